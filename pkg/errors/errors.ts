@@ -1,0 +1,51 @@
+/** Base of every error this project throws on purpose; `reason` becomes the condition's reason. */
+export abstract class ReconcileError extends Error {
+  abstract readonly retry: boolean;
+  readonly reason: string;
+
+  constructor(reason: string, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.reason = reason;
+    this.name = new.target.name;
+  }
+}
+
+/** Trying again cannot help until the user edits something: Progressing=False with reason `Blocked` or a closer one. */
+export class TerminalError extends ReconcileError {
+  readonly retry = false;
+}
+
+/** The world may get better by itself: Progressing=True with reason `Retrying`, back-off applies. */
+export class RetryableError extends ReconcileError {
+  readonly retry = true;
+}
+
+/** True unless some error in the cause chain is a TerminalError; unknown errors are retried. */
+export function isRetryable(err: unknown): boolean {
+  return terminalIn(err) === undefined;
+}
+
+/** The first TerminalError in the cause chain, if any. */
+export function terminalIn(err: unknown): TerminalError | undefined {
+  for (let e = err; e instanceof Error; e = e.cause) if (e instanceof TerminalError) return e;
+  return undefined;
+}
+
+/** The text of anything thrown; never empty. */
+export function messageOf(err: unknown): string {
+  if (err instanceof AggregateError && err.errors.length > 0) return err.errors.map(messageOf).join("\n");
+  if (err instanceof Error) return err.message || err.name;
+  return String(err);
+}
+
+/**
+ * `err` with `prefix` in front of its text; kind (terminal or retryable) and reason are kept, the original is the cause.
+ * An error that is not ours becomes retryable with reason `Retrying`.
+ */
+export function wrapError(prefix: string, err: unknown): ReconcileError {
+  const text = `${prefix}${messageOf(err)}`;
+  const terminal = terminalIn(err);
+  if (terminal) return new TerminalError(terminal.reason, text, { cause: err });
+  const reason = err instanceof ReconcileError ? err.reason : "Retrying";
+  return new RetryableError(reason, text, { cause: err });
+}
