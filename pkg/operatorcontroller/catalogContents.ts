@@ -1,0 +1,95 @@
+import type { ClusterCatalog } from "../api/clusterCatalog.ts";
+import { findCondition } from "../api/conditions.ts";
+import { messageOf } from "../errors/errors.ts";
+import type { PackageContent } from "../fbc/types.ts";
+import type { CatalogContent } from "../resolve/resolve.ts";
+import { UnexpectedStatus } from "./catalogClient.ts";
+
+/** Reads one package of one catalog. */
+export interface PackageReader {
+  packageContent(base: string, packageName: string, signal: AbortSignal): Promise<PackageContent | undefined>;
+}
+
+interface Kept {
+  digest: string;
+  content: Promise<PackageContent | undefined>;
+}
+
+/** Packages kept at most; one takes some tens of kilobytes. */
+const MAX_PACKAGES = 1_000;
+
+/**
+ * What the cluster's catalogs say about single packages, kept per catalog digest, so that a hundred extensions of one
+ * package cost one request. The least recently used package is dropped beyond a thousand.
+ */
+export class CatalogContents {
+  readonly #reader: PackageReader;
+  readonly #kept = new Map<string, Kept>();
+
+  constructor(reader: PackageReader) {
+    this.#reader = reader;
+  }
+
+  /**
+   * One entry for each catalog, in the order given; a catalog that cannot answer says why in `unavailable`.
+   * Catalogs with availability mode Unavailable are left out.
+   */
+  async of(catalogs: readonly ClusterCatalog[], packageName: string, signal: AbortSignal): Promise<CatalogContent[]> {
+    const asked = catalogs.filter((catalog) => catalog.spec.availabilityMode !== "Unavailable");
+    return Promise.all(asked.map((catalog) => this.#one(catalog, packageName, signal)));
+  }
+
+  /** Drops what is kept of a catalog that is gone. */
+  forget(catalogName: string): void {
+    for (const key of this.#kept.keys()) if (key.startsWith(`${catalogName}/`)) this.#kept.delete(key);
+  }
+
+  async #one(catalog: ClusterCatalog, packageName: string, signal: AbortSignal): Promise<CatalogContent> {
+    const { name } = catalog.metadata;
+    const entry = { name, priority: catalog.spec.priority ?? 0, labels: catalog.metadata.labels ?? {} };
+    const state = servedFrom(catalog);
+    if (typeof state === "string") return { ...entry, content: undefined, unavailable: state };
+    try {
+      return { ...entry, content: await this.#package(name, state, packageName, signal) };
+    } catch (err) {
+      const text = messageOf(err);
+      const unavailable =
+        err instanceof UnexpectedStatus ? `cache for catalog "${name}" not found; ${text}` : `error retrieving cache for catalog "${name}": ${text}`;
+      return { ...entry, content: undefined, unavailable };
+    }
+  }
+
+  #package(catalog: string, at: { base: string; digest: string }, packageName: string, signal: AbortSignal): Promise<PackageContent | undefined> {
+    const key = `${catalog}/${packageName}`;
+    const kept = this.#kept.get(key);
+    this.#kept.delete(key);
+    if (kept?.digest === at.digest) {
+      this.#kept.set(key, kept);
+      return kept.content;
+    }
+    const content = this.#reader.packageContent(at.base, packageName, signal);
+    this.#kept.set(key, { digest: at.digest, content });
+    content.catch(() => {
+      if (this.#kept.get(key)?.content === content) this.#kept.delete(key);
+    });
+    const oldest = this.#kept.size > MAX_PACKAGES ? this.#kept.keys().next().value : undefined;
+    if (oldest !== undefined) this.#kept.delete(oldest);
+    return content;
+  }
+}
+
+/**
+ * Where a catalog is served and which content that is, or why it cannot be asked.
+ * @see operator-controller internal/operator-controller/catalogmetadata/client/client.go validateCatalog
+ */
+export function servedFrom(catalog: ClusterCatalog): { base: string; digest: string } | string {
+  const { name } = catalog.metadata;
+  const { status } = catalog;
+  if (findCondition(status?.conditions, "Serving")?.status !== "True") return `catalog "${name}" is not being served`;
+  if (!status?.resolvedSource) return `error: catalog "${name}" has a nil status.resolvedSource value`;
+  const digest = status.resolvedSource.image?.ref;
+  if (!digest) return `error: catalog "${name}" has a nil status.resolvedSource.image value`;
+  const base = status.urls?.base;
+  if (!base) return `error: catalog "${name}" has a nil status.urls value`;
+  return { base, digest };
+}

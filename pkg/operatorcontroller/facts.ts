@@ -1,0 +1,61 @@
+import type { ClusterExtension } from "../api/clusterExtension.ts";
+import type { RegistryV1Bundle } from "../bundle/types.ts";
+import type { FbcDeprecations } from "../fbc/types.ts";
+import type { Client } from "../kube/client.ts";
+import type { ReleaseRecord } from "../release/record.ts";
+
+/** What a release says about the bundle it holds. */
+export interface InstalledBundle {
+  packageName: string;
+  name: string;
+  version: string;
+  /** Present only where the release was written with an explicit bundle release. */
+  release?: string | undefined;
+  /** Reference of the image the bundle came from. */
+  image: string;
+}
+
+/** The bundle this pass works towards. */
+export interface ResolvedBundle extends InstalledBundle {
+  /** Why this bundle and no other, one sentence. */
+  explanation: string;
+  /** Absent when no catalog was asked: the installed bundle is kept because no catalog is left. */
+  catalog?: string;
+  /** The upgrade edge that makes it a legal successor. */
+  edge?: string;
+}
+
+/** What the catalogs said about deprecation in this pass. */
+export type DeprecationFacts = { kind: "unknown" } | { kind: "known"; entries: FbcDeprecations | undefined };
+
+/**
+ * All that the steps of one pass found out, in the order in which they find it.
+ * Steps add facts, `statusFrom` turns them into conditions; no step writes status.
+ */
+export interface PassFacts {
+  readonly extension: Readonly<ClusterExtension>;
+  /** Newest first. */
+  history: readonly ReleaseRecord[];
+  installed: InstalledBundle | undefined;
+  /** Set when it could not be told what is installed, or whether the pass may act: the text of condition Installed. */
+  unknownBecause?: string;
+  deprecation: DeprecationFacts;
+  /** Client with the identity that `spec.serviceAccount` names. */
+  scoped?: Client;
+  resolved?: ResolvedBundle;
+  /** Absent in maintain mode: the image could not be pulled, and what is installed is kept as it is. */
+  content?: RegistryV1Bundle;
+  /** Identity of everything that goes into rendering; equal digests render equal objects. */
+  inputDigest?: string;
+  /** Set while the extension is being removed: what is going on. */
+  deleting?: string;
+  /** The finalizer was let go: there is no object left whose status could be written. */
+  gone?: boolean;
+  /** Said behind "Desired state reached", such as catalogs that could not be asked. */
+  notes: string[];
+}
+
+/** Facts before the first step. */
+export function newFacts(extension: Readonly<ClusterExtension>): PassFacts {
+  return { extension, history: [], installed: undefined, deprecation: { kind: "unknown" }, notes: [] };
+}

@@ -1,0 +1,97 @@
+import type { ClusterExtension, ClusterExtensionStatus } from "../api/clusterExtension.ts";
+import { boundedMessage, setCondition } from "../api/conditions.ts";
+import { ConditionType, Reason } from "../api/constants.ts";
+import type { Condition } from "../api/k8s.ts";
+import { messageOf, terminalIn } from "../errors/errors.ts";
+import { deprecationsFor } from "../resolve/deprecation.ts";
+import type { DeprecationFacts, InstalledBundle, PassFacts } from "./facts.ts";
+
+type Verdict = Pick<Condition, "type" | "status" | "reason" | "message">;
+
+const NO_CATALOG_DATA = "deprecation status unknown: catalog data unavailable";
+
+/**
+ * The status that an extension has after a pass. Pure.
+ * @param error what ended the pass early, if anything did.
+ * @param now RFC 3339, used for conditions whose status changes.
+ * @see operator-controller internal/operator-controller/controllers/common_controller.go
+ */
+export function statusFrom(extension: Readonly<ClusterExtension>, facts: PassFacts, error: unknown, now: string): ClusterExtensionStatus {
+  const verdicts = [installedVerdict(facts), progressingVerdict(facts, error), ...deprecationVerdicts(facts)];
+  const observedGeneration = extension.metadata.generation ?? 0;
+  let conditions: Condition[] = [...(extension.status?.conditions ?? [])];
+  for (const verdict of verdicts) {
+    conditions = setCondition(conditions, { ...verdict, message: boundedMessage(verdict.message), observedGeneration }, now);
+  }
+  const { installed } = facts;
+  if (facts.unknownBecause !== undefined && !installed) return { conditions };
+  return installed ? { conditions, install: { bundle: bundleStatus(installed) } } : { conditions };
+}
+
+function bundleStatus(installed: InstalledBundle): { name: string; version: string; release?: string } {
+  const { name, version, release } = installed;
+  return release === undefined ? { name, version } : { name, version, release };
+}
+
+function installedVerdict(facts: PassFacts): Verdict {
+  const type = ConditionType.Installed;
+  const { installed, unknownBecause } = facts;
+  if (installed) {
+    return { type, status: "True", reason: Reason.Succeeded, message: `Installed bundle ${installed.image} successfully` };
+  }
+  if (unknownBecause !== undefined) return { type, status: "Unknown", reason: Reason.Failed, message: unknownBecause };
+  return { type, status: "False", reason: Reason.Failed, message: "No bundle installed" };
+}
+
+/**
+ * | pass ended with          | Progressing                    |
+ * | nothing                  | True / Succeeded               |
+ * | nothing, while removed   | True / Uninstalling            |
+ * | a terminal error         | False / Blocked, or its reason |
+ * | any other error          | True / Retrying                |
+ */
+function progressingVerdict(facts: PassFacts, error: unknown): Verdict {
+  const type = ConditionType.Progressing;
+  if (error === undefined && facts.deleting !== undefined) return { type, status: "True", reason: "Uninstalling", message: facts.deleting };
+  if (error === undefined) {
+    const message = ["Desired state reached", ...facts.notes].join("; ");
+    return { type, status: "True", reason: Reason.Succeeded, message };
+  }
+  const terminal = terminalIn(error);
+  const message = messageOf(error);
+  if (terminal) return { type, status: "False", reason: terminal.reason || Reason.Blocked, message };
+  return { type, status: "True", reason: Reason.Retrying, message };
+}
+
+function deprecationVerdicts(facts: PassFacts): Verdict[] {
+  const { deprecation, installed } = facts;
+  const { Deprecated, PackageDeprecated, ChannelDeprecated, BundleDeprecated } = ConditionType;
+  const notInstalled: Verdict = { type: BundleDeprecated, status: "Unknown", reason: Reason.Absent, message: "no bundle installed yet" };
+  if (deprecation.kind === "unknown") {
+    const unknown = (type: string): Verdict => ({
+      type,
+      status: "Unknown",
+      reason: Reason.DeprecationStatusUnknown,
+      message: NO_CATALOG_DATA,
+    });
+    return [unknown(Deprecated), unknown(PackageDeprecated), unknown(ChannelDeprecated), installed ? unknown(BundleDeprecated) : notInstalled];
+  }
+  const found = messagesOf(deprecation, facts);
+  const verdict = (type: string, messages: readonly string[], otherwise: string): Verdict =>
+    messages.length > 0
+      ? { type, status: "True", reason: Reason.Deprecated, message: messages.join("\n") }
+      : { type, status: "False", reason: Reason.NotDeprecated, message: otherwise };
+  return [
+    verdict(Deprecated, [...found.package, ...found.channel, ...found.bundle], "not deprecated"),
+    verdict(PackageDeprecated, found.package, "package not deprecated"),
+    verdict(ChannelDeprecated, found.channel, "channel not deprecated"),
+    found.bundle.length > 0 || installed ? verdict(BundleDeprecated, found.bundle, "bundle not deprecated") : notInstalled,
+  ];
+}
+
+function messagesOf(deprecation: DeprecationFacts & { kind: "known" }, facts: PassFacts): { package: string[]; channel: string[]; bundle: string[] } {
+  return deprecationsFor(deprecation.entries, {
+    channels: facts.extension.spec.source.catalog?.channels ?? [],
+    bundleName: facts.installed?.name,
+  });
+}

@@ -1,0 +1,54 @@
+import {
+  LABEL_BUNDLE_NAME,
+  LABEL_BUNDLE_REFERENCE,
+  LABEL_BUNDLE_RELEASE,
+  LABEL_BUNDLE_VERSION,
+  LABEL_PACKAGE_NAME,
+  Reason,
+} from "../../api/constants.ts";
+import type { Step } from "../../controller/steps.ts";
+import { messageOf, RetryableError } from "../../errors/errors.ts";
+import type { ReleaseRecord } from "../../release/record.ts";
+import type { InstalledBundle, PassFacts } from "../facts.ts";
+import type { ReleaseStore } from "../releaseStore.ts";
+
+/** Finds out what is installed: the newest release that was deployed completely. */
+export function retrieveReleases(releases: ReleaseStore): Step<PassFacts["extension"], PassFacts> {
+  return {
+    name: "RetrieveReleases",
+    async run(facts) {
+      try {
+        facts.history = await releases.history(facts.extension.metadata.name);
+      } catch (err) {
+        facts.unknownBecause = messageOf(err);
+        throw new RetryableError(Reason.Retrying, "retrying to get installed bundle", { cause: err });
+      }
+      const deployed = facts.history.find((release) => release.status === "deployed");
+      if (deployed) facts.installed = installedFrom(deployed);
+      return undefined;
+    },
+  };
+}
+
+/** The bundle that a release holds, from the labels it was written with. */
+export function installedFrom(release: ReleaseRecord): InstalledBundle {
+  const { labels } = release;
+  return {
+    packageName: labels[LABEL_PACKAGE_NAME] ?? "",
+    name: labels[LABEL_BUNDLE_NAME] ?? "",
+    version: labels[LABEL_BUNDLE_VERSION] ?? "",
+    image: labels[LABEL_BUNDLE_REFERENCE] ?? "",
+    release: labels[LABEL_BUNDLE_RELEASE],
+  };
+}
+
+/** The labels that make `installedFrom` give back `bundle`. */
+export function labelsFrom(bundle: InstalledBundle): Record<string, string> {
+  const labels: Record<string, string> = {
+    [LABEL_PACKAGE_NAME]: bundle.packageName,
+    [LABEL_BUNDLE_NAME]: bundle.name,
+    [LABEL_BUNDLE_VERSION]: bundle.version,
+    [LABEL_BUNDLE_REFERENCE]: bundle.image,
+  };
+  return bundle.release === undefined ? labels : { ...labels, [LABEL_BUNDLE_RELEASE]: bundle.release };
+}

@@ -1,0 +1,47 @@
+import { createHash } from "node:crypto";
+import { loadBundle } from "../../bundle/load.ts";
+import type { Step } from "../../controller/steps.ts";
+import { messageOf } from "../../errors/errors.ts";
+import { canonicalJson } from "../../fbc/canonical.ts";
+import { readBundleFiles } from "../bundleFiles.ts";
+import type { PassFacts } from "../facts.ts";
+
+/** Pulls an image into the owner's cache and tells where it lies. */
+export interface BundlePuller {
+  pull(owner: string, ref: string, options: { signal: AbortSignal }): Promise<{ canonical: string; dir: string }>;
+}
+
+/** Raised when rendering changes what it makes of the same input, so that installed bundles are rendered anew. */
+const RENDERING = "1";
+
+/** Fetches the bundle, unless a deployed release was already made from the very same input. */
+export function unpackBundle(puller: BundlePuller): Step<PassFacts["extension"], PassFacts> {
+  return {
+    name: "UnpackBundle",
+    async run(facts, { signal, log }) {
+      const { extension, resolved, installed } = facts;
+      if (!resolved) return undefined;
+      facts.inputDigest = inputDigest(facts);
+      const [latest] = facts.history;
+      if (latest?.status === "deployed" && latest.inputDigest === facts.inputDigest) return undefined;
+      try {
+        const image = await puller.pull(extension.metadata.name, resolved.image, { signal });
+        log.debug({ image: image.canonical }, "bundle image unpacked");
+        facts.content = loadBundle(await readBundleFiles(image.dir));
+      } catch (err) {
+        const same = installed?.name === resolved.name && installed.version === resolved.version;
+        if (!same) throw err;
+        log.warn({ image: resolved.image, err: messageOf(err) }, "bundle image not available, keeping what is installed");
+        facts.notes.push(`bundle image ${resolved.image} is not available: what is installed is kept as it is (${messageOf(err)})`);
+      }
+      return undefined;
+    },
+  };
+}
+
+/** SHA-256 over all that rendering reads, as hex. */
+function inputDigest({ extension, resolved }: PassFacts): string {
+  const { namespace, config } = extension.spec;
+  const input = { rendering: RENDERING, image: resolved?.image, name: resolved?.name, version: resolved?.version, namespace, config: config?.inline ?? null };
+  return createHash("sha256").update(canonicalJson(input)).digest("hex");
+}

@@ -1,0 +1,20 @@
+import type { Step } from "../../controller/steps.ts";
+import { messageOf } from "../../errors/errors.ts";
+import type { PassFacts } from "../facts.ts";
+import type { Identities } from "../identity.ts";
+
+/** Makes sure that the pass can act as the extension's ServiceAccount before it looks for anything to do. */
+export function validate(identities: Identities): Step<PassFacts["extension"], PassFacts> {
+  return {
+    name: "Validate",
+    async run(facts) {
+      try {
+        facts.scoped = await identities.clientFor(facts.extension);
+      } catch (err) {
+        facts.unknownBecause = messageOf(err);
+        throw err;
+      }
+      return undefined;
+    },
+  };
+}

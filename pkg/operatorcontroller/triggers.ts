@@ -1,0 +1,42 @@
+import type { ClusterCatalog } from "../api/clusterCatalog.ts";
+import type { ClusterExtension } from "../api/clusterExtension.ts";
+import { findCondition } from "../api/conditions.ts";
+import { canonicalJson } from "../fbc/canonical.ts";
+import { matchesSelector } from "../resolve/selector.ts";
+
+/** The part of a catalog that a resolution can depend on, as one text. */
+function resolutionInput(catalog: ClusterCatalog): string {
+  const { spec, status, metadata } = catalog;
+  return canonicalJson([
+    metadata.labels ?? {},
+    spec.priority ?? 0,
+    spec.availabilityMode ?? "Available",
+    status?.resolvedSource?.image?.ref ?? "",
+    status?.urls?.base ?? "",
+    findCondition(status?.conditions, "Serving")?.status ?? "",
+  ]);
+}
+
+/**
+ * Names of the extensions whose resolution a change of one catalog can alter: those whose selector matches its labels
+ * before or after. A change of anything else in the catalog, such as a message, alters none.
+ */
+export function extensionsToResolve(
+  extensions: readonly ClusterExtension[],
+  after: ClusterCatalog | undefined,
+  before: ClusterCatalog | undefined,
+): string[] {
+  if (before && after && resolutionInput(before) === resolutionInput(after)) return [];
+  const labels = [before, after].flatMap((catalog) => (catalog ? [catalog.metadata.labels ?? {}] : []));
+  return extensions
+    .filter((extension) => labels.some((set) => matchesSelector(extension.spec?.source?.catalog?.selector, set)))
+    .map((extension) => extension.metadata.name);
+}
+
+/** Whether an update of an extension asks for a pass: an edit of spec, of metadata we read, or a deletion; our own status writes do not. */
+export function needsPass(after: ClusterExtension, before: ClusterExtension | undefined): boolean {
+  if (!before) return true;
+  const input = ({ metadata }: ClusterExtension): string =>
+    canonicalJson([metadata.uid, metadata.generation ?? 0, metadata.deletionTimestamp ?? "", metadata.annotations ?? {}, metadata.labels ?? {}]);
+  return input(after) !== input(before) || (after.metadata.deletionTimestamp !== undefined && after.metadata.finalizers?.length !== before.metadata.finalizers?.length);
+}
