@@ -1,0 +1,132 @@
+import { messageOf } from "../errors/errors.ts";
+import { goQuote } from "../errors/goQuote.ts";
+import { compareVersions, parseVersion, type Version } from "./version.ts";
+
+/** A parsed range of `skipRange` or of a dependency. */
+export interface Range {
+  /** Plain semver precedence, prereleases included; build metadata is ignored. */
+  contains(version: Version): boolean;
+}
+
+type Test = (version: Version) => boolean;
+
+const COMPARATORS: Readonly<Record<string, (order: number) => boolean>> = {
+  "": (order) => order === 0,
+  "=": (order) => order === 0,
+  "==": (order) => order === 0,
+  "!": (order) => order !== 0,
+  "!=": (order) => order !== 0,
+  ">": (order) => order > 0,
+  ">=": (order) => order >= 0,
+  "<": (order) => order < 0,
+  "<=": (order) => order <= 0,
+};
+
+/**
+ * Reads a range: comparisons joined by blanks (AND), groups joined by ` || ` (OR), `x` as last component.
+ * The library's oddities hold too: `!=1.2.x` contains nothing, a token of one character is dropped, and any token with an `x`
+ * in it is taken for a wildcard, so `=1.0.0-next` is an error.
+ * @throws Error in blang/semver's words.
+ * @see https://github.com/blang/semver/blob/v4.0.0/v4/range.go ParseRange
+ */
+export function parseRange(text: string): Range {
+  const groups = splitGroups(tokens(text)).map((group) => group.flatMap(expandWildcard));
+  const tests = groups.map((group) => group.map(parseComparison));
+  if (tests.some((group) => group.length === 0)) throw new Error(`Could not parse Range ${goQuote(text)}: nothing between two '||'`);
+  return { contains: (version) => tests.some((group) => group.every((test) => test(version))) };
+}
+
+/** Splits at blanks, except after `>`, `<` or `=`; tokens of fewer than two bytes are dropped, blanks inside one removed. */
+function tokens(text: string): string[] {
+  const found: string[] = [];
+  let start = 0;
+  let last = "";
+  for (let i = 0; i < text.length; i++) {
+    const char = text.charAt(i);
+    if (char !== " ") {
+      last = char;
+    } else if (last !== ">" && last !== "<" && last !== "=") {
+      found.push(text.slice(start, i));
+      start = i + 1;
+    }
+  }
+  found.push(text.slice(start));
+  return found.filter((token) => Buffer.byteLength(token) > 1).map((token) => token.replaceAll(" ", ""));
+}
+
+function splitGroups(found: readonly string[]): string[][] {
+  if (found[0] === "||") throw new Error("First element in range is '||'");
+  const groups: string[][] = [[]];
+  for (const token of found) {
+    if (token === "||") groups.push([]);
+    else groups.at(-1)?.push(token);
+  }
+  if (groups.at(-1)?.length === 0) throw new Error("Last element in range is '||'");
+  return groups;
+}
+
+/** The operator and the version, which begins at the first digit. */
+function splitComparison(token: string): [operator: string, version: string] {
+  const at = token.search(/\p{Nd}/u);
+  if (at < 0) throw new Error(`Could not get version from string: ${goQuote(token)}`);
+  return [token.slice(0, at).trim(), token.slice(at)];
+}
+
+/** The comparisons, one or two, that a token with an `x` stands for. */
+function expandWildcard(token: string): string[] {
+  if (!token.includes("x")) return [token];
+  const [operator, version] = splitComparison(token);
+  const flat = withZeros(version);
+  switch (operator) {
+    case ">":
+      return [`>=${nextAfter(version, flat)}`];
+    case ">=":
+      return [`>=${flat}`];
+    case "<":
+      return [`<${flat}`];
+    case "<=":
+      return [`<${nextAfter(version, flat)}`];
+    case "":
+    case "=":
+    case "==":
+      return [`>=${flat}`, `<${nextAfter(version, flat)}`];
+    case "!":
+    case "!=":
+      return [`<${flat}`, `>=${nextAfter(version, flat)}`];
+    default:
+      return [flat];
+  }
+}
+
+/** `1.2.x` as `1.2.0`, `1.x` and `1.x.x` as `1.0.0`. */
+function withZeros(version: string): string {
+  const flat = version.replace(".x.x", ".x").replace(".x", ".0");
+  return flat.split(".").length === 2 ? `${flat}.0` : flat;
+}
+
+/** `flat` with the number before the wildcard raised by one; empty where there is no wildcard or no number. */
+function nextAfter(version: string, flat: string): string {
+  const written = version.split(".");
+  if (written.at(-1) !== "x" || (written.length !== 2 && written.length !== 3)) return "";
+  const index = written.length - 2;
+  const parts = flat.split(".");
+  const number = parts[index] ?? "";
+  if (!/^[+-]?[0-9]+$/.test(number)) return "";
+  const value = BigInt(number.replace(/^\+/, ""));
+  if (BigInt.asIntN(64, value) !== value) return "";
+  return parts.with(index, String(BigInt.asIntN(64, value + 1n))).join(".");
+}
+
+function parseComparison(token: string): Test {
+  const [operator, text] = splitComparison(token);
+  const holds = Object.hasOwn(COMPARATORS, operator) ? COMPARATORS[operator] : undefined;
+  const failed = (reason: string): Error => new Error(`Could not parse Range ${goQuote(token)}: ${reason}`);
+  const whole = goQuote(operator + text);
+  if (!holds) throw failed(`Could not parse comparator ${goQuote(operator)} in ${whole}`);
+  try {
+    const bound = parseVersion(text);
+    return (version) => holds(compareVersions(version, bound));
+  } catch (err) {
+    throw failed(`Could not parse version ${goQuote(text)} in ${whole}: ${messageOf(err)}`);
+  }
+}

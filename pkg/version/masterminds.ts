@@ -1,0 +1,186 @@
+import { goQuote } from "../errors/goQuote.ts";
+import { compareIdentifiers, hasLeadingZeroes, isDigits, parseUint64 } from "./identifier.ts";
+import { compareVersions, type Version } from "./version.ts";
+
+/** A parsed constraint of `spec.source.catalog.version`. */
+export interface Constraint {
+  /** Build metadata of `version` is ignored. A prerelease is contained only by an AND group that names a prerelease itself. */
+  contains(version: Version): boolean;
+}
+
+type Operator = "" | "=" | "!=" | ">" | "<" | ">=" | "=>" | "<=" | "=<" | "~" | "~>" | "^";
+
+/** One comparison. `dirty`: some part was a wildcard or left out; then the first such part is the minor or the patch, or (both flags false) the major. */
+interface Comparison {
+  readonly version: Version;
+  readonly dirty: boolean;
+  readonly minorDirty: boolean;
+  readonly patchDirty: boolean;
+}
+
+type Holds = (version: Version, comparison: Comparison) => boolean;
+
+interface Group {
+  readonly comparisons: readonly { readonly holds: Holds; readonly comparison: Comparison }[];
+  readonly includesPrereleases: boolean;
+}
+
+const MAX_BYTES = 512;
+const MAX_GROUPS = 32;
+const MAX_VERSION_BYTES = 256;
+
+// Go's \s is narrower than JavaScript's.
+const SPACE = "[\\t\\n\\f\\r ]";
+const OPERATOR = "!=|>=|=>|<=|=<|~>|[=><~^]";
+const PART = "[0-9|xX*]+";
+const IDENTIFIERS = "[0-9A-Za-z-]+(?:\\.[0-9A-Za-z-]+)*";
+const OPERAND = `v?(?:${PART})(?:\\.${PART})?(?:\\.${PART})?(?:-${IDENTIFIERS})?(?:\\+${IDENTIFIERS})?`;
+const HYPHEN_RANGE = new RegExp(`${SPACE}*(${OPERAND})${SPACE}+-${SPACE}+(${OPERAND})${SPACE}*`, "g");
+const COMPARISON = new RegExp(
+  `(?<operator>${OPERATOR})?${SPACE}*(?<operand>v?(?<major>${PART})(?:\\.(?<minor>${PART}))?(?:\\.(?<patch>${PART}))?(?:-(?<pre>${IDENTIFIERS}))?(?:\\+${IDENTIFIERS})?)`,
+  "y",
+);
+const BLANKS = new RegExp(`${SPACE}*`, "y");
+
+const OPERATORS: Readonly<Record<Operator, Holds>> = {
+  "": tildeOrEqual,
+  "=": tildeOrEqual,
+  "!=": notEqual,
+  ">": greaterThan,
+  "<": (v, { version }) => compareVersions(v, version) < 0,
+  ">=": (v, { version }) => compareVersions(v, version) >= 0,
+  "=>": (v, { version }) => compareVersions(v, version) >= 0,
+  "<=": lessThanEqual,
+  "=<": lessThanEqual,
+  "~": tilde,
+  "~>": tilde,
+  "^": caret,
+};
+
+/**
+ * Reads a constraint: comparisons joined by blanks or commas (AND), groups joined by `||` (OR), `a - b` ranges, wildcards, `~`, `^`.
+ * @throws Error in the library's words: `improper constraint: "…"`, `constraint parser error`, or about a limit.
+ * @see https://github.com/Masterminds/semver/blob/v3.5.0/constraints.go NewConstraint
+ */
+export function parseConstraint(text: string): Constraint {
+  if (Buffer.byteLength(text) > MAX_BYTES) throw new Error(`constraint string is too long (max ${MAX_BYTES} bytes)`);
+  const parts = withoutHyphenRanges(text).split("||");
+  if (parts.length > MAX_GROUPS) throw new Error(`too many constraint groups (max ${MAX_GROUPS})`);
+  const groups = parts.map(parseGroup);
+  return { contains: (version) => groups.some((group) => groupContains(group, version)) };
+}
+
+function groupContains(group: Group, version: Version): boolean {
+  if (version.prerelease.length > 0 && !group.includesPrereleases) return false;
+  return group.comparisons.every(({ holds, comparison }) => holds(version, comparison));
+}
+
+/** `text` with every `a - b` written as `>= a, <= b `. */
+function withoutHyphenRanges(text: string): string {
+  let out = text;
+  for (const [whole, from, to] of text.matchAll(HYPHEN_RANGE)) out = out.replace(whole, () => `>= ${from}, <= ${to} `);
+  return out;
+}
+
+/** Where the blanks that begin at `at` end. */
+function skipBlanks(text: string, at: number): number {
+  BLANKS.lastIndex = at;
+  BLANKS.exec(text);
+  return BLANKS.lastIndex;
+}
+
+/**
+ * Reads comparisons that stand apart by blanks, or by one comma with or without blanks.
+ * The library's own expression for this has many ways to match a run of blanks; here there is one, so no input can make it slow.
+ */
+function parseGroup(text: string): Group {
+  const improper = (): Error => new Error(`improper constraint: ${goQuote(text)}`);
+  const matches: RegExpExecArray[] = [];
+  let at = skipBlanks(text, 0);
+  for (let expectsAnother = true; expectsAnother; ) {
+    COMPARISON.lastIndex = at;
+    const match = COMPARISON.exec(text);
+    if (!match) throw improper();
+    matches.push(match);
+    const end = COMPARISON.lastIndex;
+    at = skipBlanks(text, end);
+    const comma = text[at] === ",";
+    if (!comma && at === end && at < text.length) throw improper();
+    expectsAnother = comma || at < text.length;
+    if (comma) at = skipBlanks(text, at + 1);
+  }
+  const comparisons = matches.map(({ groups = {} }) => ({
+    holds: OPERATORS[(groups["operator"] ?? "") as Operator],
+    comparison: parseComparison(groups),
+  }));
+  return { comparisons, includesPrereleases: comparisons.some(({ comparison }) => comparison.version.prerelease.length > 0) };
+}
+
+function isWildcard(part: string | undefined): boolean {
+  return part === undefined || part === "x" || part === "X" || part === "*";
+}
+
+function parseComparison(groups: Readonly<Record<string, string | undefined>>): Comparison {
+  const { operand = "", major = "", minor, patch, pre } = groups;
+  const flags = { dirty: true, minorDirty: false, patchDirty: false };
+  if (isWildcard(major)) return { ...flags, version: looseVersion("", "0", "0", "0", pre) };
+  if (isWildcard(minor)) return { ...flags, minorDirty: true, version: looseVersion("", major, "0", "0", pre) };
+  if (isWildcard(patch)) return { ...flags, patchDirty: true, version: looseVersion("", major, minor, "0", pre) };
+  return { ...flags, dirty: false, version: looseVersion(operand, major, minor, patch, pre) };
+}
+
+/** A version of a constraint: leading zeros are let through in its numbers, not in its prerelease. `written` is its text where that may be too long. */
+function looseVersion(written: string, major: string, minor = "", patch = "", pre?: string): Version {
+  const prerelease = pre === undefined ? [] : pre.split(".");
+  const length = written === "" ? `${major}.${minor}.${patch}`.length + (pre === undefined ? 0 : pre.length + 1) : written.length;
+  const bad = length > MAX_VERSION_BYTES || prerelease.some((identifier) => isDigits(identifier) && hasLeadingZeroes(identifier));
+  if (bad) throw new Error("constraint parser error");
+  try {
+    return { major: parseUint64(major), minor: parseUint64(minor), patch: parseUint64(patch), prerelease, build: [] };
+  } catch (err) {
+    throw new Error("constraint parser error", { cause: err });
+  }
+}
+
+function notEqual(v: Version, { version: c, dirty, minorDirty, patchDirty }: Comparison): boolean {
+  if (!dirty) return compareVersions(v, c) !== 0;
+  if (v.major !== c.major) return true;
+  if (minorDirty) return false;
+  if (v.minor !== c.minor) return true;
+  if (patchDirty) return compareIdentifiers(v.prerelease, c.prerelease) !== 0;
+  return v.patch !== c.patch || compareVersions(v, c) !== 0;
+}
+
+function greaterThan(v: Version, { version: c, dirty, minorDirty, patchDirty }: Comparison): boolean {
+  if (!dirty) return compareVersions(v, c) > 0;
+  if (v.major !== c.major) return v.major > c.major;
+  if (minorDirty) return false;
+  if (patchDirty) return v.minor > c.minor;
+  return compareVersions(v, c) > 0;
+}
+
+function lessThanEqual(v: Version, { version: c, dirty, minorDirty }: Comparison): boolean {
+  if (!dirty) return compareVersions(v, c) <= 0;
+  if (v.major > c.major) return false;
+  return v.major !== c.major || minorDirty || v.minor <= c.minor;
+}
+
+/** `~1.2.3` lets the patch move, `~1` the minor too; `~0.0.0` and `~*` let everything from 0.0.0 on. */
+function tilde(v: Version, { version: c, minorDirty, patchDirty }: Comparison): boolean {
+  if (compareVersions(v, c) < 0) return false;
+  if (c.major === 0 && c.minor === 0 && c.patch === 0 && !minorDirty && !patchDirty) return true;
+  return v.major === c.major && (minorDirty || v.minor === c.minor);
+}
+
+function tildeOrEqual(v: Version, comparison: Comparison): boolean {
+  return comparison.dirty ? tilde(v, comparison) : compareVersions(v, comparison.version) === 0;
+}
+
+/** `^1.2.3` keeps the leftmost number that is not 0; of `^*` only 0.0.0 is left. */
+function caret(v: Version, { version: c, minorDirty, patchDirty }: Comparison): boolean {
+  if (compareVersions(v, c) < 0) return false;
+  if (c.major > 0 || minorDirty) return v.major === c.major;
+  if (v.major > 0) return false;
+  if (c.minor > 0 || patchDirty) return v.minor === c.minor;
+  return v.minor === 0 && v.patch === c.patch;
+}

@@ -1,0 +1,86 @@
+import * as fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { type CaseHead, loadCases } from "../../test/support/caseFiles.ts";
+import { parseRange } from "./blang.ts";
+import { parseConstraint } from "./masterminds.ts";
+import { compareVersions, formatVersion, parseVersion } from "./version.ts";
+
+interface RangeCase extends CaseHead {
+  dialect: "masterminds" | "blang";
+  rows: [range: string, version: string, contained: boolean | null][];
+}
+
+const PARSERS = { masterminds: parseConstraint, blang: parseRange };
+
+describe.for(loadCases<RangeCase>("version").filter((c) => c.rows))("$name", ({ dialect, rows }) => {
+  const parse = PARSERS[dialect];
+
+  test.for(rows)(`${dialect} %j: %j is %j`, ([range, version, contained]) => {
+    if (contained === null) expect(() => parse(range)).toThrow();
+    else expect(parse(range).contains(parseVersion(version))).toBe(contained);
+  });
+});
+
+test.for([
+  ["foobar", 'improper constraint: "foobar"'],
+  ["1.0.0 || bad || worse", 'improper constraint: " bad "'],
+  ["1|2 bad", 'improper constraint: "1|2 bad"'],
+  ["1|2", "constraint parser error"],
+  ["1".repeat(513), "constraint string is too long (max 512 bytes)"],
+  [Array(33).fill("1").join("||"), "too many constraint groups (max 32)"],
+  [`1.2.3-${"a".repeat(251)}`, "constraint parser error"],
+] as const)("masterminds refuses %j in the library's words", ([range, message]) => {
+  expect(() => parseConstraint(range)).toThrow(new Error(message));
+});
+
+test.for([
+  [">=1.0", 'Could not parse Range ">=1.0": Could not parse version "1.0" in ">=1.0": No Major.Minor.Patch elements found'],
+  ["~1.0.0", 'Could not parse Range "~1.0.0": Could not parse comparator "~" in "~1.0.0"'],
+  ["<x", 'Could not get version from string: "<x"'],
+  ["|| 1.0.0", "First element in range is '||'"],
+  ["", "Last element in range is '||'"],
+] as const)("blang refuses %j in the library's words", ([range, message]) => {
+  expect(() => parseRange(range)).toThrow(new Error(message));
+});
+
+test("a constraint of many blanks is read in no time", () => {
+  const started = performance.now();
+  expect(() => parseConstraint(`${"1  ".repeat(150)}!`)).toThrow("improper constraint");
+  expect(performance.now() - started).toBeLessThan(1000);
+});
+
+const released = fc.tuple(fc.nat(3), fc.nat(3), fc.nat(3)).map(([major, minor, patch]) => `${major}.${minor}.${patch}`);
+const both = [parseConstraint, parseRange] as const;
+
+test("of `<v`, `=v` and `>v` exactly one contains a release", () => {
+  fc.assert(
+    fc.property(released, released, fc.constantFrom(...both), (bound, text, parse) => {
+      const v = parseVersion(text);
+      const holding = ["<", "=", ">"].filter((operator) => parse(`${operator}${bound}`).contains(v));
+      expect(holding).toEqual([["<", "=", ">"][Math.sign(compareVersions(v, parseVersion(bound))) + 1]]);
+    }),
+  );
+});
+
+test("AND narrows and OR widens, in both dialects", () => {
+  const comparison = fc.tuple(fc.constantFrom(">=", "<=", ">", "<", "="), released).map(([operator, bound]) => operator + bound);
+  fc.assert(
+    fc.property(comparison, comparison, released, fc.constantFrom(...both), (a, b, text, parse) => {
+      const v = parseVersion(text);
+      const [inA, inB] = [parse(a).contains(v), parse(b).contains(v)];
+      expect(parse(`${a} ${b}`).contains(v)).toBe(inA && inB);
+      expect(parse(`${a} || ${b}`).contains(v)).toBe(inA || inB);
+    }),
+  );
+});
+
+test("on releases without wildcards the two dialects agree", () => {
+  const comparison = fc.tuple(fc.constantFrom(">=", "<=", ">", "<", "=", "!=", ""), released).map(([operator, bound]) => operator + bound);
+  const range = fc.array(comparison, { minLength: 1, maxLength: 3 }).map((comparisons) => comparisons.join(" "));
+  fc.assert(
+    fc.property(range, released, (text, candidate) => {
+      const v = parseVersion(candidate);
+      expect(parseConstraint(text).contains(v), `${text} ${formatVersion(v)}`).toBe(parseRange(text).contains(v));
+    }),
+  );
+});

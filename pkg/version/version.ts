@@ -1,0 +1,148 @@
+import { messageOf } from "../errors/errors.ts";
+import { goQuote } from "../errors/goQuote.ts";
+import {
+  checkBuildIdentifier,
+  checkIdentifier,
+  compareIdentifiers,
+  hasLeadingZeroes,
+  isDigits,
+  parseUint64,
+  type VersionNumber,
+} from "./identifier.ts";
+
+/** A semantic version. Numbers are unsigned 64-bit; `prerelease` and `build` hold the identifiers between the dots. */
+export interface Version {
+  readonly major: VersionNumber;
+  readonly minor: VersionNumber;
+  readonly patch: VersionNumber;
+  readonly prerelease: readonly string[];
+  readonly build: readonly string[];
+}
+
+/**
+ * A bundle's version with its release. `release` is undefined when there is none, and empty when an explicit empty one was
+ * given; under the legacy rule it is the version's build metadata, which `version` then no longer holds.
+ */
+export interface VersionRelease {
+  readonly version: Version;
+  readonly release: readonly string[] | undefined;
+}
+
+const MAX_RELEASE_LENGTH = 20;
+
+function parsePart(name: "Major" | "Minor" | "Patch", text: string): VersionNumber {
+  if (!isDigits(text)) throw new Error(`Invalid character(s) found in ${name.toLowerCase()} number ${goQuote(text)}`);
+  if (hasLeadingZeroes(text)) throw new Error(`${name} number must not contain leading zeroes ${goQuote(text)}`);
+  return parseUint64(text);
+}
+
+/**
+ * Reads a strict semantic version: three numbers, no leading `v`, no leading zeros.
+ * @throws Error in blang/semver's words, such as `No Major.Minor.Patch elements found`.
+ * @see https://github.com/blang/semver/blob/v4.0.0/v4/semver.go Parse
+ */
+export function parseVersion(text: string): Version {
+  if (text === "") throw new Error("Version string empty");
+  const firstDot = text.indexOf(".");
+  const secondDot = firstDot < 0 ? -1 : text.indexOf(".", firstDot + 1);
+  if (secondDot < 0) throw new Error("No Major.Minor.Patch elements found");
+  const major = parsePart("Major", text.slice(0, firstDot));
+  const minor = parsePart("Minor", text.slice(firstDot + 1, secondDot));
+  const rest = text.slice(secondDot + 1);
+  const plus = rest.indexOf("+");
+  const core = plus < 0 ? rest : rest.slice(0, plus);
+  const dash = core.indexOf("-");
+  const patch = parsePart("Patch", dash < 0 ? core : core.slice(0, dash));
+  const prerelease = dash < 0 ? [] : core.slice(dash + 1).split(".");
+  prerelease.forEach(checkIdentifier);
+  const build = plus < 0 ? [] : rest.slice(plus + 1).split(".");
+  build.forEach(checkBuildIdentifier);
+  return { major, minor, patch, prerelease, build };
+}
+
+/** Negative, 0 or positive by semver precedence; build metadata is not compared. */
+export function compareVersions(a: Version, b: Version): number {
+  if (a.major !== b.major) return a.major < b.major ? -1 : 1;
+  if (a.minor !== b.minor) return a.minor < b.minor ? -1 : 1;
+  if (a.patch !== b.patch) return a.patch < b.patch ? -1 : 1;
+  const aReleased = a.prerelease.length === 0;
+  const bReleased = b.prerelease.length === 0;
+  if (aReleased || bReleased) return Number(aReleased) - Number(bReleased);
+  return compareIdentifiers(a.prerelease, b.prerelease);
+}
+
+/** The text of `version`, prerelease and build metadata included; `parseVersion` reads it back. */
+export function formatVersion({ major, minor, patch, prerelease, build }: Version): string {
+  let text = `${major}.${minor}.${patch}`;
+  if (prerelease.length > 0) text += `-${prerelease.join(".")}`;
+  if (build.length > 0) text += `+${build.join(".")}`;
+  return text;
+}
+
+/**
+ * Reads a release such as "1" or "alpha.2" into its identifiers; the empty text gives an empty list.
+ * @throws Error when it has more than 20 characters or an identifier is none, one line for each such identifier.
+ */
+export function parseRelease(text: string): readonly string[] {
+  if (text === "") return [];
+  if (text.length > MAX_RELEASE_LENGTH) {
+    throw new Error(`invalid release ${goQuote(text)}: exceeds maximum length of ${MAX_RELEASE_LENGTH} characters`);
+  }
+  const identifiers = text.split(".");
+  const findings: string[] = [];
+  identifiers.forEach((identifier, index) => {
+    try {
+      checkIdentifier(identifier);
+    } catch (err) {
+      findings.push(`segment ${index}: ${messageOf(err)}`);
+    }
+  });
+  if (findings.length > 0) throw new Error(`invalid release ${goQuote(text)}: ${findings.join("\n")}`);
+  return identifiers;
+}
+
+/** The release that build metadata stands for under the legacy rule, or undefined where it can be none. */
+function releaseFromBuild(build: readonly string[]): readonly string[] | undefined {
+  if (build.length === 0) return undefined;
+  try {
+    return parseRelease(build.join("."));
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * Reads a bundle's version and release.
+ * Without `release` (undefined or null) the legacy rule holds: build metadata that can be a release becomes it, else it stays
+ * build metadata and there is no release. With it, even empty, the version keeps its build metadata.
+ * @throws Error when the version, or a given release, cannot be read.
+ */
+export function parseVersionRelease(version: string, release?: string | null): VersionRelease {
+  if (release === undefined || release === null) {
+    const parsed = parseVersion(version);
+    const fromBuild = releaseFromBuild(parsed.build);
+    return fromBuild ? { version: { ...parsed, build: [] }, release: fromBuild } : { version: parsed, release: undefined };
+  }
+  return {
+    version: parsing("version", version, () => parseVersion(version)),
+    release: parsing("release", release, () => parseRelease(release)),
+  };
+}
+
+function parsing<T>(what: string, text: string, parse: () => T): T {
+  try {
+    return parse();
+  } catch (err) {
+    throw new Error(`error parsing ${what} ${goQuote(text)}: ${messageOf(err)}`, { cause: err });
+  }
+}
+
+/** Negative, 0 or positive: by version, then by release; no release and an empty one are equal and smaller than any other. */
+export function compareVersionRelease(a: VersionRelease, b: VersionRelease): number {
+  return compareVersions(a.version, b.version) || compareIdentifiers(a.release ?? [], b.release ?? []);
+}
+
+/** The legacy text of both: the release, where there is one, stands as the version's build metadata. */
+export function formatVersionRelease({ version, release }: VersionRelease): string {
+  return formatVersion(release && release.length > 0 ? { ...version, build: release } : version);
+}
