@@ -1,10 +1,11 @@
 import { parseArgs } from "node:util";
 import { z } from "zod";
+import { runUntilStopped, stopOnSignals } from "../../pkg/controller/shutdown.ts";
 import { Client } from "../../pkg/kube/client.ts";
 import { Puller } from "../../pkg/oci/puller.ts";
 import { CatalogClient } from "../../pkg/operatorcontroller/catalogClient.ts";
 import { OperatorController } from "../../pkg/operatorcontroller/operatorController.ts";
-import { startHealth } from "../../pkg/telemetry/health.ts";
+import { startProbeServer } from "../../pkg/telemetry/health.ts";
 import { createLogger } from "../../pkg/telemetry/log.ts";
 import { createMetrics } from "../../pkg/telemetry/metrics.ts";
 
@@ -44,9 +45,6 @@ function parseFlags(args: string[]): z.output<typeof Flags> {
 async function main(): Promise<void> {
   const flags = parseFlags(process.argv.slice(2));
   const log = createLogger({ component: "operator-controller", level: flags["log-level"] });
-  const stop = new AbortController();
-  for (const signal of ["SIGTERM", "SIGINT"] as const) process.once(signal, () => stop.abort(signal));
-
   const metrics = createMetrics("operator_controller");
   const client = Client.fromKubeConfig(flags.kubeconfig);
   const packages = new CatalogClient({ caDir: flags["catalogd-cas-dir"] });
@@ -69,22 +67,18 @@ async function main(): Promise<void> {
     log,
     metrics,
   });
-  let ready = false;
-  void controller.ready.then(() => {
-    ready = true;
-    log.info("ready");
-  });
-  const health = await startHealth({
-    address: flags["health-probe-bind-address"],
-    metrics,
-    log,
-    ready: { informers: () => (ready ? undefined : "the first list of extensions and catalogs has not arrived yet") },
-  });
-  log.info({ node: process.version }, "starting");
-  await controller.run(stop.signal);
-  await health.close();
-  await packages.close();
-  await client.close();
+  const informersReady = (): void => {
+    if (!controller.ready) throw new Error("the first list of ClusterExtensions and ClusterCatalogs has not arrived yet");
+  };
+  const probes = await startProbeServer({ bindAddress: flags["health-probe-bind-address"], metrics, log, ready: { informers: informersReady } });
+  log.info({ node: process.version, probes: probes.url }, "starting");
+  try {
+    await runUntilStopped({ tasks: { controller: (signal) => controller.run(signal) }, signal: stopOnSignals(log), log });
+  } finally {
+    await probes.close();
+    await packages.close();
+    await client.close();
+  }
   log.info("stopped");
 }
 

@@ -82,7 +82,7 @@ export class Applier {
         const after = await this.#client.apply(object, { fieldManager: FIELD_MANAGER, force: true, signal: this.#signal });
         const verb = !before ? "created" : before.metadata.resourceVersion === after.metadata.resourceVersion ? "unchanged" : "updated";
         actions.push({ verb, ref });
-        this.#log[verb === "unchanged" ? "debug" : "info"]({ verb, object: describeRef(ref), apiVersion: ref.apiVersion }, "object applied");
+        this.#log[verb === "unchanged" ? "debug" : "info"]({ verb, target: describeRef(ref), apiVersion: ref.apiVersion }, "object applied");
       });
       throwAll("", failures);
     }
@@ -101,7 +101,7 @@ export class Applier {
         const preconditions = object.metadata.uid ? { uid: object.metadata.uid } : {};
         const found = await this.#client.delete(ref, { ...preconditions, propagationPolicy: "Background", signal: this.#signal });
         actions.push({ verb: found ? "deleted" : "absent", ref });
-        if (found) this.#log.info({ verb: "deleted", object: describeRef(ref), apiVersion: ref.apiVersion }, "object deleted");
+        if (found) this.#log.info({ verb: "deleted", target: describeRef(ref), apiVersion: ref.apiVersion }, "object deleted");
       });
       throwAll("", failures);
     }

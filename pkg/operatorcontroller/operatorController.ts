@@ -2,12 +2,13 @@ import type { ClusterCatalog } from "../api/clusterCatalog.ts";
 import type { ClusterExtension } from "../api/clusterExtension.ts";
 import { API_VERSION } from "../api/constants.ts";
 import { Controller } from "../controller/controller.ts";
-import { Informer } from "../controller/informer.ts";
+import { Informer, withoutBulk } from "../controller/informer.ts";
 import { WorkQueue } from "../controller/workQueue.ts";
 import type { Client } from "../kube/client.ts";
 import { EventRecorder } from "../kube/events.ts";
 import { ServiceAccountTokens } from "../kube/tokens.ts";
 import type { Logger } from "../telemetry/log.ts";
+import { controllerMetrics, queueMetrics } from "../telemetry/controllerMetrics.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
 import { CatalogContents, type PackageReader } from "./catalogContents.ts";
 import { Identities, type ServiceAccountFallback } from "./identity.ts";
@@ -39,6 +40,8 @@ export interface OperatorControllerOptions {
 }
 
 const EXTENSION = { apiVersion: API_VERSION, kind: "ClusterExtension" } as const;
+/** Name of the controller in logs and metrics. */
+const NAME = "clusterextension";
 const CATALOG = { apiVersion: API_VERSION, kind: "ClusterCatalog" } as const;
 
 /** Watches extensions and catalogs and brings every extension to what its spec says. */
@@ -52,17 +55,17 @@ export class OperatorController {
   constructor(options: OperatorControllerOptions) {
     this.#options = options;
     const { client, log, metrics, workers, maxBackoffMs } = options;
-    this.#extensions = new Informer<ClusterExtension>(client, EXTENSION, {}, log);
-    this.#catalogs = new Informer<ClusterCatalog>(client, CATALOG, {}, log);
-    this.#queue = new WorkQueue({ name: "clusterextension", maxDelayMs: maxBackoffMs, metrics });
+    this.#extensions = new Informer<ClusterExtension>(client, EXTENSION, { transform: withoutBulk }, log);
+    this.#catalogs = new Informer<ClusterCatalog>(client, CATALOG, { transform: withoutBulk }, log);
+    this.#queue = new WorkQueue({ maxDelayMs: maxBackoffMs, metrics: queueMetrics(metrics, NAME) });
     const contents = new CatalogContents(options.packages);
     const reconciler = this.#reconciler(contents);
     this.#controller = new Controller({
-      name: "clusterextension",
+      name: NAME,
       queue: this.#queue,
       workers,
       log,
-      metrics,
+      metrics: controllerMetrics(metrics, NAME),
       reconcile: async (name, context) => {
         const extension = this.#extensions.get(name);
         return extension ? reconciler.reconcile({ ...extension, ...EXTENSION }, context.log, context.signal) : undefined;
@@ -72,16 +75,18 @@ export class OperatorController {
   }
 
   /** Whether both informers have seen the cluster's state once. */
-  get ready(): Promise<void> {
-    return Promise.all([this.#extensions.synced, this.#catalogs.synced]).then(() => undefined);
+  get ready(): boolean {
+    return this.#extensions.hasSynced && this.#catalogs.hasSynced;
   }
 
   /** Runs until `signal` aborts; passes under way are finished or aborted first. */
   async run(signal: AbortSignal): Promise<void> {
-    const informers = [this.#extensions.run(signal), this.#catalogs.run(signal)];
-    await Promise.race([this.ready, ...informers]);
-    if (!signal.aborted) await this.#controller.run(signal);
-    await Promise.all(informers);
+    const informers = [this.#extensions, this.#catalogs];
+    const work = async (): Promise<void> => {
+      await Promise.all(informers.map((informer) => informer.synced));
+      await this.#controller.run(signal);
+    };
+    await Promise.all([...informers.map((informer) => informer.run(signal)), work()]);
   }
 
   #reconciler(contents: CatalogContents): Reconciler {

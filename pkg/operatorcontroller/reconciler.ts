@@ -1,6 +1,6 @@
 import type { ClusterExtension, ClusterExtensionStatus } from "../api/clusterExtension.ts";
 import { findCondition } from "../api/conditions.ts";
-import { runSteps, type Step, type StepResult } from "../controller/steps.ts";
+import { runSteps, type Step, type StepResult, withoutStep } from "../controller/steps.ts";
 import { TerminalError, wrapError } from "../errors/errors.ts";
 import { canonicalJson } from "../fbc/canonical.ts";
 import type { Client } from "../kube/client.ts";
@@ -39,14 +39,15 @@ export class Reconciler {
     } catch (err) {
       if (signal.aborted) throw err;
       const { resolved } = facts;
-      error = resolved ? wrapError(`error for resolved bundle "${resolved.name}" with version "${resolved.version}": `, err) : err;
+      const cause = withoutStep(err);
+      error = resolved ? wrapError(`error for resolved bundle "${resolved.name}" with version "${resolved.version}": `, cause) : cause;
     }
-    if (!facts.gone) await this.#writeStatus(extension, facts, error);
+    if (!facts.gone) await this.#writeStatus(extension, facts, error, log);
     if (error !== undefined) throw error;
     return result ?? { requeueAfterMs: this.#deps.resyncMs() };
   }
 
-  async #writeStatus(extension: Readonly<ClusterExtension>, facts: PassFacts, error: unknown): Promise<void> {
+  async #writeStatus(extension: Readonly<ClusterExtension>, facts: PassFacts, error: unknown, log: Logger): Promise<void> {
     const { client, events, now } = this.#deps;
     const status = statusFrom(extension, facts, error, new Date(now()).toISOString().replace(/\.\d+Z$/, "Z"));
     if (canonicalJson(status) === canonicalJson(extension.status ?? {})) return;
@@ -58,16 +59,19 @@ export class Reconciler {
       if (isNotFound(err)) return;
       throw wrapError("error updating status: ", err);
     }
-    this.#announce(extension, status, events);
+    this.#announce(extension, status, events, log);
   }
 
-  /** A condition that changed for the worse is an Event too; what went well is told by the step that did it. */
-  #announce(extension: Readonly<ClusterExtension>, status: ClusterExtensionStatus, events: EventRecorder): void {
-    const before = findCondition(extension.status?.conditions, "Progressing");
-    const after = findCondition(status.conditions, "Progressing");
-    if (!after || (after.reason !== "Retrying" && after.status !== "False")) return;
-    if (before?.message === after.message && before.reason === after.reason) return;
-    events.record(extension, "Warning", after.reason, after.message);
+  /** Logs every condition that changed; one that changed for the worse is an Event too. What went well is told by the step that did it. */
+  #announce(extension: Readonly<ClusterExtension>, status: ClusterExtensionStatus, events: EventRecorder, log: Logger): void {
+    for (const after of status.conditions ?? []) {
+      const before = findCondition(extension.status?.conditions, after.type);
+      if (before?.status === after.status && before.reason === after.reason && before.message === after.message) continue;
+      const { type: condition, reason, message } = after;
+      log.info({ condition, status: after.status, reason, message }, "condition changed");
+      const worse = condition === "Progressing" && (reason === "Retrying" || after.status === "False");
+      if (worse) events.record(extension, "Warning", reason, message);
+    }
   }
 }
 

@@ -1,0 +1,162 @@
+import { mkdir, readdir, readFile, rename, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import type { KubeObject } from "../api/k8s.ts";
+import { parseYamlDocuments } from "../fbc/yaml.ts";
+import type { Client } from "../kube/client.ts";
+import { freePorts } from "./ports.ts";
+import { type LogLine, ServerProcess } from "./serverProcess.ts";
+import { tokenKubeconfig } from "./tokenKubeconfig.ts";
+
+/** Namespace of the servers, as config/ has it. */
+export const SYSTEM_NAMESPACE = "olmv1-system";
+const CONFIG = join(import.meta.dirname, "../../config");
+/** Folders of config/ that a cluster needs when the servers run outside it, in this order. */
+const FOLDERS = ["crd", "rbac"] as const;
+const FIELD_MANAGER = "olmv1-dev";
+const TOKEN_SECONDS = 3_600;
+const RENEW_MS = (TOKEN_SECONDS * 1_000) / 2;
+const READY_TIMEOUT_MS = 60_000;
+
+/** How to run the two servers against a cluster. */
+export interface InstallationOptions {
+  /** May install CRDs and RBAC and mint tokens. */
+  admin: Client;
+  /** Where the API server is, as a kubeconfig of the administrator says it. */
+  adminKubeconfig: string;
+  /** Kubeconfigs, caches and logs go here. */
+  workDir: string;
+  /** Registries that are read by plain HTTP or through mirrors; a registries.conf. */
+  registriesConf?: string;
+  onLine?: (server: ServerName, line: LogLine) => void;
+  onExit?: (text: string) => void;
+  extraArgs?: Partial<Record<ServerName, readonly string[]>>;
+}
+
+/** The servers by the name of their program. */
+export type ServerName = "catalogd" | "operator-controller";
+
+/** The two servers, running as separate processes with nothing but the rights that config/rbac gives them. */
+export interface Installation {
+  /** Base URL of catalogd's content server. */
+  readonly catalogs: string;
+  readonly servers: Readonly<Record<ServerName, ServerProcess>>;
+  /** Starts one server again after it was stopped. */
+  restart(server: ServerName): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** Applies CRDs and RBAC and starts catalogd and operator-controller, each with the token of its own ServiceAccount. */
+export async function startInstallation(options: InstallationOptions): Promise<Installation> {
+  const { admin, workDir } = options;
+  await mkdir(workDir, { recursive: true });
+  await installConfig(admin);
+  const tokens = new TokenFiles(admin, workDir);
+  await tokens.write();
+  const [content, ...probes] = await freePorts(3);
+  const catalogs = `http://127.0.0.1:${content}`;
+  const probe: Record<ServerName, number> = { catalogd: probes[0] ?? 0, "operator-controller": probes[1] ?? 0 };
+  const specific: Record<ServerName, string[]> = {
+    catalogd: ["--catalogs-server-addr", `127.0.0.1:${content}`, "--external-address", `127.0.0.1:${content}`, "--cache-dir", join(workDir, "catalogd")],
+    "operator-controller": ["--cache-path", join(workDir, "operator-controller")],
+  };
+  const start = async (name: ServerName): Promise<ServerProcess> => {
+    const kubeconfig = join(workDir, `${name}.kubeconfig`);
+    await writeFile(kubeconfig, await tokenKubeconfig(options.adminKubeconfig, tokens.pathOf(name)), { mode: 0o600 });
+    const args = ["--kubeconfig", kubeconfig, "--system-namespace", SYSTEM_NAMESPACE, "--health-probe-bind-address", `127.0.0.1:${probe[name]}`];
+    if (options.registriesConf) args.push("--registries-conf", options.registriesConf);
+    const server = new ServerProcess({
+      name,
+      args: [...args, ...specific[name], ...(options.extraArgs?.[name] ?? [])],
+      logFile: join(workDir, `${name}.log`),
+      onLine: (line) => options.onLine?.(name, line),
+      onExit: (text) => options.onExit?.(text),
+    });
+    await ready(server, `http://127.0.0.1:${probe[name]}/readyz`);
+    return server;
+  };
+  const [catalogd, operatorController] = await Promise.all([start("catalogd"), start("operator-controller")]);
+  const servers: Record<ServerName, ServerProcess> = { catalogd, "operator-controller": operatorController };
+  return {
+    catalogs,
+    servers,
+    async restart(name) {
+      await servers[name].stop();
+      servers[name] = await start(name);
+    },
+    async stop() {
+      tokens.stop();
+      await Promise.all(Object.values(servers).map((server) => server.stop()));
+    },
+  };
+}
+
+/** Applies the objects of config/crd and config/rbac and waits until the CRDs are served. */
+export async function installConfig(admin: Client): Promise<void> {
+  const objects: KubeObject[] = [];
+  for (const folder of FOLDERS) {
+    const files = (await readdir(join(CONFIG, folder))).filter((file) => file.endsWith(".yaml") && file !== "kustomization.yaml").sort();
+    for (const file of files) objects.push(...(parseYamlDocuments(await readFile(join(CONFIG, folder, file), "utf8")) as KubeObject[]));
+  }
+  const namespace: KubeObject = { apiVersion: "v1", kind: "Namespace", metadata: { name: SYSTEM_NAMESPACE } };
+  for (const object of [namespace, ...objects]) await admin.apply(object, { fieldManager: FIELD_MANAGER, force: true });
+  const crds = objects.filter((object) => object.kind === "CustomResourceDefinition");
+  await until(READY_TIMEOUT_MS, "the CRDs are established", async () => {
+    const live = await Promise.all(crds.map((crd) => admin.get({ apiVersion: crd.apiVersion, kind: crd.kind, name: crd.metadata.name })));
+    return live.every((crd) => JSON.stringify(crd?.["status"] ?? {}).includes('"type":"Established","status":"True"') || isEstablished(crd));
+  });
+}
+
+function isEstablished(crd: KubeObject | undefined): boolean {
+  const status = crd?.["status"] as { conditions?: { type: string; status: string }[] } | undefined;
+  return status?.conditions?.some(({ type, status: value }) => type === "Established" && value === "True") ?? false;
+}
+
+async function ready(server: ServerProcess, url: string): Promise<void> {
+  await until(READY_TIMEOUT_MS, `${url} answers`, async () => {
+    if (server.ended) throw new Error(server.ended);
+    return (await fetch(url).catch(() => undefined))?.status === 200;
+  });
+}
+
+async function until(timeoutMs: number, what: string, done: () => Promise<boolean>): Promise<void> {
+  const deadline = Date.now() + timeoutMs;
+  while (!(await done())) {
+    if (Date.now() > deadline) throw new Error(`waited ${timeoutMs / 1_000} s in vain until ${what}`);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}
+
+/** Keeps one token file for each server fresh, as the kubelet does for Pods. */
+class TokenFiles {
+  readonly #admin: Client;
+  readonly #dir: string;
+  readonly #timer: NodeJS.Timeout;
+
+  constructor(admin: Client, dir: string) {
+    this.#admin = admin;
+    this.#dir = dir;
+    this.#timer = setInterval(() => void this.write().catch((err: unknown) => process.stderr.write(`renew tokens: ${String(err)}\n`)), RENEW_MS);
+    this.#timer.unref();
+  }
+
+  pathOf(name: ServerName): string {
+    return join(this.#dir, `${name}.token`);
+  }
+
+  async write(): Promise<void> {
+    for (const name of ["catalogd", "operator-controller"] as const) {
+      const account = `${name}-controller-manager`;
+      const path = `/api/v1/namespaces/${SYSTEM_NAMESPACE}/serviceaccounts/${account}/token`;
+      const body = { apiVersion: "authentication.k8s.io/v1", kind: "TokenRequest", spec: { expirationSeconds: TOKEN_SECONDS } };
+      const answer = (await this.#admin.raw("POST", path, body)) as { status?: { token?: string } };
+      const token = answer.status?.token;
+      if (!token) throw new Error(`token request for ServiceAccount ${SYSTEM_NAMESPACE}/${account} gave no token`);
+      await writeFile(`${this.pathOf(name)}.new`, token, { mode: 0o600 });
+      await rename(`${this.pathOf(name)}.new`, this.pathOf(name));
+    }
+  }
+
+  stop(): void {
+    clearInterval(this.#timer);
+  }
+}
