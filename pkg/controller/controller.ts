@@ -1,0 +1,129 @@
+import { randomUUID } from "node:crypto";
+import { isRetryable } from "../errors/errors.ts";
+import { retryAfterMsOf } from "../kube/errors.ts";
+import type { ControllerMetrics } from "../telemetry/controllerMetrics.ts";
+import type { Logger } from "../telemetry/log.ts";
+import type { WorkQueue } from "./workQueue.ts";
+
+/** What one reconcile gets; `log` carries controller, object and reconcileID, `signal` aborts when the program stops. */
+export interface ReconcileContext {
+  readonly log: Logger;
+  readonly signal: AbortSignal;
+  readonly reconcileID: string;
+}
+
+/** What a reconcile wants next: nothing, or to run again after a while. */
+export type ReconcileOutcome = { requeueAfterMs?: number } | undefined;
+
+/**
+ * Brings one object to its wanted state. Called with "name" or "namespace/name", for whatever reason, any number of times, never twice at once
+ * for one key. A thrown TerminalError is not tried again until the object changes; every other error is, with back-off.
+ */
+export type Reconcile = (key: string, ctx: ReconcileContext) => Promise<ReconcileOutcome>;
+
+export interface ControllerInit {
+  name: string;
+  queue: WorkQueue;
+  reconcile: Reconcile;
+  /** Keys worked on at once. */
+  workers: number;
+  log: Logger;
+  metrics?: ControllerMetrics;
+}
+
+/** How one reconcile ended, before it becomes queue, metric and log line. */
+type Ending =
+  | { kind: "success" }
+  | { kind: "requeueAfter"; ms: number }
+  | { kind: "terminal"; err: unknown }
+  | { kind: "retry"; err: unknown }
+  | { kind: "stopped" };
+
+/** Takes keys from a queue and reconciles them with a number of workers. */
+export class Controller {
+  readonly #init: ControllerInit;
+  readonly #log: Logger;
+
+  constructor(init: ControllerInit) {
+    this.#init = init;
+    this.#log = init.log.child({ controller: init.name });
+  }
+
+  /** Works until `signal` aborts, then lets reconciles under way end and returns. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { queue, workers, metrics } = this.#init;
+    metrics?.workers(workers);
+    const stop = (): void => queue.shutDown();
+    if (signal.aborted) stop();
+    else signal.addEventListener("abort", stop, { once: true });
+    this.#log.info({ workers }, "controller started");
+    await Promise.all(Array.from({ length: workers }, () => this.#work(signal)));
+    this.#log.info("controller stopped");
+  }
+
+  async #work(signal: AbortSignal): Promise<void> {
+    const { queue } = this.#init;
+    for (let key = await queue.get(); key !== undefined; key = await queue.get()) {
+      try {
+        await this.#reconcileOne(key, signal);
+      } finally {
+        queue.done(key);
+      }
+    }
+  }
+
+  async #reconcileOne(key: string, signal: AbortSignal): Promise<void> {
+    const { reconcile, queue, metrics } = this.#init;
+    const reconcileID = randomUUID();
+    const log = this.#log.child({ object: key, reconcileID });
+    const started = performance.now();
+    metrics?.started();
+    const ending = await endingOf(() => reconcile(key, { log, signal, reconcileID }), signal);
+    const seconds = (performance.now() - started) / 1000;
+    switch (ending.kind) {
+      case "success":
+        queue.forget(key);
+        metrics?.finished("success", seconds, false);
+        log.debug({ seconds }, "reconciled");
+        break;
+      case "requeueAfter":
+        queue.forget(key);
+        queue.addAfter(key, ending.ms);
+        metrics?.finished("requeue_after", seconds, false);
+        log.debug({ seconds, requeueAfterMs: ending.ms }, "reconciled");
+        break;
+      case "terminal":
+        queue.forget(key);
+        metrics?.finished("error", seconds, true);
+        log.error({ err: ending.err, seconds }, "reconcile failed, not trying again until something changes");
+        break;
+      case "retry": {
+        const retryAfterMs = this.#retry(key, ending.err);
+        metrics?.finished("error", seconds, false);
+        log.error({ err: ending.err, seconds, retryAfterMs }, "reconcile failed");
+        break;
+      }
+      case "stopped":
+        metrics?.finished("success", seconds, false);
+        log.debug({ seconds }, "reconcile stopped");
+        break;
+    }
+  }
+
+  /** Queues a failed key again, after its back-off or, when the server asked for more, after that. */
+  #retry(key: string, err: unknown): number {
+    const asked = retryAfterMsOf(err) ?? 0;
+    return this.#init.queue.addRateLimited(key, asked);
+  }
+}
+
+async function endingOf(reconcile: () => Promise<ReconcileOutcome>, signal: AbortSignal): Promise<Ending> {
+  try {
+    const outcome = await reconcile();
+    const ms = outcome?.requeueAfterMs;
+    return ms === undefined ? { kind: "success" } : { kind: "requeueAfter", ms };
+  } catch (err) {
+    if (signal.aborted) return { kind: "stopped" };
+    return isRetryable(err) ? { kind: "retry", err } : { kind: "terminal", err };
+  }
+}

@@ -1,0 +1,170 @@
+import type { GroupVersionKind, KubeObject } from "../api/k8s.ts";
+import { messageOf } from "../errors/errors.ts";
+import type { Client } from "../kube/client.ts";
+import { isExpired, KubeError } from "../kube/errors.ts";
+import type { Selection, WatchEvent } from "../kube/options.ts";
+import type { Logger } from "../telemetry/log.ts";
+import { Backoff } from "./backoff.ts";
+import { type Clock, sleep, systemClock } from "./clock.ts";
+import { keyOf, Store, type StoreEvent } from "./store.ts";
+
+/** Options of Informer beside which objects it follows. */
+export interface InformerOptions<T extends KubeObject> extends Selection {
+  /** Called on each object before it is stored, for example `withoutBulk`; must keep identity and resourceVersion. */
+  transform?: (object: T) => T;
+  /** Longest pause between attempts while the API server does not answer or refuses. Default 30 s. */
+  maxBackoffMs?: number;
+  clock?: Clock;
+}
+
+const BASE_BACKOFF_MS = 250;
+const MAX_BACKOFF_MS = 30_000;
+/** A watch that ends sooner without an event counts as a failure, or the loop would spin. */
+const SHORT_WATCH_MS = 1_000;
+const LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration";
+
+/** `object` without managedFields and kubectl's last-applied annotation, often more than half of its bytes. */
+export function withoutBulk<T extends KubeObject>(object: T): T {
+  const { managedFields: _managed, annotations, ...metadata } = object.metadata;
+  if (annotations === undefined) return { ...object, metadata };
+  const { [LAST_APPLIED]: _last, ...kept } = annotations;
+  return { ...object, metadata: { ...metadata, annotations: kept } };
+}
+
+/**
+ * Follows the objects of one kind: a list, then a watch for as long as it lasts, for ever. Broken connections, restarts of the API server,
+ * an expired resourceVersion and a time without rights only delay it; what it held stays readable meanwhile.
+ */
+export class Informer<T extends KubeObject = KubeObject> {
+  /** Resolves when the first complete list is in; rejects with the signal's reason when `run` is stopped before. */
+  readonly synced: Promise<void>;
+  readonly #client: Client;
+  readonly #gvk: GroupVersionKind;
+  readonly #selection: Selection;
+  readonly #transform: (object: T) => T;
+  readonly #backoff: Backoff;
+  readonly #clock: Clock;
+  readonly #log: Logger;
+  readonly #store = new Store<T>();
+  readonly #handlers: ((event: StoreEvent<T>) => void)[] = [];
+  readonly #sync = Promise.withResolvers<void>();
+  #hasSynced = false;
+  /** Where to watch from; undefined when a list must come first. */
+  #resourceVersion: string | undefined;
+
+  constructor(client: Client, gvk: GroupVersionKind, options: InformerOptions<T>, log: Logger) {
+    const { transform, maxBackoffMs = MAX_BACKOFF_MS, clock = systemClock, ...selection } = options;
+    this.#client = client;
+    this.#gvk = { apiVersion: gvk.apiVersion, kind: gvk.kind };
+    this.#selection = selection;
+    this.#transform = transform ?? ((object) => object);
+    this.#backoff = new Backoff(BASE_BACKOFF_MS, maxBackoffMs);
+    this.#clock = clock;
+    this.#log = log.child({ informer: gvk.kind });
+    this.synced = this.#sync.promise;
+    this.synced.catch(() => {});
+  }
+
+  /** True once the first complete list is in; for readiness checks. */
+  get hasSynced(): boolean {
+    return this.#hasSynced;
+  }
+
+  /** Calls `handler` for every change from now on, and at once with an add for each object there is. What it throws is logged. */
+  onEvent(handler: (event: StoreEvent<T>) => void): void {
+    this.#handlers.push(handler);
+    for (const object of this.#store.list()) this.#call(handler, { type: "add", object });
+  }
+
+  /** One object as last seen. Read-only: it is shared with everybody. */
+  get(name: string, namespace?: string): T | undefined {
+    return this.#store.get(namespace ? `${namespace}/${name}` : name);
+  }
+
+  /** All objects as last seen. Read-only. */
+  list(): T[] {
+    return this.#store.list();
+  }
+
+  /** Makes `byIndex(name, value)` answer for each value that `valuesOf` gives for an object. */
+  addIndex(name: string, valuesOf: (object: T) => readonly string[]): void {
+    this.#store.addIndex(name, valuesOf);
+  }
+
+  /** The objects under one value of an index, without a search. */
+  byIndex(name: string, value: string): T[] {
+    return this.#store.byIndex(name, value);
+  }
+
+  /** Follows until `signal` aborts; never throws. Call once. */
+  async run(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      try {
+        await this.#follow(signal);
+      } catch (err) {
+        if (!signal.aborted) await this.#recoverFrom(err, signal);
+      }
+    }
+    if (!this.#hasSynced) this.#sync.reject(signal.reason);
+  }
+
+  async #follow(signal: AbortSignal): Promise<void> {
+    this.#resourceVersion ??= await this.#list(signal);
+    const started = this.#clock.now();
+    const watch = this.#client.watch<T>(this.#gvk, { ...this.#selection, resourceVersion: this.#resourceVersion, signal });
+    let events = 0;
+    for await (const event of watch) {
+      events++;
+      this.#backoff.reset();
+      this.#take(event);
+    }
+    if (events === 0 && this.#clock.now() - started < SHORT_WATCH_MS) throw new Error("the server ended the watch at once");
+    this.#backoff.reset();
+  }
+
+  async #list(signal: AbortSignal): Promise<string> {
+    const { items, resourceVersion } = await this.#client.list<T>(this.#gvk, { ...this.#selection, signal });
+    for (const event of this.#store.replace(items.map(this.#transform))) this.#emit(event);
+    if (!this.#hasSynced) this.#log.debug({ objects: items.length }, "informer synced");
+    this.#hasSynced = true;
+    this.#sync.resolve();
+    return resourceVersion;
+  }
+
+  #take({ type, object }: WatchEvent<T>): void {
+    if (type === "DELETED") {
+      const event = this.#store.delete(keyOf(object), this.#transform(object));
+      if (event) this.#emit(event);
+    } else if (type !== "BOOKMARK") {
+      for (const event of this.#store.put(this.#transform(object))) this.#emit(event);
+    }
+    this.#resourceVersion = object.metadata.resourceVersion ?? this.#resourceVersion;
+  }
+
+  /**
+   * Decides where to go on, and waits.
+   * expired (410)                    list again
+   * first failure, any other         watch on from where the stream broke
+   * second and later ones in a row   list again: after a long absence the server may even be one with an older history
+   */
+  async #recoverFrom(err: unknown, signal: AbortSignal): Promise<void> {
+    const retryInMs = this.#backoff.next();
+    const first = this.#backoff.attempts === 1;
+    if (isExpired(err) || !first) this.#resourceVersion = undefined;
+    const level = first && !(err instanceof KubeError && !isExpired(err)) ? "debug" : "warn";
+    this.#log[level]({ reason: messageOf(err), attempt: this.#backoff.attempts, retryInMs }, "watch interrupted");
+    await sleep(this.#clock, retryInMs, signal);
+  }
+
+  #emit(event: StoreEvent<T>): void {
+    for (const handler of this.#handlers) this.#call(handler, event);
+  }
+
+  #call(handler: (event: StoreEvent<T>) => void, event: StoreEvent<T>): void {
+    try {
+      handler(event);
+    } catch (err) {
+      this.#log.error({ err, object: keyOf(event.object), event: event.type }, "event handler failed");
+    }
+  }
+}

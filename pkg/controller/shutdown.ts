@@ -1,0 +1,68 @@
+import { messageOf } from "../errors/errors.ts";
+import type { Logger } from "../telemetry/log.ts";
+
+/** A long-running part of a program; it returns soon after `signal` aborts. */
+export type Task = (signal: AbortSignal) => Promise<void>;
+
+/** Options of `runUntilStopped`. */
+export interface RunInit {
+  /** Parts by name; they start together. */
+  tasks: Readonly<Record<string, Task>>;
+  /** Stops everything when it aborts; see `stopOnSignals`. */
+  signal: AbortSignal;
+  log: Logger;
+  /** Longest wait for the parts to end after a stop. Default 25 s, under the 30 s a Pod is given. */
+  graceMs?: number;
+}
+
+const GRACE_MS = 25_000;
+
+/** Aborts at the first SIGTERM or SIGINT; a second one ends the process at once. */
+export function stopOnSignals(log: Logger): AbortSignal {
+  const stop = new AbortController();
+  for (const name of ["SIGTERM", "SIGINT"] as const) {
+    process.on(name, () => {
+      if (stop.signal.aborted) process.exit(1);
+      log.info({ signal: name }, "stopping");
+      stop.abort(new Error(`stopped by ${name}`));
+    });
+  }
+  return stop.signal;
+}
+
+/**
+ * Runs all tasks until `signal` aborts or one of them fails or ends early; then stops the others and waits for them for a while.
+ * @throws the failure of the first task that failed; Error when one ended early or did not end in time.
+ */
+export async function runUntilStopped({ tasks, signal, log, graceMs = GRACE_MS }: RunInit): Promise<void> {
+  const failed = new AbortController();
+  const all = AbortSignal.any([signal, failed.signal]);
+  const running = new Set(Object.keys(tasks));
+  let failure: unknown;
+  const ends = Object.entries(tasks).map(async ([name, task]) => {
+    try {
+      await task(all);
+      if (!all.aborted) throw new Error(`${name} ended by itself`);
+    } catch (err) {
+      if (!all.aborted) {
+        failure = err;
+        log.error({ task: name, err }, "task failed");
+        failed.abort(err);
+      } else log.debug({ task: name, error: messageOf(err) }, "task ended with an error while stopping");
+    } finally {
+      running.delete(name);
+    }
+  });
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<void>((resolve) => {
+    const arm = (): void => {
+      timer = setTimeout(resolve, graceMs);
+    };
+    if (all.aborted) arm();
+    else all.addEventListener("abort", arm, { once: true });
+  });
+  await Promise.race([Promise.all(ends), late]);
+  clearTimeout(timer);
+  if (failure !== undefined) throw failure;
+  if (running.size > 0) throw new Error(`still running ${graceMs} ms after the stop: ${[...running].join(", ")}`);
+}

@@ -1,0 +1,51 @@
+import { messageOf } from "../errors/errors.ts";
+import type { Logger } from "../telemetry/log.ts";
+
+/** What a step tells the loop: go on (undefined), or stop here and come back in `requeueAfterMs` if that is given. */
+export type StepResult = { requeueAfterMs?: number } | undefined;
+
+/** What every step gets. The object is read-only: facts go into the state, status is made from them afterwards. */
+export interface StepContext<O> {
+  readonly object: Readonly<O>;
+  readonly log: Logger;
+  readonly signal: AbortSignal;
+}
+
+/** One named stage of a reconcile. It reads and extends `state`; the name appears in logs. */
+export interface Step<O, S> {
+  readonly name: string;
+  run(state: S, ctx: StepContext<O>): Promise<StepResult>;
+}
+
+/** A step's failure; `cause` is what it threw, which conditions show, while this text with the step's name is for logs. */
+export class StepError extends Error {
+  override readonly name = "StepError";
+  readonly step: string;
+
+  constructor(step: string, cause: unknown) {
+    super(`${step}: ${messageOf(cause)}`, { cause });
+    this.step = step;
+  }
+}
+
+/** What the step threw, for an error of `runSteps`; any other error unchanged. */
+export function withoutStep(err: unknown): unknown {
+  return err instanceof StepError ? err.cause : err;
+}
+
+/**
+ * Runs steps in order until one stops the run or throws.
+ * @throws StepError around what a step threw; the signal's reason when it aborts between steps.
+ */
+export async function runSteps<O, S>(steps: readonly Step<O, S>[], state: S, ctx: StepContext<O>): Promise<StepResult> {
+  for (const step of steps) {
+    ctx.signal.throwIfAborted();
+    try {
+      const result = await step.run(state, { ...ctx, log: ctx.log.child({ step: step.name }) });
+      if (result) return result;
+    } catch (err) {
+      throw new StepError(step.name, err);
+    }
+  }
+  return undefined;
+}

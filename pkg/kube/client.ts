@@ -1,0 +1,243 @@
+import type { Dispatcher } from "undici";
+import { type GroupVersionKind, type KubeObject, type ObjectRef, refOf } from "../api/k8s.ts";
+import { readText } from "./body.ts";
+import { Credentials } from "./credentials.ts";
+import { type ApiResource, Discovery } from "./discovery.ts";
+import { isExpired, isNotFound, type KubeError } from "./errors.ts";
+import type {
+  ApplyOptions,
+  CallOptions,
+  DeleteOptions,
+  GetOptions,
+  ListOptions,
+  ListResult,
+  PatchOptions,
+  WatchEvent,
+  WatchOptions,
+  WriteOptions,
+} from "./options.ts";
+import { type Location, type Query, resourcePath } from "./paths.ts";
+import { isPathNotFound, kubeErrorFrom } from "./status.ts";
+import { type RequestInit, type TokenSource, Transport, type TransportOptions } from "./transport.ts";
+import { acceptFor, watchEvents } from "./watch.ts";
+import { wireJson } from "./wire.ts";
+
+const PAGE = 500;
+const JSON_TYPE = "application/json";
+const PATCH_TYPES = {
+  merge: "application/merge-patch+json",
+  json: "application/json-patch+json",
+  strategic: "application/strategic-merge-patch+json",
+} as const;
+
+/**
+ * The API server as one identity sees it. Objects are wire JSON: what came in goes out, unknown members included.
+ * Every call throws KubeError when the server refuses, KindNotServed when it does not serve the kind, undici's errors without an answer.
+ */
+export class Client {
+  readonly #transport: Transport;
+  readonly #discovery: Discovery;
+
+  private constructor(transport: Transport, discovery: Discovery) {
+    this.#transport = transport;
+    this.#discovery = discovery;
+  }
+
+  /** A client with the identity of the kubeconfig at `path`, else of KUBECONFIG, else of the Pod, else of ~/.kube/config. */
+  static fromKubeConfig(path?: string, options: TransportOptions = {}): Client {
+    return Client.of(Credentials.fromKubeConfig(path), options);
+  }
+
+  /** A client with these credentials. */
+  static of(credentials: Credentials, options: TransportOptions = {}): Client {
+    const transport = Transport.of(credentials, options);
+    const discovery = new Discovery(async (path) => {
+      const response = await transport.request("GET", path);
+      if (response.statusCode !== 404) return (await answerOf(response)) as { resources?: [] };
+      await response.body.dump();
+      return undefined;
+    });
+    return new Client(transport, discovery);
+  }
+
+  /**
+   * The same server as another identity: the source's token and nothing else, never a client certificate.
+   * All token clients of one parent share one pool, and the parent's discovery; `close` the parent to close them.
+   */
+  withToken(source: TokenSource): Client {
+    return new Client(this.#transport.withToken(source), this.#discovery);
+  }
+
+  /** How the server serves a kind; looked up afresh once when it is not known. @throws KindNotServed */
+  resourceFor(gvk: GroupVersionKind): Promise<ApiResource> {
+    return this.#discovery.resourceFor(gvk);
+  }
+
+  /** One object, or undefined when it does not exist. */
+  async get<T extends KubeObject = KubeObject>(ref: ObjectRef, options: GetOptions = {}): Promise<T | undefined> {
+    const headers = { accept: acceptFor("object", options.metadataOnly) };
+    const found = await absentAs(undefined, this.#call("GET", ref, ref, {}, { headers, signal: options.signal }));
+    return found === undefined ? undefined : { ...(found as T), apiVersion: ref.apiVersion, kind: ref.kind };
+  }
+
+  /** All objects of a kind that match, read page by page; the resourceVersion is the one to watch from. */
+  async list<T extends KubeObject = KubeObject>(gvk: GroupVersionKind, options: ListOptions = {}): Promise<ListResult<T>> {
+    const { namespace, labelSelector, fieldSelector, limit = PAGE, maxItems = Number.POSITIVE_INFINITY, signal } = options;
+    const headers = { accept: acceptFor("list", options.metadataOnly) };
+    const items: T[] = [];
+    let token: string | undefined;
+    let page: number | undefined = limit;
+    for (;;) {
+      const query: Query = { labelSelector, fieldSelector, limit: page, continue: token };
+      let list: KubeList;
+      try {
+        list = (await this.#call("GET", gvk, { namespace }, query, { headers, signal })) as KubeList;
+      } catch (err) {
+        if (token === undefined || !isExpired(err)) throw err;
+        items.length = 0; // the snapshot being paged through was compacted away: read it in one piece
+        token = undefined;
+        page = undefined;
+        continue;
+      }
+      for (const item of list.items ?? []) items.push({ ...item, apiVersion: gvk.apiVersion, kind: gvk.kind } as T);
+      token = list.metadata?.continue;
+      if (!token || items.length >= maxItems)
+        return { items: items.slice(0, maxItems), resourceVersion: list.metadata?.resourceVersion ?? "" };
+    }
+  }
+
+  /** Creates an object; `metadata.generateName` works as the server has it. */
+  async create<T extends KubeObject>(object: T, options: WriteOptions = {}): Promise<T> {
+    const location = { namespace: object.metadata.namespace };
+    return (await this.#call("POST", object, location, writeQuery(options), bodyInit(object, JSON_TYPE, options))) as T;
+  }
+
+  /** Replaces an object; with a resourceVersion only if it is still at that version. */
+  async replace<T extends KubeObject>(object: T, options: WriteOptions & { subresource?: string } = {}): Promise<T> {
+    const location = { ...refOf(object), subresource: options.subresource };
+    return (await this.#call("PUT", object, location, writeQuery(options), bodyInit(object, JSON_TYPE, options))) as T;
+  }
+
+  /**
+   * Server-side apply: creates the object or makes the manager's fields of it as given.
+   * @throws KubeError 409 that names the other managers when they own a field that would change and `force` is not set.
+   */
+  async apply<T extends KubeObject>(object: T, options: ApplyOptions): Promise<T> {
+    const location = { ...refOf(object), subresource: options.subresource };
+    const init = bodyInit(object, "application/apply-patch+yaml", options);
+    return (await this.#call("PATCH", object, location, writeQuery(options), init)) as T;
+  }
+
+  /** Patches one object; the answer is the object after it. */
+  async patch<T extends KubeObject = KubeObject>(ref: ObjectRef, body: unknown, options: PatchOptions): Promise<T> {
+    const location = { ...ref, subresource: options.subresource };
+    return (await this.#call("PATCH", ref, location, writeQuery(options), bodyInit(body, PATCH_TYPES[options.type], options))) as T;
+  }
+
+  /**
+   * Deletes one object, only if uid and resourceVersion are still as given.
+   * @returns false when it does not exist; true when it is deleted or finalizers are being waited for.
+   * @throws KubeError 409 when a precondition does not hold.
+   */
+  async delete(ref: ObjectRef, options: DeleteOptions = {}): Promise<boolean> {
+    const { uid, resourceVersion, propagationPolicy, gracePeriodSeconds } = options;
+    const body = {
+      apiVersion: "v1",
+      kind: "DeleteOptions",
+      preconditions: uid === undefined && resourceVersion === undefined ? undefined : { uid, resourceVersion },
+      propagationPolicy,
+      gracePeriodSeconds,
+      dryRun: options.dryRun ? ["All"] : undefined,
+    };
+    const deleted = this.#call("DELETE", ref, ref, {}, bodyInit(body, JSON_TYPE, options));
+    return absentAs(
+      false,
+      deleted.then(() => true),
+    );
+  }
+
+  /**
+   * Changes of a kind after a resourceVersion, until the server ends the stream (some minutes) or `signal` aborts.
+   * @throws KubeError, with `isExpired` when one must list again; undici's errors when the connection breaks.
+   */
+  async *watch<T extends KubeObject = KubeObject>(gvk: GroupVersionKind, options: WatchOptions): AsyncGenerator<WatchEvent<T>> {
+    yield* watchEvents<T>(gvk, options, async (query, headers) => {
+      const init = { headers, signal: options.signal, bodyTimeoutMs: 0 };
+      return (await this.#send("GET", gvk, { namespace: options.namespace }, query, init)).body;
+    });
+  }
+
+  /** Sends any request and parses the answer. @throws KubeError on every status from 400. */
+  async raw(method: Dispatcher.HttpMethod, path: string, body?: unknown, options: CallOptions = {}): Promise<unknown> {
+    const init = body === undefined ? { signal: options.signal } : bodyInit(body, JSON_TYPE, options);
+    return answerOf(await this.#transport.request(method, path, init));
+  }
+
+  /** Sends any request; the answer is returned as it comes, whatever its status. The caller must consume its body. */
+  request(method: Dispatcher.HttpMethod, path: string, init: RequestInit = {}): Promise<Dispatcher.ResponseData> {
+    return this.#transport.request(method, path, init);
+  }
+
+  /** Ends all connections, those of token clients included. */
+  close(): Promise<void> {
+    return this.#transport.close();
+  }
+
+  async #call(method: Dispatcher.HttpMethod, gvk: GroupVersionKind, location: Location, query: Query, init: RequestInit): Promise<unknown> {
+    return answerOf(await this.#send(method, gvk, location, query, init));
+  }
+
+  /** Sends one request about a kind; a path that is not served is looked up once more, since CRDs come and go. */
+  async #send(method: Dispatcher.HttpMethod, gvk: GroupVersionKind, location: Location, query: Query, init: RequestInit) {
+    for (let fresh = false; ; fresh = true) {
+      const resource = await this.#discovery.resourceFor(gvk);
+      const response = await this.#transport.request(method, resourcePath(gvk, resource, location, query), init);
+      if (response.statusCode < 400) return response;
+      const err = await errorOf(response);
+      if (fresh || !isPathNotFound(err)) throw err;
+      this.#discovery.forget(gvk.apiVersion);
+    }
+  }
+}
+
+interface KubeList {
+  items?: KubeObject[];
+  metadata?: { continue?: string; resourceVersion?: string };
+}
+
+function writeQuery(options: { fieldManager?: string; force?: boolean; dryRun?: boolean }): Query {
+  return { fieldManager: options.fieldManager, force: options.force || undefined, dryRun: options.dryRun ? "All" : undefined };
+}
+
+function bodyInit(body: unknown, type: string, options: CallOptions): RequestInit {
+  return { body: wireJson(body), headers: { "content-type": type }, signal: options.signal };
+}
+
+async function absentAs<T, U>(value: U, call: Promise<T>): Promise<T | U> {
+  try {
+    return await call;
+  } catch (err) {
+    if (isNotFound(err)) return value;
+    throw err;
+  }
+}
+
+async function answerOf(response: Dispatcher.ResponseData): Promise<unknown> {
+  if (response.statusCode >= 400) throw await errorOf(response);
+  const text = await readText(response.body);
+  return text === "" ? undefined : JSON.parse(text);
+}
+
+async function errorOf(response: Dispatcher.ResponseData): Promise<KubeError> {
+  const text = await readText(response.body);
+  const retryAfter = response.headers["retry-after"];
+  return kubeErrorFrom(response.statusCode, parsed(text), typeof retryAfter === "string" ? retryAfter : undefined);
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}

@@ -1,0 +1,109 @@
+import type { RequestOptions } from "node:https";
+import { KubeConfig } from "@kubernetes/client-node";
+
+/** TLS material of connections to one API server. */
+export interface TlsMaterial {
+  ca?: string | Buffer;
+  cert?: string | Buffer;
+  key?: string | Buffer;
+  servername?: string;
+  rejectUnauthorized?: boolean;
+}
+
+/** What a request needs to know: where, over which TLS, with which headers. */
+export interface Endpoint {
+  /** Base URL of the API server, without a trailing slash; may hold a path prefix. */
+  server: string;
+  proxyUrl?: string;
+  tls: TlsMaterial;
+  /** Authorization and impersonation headers. */
+  headers: Record<string, string>;
+}
+
+/** Files and exec plug-ins are asked again after this long; a rotated in-cluster token is seen in time. */
+const FRESH_MS = 30_000;
+/** A 401 makes everything be loaded again, but not more often than this. */
+const RELOAD_MS = 5_000;
+
+/**
+ * Credentials of one kubeconfig context or of the Pod we run in. Loading, exec plug-ins, OIDC and token files are client-node's;
+ * it never sees a request. Results are kept for half a minute, so that a request reads no files.
+ */
+export class Credentials {
+  readonly #load: () => KubeConfig;
+  readonly #now: () => number;
+  #config: KubeConfig;
+  #loadedAt: number;
+  #endpoint: Promise<Endpoint> | undefined;
+  #readAt = 0;
+
+  /** @param load reads the kubeconfig; called again after the server has refused the credential. */
+  constructor(load: () => KubeConfig, now: () => number = Date.now) {
+    this.#load = load;
+    this.#now = now;
+    this.#config = load();
+    this.#loadedAt = now();
+    if (!this.#config.getCurrentCluster()?.server) throw new Error("kubeconfig: the current context names no cluster with a server");
+  }
+
+  /**
+   * Credentials from the kubeconfig at `path`, else from the files in KUBECONFIG, else those of the Pod, else ~/.kube/config.
+   * @throws Error when the file cannot be read or names no server.
+   */
+  static fromKubeConfig(path?: string): Credentials {
+    return new Credentials(() => {
+      const config = new KubeConfig();
+      if (path !== undefined && path !== "") config.loadFromFile(path);
+      else if (!process.env["KUBECONFIG"] && process.env["KUBERNETES_SERVICE_HOST"]) config.loadFromCluster();
+      else config.loadFromDefault();
+      return config;
+    });
+  }
+
+  /** The endpoint as of now, at most half a minute old. Concurrent calls share one read. */
+  endpoint(): Promise<Endpoint> {
+    if (this.#endpoint === undefined || this.#now() - this.#readAt > FRESH_MS) {
+      this.#readAt = this.#now();
+      const reading = this.#read();
+      this.#endpoint = reading;
+      reading.catch(() => {
+        if (this.#endpoint === reading) this.#endpoint = undefined;
+      });
+    }
+    return this.#endpoint;
+  }
+
+  /** Call after a 401: the next `endpoint()` loads everything anew. False when that was done only just now or cannot be done. */
+  refused(): boolean {
+    if (this.#now() - this.#loadedAt < RELOAD_MS) return false;
+    this.#loadedAt = this.#now();
+    this.#endpoint = undefined;
+    try {
+      this.#config = this.#load();
+      return true;
+    } catch {
+      return false; // half-written file: what was loaded stays in use
+    }
+  }
+
+  async #read(): Promise<Endpoint> {
+    const config = this.#config;
+    const options: RequestOptions & { servername?: string } = {};
+    await config.applyToHTTPSOptions(options);
+    const { ca, cert, key, servername, rejectUnauthorized, auth } = options;
+    const cluster = config.getCurrentCluster();
+    if (!cluster) throw new Error("kubeconfig: no current cluster");
+    const headers: Record<string, string> = {};
+    for (const [name, value] of Object.entries(options.headers ?? {})) headers[name.toLowerCase()] = String(value).trim();
+    if (auth) headers["authorization"] ??= `Basic ${Buffer.from(auth).toString("base64")}`;
+    const tls: TlsMaterial = {};
+    if (ca) tls.ca = ca as string | Buffer;
+    if (cert) tls.cert = cert as string | Buffer;
+    if (key) tls.key = key as string | Buffer;
+    if (servername) tls.servername = servername;
+    if (rejectUnauthorized !== undefined) tls.rejectUnauthorized = rejectUnauthorized;
+    const endpoint: Endpoint = { server: cluster.server.replace(/\/+$/, ""), tls, headers };
+    if (cluster.proxyUrl) endpoint.proxyUrl = cluster.proxyUrl;
+    return endpoint;
+  }
+}

@@ -1,0 +1,83 @@
+import { type GroupVersionKind, groupOf, versionOf } from "../api/k8s.ts";
+import { KindNotServed } from "./errors.ts";
+
+/** How the API server serves one kind. */
+export interface ApiResource {
+  group: string;
+  version: string;
+  /** Plural name in paths and RBAC rules. */
+  resource: string;
+  kind: string;
+  namespaced: boolean;
+  verbs: readonly string[];
+}
+
+/** Reads the APIResourceList at `path`; undefined when the group version is not served (404). */
+export type ResourceListReader = (path: string) => Promise<{ resources?: readonly DiscoveredResource[] } | undefined>;
+
+interface DiscoveredResource {
+  name: string;
+  kind: string;
+  namespaced: boolean;
+  verbs?: string[];
+}
+
+type Kinds = ReadonlyMap<string, ApiResource>;
+
+/** The base path of a group version: "/api/v1" or "/apis/group/version". */
+export function groupVersionPath(apiVersion: string): string {
+  const [group, version] = [groupOf(apiVersion), versionOf(apiVersion)].map(encodeURIComponent);
+  return group === "" ? `/api/${version}` : `/apis/${group}/${version}`;
+}
+
+/**
+ * Which resource serves which kind, read one group version at a time and kept until a lookup misses or `forget` is called:
+ * a miss costs one request, a hit none.
+ */
+export class Discovery {
+  readonly #read: ResourceListReader;
+  readonly #known = new Map<string, Kinds>();
+  readonly #loading = new Map<string, Promise<Kinds>>();
+
+  constructor(read: ResourceListReader) {
+    this.#read = read;
+  }
+
+  /**
+   * The resource that serves a kind. What is not known is looked up; what is missing in known discovery is looked up once more.
+   * @throws KindNotServed when the server does not serve it now.
+   */
+  async resourceFor({ apiVersion, kind }: GroupVersionKind): Promise<ApiResource> {
+    const known = this.#known.get(apiVersion)?.get(kind);
+    if (known) return known;
+    // The server may have learned the kind after a load under way began; only a group version never loaded joins that load.
+    const kinds = await (this.#known.has(apiVersion) ? this.#load(apiVersion) : this.#loadOnce(apiVersion));
+    const found = kinds.get(kind);
+    if (!found) throw new KindNotServed(apiVersion, kind);
+    return found;
+  }
+
+  /** Drops what is known of a group version, after a path of it was not found. */
+  forget(apiVersion: string): void {
+    this.#known.delete(apiVersion);
+  }
+
+  #loadOnce(apiVersion: string): Promise<Kinds> {
+    const under = this.#loading.get(apiVersion);
+    if (under) return under;
+    const loading = this.#load(apiVersion).finally(() => this.#loading.delete(apiVersion));
+    this.#loading.set(apiVersion, loading);
+    return loading;
+  }
+
+  async #load(apiVersion: string): Promise<Kinds> {
+    const list = await this.#read(groupVersionPath(apiVersion));
+    const kinds = new Map<string, ApiResource>();
+    for (const { name, kind, namespaced, verbs = [] } of list?.resources ?? []) {
+      if (name.includes("/") || kinds.has(kind)) continue;
+      kinds.set(kind, { group: groupOf(apiVersion), version: versionOf(apiVersion), resource: name, kind, namespaced, verbs });
+    }
+    this.#known.set(apiVersion, kinds);
+    return kinds;
+  }
+}

@@ -1,0 +1,127 @@
+import { type KubeObject, refOf } from "../api/k8s.ts";
+import { messageOf } from "../errors/errors.ts";
+import type { Client } from "./client.ts";
+import { isNotFound } from "./errors.ts";
+import { EventSeries, type EventWrite } from "./eventSeries.ts";
+
+export type EventType = "Normal" | "Warning";
+
+/** The part of a logger that the recorder needs. */
+export interface EventLog {
+  debug(fields: object, message: string): void;
+}
+
+/** Options of EventRecorder; the clock is passed in for tests. */
+export interface EventRecorderOptions {
+  /** Named as the source of the events, for example "operator-controller". */
+  component: string;
+  log: EventLog;
+  now?: () => number;
+}
+
+/** Events waiting to be written; more are dropped. */
+const MAX_PENDING = 500;
+const WRITE_TIMEOUT_MS = 10_000;
+
+/**
+ * Writes core/v1 Events about objects: the same event again raises its count, many similar ones become one, each object has a budget.
+ * Events of cluster-scoped objects stand in namespace "default". A failed write is logged and forgotten; `record` never throws or waits.
+ * @see k8s.io/client-go tools/record/events_cache.go for the numbers
+ */
+export class EventRecorder {
+  readonly #client: Client;
+  readonly #component: string;
+  readonly #log: EventLog;
+  readonly #now: () => number;
+  readonly #series: EventSeries;
+  readonly #pending: (() => Promise<void>)[] = [];
+  #working: Promise<void> | undefined;
+
+  constructor(client: Client, { component, log, now = Date.now }: EventRecorderOptions) {
+    this.#client = client;
+    this.#component = component;
+    this.#log = log;
+    this.#now = now;
+    this.#series = new EventSeries(now);
+  }
+
+  /** Records that something happened to `object`; `reason` is CamelCase, `message` a sentence that is cut at 1,024 characters. */
+  record(object: KubeObject, type: EventType, reason: string, message: string): void {
+    if (this.#pending.length >= MAX_PENDING) return;
+    const write = this.#series.next({ uid: object.metadata.uid ?? objectKey(object), type, reason, message });
+    if (!write) return;
+    this.#pending.push(() => this.#write(object, type, reason, write));
+    this.#working ??= this.#work();
+  }
+
+  /** Resolves when everything recorded so far has been written or given up. */
+  async flush(): Promise<void> {
+    await this.#working;
+  }
+
+  async #work(): Promise<void> {
+    for (let next = this.#pending.shift(); next; next = this.#pending.shift()) await next();
+    this.#working = undefined;
+  }
+
+  async #write(object: KubeObject, type: EventType, reason: string, write: EventWrite): Promise<void> {
+    const signal = AbortSignal.timeout(WRITE_TIMEOUT_MS);
+    try {
+      if (write.count > 1 && (await this.#raiseCount(object, write, signal))) return;
+      await this.#client.create(this.#eventFor(object, type, reason, write), { signal });
+    } catch (err) {
+      this.#log.debug({ object: objectKey(object), reason, error: messageOf(err) }, "event not written");
+    }
+  }
+
+  /** False when the event that was counted has expired. */
+  async #raiseCount(object: KubeObject, write: EventWrite, signal: AbortSignal): Promise<boolean> {
+    const ref = { apiVersion: "v1", kind: "Event", name: eventName(object, write), namespace: namespaceOf(object) };
+    const body = { count: write.count, lastTimestamp: timestamp(this.#now()), message: write.message };
+    try {
+      await this.#client.patch(ref, body, { type: "merge", signal });
+      return true;
+    } catch (err) {
+      if (isNotFound(err)) return false;
+      throw err;
+    }
+  }
+
+  #eventFor(object: KubeObject, type: EventType, reason: string, write: EventWrite): KubeObject {
+    const { apiVersion, kind, name, namespace } = refOf(object);
+    const { uid, resourceVersion } = object.metadata;
+    const at = timestamp(this.#now());
+    return {
+      apiVersion: "v1",
+      kind: "Event",
+      metadata: { name: eventName(object, write), namespace: namespaceOf(object) },
+      involvedObject: { apiVersion, kind, name, namespace, uid, resourceVersion },
+      type,
+      reason,
+      message: write.message,
+      source: { component: this.#component },
+      reportingComponent: this.#component,
+      reportingInstance: "",
+      firstTimestamp: timestamp(write.firstAt),
+      lastTimestamp: at,
+      count: write.count,
+    };
+  }
+}
+
+function namespaceOf(object: KubeObject): string {
+  return object.metadata.namespace ?? "default";
+}
+
+function objectKey({ apiVersion, kind, metadata }: KubeObject): string {
+  return `${apiVersion}/${kind}/${metadata.namespace ?? ""}/${metadata.name}`;
+}
+
+/** metav1.Time has whole seconds. */
+function timestamp(ms: number): string {
+  return `${new Date(ms).toISOString().slice(0, 19)}Z`;
+}
+
+function eventName(object: KubeObject, write: EventWrite): string {
+  return `${object.metadata.name.slice(0, 200)}.${write.id}`;
+}

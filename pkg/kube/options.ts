@@ -1,0 +1,72 @@
+import type { KubeObject } from "../api/k8s.ts";
+
+/** What every call takes. */
+export interface CallOptions {
+  signal?: AbortSignal | undefined;
+}
+
+/** Options of `get`. `metadataOnly`: the server sends metadata alone (PartialObjectMetadata); the kind stays the one asked for. */
+export interface GetOptions extends CallOptions {
+  metadataOnly?: boolean;
+}
+
+/** Which objects of a kind; without a namespace, those of all namespaces. */
+export interface Selection {
+  namespace?: string | undefined;
+  labelSelector?: string | undefined;
+  fieldSelector?: string | undefined;
+  metadataOnly?: boolean;
+}
+
+/** Options of `list`. `limit` is the size of a page (500), `maxItems` where to stop. */
+export interface ListOptions extends Selection, CallOptions {
+  limit?: number;
+  maxItems?: number;
+}
+
+/** Items in the server's order, each with the kind that was asked for. */
+export interface ListResult<T extends KubeObject = KubeObject> {
+  items: T[];
+  resourceVersion: string;
+}
+
+/** Options of `watch`. `timeoutSeconds`: when the server ends the stream; five to ten minutes by default, at random. */
+export interface WatchOptions extends Selection, CallOptions {
+  resourceVersion: string;
+  timeoutSeconds?: number;
+}
+
+/** One change. A BOOKMARK carries only kind and metadata.resourceVersion: all changes up to it have been sent. */
+export interface WatchEvent<T extends KubeObject = KubeObject> {
+  type: "ADDED" | "MODIFIED" | "DELETED" | "BOOKMARK";
+  object: T;
+}
+
+/** Options of `create` and `replace`. */
+export interface WriteOptions extends CallOptions {
+  fieldManager?: string;
+  dryRun?: boolean;
+}
+
+/** Options of `apply`. `force` takes fields over from other managers. */
+export interface ApplyOptions extends CallOptions {
+  fieldManager: string;
+  force?: boolean;
+  dryRun?: boolean;
+  subresource?: string;
+}
+
+/** Options of `patch`. */
+export interface PatchOptions extends WriteOptions {
+  type: "merge" | "json" | "strategic";
+  subresource?: string;
+}
+
+/** Options of `delete`; uid and resourceVersion are preconditions. */
+export interface DeleteOptions extends CallOptions {
+  uid?: string;
+  resourceVersion?: string;
+  propagationPolicy?: "Background" | "Foreground" | "Orphan";
+  gracePeriodSeconds?: number;
+  dryRun?: boolean;
+}

@@ -1,0 +1,98 @@
+import type { Client } from "./client.ts";
+import type { TokenSource } from "./transport.ts";
+
+/** Options of ServiceAccountTokens; the clock is passed in for tests. */
+export interface ServiceAccountTokensOptions {
+  /** Life asked for, in seconds; the API server refuses less than 600. */
+  expirationSeconds?: number;
+  now?: () => number;
+}
+
+interface MintedToken {
+  token: string;
+  renewAt: number;
+  expiresAt: number;
+}
+
+/** Part of a token's life after which it is renewed. */
+const RENEW_AT = 0.8;
+const MINT_TIMEOUT_MS = 30_000;
+
+/**
+ * Tokens of ServiceAccounts by TokenRequest, one per account for everybody who asks: an hour long, renewed at 80 % of their life, dropped when
+ * the API server refuses one. Needs `create` on serviceaccounts/token, nothing else.
+ */
+export class ServiceAccountTokens {
+  readonly #client: Client;
+  readonly #expirationSeconds: number;
+  readonly #now: () => number;
+  readonly #minted = new Map<string, MintedToken>();
+  readonly #minting = new Map<string, Promise<MintedToken>>();
+
+  constructor(client: Client, { expirationSeconds = 3600, now = Date.now }: ServiceAccountTokensOptions = {}) {
+    this.#client = client;
+    this.#expirationSeconds = expirationSeconds;
+    this.#now = now;
+  }
+
+  /**
+   * The source of one account's tokens; asking it costs a request only when there is no token or it is due for renewal.
+   * It throws the KubeError of the TokenRequest: 404 when account or namespace are missing, 403 without the right to mint.
+   * A renewal that fails for another reason leaves the old token in use until it expires.
+   */
+  tokenFor(namespace: string, name: string): TokenSource {
+    const key = `${namespace}/${name}`;
+    const source: TokenSource = () => this.#token(key, namespace, name);
+    source.drop = (token) => {
+      if (this.#minted.get(key)?.token === token) this.#minted.delete(key);
+    };
+    return source;
+  }
+
+  async #token(key: string, namespace: string, name: string): Promise<string> {
+    const held = this.#minted.get(key);
+    const now = this.#now();
+    if (held && now < held.renewAt) return held.token;
+    try {
+      return (await this.#mintOnce(key, namespace, name)).token;
+    } catch (err) {
+      if (held && this.#minted.get(key) === held && now < held.expiresAt && isPassing(err)) return held.token;
+      this.#minted.delete(key);
+      throw err;
+    }
+  }
+
+  #mintOnce(key: string, namespace: string, name: string): Promise<MintedToken> {
+    const under = this.#minting.get(key);
+    if (under) return under;
+    const minting = this.#mint(namespace, name)
+      .then((minted) => {
+        this.#minted.set(key, minted);
+        return minted;
+      })
+      .finally(() => this.#minting.delete(key));
+    this.#minting.set(key, minting);
+    return minting;
+  }
+
+  async #mint(namespace: string, name: string): Promise<MintedToken> {
+    const path = `/api/v1/namespaces/${encodeURIComponent(namespace)}/serviceaccounts/${encodeURIComponent(name)}/token`;
+    const body = { apiVersion: "authentication.k8s.io/v1", kind: "TokenRequest", spec: { expirationSeconds: this.#expirationSeconds } };
+    const from = this.#now();
+    const answer = (await this.#client.raw("POST", path, body, { signal: AbortSignal.timeout(MINT_TIMEOUT_MS) })) as TokenRequest;
+    const { token, expirationTimestamp } = answer.status ?? {};
+    if (!token) throw new Error(`token of service account ${namespace}/${name}: the answer holds none`);
+    const expiresAt = expirationTimestamp ? Date.parse(expirationTimestamp) : from + this.#expirationSeconds * 1000;
+    return { token, expiresAt, renewAt: from + (expiresAt - from) * RENEW_AT };
+  }
+}
+
+interface TokenRequest {
+  status?: { token?: string; expirationTimestamp?: string };
+}
+
+/** True for failures that say nothing about the account: connection errors, 429, 5xx. */
+function isPassing(err: unknown): boolean {
+  const status = err instanceof Error && "status" in err && typeof err.status === "number" ? err.status : 500;
+  return status === 429 || status >= 500;
+}

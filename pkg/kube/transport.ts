@@ -1,0 +1,246 @@
+import { Agent, type Dispatcher, ProxyAgent, request } from "undici";
+import { messageOf, RetryableError } from "../errors/errors.ts";
+import type { Credentials, Endpoint, TlsMaterial } from "./credentials.ts";
+
+/** Gives a bearer token for each request. `drop` is called with a token that the server has refused (401). */
+export interface TokenSource {
+  (): Promise<string>;
+  drop?: (token: string) => void;
+}
+
+/** What a request carries beside method and path. */
+export interface RequestInit {
+  headers?: Record<string, string>;
+  body?: string | Uint8Array;
+  signal?: AbortSignal | undefined;
+  /** Longest pause between two chunks of the answer, in milliseconds; 0 = none, for watches. Default two minutes. */
+  bodyTimeoutMs?: number;
+}
+
+/** One finished request, for metrics: `code` is the status, or "<error>" when there was no answer. */
+export interface RequestObservation {
+  method: string;
+  code: string;
+  host: string;
+  durationMs: number;
+}
+
+/** Options of a transport and of all transports made from it. */
+export interface TransportOptions {
+  userAgent?: string;
+  observe?: (observation: RequestObservation) => void;
+}
+
+/** The headers of one attempt; `refused` tells that they got a 401 and answers whether another attempt makes sense. */
+interface Authorization {
+  headers: Record<string, string>;
+  refused(): boolean;
+}
+
+const HEADERS_TIMEOUT_MS = 75_000;
+const BODY_TIMEOUT_MS = 120_000;
+/** Under the API server's own idle timeout of 90 s. */
+const KEEP_ALIVE_MS = 60_000;
+/** Waits that the server asks for with 429 and Retry-After (priority and fairness): as often, and as long at most. */
+const THROTTLE_RETRIES = 3;
+const MAX_THROTTLE_MS = 5_000;
+
+/**
+ * One keep-alive pool to one API server; credentials supply TLS material and fresh headers. Answers stay unread and untyped.
+ * Transports made by `withToken` share a second pool, which never holds a client certificate: the API server looks at the certificate
+ * before the Authorization header, so that a request over a certified connection would not be the token's.
+ */
+export class Transport {
+  readonly #pools: Pools;
+  readonly #options: TransportOptions;
+  readonly #token: TokenSource | undefined;
+
+  private constructor(pools: Pools, options: TransportOptions, token?: TokenSource) {
+    this.#pools = pools;
+    this.#options = options;
+    this.#token = token;
+  }
+
+  /** The transport with the kubeconfig's own identity. */
+  static of(credentials: Credentials, options: TransportOptions = {}): Transport {
+    return new Transport(new Pools(credentials), options);
+  }
+
+  /** Same server and CA, another identity: every request carries the source's token and nothing of the kubeconfig's user. */
+  withToken(source: TokenSource): Transport {
+    return new Transport(this.#pools, this.#options, source);
+  }
+
+  /**
+   * Sends one request. A 401 is answered once with fresh credentials; a 429 that says how long to wait is waited for, a few times;
+   * a GET or an apply whose connection broke before the answer is sent once more.
+   * @param path absolute, already percent-encoded, for example "/apis/olm.operatorframework.io/v1/clusterextensions".
+   * @throws RetryableError Retrying when no credential could be had; undici's errors when there was no answer.
+   */
+  async request(method: Dispatcher.HttpMethod, path: string, init: RequestInit = {}): Promise<Dispatcher.ResponseData> {
+    let reauthorized = false;
+    let resent = false;
+    for (let throttled = 0; ; ) {
+      const endpoint = await this.#endpoint();
+      const authorization = await this.#authorize(endpoint);
+      let response: Dispatcher.ResponseData;
+      try {
+        response = await this.#send(endpoint, authorization, method, path, init);
+      } catch (err) {
+        if (resent || init.signal?.aborted || !isBrokenConnection(err) || !isRepeatable(method, init)) throw err;
+        resent = true;
+        continue;
+      }
+      if (response.statusCode === 401 && !reauthorized && authorization.refused()) {
+        reauthorized = true;
+        await response.body.dump();
+        continue;
+      }
+      const waitMs = response.statusCode === 429 ? throttleMs(response.headers["retry-after"]) : undefined;
+      if (waitMs !== undefined && throttled < THROTTLE_RETRIES) {
+        throttled++;
+        await response.body.dump();
+        await sleep(waitMs, init.signal);
+        continue;
+      }
+      return response;
+    }
+  }
+
+  /** Ends all connections of this transport and of those made from it; requests under way fail. */
+  async close(): Promise<void> {
+    await this.#pools.destroy();
+  }
+
+  async #endpoint(): Promise<Endpoint> {
+    try {
+      return await this.#pools.credentials.endpoint();
+    } catch (err) {
+      throw new RetryableError("Retrying", `get credentials for the API server: ${messageOf(err)}`, { cause: err });
+    }
+  }
+
+  async #authorize(endpoint: Endpoint): Promise<Authorization> {
+    const source = this.#token;
+    if (!source) return { headers: endpoint.headers, refused: () => this.#pools.credentials.refused() };
+    let token: string;
+    try {
+      token = await source();
+    } catch (err) {
+      throw new RetryableError("Retrying", `get a token: ${messageOf(err)}`, { cause: err });
+    }
+    const refused = (): boolean => {
+      source.drop?.(token);
+      return source.drop !== undefined;
+    };
+    return { headers: { authorization: `Bearer ${token}` }, refused };
+  }
+
+  async #send(endpoint: Endpoint, authorization: Authorization, method: Dispatcher.HttpMethod, path: string, init: RequestInit) {
+    const url = new URL(endpoint.server + path);
+    const headers: Record<string, string> = { accept: "application/json", ...init.headers, ...authorization.headers };
+    if (this.#options.userAgent) headers["user-agent"] = this.#options.userAgent;
+    const dispatcher = this.#token ? this.#pools.forTokens(endpoint) : this.#pools.forUser(endpoint);
+    const { body = null, signal, bodyTimeoutMs: bodyTimeout = BODY_TIMEOUT_MS } = init;
+    const started = performance.now();
+    let code = "<error>";
+    try {
+      const options = { method, headers, body, dispatcher, bodyTimeout, headersTimeout: HEADERS_TIMEOUT_MS };
+      const response = await request(url, signal ? { ...options, signal } : options);
+      code = String(response.statusCode);
+      return response;
+    } finally {
+      this.#options.observe?.({ method, code, host: url.host, durationMs: performance.now() - started });
+    }
+  }
+}
+
+/** The two pools of one API server; each is replaced when its TLS material changes, and the old one ends with its last request. */
+class Pools {
+  readonly credentials: Credentials;
+  #user: Pool | undefined;
+  #tokens: Pool | undefined;
+
+  constructor(credentials: Credentials) {
+    this.credentials = credentials;
+  }
+
+  forUser(endpoint: Endpoint): Dispatcher {
+    this.#user = refreshed(this.#user, endpoint.tls, endpoint.proxyUrl);
+    return this.#user.dispatcher;
+  }
+
+  forTokens({ tls: { ca, servername, rejectUnauthorized }, proxyUrl }: Endpoint): Dispatcher {
+    const tls: TlsMaterial = {};
+    if (ca !== undefined) tls.ca = ca;
+    if (servername !== undefined) tls.servername = servername;
+    if (rejectUnauthorized !== undefined) tls.rejectUnauthorized = rejectUnauthorized;
+    this.#tokens = refreshed(this.#tokens, tls, proxyUrl);
+    return this.#tokens.dispatcher;
+  }
+
+  async destroy(): Promise<void> {
+    const pools = [this.#user, this.#tokens];
+    this.#user = undefined;
+    this.#tokens = undefined;
+    for (const pool of pools) await pool?.dispatcher.destroy();
+  }
+}
+
+interface Pool {
+  dispatcher: Dispatcher;
+  tls: TlsMaterial;
+  proxyUrl: string | undefined;
+}
+
+function refreshed(pool: Pool | undefined, tls: TlsMaterial, proxyUrl: string | undefined): Pool {
+  if (pool && pool.proxyUrl === proxyUrl && sameTls(pool.tls, tls)) return pool;
+  if (pool) void pool.dispatcher.close();
+  const common = { allowH2: false, keepAliveTimeout: KEEP_ALIVE_MS, keepAliveMaxTimeout: KEEP_ALIVE_MS };
+  const connect = { ...tls, keepAlive: true, keepAliveInitialDelay: 30_000 };
+  const dispatcher = proxyUrl ? new ProxyAgent({ ...common, uri: proxyUrl, requestTls: connect }) : new Agent({ ...common, connect });
+  return { dispatcher, tls, proxyUrl };
+}
+
+function sameTls(a: TlsMaterial, b: TlsMaterial): boolean {
+  if (a === b) return true;
+  const text = (value: string | Buffer | undefined): string => (value === undefined ? "" : value.toString());
+  return (
+    text(a.ca) === text(b.ca) &&
+    text(a.cert) === text(b.cert) &&
+    text(a.key) === text(b.key) &&
+    a.servername === b.servername &&
+    a.rejectUnauthorized === b.rejectUnauthorized
+  );
+}
+
+/** A kept-alive socket that the server closed meanwhile, or a server that went away. */
+function isBrokenConnection(err: unknown): boolean {
+  const code = err instanceof Error && "code" in err ? err.code : undefined;
+  return code === "UND_ERR_SOCKET" || code === "ECONNRESET" || code === "EPIPE";
+}
+
+/** Requests that may be sent twice without doing anything twice. */
+function isRepeatable(method: string, init: RequestInit): boolean {
+  return method === "GET" || (method === "PATCH" && init.headers?.["content-type"] === "application/apply-patch+yaml");
+}
+
+function throttleMs(header: string | string[] | undefined): number | undefined {
+  const seconds = typeof header === "string" && /^\d+$/.test(header) ? Number(header) : undefined;
+  return seconds === undefined ? undefined : Math.min(Math.max(seconds * 1000, 100), MAX_THROTTLE_MS);
+}
+
+function sleep(ms: number, signal?: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const abort = (): void => {
+      clearTimeout(timer);
+      reject(signal?.reason);
+    };
+    const timer = setTimeout(() => {
+      signal?.removeEventListener("abort", abort);
+      resolve();
+    }, ms);
+    if (signal?.aborted) abort();
+    else signal?.addEventListener("abort", abort, { once: true });
+  });
+}

@@ -1,0 +1,52 @@
+import type { GroupVersionKind, KubeObject } from "../api/k8s.ts";
+import { jsonLines } from "./body.ts";
+import type { WatchEvent, WatchOptions } from "./options.ts";
+import type { Query } from "./paths.ts";
+import { kubeErrorFrom } from "./status.ts";
+
+/** client-go's bounds: long enough to be cheap, random so that not all watches of a process end together. */
+const MIN_WATCH_SECONDS = 300;
+
+type OpenStream = (query: Query, headers: Record<string, string>) => Promise<AsyncIterable<Uint8Array>>;
+
+/** The Accept header for whole objects, or for their metadata alone. */
+export function acceptFor(shape: "object" | "list", metadataOnly: boolean | undefined): string {
+  if (!metadataOnly) return "application/json";
+  return `application/json;as=PartialObjectMetadata${shape === "list" ? "List" : ""};g=meta.k8s.io;v=v1`;
+}
+
+/**
+ * The events of one watch request, bookmarks included; ends when the server ends the stream, and silently when the signal aborts.
+ * @throws KubeError made from an ERROR event, for example 410 Expired.
+ */
+export async function* watchEvents<T extends KubeObject>(
+  gvk: GroupVersionKind,
+  options: WatchOptions,
+  open: OpenStream,
+): AsyncGenerator<WatchEvent<T>> {
+  const { labelSelector, fieldSelector, resourceVersion, metadataOnly, signal } = options;
+  const timeoutSeconds = options.timeoutSeconds ?? Math.ceil(MIN_WATCH_SECONDS * (1 + Math.random()));
+  const query: Query = { watch: true, allowWatchBookmarks: true, labelSelector, fieldSelector, resourceVersion, timeoutSeconds };
+  if (signal?.aborted) return;
+  try {
+    const body = await open(query, { accept: acceptFor("object", metadataOnly) });
+    for await (const line of jsonLines(body)) yield eventFrom<T>(gvk, line);
+  } catch (err) {
+    if (!signal?.aborted) throw err;
+  }
+}
+
+function eventFrom<T extends KubeObject>(gvk: GroupVersionKind, line: unknown): WatchEvent<T> {
+  const { type, object } = line as { type: string; object?: KubeObject };
+  switch (type) {
+    case "ADDED":
+    case "MODIFIED":
+    case "DELETED":
+    case "BOOKMARK":
+      return { type, object: { ...object, apiVersion: gvk.apiVersion, kind: gvk.kind } as T };
+    case "ERROR":
+      throw kubeErrorFrom(500, object);
+    default:
+      throw new Error(`watch of ${gvk.kind}: unknown event type "${type}"`);
+  }
+}

@@ -1,0 +1,101 @@
+import { networkInterfaces } from "node:os";
+import { type FastifyInstance, fastify } from "fastify";
+import { messageOf } from "../errors/errors.ts";
+import type { Logger } from "./log.ts";
+import type { Metrics } from "./metrics.ts";
+
+/** Passes by returning, fails by throwing; must answer within seconds. */
+export type HealthCheck = () => void | Promise<void>;
+export type HealthChecks = Readonly<Record<string, HealthCheck>>;
+
+/** What a probe server serves; parts that are absent are not served. */
+export interface ProbeServerInit {
+  /** ":8081", "127.0.0.1:0", "[::1]:8081"; "0" serves nothing. */
+  bindAddress: string;
+  /** Checks of /healthz: failing means that the process must be restarted. */
+  live?: HealthChecks;
+  /** Checks of /readyz: failing means that no traffic should come. */
+  ready?: HealthChecks;
+  /** Served at /metrics. */
+  metrics?: Metrics;
+  log: Logger;
+}
+
+/** A running probe server; `url` is empty when nothing is served. */
+export interface ProbeServer {
+  readonly url: string;
+  close(): Promise<void>;
+}
+
+const CHECK_TIMEOUT_MS = 5_000;
+
+/**
+ * Serves /healthz, /readyz (each check also at /readyz/NAME) and /metrics.
+ * The answer is "ok" with 200, or 500 with one line per check; why a check failed is logged, not served.
+ * @see sigs.k8s.io/controller-runtime pkg/healthz
+ */
+export async function startProbeServer(init: ProbeServerInit): Promise<ProbeServer> {
+  if (init.bindAddress === "0" || init.bindAddress === "") return { url: "", close: () => Promise.resolve() };
+  const app = fastify({ logger: false, forceCloseConnections: true });
+  serveChecks(app, "/healthz", init.live ?? {}, init.log);
+  serveChecks(app, "/readyz", init.ready ?? {}, init.log);
+  const { metrics } = init;
+  if (metrics) app.get("/metrics", async (_request, reply) => reply.type(metrics.contentType).send(await metrics.text()));
+  const { host, port } = parseBindAddress(init.bindAddress);
+  const url = await app.listen({ host, port });
+  return { url, close: () => app.close() };
+}
+
+/**
+ * Host and port of a Go-style bind address; no host means all addresses.
+ * @throws Error when it has no port between 0 and 65535.
+ */
+export function parseBindAddress(text: string): { host: string; port: number } {
+  const colon = text.lastIndexOf(":");
+  const port = text.slice(colon + 1);
+  if (colon < 0 || !/^\d{1,5}$/.test(port) || Number(port) > 65_535) throw new Error(`bind address "${text}": want host:port`);
+  const host = text.slice(0, colon).replace(/^\[(.*)\]$/, "$1");
+  return { host: host === "" ? allAddresses() : host, port: Number(port) };
+}
+
+/** "::" takes IPv4 as well, but cannot be bound where IPv6 is off. */
+function allAddresses(): string {
+  const known = Object.values(networkInterfaces()).flatMap((addresses) => addresses ?? []);
+  return known.some(({ family }) => family === "IPv6") ? "::" : "0.0.0.0";
+}
+
+function serveChecks(app: FastifyInstance, path: string, checks: HealthChecks, log: Logger): void {
+  const all = Object.entries(checks);
+  app.get(path, async (_request, reply) => {
+    const results = await Promise.all(all.map(async ([name, check]) => ({ name, ok: await passes(path, name, check, log) })));
+    if (results.every(({ ok }) => ok)) return reply.type("text/plain").send("ok");
+    const lines = results.map(({ name, ok }) => (ok ? `[+]${name} ok` : `[-]${name} failed: reason withheld`));
+    return reply
+      .code(500)
+      .type("text/plain")
+      .send(`${lines.join("\n")}\n${path.slice(1)} check failed\n`);
+  });
+  app.get<{ Params: { name: string } }>(`${path}/:name`, async (request, reply) => {
+    const { name } = request.params;
+    const check = Object.hasOwn(checks, name) ? checks[name] : undefined;
+    if (!check) return reply.code(404).type("text/plain").send("no such check\n");
+    if (await passes(path, name, check, log)) return reply.type("text/plain").send("ok");
+    return reply.code(500).type("text/plain").send("internal server error: reason withheld\n");
+  });
+}
+
+async function passes(path: string, name: string, check: HealthCheck, log: Logger): Promise<boolean> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => reject(new Error(`no answer within ${CHECK_TIMEOUT_MS} ms`)), CHECK_TIMEOUT_MS);
+  });
+  try {
+    await Promise.race([Promise.resolve().then(check), late]);
+    return true;
+  } catch (err) {
+    log.info({ probe: path, check: name, reason: messageOf(err) }, "health check failed");
+    return false;
+  } finally {
+    clearTimeout(timer);
+  }
+}

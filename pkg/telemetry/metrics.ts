@@ -1,0 +1,110 @@
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
+
+/** A value that only grows. */
+export interface CounterMetric {
+  inc(labels?: Labels, by?: number): void;
+}
+/** A value that goes up and down. */
+export interface GaugeMetric {
+  set(value: number, labels?: Labels): void;
+  add(by: number, labels?: Labels): void;
+  remove(labels: Labels): void;
+}
+/** A distribution; observe base units (seconds, bytes). */
+export interface HistogramMetric {
+  observe(value: number, labels?: Labels): void;
+}
+export type Labels = Record<string, string>;
+
+/** Name, help and label names of one metric. `initial` are the label values that start at zero. */
+export interface MetricInit {
+  name: string;
+  help: string;
+  labels?: readonly string[];
+  initial?: readonly Labels[];
+}
+
+/** Upper bounds in seconds, from a cached answer to a slow image pull. */
+const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300];
+
+/**
+ * The metrics of one program: a registry of its own, nothing global. This file alone knows prom-client, which has moved to
+ * another name; a change of library is a change here.
+ */
+export class Metrics {
+  readonly #registry = new Registry();
+  readonly #prefix: string;
+
+  /** @param prefix starts the names of the program's own metrics, for example "catalogd_". */
+  constructor(prefix: string) {
+    this.#prefix = prefix;
+  }
+
+  /** The exposition format's media type, for the answer's Content-Type. */
+  get contentType(): string {
+    return this.#registry.contentType;
+  }
+
+  /** All metrics in the Prometheus text format. */
+  text(): Promise<string> {
+    return this.#registry.metrics();
+  }
+
+  /** Adds the standard process_* and nodejs_* metrics. Call once. */
+  collectProcess(): void {
+    collectDefaultMetrics({ register: this.#registry });
+  }
+
+  /** A counter of the program's own; the prefix is put before the name. */
+  counter(init: MetricInit): CounterMetric {
+    return this.shared().counter({ ...init, name: this.#prefix + init.name });
+  }
+
+  /** A gauge of the program's own. */
+  gauge(init: MetricInit): GaugeMetric {
+    return this.shared().gauge({ ...init, name: this.#prefix + init.name });
+  }
+
+  /** A histogram of the program's own; `buckets` are upper bounds, by default seconds from 5 ms to 5 min. */
+  histogram(init: MetricInit & { buckets?: readonly number[] }): HistogramMetric {
+    return this.shared().histogram({ ...init, name: this.#prefix + init.name });
+  }
+
+  /** The same without prefix, for names that dashboards know; asking again for a name gives the metric that exists. */
+  shared(): Pick<Metrics, "counter" | "gauge" | "histogram"> {
+    const registry = this.#registry;
+    return {
+      counter: ({ name, help, labels = [], initial = [] }) => {
+        const metric = existing(registry, name, Counter) ?? new Counter({ name, help, labelNames: [...labels], registers: [registry] });
+        for (const values of initial) metric.inc(values, 0);
+        return { inc: (values = {}, by = 1) => metric.inc(values, by) };
+      },
+      gauge: ({ name, help, labels = [], initial = [] }) => {
+        const metric = existing(registry, name, Gauge) ?? new Gauge({ name, help, labelNames: [...labels], registers: [registry] });
+        for (const values of initial) metric.set(values, 0);
+        return {
+          set: (value, values = {}) => metric.set(values, value),
+          add: (by, values = {}) => metric.inc(values, by),
+          remove: (values) => metric.remove(values),
+        };
+      },
+      histogram: ({ name, help, labels = [], initial = [], buckets = SECONDS }) => {
+        const metric =
+          existing(registry, name, Histogram) ??
+          new Histogram({ name, help, labelNames: [...labels], buckets: [...buckets], registers: [registry] });
+        for (const values of initial) metric.zero(values);
+        return { observe: (value, values = {}) => metric.observe(values, value) };
+      },
+    };
+  }
+}
+
+/** The metrics of one program; `prefix` such as "operator_controller_". */
+export function createMetrics(prefix: string): Metrics {
+  return new Metrics(prefix);
+}
+
+function existing<T>(registry: Registry, name: string, type: new (...args: never[]) => T): T | undefined {
+  const metric = registry.getSingleMetric(name);
+  return metric instanceof type ? metric : undefined;
+}
