@@ -1,0 +1,59 @@
+import { expect, test } from "vitest";
+import { catalogNamed } from "../../test/support/catalogs.ts";
+import type { PackageContent } from "../fbc/types.ts";
+import { UnexpectedStatus } from "./catalogClient.ts";
+import { CatalogContents, type PackageReader, servedFrom } from "./catalogContents.ts";
+
+const CONTENT: PackageContent = { channels: [], bundles: [], deprecations: [], others: 0 };
+
+class CountingReader implements PackageReader {
+  calls: string[] = [];
+  answer: () => Promise<PackageContent | undefined> = () => Promise.resolve(CONTENT);
+  packageContent(base: string, packageName: string): Promise<PackageContent | undefined> {
+    this.calls.push(`${base} ${packageName}`);
+    return this.answer();
+  }
+}
+
+const signal = new AbortController().signal;
+
+test("a hundred extensions of one package cost one request until the catalog's digest changes", async () => {
+  const reader = new CountingReader();
+  const contents = new CatalogContents(reader);
+  const catalog = catalogNamed("c", { digest: "quay.io/c@sha256:1" });
+  await Promise.all(Array.from({ length: 100 }, () => contents.of([catalog], "p", signal)));
+  expect(reader.calls).toEqual(["https://catalogd/catalogs/c p"]);
+  await contents.of([catalogNamed("c", { digest: "quay.io/c@sha256:2" })], "p", signal);
+  expect(reader.calls).toHaveLength(2);
+});
+
+test("a failed read is said and not kept", async () => {
+  const reader = new CountingReader();
+  const contents = new CatalogContents(reader);
+  const catalog = catalogNamed("c", { digest: "quay.io/c@sha256:1" });
+  reader.answer = () => Promise.reject(new Error("error performing request: connection refused"));
+  const [failed] = await contents.of([catalog], "p", signal);
+  expect(failed?.unavailable).toBe('error retrieving cache for catalog "c": error performing request: connection refused');
+  reader.answer = () => Promise.reject(new UnexpectedStatus(503));
+  const [refused] = await contents.of([catalog], "p", signal);
+  expect(refused?.unavailable).toBe('cache for catalog "c" not found; error: received unexpected response status code 503');
+  reader.answer = () => Promise.resolve(CONTENT);
+  const [served] = await contents.of([catalog], "p", signal);
+  expect(served).toEqual({ name: "c", priority: 0, labels: {}, content: CONTENT });
+});
+
+test("a catalog that is switched off is not asked", async () => {
+  const reader = new CountingReader();
+  const catalog = catalogNamed("c", { digest: "quay.io/c@sha256:1", availabilityMode: "Unavailable" });
+  expect(await new CatalogContents(reader).of([catalog], "p", signal)).toEqual([]);
+  expect(reader.calls).toEqual([]);
+});
+
+test.for<[string, ReturnType<typeof catalogNamed>, string]>([
+  ["no Serving condition", catalogNamed("c", { digest: "d", serving: false }), 'catalog "c" is not being served'],
+  ["no resolved source", catalogNamed("c", {}), 'error: catalog "c" has a nil status.resolvedSource value'],
+  ["no image in the resolved source", catalogNamed("c", { digest: "" }), 'error: catalog "c" has a nil status.resolvedSource.image value'],
+  ["no URL", catalogNamed("c", { digest: "d", base: "" }), 'error: catalog "c" has a nil status.urls value'],
+])("a catalog with %s cannot be asked, in upstream's words", ([, catalog, want]) => {
+  expect(servedFrom(catalog)).toBe(want);
+});
