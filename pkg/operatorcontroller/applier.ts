@@ -3,8 +3,8 @@ import { type KubeObject, type ObjectRef, refOf } from "../api/k8s.ts";
 import { messageOf, RetryableError } from "../errors/errors.ts";
 import type { Client } from "../kube/client.ts";
 import { isNotFound } from "../kube/errors.ts";
+import { describeObject, objectKey } from "../release/identity.ts";
 import type { Logger } from "../telemetry/log.ts";
-import { describeRef } from "./kinds.ts";
 
 /** What an apply or delete did to one object. */
 export interface ObjectAction {
@@ -12,17 +12,11 @@ export interface ObjectAction {
   ref: ObjectRef;
 }
 
-/** Live objects by `identityOf`; objects that do not exist are absent. */
+/** Live objects by `objectKey`; objects that do not exist are absent. */
 export type LiveObjects = ReadonlyMap<string, KubeObject>;
 
 /** Requests under way at once for one extension; enough to hide round trips, few enough to be fair to others. */
 const PARALLEL = 8;
-
-/** One text for one object whatever the version it is read in. */
-export function identityOf({ apiVersion, kind, name, namespace }: ObjectRef): string {
-  const slash = apiVersion.indexOf("/");
-  return `${slash < 0 ? "" : apiVersion.slice(0, slash)}/${kind}/${namespace ?? ""}/${name}`;
-}
 
 /** Reads and writes the objects of one extension with the identity of `client`. */
 export class Applier {
@@ -44,7 +38,7 @@ export class Applier {
     const live = new Map<string, KubeObject>();
     const failures = await this.#each(refs, async (ref) => {
       const object = await this.#client.get(ref, { signal: this.#signal });
-      if (object) live.set(identityOf(ref), object);
+      if (object) live.set(objectKey(ref), object);
     });
     throwAll("could not get object: ", failures);
     return live;
@@ -78,11 +72,11 @@ export class Applier {
     for (const group of byKind(objects)) {
       const failures = await this.#each(group, async (object) => {
         const ref = refOf(object);
-        const before = live.get(identityOf(ref));
+        const before = live.get(objectKey(ref));
         const after = await this.#client.apply(object, { fieldManager: FIELD_MANAGER, force: true, signal: this.#signal });
         const verb = !before ? "created" : before.metadata.resourceVersion === after.metadata.resourceVersion ? "unchanged" : "updated";
         actions.push({ verb, ref });
-        this.#log[verb === "unchanged" ? "debug" : "info"]({ verb, target: describeRef(ref), apiVersion: ref.apiVersion }, "object applied");
+        this.#log[verb === "unchanged" ? "debug" : "info"]({ verb, target: describeObject(ref), apiVersion: ref.apiVersion }, "object applied");
       });
       throwAll("", failures);
     }
@@ -101,7 +95,7 @@ export class Applier {
         const preconditions = object.metadata.uid ? { uid: object.metadata.uid } : {};
         const found = await this.#client.delete(ref, { ...preconditions, propagationPolicy: "Background", signal: this.#signal });
         actions.push({ verb: found ? "deleted" : "absent", ref });
-        if (found) this.#log.info({ verb: "deleted", target: describeRef(ref), apiVersion: ref.apiVersion }, "object deleted");
+        if (found) this.#log.info({ verb: "deleted", target: describeObject(ref), apiVersion: ref.apiVersion }, "object deleted");
       });
       throwAll("", failures);
     }
@@ -148,7 +142,7 @@ function byKind(objects: readonly KubeObject[]): KubeObject[][] {
 function throwAll(doing: string, failures: readonly { item: KubeObject | ObjectRef; err: unknown }[]): void {
   const [first] = failures;
   if (!first) return;
-  const lines = failures.map(({ item, err }) => `${doing}${describeRef("metadata" in item ? refOf(item) : item)}: ${messageOf(err)}`);
+  const lines = failures.map(({ item, err }) => `${doing}${describeObject(item)}: ${messageOf(err)}`);
   const text = lines.length === 1 ? String(lines[0]) : `${lines.length} errors occurred:\n${lines.map((line) => `\t* ${line}\n`).join("")}\n`;
   throw new RetryableError("Retrying", text, { cause: first.err });
 }

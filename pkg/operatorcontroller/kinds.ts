@@ -1,4 +1,4 @@
-import type { GroupVersionKind, KubeObject, ObjectRef } from "../api/k8s.ts";
+import type { GroupVersionKind, KubeObject } from "../api/k8s.ts";
 import { RetryableError } from "../errors/errors.ts";
 import type { Client } from "../kube/client.ts";
 import { KindNotServed } from "../kube/errors.ts";
@@ -46,9 +46,4 @@ function textOf(missing: readonly KubeObject[]): string {
   const kinds = [...new Set(missing.map(({ apiVersion, kind }) => `${kind} (${apiVersion})`))].sort();
   const listed = each.length === 1 ? each[0] : `[${each.join(", ")}]`;
   return `${GO_PREFIX}${listed}; this cluster does not serve ${kinds.join(", ")}: nothing was changed, and the install goes on by itself once it does`;
-}
-
-/** "Kind ns/name", or "Kind name" without a namespace: how logs, Events and messages name an object. */
-export function describeRef(ref: ObjectRef): string {
-  return ref.namespace ? `${ref.kind} ${ref.namespace}/${ref.name}` : `${ref.kind} ${ref.name}`;
 }

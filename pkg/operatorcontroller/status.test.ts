@@ -1,12 +1,12 @@
 import { expect, test } from "vitest";
-import { loadCases } from "../../test/support/cases.ts";
+import { type CaseHead, loadCases } from "../../test/support/caseFiles.ts";
 import { extensionNamed } from "../../test/support/extensions.ts";
 import type { Condition } from "../api/k8s.ts";
 import { RetryableError, TerminalError } from "../errors/errors.ts";
 import { newFacts, type PassFacts } from "./facts.ts";
 import { statusFrom } from "./status.ts";
 
-interface StatusCase {
+interface StatusCase extends CaseHead {
   channels?: string[];
   facts: Partial<PassFacts>;
   error?: { kind: "retryable" | "terminal"; reason?: string; message: string };

@@ -1,13 +1,14 @@
 import type { ClusterExtension } from "../api/clusterExtension.ts";
 import { type KubeObject, type ObjectRef, refOf } from "../api/k8s.ts";
-import { messageOf } from "../errors/errors.ts";
 import type { Client } from "../kube/client.ts";
-import { isForbidden, KindNotServed } from "../kube/errors.ts";
+import { KindNotServed } from "../kube/errors.ts";
+import { describeObject, isCrd, objectKey } from "../release/identity.ts";
 import { uninstallOrder } from "../release/order.ts";
 import { ownershipOf } from "../release/ownership.ts";
+import type { CrdPolicy } from "../release/plan.ts";
 import type { ReleaseRecord } from "../release/record.ts";
-import { Applier, identityOf, type ObjectAction } from "./applier.ts";
-import { describeRef } from "./kinds.ts";
+import type { Applier, ObjectAction } from "./applier.ts";
+import { servedKindOf, splitCrds } from "./crdUse.ts";
 
 /** What one pass of an uninstall came to; `waitingFor` is empty once nothing is left to wait for. */
 export interface UninstallProgress {
@@ -17,11 +18,8 @@ export interface UninstallProgress {
   kept: string[];
 }
 
-type CrdPolicy = NonNullable<NonNullable<ClusterExtension["spec"]["uninstall"]>["crdPolicy"]>;
-
 /** Deleted first and waited for, so that no webhook of a stopped operator blocks the rest. */
 const WEBHOOKS: ReadonlySet<string> = new Set(["ValidatingWebhookConfiguration", "MutatingWebhookConfiguration"]);
-const CRD = "CustomResourceDefinition";
 const PAGE = 500;
 
 /**
@@ -44,12 +42,12 @@ export class Uninstaller {
   async run(history: readonly ReleaseRecord[]): Promise<UninstallProgress> {
     const progress: UninstallProgress = { actions: [], waitingFor: [], kept: [] };
     const ours = await this.#stillOurs(history);
-    const crds = ours.filter((object) => object.kind === CRD);
+    const crds = ours.filter((object) => isCrd(object));
     const policy: CrdPolicy = this.#extension.spec.uninstall?.crdPolicy ?? "DeleteIfUnused";
     const stages: (() => Promise<void>)[] = [
       () => this.#delete(ours.filter((object) => WEBHOOKS.has(object.kind)), progress),
       () => (policy === "Delete" ? this.#deleteCustomResources(crds, progress) : Promise.resolve()),
-      () => this.#delete(ours.filter((object) => object.kind !== CRD && !WEBHOOKS.has(object.kind)), progress),
+      () => this.#delete(ours.filter((object) => !isCrd(object) && !WEBHOOKS.has(object.kind)), progress),
       () => this.#deleteCrds(crds, policy, progress),
     ];
     for (const stage of stages) {
@@ -61,7 +59,7 @@ export class Uninstaller {
 
   async #stillOurs(history: readonly ReleaseRecord[]): Promise<KubeObject[]> {
     const recorded = new Map<string, KubeObject>();
-    for (const release of history) for (const object of release.objects) recorded.set(identityOf(refOf(object)), object);
+    for (const release of history) for (const object of release.objects) recorded.set(objectKey(object), object);
     const refs: ObjectRef[] = [];
     for (const object of recorded.values()) if (await this.#isServed(object)) refs.push(refOf(object));
     const live = await this.#applier.read(refs);
@@ -85,7 +83,7 @@ export class Uninstaller {
     const going = objects.filter((object) => object.metadata.deletionTimestamp !== undefined);
     progress.actions.push(...(await this.#applier.remove(objects.filter((object) => object.metadata.deletionTimestamp === undefined))));
     const left = await this.#applier.read(objects.map(refOf));
-    progress.waitingFor.push(...[...left.values()].map((object) => describeRef(refOf(object))));
+    progress.waitingFor.push(...[...left.values()].map((object) => describeObject(object)));
     if (left.size === 0) for (const object of going) progress.actions.push({ verb: "deleted", ref: refOf(object) });
   }
 
@@ -100,33 +98,8 @@ export class Uninstaller {
   }
 
   async #deleteCrds(crds: readonly KubeObject[], policy: CrdPolicy, progress: UninstallProgress): Promise<void> {
-    const going: KubeObject[] = [];
-    for (const crd of crds) {
-      const reason = policy === "Retain" ? "spec.uninstall.crdPolicy is Retain" : policy === "Delete" ? undefined : await this.#inUse(crd);
-      if (reason === undefined) going.push(crd);
-      else progress.kept.push(`${CRD} ${crd.metadata.name}: ${reason}`);
-    }
+    const { going, kept } = await splitCrds(this.#client, crds, policy);
+    progress.kept.push(...kept);
     await this.#delete(going, progress);
   }
-
-  /** Why a CRD counts as in use, or undefined when no custom resource of it exists; what cannot be seen counts as in use. */
-  async #inUse(crd: KubeObject): Promise<string | undefined> {
-    const kind = servedKindOf(crd);
-    if (!kind || crd.metadata.deletionTimestamp !== undefined) return undefined;
-    try {
-      const { items } = await this.#client.list(kind, { limit: 1 });
-      return items.length > 0 ? "custom resources of it exist" : undefined;
-    } catch (err) {
-      if (err instanceof KindNotServed) return undefined;
-      if (isForbidden(err)) return `the service account may not list its custom resources (${messageOf(err)})`;
-      throw err;
-    }
-  }
-}
-
-function servedKindOf(crd: KubeObject): { apiVersion: string; kind: string } | undefined {
-  const spec = crd["spec"] as { group?: string; names?: { kind?: string }; versions?: { name: string; served?: boolean }[] } | undefined;
-  const version = spec?.versions?.find((candidate) => candidate.served)?.name;
-  if (!spec?.group || !spec.names?.kind || !version) return undefined;
-  return { apiVersion: `${spec.group}/${version}`, kind: spec.names.kind };
 }

@@ -5,13 +5,15 @@ import { messageOf, RetryableError } from "../../errors/errors.ts";
 import type { Client } from "../../kube/client.ts";
 import type { EventRecorder } from "../../kube/events.ts";
 import { leavingObjects, releasesToRemove } from "../../release/history.ts";
+import { objectKey } from "../../release/identity.ts";
 import { installOrder } from "../../release/order.ts";
 import { type Owner, ownershipOf } from "../../release/ownership.ts";
 import { planRelease } from "../../release/plan.ts";
 import { prepareObjects } from "../../release/prepare.ts";
 import type { ReleaseRecord } from "../../release/record.ts";
 import { renderBundle } from "../../render/render.ts";
-import { Applier, identityOf, type LiveObjects, type ObjectAction } from "../applier.ts";
+import { Applier, type LiveObjects, type ObjectAction } from "../applier.ts";
+import { splitCrds } from "../crdUse.ts";
 import type { PassFacts } from "../facts.ts";
 import { servedKinds } from "../kinds.ts";
 import type { ReleaseStore } from "../releaseStore.ts";
@@ -117,12 +119,12 @@ class ApplyPass {
   /** Everything that can refuse the objects is asked before anything is written. */
   async #preflight(desired: readonly KubeObject[], base: ReleaseRecord | undefined): Promise<LiveObjects> {
     const live = await this.#applier.read(desired.map(refOf));
-    const released = new Set(base?.objects.map((object) => identityOf(refOf(object))));
+    const released = new Set(base?.objects.map((object) => objectKey(object)));
     for (const object of desired) {
-      const found = live.get(identityOf(refOf(object)));
+      const found = live.get(objectKey(object));
       if (!found) continue;
       const ownership = ownershipOf(found, this.#ownerOfObjects);
-      if (ownership.kind === "foreign" && !released.has(identityOf(refOf(object)))) {
+      if (ownership.kind === "foreign" && !released.has(objectKey(object))) {
         throw new RetryableError(Reason.Retrying, `failed to get release state using server-side dry-run: ${ownership.message}`);
       }
     }
@@ -132,16 +134,21 @@ class ApplyPass {
 
   async #prune(previous: readonly ReleaseRecord[], desired: readonly KubeObject[]): Promise<ObjectAction[]> {
     const recorded = new Map<string, KubeObject>();
-    for (const release of leavingObjects(previous)) for (const object of release.objects) recorded.set(identityOf(refOf(object)), object);
+    for (const release of leavingObjects(previous)) for (const object of release.objects) recorded.set(objectKey(object), object);
     const crdPolicy = this.#facts.extension.spec.uninstall?.crdPolicy ?? "DeleteIfUnused";
-    const { prune } = planRelease({ recorded: [...recorded.values()], desired, crdPolicy: crdPolicy === "Delete" ? "Delete" : "Retain" });
-    if (prune.length === 0) return [];
-    const live = await this.#applier.read(prune.map((entry) => refOf(entry)));
-    const ours = prune.flatMap((entry) => {
-      const found = live.get(identityOf(refOf(entry)));
-      return found && ownershipOf(found, this.#ownerOfObjects).kind === "ours" ? [found] : [];
-    });
-    return this.#applier.remove(ours);
+    const { prune, crds } = planRelease({ recorded: [...recorded.values()], desired, crdPolicy });
+    const leaving = [...prune, ...crds.ifUnused];
+    if (leaving.length === 0) return [];
+    const live = await this.#applier.read(leaving.map((entry) => refOf(entry)));
+    const ours = (entries: readonly KubeObject[]): KubeObject[] =>
+      entries.flatMap((entry) => {
+        const found = live.get(objectKey(entry));
+        return found && ownershipOf(found, this.#ownerOfObjects).kind === "ours" ? [found] : [];
+      });
+    const actions = await this.#applier.remove(ours(prune));
+    const { going, kept } = await splitCrds(this.#facts.scoped ?? this.#deps.client, ours(crds.ifUnused), "DeleteIfUnused");
+    for (const text of kept) this.#event("Normal", "Kept", text);
+    return [...actions, ...(await this.#applier.remove(going))];
   }
 
   async #finish(record: ReleaseRecord, previous: readonly ReleaseRecord[]): Promise<void> {
