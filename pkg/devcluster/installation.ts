@@ -56,13 +56,27 @@ export async function startInstallation(options: InstallationOptions): Promise<I
   const catalogs = `http://127.0.0.1:${content}`;
   const probe: Record<ServerName, number> = { catalogd: probes[0] ?? 0, "operator-controller": probes[1] ?? 0 };
   const specific: Record<ServerName, string[]> = {
-    catalogd: ["--catalogs-server-addr", `127.0.0.1:${content}`, "--external-address", `127.0.0.1:${content}`, "--cache-dir", join(workDir, "catalogd")],
+    catalogd: [
+      "--catalogs-server-addr",
+      `127.0.0.1:${content}`,
+      "--external-address",
+      `127.0.0.1:${content}`,
+      "--cache-dir",
+      join(workDir, "catalogd"),
+    ],
     "operator-controller": ["--cache-path", join(workDir, "operator-controller")],
   };
   const start = async (name: ServerName): Promise<ServerProcess> => {
     const kubeconfig = join(workDir, `${name}.kubeconfig`);
     await writeFile(kubeconfig, await tokenKubeconfig(options.adminKubeconfig, tokens.pathOf(name)), { mode: 0o600 });
-    const args = ["--kubeconfig", kubeconfig, "--system-namespace", SYSTEM_NAMESPACE, "--health-probe-bind-address", `127.0.0.1:${probe[name]}`];
+    const args = [
+      "--kubeconfig",
+      kubeconfig,
+      "--system-namespace",
+      SYSTEM_NAMESPACE,
+      "--health-probe-bind-address",
+      `127.0.0.1:${probe[name]}`,
+    ];
     if (options.registriesConf) args.push("--registries-conf", options.registriesConf);
     const server = new ServerProcess({
       name,
@@ -102,7 +116,9 @@ export async function installConfig(admin: Client): Promise<void> {
   const crds = objects.filter((object) => object.kind === "CustomResourceDefinition");
   await until(READY_TIMEOUT_MS, "the CRDs are established", async () => {
     const live = await Promise.all(crds.map((crd) => admin.get({ apiVersion: crd.apiVersion, kind: crd.kind, name: crd.metadata.name })));
-    return live.every((crd) => JSON.stringify(crd?.["status"] ?? {}).includes('"type":"Established","status":"True"') || isEstablished(crd));
+    return live.every(
+      (crd) => JSON.stringify(crd?.["status"] ?? {}).includes('"type":"Established","status":"True"') || isEstablished(crd),
+    );
   });
 }
 
@@ -135,7 +151,10 @@ class TokenFiles {
   constructor(admin: Client, dir: string) {
     this.#admin = admin;
     this.#dir = dir;
-    this.#timer = setInterval(() => void this.write().catch((err: unknown) => process.stderr.write(`renew tokens: ${String(err)}\n`)), RENEW_MS);
+    this.#timer = setInterval(
+      () => void this.write().catch((err: unknown) => process.stderr.write(`renew tokens: ${String(err)}\n`)),
+      RENEW_MS,
+    );
     this.#timer.unref();
   }
 

@@ -1,0 +1,160 @@
+import { mkdtemp, readdir, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type Binaries, findBinaries, type Say } from "./binaries.ts";
+import { Component } from "./component.ts";
+import { isAlive } from "./directoryLock.ts";
+import { type ClusterPlan, type ComponentName, planCluster } from "./plan.ts";
+import { type PodReadiness, PodSimulation } from "./podSimulation.ts";
+
+/** How to start a control plane; everything has a default. */
+export interface DevClusterOptions {
+  /** Keeps data, certificates and logs here, to be started again; default: a temporary folder that `stop` removes. */
+  readonly dataDir?: string;
+  /** Default true. */
+  readonly auditLog?: boolean;
+  /** What becomes of Pods that no annotation decides about; default: all get ready. */
+  readonly podReadiness?: PodReadiness;
+  /** Default: `findBinaries`. */
+  readonly binaries?: Binaries;
+  /** Told what goes on: building, and troubles of the pod simulation. Default: lines on standard error. */
+  readonly say?: Say;
+}
+
+/** A running control plane on loopback with ephemeral ports; it ends with this process at the latest. */
+export interface DevCluster {
+  /** For example "https://127.0.0.1:40123". */
+  readonly server: string;
+  /** Path of the administrator's kubeconfig (a client certificate, group system:masters). */
+  readonly kubeconfig: string;
+  /** Plain HTTP, no credentials; for example {host: "127.0.0.1:40124"}. */
+  readonly registry: { readonly host: string };
+  /** Path of the audit log (JSON lines, level Metadata, written before the answer is sent); empty when there is none. */
+  readonly auditLog: string;
+  /** Folder of the components' logs, one file each. */
+  readonly logs: string;
+  readonly dataDir: string;
+  readonly binaries: Binaries;
+  /** Replaces the rule for Pods that no annotation decides about, also for those that exist. */
+  setPodReadiness(readiness: PodReadiness): void;
+  /** Process id of a component. */
+  pid(name: ComponentName): number | undefined;
+  /** Stops and starts one component on its port and waits until it answers. */
+  restart(name: ComponentName): Promise<void>;
+  /** Ends all processes and removes a temporary data folder. Calling it again does nothing. */
+  stop(): Promise<void>;
+}
+
+const TEMPORARY_PREFIX = "olmv1-devcluster-";
+const READY_TIMEOUT_MS = 60_000;
+const START_ATTEMPTS = 3;
+
+/**
+ * Starts etcd, kube-apiserver, kube-controller-manager and an image registry and waits until they answer, about 4 s.
+ * @throws NoBinariesError without programs to run; Error with the end of the log of the component that failed.
+ */
+export async function startDevCluster(options: DevClusterOptions = {}): Promise<DevCluster> {
+  const say: Say = options.say ?? ((line) => void process.stderr.write(`${line}\n`));
+  const binaries = options.binaries ?? (await findBinaries(say));
+  if (options.dataDir === undefined) await removeLeftOvers();
+  for (let attempt = 1; ; attempt++) {
+    const dataDir = options.dataDir ?? (await mkdtemp(join(tmpdir(), `${TEMPORARY_PREFIX}${process.pid}-`)));
+    const plan = await planCluster(binaries, dataDir, options.auditLog ?? true);
+    const cluster = new RunningCluster(binaries, dataDir, options.dataDir === undefined, plan, say);
+    try {
+      if (options.podReadiness) cluster.setPodReadiness(options.podReadiness);
+      await cluster.start();
+      return cluster;
+    } catch (err) {
+      const portTaken = err instanceof Error && err.message.includes("address already in use");
+      await cluster.end({ keepData: !portTaken });
+      if (!portTaken || attempt === START_ATTEMPTS) throw err;
+    }
+  }
+}
+
+class RunningCluster implements DevCluster {
+  readonly binaries: Binaries;
+  readonly dataDir: string;
+  readonly #temporary: boolean;
+  readonly #plan: ClusterPlan;
+  readonly #components = new Map<ComponentName, Component>();
+  readonly #simulation: PodSimulation;
+  readonly #stopping = new AbortController();
+  #simulating: Promise<void> = Promise.resolve();
+
+  constructor(binaries: Binaries, dataDir: string, temporary: boolean, plan: ClusterPlan, say: Say) {
+    this.binaries = binaries;
+    this.dataDir = dataDir;
+    this.#temporary = temporary;
+    this.#plan = plan;
+    this.#simulation = new PodSimulation(plan.keeper, say);
+  }
+
+  get server(): string {
+    return this.#plan.server;
+  }
+
+  get kubeconfig(): string {
+    return this.#plan.kubeconfig;
+  }
+
+  get registry(): { host: string } {
+    return { host: this.#plan.registryHost };
+  }
+
+  get auditLog(): string {
+    return this.#plan.auditLog;
+  }
+
+  get logs(): string {
+    return this.#plan.logs;
+  }
+
+  /** The API server waits for etcd by itself; the controller manager would give up after 10 s without an API server. */
+  async start(): Promise<void> {
+    await Promise.all([this.#run("etcd"), this.#run("registry"), this.#run("kube-apiserver")]);
+    await this.#run("kube-controller-manager");
+    this.#simulating = this.#simulation.run(this.#stopping.signal);
+  }
+
+  setPodReadiness(readiness: PodReadiness): void {
+    this.#simulation.setReadiness(readiness, this.#stopping.signal);
+  }
+
+  pid(name: ComponentName): number | undefined {
+    return this.#components.get(name)?.pid;
+  }
+
+  async restart(name: ComponentName): Promise<void> {
+    await this.#components.get(name)?.stop();
+    await this.#run(name);
+  }
+
+  stop(): Promise<void> {
+    return this.end({ keepData: false });
+  }
+
+  /** The folder of a failed start stays, for its logs. */
+  async end({ keepData }: { keepData: boolean }): Promise<void> {
+    this.#stopping.abort();
+    await this.#simulating;
+    await Promise.all(this.#plan.clients.map((client) => client.close()));
+    await Promise.all([...this.#components.values()].map((component) => component.stop()));
+    if (this.#temporary && !keepData) await rm(this.dataDir, { recursive: true, force: true, maxRetries: 3 });
+  }
+
+  async #run(name: ComponentName): Promise<void> {
+    const component = Component.start(this.#plan.specs[name]);
+    this.#components.set(name, component);
+    await component.ready(READY_TIMEOUT_MS);
+  }
+}
+
+/** Removes the temporary folders of processes that were killed before they could do so. */
+async function removeLeftOvers(): Promise<void> {
+  for (const name of await readdir(tmpdir())) {
+    const pid = Number(new RegExp(`^${TEMPORARY_PREFIX}(\\d+)-`).exec(name)?.[1]);
+    if (pid > 0 && !isAlive(pid)) await rm(join(tmpdir(), name), { recursive: true, force: true }).catch(() => undefined);
+  }
+}

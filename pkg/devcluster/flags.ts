@@ -1,0 +1,151 @@
+import { join } from "node:path";
+import type { CertificateFiles } from "./certificates.ts";
+
+/** Ports on 127.0.0.1. */
+export interface Ports {
+  readonly etcd: number;
+  readonly etcdPeer: number;
+  readonly apiServer: number;
+  readonly registry: number;
+}
+
+/** Everything the command lines of the control plane depend on; paths are absolute. */
+export interface FlagsInput {
+  readonly dataDir: string;
+  readonly files: CertificateFiles;
+  readonly ports: Ports;
+  /** Undefined: no audit log. */
+  readonly auditLog: string | undefined;
+  readonly controllerManagerKubeconfig: string;
+}
+
+/** The audit policy: who did what to which object, without bodies; one line for each finished request. */
+export const AUDIT_POLICY = `apiVersion: audit.k8s.io/v1
+kind: Policy
+omitStages: [RequestReceived, ResponseStarted, Panic]
+rules:
+- level: None
+  nonResourceURLs: ["/livez*", "/readyz*", "/healthz*"]
+- level: Metadata
+`;
+
+/** Controllers that only make sense with machines, clouds or volumes. */
+const LEFT_OUT = [
+  "cloud-node-lifecycle-controller",
+  "daemonset-controller",
+  "device-taint-eviction-controller",
+  "ephemeral-volume-controller",
+  "node-ipam-controller",
+  "node-lifecycle-controller",
+  "node-route-controller",
+  "persistentvolume-attach-detach-controller",
+  "persistentvolume-binder-controller",
+  "persistentvolume-expander-controller",
+  "persistentvolume-protection-controller",
+  "persistentvolumeclaim-protection-controller",
+  "resourceclaim-controller",
+  "service-lb-controller",
+  "taint-eviction-controller",
+  "ttl-controller",
+  "volumeattributesclass-protection-controller",
+];
+
+/** etcd with TLS and client certificates on loopback; it never waits for the disk, so its data does not survive a power cut. */
+export function etcdFlags({ dataDir, files, ports }: FlagsInput): string[] {
+  const client = `https://127.0.0.1:${ports.etcd}`;
+  const peer = `https://127.0.0.1:${ports.etcdPeer}`;
+  return [
+    "--name=dev",
+    `--data-dir=${join(dataDir, "etcd")}`,
+    `--listen-client-urls=${client}`,
+    `--advertise-client-urls=${client}`,
+    `--listen-peer-urls=${peer}`,
+    `--initial-advertise-peer-urls=${peer}`,
+    `--initial-cluster=dev=${peer}`,
+    "--client-cert-auth",
+    `--trusted-ca-file=${files.ca}`,
+    `--cert-file=${files.serverCert}`,
+    `--key-file=${files.serverKey}`,
+    "--peer-client-cert-auth",
+    `--peer-trusted-ca-file=${files.ca}`,
+    `--peer-cert-file=${files.serverCert}`,
+    `--peer-key-file=${files.serverKey}`,
+    "--unsafe-no-fsync",
+    "--quota-backend-bytes=8589934592",
+    "--log-level=warn",
+  ];
+}
+
+/** kube-apiserver with RBAC; every optional part that a test of operators meets is on. */
+export function apiServerFlags({ dataDir, files, ports, auditLog }: FlagsInput): string[] {
+  const audit =
+    auditLog === undefined
+      ? []
+      : [
+          `--audit-policy-file=${join(dataDir, "audit-policy.yaml")}`,
+          `--audit-log-path=${auditLog}`,
+          "--audit-log-maxsize=4096",
+          "--audit-log-mode=blocking",
+        ];
+  return [
+    `--etcd-servers=https://127.0.0.1:${ports.etcd}`,
+    `--etcd-cafile=${files.ca}`,
+    `--etcd-certfile=${files.etcdClientCert}`,
+    `--etcd-keyfile=${files.etcdClientKey}`,
+    "--bind-address=127.0.0.1",
+    "--advertise-address=127.0.0.1",
+    "--endpoint-reconciler-type=none",
+    `--secure-port=${ports.apiServer}`,
+    `--tls-cert-file=${files.serverCert}`,
+    `--tls-private-key-file=${files.serverKey}`,
+    `--client-ca-file=${files.ca}`,
+    "--authorization-mode=RBAC",
+    "--enable-admission-plugins=OwnerReferencesPermissionEnforcement",
+    "--enable-aggregator-routing",
+    `--requestheader-client-ca-file=${files.ca}`,
+    "--requestheader-allowed-names=front-proxy-client",
+    "--requestheader-extra-headers-prefix=X-Remote-Extra-",
+    "--requestheader-group-headers=X-Remote-Group",
+    "--requestheader-username-headers=X-Remote-User",
+    `--proxy-client-cert-file=${files.proxyClientCert}`,
+    `--proxy-client-key-file=${files.proxyClientKey}`,
+    "--service-account-issuer=https://kubernetes.default.svc.cluster.local",
+    `--service-account-key-file=${files.serviceAccountKey}`,
+    `--service-account-signing-key-file=${files.serviceAccountKey}`,
+    "--service-cluster-ip-range=10.0.0.0/24",
+    "--allow-privileged",
+    "--profiling=false",
+    ...audit,
+  ];
+}
+
+/** kube-controller-manager: garbage collection, namespaces, workloads, ServiceAccounts, signing; each controller with its own rights. */
+export function controllerManagerFlags({ files, controllerManagerKubeconfig }: FlagsInput): string[] {
+  return [
+    `--kubeconfig=${controllerManagerKubeconfig}`,
+    "--leader-elect=false",
+    "--secure-port=0",
+    "--use-service-account-credentials",
+    `--service-account-private-key-file=${files.serviceAccountKey}`,
+    `--root-ca-file=${files.ca}`,
+    `--cluster-signing-cert-file=${files.ca}`,
+    `--cluster-signing-key-file=${files.caKey}`,
+    `--controllers=${["*", ...LEFT_OUT.map((name) => `-${name}`)].join(",")}`,
+    "--kube-api-qps=200",
+    "--kube-api-burst=400",
+    "--profiling=false",
+  ];
+}
+
+/** The configuration file of the image registry: plain HTTP on loopback, no credentials, images may be deleted. */
+export function registryConfig({ dataDir, ports }: FlagsInput): string {
+  return `version: 0.1
+log: {level: warn, accesslog: {disabled: true}}
+storage:
+  filesystem: {rootdirectory: ${JSON.stringify(join(dataDir, "registry"))}}
+  delete: {enabled: true}
+http:
+  addr: 127.0.0.1:${ports.registry}
+  headers: {X-Content-Type-Options: [nosniff]}
+`;
+}

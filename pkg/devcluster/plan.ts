@@ -1,0 +1,86 @@
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { request } from "undici";
+import type { Binaries } from "./binaries.ts";
+import { certificatesIn } from "./certificates.ts";
+import type { ComponentSpec } from "./component.ts";
+import { AUDIT_POLICY, apiServerFlags, controllerManagerFlags, etcdFlags, registryConfig } from "./flags.ts";
+import { kubeconfigText } from "./kubeconfig.ts";
+import { freePorts } from "./ports.ts";
+import { RestClient } from "./restClient.ts";
+
+/** The servers of a control plane. */
+export type ComponentName = "etcd" | "kube-apiserver" | "kube-controller-manager" | "registry";
+
+/** A control plane that is ready to be started: files written, ports chosen, command lines made. */
+export interface ClusterPlan {
+  readonly specs: Readonly<Record<ComponentName, ComponentSpec>>;
+  readonly server: string;
+  readonly registryHost: string;
+  readonly kubeconfig: string;
+  /** Empty when there is none. */
+  readonly auditLog: string;
+  readonly logs: string;
+  /** Talks to the API server as `system:pod-simulation`. */
+  readonly keeper: RestClient;
+  /** All connections of probes and keeper; to be closed at the end. */
+  readonly clients: readonly RestClient[];
+}
+
+/** Chooses ports, and writes certificates, kubeconfigs and configuration files to `dataDir`; what an earlier run left there stays in use. */
+export async function planCluster(binaries: Binaries, dataDir: string, withAuditLog: boolean): Promise<ClusterPlan> {
+  const logs = join(dataDir, "logs");
+  for (const folder of [logs, join(dataDir, "registry")]) await mkdir(folder, { recursive: true });
+  const [[etcd = 0, etcdPeer = 0, apiServer = 0, registry = 0], certificates] = await Promise.all([
+    freePorts(4),
+    certificatesIn(join(dataDir, "pki")),
+  ]);
+  const server = `https://127.0.0.1:${apiServer}`;
+  const registryHost = `127.0.0.1:${registry}`;
+  const kubeconfig = join(dataDir, "kubeconfig");
+  const controllerManagerKubeconfig = join(dataDir, "controller-manager.kubeconfig");
+  const auditLog = withAuditLog ? join(dataDir, "audit.log") : "";
+  const ports = { etcd, etcdPeer, apiServer, registry };
+  const input = { dataDir, files: certificates.files, ports, auditLog: auditLog || undefined, controllerManagerKubeconfig };
+
+  const { ca, admin, controllerManager } = certificates;
+  const registryFile = join(dataDir, "registry.yaml");
+  const texts = {
+    [kubeconfig]: kubeconfigText({ server, ca, user: "admin", identity: admin }),
+    [controllerManagerKubeconfig]: kubeconfigText({ server, ca, user: "controller-manager", identity: controllerManager }),
+    [join(dataDir, "audit-policy.yaml")]: AUDIT_POLICY,
+    [registryFile]: registryConfig(input),
+  };
+  for (const [path, text] of Object.entries(texts)) await writeFile(path, text, { mode: 0o600 });
+
+  const keeper = new RestClient(server, ca, certificates.podSimulation);
+  const etcdClient = new RestClient(`https://127.0.0.1:${etcd}`, ca, certificates.etcdClient);
+  const spec = (name: ComponentName, args: readonly string[], ready: ComponentSpec["ready"]): ComponentSpec => ({
+    name,
+    binary: binaries[name],
+    args,
+    logFile: join(logs, `${name}.log`),
+    ready,
+  });
+  return {
+    specs: {
+      etcd: spec("etcd", etcdFlags(input), async (signal) => (await etcdClient.status("/health", signal)) === 200),
+      "kube-apiserver": spec("kube-apiserver", apiServerFlags(input), async (signal) => (await keeper.status("/readyz", signal)) === 200),
+      "kube-controller-manager": spec("kube-controller-manager", controllerManagerFlags(input), async (signal) => {
+        return (await keeper.status("/api/v1/namespaces/default/serviceaccounts/default", signal)) === 200;
+      }),
+      registry: spec("registry", ["serve", registryFile], async (signal) => {
+        const { statusCode, body } = await request(`http://${registryHost}/v2/`, { signal });
+        await body.dump();
+        return statusCode === 200;
+      }),
+    },
+    server,
+    registryHost,
+    kubeconfig,
+    auditLog,
+    logs,
+    keeper,
+    clients: [keeper, etcdClient],
+  };
+}

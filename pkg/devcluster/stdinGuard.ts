@@ -1,0 +1,22 @@
+/**
+ * Kills the command once standard input closes. The background jobs of a shell have no standard input of their own, so it travels as
+ * descriptor 3; the watching job writes nowhere, or it would hold the command's output open.
+ */
+const SCRIPT = `exec 3<&0
+"$@" </dev/null 3<&- &
+child=$!
+{ cat <&3 >/dev/null; kill -KILL "$child"; } >/dev/null 2>&1 &
+watch=$!
+exec 3<&-
+wait "$child"
+status=$?
+kill "$watch" 2>/dev/null
+exit $status`;
+
+/**
+ * The command line that runs `command` so that it ends when its standard input closes, for programs that do not watch it themselves.
+ * Start it with a pipe as standard input and keep that open: the kernel closes it when this process ends, however that happens.
+ */
+export function guarded(command: string, args: readonly string[]): [command: string, args: string[]] {
+  return ["/bin/sh", ["-c", SCRIPT, "guard", command, ...args]];
+}

@@ -1,0 +1,166 @@
+import { randomBytes } from "node:crypto";
+import { readdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, inject } from "vitest";
+import type { KubeObject } from "../../pkg/api/k8s.ts";
+import { type DevCluster, type DevClusterOptions, startDevCluster } from "../../pkg/devcluster/devCluster.ts";
+import { POD_FATE_ANNOTATION, type PodFate } from "../../pkg/devcluster/podSimulation.ts";
+import { parseYaml } from "../../pkg/fbc/yaml.ts";
+import { Client } from "../../pkg/kube/client.ts";
+import type { ClusterContext } from "./clusterContext.ts";
+import { eventually } from "./eventually.ts";
+
+export { eventually } from "./eventually.ts";
+
+const CRD_FOLDER = join(import.meta.dirname, "../../config/crd");
+
+/** A control plane as tests use it. Test files share it, so each takes names and namespaces of its own. */
+export class TestCluster {
+  readonly #context: () => ClusterContext;
+  #client: Client | undefined;
+
+  /** @param context asked at each use, so that a skipped test may be collected without a control plane. */
+  constructor(context: () => ClusterContext) {
+    this.#context = context;
+  }
+
+  /** The administrator (client certificate, group system:masters). */
+  get client(): Client {
+    return (this.#client ??= Client.fromKubeConfig(this.kubeconfig));
+  }
+
+  get kubeconfig(): string {
+    return this.#available().kubeconfig;
+  }
+
+  get server(): string {
+    return this.#available().server;
+  }
+
+  get registry(): { host: string; insecure: true } {
+    return { host: this.#available().registryHost, insecure: true };
+  }
+
+  /** Path of the API server's audit log. */
+  get auditLog(): string {
+    return this.#available().auditLog;
+  }
+
+  /** A name that nobody else has: "prefix-1a2b3c4d". */
+  name(prefix: string): string {
+    return `${prefix}-${randomBytes(4).toString("hex")}`;
+  }
+
+  /** Creates a namespace with a name of its own; its Pods meet `fate` (default: they get ready). */
+  async namespace(prefix = "test", fate?: PodFate): Promise<string> {
+    const name = this.name(prefix);
+    const annotations = fate === undefined ? {} : { [POD_FATE_ANNOTATION]: fate };
+    await this.client.create({ apiVersion: "v1", kind: "Namespace", metadata: { name, annotations } });
+    return name;
+  }
+
+  /** Changes what becomes of the Pods in a namespace, also of those that exist. */
+  async setPodFate(namespace: string, fate: PodFate): Promise<void> {
+    const body = { metadata: { annotations: { [POD_FATE_ANNOTATION]: fate } } };
+    await this.client.patch({ apiVersion: "v1", kind: "Namespace", name: namespace }, body, { type: "merge" });
+  }
+
+  /** Applies the definitions in config/crd and waits until they are served; several test files may do so at once. */
+  async installCrds(): Promise<void> {
+    for (const file of (await readdir(CRD_FOLDER)).filter((name) => name.endsWith(".yaml"))) {
+      const crd = parseYaml(await readFile(join(CRD_FOLDER, file), "utf8")) as KubeObject;
+      if (crd.kind !== "CustomResourceDefinition") continue;
+      await this.client.apply(crd, { fieldManager: "test", force: true });
+      await eventually(async () => {
+        const { conditions = [] } = ((await this.client.get({ ...crd, name: crd.metadata.name }))?.["status"] ?? {}) as CrdStatus;
+        if (!conditions.some(({ type, status }) => type === "Established" && status === "True"))
+          throw new Error(`${file} is not established`);
+      });
+    }
+  }
+
+  /** Audit events so far, oldest first. */
+  async auditEvents(): Promise<AuditEvent[]> {
+    const text = await readFile(this.auditLog, "utf8");
+    return text
+      .split("\n")
+      .filter((line) => line !== "")
+      .map((line) => JSON.parse(line) as AuditEvent);
+  }
+
+  /** Closes the connections of `client`. */
+  async close(): Promise<void> {
+    await this.#client?.close();
+    this.#client = undefined;
+  }
+
+  #available(): ClusterContext & { available: true } {
+    const context = this.#context();
+    if (!context.available) throw new Error(`there is no control plane: ${context.reason}`);
+    return context;
+  }
+}
+
+interface CrdStatus {
+  conditions?: { type: string; status: string }[];
+}
+
+/** The members of audit.k8s.io/v1 Event that tests look at. */
+export interface AuditEvent {
+  verb: string;
+  requestURI: string;
+  userAgent?: string;
+  user: { username: string; groups?: string[] };
+  objectRef?: { resource: string; namespace?: string; name?: string; apiGroup?: string; apiVersion?: string; subresource?: string };
+  responseStatus?: { code: number };
+  requestReceivedTimestamp: string;
+}
+
+/** True when this run has a control plane. */
+export function clusterAvailable(): boolean {
+  return inject("cluster").available;
+}
+
+/** The control plane that all integration and end-to-end test files of this run share. Prefer `describeWithCluster`, which skips without one. */
+export function testCluster(): TestCluster {
+  return new TestCluster(() => inject("cluster"));
+}
+
+/** `describe` for tests on the shared control plane; without one they are skipped and counted, and the end of the run says why. */
+export function describeWithCluster(name: string, fn: (cluster: TestCluster) => void): void {
+  const cluster = testCluster();
+  describe.skipIf(!clusterAvailable())(name, () => {
+    afterAll(() => cluster.close());
+    fn(cluster);
+  });
+}
+
+/**
+ * `describe` with a control plane of its own, for tests that stop servers, run controllers of their own or count requests. It is up
+ * before the first test and stopped after the last; `dev()` gives what only its owner can do (restart, setPodReadiness).
+ */
+export function describeWithPrivateCluster(
+  name: string,
+  fn: (cluster: TestCluster, dev: () => DevCluster) => void,
+  options: DevClusterOptions = {},
+): void {
+  let running: DevCluster | undefined;
+  const dev = (): DevCluster => {
+    if (running === undefined) throw new Error("the private control plane is not up");
+    return running;
+  };
+  const cluster = new TestCluster(() => {
+    const { server, kubeconfig, registry, auditLog, logs } = dev();
+    return { available: true, server, kubeconfig, registryHost: registry.host, auditLog, logs };
+  });
+  describe.skipIf(!clusterAvailable())(name, () => {
+    beforeAll(async () => {
+      running = await startDevCluster(options);
+    });
+    afterAll(async () => {
+      await cluster.close();
+      await running?.stop();
+    });
+    fn(cluster, dev);
+  });
+}

@@ -1,0 +1,21 @@
+/** What the global setup tells every test file about the control plane of this run; plain data, as it crosses processes. */
+export type ClusterContext =
+  | {
+      readonly available: true;
+      readonly server: string;
+      /** Path of the administrator's kubeconfig. */
+      readonly kubeconfig: string;
+      /** Host and port of the image registry, plain HTTP. */
+      readonly registryHost: string;
+      /** Path of the API server's audit log, one JSON object a line. */
+      readonly auditLog: string;
+      /** Folder with one log file for each server. */
+      readonly logs: string;
+    }
+  | { readonly available: false; readonly reason: string };
+
+declare module "vitest" {
+  interface ProvidedContext {
+    cluster: ClusterContext;
+  }
+}

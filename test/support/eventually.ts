@@ -1,0 +1,31 @@
+import { setTimeout as sleep } from "node:timers/promises";
+
+/** How long and how often to look; milliseconds. */
+export interface EventuallyOptions {
+  /** Default 30 s. */
+  readonly timeoutMs?: number;
+  /** Default 100 ms. */
+  readonly intervalMs?: number;
+}
+
+/**
+ * What `look` gives the first time it does not throw (an assertion inside it is tried again).
+ * @throws the last error once the time is over.
+ */
+export async function eventually<T>(
+  look: () => T | Promise<T>,
+  { timeoutMs = 30_000, intervalMs = 100 }: EventuallyOptions = {},
+): Promise<T> {
+  const deadline = performance.now() + timeoutMs;
+  for (;;) {
+    try {
+      return await look();
+    } catch (err) {
+      if (performance.now() > deadline) {
+        if (err instanceof Error) err.message += ` (still so after ${timeoutMs / 1000} s)`;
+        throw err;
+      }
+      await sleep(intervalMs);
+    }
+  }
+}

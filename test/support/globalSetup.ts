@@ -1,0 +1,42 @@
+import type { TestProject } from "vitest/node";
+import { NoBinariesError } from "../../pkg/devcluster/binaries.ts";
+import { type DevCluster, startDevCluster } from "../../pkg/devcluster/devCluster.ts";
+import type { ClusterContext } from "./clusterContext.ts";
+
+/** The control plane of this vitest process. Each project loads this module for itself, so it hangs on the process, not on the module. */
+interface Shared {
+  users: number;
+  readonly cluster: Promise<DevCluster | NoBinariesError>;
+}
+
+const KEY = Symbol.for("olmv1.test.cluster");
+
+/** Starts one control plane for all projects of a run, tells the test files where it is, and stops it after the last project. */
+export async function setup(project: TestProject): Promise<() => Promise<void>> {
+  const holder = globalThis as { [KEY]?: Shared };
+  const shared = (holder[KEY] ??= { users: 0, cluster: start() });
+  shared.users++;
+  const cluster = await shared.cluster;
+  project.provide("cluster", contextOf(cluster));
+  return async () => {
+    if (--shared.users > 0) return;
+    delete holder[KEY];
+    if (cluster instanceof NoBinariesError) console.warn(`\nNOT RUN: tests that need a control plane; ${cluster.message}\n`);
+    else await cluster.stop();
+  };
+}
+
+async function start(): Promise<DevCluster | NoBinariesError> {
+  try {
+    return await startDevCluster();
+  } catch (err) {
+    if (err instanceof NoBinariesError && process.env["CI"] !== "true") return err;
+    throw err;
+  }
+}
+
+function contextOf(cluster: DevCluster | NoBinariesError): ClusterContext {
+  if (cluster instanceof NoBinariesError) return { available: false, reason: cluster.message };
+  const { server, kubeconfig, registry, auditLog, logs } = cluster;
+  return { available: true, server, kubeconfig, registryHost: registry.host, auditLog, logs };
+}
