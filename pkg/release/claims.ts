@@ -1,0 +1,54 @@
+import type { JsonObject, KubeObject } from "../api/k8s.ts";
+import { describeObject } from "./identity.ts";
+
+/** Names of field managers beyond this many are not listed. */
+const MANAGERS = 3;
+
+/**
+ * Who claims a live object that no controller owns, from the marks that installers leave, and what to do about it.
+ * A sentence for the end of a message, such as `it belongs to Helm release "ns/name": …`.
+ */
+export function claimOf(live: KubeObject): string {
+  return ofHelm(live) ?? ofClassicOlm(live) ?? ofNobody(live);
+}
+
+function ofHelm({ metadata: { annotations } }: KubeObject): string | undefined {
+  const name = annotations?.["meta.helm.sh/release-name"];
+  if (name === undefined) return undefined;
+  const namespace = annotations?.["meta.helm.sh/release-namespace"];
+  const release = namespace ? `${namespace}/${name}` : name;
+  return `it belongs to Helm release "${release}": uninstall that release first`;
+}
+
+/** Objects of the older lifecycle manager, and CRDs that it installed, carry these labels. */
+function ofClassicOlm({ metadata: { labels } }: KubeObject): string | undefined {
+  if (labels?.["olm.owner"] !== undefined) {
+    const namespace = labels["olm.owner.namespace"];
+    const csv = namespace ? `${namespace}/${labels["olm.owner"]}` : labels["olm.owner"];
+    return `it belongs to ${labels["olm.owner.kind"] ?? "ClusterServiceVersion"} "${csv}" of the classic Operator Lifecycle Manager: remove that Subscription and ClusterServiceVersion first`;
+  }
+  const component = Object.keys(labels ?? {}).find((key) => key.startsWith("operators.coreos.com/"));
+  if (component === undefined) return undefined;
+  return `it belongs to Operator "${component.slice(component.indexOf("/") + 1)}" of the classic Operator Lifecycle Manager: remove that Subscription and ClusterServiceVersion first`;
+}
+
+function ofNobody(live: KubeObject): string {
+  const managedBy = live.metadata.labels?.["app.kubernetes.io/managed-by"];
+  const writers = managersOf(live);
+  const hints = [
+    managedBy === undefined ? "" : `label app.kubernetes.io/managed-by says "${managedBy}"`,
+    writers === "" ? "" : `it was written by ${writers}`,
+  ];
+  const hint = hints.filter((part) => part !== "").join(", ");
+  return `it belongs to nobody in particular${hint === "" ? "" : ` (${hint})`}: delete ${describeObject(live)} if it is not needed, and the install goes on by itself`;
+}
+
+/** Such as `"kubectl-create", "helm"`: the managers that wrote something other than the status. */
+function managersOf({ metadata: { managedFields = [] } }: KubeObject): string {
+  const names = managedFields.filter((entry: JsonObject) => entry["subresource"] === undefined || entry["subresource"] === "");
+  const unique = [...new Set(names.flatMap(({ manager }) => (typeof manager === "string" ? [manager] : [])))];
+  return unique
+    .slice(0, MANAGERS)
+    .map((name) => `"${name.slice(0, 128)}"`)
+    .join(", ");
+}

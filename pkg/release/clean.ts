@@ -1,0 +1,63 @@
+import type { JsonObject, KubeObject, ObjectMeta } from "../api/k8s.ts";
+import { isObject } from "./duplicates.ts";
+import { isCrd } from "./identity.ts";
+
+/** Members of metadata that only the API server writes. */
+const SERVER_SIDE: ReadonlySet<string> = new Set([
+  "creationTimestamp",
+  "deletionGracePeriodSeconds",
+  "deletionTimestamp",
+  "generation",
+  "managedFields",
+  "resourceVersion",
+  "selfLink",
+  "uid",
+]);
+
+/** Maps of strings, in which the API server reads a null as the empty string. */
+const STRING_MAPS: ReadonlySet<string> = new Set(["annotations", "data", "labels", "matchLabels", "nodeSelector", "stringData"]);
+
+/**
+ * `object` as an apply can state it: without status, nulls and what the API server writes itself; a Secret's `stringData` as `data`.
+ * The argument is not changed.
+ */
+export function cleanObject(object: KubeObject): KubeObject {
+  const { status: _, ...members } = object;
+  const clean = withoutNulls(members, isCrd(object) ? undefined : "") as KubeObject;
+  const metadata = Object.fromEntries(Object.entries(clean.metadata).filter(([member]) => !SERVER_SIDE.has(member)));
+  const { apiVersion, kind, metadata: __, ...rest } = clean;
+  const cleaned: KubeObject = { apiVersion, kind, metadata: metadata as unknown as ObjectMeta, ...rest };
+  dropTemplateTimestamp(cleaned);
+  return kind === "Secret" && apiVersion === "v1" ? withStringData(cleaned) : cleaned;
+}
+
+/** @param parent name of the member that holds `value`; undefined where maps of strings cannot be told by their name. */
+function withoutNulls(value: unknown, parent: string | undefined): unknown {
+  if (Array.isArray(value)) return value.map((entry: unknown) => withoutNulls(entry, parent === undefined ? undefined : ""));
+  if (!isObject(value)) return value;
+  const isStringMap = parent !== undefined && STRING_MAPS.has(parent);
+  return Object.fromEntries(
+    Object.entries(value).flatMap(([member, content]) => {
+      if (content === undefined) return [];
+      if (content === null) return isStringMap ? [[member, ""]] : [];
+      return [[member, withoutNulls(content, parent === undefined ? undefined : member)]];
+    }),
+  );
+}
+
+/** Controllers write `creationTimestamp: null` into Pod templates; a value there would never match. */
+function dropTemplateTimestamp(object: KubeObject): void {
+  const spec = object["spec"];
+  const template = isObject(spec) ? spec["template"] : undefined;
+  const metadata = isObject(template) ? template["metadata"] : undefined;
+  if (isObject(metadata)) delete metadata["creationTimestamp"];
+}
+
+/** The API server does the same on a write, but an apply would own both members and see a difference for ever. */
+function withStringData(secret: KubeObject): KubeObject {
+  const { stringData, ...rest } = secret;
+  if (!isObject(stringData)) return rest;
+  const data: JsonObject = isObject(secret["data"]) ? { ...secret["data"] } : {};
+  for (const [key, value] of Object.entries(stringData)) data[key] = Buffer.from(String(value), "utf8").toString("base64");
+  return { ...rest, data };
+}

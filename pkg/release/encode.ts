@@ -1,0 +1,175 @@
+import { constants, gunzipSync, gzipSync } from "node:zlib";
+import { API_VERSION, CLUSTER_EXTENSION } from "../api/constants.ts";
+import type { JsonObject, KubeObject } from "../api/k8s.ts";
+import { messageOf, RetryableError, TerminalError } from "../errors/errors.ts";
+import { goQuote } from "../errors/goQuote.ts";
+import { chunkHash } from "./chunkName.ts";
+import { payloadFrom, recordFrom } from "./payload.ts";
+import type { ReleaseRecord } from "./record.ts";
+
+/** Value of the label `owner` on every Secret of a release. */
+export const RELEASE_OWNER = "operator-controller";
+/** Type of the Secret that holds a release's first chunk and names the others. */
+export const INDEX_SECRET_TYPE = "operatorframework.io/index.v1";
+/** Type of the Secrets that hold the chunks after the first. */
+export const CHUNK_SECRET_TYPE = "operatorframework.io/chunk.v1";
+/** A Secret holds at most 1 MiB; 8 KiB are left for everything but the data. */
+export const CHUNK_BYTES = (1024 - 8) * 1024;
+/** More than about 11 MB compressed are refused. */
+export const MAX_CHUNKS = 11;
+/** What a payload may grow to when it is read back. */
+const MAX_PAYLOAD_BYTES = 256 * 1024 * 1024;
+
+/** Labels that say something about the Secret and not about the bundle. */
+const SYSTEM_LABELS: ReadonlySet<string> = new Set(["name", "owner", "status", "version", "key", "type", "createdAt", "modifiedAt"]);
+
+/** Where and for whom the Secrets are written. */
+export interface EncodeOptions {
+  systemNamespace: string;
+  /** The extension: deleting it deletes its releases. */
+  owner: { name: string; uid: string };
+}
+
+/** The name of a release's index Secret; names of chunk Secrets begin with it. */
+export function releaseKey(name: string, version: number): string {
+  return `sh.helm.release.v1.${name}.v${version}`;
+}
+
+/**
+ * The Secrets that hold `record`, the index first; the same record gives the same bytes.
+ * `createdAt` is the record's last deployment. Chunk Secrets need an ownerReference to the index Secret once that has a uid.
+ * @throws TerminalError Blocked when the record needs more than eleven chunks.
+ * @see helm-operator-plugins v0.9 pkg/storage/chunked.go
+ */
+export function encodeRelease(record: ReleaseRecord, { systemNamespace, owner }: EncodeOptions): KubeObject[] {
+  const key = releaseKey(record.name, record.version);
+  const [first = Buffer.alloc(0), ...rest] = chunksOf(compress(payloadFrom(record)));
+  if (rest.length + 1 > MAX_CHUNKS) {
+    const text = `release too large: ${goQuote(record.name)} requires ${rest.length + 1} chunks, which exceeds the maximum of ${MAX_CHUNKS}`;
+    throw new TerminalError("Blocked", text);
+  }
+  const chunks = rest.map((data) => chunkSecret(key, data, systemNamespace));
+  const index: KubeObject = {
+    apiVersion: "v1",
+    kind: "Secret",
+    type: INDEX_SECRET_TYPE,
+    immutable: false,
+    metadata: {
+      name: key,
+      namespace: systemNamespace,
+      labels: {
+        createdAt: String(unixSeconds(record.lastDeployed)),
+        key,
+        name: record.name,
+        owner: RELEASE_OWNER,
+        status: record.status,
+        type: "index",
+        version: String(record.version),
+      },
+      ownerReferences: [
+        {
+          apiVersion: API_VERSION,
+          kind: CLUSTER_EXTENSION,
+          name: owner.name,
+          uid: owner.uid,
+          controller: true,
+          blockOwnerDeletion: true,
+        },
+      ],
+    },
+    data: { chunk: first.toString("base64"), extraChunks: base64Json(chunks.map((chunk) => chunk.metadata.name)) },
+  };
+  return [index, ...chunks];
+}
+
+/**
+ * The release that `index` and its chunks hold, ours or one of the Go operator-controller.
+ * @param chunks in any order; those of other releases are passed over.
+ * @throws RetryableError Retrying that names the Secret and what is wrong with it.
+ */
+export function decodeRelease(index: KubeObject, chunks: readonly KubeObject[]): ReleaseRecord {
+  const { name } = index.metadata;
+  const names = extraChunks(index);
+  if (names.length + 1 > MAX_CHUNKS) {
+    const text = `release too large: ${goQuote(name)} consists of ${names.length + 1} chunks, which exceeds the maximum of ${MAX_CHUNKS}`;
+    throw new RetryableError("Retrying", text);
+  }
+  const parts = [dataOf(index, "chunk") ?? broken(`index secret ${goQuote(name)} missing chunk 1 data`)];
+  names.forEach((chunkName, i) => {
+    const secret = chunks.find((candidate) => candidate.metadata.name === chunkName);
+    if (!secret) broken(`failed to get chunk ${i + 2} secret ${goQuote(chunkName)}: it is not there`);
+    parts.push(dataOf(secret, "chunk") ?? broken(`chunk ${i + 2} secret ${goQuote(chunkName)} missing chunk data`));
+  });
+  return recordFrom(decompress(Buffer.concat(parts), name), bundleLabels(index));
+}
+
+/** The names of the chunk Secrets that an index Secret lists, in order; empty where the release fits into the index. */
+export function extraChunks(index: KubeObject): string[] {
+  const { name } = index.metadata;
+  const data = dataOf(index, "extraChunks") ?? broken(`index secret ${goQuote(name)} missing chunks data`);
+  let names: unknown;
+  try {
+    names = JSON.parse(data.toString("utf8"));
+  } catch (err) {
+    broken(`failed to parse chunk names from index ${goQuote(name)}: ${messageOf(err)}`);
+  }
+  if (names === null) return [];
+  if (!Array.isArray(names)) return broken(`failed to parse chunk names from index ${goQuote(name)}: not a list`);
+  return names.map(String);
+}
+
+function chunkSecret(key: string, data: Buffer, namespace: string): KubeObject {
+  return {
+    apiVersion: "v1",
+    kind: "Secret",
+    type: CHUNK_SECRET_TYPE,
+    immutable: true,
+    metadata: { name: `${key}-${chunkHash(data)}`, namespace, labels: { key, owner: RELEASE_OWNER, type: "chunk" } },
+    data: { chunk: data.toString("base64") },
+  };
+}
+
+function chunksOf(data: Buffer): Buffer[] {
+  const chunks: Buffer[] = [];
+  for (let start = 0; start < data.byteLength; start += CHUNK_BYTES) chunks.push(data.subarray(start, start + CHUNK_BYTES));
+  return chunks;
+}
+
+function compress(payload: string): Buffer {
+  const data = gzipSync(payload, { level: constants.Z_BEST_COMPRESSION });
+  data[9] = 0xff; // "unknown" instead of the operating system of this build, as Go writes it
+  return data;
+}
+
+function decompress(data: Buffer, name: string): string {
+  try {
+    return gunzipSync(data, { maxOutputLength: MAX_PAYLOAD_BYTES }).toString("utf8");
+  } catch (err) {
+    return broken(`failed to decode release from index secret ${goQuote(name)}: ${messageOf(err)}`);
+  }
+}
+
+function dataOf(secret: KubeObject, key: string): Buffer | undefined {
+  const data = secret["data"];
+  const value = typeof data === "object" && data !== null ? (data as JsonObject)[key] : undefined;
+  return typeof value === "string" ? Buffer.from(value, "base64") : undefined;
+}
+
+function bundleLabels(index: KubeObject): Record<string, string> {
+  const { labels, annotations } = index.metadata;
+  const own = Object.entries(labels ?? {}).filter(([key]) => !SYSTEM_LABELS.has(key));
+  return { ...Object.fromEntries(own), ...annotations };
+}
+
+function base64Json(value: unknown): string {
+  return Buffer.from(JSON.stringify(value), "utf8").toString("base64");
+}
+
+function unixSeconds(time: string): number {
+  const ms = Date.parse(time);
+  return Number.isNaN(ms) ? 0 : Math.floor(ms / 1_000);
+}
+
+function broken(message: string): never {
+  throw new RetryableError("Retrying", message);
+}

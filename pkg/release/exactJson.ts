@@ -1,0 +1,19 @@
+/** A run of digits that a double may not hold exactly. */
+const LONG_NUMBER = /\d{16}/;
+const INTEGER = /^-?\d+$/;
+
+type Reviver = (this: unknown, key: string, value: unknown, context: { source?: string }) => unknown;
+type Parse = (text: string, reviver?: Reviver) => unknown;
+
+/**
+ * Parses JSON; integers beyond 2^53 come as bigint, so that `goJson` writes back the digits that were read.
+ * @throws SyntaxError
+ */
+export function parseExactJson(text: string): unknown {
+  if (!LONG_NUMBER.test(text)) return JSON.parse(text);
+  const parse = JSON.parse as Parse;
+  return parse(text, (_key, value, { source }) => {
+    if (typeof value !== "number" || Number.isSafeInteger(value) || source === undefined || !INTEGER.test(source)) return value;
+    return BigInt(source);
+  });
+}

@@ -1,0 +1,90 @@
+import { ANNOTATION_OWNER_UID, CLUSTER_EXTENSION, GROUP, LABEL_OWNER_KIND, LABEL_OWNER_NAME } from "../api/constants.ts";
+import { groupOf, type KubeObject, type OwnerReference } from "../api/k8s.ts";
+import { claimOf } from "./claims.ts";
+
+/** The extension that wants an object. */
+export interface Owner {
+  name: string;
+  uid: string;
+  installNamespace: string;
+}
+
+/**
+ * Whose a live object is:
+ * free: it does not exist; ours: it carries our uid; orphan: it was an extension's that is no more, and may be taken over;
+ * foreign: somebody else's, or nobody's that we know. `owner` is the extension that the object's marks name.
+ */
+export type Ownership =
+  | { readonly kind: "free" | "ours" }
+  | { readonly kind: "orphan"; readonly owner: string; readonly message: string }
+  | { readonly kind: "foreign"; readonly owner?: string; readonly message: string };
+
+/** Whether the cluster has an extension of that name; `uid` is absent where the object's marks hold none. */
+export type ExtensionExists = (name: string, uid: string | undefined) => boolean;
+
+const WEBHOOK_CONFIGURATIONS: ReadonlySet<string> = new Set(["ValidatingWebhookConfiguration", "MutatingWebhookConfiguration"]);
+
+/**
+ * Tells whose `live` is, with a message for condition or log that names the owner and what to do.
+ * The uid decides, in the controller reference or, on CRDs, in the annotation; labels alone name an owner that is no more.
+ * @param live what the API server answered; undefined where there is no such object.
+ * @param extensionExists asked about another extension that the marks name without a reference to it. By default every other
+ * extension counts as existing, so that nothing is taken from it.
+ */
+export function ownershipOf(live: KubeObject | undefined, owner: Owner, extensionExists: ExtensionExists = () => true): Ownership {
+  if (!live) return { kind: "free" };
+  const { labels, annotations, ownerReferences } = live.metadata;
+  const controller = ownerReferences?.find((reference) => reference.controller);
+  const uid = annotations?.[ANNOTATION_OWNER_UID];
+  if (controller) {
+    if (controller.uid === owner.uid) return { kind: "ours" };
+    return foreign(live, owner, claimOfController(controller, owner), isExtension(controller) ? controller.name : undefined);
+  }
+  if (uid === owner.uid && labels?.[LABEL_OWNER_NAME] === owner.name) return { kind: "ours" };
+  const named = labels?.[LABEL_OWNER_KIND] === CLUSTER_EXTENSION ? labels[LABEL_OWNER_NAME] : undefined;
+  if (named === undefined) return foreign(live, owner, claimOf(live));
+  if (named === owner.name || !extensionExists(named, uid)) {
+    return {
+      kind: "orphan",
+      owner: named,
+      message: `${refusal(live, owner)}; it was left behind by ${CLUSTER_EXTENSION} "${named}", which does not exist any more`,
+    };
+  }
+  return foreign(live, owner, claimOfExtension(named), named);
+}
+
+/**
+ * The message that refuses `live` to the owner, or undefined where it may be applied: free, ours or an orphan.
+ * Its beginning is the Go operator-controller's.
+ */
+export function ownershipConflict(live: KubeObject | undefined, owner: Owner, extensionExists?: ExtensionExists): string | undefined {
+  const ownership = ownershipOf(live, owner, extensionExists);
+  return ownership.kind === "foreign" ? ownership.message : undefined;
+}
+
+function foreign(live: KubeObject, owner: Owner, claim: string, extension?: string): Ownership {
+  const message = `${refusal(live, owner)}; ${claim}`;
+  return extension === undefined ? { kind: "foreign", message } : { kind: "foreign", owner: extension, message };
+}
+
+/** The namespace is that of the rendered object: empty where there is none, but the install namespace for webhook configurations. */
+function refusal({ kind, metadata }: KubeObject, { installNamespace }: Owner): string {
+  const namespace = WEBHOOK_CONFIGURATIONS.has(kind) ? installNamespace : (metadata.namespace ?? "");
+  return `${kind} '${metadata.name}' already exists in namespace '${namespace}' and cannot be managed by operator-controller`;
+}
+
+function isExtension({ apiVersion, kind }: OwnerReference): boolean {
+  return kind === CLUSTER_EXTENSION && groupOf(apiVersion) === GROUP;
+}
+
+function claimOfController(controller: OwnerReference, owner: Owner): string {
+  const { apiVersion, kind, name } = controller;
+  if (!isExtension(controller))
+    return `it belongs to ${kind} "${name}" (${apiVersion}), which controls it: remove that first, or install into another namespace`;
+  if (name !== owner.name) return claimOfExtension(name);
+  return `it belongs to an earlier ${CLUSTER_EXTENSION} "${name}", and the garbage collector removes it: it is looked at again until it is gone`;
+}
+
+function claimOfExtension(name: string): string {
+  return `it belongs to ${CLUSTER_EXTENSION} "${name}": a cluster can hold it once only, remove that extension first`;
+}

@@ -1,0 +1,53 @@
+import type { GroupVersionKind, KubeObject, ObjectMeta } from "../api/k8s.ts";
+import { TerminalError } from "../errors/errors.ts";
+import { cleanObject } from "./clean.ts";
+import { objectDigest } from "./digest.ts";
+import { describeObject, objectKey } from "./identity.ts";
+import { type ObjectOwner, withOwner } from "./ownerMarks.ts";
+import { type Adjusted, collapseDuplicates, releaseReplicas } from "./workloads.ts";
+
+/** For whom and where objects are prepared. */
+export interface PrepareOptions {
+  owner: ObjectOwner;
+  /** For namespaced objects that name no namespace. */
+  installNamespace: string;
+  /** Undefined for a kind that the cluster does not serve: the object's namespace stays as it is. */
+  isNamespaced(gvk: GroupVersionKind): boolean | undefined;
+}
+
+/**
+ * Rendered objects as they are applied and recorded: stated completely (namespace, owner), and without what an apply cannot
+ * or must not state (status, nulls, server-side metadata, repeated keys of a list, replicas that an autoscaler decides).
+ * Objects that are there twice collapse to one. Preparing prepared objects changes nothing. The arguments are not changed.
+ * `notes` says in one sentence each what was dropped that the author of the bundle had written.
+ * @throws TerminalError Blocked that names an object of which there are two different ones.
+ */
+export function prepareObjects(objects: readonly KubeObject[], options: PrepareOptions): Adjusted {
+  const stated = objects.map((object) => withOwner(withNamespace(cleanObject(object), options), options.owner));
+  const collapsed = collapseDuplicates(withoutRepeats(stated));
+  const released = releaseReplicas(collapsed.objects);
+  return { objects: released.objects, notes: [...collapsed.notes, ...released.notes] };
+}
+
+function withNamespace(object: KubeObject, options: PrepareOptions): KubeObject {
+  const namespaced = options.isNamespaced(object);
+  if (namespaced === undefined) return object;
+  const { namespace, ...rest } = object.metadata;
+  const metadata: ObjectMeta = namespaced ? { ...rest, namespace: namespace || options.installNamespace } : rest;
+  return { ...object, metadata };
+}
+
+function withoutRepeats(objects: readonly KubeObject[]): KubeObject[] {
+  const byKey = new Map<string, KubeObject>();
+  for (const object of objects) {
+    const other = byKey.get(objectKey(object));
+    if (other && objectDigest(other) !== objectDigest(object)) {
+      throw new TerminalError(
+        "Blocked",
+        `the bundle holds two different objects ${describeObject(object)}: only one of them could be applied`,
+      );
+    }
+    byKey.set(objectKey(object), other ?? object);
+  }
+  return [...byKey.values()];
+}

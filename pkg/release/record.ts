@@ -1,0 +1,57 @@
+import type { KubeObject } from "../api/k8s.ts";
+
+/** Helm's names of what a release can be; `pending-*` is a release under way, or one that was left behind by a crash. */
+export const RELEASE_STATUSES = [
+  "unknown",
+  "deployed",
+  "uninstalled",
+  "superseded",
+  "failed",
+  "uninstalling",
+  "pending-install",
+  "pending-upgrade",
+  "pending-rollback",
+] as const;
+
+/** One of `RELEASE_STATUSES`. */
+export type ReleaseStatus = (typeof RELEASE_STATUSES)[number];
+
+/** One numbered release of an extension: what was applied, of which bundle, and how that went. */
+export interface ReleaseRecord {
+  /** The extension's name. */
+  name: string;
+  /** The install namespace. */
+  namespace: string;
+  /** From 1, never used twice. */
+  version: number;
+  status: ReleaseStatus;
+  /** One sentence about `status`, such as Helm's "Install complete". */
+  description: string;
+  /** RFC 3339; Go writes nanoseconds. */
+  firstDeployed: string;
+  /** RFC 3339. */
+  lastDeployed: string;
+  /** Which bundle this is: package, name, version, image. They are part of the record and not labels of a Secret. */
+  labels: Record<string, string>;
+  /** The CSV's annotations, `olm.properties` among them. */
+  annotations: Record<string, string>;
+  /** As they were applied, owner labels and references included, in the order of the apply. */
+  objects: KubeObject[];
+  /** Identity of everything the objects were rendered from; absent on releases of other writers. */
+  inputDigest?: string;
+}
+
+/** True while a release is being applied, or was when its writer stopped. */
+export function isPending(release: Pick<ReleaseRecord, "status">): boolean {
+  return release.status.startsWith("pending-") || release.status === "uninstalling";
+}
+
+/** The newest release that was applied completely, in whatever order `history` comes. */
+export function lastDeployed(history: readonly ReleaseRecord[]): ReleaseRecord | undefined {
+  return newestFirst(history).find((release) => release.status === "deployed");
+}
+
+/** `history` by version, highest first. */
+export function newestFirst(history: readonly ReleaseRecord[]): ReleaseRecord[] {
+  return history.toSorted((a, b) => b.version - a.version);
+}
