@@ -1,0 +1,67 @@
+import { goQuote } from "../errors/goQuote.ts";
+import { type Candidate, compareCandidates } from "./candidates.ts";
+import { edgeTo, type Findings, type Query } from "./filters.ts";
+import { skippedBy } from "./successors.ts";
+import { counted, listed, versionOf, wanted } from "./wording.ts";
+
+/**
+ * Why `best` was chosen, in one sentence of some hundred characters, such as
+ * `bundle "x.v1.2.0" (version 1.2.0) of catalog "c": highest of 3 versions in channels [stable] matching ">=1.0", successor of
+ * "x.v1.1.0" by replaces in channel "stable"`, followed by what a user may wonder at: a higher version that no edge leads to,
+ * a target that another entry skips, an upgrade constraint that was overridden, catalogs that were passed over.
+ */
+export function explainChoice(
+  findings: Findings,
+  best: Candidate,
+  query: Query,
+  passedOver: readonly Findings[],
+  unasked: readonly string[],
+): string {
+  const remarks = [
+    ...unreachedRemark(findings, best, query),
+    ...skipRemark(findings, best),
+    ...passedOverRemark(passedOver, findings, best),
+    ...(unasked.length > 0 ? [`catalogs not asked: ${unasked.join(", ")}`] : []),
+  ];
+  const subject = `bundle ${goQuote(best.bundle.name)} (version ${versionOf(best)}) of catalog ${goQuote(findings.catalog)}`;
+  return [`${subject}: ${rankOf(findings, best)}${wanted(query)}${relation(findings, best, query)}`, ...remarks].join("; ");
+}
+
+function rankOf({ eligible }: Findings, best: Candidate): string {
+  const deprecated = eligible.filter((candidate) => candidate.deprecated).length;
+  if (eligible.length === 1) return best.deprecated ? "the only version, a deprecated one," : "the only version";
+  if (best.deprecated) return `highest of ${counted(eligible.length, "version")}, all deprecated,`;
+  if (deprecated === 0) return `highest of ${counted(eligible.length, "version")}`;
+  return `highest of ${counted(eligible.length - deprecated, "version")} not deprecated (${deprecated} deprecated)`;
+}
+
+function relation({ edges }: Findings, best: Candidate, query: Query): string {
+  const { installed } = query;
+  if (!installed) return "";
+  const edge = edgeTo(best, query, edges);
+  const from = goQuote(installed.name);
+  if (!edge) return `, no successor of ${from} by the catalog's edges: upgradeConstraintPolicy SelfCertified overrides them`;
+  return edge.via === "stay" ? ", already installed" : `, successor of ${from} by ${edge.via} in channel ${goQuote(edge.channel)}`;
+}
+
+/** The highest version that only the edges rule out. */
+function unreachedRemark({ inRange, eligible }: Findings, best: Candidate, { installed }: Query): string[] {
+  if (!installed) return [];
+  const kept = new Set(eligible);
+  const [highest] = inRange.filter((candidate) => !kept.has(candidate) && compareCandidates(candidate, best) < 0).sort(compareCandidates);
+  return highest?.version ? [`version ${versionOf(highest)} is higher, but no edge leads to it from ${goQuote(installed.name)}`] : [];
+}
+
+function skipRemark({ channels }: Findings, best: Candidate): string[] {
+  const [first] = skippedBy(channels, best.bundle.name);
+  return first ? [`warning: entry ${goQuote(first.entry)} of channel ${goQuote(first.channel)} skips this bundle`] : [];
+}
+
+function passedOverRemark(passedOver: readonly Findings[], { priority }: Findings, best: Candidate): string[] {
+  const deprecated = passedOver.filter((other) => other.best?.deprecated && !best.deprecated).map(({ catalog }) => catalog);
+  const lower = passedOver.filter((other) => !deprecated.includes(other.catalog)).map(({ catalog }) => catalog);
+  return [
+    ...(lower.length > 0 ? [`its priority ${priority} comes before that of catalogs ${listed(lower)}`] : []),
+    ...(deprecated.length > 0 ? [`catalogs ${listed(deprecated)} have deprecated bundles only`] : []),
+  ];
+}

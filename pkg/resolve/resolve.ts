@@ -1,0 +1,204 @@
+import type { CatalogSource } from "../api/clusterExtension.ts";
+import { messageOf } from "../errors/errors.ts";
+import { goQuote } from "../errors/goQuote.ts";
+import type { FbcBundle, FbcDeprecations, PackageContent } from "../fbc/types.ts";
+import { parseConstraint } from "../version/masterminds.ts";
+import type { VersionRelease } from "../version/version.ts";
+import { bundleVersion, type Candidate } from "./candidates.ts";
+import { explainChoice } from "./explainChoice.ts";
+import { explainNothing } from "./explainNothing.ts";
+import { edgeTo, type Findings, findIn, type Query } from "./filters.ts";
+import { matchesSelector, selectorError } from "./selector.ts";
+import { type Edge, type InstalledBundle, installedVersion } from "./successors.ts";
+
+/** One catalog that is to be asked, with what it says about the package. */
+export interface CatalogContent {
+  name: string;
+  priority: number;
+  labels: Record<string, string>;
+  /** Undefined where the catalog does not have the package, or cannot answer. */
+  content: PackageContent | undefined;
+  /** Why the catalog cannot answer; absent for one that can. */
+  unavailable?: string;
+}
+
+/** What is asked: the package and its limits, the catalogs (in any order; disabled ones left out), and what is installed. */
+export interface ResolveRequest {
+  source: CatalogSource;
+  catalogs: readonly CatalogContent[];
+  installed?: InstalledBundle | undefined;
+}
+
+/** The bundle to install or keep. */
+export interface Resolved {
+  kind: "resolved";
+  bundle: FbcBundle;
+  version: VersionRelease;
+  /** Name of the catalog it comes from. */
+  catalog: string;
+  /** What that catalog says about deprecation in the package. */
+  deprecations: FbcDeprecations | undefined;
+  /** Why this bundle, one sentence. */
+  explanation: string;
+  /** How it follows the installed bundle; absent when nothing is installed, or when SelfCertified goes where no edge leads. */
+  edge?: Edge;
+}
+
+/** Why there is no bundle to install. */
+export interface Unresolved {
+  kind: "unresolved";
+  /** `selector`, `version` and `installed`: that input cannot be read; `catalog`: one that could change the answer cannot be asked. */
+  cause: "selector" | "version" | "installed" | "catalog" | "nothing" | "ambiguous" | "bundle";
+  /** The Go operator-controller's text. */
+  reason: string;
+  /** Which filter left nothing, and what would have been near. */
+  explanation: string;
+  /** `reason`, `; `, `explanation`. */
+  message: string;
+  retry: true;
+}
+
+/** The answer to a ResolveRequest. */
+export type Resolution = Resolved | Unresolved;
+
+/**
+ * Chooses the bundle of a package to install: of each catalog the best one that channels, version range and upgrade edges
+ * allow (not deprecated first, then highest version), then of the catalogs those without deprecation first, then the one with
+ * the highest priority. Two catalogs of the same highest priority make it ambiguous.
+ * A catalog that cannot answer stands in the way only where its answer could be another. Dependencies are not looked at.
+ * Pure: no clock, no I/O; the order of catalogs does not matter. Linear in bundles and channel entries.
+ * @see operator-controller internal/operator-controller/resolve/catalog.go
+ */
+export function resolve({ source, catalogs, installed }: ResolveRequest): Resolution {
+  const badSelector = selectorError(source.selector);
+  if (badSelector !== undefined) {
+    return unresolved(
+      "selector",
+      `desired catalog selector is invalid: ${badSelector}`,
+      "no catalog can be chosen until spec.source.catalog.selector is corrected",
+    );
+  }
+  const range = rangeFrom(source.version);
+  if (range instanceof Error) {
+    const hint = 'a range is written like ">=1.2.0 <2.0.0", "1.2.x", "~1.2", "^1.2" or "1.2.3 || >=2.0.0"';
+    return unresolved("version", `desired version range ${goQuote(source.version ?? "")} is invalid: ${range.message}`, hint);
+  }
+  const selected = catalogs.filter(({ labels }) => matchesSelector(source.selector, labels)).sort((a, b) => (a.name < b.name ? -1 : 1));
+  const edgesDecide = source.upgradeConstraintPolicy !== "SelfCertified";
+  const before = readInstalled(installed);
+  if (before instanceof Error && edgesDecide && selected.some(({ content }) => hasContent(content))) {
+    const hint =
+      "the version of what is installed cannot be read, so its successors are unknown; upgradeConstraintPolicy SelfCertified does without";
+    return unresolved("installed", `error walking catalogs: error finding upgrade edges: ${before.message}`, hint);
+  }
+  const query: Query = {
+    packageName: source.packageName,
+    channels: source.channels ?? [],
+    edgesDecide,
+    ...(range ? { range } : {}),
+    ...(before instanceof Error || before === undefined ? {} : { installed: before }),
+  };
+  return choose(selected, query, installed);
+}
+
+function rangeFrom(text: string | undefined): Query["range"] | Error {
+  if (!text) return undefined;
+  try {
+    return { text, constraint: parseConstraint(text) };
+  } catch (err) {
+    return new Error(messageOf(err), { cause: err });
+  }
+}
+
+function readInstalled(installed: InstalledBundle | undefined): Query["installed"] | Error {
+  if (!installed) return undefined;
+  try {
+    return { ...installed, parsed: installedVersion(installed) };
+  } catch (err) {
+    return new Error(messageOf(err), { cause: err });
+  }
+}
+
+function hasContent(content: PackageContent | undefined): content is PackageContent {
+  if (!content) return false;
+  const { channels, bundles, deprecations, others } = content;
+  return content.package !== undefined || channels.length + bundles.length + deprecations.length + others > 0;
+}
+
+function choose(selected: readonly CatalogContent[], query: Query, installed: InstalledBundle | undefined): Resolution {
+  const silent = selected.filter(({ unavailable }) => unavailable !== undefined);
+  const asked = selected.filter(({ unavailable }) => unavailable === undefined);
+  const findings = asked.flatMap((catalog) => (hasContent(catalog.content) ? [findIn(catalog, catalog.content, query)] : []));
+  const offers = findings.flatMap((found) => (found.best ? [{ ...found, best: found.best }] : []));
+  const sound = offers.filter(({ best }) => !best.deprecated);
+  const [first, ...rest] = (sound.length > 0 ? sound : offers).sort((a, b) => b.priority - a.priority);
+  const blocking = silent.find((catalog) => couldChange(catalog, first));
+  if (blocking) return blocked(blocking, query, first);
+  if (!first) {
+    const reason = notFoundReason(query, installed, []);
+    return unresolved("nothing", reason, explainNothing(namesOf(asked), findings, query));
+  }
+  const tied = rest.filter(({ priority }) => priority === first.priority);
+  if (tied.length > 0) {
+    const all = [first, ...rest].map(({ catalog }) => catalog).sort();
+    return unresolved("ambiguous", notFoundReason(query, installed, all), explainTie([first, ...tied]));
+  }
+  const passedOver = offers.filter((offer) => offer.catalog !== first.catalog);
+  const unasked = silent.map(({ name, unavailable = "" }) => `${goQuote(name)} (${unavailable})`);
+  return resolved(first, first.best, query, explainChoice(first, first.best, query, passedOver, unasked));
+}
+
+type Offer = Findings & { readonly best: Candidate };
+
+/** A silent catalog could change the answer when its priority is not below the best one's, or when any sound bundle would be better. */
+function couldChange({ priority }: CatalogContent, first: Offer | undefined): boolean {
+  return !first || first.best.deprecated || priority >= first.priority;
+}
+
+function blocked({ name, priority, unavailable = "" }: CatalogContent, { packageName }: Query, first: Offer | undefined): Unresolved {
+  const reason = `error walking catalogs: error getting package ${goQuote(packageName)} from catalog ${goQuote(name)}: ${unavailable}`;
+  const explanation = first
+    ? `catalog ${goQuote(name)} of priority ${priority} may have a better bundle than ${goQuote(first.best.bundle.name)} of catalog ${goQuote(first.catalog)} (priority ${first.priority}); a lower spec.priority, or a selector without it, lets resolution go on`
+    : "no other catalog has a bundle that fits";
+  return unresolved("catalog", reason, explanation);
+}
+
+function resolved(found: Findings, best: Candidate, query: Query, explanation: string): Resolution {
+  try {
+    const version = best.version ?? bundleVersion(best.bundle);
+    const edge = edgeTo(best, query, found.edges);
+    const { catalog, deprecations } = found;
+    return { kind: "resolved", bundle: best.bundle, version, catalog, deprecations, explanation, ...(edge ? { edge } : {}) };
+  } catch (err) {
+    const reason = `error getting resolved bundle version for bundle ${goQuote(best.bundle.name)}: ${messageOf(err)}`;
+    return unresolved("bundle", reason, `no bundle of catalog ${goQuote(found.catalog)} that fits has a version that can be read`);
+  }
+}
+
+/** Go's text, word for word; `catalogs` are those between which the choice is ambiguous. */
+function notFoundReason(
+  { packageName, range, channels }: Query,
+  installed: InstalledBundle | undefined,
+  catalogs: readonly string[],
+): string {
+  return [
+    ...(installed ? [`error upgrading from currently installed version ${goQuote(installed.version)}:`] : []),
+    `${catalogs.length > 1 ? "found bundles" : "no bundles found"} for package ${goQuote(packageName)}`,
+    ...(range ? [`matching version ${goQuote(range.text)}`] : []),
+    ...(channels.length > 0 ? [`in channels [${channels.join(" ")}]`] : []),
+    ...(catalogs.length > 1 ? [`in multiple catalogs with the same priority [${catalogs.join(" ")}]`] : []),
+  ].join(" ");
+}
+
+function explainTie(tied: readonly Offer[]): string {
+  const offers = tied.map(({ catalog, best }) => `catalog ${goQuote(catalog)} has ${goQuote(best.bundle.name)}`);
+  return `${offers.join(", ")}, each at priority ${tied[0]?.priority ?? 0}: raise spec.priority of one, or select one with spec.source.catalog.selector`;
+}
+
+function namesOf(catalogs: readonly CatalogContent[]): string[] {
+  return catalogs.map(({ name }) => name);
+}
+
+function unresolved(cause: Unresolved["cause"], reason: string, explanation: string): Unresolved {
+  return { kind: "unresolved", cause, reason, explanation, message: `${reason}; ${explanation}`, retry: true };
+}

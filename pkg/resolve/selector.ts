@@ -1,0 +1,111 @@
+import { goQuote } from "../errors/goQuote.ts";
+
+/** metav1.LabelSelector as it comes over the wire. */
+export interface LabelSelector {
+  readonly matchLabels?: Readonly<Record<string, string>> | undefined;
+  readonly matchExpressions?: readonly LabelSelectorRequirement[] | undefined;
+}
+
+/** One expression of a selector; the operator is one of In, NotIn, Exists, DoesNotExist. */
+export interface LabelSelectorRequirement {
+  readonly key: string;
+  readonly operator: string;
+  readonly values?: readonly string[] | undefined;
+}
+
+const NAME = "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]";
+const NAME_RULE = "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character";
+const SUBDOMAIN = "[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*";
+const MATCHES_NAME = new RegExp(`^${NAME}$`);
+const MATCHES_SUBDOMAIN = new RegExp(`^${SUBDOMAIN}$`);
+const MAX_NAME_BYTES = 63;
+const MAX_PREFIX_BYTES = 253;
+const NEEDS_VALUES = "for 'in', 'notin' operators, values set can't be empty";
+const TAKES_NO_VALUES = "values set must be empty for exists and does not exist";
+
+/**
+ * Whether an object with these labels is selected. No selector and an empty one select everything, an invalid one nothing.
+ * @see https://github.com/kubernetes/apimachinery/blob/v0.36.3/pkg/labels/selector.go
+ */
+export function matchesSelector(selector: LabelSelector | undefined, labels: Readonly<Record<string, string>>): boolean {
+  return selectorError(selector) === undefined && requirementsOf(selector).every((requirement) => matches(requirement, labels));
+}
+
+/** What is wrong with `selector`, in Go's words, or undefined. Of several faults the first is told; labels are looked at in order of key. */
+export function selectorError(selector: LabelSelector | undefined): string | undefined {
+  for (const requirement of requirementsOf(selector)) {
+    const { operator } = requirement;
+    if (!["In", "NotIn", "Exists", "DoesNotExist"].includes(operator)) return `${goQuote(operator)} is not a valid label selector operator`;
+    const faults = requirementFaults(requirement);
+    if (faults.length > 0) return faults.length === 1 ? faults[0] : `[${faults.join(", ")}]`;
+  }
+  return undefined;
+}
+
+function requirementsOf(selector: LabelSelector | undefined): LabelSelectorRequirement[] {
+  const labels = Object.entries(selector?.matchLabels ?? {}).sort(([a], [b]) => (a < b ? -1 : 1));
+  return [...labels.map(([key, value]) => ({ key, operator: "In", values: [value] })), ...(selector?.matchExpressions ?? [])];
+}
+
+function matches({ key, operator, values = [] }: LabelSelectorRequirement, labels: Readonly<Record<string, string>>): boolean {
+  const value = Object.hasOwn(labels, key) ? labels[key] : undefined;
+  switch (operator) {
+    case "In":
+      return value !== undefined && values.includes(value);
+    case "NotIn":
+      return value === undefined || !values.includes(value);
+    case "Exists":
+      return value !== undefined;
+    default:
+      return value === undefined;
+  }
+}
+
+function requirementFaults({ key, operator, values = [] }: LabelSelectorRequirement): string[] {
+  const faults: string[] = [];
+  const keyFaults = labelKeyFaults(key);
+  if (keyFaults.length > 0) faults.push(`key: Invalid value: ${goQuote(key)}: ${keyFaults.join("; ")}`);
+  const setOperator = operator === "In" || operator === "NotIn";
+  if (setOperator && values.length === 0) faults.push(`values: Invalid value: null: ${NEEDS_VALUES}`);
+  if (!setOperator && values.length > 0) faults.push(`values: Invalid value: ${JSON.stringify(values)}: ${TAKES_NO_VALUES}`);
+  values.forEach((value, index) => {
+    const valueFaults = labelValueFaults(value);
+    if (valueFaults.length > 0) faults.push(`values[${index}][${key}]: Invalid value: ${goQuote(value)}: ${valueFaults.join("; ")}`);
+  });
+  return faults;
+}
+
+function labelKeyFaults(key: string): string[] {
+  const nameRule = `${NAME_RULE} (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '${NAME}')`;
+  const parts = key.split("/");
+  if (parts.length > 2) return [`a valid label key ${nameRule} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')`];
+  const name = parts.at(-1) ?? "";
+  const faults = parts.length === 2 ? prefixFaults(parts[0] ?? "") : [];
+  if (name === "") faults.push("name part must be non-empty");
+  else if (Buffer.byteLength(name) > MAX_NAME_BYTES) faults.push(`name part must be no more than ${MAX_NAME_BYTES} bytes`);
+  if (!MATCHES_NAME.test(name)) faults.push(`name part ${nameRule}`);
+  return faults;
+}
+
+function prefixFaults(prefix: string): string[] {
+  if (prefix === "") return ["prefix part must be non-empty"];
+  const faults: string[] = [];
+  if (Buffer.byteLength(prefix) > MAX_PREFIX_BYTES) faults.push(`prefix part must be no more than ${MAX_PREFIX_BYTES} bytes`);
+  if (!MATCHES_SUBDOMAIN.test(prefix)) {
+    faults.push(
+      `prefix part a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '${SUBDOMAIN}')`,
+    );
+  }
+  return faults;
+}
+
+function labelValueFaults(value: string): string[] {
+  const faults: string[] = [];
+  if (Buffer.byteLength(value) > MAX_NAME_BYTES) faults.push(`must be no more than ${MAX_NAME_BYTES} bytes`);
+  if (value !== "" && !MATCHES_NAME.test(value)) {
+    faults.push(
+      `a valid label must be an empty string or ${NAME_RULE.slice("must ".length)} (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is '(${NAME})?')`,
+    );
+  }
+  return faults;
+}

@@ -1,0 +1,66 @@
+import { resolve } from "node:path";
+import { parseArgs } from "node:util";
+import { messageOf } from "../../pkg/errors/errors.ts";
+import { runCases } from "./runCases.ts";
+import type { Topic } from "./topic.ts";
+import { rangesTopic } from "./topics/ranges.ts";
+import { resolveTopic } from "./topics/resolve.ts";
+import { UsageError } from "./usageError.ts";
+
+const TOPICS: Readonly<Record<string, Topic>> = { ranges: rangesTopic, resolve: resolveTopic };
+/** Topics whose feature is not built yet. */
+const LATER: readonly string[] = ["crd-upgrade", "fbc-load"];
+const USAGE = `usage: npm run -s cases -- TOPIC PATH... [--data FOLDER]
+  TOPIC   ${[...Object.keys(TOPICS), ...LATER].join(", ")}
+  PATH    a case file (.json, .jsonl) or a folder that is searched for them
+  --data  what paths inside cases are relative to; by default the nearest folder above PATH that holds fbc or bundles`;
+
+/** Runs the cases that the arguments name and prints the summary. @returns the exit status: 0, or 1 when a case failed. */
+async function main(args: readonly string[]): Promise<number> {
+  const { positionals, values } = argumentsFrom(args);
+  if (values.help) {
+    console.log(USAGE);
+    return 0;
+  }
+  const [name, ...paths] = positionals;
+  if (name === undefined) throw new UsageError("no topic given");
+  if (LATER.includes(name)) throw new UsageError(`topic ${name} is not available in this version: what it would test is not built yet`);
+  const topic = Object.hasOwn(TOPICS, name) ? TOPICS[name] : undefined;
+  if (!topic) throw new UsageError(`there is no topic ${name}`);
+  if (paths.length === 0) throw new UsageError("no path given");
+  const base = process.env["INIT_CWD"] ?? process.cwd();
+  const started = performance.now();
+  const { passed, failed } = await runCases(topic, {
+    paths: paths.map((path) => resolve(base, path)),
+    dataFolder: values.data === undefined ? undefined : resolve(base, values.data),
+    print: (line) => console.log(line),
+    progress: (done) => console.error(`${done} cases in ${seconds(started)}`),
+  });
+  console.log(`whole run: ${seconds(started)}`);
+  console.log(`${passed} passed, ${failed} failed`);
+  return failed > 0 ? 1 : 0;
+}
+
+function argumentsFrom(args: readonly string[]): { positionals: string[]; values: { data?: string; help?: boolean } } {
+  try {
+    return parseArgs({
+      args: [...args],
+      allowPositionals: true,
+      options: { data: { type: "string" }, help: { type: "boolean", short: "h" } },
+    });
+  } catch (err) {
+    throw new UsageError(messageOf(err), { cause: err });
+  }
+}
+
+function seconds(since: number): string {
+  return `${((performance.now() - since) / 1000).toFixed(1)} s`;
+}
+
+try {
+  process.exitCode = await main(process.argv.slice(2));
+} catch (err) {
+  if (!(err instanceof UsageError)) throw err;
+  console.error(`error: ${err.message}\n${USAGE}`);
+  process.exitCode = 2;
+}

@@ -1,0 +1,63 @@
+import { existsSync, readFileSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
+import { messageOf } from "../../../pkg/errors/errors.ts";
+import { parseRange } from "../../../pkg/version/blang.ts";
+import { parseConstraint } from "../../../pkg/version/masterminds.ts";
+import { parseVersion } from "../../../pkg/version/version.ts";
+import { hasMembers, type Topic } from "../topic.ts";
+import { UsageError } from "../usageError.ts";
+
+/** A range, and which of the versions in `versions.json` beside the file it contains, or that it is an error. */
+export interface RangeCase {
+  range: string;
+  /** Absent: told by the file's name. */
+  dialect?: string;
+  /** Absent: those of `versions.json` in the file's folder. */
+  versions?: string[];
+  matches?: string[];
+  error?: string;
+}
+
+const PARSERS = { masterminds: parseConstraint, blang: parseRange };
+
+/** The text of an expected error is Go's own and is not compared. */
+export const rangesTopic: Topic<RangeCase> = {
+  isCase: (value): value is RangeCase => hasMembers(value, "range") && (Array.isArray(value["matches"]) || "error" in value),
+  title: ({ range }) => JSON.stringify(range),
+  async run(value, context) {
+    const parse = PARSERS[dialectOf(value, context.file)];
+    const versions = (value.versions ?? versionsBeside(context.file)).map((text) => ({ text, version: parseVersion(text) }));
+    let matches: string[];
+    try {
+      const range = parse(value.range);
+      matches = versions.filter(({ version }) => range.contains(version)).map(({ text }) => text);
+    } catch (err) {
+      return value.error === undefined ? { lines: [`want matches ${list(value.matches)}`, `got error: ${messageOf(err)}`] } : undefined;
+    }
+    if (value.error !== undefined) return { lines: [`want error: ${value.error}`, `got matches ${list(matches)}`] };
+    const wanted = new Set(value.matches);
+    const missing = [...wanted].filter((version) => !matches.includes(version));
+    const unwanted = matches.filter((version) => !wanted.has(version));
+    if (missing.length + unwanted.length === 0) return undefined;
+    return { lines: [`does not match, but should: ${list(missing)}`, `matches, but should not: ${list(unwanted)}`] };
+  },
+};
+
+function dialectOf({ dialect }: RangeCase, file: string): keyof typeof PARSERS {
+  const named = (dialect ?? basename(file)).toLowerCase();
+  if (named.includes("masterminds")) return "masterminds";
+  if (named.includes("blang")) return "blang";
+  throw new UsageError(
+    `cannot tell which range language ${file} is in: its name must hold "masterminds" or "blang", or each case a member "dialect"`,
+  );
+}
+
+function versionsBeside(file: string): string[] {
+  const path = join(dirname(file), "versions.json");
+  if (!existsSync(path)) throw new UsageError(`${file} needs the versions to try in ${path}`);
+  return JSON.parse(readFileSync(path, "utf8")) as string[];
+}
+
+function list(versions: readonly string[] = []): string {
+  return `[${versions.join(" ")}]`;
+}

@@ -1,0 +1,67 @@
+import { join } from "node:path";
+import { isDeepStrictEqual } from "node:util";
+import type { CatalogSource } from "../../../pkg/api/clusterExtension.ts";
+import type { FbcDeprecations } from "../../../pkg/fbc/types.ts";
+import { type CatalogContent, type Resolution, resolve } from "../../../pkg/resolve/resolve.ts";
+import type { InstalledBundle } from "../../../pkg/resolve/successors.ts";
+import { formatVersion, formatVersionRelease } from "../../../pkg/version/version.ts";
+import { type CaseContext, type Difference, hasMembers, type Topic } from "../topic.ts";
+
+/** A resolution over whole catalogs, and the bundle or the error that the Go operator-controller gives. */
+export interface ResolveCase {
+  id?: string;
+  catalogs: { name: string; priority?: number; labels?: Record<string, string>; fbc: string; availabilityMode?: string }[];
+  catalog: CatalogSource;
+  installed?: InstalledBundle | null;
+  expect: { bundle: string; version: string; deprecation: FbcDeprecations | null } | { error: string };
+}
+
+/** An expected error must be the beginning of ours; the deprecation of a choice between several catalogs is the winner's here and may differ. */
+export const resolveTopic: Topic<ResolveCase> = {
+  isCase: (value): value is ResolveCase => hasMembers(value, "catalogs", "catalog", "expect"),
+  title: ({ id, catalog }) => `${id === undefined ? "" : `id ${id}, `}package ${catalog.packageName}`,
+  async run({ catalogs, catalog: source, installed, expect }, context) {
+    const contents = await Promise.all(
+      catalogs.filter((one) => one.availabilityMode !== "Unavailable").map((one) => contentOf(one, source.packageName, context)),
+    );
+    const resolution = resolve({ source, catalogs: contents, installed: installed ?? undefined });
+    return "error" in expect ? compareError(resolution, expect.error) : compareChoice(resolution, expect, catalogs.length);
+  },
+};
+
+async function contentOf(
+  { name, priority = 0, labels = {}, fbc }: ResolveCase["catalogs"][number],
+  packageName: string,
+  context: CaseContext,
+): Promise<CatalogContent> {
+  const catalog = await context.catalogs.load(join(context.dataFolder, fbc));
+  return { name, priority, labels, content: catalog.get(packageName) };
+}
+
+function compareError(resolution: Resolution, error: string): Difference | undefined {
+  if (resolution.kind === "unresolved" && resolution.message.startsWith(error)) return undefined;
+  return { lines: [`want error: ${error}`, `got ${described(resolution)}`] };
+}
+
+function compareChoice(
+  resolution: Resolution,
+  want: { bundle: string; version: string; deprecation: FbcDeprecations | null },
+  catalogs: number,
+): Difference | undefined {
+  if (resolution.kind === "unresolved") return { lines: [`want bundle ${want.bundle}`, `got ${described(resolution)}`] };
+  const { bundle, version, deprecations } = resolution;
+  if (bundle.name !== want.bundle || formatVersion(version.version) !== want.version) {
+    return { lines: [`want bundle ${want.bundle} (version ${want.version})`, `got ${described(resolution)}`] };
+  }
+  if (catalogs > 1 || isDeepStrictEqual(entriesOf(deprecations), entriesOf(want.deprecation))) return undefined;
+  return { lines: [`want deprecation ${JSON.stringify(want.deprecation)}`, `got ${JSON.stringify(deprecations ?? null)}`] };
+}
+
+function entriesOf(deprecations: FbcDeprecations | null | undefined): unknown {
+  return deprecations?.entries.map(({ reference: { schema, name = "" }, message }) => ({ schema, name, message }));
+}
+
+function described(resolution: Resolution): string {
+  if (resolution.kind === "unresolved") return `error: ${resolution.message}`;
+  return `bundle ${resolution.bundle.name} (version ${formatVersionRelease(resolution.version)}): ${resolution.explanation}`;
+}
