@@ -31,23 +31,12 @@ export function goJson(value: unknown, options: GoJsonOptions = {}): string {
 }
 
 function encode(value: unknown, sortKeys: boolean, string: (text: string) => string): string {
-  switch (typeof value) {
-    case "string":
-      return string(value);
-    case "number":
-      return goNumber(value);
-    case "boolean":
-    case "bigint":
-      return String(value);
-    case "object":
-      if (value === null) return "null";
-      return Array.isArray(value) ? encodeList(value, sortKeys, string) : encodeObject(value, sortKeys, string);
-    case "undefined":
-      return "null";
-    case "function":
-    case "symbol":
-      throw new TypeError(`a ${typeof value} has no JSON form`);
-  }
+  if (typeof value === "string") return string(value);
+  if (typeof value === "number") return goNumber(value);
+  if (typeof value === "boolean" || typeof value === "bigint") return String(value);
+  if (value === null || value === undefined) return "null";
+  if (typeof value !== "object") throw new TypeError(`a ${typeof value} has no JSON form`);
+  return Array.isArray(value) ? encodeList(value, sortKeys, string) : encodeObject(value, sortKeys, string);
 }
 
 function encodeList(list: readonly unknown[], sortKeys: boolean, string: (text: string) => string): string {

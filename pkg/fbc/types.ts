@@ -2,9 +2,9 @@ import type { JsonObject } from "../api/k8s.ts";
 
 /** One object of a file-based catalog as it came: `blob` holds all its members, also those of unknown schemas. */
 export interface Meta {
-  /** Such as "olm.bundle"; never empty. */
+  /** Such as "olm.bundle". Empty where the object names none: it can be stored and served, but nothing typed can be made of it. */
   schema: string;
-  /** Empty where the object names none. For schema olm.package this is the blob's `name` when `package` is absent. */
+  /** As the object says it, so empty for schema olm.package, whose `name` is the package. */
   package: string;
   /** Empty where the object names none. */
   name: string;

@@ -1,8 +1,8 @@
-import { boolYaml11Tag, CORE_SCHEMA, defineScalarTag, dump, load, mergeTag, NOT_RESOLVED, type Schema } from "js-yaml";
+import { boolYaml11Tag, CORE_SCHEMA, defineScalarTag, dump, loadAll, mergeTag, NOT_RESOLVED, type Schema, YAMLException } from "js-yaml";
 
 const INT = /^[-+]?(0b[01_]+|0o[0-7_]+|0x[\da-fA-F_]+|0[0-7_]*|[1-9][\d_]*)$/;
 const FLOAT = /^[-+]?(\.\d+|\d+(\.\d*)?)([eE][-+]?\d+)?$/;
-const DIGITS = [..."+-0123456789"];
+const DIGITS = "+-0123456789".split("");
 const MIN_INT64 = -(2n ** 63n);
 const MAX_UINT64 = 2n ** 64n - 1n;
 /** Deeper nesting than this is refused instead of exhausting the stack. */
@@ -25,18 +25,30 @@ const floatTag = defineScalarTag<number>("tag:yaml.org,2002:float", {
   },
 });
 
+/** Bytes become the text that they spell, since JSON has no bytes. */
+const binaryTag = defineScalarTag<string>("tag:yaml.org,2002:binary", {
+  identify: () => false,
+  resolve: (text) => Buffer.from(text, "base64").toString("utf8"),
+});
+
 /** Scalars as Kubernetes' YAML has them: YAML 1.1 booleans and integers, merge keys, timestamps left as strings. */
-export const KUBE_SCHEMA: Schema = CORE_SCHEMA.withTags(mergeTag, boolYaml11Tag, intTag, floatTag);
+export const KUBE_SCHEMA: Schema = CORE_SCHEMA.withTags(mergeTag, boolYaml11Tag, intTag, floatTag, binaryTag);
 
 /**
- * The one document in `text`, as Kubernetes reads YAML. A repeated key keeps its last value; keys become strings.
+ * The one document in `text`, as Kubernetes reads YAML; null when there is none. A repeated key keeps its last value; keys become strings.
  * Integers beyond 2^53 come as bigint (write them with `goJson` or `canonicalJson`), beyond 64 bits as number.
- * An empty document is undefined.
- * @throws YAMLException with line and column.
+ * @throws YAMLException with line and column, also when `text` holds a second document.
  * @see https://pkg.go.dev/sigs.k8s.io/yaml
  */
 export function parseYaml(text: string): unknown {
-  return load(text, { schema: KUBE_SCHEMA, json: true, maxDepth: MAX_DEPTH });
+  const documents = parseYamlDocuments(text);
+  if (documents.length > 1) throw new YAMLException(`expected one document, found ${documents.length}`);
+  return documents[0] ?? null;
+}
+
+/** All documents in `text`, none when it holds only white space and comments. @throws YAMLException with line and column. */
+export function parseYamlDocuments(text: string): unknown[] {
+  return loadAll(text, { schema: KUBE_SCHEMA, json: true, maxDepth: MAX_DEPTH });
 }
 
 /** `value` as one YAML document in block style, quoted such that Kubernetes reads every string back as a string. */

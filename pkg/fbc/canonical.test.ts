@@ -1,0 +1,65 @@
+import * as fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { canonicalJson, goJson } from "./canonical.ts";
+
+/** Input, and what Go 1.26's encoding/json prints of it decoded into `any`: without and with HTML escapes. */
+const GO = [
+  {
+    text: '{"b":1,"a":[1.0,1e21,1e20,1e-6,1e-7,123456789.125,-0,0.1,-1.5e300,5e-324]}',
+    map: '{"a":[1,1e+21,100000000000000000000,0.000001,1e-7,123456789.125,-0,0.1,-1.5e+300,5e-324],"b":1}',
+    html: '{"a":[1,1e+21,100000000000000000000,0.000001,1e-7,123456789.125,-0,0.1,-1.5e+300,5e-324],"b":1}',
+  },
+  {
+    text: '"<a href=\\"x\\">&\\u2028\\u2029\\u007f\\u0000\\u001f\\b\\f\\n\\r\\t\\\\/é😀"',
+    map: '"<a href=\\"x\\">&\\u2028\\u2029\u007f\\u0000\\u001f\\b\\f\\n\\r\\t\\\\/é😀"',
+    html: '"\\u003ca href=\\"x\\"\\u003e\\u0026\\u2028\\u2029\u007f\\u0000\\u001f\\b\\f\\n\\r\\t\\\\/é😀"',
+  },
+  { text: '"\\ud800 \\udc00x \\ud83d\\ude00"', map: '"\ufffd \ufffdx 😀"', html: '"\ufffd \ufffdx 😀"' },
+  {
+    text: '{"é":1,"z":2,"\\uffff":3,"\\ud83d\\ude00":4,"A":5,"a":6,"":7}',
+    map: '{"":7,"A":5,"a":6,"z":2,"é":1,"\uffff":3,"😀":4}',
+    html: '{"":7,"A":5,"a":6,"z":2,"é":1,"\uffff":3,"😀":4}',
+  },
+  { text: '{"x":null,"y":[],"z":{},"t":true}', map: '{"t":true,"x":null,"y":[],"z":{}}', html: '{"t":true,"x":null,"y":[],"z":{}}' },
+  { text: '{"<k>":"&"}', map: '{"<k>":"&"}', html: '{"\\u003ck\\u003e":"\\u0026"}' },
+];
+
+describe("as Go prints it", () => {
+  test.for(GO)("$text", ({ text, map, html }) => {
+    expect(canonicalJson(JSON.parse(text))).toBe(map);
+    expect(goJson(JSON.parse(text))).toBe(html);
+  });
+});
+
+test("the caller's order is kept when asked for", () => {
+  expect(goJson({ b: 1, a: { d: "<", c: 2 } }, { sortKeys: false })).toBe('{"b":1,"a":{"d":"\\u003c","c":2}}');
+  expect(goJson({ b: "<" }, { escapeHtml: false })).toBe('{"b":"<"}');
+});
+
+test("bigints are digits, undefined members are left out, undefined items are null", () => {
+  expect(canonicalJson({ a: 18446744073709551615n, b: undefined, c: [undefined] })).toBe('{"a":18446744073709551615,"c":[null]}');
+});
+
+test.for([Number.NaN, Number.POSITIVE_INFINITY, () => 1, Symbol("x")])("%s has no JSON form", (value) => {
+  expect(() => canonicalJson([value])).toThrow("has no JSON form");
+});
+
+test("it is JSON, the same for every order of members", () => {
+  const reversed = (v: unknown): unknown =>
+    Array.isArray(v)
+      ? v.map(reversed)
+      : typeof v === "object" && v !== null
+        ? Object.fromEntries(
+            Object.entries(v)
+              .toReversed()
+              .map(([key, member]) => [key, reversed(member)]),
+          )
+        : v;
+  fc.assert(
+    fc.property(fc.jsonValue(), (v) => {
+      expect(JSON.parse(canonicalJson(v))).toEqual(v);
+      expect(canonicalJson(reversed(v))).toBe(canonicalJson(v));
+      expect(JSON.parse(goJson(v))).toEqual(v);
+    }),
+  );
+});

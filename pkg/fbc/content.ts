@@ -1,0 +1,171 @@
+import type { JsonObject } from "../api/k8s.ts";
+import { goQuote } from "../errors/goQuote.ts";
+import { memberOf } from "./keys.ts";
+import { kindOf } from "./meta.ts";
+import type {
+  ChannelEntry,
+  DeprecationEntry,
+  FbcBundle,
+  FbcChannel,
+  FbcDeprecations,
+  FbcPackage,
+  Meta,
+  PackageContent,
+  Property,
+} from "./types.ts";
+
+/** The schemas that OLM knows; objects of all others are kept and served but mean nothing to it. */
+export const Schema = { package: "olm.package", channel: "olm.channel", bundle: "olm.bundle", deprecations: "olm.deprecations" } as const;
+
+/**
+ * What each package of a catalog consists of, in the catalog's order; key "" holds what names no package.
+ * @throws Error `parse bundle: …` and the like when a known member has the wrong kind; `object '…' is missing root schema field`.
+ */
+export function packageContentsFrom(metas: Iterable<Meta>): Map<string, PackageContent> {
+  const contents = new Map<string, PackageContent>();
+  for (const meta of metas) {
+    const name = packageOf(meta);
+    let content = contents.get(name);
+    if (!content) contents.set(name, (content = emptyContent()));
+    addMeta(content, meta);
+  }
+  return contents;
+}
+
+/** What the package `name` consists of; metas of other packages are passed over unread. @throws Error as `packageContentsFrom` does. */
+export function packageContent(metas: Iterable<Meta>, name: string): PackageContent {
+  const content = emptyContent();
+  for (const meta of metas) if (packageOf(meta) === name) addMeta(content, meta);
+  return content;
+}
+
+/** The package that a meta belongs to; empty when it names none. */
+export function packageOf(meta: Meta): string {
+  return meta.schema === Schema.package ? meta.name : meta.package;
+}
+
+function emptyContent(): PackageContent {
+  return { channels: [], bundles: [], deprecations: [], others: 0 };
+}
+
+function addMeta(content: PackageContent, meta: Meta): void {
+  switch (meta.schema) {
+    case Schema.package:
+      content.package = parsed("package", meta, packageFrom);
+      break;
+    case Schema.channel:
+      content.channels.push(parsed("channel", meta, channelFrom));
+      break;
+    case Schema.bundle:
+      content.bundles.push(parsed("bundle", meta, bundleFrom));
+      break;
+    case Schema.deprecations:
+      content.deprecations.push(parsed("deprecation", meta, deprecationsFrom));
+      break;
+    case "":
+      throw new Error(`object '${meta.name}' is missing root schema field`);
+    default:
+      content.others++;
+  }
+}
+
+function parsed<T>(kind: string, meta: Meta, read: (meta: Meta) => T): T {
+  try {
+    return read(meta);
+  } catch (err) {
+    const name = meta.name || meta.package;
+    throw new Error(`parse ${kind}: ${goQuote(name)}: ${err instanceof Error ? err.message : String(err)}`, { cause: err });
+  }
+}
+
+function packageFrom({ name, blob }: Meta): FbcPackage {
+  const out: FbcPackage = { name };
+  const defaultChannel = string(blob, "defaultChannel");
+  const description = string(blob, "description");
+  const icon = memberOf(blob, "icon");
+  if (defaultChannel !== undefined) out.defaultChannel = defaultChannel;
+  if (description !== undefined) out.description = description;
+  if (icon !== undefined && icon !== null) out.icon = object(icon, "icon");
+  if (hasMember(blob, "properties")) out.properties = propertiesOf(blob);
+  return out;
+}
+
+function channelFrom({ name, package: packageName, blob }: Meta): FbcChannel {
+  return {
+    name,
+    package: packageName,
+    entries: list(blob, "entries").map((entry, i) => entryFrom(object(entry, `entries[${i}]`), `entries[${i}].`)),
+  };
+}
+
+function entryFrom(entry: JsonObject, at: string): ChannelEntry {
+  const out: ChannelEntry = { name: string(entry, "name", at) ?? "" };
+  const replaces = string(entry, "replaces", at);
+  const skipRange = string(entry, "skipRange", at);
+  if (replaces !== undefined) out.replaces = replaces;
+  if (hasMember(entry, "skips")) out.skips = list(entry, "skips", at).map((skip, i) => textOf(skip, `${at}skips[${i}]`) ?? "");
+  if (skipRange !== undefined) out.skipRange = skipRange;
+  return out;
+}
+
+function bundleFrom({ name, package: packageName, blob }: Meta): FbcBundle {
+  const out: FbcBundle = { name, package: packageName, image: string(blob, "image") ?? "", properties: propertiesOf(blob) };
+  if (!hasMember(blob, "relatedImages")) return out;
+  out.relatedImages = list(blob, "relatedImages").map((related, i) => {
+    const at = `relatedImages[${i}]`;
+    const image = string(object(related, at), "image", `${at}.`) ?? "";
+    const imageName = string(object(related, at), "name", `${at}.`);
+    return imageName === undefined ? { image } : { name: imageName, image };
+  });
+  return out;
+}
+
+function deprecationsFrom({ package: packageName, blob }: Meta): FbcDeprecations {
+  return {
+    package: packageName,
+    entries: list(blob, "entries").map((entry, i) => deprecationFrom(object(entry, `entries[${i}]`), `entries[${i}].`)),
+  };
+}
+
+function deprecationFrom(entry: JsonObject, at: string): DeprecationEntry {
+  const reference = object(memberOf(entry, "reference") ?? {}, `${at}reference`);
+  const name = string(reference, "name", `${at}reference.`);
+  const schema = string(reference, "schema", `${at}reference.`) ?? "";
+  return { reference: name === undefined ? { schema } : { schema, name }, message: string(entry, "message", at) ?? "" };
+}
+
+function propertiesOf(blob: JsonObject): Property[] {
+  return list(blob, "properties").map((property, i) => {
+    const at = `properties[${i}]`;
+    const members = object(property, at);
+    return { type: string(members, "type", `${at}.`) ?? "", value: memberOf(members, "value") };
+  });
+}
+
+function hasMember(members: JsonObject, key: string): boolean {
+  const value = memberOf(members, key);
+  return value !== undefined && value !== null;
+}
+
+function string(members: JsonObject, key: string, at = ""): string | undefined {
+  return textOf(memberOf(members, key), `${at}${key}`);
+}
+
+function textOf(value: unknown, where: string): string | undefined {
+  if (value === undefined || value === null) return undefined;
+  if (typeof value !== "string") throw new Error(`${where}: expected a string, got ${kindOf(value)}`);
+  return value;
+}
+
+function list(members: JsonObject, key: string, at = ""): readonly unknown[] {
+  const value = memberOf(members, key);
+  if (value === undefined || value === null) return [];
+  if (!Array.isArray(value)) throw new Error(`${at}${key}: expected a list, got ${kindOf(value)}`);
+  return value;
+}
+
+function object(value: unknown, where: string): JsonObject {
+  if (typeof value !== "object" || value === null || Array.isArray(value))
+    throw new Error(`${where}: expected an object, got ${kindOf(value)}`);
+  return value as JsonObject;
+}

@@ -1,0 +1,105 @@
+import * as fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { type CaseHead, loadCases } from "../../test/support/caseFiles.ts";
+import { canonicalJson } from "./canonical.ts";
+import { ContentError } from "./contentError.ts";
+import { decodeMetas } from "./decode.ts";
+import type { Meta } from "./types.ts";
+
+interface Case extends CaseHead {
+  text: string;
+  want?: [schema: string, packageName: string, name: string][];
+  error?: string;
+}
+
+const CASES = loadCases<Case>("decode");
+
+async function decoded(chunks: Iterable<Uint8Array>): Promise<{ metas: Meta[]; error: unknown }> {
+  const metas: Meta[] = [];
+  try {
+    for await (const meta of decodeMetas(chunks, "dir/catalog.yaml")) metas.push(meta);
+    return { metas, error: undefined };
+  } catch (error) {
+    return { metas, error };
+  }
+}
+
+function pieces(text: string, size: number): Uint8Array[] {
+  const bytes = Buffer.from(text);
+  return Array.from({ length: Math.ceil(bytes.length / size) }, (_, i) => bytes.subarray(i * size, (i + 1) * size));
+}
+
+describe.each([1, 3, 7, 1 << 20])("in pieces of %i bytes", (size) => {
+  test.for(CASES)("$name", async ({ text, want = [], error }) => {
+    const got = await decoded(pieces(text, size));
+    expect(got.metas.map((meta) => [meta.schema, meta.package, meta.name])).toEqual(want);
+    if (error === undefined) expect(got.error).toBeUndefined();
+    else {
+      expect(got.error).toBeInstanceOf(ContentError);
+      expect((got.error as ContentError).message).toContain(`dir/catalog.yaml: ${error}`);
+    }
+  });
+});
+
+test("the blob holds every member, with numbers as Go prints them", async () => {
+  const { metas } = await decoded([Buffer.from("schema: a\nz: 1.0\nB: [1e21, 0x10, 'yes', yes]\nbig: 9007199254740993\n")]);
+  expect(metas.map((meta) => canonicalJson(meta.blob))).toEqual(['{"B":[1e+21,16,"yes",true],"big":9007199254740993,"schema":"a","z":1}']);
+});
+
+test("a document that is too long is refused before it is read to the end", async () => {
+  let read = 0;
+  function* endless(): Generator<Uint8Array> {
+    for (;;) {
+      read++;
+      yield Buffer.from('{"schema":"aaaaaaaaaaaaaaaaaaaaaaaaaaaa');
+    }
+  }
+  const consume = async (): Promise<void> => {
+    for await (const _ of decodeMetas(endless(), "f", { maxDocumentBytes: 10_000 })) expect.unreachable();
+  };
+  await expect(consume()).rejects.toThrow("f: document 1, line 1: a document of more than 10000 bytes");
+  expect(read).toBeLessThan(1_000);
+});
+
+test.for(['{"a":' + "[".repeat(100_000), `{a: ${"[".repeat(100_000)}`])("nesting is bounded", async (text) => {
+  const { error } = await decoded([Buffer.from(text)]);
+  expect(error).toBeInstanceOf(ContentError);
+});
+
+test("bytes that are no UTF-8 are a fault in YAML and are replaced in JSON", async () => {
+  const bad = Buffer.from([0xff]);
+  const yaml = await decoded([Buffer.from("schema: a\nname: "), bad]);
+  expect(yaml.error).toMatchObject({ message: "dir/catalog.yaml: document 1, line 1: invalid UTF-8" });
+  const json = await decoded([Buffer.from('{"schema":"a","name":"'), bad, Buffer.from('"}')]);
+  expect(json.metas.map((meta) => meta.name)).toEqual(["\ufffd"]);
+});
+
+test("a byte order mark before YAML is passed over", async () => {
+  const { metas } = await decoded([Buffer.from("\ufeffschema: a\n")]);
+  expect(metas.map((meta) => meta.schema)).toEqual(["a"]);
+});
+
+test("any list of objects comes back from JSON Lines, concatenated JSON and YAML, however it is cut", async () => {
+  const blob = fc.dictionary(
+    fc.string().filter((key) => !/^(schema|package|name)$/i.test(key)),
+    fc.jsonValue({ maxDepth: 3 }),
+    { maxKeys: 4 },
+  );
+  const sizes = fc.integer({ min: 1, max: 200 });
+  await fc.assert(
+    fc.asyncProperty(fc.array(blob, { maxLength: 5 }), sizes, fc.constantFrom("\n", "", "\n---\n"), async (blobs, size, between) => {
+      const lines = blobs.map((b, i) => canonicalJson({ ...b, schema: `s${i}` }));
+      const distinct = lines.filter((line) => noCaseDuplicates(line));
+      const text = (between === "\n---\n" ? "# catalog\n" : "") + distinct.join(between);
+      const got = await decoded(pieces(text, size));
+      expect(got.error).toBeUndefined();
+      expect(got.metas.map((meta) => canonicalJson(meta.blob))).toEqual(distinct);
+    }),
+    { numRuns: 200 },
+  );
+});
+
+function noCaseDuplicates(line: string): boolean {
+  const keys = Object.keys(JSON.parse(line) as object).map((key) => key.toUpperCase().toLowerCase());
+  return new Set(keys).size === keys.length;
+}

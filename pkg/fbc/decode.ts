@@ -1,0 +1,176 @@
+import { isUtf8 } from "node:buffer";
+import { YAMLException } from "js-yaml";
+import { messageOf } from "../errors/errors.ts";
+import { ByteQueue } from "./byteQueue.ts";
+import { ContentError } from "./contentError.ts";
+import { jsonFaultIn } from "./jsonError.ts";
+import { JsonScanner, MAX_DEPTH, type Scan } from "./jsonScanner.ts";
+import { metaFrom } from "./meta.ts";
+import type { Meta } from "./types.ts";
+import { parseYamlDocuments } from "./yaml.ts";
+import { newlinesIn, YamlSplitter } from "./yamlSplitter.ts";
+
+/** Limits of decoding. */
+export interface DecodeOptions {
+  /** A document of more bytes than this is refused; the largest real one has 1.3 MB. Default 64 MiB. */
+  maxDocumentBytes?: number;
+}
+
+/** So many bytes decide between JSON and YAML. */
+const GUESS_BYTES = 4_096;
+const DEFAULT_MAX_DOCUMENT_BYTES = 64 * 1024 * 1024;
+const JSON_START = /^[\t-\r \u0085\p{Z}]*\{/u;
+const NEWLINE = 0x0a;
+
+/**
+ * The metas in a stream of bytes: YAML documents, JSON objects one after another, or JSON Lines. One document at a time is in memory.
+ * Documents that hold nothing (comments, null) are passed over.
+ * @param file names the stream in errors.
+ * @throws ContentError with file, document, line and reason; metas before the fault were yielded.
+ */
+export async function* decodeMetas(
+  chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
+  file: string,
+  options: DecodeOptions = {},
+): AsyncGenerator<Meta> {
+  const decoder = new MetaDecoder(file, options);
+  for await (const chunk of chunks) yield* decoder.push(chunk);
+  yield* decoder.end();
+}
+
+/**
+ * The decoder behind `decodeMetas` for callers that have bytes at hand: `push` them piece by piece, then `end`; take all that each call yields.
+ * @see k8s.io/apimachinery pkg/util/yaml/decoder.go, YAMLOrJSONDecoder
+ */
+export class MetaDecoder {
+  readonly #file: string;
+  readonly #maxBytes: number;
+  readonly #queue = new ByteQueue();
+  readonly #json = new JsonScanner();
+  readonly #yaml = new YamlSplitter();
+  #format: "unknown" | "json" | "yaml" = "unknown";
+  #document = 0;
+  /** Lines consumed before the queue's first byte. */
+  #lines = 0;
+  /** Why the stream is not JSON after all; told when it is not YAML either. */
+  #notJson: ContentError | undefined;
+
+  constructor(file: string, options: DecodeOptions = {}) {
+    this.#file = file;
+    this.#maxBytes = options.maxDocumentBytes ?? DEFAULT_MAX_DOCUMENT_BYTES;
+  }
+
+  *push(chunk: Uint8Array): Generator<Meta> {
+    this.#queue.append(chunk);
+    if (this.#format === "unknown" && this.#queue.length < GUESS_BYTES) return;
+    yield* this.#decode(false);
+    if (this.#queue.length > this.#maxBytes) throw this.#error(this.#document + 1, 1, `a document of more than ${this.#maxBytes} bytes`);
+  }
+
+  *end(): Generator<Meta> {
+    yield* this.#decode(true);
+  }
+
+  *#decode(atEnd: boolean): Generator<Meta> {
+    if (this.#format === "unknown") this.#format = JSON_START.test(this.#queue.bytes.toString("utf8", 0, GUESS_BYTES)) ? "json" : "yaml";
+    if (this.#format === "json") yield* this.#decodeJson(atEnd);
+    if (this.#format === "yaml") yield* this.#decodeYaml(atEnd);
+  }
+
+  *#decodeJson(atEnd: boolean): Generator<Meta> {
+    for (;;) {
+      const bytes = this.#queue.bytes;
+      const scan = this.#json.scan(bytes);
+      if (scan.kind === "object") {
+        const text = bytes.toString("utf8", scan.start, scan.end);
+        const value = this.#parseJson(text, scan);
+        if (value === undefined) return;
+        this.#consume(scan.end, scan.lines);
+        yield this.#meta(value, this.#lines - scan.lines + scan.line + 1);
+      } else if (scan.kind === "other") {
+        const char = String.fromCodePoint(bytes.toString("utf8", scan.start, scan.start + 4).codePointAt(0) ?? 0);
+        this.#giveUpJson(scan, { line: 1, reason: `expected an object, found ${JSON.stringify(char)}` });
+        return;
+      } else if (scan.kind === "deep") {
+        throw this.#error(this.#document + 1, scan.line + 1, `nested deeper than ${MAX_DEPTH}`);
+      } else if (!atEnd) {
+        return;
+      } else if (scan.kind === "partial") {
+        const text = bytes.toString("utf8", scan.start);
+        this.#giveUpJson(scan, jsonFaultIn(text) ?? { line: 1, reason: "unexpected end" });
+        return;
+      } else {
+        this.#consume(bytes.length, scan.line);
+        return;
+      }
+    }
+  }
+
+  #parseJson(text: string, scan: Scan): unknown {
+    try {
+      return JSON.parse(text);
+    } catch (err) {
+      this.#giveUpJson(scan, jsonFaultIn(text) ?? { line: 1, reason: messageOf(err) });
+      return undefined;
+    }
+  }
+
+  /** After at most one object the rest is tried as YAML, since `{a: b}` and `{"a": 1}\n---` are YAML; later it is a fault. */
+  #giveUpJson(scan: Scan, fault: { line: number; reason: string }): void {
+    const error = this.#error(this.#document + 1, scan.line + fault.line, fault.reason);
+    if (this.#document > 1) throw error;
+    this.#notJson = error;
+    this.#format = "yaml";
+    const bytes = this.#queue.bytes;
+    const space = /^[ \t\r]*\n?/.exec(bytes.toString("latin1", 0, GUESS_BYTES))?.[0].length ?? 0;
+    this.#consume(space, space > 0 && bytes[space - 1] === NEWLINE ? 1 : 0);
+  }
+
+  *#decodeYaml(atEnd: boolean): Generator<Meta> {
+    for (;;) {
+      const bytes = this.#queue.bytes;
+      const split = this.#yaml.next(bytes, atEnd);
+      if (!split) return;
+      if (split.kind === "separator")
+        throw this.#error(this.#document + 1, newlinesIn(bytes, split.start) + 1, `invalid Yaml document separator: ${split.rest}`);
+      if (!isUtf8(bytes.subarray(0, split.end))) throw this.#error(this.#document + 1, 1, "invalid UTF-8");
+      const text = bytes.toString("utf8", 0, split.end);
+      const first = this.#lines + 1;
+      this.#consume(split.next, newlinesIn(bytes, split.next));
+      for (const value of this.#parseYaml(text, first)) if (value !== null) yield this.#meta(value, first);
+      this.#notJson = undefined;
+    }
+  }
+
+  #parseYaml(text: string, first: number): unknown[] {
+    try {
+      const values = parseYamlDocuments(text);
+      if (values.every((value) => value === null)) this.#document++;
+      return values;
+    } catch (err) {
+      if (this.#notJson) throw this.#notJson;
+      const mark = err instanceof YAMLException ? err.mark?.line : undefined;
+      const reason = err instanceof YAMLException ? err.reason : messageOf(err);
+      const place = { file: this.#file, document: this.#document + 1, line: first + (mark ?? 0) };
+      throw new ContentError(place, reason, { cause: err });
+    }
+  }
+
+  #meta(value: unknown, line: number): Meta {
+    this.#document++;
+    try {
+      return metaFrom(value);
+    } catch (err) {
+      throw this.#notJson ?? new ContentError({ file: this.#file, document: this.#document, line }, messageOf(err), { cause: err });
+    }
+  }
+
+  #consume(bytes: number, lines: number): void {
+    this.#queue.consume(bytes);
+    this.#lines += lines;
+  }
+
+  #error(document: number, line: number, reason: string): ContentError {
+    return new ContentError({ file: this.#file, document, line: this.#lines + line }, reason);
+  }
+}

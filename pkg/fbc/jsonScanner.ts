@@ -1,0 +1,116 @@
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const OPEN_BRACE = 0x7b;
+const CLOSE_BRACE = 0x7d;
+const OPEN_BRACKET = 0x5b;
+const CLOSE_BRACKET = 0x5d;
+const NEWLINE = 0x0a;
+/** Deeper nesting than this is refused instead of exhausting the stack of whoever walks the object. */
+export const MAX_DEPTH = 1_000;
+
+/** What stands next in a stream of JSON objects. Offsets count from the start of the bytes given. */
+export type Scan =
+  /** An object from `start` to `end`; `line` is the number of newlines before it, `lines` those before its end. */
+  | { readonly kind: "object"; readonly start: number; readonly end: number; readonly line: number; readonly lines: number }
+  /** Something that cannot begin an object. */
+  | { readonly kind: "other"; readonly start: number; readonly line: number }
+  /** An object begins at `start` and does not end. */
+  | { readonly kind: "partial"; readonly start: number; readonly line: number }
+  /** The object that begins at `start` nests deeper than MAX_DEPTH. */
+  | { readonly kind: "deep"; readonly start: number; readonly line: number }
+  /** Nothing but white space. */
+  | { readonly kind: "nothing"; readonly line: number };
+
+/**
+ * Finds the end of the next object in a growing piece of a JSON stream by its braces and quotes; what is between them is not checked.
+ * It remembers how far it has looked, so looking again after more bytes arrived costs only the new bytes.
+ */
+export class JsonScanner {
+  #position = 0;
+  #start = -1;
+  #depth = 0;
+  #lines = 0;
+  #startLine = 0;
+  #inString = false;
+
+  /** @param bytes all unconsumed bytes; the same ones as before, perhaps more. */
+  scan(bytes: Uint8Array): Scan {
+    if (this.#start < 0) {
+      this.#skipSpace(bytes);
+      if (this.#position >= bytes.length) return { kind: "nothing", line: this.#lines };
+      if (bytes[this.#position] !== OPEN_BRACE) return { kind: "other", start: this.#position, line: this.#lines };
+      this.#start = this.#position;
+      this.#startLine = this.#lines;
+    }
+    const ended = this.#toEnd(bytes);
+    if (this.#depth > MAX_DEPTH) return { kind: "deep", start: this.#start, line: this.#startLine };
+    return ended ? this.#found() : { kind: "partial", start: this.#start, line: this.#startLine };
+  }
+
+  #found(): Scan {
+    const found: Scan = { kind: "object", start: this.#start, end: this.#position, line: this.#startLine, lines: this.#lines };
+    this.#position = 0;
+    this.#start = -1;
+    this.#lines = 0;
+    return found;
+  }
+
+  #skipSpace(bytes: Uint8Array): void {
+    for (; this.#position < bytes.length; this.#position++) {
+      const byte = bytes[this.#position];
+      if (byte === NEWLINE) this.#lines++;
+      else if (byte !== 0x20 && byte !== 0x09 && byte !== 0x0d) return;
+    }
+  }
+
+  #toEnd(bytes: Uint8Array): boolean {
+    let position = this.#position;
+    let depth = this.#depth;
+    for (;;) {
+      if (this.#inString) {
+        const close = closingQuote(bytes, position);
+        if (close < 0) {
+          position = bytes.length - trailingBackslashes(bytes, position, bytes.length);
+          break;
+        }
+        this.#inString = false;
+        position = close + 1;
+      }
+      for (; position < bytes.length; position++) {
+        const byte = bytes[position];
+        if (byte === QUOTE) {
+          this.#inString = true;
+          position++;
+          break;
+        }
+        if (byte === NEWLINE) this.#lines++;
+        else if (byte === OPEN_BRACE || byte === OPEN_BRACKET) {
+          if (++depth > MAX_DEPTH) break;
+        } else if ((byte === CLOSE_BRACE || byte === CLOSE_BRACKET) && --depth === 0) {
+          this.#position = position + 1;
+          this.#depth = 0;
+          return true;
+        }
+      }
+      if (!this.#inString || depth > MAX_DEPTH) break;
+    }
+    this.#position = position;
+    this.#depth = depth;
+    return false;
+  }
+}
+
+/** The first quote from `from` on that no backslash escapes; -1 when there is none. `from` must not be inside an escape. */
+function closingQuote(bytes: Uint8Array, from: number): number {
+  for (let quote = bytes.indexOf(QUOTE, from); quote >= 0; quote = bytes.indexOf(QUOTE, quote + 1)) {
+    if (trailingBackslashes(bytes, from, quote) % 2 === 0) return quote;
+  }
+  return -1;
+}
+
+/** How many backslashes stand in a row before `end`, not looking before `from`. */
+function trailingBackslashes(bytes: Uint8Array, from: number, end: number): number {
+  let first = end;
+  while (first > from && bytes[first - 1] === BACKSLASH) first--;
+  return end - first;
+}
