@@ -73,5 +73,7 @@ export function versionOf(apiVersion: string): string {
 /** The reference that names `object`. */
 export function refOf(object: KubeObject): ObjectRef {
   const { apiVersion, kind, metadata } = object;
-  return metadata.namespace ? { apiVersion, kind, name: metadata.name, namespace: metadata.namespace } : { apiVersion, kind, name: metadata.name };
+  return metadata.namespace
+    ? { apiVersion, kind, name: metadata.name, namespace: metadata.namespace }
+    : { apiVersion, kind, name: metadata.name };
 }

@@ -1,0 +1,96 @@
+import { z } from "zod";
+import { conditions, time } from "./fields.ts";
+import { imageReference, isDigestReference, resolvedReference } from "./imageReference.ts";
+import type { KubeObject } from "./k8s.ts";
+import { unionMember, withRules } from "./rules.ts";
+
+const IMAGE_TEXT = "image is required when source type is Image, and forbidden otherwise";
+
+const image = withRules(
+  z.object({
+    ref: imageReference.describe(
+      "ref names the image: registry, repository and either a tag or a digest, such as quay.io/operatorhubio/catalog:latest. At most 1000 characters.",
+    ),
+    pollIntervalMinutes: z
+      .int()
+      .min(1)
+      .optional()
+      .describe(
+        "pollIntervalMinutes is how often the tag is looked up again, in minutes. Without it, it is not; a digest never changes and takes no interval.",
+      ),
+  }),
+  {
+    rule: `self.ref.find('(@.*:)') != "" ? !has(self.pollIntervalMinutes) : true`,
+    message: "cannot specify pollIntervalMinutes while using digest-based image",
+    holds: ({ ref, pollIntervalMinutes }) => !isDigestReference(ref) || pollIntervalMinutes === undefined,
+  },
+).describe("image is the image that holds the catalog. It is there exactly when type is Image.");
+
+const source = withRules(
+  z.object({ type: z.enum(["Image"]).describe("type is where the catalog comes from. The only value is Image."), image: image.optional() }),
+  unionMember("type", "Image", "image", IMAGE_TEXT),
+).describe("source is where the catalog comes from. Its content is a file-based catalog.");
+
+export const ClusterCatalogSpec = z
+  .object({
+    source,
+    priority: z
+      .int()
+      .min(-(2 ** 31))
+      .max(2 ** 31 - 1)
+      .default(0)
+      .meta({
+        format: "int32",
+        description: "priority decides between catalogs that hold the same package: the highest one counts. -2147483648 to 2147483647.",
+      }),
+    availabilityMode: z
+      .enum(["Unavailable", "Available"])
+      .default("Available")
+      .describe("availabilityMode is Available to serve the catalog, or Unavailable to treat it as if it were not there."),
+  })
+  .describe("spec is the state that is wanted.");
+export type ClusterCatalogSpec = z.input<typeof ClusterCatalogSpec>;
+
+const resolvedSource = withRules(
+  z.object({
+    type: z.enum(["Image"]).describe("type is what the catalog came from. The only value is Image."),
+    image: z
+      .object({ ref: resolvedReference.describe("ref is the image's reference with the digest that was read. At most 1000 characters.") })
+      .describe("image is the image that was read."),
+  }),
+  unionMember("type", "Image", "image", IMAGE_TEXT),
+).describe("resolvedSource is exactly what is being served.");
+
+const base = withRules(
+  z.string().max(525),
+  { rule: "isURL(self)", message: "must be a valid URL", holds: URL.canParse },
+  {
+    rule: `isURL(self) ? (url(self).getScheme() == "http" || url(self).getScheme() == "https") : true`,
+    message: "scheme must be either http or https",
+    holds: (text) => !URL.canParse(text) || ["http:", "https:"].includes(new URL(text).protocol),
+  },
+).describe("base is where the catalog is served; append /api/v1/all or /api/v1/metas. At most 525 characters.");
+
+export const ClusterCatalogStatus = z
+  .object({
+    conditions: conditions(
+      `conditions tell how the catalog is doing.
+
+Serving: whether content is served (Available), not yet or no longer (Unavailable), or not by wish (UserSpecifiedUnavailable). Progressing: True when the wanted content is stored (Succeeded) or being tried again (Retrying); False when somebody has to act (Blocked). Content that was good stays served while newer content fails.`,
+    ).optional(),
+    resolvedSource: resolvedSource.optional(),
+    urls: z.object({ base }).optional().describe("urls is where the catalog is served."),
+    lastUnpacked: time.optional().describe("lastUnpacked is when the image that is served was unpacked."),
+  })
+  .describe("status is the state that was found.");
+export type ClusterCatalogStatus = z.input<typeof ClusterCatalogStatus>;
+
+export const ClusterCatalog = z
+  .object({ metadata: z.object({}), spec: ClusterCatalogSpec, status: ClusterCatalogStatus.optional() })
+  .describe("ClusterCatalog makes the content of a file-based catalog available to the cluster.");
+
+/** As read from the API server: defaults are set, members that we do not know are still there. */
+export interface ClusterCatalog extends KubeObject {
+  spec: ClusterCatalogSpec;
+  status?: ClusterCatalogStatus;
+}

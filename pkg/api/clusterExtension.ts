@@ -1,0 +1,256 @@
+import { z } from "zod";
+import { EXTENSION_NAME_MAX } from "./constants.ts";
+import { conditions, labelSelector } from "./fields.ts";
+import type { KubeObject } from "./k8s.ts";
+import { DNS1123_LABEL, DNS1123_SUBDOMAIN, immutable, matches, type Rule, unionMember, withRules } from "./rules.ts";
+
+const SUBDOMAIN_TEXT =
+  "must be a valid DNS1123 subdomain. It must contain only lowercase alphanumeric characters, hyphens (-) or periods (.), " +
+  "start and end with an alphanumeric character, and be no longer than 253 characters";
+
+/**
+ * What `spec.source.catalog.version` may look like. The odd parts are the upstream API's own (a first "version" of `|`, `*]` for a wildcard in
+ * some places) and stay, since they decide what is accepted.
+ */
+export const VERSION_EXPRESSION = versionExpression();
+const BUNDLE_VERSION = String.raw`^([0-9]+)(\.[0-9]+)?(\.[0-9]+)?(-([-0-9A-Za-z]+(\.[-0-9A-Za-z]+)*))?(\+([-0-9A-Za-z]+(-\.[-0-9A-Za-z]+)*))?`;
+const BUNDLE_RELEASE =
+  String.raw`^$|^(0|[1-9][0-9]*|[0-9]*[A-Za-z-][0-9A-Za-z-]*)` + String.raw`(\.(0|[1-9][0-9]*|[0-9]*[A-Za-z-][0-9A-Za-z-]*))*$`;
+
+const packageName = withRules(
+  z.string().max(253),
+  immutable("packageName is immutable"),
+  matches(DNS1123_SUBDOMAIN, `packageName ${SUBDOMAIN_TEXT}`),
+).describe("packageName is the package to install. It cannot be changed; a DNS-1123 subdomain of at most 253 characters.");
+
+const version = withRules(z.string().max(64), matches(VERSION_EXPRESSION, "invalid version expression")).describe(
+  `version says which versions may be installed; without it every version may.
+
+It is one comparison or several: "1.2.3" (exactly this one), ">=1.2.0, <2.0.0" (both hold), "~1.2" (1.2 and its patches), "^1.2.3" (up to the next major version), "1.x", "<1.0.0 || >=2.0.0" (one of them holds). Within the range the extension is upgraded by itself. At most 64 characters.`,
+);
+
+const channels = z
+  .array(withRules(z.string().max(253), matches(DNS1123_SUBDOMAIN, "channels entries must be valid DNS1123 subdomains")))
+  .max(256)
+  .describe(
+    "channels limits what may be installed to bundles of these channels, and upgrades to the edges of these channels. Without it all channels of the package count. At most 256.",
+  );
+
+/** Where a bundle is looked for, and which one is wanted. */
+export const CatalogSource = z
+  .object({
+    packageName,
+    version: version.optional(),
+    channels: channels.optional(),
+    selector: labelSelector
+      .optional()
+      .describe("selector picks the ClusterCatalogs to look in by their labels. Without it all of them are looked in."),
+    upgradeConstraintPolicy: z
+      .enum(["CatalogProvided", "SelfCertified"])
+      .default("CatalogProvided")
+      .describe(
+        "upgradeConstraintPolicy says whether upgrades follow the catalog's edges (CatalogProvided) or may go to any version, older ones included (SelfCertified). Going against the catalog can lose data.",
+      ),
+  })
+  .describe("catalog says what to install from the cluster's ClusterCatalogs. It is there exactly when sourceType is Catalog.");
+export type CatalogSource = z.input<typeof CatalogSource>;
+
+const source = withRules(
+  z.object({
+    sourceType: z.enum(["Catalog"]).describe("sourceType is where bundles come from. The only value is Catalog."),
+    catalog: CatalogSource.optional(),
+  }),
+  unionMember("sourceType", "Catalog", "catalog", "catalog is required when sourceType is Catalog, and forbidden otherwise"),
+).describe("source says what to install, and from where.");
+
+const serviceAccount = z
+  .object({
+    name: withRules(
+      z.string().min(1).max(253),
+      immutable("name is immutable once set but may be cleared"),
+      matches(DNS1123_SUBDOMAIN, `name ${SUBDOMAIN_TEXT}`),
+    )
+      .optional()
+      .describe("name of the ServiceAccount in spec.namespace. Once set it cannot be changed, only cleared; at most 253 characters."),
+  })
+  .refine((value) => Object.keys(value).length > 0, "must have at least 1 property")
+  .meta({
+    minProperties: 1,
+    description:
+      "serviceAccount is the identity that reads, creates, changes, watches and deletes the extension's objects. Its rights are the limit of what a bundle can do to the cluster; `olmv1 rbac` prints those that a bundle needs.",
+  });
+
+const crdUpgradeSafety = z
+  .object({
+    enforcement: z
+      .enum(["None", "Strict"])
+      .describe("enforcement is Strict to refuse upgrades that could lose data of custom resources, or None to allow them."),
+  })
+  .describe("crdUpgradeSafety is the check of CustomResourceDefinitions before an upgrade.");
+
+const install = withRules(
+  z.object({
+    preflight: withRules(z.object({ crdUpgradeSafety }), {
+      rule: "has(self.crdUpgradeSafety)",
+      message: "at least one of [crdUpgradeSafety] are required when preflight is specified",
+    })
+      .optional()
+      .describe("preflight sets up the checks that come before an installation or upgrade. Without it they are all on."),
+  }),
+  {
+    rule: "has(self.preflight)",
+    message: "at least one of [preflight] are required when install is specified",
+    holds: (value) => value.preflight !== undefined,
+  },
+).describe("install sets how a bundle is installed and upgraded.");
+
+const config = withRules(
+  z.object({
+    configType: z.enum(["Inline"]).describe("configType is where the configuration stands. The only value is Inline."),
+    inline: z
+      .record(z.string(), z.unknown())
+      .refine((value) => Object.keys(value).length > 0, "must have at least 1 property")
+      .optional()
+      .meta({
+        minProperties: 1,
+        "x-kubernetes-preserve-unknown-fields": true,
+        description:
+          "inline is the configuration itself. The bundle decides which members there may be: registry+v1 bundles know watchNamespace and deploymentConfig. At least one member.",
+      }),
+  }),
+  unionMember("configType", "Inline", "inline", "inline is required when configType is Inline, and forbidden otherwise"),
+).describe("config is configuration for the bundle. It is checked against the bundle's own schema.");
+
+const uninstall = z
+  .object({
+    crdPolicy: z
+      .enum(["DeleteIfUnused", "Delete", "Retain"])
+      .default("DeleteIfUnused")
+      .describe(
+        "crdPolicy says what becomes of the bundle's CustomResourceDefinitions when the extension is deleted, and of those that an upgrade no longer holds. DeleteIfUnused keeps one as long as custom resources of it exist, Delete deletes it with them, Retain keeps it.",
+      ),
+  })
+  .describe("uninstall says what becomes of things that outlive the extension.");
+
+const dependencies = z
+  .object({
+    policy: z
+      .enum(["Require", "Install", "Ignore"])
+      .default("Require")
+      .describe(
+        "policy says what to do about packages and APIs that the bundle depends on. Require waits until they are there and tells what is missing, Install adds ClusterExtensions for them, Ignore installs without looking.",
+      ),
+  })
+  .describe("dependencies says how the bundle's dependencies are met.");
+
+export const ClusterExtensionSpec = z
+  .object({
+    namespace: withRules(
+      z.string().max(63),
+      immutable("namespace is immutable"),
+      matches(DNS1123_LABEL, "namespace must be a valid DNS1123 label"),
+    ).describe(
+      "namespace is where the extension's namespaced objects go and where its ServiceAccount is. It must exist and cannot be changed; a DNS-1123 label of at most 63 characters.",
+    ),
+    serviceAccount: serviceAccount.optional(),
+    source,
+    install: install.optional(),
+    config: config.optional(),
+    progressDeadlineMinutes: z.int().min(10).max(720).optional().meta({
+      format: "int32",
+      description:
+        "progressDeadlineMinutes is how long a rollout may take before it counts as failed, 10 to 720 minutes. Without it there is no limit.",
+    }),
+    uninstall: uninstall.optional(),
+    dependencies: dependencies.optional(),
+  })
+  .describe("spec is the state that is wanted.");
+export type ClusterExtensionSpec = z.input<typeof ClusterExtensionSpec>;
+
+const bundle = z
+  .object({
+    name: withRules(z.string(), matches(DNS1123_SUBDOMAIN, `packageName ${SUBDOMAIN_TEXT}`)).describe("name of the bundle in its catalog."),
+    version: withRules(z.string(), matches(BUNDLE_VERSION, "version must be well-formed semver")).describe("version of the bundle."),
+    release: withRules(
+      z.string().max(20),
+      matches(
+        BUNDLE_RELEASE,
+        "release must be empty or consist of dot-separated identifiers (numeric without leading zeros, or alphanumeric)",
+      ),
+    )
+      .optional()
+      .describe("release tells bundles of the same version apart; absent when the bundle states none, possibly empty when it does."),
+  })
+  .describe("bundle is the bundle that is installed.");
+
+export const ClusterExtensionStatus = z
+  .object({
+    conditions: conditions(
+      `conditions tell how the extension is doing.
+
+Installed: whether a bundle is installed. Progressing: True while the wanted state is reached (Succeeded), being worked on (RollingOut) or tried again (Retrying); False when somebody has to act (Blocked, InvalidConfiguration). Deprecated, PackageDeprecated, ChannelDeprecated and BundleDeprecated: what the catalog says against using the package, the channels or the bundle.`,
+    ).optional(),
+    install: z.object({ bundle }).optional().describe("install is what is installed; absent when nothing is."),
+    activeRevisions: z
+      .array(
+        z
+          .object({
+            name: z.string().describe("name of the revision."),
+            conditions: conditions("conditions of the revision while it rolls out.").optional(),
+          })
+          .describe("One revision."),
+      )
+      .optional()
+      .meta({
+        "x-kubernetes-list-type": "map",
+        "x-kubernetes-list-map-keys": ["name"],
+        description: "activeRevisions are the revisions that are installed or rolling out, where revisions are objects of their own.",
+      }),
+  })
+  .describe("status is the state that was found.");
+export type ClusterExtensionStatus = z.input<typeof ClusterExtensionStatus>;
+
+/**
+ * Rules over the whole object. They let an object that broke them before they existed be updated, since otherwise its finalizers could not be removed.
+ * `spec` cannot be removed: a new one could then name another namespace and package.
+ */
+const objectRules: Rule<{ spec?: unknown; metadata?: { name?: string | undefined } | undefined }>[] = [
+  {
+    rule: "has(self.spec) || oldSelf.hasValue() && !has(oldSelf.value().spec)",
+    message: "spec is required",
+    holds: ({ spec }) => spec !== undefined,
+    optionalOldSelf: true,
+    fieldPath: ".spec",
+    reason: "FieldValueRequired",
+  },
+  {
+    rule: `oldSelf.hasValue() || self.metadata.name.size() <= ${EXTENSION_NAME_MAX}`,
+    message: `metadata.name must be no longer than ${EXTENSION_NAME_MAX} characters, since the names and labels of what is installed contain it`,
+    holds: ({ metadata }) => (metadata?.name?.length ?? 0) <= EXTENSION_NAME_MAX,
+    optionalOldSelf: true,
+  },
+];
+
+export const ClusterExtension = withRules(
+  z.object({
+    metadata: z.object({ name: z.string().optional() }).optional(),
+    spec: ClusterExtensionSpec.optional(),
+    status: ClusterExtensionStatus.optional(),
+  }),
+  ...objectRules,
+).describe("ClusterExtension installs a package from a catalog, keeps it installed and upgrades it, with the rights of a ServiceAccount.");
+
+/** As read from the API server: defaults are set, members that we do not know are still there. */
+export interface ClusterExtension extends KubeObject {
+  spec: ClusterExtensionSpec;
+  status?: ClusterExtensionStatus;
+}
+
+function versionExpression(): string {
+  const operator = String.raw`(=||!=|>|<|>=|=>|<=|=<|~|~>|\^)`;
+  const preRelease = String.raw`(-([0-9A-Za-z\-]+(\.[0-9A-Za-z\-]+)*))?`;
+  const build = String.raw`(\+([0-9A-Za-z\-]+(\.[0-9A-Za-z\-]+)*))?`;
+  const first = String.raw`(v?(0|[1-9]\d*|[x|X|\*])(\.(0|[1-9]\d*|x|X|\*]))?(\.(0|[1-9]\d*|x|X|\*))?${preRelease}${build})`;
+  const further = String.raw`(v?(0|[1-9]\d*|x|X|\*])(\.(0|[1-9]\d*|x|X|\*))?(\.(0|[1-9]\d*|x|X|\*]))?${preRelease}${build})`;
+  return String.raw`^(\s*${operator}\s*${first}\s*)((?:\s+|,\s*|\s*\|\|\s*)${operator}\s*${further}\s*)*$`;
+}

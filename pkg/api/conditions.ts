@@ -1,0 +1,58 @@
+import { MESSAGE_MAX_BYTES } from "./constants.ts";
+import type { Condition } from "./k8s.ts";
+
+const TRUNCATED = "\n\n... [message truncated]";
+const TERMINAL = /(^|: )terminal error: /g;
+/** The two ends of a connection that broke; the local port differs each time, which would make the message flap. */
+const CONNECTION = connectionPattern();
+
+/** The condition of that type, if there is one. */
+export function findCondition(conditions: readonly Condition[] | undefined, type: string): Condition | undefined {
+  return conditions?.find((condition) => condition.type === type);
+}
+
+/**
+ * `conditions` with `next` in place of the one of its type, or at the end.
+ * `lastTransitionTime` becomes `now` when the status differs from before and otherwise stays.
+ * @param now RFC 3339 in whole seconds, as the API server prints times.
+ * @see https://pkg.go.dev/k8s.io/apimachinery/pkg/api/meta#SetStatusCondition
+ */
+export function setCondition(
+  conditions: readonly Condition[] | undefined,
+  next: Omit<Condition, "lastTransitionTime">,
+  now: string,
+): Condition[] {
+  const before = findCondition(conditions, next.type);
+  if (!before) return [...(conditions ?? []), { ...next, lastTransitionTime: now }];
+  const lastTransitionTime = before.status === next.status ? before.lastTransitionTime : now;
+  return (conditions ?? []).map((condition) => (condition === before ? { ...next, lastTransitionTime } : condition));
+}
+
+/**
+ * `text` as the message of a condition: addresses of broken connections left out, the words "terminal error: " too unless
+ * `keepTerminal` is set (a ClusterCatalog shows them inside a chain of causes), at most 32768 bytes of UTF-8 with a note where it was cut.
+ */
+export function boundedMessage(text: string, options: { keepTerminal?: boolean } = {}): string {
+  const stable = sanitizeNetworkError(text);
+  return truncated(options.keepTerminal ? stable : stable.replace(TERMINAL, "$1"));
+}
+
+/** `text` without "read tcp 10.0.0.1:52341->10.0.0.2:443: " and its like. */
+export function sanitizeNetworkError(text: string): string {
+  return text.replace(CONNECTION, "");
+}
+
+/** Cuts between characters, so that the result is at most 32768 bytes. */
+function truncated(text: string): string {
+  if (text.length * 3 <= MESSAGE_MAX_BYTES) return text;
+  const bytes = Buffer.from(text, "utf8");
+  if (bytes.length <= MESSAGE_MAX_BYTES) return text;
+  let end = MESSAGE_MAX_BYTES - TRUNCATED.length;
+  while (((bytes[end] ?? 0) & 0xc0) === 0x80) end -= 1;
+  return bytes.toString("utf8", 0, end) + TRUNCATED;
+}
+
+function connectionPattern(): RegExp {
+  const address = String.raw`(?:[0-9]{1,3}(?:\.[0-9]{1,3}){3}|\[[0-9a-fA-F:]+\])(?::\d+)?`;
+  return new RegExp(`(?:read|write) (?:tcp|udp) ${address}->${address}(?:: )?`, "g");
+}

@@ -1,0 +1,79 @@
+/** API group of every kind of ours. */
+export const GROUP = "olm.operatorframework.io";
+/** The one version that is served and stored. */
+export const VERSION = "v1";
+/** `apiVersion` of ClusterExtension and ClusterCatalog. */
+export const API_VERSION = `${GROUP}/${VERSION}`;
+
+/** Kinds of ours. */
+export const CLUSTER_EXTENSION = "ClusterExtension";
+export const CLUSTER_CATALOG = "ClusterCatalog";
+
+/** Field manager of every server-side apply of bundle content. */
+export const FIELD_MANAGER = "olm.operatorframework.io";
+/** Namespace of the controllers and of the release Secrets unless told otherwise. */
+export const SYSTEM_NAMESPACE = "olmv1-system";
+
+/** Kind of the object that owns an applied object: always "ClusterExtension". */
+export const LABEL_OWNER_KIND = `${GROUP}/owner-kind`;
+/** Name of the ClusterExtension that owns an applied object. */
+export const LABEL_OWNER_NAME = `${GROUP}/owner-name`;
+/** Package of an installed bundle; the five below and this one are members of a release record, not labels of an object. */
+export const LABEL_PACKAGE_NAME = `${GROUP}/package-name`;
+export const LABEL_BUNDLE_NAME = `${GROUP}/bundle-name`;
+export const LABEL_BUNDLE_VERSION = `${GROUP}/bundle-version`;
+/** Present, even if empty, when the bundle states a release of its own. */
+export const LABEL_BUNDLE_RELEASE = `${GROUP}/bundle-release`;
+/** The bundle's image reference. */
+export const LABEL_BUNDLE_REFERENCE = `${GROUP}/bundle-reference`;
+/** On every ClusterCatalog, its own name, so that selectors can name one. */
+export const LABEL_METADATA_NAME = `${GROUP}/metadata.name`;
+
+/** On a CustomResourceDefinition of a bundle, in place of an ownerReference: uid of the ClusterExtension that owns it. */
+export const ANNOTATION_OWNER_UID = `${GROUP}/owner-uid`;
+/** On our CRDs: which variant of the API they are. */
+export const ANNOTATION_GENERATOR = `${GROUP}/generator`;
+
+/** Holds a ClusterExtension until its objects are off the cluster. */
+export const FINALIZER_UNINSTALL = `${GROUP}/uninstall`;
+/** Finalizers of the Go operator-controller, found on an extension that is taken over from it; they are removed, never added. */
+export const GO_FINALIZERS: readonly string[] = [`${GROUP}/cleanup-unpack-cache`, `${GROUP}/cleanup-contentmanager-cache`];
+/** Holds a ClusterCatalog until its content is no longer stored or served. */
+export const FINALIZER_DELETE_SERVER_CACHE = `${GROUP}/delete-server-cache`;
+
+/** Types of the conditions of both kinds. */
+export const ConditionType = {
+  Installed: "Installed",
+  Progressing: "Progressing",
+  Serving: "Serving",
+  Deprecated: "Deprecated",
+  PackageDeprecated: "PackageDeprecated",
+  ChannelDeprecated: "ChannelDeprecated",
+  BundleDeprecated: "BundleDeprecated",
+} as const;
+export type ConditionType = (typeof ConditionType)[keyof typeof ConditionType];
+
+/** Reasons of the conditions of both kinds. */
+export const Reason = {
+  Succeeded: "Succeeded",
+  Failed: "Failed",
+  Absent: "Absent",
+  RollingOut: "RollingOut",
+  Retrying: "Retrying",
+  Blocked: "Blocked",
+  Uninstalling: "Uninstalling",
+  InvalidConfiguration: "InvalidConfiguration",
+  ProgressDeadlineExceeded: "ProgressDeadlineExceeded",
+  Deprecated: "Deprecated",
+  NotDeprecated: "NotDeprecated",
+  DeprecationStatusUnknown: "DeprecationStatusUnknown",
+  Available: "Available",
+  Unavailable: "Unavailable",
+  UserSpecifiedUnavailable: "UserSpecifiedUnavailable",
+} as const;
+export type Reason = (typeof Reason)[keyof typeof Reason];
+
+/** Longest name of a ClusterExtension: it is a label value (at most 63) and the name of a Helm-like release (at most 53). */
+export const EXTENSION_NAME_MAX = 53;
+/** Longest message of a condition. The API server counts characters, we keep to bytes. */
+export const MESSAGE_MAX_BYTES = 32_768;
