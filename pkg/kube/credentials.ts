@@ -1,4 +1,7 @@
+import { existsSync } from "node:fs";
 import type { RequestOptions } from "node:https";
+import { homedir } from "node:os";
+import { join } from "node:path";
 import { KubeConfig } from "@kubernetes/client-node";
 
 /** TLS material of connections to one API server. */
@@ -51,13 +54,7 @@ export class Credentials {
    * @throws Error when the file cannot be read or names no server.
    */
   static fromKubeConfig(path?: string): Credentials {
-    return new Credentials(() => {
-      const config = new KubeConfig();
-      if (path !== undefined && path !== "") config.loadFromFile(path);
-      else if (!process.env["KUBECONFIG"] && process.env["KUBERNETES_SERVICE_HOST"]) config.loadFromCluster();
-      else config.loadFromDefault();
-      return config;
-    });
+    return new Credentials(() => configFrom(path));
   }
 
   /** The endpoint as of now, at most half a minute old. Concurrent calls share one read. */
@@ -106,4 +103,18 @@ export class Credentials {
     if (cluster.proxyUrl) endpoint.proxyUrl = cluster.proxyUrl;
     return endpoint;
   }
+}
+
+/** The places of controller-runtime, in its order. */
+function configFrom(path: string | undefined): KubeConfig {
+  const config = new KubeConfig();
+  if (path !== undefined && path !== "") config.loadFromFile(path);
+  else if (process.env["KUBECONFIG"]) config.loadFromDefault();
+  else if (process.env["KUBERNETES_SERVICE_HOST"]) config.loadFromCluster();
+  else {
+    const file = join(homedir(), ".kube", "config");
+    if (!existsSync(file)) throw new Error("no kubeconfig: give its path, set KUBECONFIG, or run in a Pod");
+    config.loadFromFile(file);
+  }
+  return config;
 }

@@ -35,9 +35,9 @@ export class Metrics {
   readonly #registry = new Registry();
   readonly #prefix: string;
 
-  /** @param prefix starts the names of the program's own metrics, for example "catalogd_". */
+  /** @param prefix starts the names of the program's own metrics, for example "catalogd"; an underscore follows it. */
   constructor(prefix: string) {
-    this.#prefix = prefix;
+    this.#prefix = `${prefix.replace(/_+$/, "")}_`;
   }
 
   /** The exposition format's media type, for the answer's Content-Type. */
@@ -99,7 +99,7 @@ export class Metrics {
   }
 }
 
-/** The metrics of one program; `prefix` such as "operator_controller_". */
+/** The metrics of one program; `prefix` such as "operator_controller". */
 export function createMetrics(prefix: string): Metrics {
   return new Metrics(prefix);
 }

@@ -19,7 +19,9 @@ export interface SeenRequest {
 }
 
 /** What to answer: a status and JSON (or text), or whatever the function does with the response. */
-export type Answer = { status?: number; json?: unknown; text?: string; headers?: Record<string, string> } | ((response: ServerResponse) => void);
+export type Answer =
+  | { status?: number; json?: unknown; text?: string; headers?: Record<string, string> }
+  | ((response: ServerResponse) => void);
 
 type Handler = (request: SeenRequest) => Answer;
 
@@ -49,7 +51,12 @@ export class LoopbackApi implements AsyncDisposable {
   credentials(user: Partial<User> = {}, caData?: string, now?: () => number): Credentials {
     return new Credentials(() => {
       const config = new KubeConfig();
-      const cluster = { name: "loopback", server: this.url, skipTLSVerify: caData === undefined, ...(caData === undefined ? {} : { caData }) };
+      const cluster = {
+        name: "loopback",
+        server: this.url,
+        skipTLSVerify: caData === undefined,
+        ...(caData === undefined ? {} : { caData }),
+      };
       config.loadFromClusterAndUser(cluster, { name: "user", ...user });
       return config;
     }, now);
@@ -81,7 +88,10 @@ export class LoopbackApi implements AsyncDisposable {
       return;
     }
     const text = answer.text ?? JSON.stringify(answer.json ?? {});
-    response.writeHead(answer.status ?? 200, { "content-type": answer.text === undefined ? "application/json" : "text/plain", ...answer.headers });
+    response.writeHead(answer.status ?? 200, {
+      "content-type": answer.text === undefined ? "application/json" : "text/plain",
+      ...answer.headers,
+    });
     response.end(text);
   }
 

@@ -1,0 +1,129 @@
+import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { KubeConfig } from "@kubernetes/client-node";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { Credentials } from "./credentials.ts";
+
+let folder = "";
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "credentials-"));
+});
+afterEach(() => {
+  vi.useRealTimers();
+  vi.unstubAllEnvs();
+  rmSync(folder, { recursive: true });
+});
+
+function kubeconfig(user: object, cluster: object = {}): string {
+  const path = join(folder, "kubeconfig");
+  const content = {
+    apiVersion: "v1",
+    kind: "Config",
+    "current-context": "c",
+    contexts: [{ name: "c", context: { cluster: "k", user: "u" } }],
+    clusters: [{ name: "k", cluster: { server: "https://127.0.0.1:6443/", ...cluster } }],
+    users: [{ name: "u", user }],
+  };
+  writeFileSync(path, JSON.stringify(content));
+  return path;
+}
+
+test("a kubeconfig gives server, TLS material and headers", async () => {
+  const base64 = (text: string): string => Buffer.from(text).toString("base64");
+  const path = kubeconfig(
+    { "client-certificate-data": base64("CERT"), "client-key-data": base64("KEY"), as: "jane" },
+    { "certificate-authority-data": base64("CA"), "tls-server-name": "api.test" },
+  );
+  const { server, tls, headers } = await Credentials.fromKubeConfig(path).endpoint();
+  expect(server).toBe("https://127.0.0.1:6443");
+  expect(headers).toEqual({ "impersonate-user": "jane" });
+  expect(Object.fromEntries(Object.entries(tls).map(([key, value]) => [key, String(value)]))).toEqual({
+    ca: "CA",
+    cert: "CERT",
+    key: "KEY",
+    servername: "api.test",
+  });
+});
+
+test.for<[object, string]>([
+  [{ token: "abc" }, "Bearer abc"],
+  [{ username: "jane", password: "pw" }, `Basic ${Buffer.from("jane:pw").toString("base64")}`],
+])("user %j authenticates as %s", async ([user, want]) => {
+  expect((await Credentials.fromKubeConfig(kubeconfig(user)).endpoint()).headers["authorization"]).toBe(want);
+});
+
+test("a rotated token file is read again, but not on every request", async () => {
+  vi.useFakeTimers({ toFake: ["Date"], now: 0 });
+  const tokenFile = join(folder, "token");
+  writeFileSync(tokenFile, "first\n");
+  const credentials = new Credentials(() => {
+    const config = new KubeConfig();
+    const authProvider = { name: "tokenFile", config: { tokenFile } };
+    config.loadFromClusterAndUser({ name: "k", server: "https://127.0.0.1:1", skipTLSVerify: false }, { name: "u", authProvider });
+    return config;
+  });
+  const token = async (): Promise<string | undefined> => (await credentials.endpoint()).headers["authorization"];
+  expect(await token()).toBe("Bearer first");
+  writeFileSync(tokenFile, "second\n");
+  vi.setSystemTime(20_000);
+  expect(await token()).toBe("Bearer first");
+  vi.setSystemTime(100_000);
+  expect(await token()).toBe("Bearer second");
+});
+
+test("an exec plug-in is run once while its credential lasts, and again after a refusal", async () => {
+  const plugin = join(folder, "plugin");
+  writeFileSync(
+    plugin,
+    `#!/bin/sh\necho run >> ${folder}/runs\necho "{\\"kind\\":\\"ExecCredential\\",\\"status\\":{\\"token\\":\\"t$(wc -l < ${folder}/runs)\\"}}"\n`,
+  );
+  chmodSync(plugin, 0o755);
+  const path = kubeconfig({ exec: { apiVersion: "client.authentication.k8s.io/v1", command: plugin } });
+  let now = 0;
+  const credentials = new Credentials(
+    () => {
+      const config = new KubeConfig();
+      config.loadFromFile(path);
+      return config;
+    },
+    () => now,
+  );
+  await Promise.all([credentials.endpoint(), credentials.endpoint()]);
+  now = 60_000;
+  expect((await credentials.endpoint()).headers["authorization"]).toMatch(/^Bearer t\s*1$/);
+  expect(credentials.refused()).toBe(true);
+  expect((await credentials.endpoint()).headers["authorization"]).toMatch(/^Bearer t\s*2$/);
+  expect(credentials.refused()).toBe(false);
+  expect(readFileSync(`${folder}/runs`, "utf8")).toBe("run\nrun\n");
+});
+
+test("a kubeconfig that cannot be reloaded leaves the one in use", async () => {
+  const path = kubeconfig({ token: "abc" });
+  let now = 0;
+  const credentials = new Credentials(
+    () => {
+      const config = new KubeConfig();
+      config.loadFromFile(path);
+      return config;
+    },
+    () => now,
+  );
+  rmSync(path);
+  now = 10_000;
+  expect(credentials.refused()).toBe(false);
+  expect((await credentials.endpoint()).headers["authorization"]).toBe("Bearer abc");
+});
+
+test("KUBECONFIG is used when no path is given; a missing file is named", async () => {
+  vi.stubEnv("KUBECONFIG", kubeconfig({ token: "env" }));
+  expect((await Credentials.fromKubeConfig().endpoint()).headers["authorization"]).toBe("Bearer env");
+  expect(() => Credentials.fromKubeConfig("/nonexistent/config")).toThrow("/nonexistent/config");
+});
+
+test("without any kubeconfig the error says what is missing", () => {
+  vi.stubEnv("KUBECONFIG", "");
+  vi.stubEnv("KUBERNETES_SERVICE_HOST", "");
+  vi.stubEnv("HOME", folder);
+  expect(() => Credentials.fromKubeConfig()).toThrow("no kubeconfig: give its path, set KUBECONFIG, or run in a Pod");
+});

@@ -1,0 +1,121 @@
+import { afterEach, expect, test } from "vitest";
+import { type Answer, LoopbackApi, statusAnswer } from "../../test/support/loopbackApi.ts";
+import { Client } from "./client.ts";
+import { ServiceAccountTokens } from "./tokens.ts";
+
+const PATH = "/api/v1/namespaces/ns/serviceaccounts/sa/token";
+const HOUR = 3_600_000;
+const open: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const close of open.splice(0)) await close();
+});
+
+interface Setup {
+  tokens: ServiceAccountTokens;
+  client: Client;
+  api: LoopbackApi;
+  clock: { now: number };
+  answer: { next?: Answer | undefined };
+}
+
+/** A server that mints t1, t2, … for an hour of the test's clock; `answer.next` is answered instead while set. */
+async function start(): Promise<Setup> {
+  const clock = { now: Date.parse("2026-01-01T00:00:00Z") };
+  const answer: Setup["answer"] = {};
+  let minted = 0;
+  const api = await LoopbackApi.start(({ url }) => {
+    if (answer.next) return answer.next;
+    if (url !== PATH) return {};
+    return { json: { status: { token: `t${++minted}`, expirationTimestamp: new Date(clock.now + HOUR).toISOString() } } };
+  });
+  const client = Client.of(api.credentials());
+  open.push(
+    () => client.close(),
+    () => api[Symbol.asyncDispose](),
+  );
+  return { tokens: new ServiceAccountTokens(client, { now: () => clock.now }), client, api, clock, answer };
+}
+
+test("a token is asked for an hour, used until four fifths of it, then renewed", async () => {
+  const { tokens, api, clock } = await start();
+  const source = tokens.tokenFor("ns", "sa");
+  expect(await source()).toBe("t1");
+  clock.now += 0.79 * HOUR;
+  expect(await source()).toBe("t1");
+  clock.now += 0.01 * HOUR;
+  expect(await source()).toBe("t2");
+  expect(JSON.parse(api.requests[0]?.body ?? "")).toEqual({
+    apiVersion: "authentication.k8s.io/v1",
+    kind: "TokenRequest",
+    spec: { expirationSeconds: 3600 },
+  });
+  expect(api.log).toEqual([`POST ${PATH}`, `POST ${PATH}`]);
+});
+
+test("everybody who asks at once shares one request and one token", async () => {
+  const { tokens, api } = await start();
+  const asked = await Promise.all(Array.from({ length: 10 }, () => tokens.tokenFor("ns", "sa")()));
+  expect(new Set(asked)).toEqual(new Set(["t1"]));
+  expect(api.log).toHaveLength(1);
+});
+
+test("only the token that was refused is dropped", async () => {
+  const { tokens } = await start();
+  const source = tokens.tokenFor("ns", "sa");
+  await source();
+  source.drop?.("an older one");
+  expect(await source()).toBe("t1");
+  source.drop?.("t1");
+  expect(await source()).toBe("t2");
+});
+
+test("a refused token is replaced and the request succeeds", async () => {
+  const { tokens, client, api, answer } = await start();
+  const source = tokens.tokenFor("ns", "sa");
+  await source();
+  answer.next = undefined;
+  const scoped = client.withToken(source);
+  const refuseOnce: Answer = (response) => {
+    answer.next = undefined;
+    response.writeHead(401).end("{}");
+  };
+  answer.next = refuseOnce;
+  await scoped.raw("GET", "/api");
+  expect(api.requests.map(({ method, headers }) => [method, headers.authorization])).toEqual([
+    ["POST", undefined],
+    ["GET", "Bearer t1"],
+    ["POST", undefined],
+    ["GET", "Bearer t2"],
+  ]);
+});
+
+test("while the API server is troubled the old token stays in use, until it expires", async () => {
+  const { tokens, clock, answer } = await start();
+  const source = tokens.tokenFor("ns", "sa");
+  await source();
+  answer.next = statusAnswer(503, "ServiceUnavailable", "shutting down");
+  clock.now += 0.9 * HOUR;
+  expect(await source()).toBe("t1");
+  clock.now += 0.2 * HOUR;
+  await expect(source()).rejects.toMatchObject({ status: 503 });
+});
+
+test.for<[number, string]>([
+  [403, "Forbidden"],
+  [404, "NotFound"],
+])("a %s at renewal is told at once: the account or the right is gone", async ([status, reason]) => {
+  const { tokens, clock, answer } = await start();
+  const source = tokens.tokenFor("ns", "sa");
+  await source();
+  answer.next = statusAnswer(status, reason, "no");
+  clock.now += 0.9 * HOUR;
+  await expect(source()).rejects.toMatchObject({ status, reason });
+});
+
+test("a failed first request is not remembered", async () => {
+  const { tokens, answer } = await start();
+  answer.next = statusAnswer(404, "NotFound", 'serviceaccounts "sa" not found');
+  await expect(tokens.tokenFor("ns", "sa")()).rejects.toThrow('serviceaccounts "sa" not found');
+  answer.next = undefined;
+  expect(await tokens.tokenFor("ns", "sa")()).toBe("t1");
+});

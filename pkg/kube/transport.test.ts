@@ -1,0 +1,180 @@
+import { generate } from "selfsigned";
+import { afterEach, beforeAll, expect, test } from "vitest";
+import { type Answer, LoopbackApi, statusAnswer } from "../../test/support/loopbackApi.ts";
+import { KubeError } from "./errors.ts";
+import { type RequestObservation, type TokenSource, Transport } from "./transport.ts";
+
+const open: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const close of open.splice(0)) await close();
+});
+
+async function loopback(...answers: Answer[]): Promise<LoopbackApi> {
+  let next = 0;
+  const api = await LoopbackApi.start(() => answers[Math.min(next++, answers.length - 1)] ?? {});
+  open.push(() => api[Symbol.asyncDispose]());
+  return api;
+}
+
+function transportTo(...args: Parameters<typeof Transport.of>): Transport {
+  const transport = Transport.of(...args);
+  open.push(() => transport.close());
+  return transport;
+}
+
+async function statusOf(sent: ReturnType<Transport["request"]>): Promise<number> {
+  const { statusCode, body } = await sent;
+  await body.dump();
+  return statusCode;
+}
+
+const UNAUTHORIZED = statusAnswer(401, "Unauthorized", "Unauthorized");
+
+test("many requests one after the other share a connection or two", async () => {
+  const api = await loopback({});
+  const transport = transportTo(api.credentials({ token: "abc" }));
+  for (let i = 0; i < 20; i++) await statusOf(transport.request("GET", "/api"));
+  expect(new Set(api.requests.map(({ connection }) => connection)).size).toBeLessThanOrEqual(2);
+  expect(api.requests[0]?.headers.authorization).toBe("Bearer abc");
+});
+
+test("a 401 loads the credentials anew and is tried once more, not twice", async () => {
+  let now = 0;
+  const api = await loopback(UNAUTHORIZED, { json: {} }, UNAUTHORIZED);
+  const transport = transportTo(api.credentials({ token: "abc" }, undefined, () => now));
+  now = 60_000;
+  expect(await statusOf(transport.request("GET", "/one"))).toBe(200);
+  now = 120_000;
+  expect(await statusOf(transport.request("GET", "/two"))).toBe(401);
+  expect(api.log).toEqual(["GET /one", "GET /one", "GET /two", "GET /two"]);
+});
+
+test("a token the server refuses is dropped, and the request is sent once more with the next one", async () => {
+  const api = await loopback(UNAUTHORIZED, {});
+  const dropped: string[] = [];
+  let minted = 0;
+  const source: TokenSource = () => Promise.resolve(`t${++minted}`);
+  source.drop = (token) => void dropped.push(token);
+  expect(await statusOf(transportTo(api.credentials()).withToken(source).request("GET", "/x"))).toBe(200);
+  expect(dropped).toEqual(["t1"]);
+  expect(api.requests.map(({ headers }) => headers.authorization)).toEqual(["Bearer t1", "Bearer t2"]);
+});
+
+test("a source that cannot drop tokens gets its 401 back at once", async () => {
+  const api = await loopback(UNAUTHORIZED);
+  const scoped = transportTo(api.credentials()).withToken(() => Promise.resolve("t"));
+  expect(await statusOf(scoped.request("GET", "/x"))).toBe(401);
+  expect(api.log).toHaveLength(1);
+});
+
+test("a token that cannot be had is not mistaken for an answer about the request", async () => {
+  const api = await loopback({});
+  const cause = new KubeError('serviceaccounts "x" not found', { status: 404, reason: "NotFound" });
+  const scoped = transportTo(api.credentials()).withToken(() => Promise.reject(cause));
+  const err: unknown = await scoped.request("GET", "/x").catch((thrown: unknown) => thrown);
+  expect(err).not.toBeInstanceOf(KubeError);
+  expect(err).toMatchObject({ retry: true, message: 'get a token: serviceaccounts "x" not found', cause });
+  expect(api.log).toEqual([]);
+});
+
+test("nothing of the kubeconfig's user goes along with a token", async () => {
+  const api = await loopback({});
+  const parent = transportTo(api.credentials({ token: "admin", impersonateUser: "jane" }));
+  await statusOf(parent.withToken(() => Promise.resolve("scoped")).request("GET", "/x"));
+  expect(api.requests[0]?.headers).toMatchObject({ authorization: "Bearer scoped" });
+  expect(api.requests[0]?.headers).not.toHaveProperty("impersonate-user");
+});
+
+test("a 429 that says how long to wait is waited for", async () => {
+  const busy = { ...statusAnswer(429, "TooManyRequests", "busy"), headers: { "retry-after": "0" } };
+  const api = await loopback(busy, busy, {});
+  expect(await statusOf(transportTo(api.credentials()).request("POST", "/x"))).toBe(200);
+  expect(api.log).toHaveLength(3);
+});
+
+test("a 429 for ever is given back after a few tries; one without Retry-After at once", async () => {
+  const busy = statusAnswer(429, "TooManyRequests", "busy");
+  const api = await loopback({ ...busy, headers: { "retry-after": "0" } });
+  expect(await statusOf(transportTo(api.credentials()).request("GET", "/x"))).toBe(429);
+  expect(api.log).toHaveLength(4);
+  const silent = await loopback(busy);
+  expect(await statusOf(transportTo(silent.credentials()).request("GET", "/x"))).toBe(429);
+  expect(silent.log).toHaveLength(1);
+});
+
+test.for<["GET" | "POST" | "PATCH", string, number]>([
+  ["GET", "", 2],
+  ["PATCH", "application/apply-patch+yaml", 2],
+  ["PATCH", "application/json-patch+json", 1],
+  ["POST", "application/json", 1],
+])("when the connection breaks, %s %s is sent %s time(s)", async ([method, type, times]) => {
+  const api = await loopback((response) => void response.destroy(), {});
+  const headers: Record<string, string> = type ? { "content-type": type } : {};
+  const sent = statusOf(transportTo(api.credentials()).request(method, "/x", { headers, ...(type ? { body: "{}" } : {}) }));
+  if (times === 2) expect(await sent).toBe(200);
+  else await expect(sent).rejects.toThrow();
+  expect(api.log).toHaveLength(times);
+});
+
+test("an aborted request ends with the signal's reason, also while waiting for a busy server", async () => {
+  const api = await loopback({ status: 429, headers: { "retry-after": "5" } });
+  const signal = AbortSignal.timeout(50);
+  const err: unknown = await transportTo(api.credentials())
+    .request("GET", "/x", { signal })
+    .catch((thrown: unknown) => thrown);
+  expect(err).toBe(signal.reason);
+});
+
+test("requests are observed with status, also those without an answer", async () => {
+  const api = await loopback(statusAnswer(404, "NotFound", "no"), (response) => void response.destroy());
+  const seen: RequestObservation[] = [];
+  const transport = transportTo(api.credentials(), { userAgent: "olmv1/test", observe: (observation) => void seen.push(observation) });
+  await statusOf(transport.request("GET", "/x"));
+  await expect(transport.request("POST", "/x", { body: "{}" })).rejects.toThrow();
+  expect(seen.map(({ method, code }) => [method, code])).toEqual([
+    ["GET", "404"],
+    ["POST", "<error>"],
+  ]);
+  expect(api.requests[0]?.headers["user-agent"]).toBe("olmv1/test");
+});
+
+let ca: { cert: string; key: string };
+let server: { cert: string; private: string };
+let user: { cert: string; private: string };
+beforeAll(async () => {
+  const extensions = [{ name: "basicConstraints" as const, cA: true, critical: true }];
+  const root = await generate([{ name: "commonName", value: "test CA" }], { extensions, keyType: "ec", algorithm: "sha256" });
+  ca = { cert: root.cert, key: root.private };
+  const loopbackName = [{ name: "subjectAltName" as const, altNames: [{ type: 7 as const, ip: "127.0.0.1" }] }];
+  server = await generate([{ name: "commonName", value: "server" }], { ca, keyType: "ec", algorithm: "sha256", extensions: loopbackName });
+  user = await generate([{ name: "commonName", value: "kubeconfig-user" }], { ca, keyType: "ec", algorithm: "sha256" });
+});
+
+test("a token never travels over a connection that holds the client certificate", async () => {
+  const api = await LoopbackApi.start(() => ({}), { key: server.private, cert: server.cert, ca: ca.cert });
+  open.push(() => api[Symbol.asyncDispose]());
+  const base64 = (text: string): string => Buffer.from(text).toString("base64");
+  const credentials = api.credentials({ certData: base64(user.cert), keyData: base64(user.private) }, base64(ca.cert));
+  const parent = transportTo(credentials);
+  const first = parent.withToken(() => Promise.resolve("one"));
+  const second = first.withToken(() => Promise.resolve("two"));
+  for (const transport of [parent, first, parent, second, first]) await statusOf(transport.request("GET", "/x"));
+  expect(api.requests.map(({ certificate, headers }) => [certificate, headers.authorization])).toEqual([
+    ["kubeconfig-user", undefined],
+    [undefined, "Bearer one"],
+    ["kubeconfig-user", undefined],
+    [undefined, "Bearer two"],
+    [undefined, "Bearer one"],
+  ]);
+  expect(new Set(api.requests.map(({ connection }) => connection)).size).toBeLessThanOrEqual(4);
+});
+
+test("a server that the CA did not sign is not talked to, by either identity", async () => {
+  const other = await generate([{ name: "commonName", value: "other CA" }], { keyType: "ec", algorithm: "sha256" });
+  const api = await LoopbackApi.start(() => ({}), { key: server.private, cert: server.cert, ca: ca.cert });
+  open.push(() => api[Symbol.asyncDispose]());
+  const transport = transportTo(api.credentials({}, Buffer.from(other.cert).toString("base64")));
+  await expect(transport.request("GET", "/x")).rejects.toThrow();
+  await expect(transport.withToken(() => Promise.resolve("t")).request("GET", "/x")).rejects.toThrow();
+  expect(api.requests).toEqual([]);
+});
