@@ -2,6 +2,7 @@ import { parseArgs } from "node:util";
 import { z } from "zod";
 import { runUntilStopped, stopOnSignals } from "../../pkg/controller/shutdown.ts";
 import { Client } from "../../pkg/kube/client.ts";
+import { BUNDLE_LIMITS } from "../../pkg/oci/limits.ts";
 import { Puller } from "../../pkg/oci/puller.ts";
 import { CatalogClient } from "../../pkg/operatorcontroller/catalogClient.ts";
 import { OperatorController } from "../../pkg/operatorcontroller/operatorController.ts";
@@ -19,9 +20,17 @@ const Flags = z.strictObject({
   "registries-conf": z.string().optional().describe("path of a registries.conf; default: the system's"),
   "auth-file": z.string().optional().describe("path of a docker config file with registry credentials"),
   "health-probe-bind-address": z.string().default(":8081").describe("address of /healthz, /readyz and /metrics; 0 turns it off"),
-  "service-account-fallback": z.enum(["deny", "controller"]).default("deny").describe("who acts for an extension that names no ServiceAccount"),
+  "service-account-fallback": z
+    .enum(["deny", "controller"])
+    .default("deny")
+    .describe("who acts for an extension that names no ServiceAccount"),
   "max-concurrent-reconciles": z.coerce.number().int().min(1).max(64).default(4).describe("extensions worked on at once"),
-  "drift-interval": z.coerce.number().int().min(1).default(300).describe("seconds between two comparisons of an unchanged release with the cluster"),
+  "drift-interval": z.coerce
+    .number()
+    .int()
+    .min(1)
+    .default(300)
+    .describe("seconds between two comparisons of an unchanged release with the cluster"),
   "max-backoff": z.coerce.number().int().min(1).default(120).describe("longest wait in seconds between two tries of a failing extension"),
   "log-level": z.enum(["debug", "info", "warn", "error"]).default("info").describe("least level that is logged"),
 });
@@ -32,7 +41,10 @@ function usage(): string {
 }
 
 function parseFlags(args: string[]): z.output<typeof Flags> {
-  const options = { ...Object.fromEntries(Object.keys(Flags.shape).map((name) => [name, { type: "string" as const }])), help: { type: "boolean" as const } };
+  const options = {
+    ...Object.fromEntries(Object.keys(Flags.shape).map((name) => [name, { type: "string" as const }])),
+    help: { type: "boolean" as const },
+  };
   const { values } = parseArgs({ args, options, strict: true });
   const { help, ...given } = values;
   if (help) {
@@ -50,6 +62,7 @@ async function main(): Promise<void> {
   const packages = new CatalogClient({ caDir: flags["catalogd-cas-dir"] });
   const puller = new Puller({
     cacheDir: flags["cache-path"],
+    limits: BUNDLE_LIMITS,
     registriesConf: flags["registries-conf"],
     authFile: flags["auth-file"],
     casDir: flags["pull-cas-dir"],
@@ -70,13 +83,19 @@ async function main(): Promise<void> {
   const informersReady = (): void => {
     if (!controller.ready) throw new Error("the first list of ClusterExtensions and ClusterCatalogs has not arrived yet");
   };
-  const probes = await startProbeServer({ bindAddress: flags["health-probe-bind-address"], metrics, log, ready: { informers: informersReady } });
+  const probes = await startProbeServer({
+    bindAddress: flags["health-probe-bind-address"],
+    metrics,
+    log,
+    ready: { informers: informersReady },
+  });
   log.info({ node: process.version, probes: probes.url }, "starting");
   try {
     await runUntilStopped({ tasks: { controller: (signal) => controller.run(signal) }, signal: stopOnSignals(log), log });
   } finally {
     await probes.close();
     await packages.close();
+    await puller.close();
     await client.close();
   }
   log.info("stopped");

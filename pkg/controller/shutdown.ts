@@ -17,6 +17,9 @@ export interface RunInit {
 
 const GRACE_MS = 25_000;
 
+/** Set by a parent that started the program with a pipe as standard input: the program stops when the pipe closes, however the parent ended. */
+export const STOP_WITH_STDIN = "OLMV1_STOP_WITH_STDIN";
+
 /** Aborts at the first SIGTERM or SIGINT; a second one ends the process at once. */
 export function stopOnSignals(log: Logger): AbortSignal {
   const stop = new AbortController();
@@ -26,6 +29,14 @@ export function stopOnSignals(log: Logger): AbortSignal {
       log.info({ signal: name }, "stopping");
       stop.abort(new Error(`stopped by ${name}`));
     });
+  }
+  if (process.env[STOP_WITH_STDIN] === "1") {
+    process.stdin.resume().once("close", () => {
+      if (stop.signal.aborted) return;
+      log.info("stopping: standard input was closed");
+      stop.abort(new Error("standard input was closed"));
+    });
+    process.stdin.unref(); // it is watched, not waited for: a program that is done must be able to end
   }
   return stop.signal;
 }

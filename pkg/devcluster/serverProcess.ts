@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { createWriteStream, existsSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
+import { STOP_WITH_STDIN } from "../controller/shutdown.ts";
 
 /** One line that a server logged: pino's JSON. */
 export type LogLine = { msg?: string; level?: number } & Record<string, unknown>;
@@ -31,7 +32,7 @@ export class ServerProcess {
     const { name, args, logFile, onLine, onExit } = options;
     this.#child = spawn(process.execPath, [programOf(name), ...args], {
       stdio: ["pipe", "pipe", "pipe"],
-      env: { ...process.env, OLMV1_STOP_WITH_STDIN: "1" },
+      env: { ...process.env, [STOP_WITH_STDIN]: "1" },
     });
     const file = createWriteStream(logFile, { flags: "a" });
     const tail: string[] = [];

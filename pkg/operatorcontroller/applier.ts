@@ -76,7 +76,10 @@ export class Applier {
         const after = await this.#client.apply(object, { fieldManager: FIELD_MANAGER, force: true, signal: this.#signal });
         const verb = !before ? "created" : before.metadata.resourceVersion === after.metadata.resourceVersion ? "unchanged" : "updated";
         actions.push({ verb, ref });
-        this.#log[verb === "unchanged" ? "debug" : "info"]({ verb, target: describeObject(ref), apiVersion: ref.apiVersion }, "object applied");
+        this.#log[verb === "unchanged" ? "debug" : "info"](
+          { verb, target: describeObject(ref), apiVersion: ref.apiVersion },
+          "object applied",
+        );
       });
       throwAll("", failures);
     }
@@ -102,7 +105,10 @@ export class Applier {
     return actions;
   }
 
-  async #each<T extends KubeObject | ObjectRef>(items: readonly T[], run: (item: T) => Promise<void>): Promise<{ item: T; err: unknown }[]> {
+  async #each<T extends KubeObject | ObjectRef>(
+    items: readonly T[],
+    run: (item: T) => Promise<void>,
+  ): Promise<{ item: T; err: unknown }[]> {
     const failures: { item: T; err: unknown }[] = [];
     const pending = [...items];
     const worker = async (): Promise<void> => {
@@ -143,6 +149,7 @@ function throwAll(doing: string, failures: readonly { item: KubeObject | ObjectR
   const [first] = failures;
   if (!first) return;
   const lines = failures.map(({ item, err }) => `${doing}${describeObject(item)}: ${messageOf(err)}`);
-  const text = lines.length === 1 ? String(lines[0]) : `${lines.length} errors occurred:\n${lines.map((line) => `\t* ${line}\n`).join("")}\n`;
+  const text =
+    lines.length === 1 ? String(lines[0]) : `${lines.length} errors occurred:\n${lines.map((line) => `\t* ${line}\n`).join("")}\n`;
   throw new RetryableError("Retrying", text, { cause: first.err });
 }

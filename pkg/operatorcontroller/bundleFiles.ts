@@ -26,7 +26,10 @@ export async function readBundleFiles(dir: string): Promise<BundleFiles> {
       else if (entry.isFile()) {
         bytes += (await lstat(join(dir, path))).size;
         if (files.size >= MAX_FILES || bytes > MAX_BYTES) {
-          throw new RetryableError("Retrying", `bundle holds more than ${MAX_FILES} files or ${MAX_BYTES} bytes below manifests/ and metadata/`);
+          throw new RetryableError(
+            "Retrying",
+            `bundle holds more than ${MAX_FILES} files or ${MAX_BYTES} bytes below manifests/ and metadata/`,
+          );
         }
         files.set(path, await readFile(join(dir, path)));
       }

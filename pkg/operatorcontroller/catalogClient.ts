@@ -54,7 +54,8 @@ export class CatalogClient {
     try {
       const metas = await this.#packageMetas(base, packageName, deadline);
       const content = packageContent(metas, packageName);
-      const empty = !content.package && content.channels.length + content.bundles.length + content.deprecations.length + content.others === 0;
+      const empty =
+        !content.package && content.channels.length + content.bundles.length + content.deprecations.length + content.others === 0;
       return empty ? undefined : content;
     } catch (err) {
       if (err instanceof UnexpectedStatus) throw err;

@@ -54,12 +54,19 @@ export class CatalogContents {
     } catch (err) {
       const text = messageOf(err);
       const unavailable =
-        err instanceof UnexpectedStatus ? `cache for catalog "${name}" not found; ${text}` : `error retrieving cache for catalog "${name}": ${text}`;
+        err instanceof UnexpectedStatus
+          ? `cache for catalog "${name}" not found; ${text}`
+          : `error retrieving cache for catalog "${name}": ${text}`;
       return { ...entry, content: undefined, unavailable };
     }
   }
 
-  #package(catalog: string, at: { base: string; digest: string }, packageName: string, signal: AbortSignal): Promise<PackageContent | undefined> {
+  #package(
+    catalog: string,
+    at: { base: string; digest: string },
+    packageName: string,
+    signal: AbortSignal,
+  ): Promise<PackageContent | undefined> {
     const key = `${catalog}/${packageName}`;
     const kept = this.#kept.get(key);
     this.#kept.delete(key);

@@ -1,4 +1,4 @@
-import type { GroupVersionKind, KubeObject } from "../api/k8s.ts";
+import type { KubeObject } from "../api/k8s.ts";
 import { messageOf } from "../errors/errors.ts";
 import type { Client } from "../kube/client.ts";
 import { isForbidden, KindNotServed } from "../kube/errors.ts";
@@ -14,7 +14,11 @@ import type { CrdPolicy } from "../release/plan.ts";
  * | DeleteIfUnused | none                   | goes  |
  * | DeleteIfUnused | some, or not to be seen | stays |
  */
-export async function splitCrds(client: Client, crds: readonly KubeObject[], policy: CrdPolicy): Promise<{ going: KubeObject[]; kept: string[] }> {
+export async function splitCrds(
+  client: Client,
+  crds: readonly KubeObject[],
+  policy: CrdPolicy,
+): Promise<{ going: KubeObject[]; kept: string[] }> {
   const going: KubeObject[] = [];
   const kept: string[] = [];
   for (const crd of crds) {

@@ -7,8 +7,9 @@ import { WorkQueue } from "../controller/workQueue.ts";
 import type { Client } from "../kube/client.ts";
 import { EventRecorder } from "../kube/events.ts";
 import { ServiceAccountTokens } from "../kube/tokens.ts";
-import type { Logger } from "../telemetry/log.ts";
+import type { ExtensionExists } from "../release/ownership.ts";
 import { controllerMetrics, queueMetrics } from "../telemetry/controllerMetrics.ts";
+import type { Logger } from "../telemetry/log.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
 import { CatalogContents, type PackageReader } from "./catalogContents.ts";
 import { Identities, type ServiceAccountFallback } from "./identity.ts";
@@ -92,9 +93,13 @@ export class OperatorController {
   #reconciler(contents: CatalogContents): Reconciler {
     const { client, puller, systemNamespace, serviceAccountFallback, driftIntervalMs, log } = this.#options;
     const now = (): number => Date.now();
-    const events = new EventRecorder(client, { component: "operator-controller", namespace: systemNamespace, log });
+    const events = new EventRecorder(client, { component: "operator-controller", log });
     const releases = new ReleaseStore(client, systemNamespace);
     const identities = new Identities(client, new ServiceAccountTokens(client), serviceAccountFallback);
+    const extensionExists: ExtensionExists = (name, uid) => {
+      const found = this.#extensions.get(name);
+      return found !== undefined && (uid === undefined || uid === found.metadata.uid);
+    };
     const lastChecked = new Map<string, number>();
     const forget = async (extension: Readonly<ClusterExtension>): Promise<void> => {
       lastChecked.delete(extension.metadata.uid ?? "");
@@ -112,7 +117,7 @@ export class OperatorController {
         validate(identities),
         resolveBundle(this.#catalogs, contents),
         unpackBundle(puller),
-        applyBundle({ client, releases, events, now, driftIntervalMs, lastChecked }),
+        applyBundle({ client, releases, events, now, driftIntervalMs, extensionExists, lastChecked }),
       ],
     });
   }

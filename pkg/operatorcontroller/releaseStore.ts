@@ -2,11 +2,10 @@ import type { KubeObject } from "../api/k8s.ts";
 import { RetryableError } from "../errors/errors.ts";
 import type { Client } from "../kube/client.ts";
 import { isAlreadyExists } from "../kube/errors.ts";
-import { decodeRelease, encodeRelease, releaseKey } from "../release/encode.ts";
+import { decodeRelease, encodeRelease, extraChunks, RELEASE_OWNER, releaseKey } from "../release/encode.ts";
 import type { ReleaseRecord } from "../release/record.ts";
 
 const SECRET = { apiVersion: "v1", kind: "Secret" } as const;
-const OWNER = "operator-controller";
 
 interface Owner {
   name: string;
@@ -29,7 +28,7 @@ export class ReleaseStore {
 
   /** Every release of an extension, newest first. */
   async history(extension: string): Promise<ReleaseRecord[]> {
-    const secrets = await this.#secrets(`owner=${OWNER},name=${extension},type=index`);
+    const secrets = await this.#secrets(`owner=${RELEASE_OWNER},name=${extension},type=index`);
     const records = await Promise.all(secrets.map((index) => this.#decode(index)));
     return records.sort((a, b) => b.version - a.version);
   }
@@ -55,13 +54,18 @@ export class ReleaseStore {
   async update(record: ReleaseRecord, owner: Owner): Promise<void> {
     const key = releaseKey(record.name, record.version);
     const live = await this.#client.get({ ...SECRET, name: key, namespace: this.#systemNamespace });
-    if (!live) throw new RetryableError("Retrying", `release "${record.name}" v${record.version} is gone from namespace "${this.#systemNamespace}"`);
+    if (!live)
+      throw new RetryableError("Retrying", `release "${record.name}" v${record.version} is gone from namespace "${this.#systemNamespace}"`);
     const [index, ...chunks] = encodeRelease(record, { systemNamespace: this.#systemNamespace, owner });
     if (!index) throw new Error(`release ${record.name} v${record.version} has no index Secret`);
     const known = new Set((await this.#chunksOf(key)).map((chunk) => chunk.metadata.name));
     const fresh = chunks.filter((chunk) => !known.has(chunk.metadata.name));
     await this.#createChunks(fresh, live);
-    const labels = { ...index.metadata.labels, createdAt: live.metadata.labels?.["createdAt"] ?? "", modifiedAt: index.metadata.labels?.["createdAt"] ?? "" };
+    const labels = {
+      ...index.metadata.labels,
+      createdAt: live.metadata.labels?.["createdAt"] ?? "",
+      modifiedAt: index.metadata.labels?.["createdAt"] ?? "",
+    };
     await this.#client.replace({ ...index, metadata: { ...live.metadata, labels } });
     const wanted = new Set(chunks.map((chunk) => chunk.metadata.name));
     for (const name of known) if (!wanted.has(name)) await this.#delete(name);
@@ -75,10 +79,7 @@ export class ReleaseStore {
   }
 
   async #decode(index: KubeObject): Promise<ReleaseRecord> {
-    const data = index["data"];
-    const extra = typeof data === "object" && data !== null && "extraChunks" in data && typeof data.extraChunks === "string" ? data.extraChunks : "";
-    const isChunked = extra !== "" && Buffer.from(extra, "base64").toString("utf8") !== "null" && Buffer.from(extra, "base64").toString("utf8") !== "[]";
-    return decodeRelease(index, isChunked ? await this.#chunksOf(index.metadata.name) : []);
+    return decodeRelease(index, extraChunks(index).length > 0 ? await this.#chunksOf(index.metadata.name) : []);
   }
 
   async #createChunks(chunks: readonly KubeObject[], index: KubeObject): Promise<void> {
@@ -89,12 +90,12 @@ export class ReleaseStore {
   }
 
   #chunksOf(key: string): Promise<KubeObject[]> {
-    return this.#secrets(`owner=${OWNER},key=${key},type=chunk`);
+    return this.#secrets(`owner=${RELEASE_OWNER},key=${key},type=chunk`);
   }
 
   async #secrets(labelSelector: string): Promise<KubeObject[]> {
     const { items } = await this.#client.list(SECRET, { namespace: this.#systemNamespace, labelSelector });
-    return items.map((item) => ({ ...item, ...SECRET }));
+    return items;
   }
 
   async #delete(name: string): Promise<void> {

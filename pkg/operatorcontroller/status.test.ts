@@ -22,7 +22,14 @@ test.for(loadCases<StatusCase>("status"))("$name", ({ channels, facts, error, wa
   const status = statusFrom(extension, { ...newFacts(extension), ...facts }, thrown, NOW);
   const got = Object.fromEntries((status.conditions ?? []).map((c) => [c.type, [c.status, c.reason, c.message]]));
   expect(got).toMatchObject(want);
-  expect(Object.keys(got).sort()).toEqual(["BundleDeprecated", "ChannelDeprecated", "Deprecated", "Installed", "PackageDeprecated", "Progressing"]);
+  expect(Object.keys(got).sort()).toEqual([
+    "BundleDeprecated",
+    "ChannelDeprecated",
+    "Deprecated",
+    "Installed",
+    "PackageDeprecated",
+    "Progressing",
+  ]);
   expect(status.install).toEqual(install);
 });
 
@@ -31,7 +38,12 @@ test("a second pass with the same facts changes nothing, a change of status move
   const first = statusFrom(extension, newFacts(extension), undefined, NOW);
   const again = statusFrom({ ...extension, status: first }, newFacts(extension), undefined, "2026-01-02T00:00:00Z");
   expect(again).toEqual(first);
-  const blocked = statusFrom({ ...extension, status: first }, newFacts(extension), new TerminalError("Blocked", "no"), "2026-01-02T00:00:00Z");
+  const blocked = statusFrom(
+    { ...extension, status: first },
+    newFacts(extension),
+    new TerminalError("Blocked", "no"),
+    "2026-01-02T00:00:00Z",
+  );
   const moved = (blocked.conditions ?? []).filter((c) => c.lastTransitionTime === "2026-01-02T00:00:00Z").map((c) => c.type);
   expect(moved).toEqual(["Progressing"]);
 });

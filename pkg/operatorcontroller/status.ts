@@ -74,7 +74,12 @@ function deprecationVerdicts(facts: PassFacts): Verdict[] {
       reason: Reason.DeprecationStatusUnknown,
       message: NO_CATALOG_DATA,
     });
-    return [unknown(Deprecated), unknown(PackageDeprecated), unknown(ChannelDeprecated), installed ? unknown(BundleDeprecated) : notInstalled];
+    return [
+      unknown(Deprecated),
+      unknown(PackageDeprecated),
+      unknown(ChannelDeprecated),
+      installed ? unknown(BundleDeprecated) : notInstalled,
+    ];
   }
   const found = messagesOf(deprecation, facts);
   const verdict = (type: string, messages: readonly string[], otherwise: string): Verdict =>
@@ -89,7 +94,10 @@ function deprecationVerdicts(facts: PassFacts): Verdict[] {
   ];
 }
 
-function messagesOf(deprecation: DeprecationFacts & { kind: "known" }, facts: PassFacts): { package: string[]; channel: string[]; bundle: string[] } {
+function messagesOf(
+  deprecation: DeprecationFacts & { kind: "known" },
+  facts: PassFacts,
+): { package: string[]; channel: string[]; bundle: string[] } {
   return deprecationsFor(deprecation.entries, {
     channels: facts.extension.spec.source.catalog?.channels ?? [],
     bundleName: facts.installed?.name,

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { catalogNamed, type CatalogState } from "../../test/support/catalogs.ts";
+import { type CatalogState, catalogNamed } from "../../test/support/catalogs.ts";
 import { extensionNamed } from "../../test/support/extensions.ts";
 import { extensionsToResolve, needsPass } from "./triggers.ts";
 
@@ -12,7 +12,12 @@ test.for<[string, CatalogState | undefined, CatalogState | undefined, string[]]>
   ["the same again wakes none", STATE, STATE, []],
   ["a new priority wakes them", STATE, { ...STATE, priority: 7 }, ["all", "gold"]],
   ["a label that deselects wakes the extension that selected it before", STATE, { ...STATE, labels: {} }, ["all", "gold"]],
-  ["a catalog that nobody of a selector ever saw wakes only the others", { ...STATE, labels: {} }, { ...STATE, labels: {}, priority: 1 }, ["all"]],
+  [
+    "a catalog that nobody of a selector ever saw wakes only the others",
+    { ...STATE, labels: {} },
+    { ...STATE, labels: {}, priority: 1 },
+    ["all"],
+  ],
   ["Serving lost wakes them", STATE, { ...STATE, serving: false }, ["all", "gold"]],
   ["switched off wakes them", STATE, { ...STATE, availabilityMode: "Unavailable" }, ["all", "gold"]],
   ["a new catalog wakes them", undefined, STATE, ["all", "gold"]],

@@ -37,6 +37,15 @@ export function extensionsToResolve(
 export function needsPass(after: ClusterExtension, before: ClusterExtension | undefined): boolean {
   if (!before) return true;
   const input = ({ metadata }: ClusterExtension): string =>
-    canonicalJson([metadata.uid, metadata.generation ?? 0, metadata.deletionTimestamp ?? "", metadata.annotations ?? {}, metadata.labels ?? {}]);
-  return input(after) !== input(before) || (after.metadata.deletionTimestamp !== undefined && after.metadata.finalizers?.length !== before.metadata.finalizers?.length);
+    canonicalJson([
+      metadata.uid,
+      metadata.generation ?? 0,
+      metadata.deletionTimestamp ?? "",
+      metadata.annotations ?? {},
+      metadata.labels ?? {},
+    ]);
+  return (
+    input(after) !== input(before) ||
+    (after.metadata.deletionTimestamp !== undefined && after.metadata.finalizers?.length !== before.metadata.finalizers?.length)
+  );
 }

@@ -45,9 +45,17 @@ export class Uninstaller {
     const crds = ours.filter((object) => isCrd(object));
     const policy: CrdPolicy = this.#extension.spec.uninstall?.crdPolicy ?? "DeleteIfUnused";
     const stages: (() => Promise<void>)[] = [
-      () => this.#delete(ours.filter((object) => WEBHOOKS.has(object.kind)), progress),
+      () =>
+        this.#delete(
+          ours.filter((object) => WEBHOOKS.has(object.kind)),
+          progress,
+        ),
       () => (policy === "Delete" ? this.#deleteCustomResources(crds, progress) : Promise.resolve()),
-      () => this.#delete(ours.filter((object) => !isCrd(object) && !WEBHOOKS.has(object.kind)), progress),
+      () =>
+        this.#delete(
+          ours.filter((object) => !isCrd(object) && !WEBHOOKS.has(object.kind)),
+          progress,
+        ),
       () => this.#deleteCrds(crds, policy, progress),
     ];
     for (const stage of stages) {

@@ -30,7 +30,10 @@ const STORIES: ReadonlyMap<string, (line: LogLine) => [topic: string, text: stri
   ["custom resource definition kept", (line) => ["apply", `${"kept".padEnd(9)} ${text(line, "kept")}`]],
   [
     "condition changed",
-    (line) => ["status", `${text(line, "object")}: ${text(line, "condition")}=${text(line, "status")} ${text(line, "reason")}: ${text(line, "message")}`],
+    (line) => [
+      "status",
+      `${text(line, "object")}: ${text(line, "condition")}=${text(line, "status")} ${text(line, "reason")}: ${text(line, "message")}`,
+    ],
   ],
   ["extension removed", (line) => ["status", `${text(line, "object")}: removed`]],
 ]);
@@ -66,7 +69,7 @@ export class Narrator {
 
 function text(line: LogLine, field: string): string {
   const value = line[field];
-  return typeof value === "string" ? value : JSON.stringify(value) ?? "";
+  return typeof value === "string" ? value : (JSON.stringify(value) ?? "");
 }
 
 function count(line: LogLine, field: string): string {

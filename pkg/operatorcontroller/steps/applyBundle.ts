@@ -7,11 +7,13 @@ import type { EventRecorder } from "../../kube/events.ts";
 import { leavingObjects, releasesToRemove } from "../../release/history.ts";
 import { objectKey } from "../../release/identity.ts";
 import { installOrder } from "../../release/order.ts";
-import { type Owner, ownershipOf } from "../../release/ownership.ts";
+import { type ExtensionExists, type Owner, ownershipOf } from "../../release/ownership.ts";
 import { planRelease } from "../../release/plan.ts";
 import { prepareObjects } from "../../release/prepare.ts";
-import type { ReleaseRecord } from "../../release/record.ts";
+import { lastDeployed, type ReleaseRecord } from "../../release/record.ts";
+import { determineState } from "../../release/state.ts";
 import { renderBundle } from "../../render/render.ts";
+import type { Logger } from "../../telemetry/log.ts";
 import { Applier, type LiveObjects, type ObjectAction } from "../applier.ts";
 import { splitCrds } from "../crdUse.ts";
 import type { PassFacts } from "../facts.ts";
@@ -29,6 +31,8 @@ export interface ApplyDependencies {
   now: () => number;
   /** How long an unchanged release is trusted before its objects are compared with the cluster again. */
   driftIntervalMs: number;
+  /** Whether an extension of that name, and of that uid where one is given, exists. */
+  extensionExists: ExtensionExists;
   /** When each extension's objects were last compared, by uid. */
   lastChecked: Map<string, number>;
 }
@@ -48,7 +52,7 @@ export function applyBundle(deps: ApplyDependencies): Step<PassFacts["extension"
     async run(facts, { log, signal }) {
       const { extension, resolved, scoped, content } = facts;
       if (!resolved || !scoped) return undefined;
-      const pass = new ApplyPass(deps, facts, new Applier(scoped, log, signal));
+      const pass = new ApplyPass(deps, facts, new Applier(scoped, log, signal), log);
       if (!content) {
         await pass.maintain();
         return undefined;
@@ -65,8 +69,10 @@ class ApplyPass {
   readonly #deps: ApplyDependencies;
   readonly #facts: PassFacts;
   readonly #applier: Applier;
+  readonly #log: Logger;
 
-  constructor(deps: ApplyDependencies, facts: PassFacts, applier: Applier) {
+  constructor(deps: ApplyDependencies, facts: PassFacts, applier: Applier, log: Logger) {
+    this.#log = log;
     this.#deps = deps;
     this.#facts = facts;
     this.#applier = applier;
@@ -74,7 +80,7 @@ class ApplyPass {
 
   /** Puts back what was deleted or changed since the release was applied. */
   async maintain(): Promise<void> {
-    const deployed = this.#facts.history.find((release) => release.status === "deployed");
+    const deployed = lastDeployed(this.#facts.history);
     if (!deployed) throw new RetryableError(Reason.Retrying, "catalog content unavailable and no release installed");
     const { uid = "", name } = this.#facts.extension.metadata;
     const { lastChecked, now, driftIntervalMs } = this.#deps;
@@ -82,7 +88,8 @@ class ApplyPass {
     const actions = await this.#applyAll(deployed.objects);
     lastChecked.set(uid, now());
     const corrected = actions.filter((action) => action.verb === "created" || action.verb === "updated");
-    if (corrected.length > 0) this.#event("Normal", "DriftCorrected", `put back ${summary(corrected)} of bundle "${this.#facts.installed?.name ?? name}"`);
+    if (corrected.length > 0)
+      this.#event("Normal", "DriftCorrected", `put back ${summary(corrected)} of bundle "${this.#facts.installed?.name ?? name}"`);
   }
 
   /** Applies rendered objects as a new release, unless the newest deployed one holds exactly these. */
@@ -93,11 +100,14 @@ class ApplyPass {
     const prepared = prepareObjects(rendered, {
       owner: { apiVersion: API_VERSION, kind: "ClusterExtension", name: extension.metadata.name, uid: extension.metadata.uid ?? "" },
       installNamespace: extension.spec.namespace,
-      isNamespaced: kinds.isNamespaced,
+      isNamespaced: (gvk) => kinds.isNamespaced(gvk),
     });
     const desired = installOrder(prepared.objects);
+    const state = determineState(history, { objects: desired, labels: labelsFrom(resolved) });
+    if (state.kind === "Unchanged") return this.maintain();
+    this.#log.info({ state: state.kind, reason: state.reason }, "release needed");
     const [latest] = history;
-    const base = history.find((release) => release.status === "deployed");
+    const base = lastDeployed(history);
     const live = await this.#preflight(desired, base);
     const previous = [...history];
     const record = this.#newRecord(desired, annotations, latest);
@@ -123,7 +133,7 @@ class ApplyPass {
     for (const object of desired) {
       const found = live.get(objectKey(object));
       if (!found) continue;
-      const ownership = ownershipOf(found, this.#ownerOfObjects);
+      const ownership = ownershipOf(found, this.#ownerOfObjects, this.#deps.extensionExists);
       if (ownership.kind === "foreign" && !released.has(objectKey(object))) {
         throw new RetryableError(Reason.Retrying, `failed to get release state using server-side dry-run: ${ownership.message}`);
       }
@@ -155,7 +165,8 @@ class ApplyPass {
     const { releases } = this.#deps;
     await releases.update({ ...record, status: "deployed", description: "deployed" }, this.#owner);
     for (const release of previous) {
-      if (release.status === "deployed") await releases.update({ ...release, status: "superseded", description: "superseded" }, this.#owner);
+      if (release.status === "deployed")
+        await releases.update({ ...release, status: "superseded", description: "superseded" }, this.#owner);
     }
     for (const version of releasesToRemove([{ ...record, status: "deployed" }, ...previous])) await releases.remove(record.name, version);
     this.#deps.lastChecked.set(this.#facts.extension.metadata.uid ?? "", this.#deps.now());
@@ -189,7 +200,11 @@ class ApplyPass {
     const { resolved } = this.#facts;
     const source = from === undefined || from === resolved?.name ? "" : ` from "${from}"`;
     const what = verb === "install" ? "installed" : "upgraded to";
-    this.#event("Normal", verb === "install" ? "Installed" : "Upgraded", `${what} bundle "${resolved?.name}"${source}: ${summary(actions)}`);
+    this.#event(
+      "Normal",
+      verb === "install" ? "Installed" : "Upgraded",
+      `${what} bundle "${resolved?.name}"${source}: ${summary(actions)}`,
+    );
     for (const note of notes) this.#event("Normal", "ManifestAdjusted", note);
   }
 

@@ -3,7 +3,8 @@ import type { CatalogSource } from "../../api/clusterExtension.ts";
 import { Reason } from "../../api/constants.ts";
 import type { Step } from "../../controller/steps.ts";
 import { RetryableError, TerminalError } from "../../errors/errors.ts";
-import { dependencyRefusal, type Resolved, resolve } from "../../resolve/resolve.ts";
+import { dependencyRefusal } from "../../resolve/dependencies.ts";
+import { type Resolved, resolve } from "../../resolve/resolve.ts";
 import { matchesSelector } from "../../resolve/selector.ts";
 import { formatVersionRelease } from "../../version/version.ts";
 import type { CatalogContents } from "../catalogContents.ts";
@@ -30,7 +31,11 @@ export function resolveBundle(catalogs: CatalogLister, contents: CatalogContents
     name: "ResolveBundle",
     async run(facts, { signal, log }) {
       const { catalog: source } = facts.extension.spec.source;
-      if (!source) throw new TerminalError(Reason.Blocked, "spec.source.catalog is missing: name the package to install in spec.source.catalog.packageName");
+      if (!source)
+        throw new TerminalError(
+          Reason.Blocked,
+          "spec.source.catalog is missing: name the package to install in spec.source.catalog.packageName",
+        );
       const matching = selected(catalogs.list(), source);
       const resolution = resolve({
         source,
@@ -59,7 +64,11 @@ function selected(catalogs: readonly ClusterCatalog[], source: CatalogSource): C
   return matching.sort((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1));
 }
 
-function canFallBack(installed: InstalledBundle | undefined, source: CatalogSource, matching: readonly ClusterCatalog[]): installed is InstalledBundle {
+function canFallBack(
+  installed: InstalledBundle | undefined,
+  source: CatalogSource,
+  matching: readonly ClusterCatalog[],
+): installed is InstalledBundle {
   if (!installed || matching.length > 0) return false;
   return source.version === undefined || source.version === "" || source.version === installed.version;
 }

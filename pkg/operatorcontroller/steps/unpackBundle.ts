@@ -42,6 +42,13 @@ export function unpackBundle(puller: BundlePuller): Step<PassFacts["extension"],
 /** SHA-256 over all that rendering reads, as hex. */
 function inputDigest({ extension, resolved }: PassFacts): string {
   const { namespace, config } = extension.spec;
-  const input = { rendering: RENDERING, image: resolved?.image, name: resolved?.name, version: resolved?.version, namespace, config: config?.inline ?? null };
+  const input = {
+    rendering: RENDERING,
+    image: resolved?.image,
+    name: resolved?.name,
+    version: resolved?.version,
+    namespace,
+    config: config?.inline ?? null,
+  };
   return createHash("sha256").update(canonicalJson(input)).digest("hex");
 }
