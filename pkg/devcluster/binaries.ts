@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { access, constants } from "node:fs/promises";
 import { delimiter, join } from "node:path";
 import { buildInto, cachedBuild, cacheRoot, PROGRAMS, type Program, sourceHash } from "./binaryCache.ts";
-import { BUILD_FLAGS, goBuild, goVersion } from "./goBuild.ts";
+import { goBuild, goVersion } from "./goBuild.ts";
 
 /** One program on disk. */
 export interface Binary {
@@ -25,44 +25,61 @@ export type Say = (line: string, transient?: boolean) => void;
 const MODULE = join(import.meta.dirname, "controlplane");
 const REQUIRED = PROGRAMS.filter((program) => program !== "kubectl");
 
+/** What the search depends on; everything has a default. */
+export interface FindOptions {
+  /** Default: the environment of this process. */
+  readonly env?: NodeJS.ProcessEnv;
+  /** Release of the Go on the PATH of an environment, if it is new enough. Default: asks it. */
+  readonly compilerIn?: typeof goVersion;
+  /** Default: `go build`. */
+  readonly compile?: typeof goBuild;
+}
+
 /**
  * The programs of the control plane: from KUBEBUILDER_ASSETS, the cache, PATH, or built now (5 minutes once, then cached). A set in
  * KUBEBUILDER_ASSETS that lacks some of them is completed from the next places; PATH counts only when it holds all that is missing.
  * @throws NoBinariesError when something is missing and there is no Go to build it.
  */
-export async function findBinaries(say: Say, env: NodeJS.ProcessEnv = process.env): Promise<Binaries> {
-  const found = new Map<Program, Binary>();
-  const add = async (folder: string, watchesStdin: boolean): Promise<void> => {
-    for (const program of PROGRAMS) {
-      const path = join(folder, program);
-      if (!found.has(program) && (await isExecutable(path))) found.set(program, { path, watchesStdin });
-    }
-  };
+export async function findBinaries(say: Say, options: FindOptions = {}): Promise<Binaries> {
+  const { env = process.env, compilerIn = goVersion, compile = goBuild } = options;
   const assets = env["KUBEBUILDER_ASSETS"];
-  if (assets) await add(assets, false);
-  if (isComplete(found)) return asBinaries(found);
+  const given = assets ? await programsIn([assets]) : new Found();
+  if (isComplete(given)) return asBinaries(given);
 
-  const [source, compiler] = [await sourceHash(MODULE), await goVersion()];
-  const cached = await cachedBuild(cacheRoot(env), source, compiler);
-  if (cached !== undefined) {
-    await add(cached, true);
-    return asBinaries(found);
-  }
+  const [source, compiler, root] = [await sourceHash(MODULE), await compilerIn(env), cacheRoot(env)];
+  const cached = await cachedBuild(root, source, compiler);
+  if (cached !== undefined) return asBinaries(completed(given, cached));
 
-  const before = new Map(found);
-  for (const folder of (env["PATH"] ?? "").split(delimiter)) if (folder) await add(folder, false);
-  if (isComplete(found)) return asBinaries(found);
-  const missing = REQUIRED.filter((program) => !found.has(program));
-  if (compiler === undefined) throw new NoBinariesError(noWay(missing, assets));
-
-  found.clear();
-  for (const [program, binary] of before) found.set(program, binary);
-  await add(await build(source, compiler, cacheRoot(env), say), true);
-  return asBinaries(found);
+  const onPath = await programsIn((env["PATH"] ?? "").split(delimiter).filter((folder) => folder !== ""));
+  const together = new Found([...onPath, ...given]);
+  if (isComplete(together)) return asBinaries(together);
+  if (compiler === undefined) throw new NoBinariesError(noWay(together, assets));
+  return asBinaries(completed(given, await build(source, compiler, root, say, compile)));
 }
 
-/** The folder of our own build, made now unless it is cached. */
-async function build(source: string, compiler: string, root: string, say: Say): Promise<string> {
+const Found = Map<Program, Binary>;
+type Found = Map<Program, Binary>;
+
+/** The programs in these folders, which are not ours; an earlier folder wins. */
+async function programsIn(folders: readonly string[]): Promise<Found> {
+  const found = new Found();
+  for (const folder of folders) {
+    for (const program of PROGRAMS) {
+      const path = join(folder, program);
+      if (!found.has(program) && (await isExecutable(path))) found.set(program, { path, watchesStdin: false });
+    }
+  }
+  return found;
+}
+
+/** `given`, with what it lacks from our own build in `folder`. */
+function completed(given: Found, folder: string): Found {
+  const own = PROGRAMS.map((program): [Program, Binary] => [program, { path: join(folder, program), watchesStdin: true }]);
+  return new Found([...own, ...given]);
+}
+
+/** The folder of our own build, made now unless somebody else has just made it. */
+async function build(source: string, compiler: string, root: string, say: Say, compile: typeof goBuild): Promise<string> {
   const started = performance.now();
   const elapsed = (): string => {
     const seconds = Math.round((performance.now() - started) / 1000);
@@ -74,13 +91,12 @@ async function build(source: string, compiler: string, root: string, say: Say): 
     compiler,
     waiting: (owner) => say(`control plane: ${owner ? `process ${owner.pid}` : "another process"} is building it; waiting`),
     build: async (output) => {
-      say(`control plane: building etcd, Kubernetes and an image registry with ${compiler}; once, about 5 minutes on two cores`);
-      say(`control plane: go build ${BUILD_FLAGS[0]} … in ${MODULE}, kept in ${root}`);
+      say(`control plane: building etcd, Kubernetes and an image registry with ${compiler}, kept in ${root}`);
+      say("control plane: this happens once and takes about 5 minutes on two cores, downloads included");
       let state = "starting";
-      const show = (): void => say(`control plane: ${state} (${elapsed()})`, true);
-      const timer = setInterval(show, process.stdout.isTTY ? 1000 : 15_000);
+      const timer = setInterval(() => say(`control plane: ${state} (${elapsed()})`, true), process.stderr.isTTY ? 1000 : 15_000);
       try {
-        await goBuild(MODULE, output, (next) => {
+        await compile(MODULE, output, (next) => {
           state = next;
         });
       } finally {
@@ -98,11 +114,11 @@ async function isExecutable(path: string): Promise<boolean> {
   );
 }
 
-function isComplete(found: ReadonlyMap<Program, Binary>): boolean {
+function isComplete(found: Found): boolean {
   return REQUIRED.every((program) => found.has(program));
 }
 
-function asBinaries(found: ReadonlyMap<Program, Binary>): Binaries {
+function asBinaries(found: Found): Binaries {
   const get = (program: Program): Binary => {
     const binary = found.get(program);
     if (binary === undefined) throw new NoBinariesError(`the control plane lacks ${program}`);
@@ -118,10 +134,12 @@ function asBinaries(found: ReadonlyMap<Program, Binary>): Binaries {
   };
 }
 
-function noWay(missing: readonly string[], assets: string | undefined): string {
+function noWay(found: Found, assets: string | undefined): string {
+  const missing = REQUIRED.filter((program) => !found.has(program)).join(", ");
+  const partly = assets ? ` (KUBEBUILDER_ASSETS=${assets} does not hold all of them)` : "";
   return [
-    `no ${missing.join(", ")} found${assets ? ` (KUBEBUILDER_ASSETS=${assets} holds not all of them)` : ""}, and no Go to build them. One of these helps:`,
-    "  - install Go 1.26 or newer (https://go.dev/dl): they are then built once, in about 5 minutes, and kept",
+    `${missing} not found${partly}, and no Go 1.26 or newer to build the control plane with. One of these helps:`,
+    "  - install Go 1.26 or newer (https://go.dev/dl): everything is then built once, in about 5 minutes, and kept",
     `  - set KUBEBUILDER_ASSETS to a folder that holds ${REQUIRED.join(", ")}`,
     `  - put ${REQUIRED.join(", ")} on PATH`,
   ].join("\n");

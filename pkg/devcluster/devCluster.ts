@@ -1,11 +1,14 @@
+import { createWriteStream } from "node:fs";
 import { mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { createLogger, type Logger } from "../telemetry/log.ts";
 import { type Binaries, findBinaries, type Say } from "./binaries.ts";
 import { Component } from "./component.ts";
 import { isAlive } from "./directoryLock.ts";
 import { type ClusterPlan, type ComponentName, planCluster } from "./plan.ts";
-import { type PodReadiness, PodSimulation } from "./podSimulation.ts";
+import type { PodReadiness } from "./podFate.ts";
+import { PodSimulation } from "./podSimulation.ts";
 
 /** How to start a control plane; everything has a default. */
 export interface DevClusterOptions {
@@ -17,7 +20,7 @@ export interface DevClusterOptions {
   readonly podReadiness?: PodReadiness;
   /** Default: `findBinaries`. */
   readonly binaries?: Binaries;
-  /** Told what goes on: building, and troubles of the pod simulation. Default: lines on standard error. */
+  /** Told how a build goes on. Default: lines on standard error. */
   readonly say?: Say;
 }
 
@@ -60,7 +63,11 @@ export async function startDevCluster(options: DevClusterOptions = {}): Promise<
   for (let attempt = 1; ; attempt++) {
     const dataDir = options.dataDir ?? (await mkdtemp(join(tmpdir(), `${TEMPORARY_PREFIX}${process.pid}-`)));
     const plan = await planCluster(binaries, dataDir, options.auditLog ?? true);
-    const cluster = new RunningCluster(binaries, dataDir, options.dataDir === undefined, plan, say);
+    const log = createLogger({
+      component: "pod-simulation",
+      destination: createWriteStream(join(plan.logs, "pod-simulation.log"), { flags: "a" }),
+    });
+    const cluster = new RunningCluster(binaries, dataDir, options.dataDir === undefined, plan, log);
     try {
       if (options.podReadiness) cluster.setPodReadiness(options.podReadiness);
       await cluster.start();
@@ -83,12 +90,12 @@ class RunningCluster implements DevCluster {
   readonly #stopping = new AbortController();
   #simulating: Promise<void> = Promise.resolve();
 
-  constructor(binaries: Binaries, dataDir: string, temporary: boolean, plan: ClusterPlan, say: Say) {
+  constructor(binaries: Binaries, dataDir: string, temporary: boolean, plan: ClusterPlan, log: Logger) {
     this.binaries = binaries;
     this.dataDir = dataDir;
     this.#temporary = temporary;
     this.#plan = plan;
-    this.#simulation = new PodSimulation(plan.keeper, say);
+    this.#simulation = new PodSimulation(plan.keeper, log);
   }
 
   get server(): string {
@@ -119,7 +126,7 @@ class RunningCluster implements DevCluster {
   }
 
   setPodReadiness(readiness: PodReadiness): void {
-    this.#simulation.setReadiness(readiness, this.#stopping.signal);
+    this.#simulation.setReadiness(readiness);
   }
 
   pid(name: ComponentName): number | undefined {
@@ -139,7 +146,7 @@ class RunningCluster implements DevCluster {
   async end({ keepData }: { keepData: boolean }): Promise<void> {
     this.#stopping.abort();
     await this.#simulating;
-    await Promise.all(this.#plan.clients.map((client) => client.close()));
+    await this.#plan.close();
     await Promise.all([...this.#components.values()].map((component) => component.stop()));
     if (this.#temporary && !keepData) await rm(this.dataDir, { recursive: true, force: true, maxRetries: 3 });
   }

@@ -1,5 +1,4 @@
 import { type ChildProcess, execFile, spawn } from "node:child_process";
-import { platform } from "node:os";
 import { createInterface } from "node:readline";
 import { promisify } from "node:util";
 import { guarded } from "./stdinGuard.ts";
@@ -19,10 +18,10 @@ export const BUILD_FLAGS: readonly string[] = [
 const OLDEST_GO = [1, 26] as const;
 const ERROR_TAIL_LINES = 15;
 
-/** Release of the `go` on PATH, for example "go1.26.8"; undefined when there is none or it is older than 1.26. */
-export async function goVersion(): Promise<string | undefined> {
+/** Release of the `go` on the PATH of `env`, for example "go1.26.8"; undefined when there is none or it is older than 1.26. */
+export async function goVersion(env: NodeJS.ProcessEnv = process.env): Promise<string | undefined> {
   try {
-    const { stdout } = await promisify(execFile)("go", ["env", "GOVERSION"], { env: goEnvironment() });
+    const { stdout } = await promisify(execFile)("go", ["env", "GOVERSION"], { env: goEnvironment(env) });
     const version = stdout.trim();
     const [, major, minor] = /^go(\d+)\.(\d+)/.exec(version) ?? [];
     const enough = Number(major) > OLDEST_GO[0] || (Number(major) === OLDEST_GO[0] && Number(minor) >= OLDEST_GO[1]);
@@ -54,7 +53,7 @@ export async function goBuild(folder: string, output: string, progress: BuildPro
 
 async function go(folder: string, args: string[], onLine: (line: string, stream: "stdout" | "stderr") => void): Promise<void> {
   const [command, commandArgs] = guarded("go", args);
-  const child = spawn(command, commandArgs, { cwd: folder, env: goEnvironment(), stdio: ["pipe", "pipe", "pipe"] });
+  const child = spawn(command, commandArgs, { cwd: folder, env: goEnvironment(process.env), stdio: ["pipe", "pipe", "pipe"] });
   child.stdin.on("error", () => undefined);
   const tail: string[] = [];
   for (const stream of ["stdout", "stderr"] as const) {
@@ -76,12 +75,7 @@ function ended(child: ChildProcess): Promise<string | undefined> {
 }
 
 /** A workspace around the checkout or another target platform would give another binary. */
-function goEnvironment(): NodeJS.ProcessEnv {
-  const { GOOS: _os, GOARCH: _arch, ...rest } = process.env;
+function goEnvironment(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  const { GOOS: _os, GOARCH: _arch, ...rest } = env;
   return { ...rest, GOWORK: "off" };
-}
-
-/** True where the control plane can be built and run at all. */
-export function platformSupported(): boolean {
-  return platform() === "linux" || platform() === "darwin";
 }

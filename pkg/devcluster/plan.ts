@@ -1,13 +1,13 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { request } from "undici";
+import { Agent, type Dispatcher, request } from "undici";
+import { Client } from "../kube/client.ts";
 import type { Binaries } from "./binaries.ts";
 import { certificatesIn } from "./certificates.ts";
 import type { ComponentSpec } from "./component.ts";
 import { AUDIT_POLICY, apiServerFlags, controllerManagerFlags, etcdFlags, registryConfig } from "./flags.ts";
 import { kubeconfigText } from "./kubeconfig.ts";
 import { freePorts } from "./ports.ts";
-import { RestClient } from "./restClient.ts";
 
 /** The servers of a control plane. */
 export type ComponentName = "etcd" | "kube-apiserver" | "kube-controller-manager" | "registry";
@@ -22,9 +22,9 @@ export interface ClusterPlan {
   readonly auditLog: string;
   readonly logs: string;
   /** Talks to the API server as `system:pod-simulation`. */
-  readonly keeper: RestClient;
-  /** All connections of probes and keeper; to be closed at the end. */
-  readonly clients: readonly RestClient[];
+  readonly keeper: Client;
+  /** Ends the connections of keeper and probes. */
+  readonly close: () => Promise<void>;
 }
 
 /** Chooses ports, and writes certificates, kubeconfigs and configuration files to `dataDir`; what an earlier run left there stays in use. */
@@ -38,23 +38,25 @@ export async function planCluster(binaries: Binaries, dataDir: string, withAudit
   const server = `https://127.0.0.1:${apiServer}`;
   const registryHost = `127.0.0.1:${registry}`;
   const kubeconfig = join(dataDir, "kubeconfig");
+  const keeperKubeconfig = join(dataDir, "pod-simulation.kubeconfig");
   const controllerManagerKubeconfig = join(dataDir, "controller-manager.kubeconfig");
   const auditLog = withAuditLog ? join(dataDir, "audit.log") : "";
   const ports = { etcd, etcdPeer, apiServer, registry };
   const input = { dataDir, files: certificates.files, ports, auditLog: auditLog || undefined, controllerManagerKubeconfig };
 
-  const { ca, admin, controllerManager } = certificates;
+  const { ca, admin, controllerManager, podSimulation, etcdClient } = certificates;
   const registryFile = join(dataDir, "registry.yaml");
   const texts = {
     [kubeconfig]: kubeconfigText({ server, ca, user: "admin", identity: admin }),
+    [keeperKubeconfig]: kubeconfigText({ server, ca, user: "pod-simulation", identity: podSimulation }),
     [controllerManagerKubeconfig]: kubeconfigText({ server, ca, user: "controller-manager", identity: controllerManager }),
     [join(dataDir, "audit-policy.yaml")]: AUDIT_POLICY,
     [registryFile]: registryConfig(input),
   };
   for (const [path, text] of Object.entries(texts)) await writeFile(path, text, { mode: 0o600 });
 
-  const keeper = new RestClient(server, ca, certificates.podSimulation);
-  const etcdClient = new RestClient(`https://127.0.0.1:${etcd}`, ca, certificates.etcdClient);
+  const keeper = Client.fromKubeConfig(keeperKubeconfig);
+  const etcdAgent = new Agent({ connect: { ca, ...etcdClient } });
   const spec = (name: ComponentName, args: readonly string[], ready: ComponentSpec["ready"]): ComponentSpec => ({
     name,
     binary: binaries[name],
@@ -64,16 +66,18 @@ export async function planCluster(binaries: Binaries, dataDir: string, withAudit
   });
   return {
     specs: {
-      etcd: spec("etcd", etcdFlags(input), async (signal) => (await etcdClient.status("/health", signal)) === 200),
-      "kube-apiserver": spec("kube-apiserver", apiServerFlags(input), async (signal) => (await keeper.status("/readyz", signal)) === 200),
-      "kube-controller-manager": spec("kube-controller-manager", controllerManagerFlags(input), async (signal) => {
-        return (await keeper.status("/api/v1/namespaces/default/serviceaccounts/default", signal)) === 200;
-      }),
-      registry: spec("registry", ["serve", registryFile], async (signal) => {
-        const { statusCode, body } = await request(`http://${registryHost}/v2/`, { signal });
+      etcd: spec("etcd", etcdFlags(input), (signal) => answers(`https://127.0.0.1:${etcd}/health`, signal, etcdAgent)),
+      "kube-apiserver": spec("kube-apiserver", apiServerFlags(input), async (signal) => {
+        const { statusCode, body } = await keeper.request("GET", "/readyz", { signal });
         await body.dump();
         return statusCode === 200;
       }),
+      "kube-controller-manager": spec("kube-controller-manager", controllerManagerFlags(input), async (signal) => {
+        return (
+          (await keeper.get({ apiVersion: "v1", kind: "ServiceAccount", name: "default", namespace: "default" }, { signal })) !== undefined
+        );
+      }),
+      registry: spec("registry", ["serve", registryFile], (signal) => answers(`http://${registryHost}/v2/`, signal)),
     },
     server,
     registryHost,
@@ -81,6 +85,15 @@ export async function planCluster(binaries: Binaries, dataDir: string, withAudit
     auditLog,
     logs,
     keeper,
-    clients: [keeper, etcdClient],
+    close: async () => {
+      await keeper.close();
+      await etcdAgent.destroy();
+    },
   };
+}
+
+async function answers(url: string, signal: AbortSignal, dispatcher?: Dispatcher): Promise<boolean> {
+  const { statusCode, body } = await request(url, { signal, ...(dispatcher === undefined ? {} : { dispatcher }) });
+  await body.dump();
+  return statusCode === 200;
 }

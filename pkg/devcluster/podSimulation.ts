@@ -1,161 +1,57 @@
-import { setTimeout as sleep } from "node:timers/promises";
-import type { KubeObject } from "../api/k8s.ts";
-import type { RestClient } from "./restClient.ts";
+import { type KubeObject, refOf } from "../api/k8s.ts";
+import { Informer } from "../controller/informer.ts";
+import type { Client } from "../kube/client.ts";
+import { isConflict, isNotFound } from "../kube/errors.ts";
+import type { Logger } from "../telemetry/log.ts";
+import { annotatedFate, type PodReadiness, podStatus } from "./podFate.ts";
 
-/**
- * What becomes of a Pod, as nothing runs it: `Ready` (Running and Ready; one that is not restarted for ever succeeds),
- * `NotReady` (Running, its containers never get ready), `CrashLoop` (its containers end again and again), `Pending` (left alone).
- */
-export type PodFate = "Ready" | "NotReady" | "CrashLoop" | "Pending";
-
-/** Decides what becomes of a Pod; asked once for every change of it. */
-export type PodReadiness = (pod: KubeObject) => PodFate;
-
-/** On a Namespace or a Pod (which wins): the fate of the Pods there. */
-export const POD_FATE_ANNOTATION = "devcluster.olmv1/pod-fate";
-
-const FATES: readonly string[] = ["Ready", "NotReady", "CrashLoop", "Pending"] satisfies PodFate[];
-const RETRY_MS = 500;
+const MAX_BACKOFF_MS = 1000;
 
 /**
  * Stands in for scheduler and kubelet: writes the status of every Pod. Pods stay without a node, so a deleted one is gone at once.
- * The fate comes from the annotation on the Pod, the annotation on its Namespace, or `readiness`, in this order.
+ * A Pod's fate comes from its annotation, the annotation of its Namespace, or the rule, in this order.
  */
 export class PodSimulation {
-  readonly #client: RestClient;
-  readonly #pods = new Map<string, KubeObject>();
-  readonly #namespaces = new Map<string, KubeObject>();
-  readonly #log: (text: string) => void;
+  readonly #client: Client;
+  readonly #log: Logger;
+  readonly #namespaces: Informer;
+  readonly #pods: Informer;
   #readiness: PodReadiness = () => "Ready";
 
-  constructor(client: RestClient, log: (text: string) => void) {
+  constructor(client: Client, log: Logger) {
     this.#client = client;
     this.#log = log;
+    this.#namespaces = new Informer(client, { apiVersion: "v1", kind: "Namespace" }, { maxBackoffMs: MAX_BACKOFF_MS }, log);
+    this.#pods = new Informer(client, { apiVersion: "v1", kind: "Pod" }, { maxBackoffMs: MAX_BACKOFF_MS }, log);
+    this.#pods.onEvent(({ type, object }) => {
+      if (type !== "delete") this.#settle(object);
+    });
+    this.#namespaces.onEvent(({ object }) => {
+      for (const pod of this.#pods.list()) if (pod.metadata.namespace === object.metadata.name) this.#settle(pod);
+    });
   }
 
   /** Follows Pods and Namespaces until `signal` aborts. */
   async run(signal: AbortSignal): Promise<void> {
-    await Promise.all([
-      this.#follow("/api/v1/namespaces", this.#namespaces, signal, (namespace) => {
-        for (const pod of this.#pods.values()) if (pod.metadata.namespace === namespace.metadata.name) this.#settle(pod, signal);
-      }),
-      this.#follow("/api/v1/pods", this.#pods, signal, (pod) => this.#settle(pod, signal)),
-    ]);
+    await Promise.all([this.#namespaces.run(signal), this.#pods.run(signal)]);
   }
 
-  /** Replaces the rule for Pods without an annotation and applies it to those that exist. */
-  setReadiness(readiness: PodReadiness, signal: AbortSignal): void {
+  /** Replaces the rule for Pods that no annotation decides about, also for those that exist. */
+  setReadiness(readiness: PodReadiness): void {
     this.#readiness = readiness;
-    for (const pod of this.#pods.values()) this.#settle(pod, signal);
+    for (const pod of this.#pods.list()) this.#settle(pod);
   }
 
-  async #follow(path: string, known: Map<string, KubeObject>, signal: AbortSignal, changed: (object: KubeObject) => void): Promise<void> {
-    while (!signal.aborted) {
-      try {
-        const list = await this.#client.list(path, signal);
-        known.clear();
-        for (const object of list.items) known.set(keyOf(object), object);
-        for (const object of list.items) changed(object);
-        for await (const { type, object } of this.#client.watch(path, list.resourceVersion, signal)) {
-          if (type === "DELETED") known.delete(keyOf(object));
-          else {
-            known.set(keyOf(object), object);
-            changed(object);
-          }
-        }
-      } catch (err) {
-        if (!signal.aborted) this.#log(`pod simulation: ${path}: ${err instanceof Error ? err.message : String(err)}`);
-      }
-      await sleep(RETRY_MS, undefined, { signal }).catch(() => undefined);
-    }
-  }
-
-  #fateOf(pod: KubeObject): PodFate {
-    const namespace = this.#namespaces.get(`/${pod.metadata.namespace ?? ""}`);
-    for (const object of [pod, namespace]) {
-      const value = object?.metadata.annotations?.[POD_FATE_ANNOTATION];
-      if (value !== undefined && FATES.includes(value)) return value as PodFate;
-    }
-    return this.#readiness(pod);
-  }
-
-  #settle(pod: KubeObject, signal: AbortSignal): void {
+  #settle(pod: KubeObject): void {
     if (pod.metadata.deletionTimestamp !== undefined) return;
-    const status = podStatus(pod, this.#fateOf(pod), new Date().toISOString().replace(/\.\d+Z$/, "Z"));
+    const fate = annotatedFate(pod, this.#namespaces.get(pod.metadata.namespace ?? "")) ?? this.#readiness(pod);
+    const now = `${new Date().toISOString().slice(0, 19)}Z`;
+    const status = podStatus(pod, fate, now);
     if (status === undefined) return;
-    const path = `/api/v1/namespaces/${pod.metadata.namespace ?? ""}/pods/${pod.metadata.name}/status`;
     const body = { metadata: { uid: pod.metadata.uid }, status };
-    this.#client.mergePatch(path, body, signal).catch((err: unknown) => {
-      if (!signal.aborted) this.#log(`pod simulation: ${path}: ${err instanceof Error ? err.message : String(err)}`);
+    this.#client.patch(refOf(pod), body, { type: "merge", subresource: "status" }).catch((err: unknown) => {
+      if (!isNotFound(err) && !isConflict(err))
+        this.#log.warn({ err, pod: pod.metadata.name, namespace: pod.metadata.namespace }, "pod status not written");
     });
   }
-}
-
-interface PodShape {
-  spec?: { containers?: { name: string; image?: string }[]; initContainers?: { name: string; image?: string }[]; restartPolicy?: string };
-  status?: { phase?: string; conditions?: { type: string; status: string }[]; containerStatuses?: { state?: object }[] };
-}
-
-/**
- * The status that `fate` means for `pod`, or undefined when it has it already.
- * @param now RFC 3339, whole seconds.
- */
-export function podStatus(pod: KubeObject, fate: PodFate, now: string): object | undefined {
-  const { spec, status } = pod as PodShape;
-  if (fate === "Pending" || status?.phase === "Succeeded" || status?.phase === "Failed") return undefined;
-  const finished = fate === "Ready" && spec?.restartPolicy !== undefined && spec.restartPolicy !== "Always";
-  const ready = fate === "Ready" && !finished;
-  const phase = finished ? "Succeeded" : "Running";
-  const state = finished
-    ? { terminated: { exitCode: 0, reason: "Completed", startedAt: now, finishedAt: now } }
-    : fate === "CrashLoop"
-      ? { waiting: { reason: "CrashLoopBackOff", message: "back-off 5m0s restarting failed container" } }
-      : { running: { startedAt: now } };
-  const has = status?.containerStatuses?.[0]?.state ?? {};
-  const isReady = status?.conditions?.some((condition) => condition.type === "Ready" && condition.status === "True") ?? false;
-  if (status?.phase === phase && isReady === ready && Object.keys(state)[0] === Object.keys(has)[0]) return undefined;
-  const condition = (type: string, value: boolean, reason?: string): object => ({
-    type,
-    status: value ? "True" : "False",
-    lastTransitionTime: now,
-    ...(reason === undefined ? {} : { reason }),
-  });
-  const unready = finished ? "PodCompleted" : ready ? undefined : "ContainersNotReady";
-  const container = ({ name, image }: { name: string; image?: string }): object => ({
-    name,
-    image: image ?? "",
-    imageID: "",
-    ready,
-    started: ready,
-    restartCount: fate === "CrashLoop" ? 5 : 0,
-    state,
-  });
-  return {
-    phase,
-    startTime: now,
-    conditions: [
-      condition("PodScheduled", true),
-      condition("Initialized", true),
-      condition("ContainersReady", ready, unready),
-      condition("Ready", ready, unready),
-    ],
-    containerStatuses: (spec?.containers ?? []).map(container),
-    ...(spec?.initContainers === undefined
-      ? {}
-      : {
-          initContainerStatuses: spec.initContainers.map(({ name, image }) => ({
-            name,
-            image: image ?? "",
-            imageID: "",
-            ready: true,
-            started: false,
-            restartCount: 0,
-            state: { terminated: { exitCode: 0, reason: "Completed", startedAt: now, finishedAt: now } },
-          })),
-        }),
-  };
-}
-
-function keyOf(object: KubeObject): string {
-  return `${object.metadata.namespace ?? ""}/${object.metadata.name}`;
 }

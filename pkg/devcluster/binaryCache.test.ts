@@ -1,0 +1,77 @@
+import { chmod, mkdtemp, readdir, readlink, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { buildInto, cachedBuild, cacheRoot, PROGRAMS, sourceHash } from "./binaryCache.ts";
+
+let root: string;
+beforeEach(async () => {
+  root = await mkdtemp(join(tmpdir(), "olmv1-cache-"));
+});
+afterEach(() => rm(root, { recursive: true }));
+
+test("the cache lies in XDG_CACHE_HOME, else in the home folder", () => {
+  expect(cacheRoot({ XDG_CACHE_HOME: "/c" })).toBe("/c/olmv1/controlplane");
+  expect(cacheRoot({ XDG_CACHE_HOME: "" })).toMatch(/\/\.cache\/olmv1\/controlplane$/);
+});
+
+test("every module file is part of the hash", async () => {
+  const files = ["go.mod", "go.sum", "main.go"];
+  for (const name of files) await writeFile(join(root, name), "x");
+  const hashes = new Set([await sourceHash(root)]);
+  for (const name of files) {
+    await writeFile(join(root, name), "y");
+    hashes.add(await sourceHash(root));
+  }
+  expect(hashes.size).toBe(files.length + 1);
+});
+
+describe("buildInto", () => {
+  const slowBuild = (calls: string[]) => async (output: string) => {
+    calls.push(output);
+    await sleep(100);
+    await writeFile(output, "binary");
+    await chmod(output, 0o755);
+  };
+
+  test("two at once build once, and both get the finished folder with a link for each program", async () => {
+    const calls: string[] = [];
+    const waits: (number | undefined)[] = [];
+    const options = {
+      root,
+      source: "abc",
+      compiler: "go1.26.8",
+      build: slowBuild(calls),
+      waiting: (owner?: { pid: number }) => void waits.push(owner?.pid),
+    };
+    const [first, second] = await Promise.all([buildInto(options), buildInto(options)]);
+    expect(calls).toHaveLength(1);
+    expect(waits).toEqual([process.pid]);
+    expect([first, second]).toEqual([join(root, "abc-go1.26.8"), join(root, "abc-go1.26.8")]);
+    for (const program of PROGRAMS) expect(await readlink(join(first, program))).toBe("controlplane");
+    expect(await readdir(root)).toEqual(["abc-go1.26.8"]);
+  });
+
+  test("a failed build leaves nothing behind, and the one that waited tries itself", async () => {
+    let attempts = 0;
+    const build = async (output: string): Promise<void> => {
+      await sleep(50);
+      if (++attempts === 1) throw new Error("no space left on device");
+      await writeFile(output, "binary");
+    };
+    const options = { root, source: "abc", compiler: "go1.26.8", build, waiting: () => undefined };
+    const results = await Promise.allSettled([buildInto(options), buildInto(options)]);
+    expect(results.map(({ status }) => status).sort()).toEqual(["fulfilled", "rejected"]);
+    expect(await readdir(root)).toEqual(["abc-go1.26.8"]);
+  });
+
+  test("a build of another compiler counts only where there is no compiler", async () => {
+    await buildInto({ root, source: "abc", compiler: "go1.26.8", build: slowBuild([]), waiting: () => undefined });
+    expect(await cachedBuild(root, "abc", "go1.26.8")).toBe(join(root, "abc-go1.26.8"));
+    expect(await cachedBuild(root, "abc", "go1.27.0")).toBeUndefined();
+    expect(await cachedBuild(root, "abc", undefined)).toBe(join(root, "abc-go1.26.8"));
+    expect(await cachedBuild(root, "abd", undefined)).toBeUndefined();
+    expect(await cachedBuild(join(root, "missing"), "abc", undefined)).toBeUndefined();
+  });
+});

@@ -1,0 +1,103 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync } from "node:fs";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { findBinaries } from "../../pkg/devcluster/binaries.ts";
+import { type DevCluster, startDevCluster } from "../../pkg/devcluster/devCluster.ts";
+import { isAlive } from "../../pkg/devcluster/directoryLock.ts";
+import type { ComponentName } from "../../pkg/devcluster/plan.ts";
+import { Client } from "../../pkg/kube/client.ts";
+import { describeWithCluster, describeWithPrivateCluster, eventually } from "../support/cluster.ts";
+
+const COMPONENTS: ComponentName[] = ["etcd", "kube-apiserver", "kube-controller-manager", "registry"];
+const CONFIG_MAP = { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "kept", namespace: "default" }, data: { a: "1" } };
+
+describeWithCluster("the life of a control plane", () => {
+  test("nothing is left 3 s after its process was killed, and the next start removes the data", async () => {
+    const script = `
+      const { startDevCluster } = await import(${JSON.stringify(join(import.meta.dirname, "../../pkg/devcluster/devCluster.ts"))});
+      const cluster = await startDevCluster();
+      const pids = ${JSON.stringify(COMPONENTS)}.map((name) => cluster.pid(name));
+      console.log(JSON.stringify({ pids, dataDir: cluster.dataDir }));
+      setInterval(() => {}, 1000);`;
+    const owner = spawn(process.execPath, ["--input-type=module", "-e", script], { stdio: ["ignore", "pipe", "inherit"] });
+    const [line] = (await once(owner.stdout, "data")) as [Buffer];
+    const { pids, dataDir } = JSON.parse(line.toString()) as { pids: number[]; dataDir: string };
+    expect(pids.map(isAlive)).toEqual([true, true, true, true]);
+    owner.kill("SIGKILL");
+    await eventually(() => expect(pids.map(isAlive)).toEqual([false, false, false, false]), { timeoutMs: 3000 });
+
+    expect(existsSync(dataDir)).toBe(true);
+    const next = await startDevCluster();
+    expect(existsSync(dataDir)).toBe(false);
+    await next.stop();
+    expect(existsSync(next.dataDir)).toBe(false);
+  });
+
+  test("a data folder that was given keeps its objects and certificates over a stop and a start", async () => {
+    const dataDir = await mkdtemp(join(tmpdir(), "olmv1-kept-"));
+    onTestFinished(() => rm(dataDir, { recursive: true }));
+    const read = async <T>(cluster: DevCluster, use: (client: Client) => Promise<T>): Promise<T> => {
+      const client = Client.fromKubeConfig(cluster.kubeconfig);
+      try {
+        return await use(client);
+      } finally {
+        await client.close();
+        await cluster.stop();
+      }
+    };
+    await read(await startDevCluster({ dataDir }), (client) => client.create(CONFIG_MAP));
+    const authority = await readFile(join(dataDir, "pki", "ca.crt"), "utf8");
+    const found = await read(await startDevCluster({ dataDir }), (client) =>
+      client.get({ ...CONFIG_MAP, name: "kept", namespace: "default" }),
+    );
+    expect(found).toMatchObject({ data: { a: "1" } });
+    expect(await readFile(join(dataDir, "pki", "ca.crt"), "utf8")).toBe(authority);
+  });
+
+  test("a component that cannot start is an error with the end of its log", async () => {
+    const broken = { path: "/bin/false", watchesStdin: false };
+    const binaries = await findBinaries(() => undefined);
+    const start = startDevCluster({ binaries: { ...binaries, "kube-apiserver": broken } });
+    await expect(start).rejects.toThrow(/^kube-apiserver exited with code 1; the end of .*kube-apiserver\.log:/);
+  });
+});
+
+describeWithPrivateCluster(
+  "a private control plane",
+  (cluster, dev) => {
+    test("comes back with its objects when the API server or etcd is restarted", async () => {
+      await cluster.client.create(CONFIG_MAP);
+      for (const name of ["kube-apiserver", "etcd"] as const) {
+        const before = dev().pid(name);
+        await dev().restart(name);
+        expect(dev().pid(name)).not.toBe(before);
+        await eventually(async () =>
+          expect(await cluster.client.get({ ...CONFIG_MAP, name: "kept", namespace: "default" })).toMatchObject({ data: { a: "1" } }),
+        );
+      }
+    });
+
+    test("decides by a rule of the test what becomes of Pods", async () => {
+      const pod = {
+        apiVersion: "v1",
+        kind: "Pod",
+        metadata: { name: "a", namespace: await cluster.namespace() },
+        spec: { containers: [{ name: "a", image: "a" }] },
+      };
+      const phase = async (): Promise<string | undefined> => {
+        const found = await cluster.client.get({ ...pod, ...pod.metadata });
+        const status: { phase?: string } = found?.["status"] ?? {};
+        return status.phase;
+      };
+      await cluster.client.create(pod);
+      expect(await phase()).toBe("Pending");
+      dev().setPodReadiness(() => "Ready");
+      await eventually(async () => expect(await phase()).toBe("Running"));
+    });
+  },
+  { podReadiness: () => "Pending", auditLog: false },
+);
