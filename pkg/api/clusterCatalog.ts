@@ -16,7 +16,7 @@ const image = withRules(
       .min(1)
       .optional()
       .describe(
-        "pollIntervalMinutes is how often the tag is looked up again, in minutes. Without it, it is not; a digest never changes and takes no interval.",
+        "pollIntervalMinutes is how often the tag is looked up again, in minutes. Without it, never. Forbidden beside a digest, which cannot change.",
       ),
   }),
   {
@@ -24,12 +24,12 @@ const image = withRules(
     message: "cannot specify pollIntervalMinutes while using digest-based image",
     holds: ({ ref, pollIntervalMinutes }) => !isDigestReference(ref) || pollIntervalMinutes === undefined,
   },
-).describe("image is the image that holds the catalog. It is there exactly when type is Image.");
+).describe("image is the image that holds the catalog. Required when type is Image, forbidden otherwise.");
 
 const source = withRules(
   z.object({ type: z.enum(["Image"]).describe("type is where the catalog comes from. The only value is Image."), image: image.optional() }),
   unionMember("type", "Image", "image", IMAGE_TEXT),
-).describe("source is where the catalog comes from. Its content is a file-based catalog.");
+).describe("source is where the file-based catalog comes from.");
 
 export const ClusterCatalogSpec = z
   .object({
@@ -41,29 +41,29 @@ export const ClusterCatalogSpec = z
       .default(0)
       .meta({
         format: "int32",
-        description: "priority decides between catalogs that hold the same package: the highest one counts. -2147483648 to 2147483647.",
+        description: "priority decides between catalogs that hold the same package: the highest wins. -2147483648 to 2147483647.",
       }),
     availabilityMode: z
       .enum(["Unavailable", "Available"])
       .default("Available")
-      .describe("availabilityMode is Available to serve the catalog, or Unavailable to treat it as if it were not there."),
+      .describe("availabilityMode is Available to serve the catalog, or Unavailable to treat it as if it did not exist."),
   })
-  .describe("spec is the state that is wanted.");
+  .describe("spec is the desired state.");
 export type ClusterCatalogSpec = z.input<typeof ClusterCatalogSpec>;
 
 const resolvedSource = withRules(
   z.object({
-    type: z.enum(["Image"]).describe("type is what the catalog came from. The only value is Image."),
+    type: z.enum(["Image"]).describe("type is where the catalog came from. The only value is Image."),
     image: z
-      .object({ ref: resolvedReference.describe("ref is the image's reference with the digest that was read. At most 1000 characters.") })
+      .object({ ref: resolvedReference.describe("ref is the image with the digest that was read. At most 1000 characters.") })
       .describe("image is the image that was read."),
   }),
   unionMember("type", "Image", "image", IMAGE_TEXT),
-).describe("resolvedSource is exactly what is being served.");
+).describe("resolvedSource is exactly what is served.");
 
 const base = withRules(
   z.string().max(525),
-  { rule: "isURL(self)", message: "must be a valid URL", holds: URL.canParse },
+  { rule: "isURL(self)", message: "must be a valid URL", holds: (text) => URL.canParse(text) },
   {
     rule: `isURL(self) ? (url(self).getScheme() == "http" || url(self).getScheme() == "https") : true`,
     message: "scheme must be either http or https",
@@ -74,15 +74,15 @@ const base = withRules(
 export const ClusterCatalogStatus = z
   .object({
     conditions: conditions(
-      `conditions tell how the catalog is doing.
+      `conditions describe the state of the catalog.
 
-Serving: whether content is served (Available), not yet or no longer (Unavailable), or not by wish (UserSpecifiedUnavailable). Progressing: True when the wanted content is stored (Succeeded) or being tried again (Retrying); False when somebody has to act (Blocked). Content that was good stays served while newer content fails.`,
+Serving: whether content is served (Available), not served (Unavailable), or switched off (UserSpecifiedUnavailable). Progressing: True when the desired content is stored (Succeeded) or tried again (Retrying); False when somebody has to act (Blocked). While newer content fails, the last good content stays served.`,
     ).optional(),
     resolvedSource: resolvedSource.optional(),
-    urls: z.object({ base }).optional().describe("urls is where the catalog is served."),
-    lastUnpacked: time.optional().describe("lastUnpacked is when the image that is served was unpacked."),
+    urls: z.object({ base }).optional().describe("urls are where the catalog is served."),
+    lastUnpacked: time.optional().describe("lastUnpacked is when the served content was unpacked."),
   })
-  .describe("status is the state that was found.");
+  .describe("status is the observed state.");
 export type ClusterCatalogStatus = z.input<typeof ClusterCatalogStatus>;
 
 export const ClusterCatalog = z

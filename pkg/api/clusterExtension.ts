@@ -21,19 +21,19 @@ const packageName = withRules(
   z.string().max(253),
   immutable("packageName is immutable"),
   matches(DNS1123_SUBDOMAIN, `packageName ${SUBDOMAIN_TEXT}`),
-).describe("packageName is the package to install. It cannot be changed; a DNS-1123 subdomain of at most 253 characters.");
+).describe("packageName is the package to install. It cannot be changed. A DNS-1123 subdomain of at most 253 characters.");
 
 const version = withRules(z.string().max(64), matches(VERSION_EXPRESSION, "invalid version expression")).describe(
-  `version says which versions may be installed; without it every version may.
+  `version is the range of versions that may be installed. Without it, any version may.
 
-It is one comparison or several: "1.2.3" (exactly this one), ">=1.2.0, <2.0.0" (both hold), "~1.2" (1.2 and its patches), "^1.2.3" (up to the next major version), "1.x", "<1.0.0 || >=2.0.0" (one of them holds). Within the range the extension is upgraded by itself. At most 64 characters.`,
+A range is one comparison or several: "1.2.3" (exactly this one), ">=1.2.0, <2.0.0" (both hold), "~1.2" (1.2 and its patches), "^1.2.3" (up to the next major version), "1.x", "<1.0.0 || >=2.0.0" (one of them holds). The extension is upgraded automatically within the range. At most 64 characters.`,
 );
 
 const channels = z
   .array(withRules(z.string().max(253), matches(DNS1123_SUBDOMAIN, "channels entries must be valid DNS1123 subdomains")))
   .max(256)
   .describe(
-    "channels limits what may be installed to bundles of these channels, and upgrades to the edges of these channels. Without it all channels of the package count. At most 256.",
+    "channels limits installations to bundles of these channels, and upgrades to their edges. Without it, all channels of the package count. At most 256.",
   );
 
 /** Where a bundle is looked for, and which one is wanted. */
@@ -44,7 +44,7 @@ export const CatalogSource = z
     channels: channels.optional(),
     selector: labelSelector
       .optional()
-      .describe("selector picks the ClusterCatalogs to look in by their labels. Without it all of them are looked in."),
+      .describe("selector picks the ClusterCatalogs to search, by their labels. Without it, all are searched."),
     upgradeConstraintPolicy: z
       .enum(["CatalogProvided", "SelfCertified"])
       .default("CatalogProvided")
@@ -52,7 +52,7 @@ export const CatalogSource = z
         "upgradeConstraintPolicy says whether upgrades follow the catalog's edges (CatalogProvided) or may go to any version, older ones included (SelfCertified). Going against the catalog can lose data.",
       ),
   })
-  .describe("catalog says what to install from the cluster's ClusterCatalogs. It is there exactly when sourceType is Catalog.");
+  .describe("catalog selects a bundle from the cluster's ClusterCatalogs. Required when sourceType is Catalog, forbidden otherwise.");
 export type CatalogSource = z.input<typeof CatalogSource>;
 
 const source = withRules(
@@ -61,7 +61,7 @@ const source = withRules(
     catalog: CatalogSource.optional(),
   }),
   unionMember("sourceType", "Catalog", "catalog", "catalog is required when sourceType is Catalog, and forbidden otherwise"),
-).describe("source says what to install, and from where.");
+).describe("source selects what to install, and from where.");
 
 const serviceAccount = z
   .object({
@@ -71,7 +71,9 @@ const serviceAccount = z
       matches(DNS1123_SUBDOMAIN, `name ${SUBDOMAIN_TEXT}`),
     )
       .optional()
-      .describe("name of the ServiceAccount in spec.namespace. Once set it cannot be changed, only cleared; at most 253 characters."),
+      .describe(
+        "name is the name of a ServiceAccount in spec.namespace. Once set it cannot be changed, only cleared. A DNS-1123 subdomain of at most 253 characters.",
+      ),
   })
   .refine((value) => Object.keys(value).length > 0, "must have at least 1 property")
   .meta({
@@ -95,18 +97,18 @@ const install = withRules(
       message: "at least one of [crdUpgradeSafety] are required when preflight is specified",
     })
       .optional()
-      .describe("preflight sets up the checks that come before an installation or upgrade. Without it they are all on."),
+      .describe("preflight configures the checks that run before an installation or upgrade. Without it, all of them are on."),
   }),
   {
     rule: "has(self.preflight)",
     message: "at least one of [preflight] are required when install is specified",
     holds: (value) => value.preflight !== undefined,
   },
-).describe("install sets how a bundle is installed and upgraded.");
+).describe("install configures how bundles are installed and upgraded.");
 
 const config = withRules(
   z.object({
-    configType: z.enum(["Inline"]).describe("configType is where the configuration stands. The only value is Inline."),
+    configType: z.enum(["Inline"]).describe("configType is where the configuration comes from. The only value is Inline."),
     inline: z
       .record(z.string(), z.unknown())
       .refine((value) => Object.keys(value).length > 0, "must have at least 1 property")
@@ -115,11 +117,11 @@ const config = withRules(
         minProperties: 1,
         "x-kubernetes-preserve-unknown-fields": true,
         description:
-          "inline is the configuration itself. The bundle decides which members there may be: registry+v1 bundles know watchNamespace and deploymentConfig. At least one member.",
+          "inline is the configuration itself, with at least one member. The bundle's schema decides which ones there may be: registry+v1 bundles know watchNamespace and deploymentConfig.",
       }),
   }),
   unionMember("configType", "Inline", "inline", "inline is required when configType is Inline, and forbidden otherwise"),
-).describe("config is configuration for the bundle. It is checked against the bundle's own schema.");
+).describe("config is configuration for the bundle, checked against the bundle's own schema.");
 
 const uninstall = z
   .object({
@@ -127,10 +129,10 @@ const uninstall = z
       .enum(["DeleteIfUnused", "Delete", "Retain"])
       .default("DeleteIfUnused")
       .describe(
-        "crdPolicy says what becomes of the bundle's CustomResourceDefinitions when the extension is deleted, and of those that an upgrade no longer holds. DeleteIfUnused keeps one as long as custom resources of it exist, Delete deletes it with them, Retain keeps it.",
+        "crdPolicy is what happens to the bundle's CustomResourceDefinitions when the extension is deleted, and to those that a newer version leaves out. DeleteIfUnused keeps a definition while custom resources of it exist, Delete deletes it together with them, Retain keeps it.",
       ),
   })
-  .describe("uninstall says what becomes of things that outlive the extension.");
+  .describe("uninstall configures what is removed together with the extension.");
 
 const dependencies = z
   .object({
@@ -138,10 +140,10 @@ const dependencies = z
       .enum(["Require", "Install", "Ignore"])
       .default("Require")
       .describe(
-        "policy says what to do about packages and APIs that the bundle depends on. Require waits until they are there and tells what is missing, Install adds ClusterExtensions for them, Ignore installs without looking.",
+        "policy is how packages and APIs that the bundle depends on are provided. Require waits until they are there and says what is missing, Install adds ClusterExtensions for them, Ignore does not check.",
       ),
   })
-  .describe("dependencies says how the bundle's dependencies are met.");
+  .describe("dependencies configures what happens when a bundle depends on other packages or APIs.");
 
 export const ClusterExtensionSpec = z
   .object({
@@ -150,7 +152,7 @@ export const ClusterExtensionSpec = z
       immutable("namespace is immutable"),
       matches(DNS1123_LABEL, "namespace must be a valid DNS1123 label"),
     ).describe(
-      "namespace is where the extension's namespaced objects go and where its ServiceAccount is. It must exist and cannot be changed; a DNS-1123 label of at most 63 characters.",
+      "namespace is where the extension's namespaced objects go and where its ServiceAccount lives. It must exist, and cannot be changed. A DNS-1123 label of at most 63 characters.",
     ),
     serviceAccount: serviceAccount.optional(),
     source,
@@ -164,13 +166,17 @@ export const ClusterExtensionSpec = z
     uninstall: uninstall.optional(),
     dependencies: dependencies.optional(),
   })
-  .describe("spec is the state that is wanted.");
+  .describe("spec is the desired state.");
 export type ClusterExtensionSpec = z.input<typeof ClusterExtensionSpec>;
 
 const bundle = z
   .object({
-    name: withRules(z.string(), matches(DNS1123_SUBDOMAIN, `packageName ${SUBDOMAIN_TEXT}`)).describe("name of the bundle in its catalog."),
-    version: withRules(z.string(), matches(BUNDLE_VERSION, "version must be well-formed semver")).describe("version of the bundle."),
+    name: withRules(z.string(), matches(DNS1123_SUBDOMAIN, `packageName ${SUBDOMAIN_TEXT}`)).describe(
+      "name is the bundle's name in its catalog.",
+    ),
+    version: withRules(z.string(), matches(BUNDLE_VERSION, "version must be well-formed semver")).describe(
+      "version is the bundle's version.",
+    ),
     release: withRules(
       z.string().max(20),
       matches(
@@ -179,24 +185,24 @@ const bundle = z
       ),
     )
       .optional()
-      .describe("release tells bundles of the same version apart; absent when the bundle states none, possibly empty when it does."),
+      .describe("release tells bundles of one version apart. Absent when the bundle has none of its own."),
   })
-  .describe("bundle is the bundle that is installed.");
+  .describe("bundle is the installed bundle.");
 
 export const ClusterExtensionStatus = z
   .object({
     conditions: conditions(
-      `conditions tell how the extension is doing.
+      `conditions describe the state of the extension.
 
-Installed: whether a bundle is installed. Progressing: True while the wanted state is reached (Succeeded), being worked on (RollingOut) or tried again (Retrying); False when somebody has to act (Blocked, InvalidConfiguration). Deprecated, PackageDeprecated, ChannelDeprecated and BundleDeprecated: what the catalog says against using the package, the channels or the bundle.`,
+Installed: whether a bundle is installed. Progressing: True when the desired state is reached (Succeeded), rolling out (RollingOut), being removed (Uninstalling) or tried again (Retrying); False when somebody has to act (Blocked, InvalidConfiguration). Deprecated, PackageDeprecated, ChannelDeprecated and BundleDeprecated: whether the catalog advises against the package, the channels or the bundle.`,
     ).optional(),
-    install: z.object({ bundle }).optional().describe("install is what is installed; absent when nothing is."),
+    install: z.object({ bundle }).optional().describe("install describes what is installed. Absent when nothing is."),
     activeRevisions: z
       .array(
         z
           .object({
-            name: z.string().describe("name of the revision."),
-            conditions: conditions("conditions of the revision while it rolls out.").optional(),
+            name: z.string().describe("name is the revision's name."),
+            conditions: conditions("conditions describe the revision while it rolls out.").optional(),
           })
           .describe("One revision."),
       )
@@ -207,7 +213,7 @@ Installed: whether a bundle is installed. Progressing: True while the wanted sta
         description: "activeRevisions are the revisions that are installed or rolling out, where revisions are objects of their own.",
       }),
   })
-  .describe("status is the state that was found.");
+  .describe("status is the observed state.");
 export type ClusterExtensionStatus = z.input<typeof ClusterExtensionStatus>;
 
 /**

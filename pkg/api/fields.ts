@@ -12,14 +12,10 @@ const condition = z
   .object({
     type: z.string().max(316).regex(CONDITION_TYPE).describe("type names what the condition is about, such as Installed."),
     status: z.enum(["True", "False", "Unknown"]).describe("status is True, False or Unknown."),
-    observedGeneration: z
-      .int()
-      .min(0)
-      .exactOptional()
-      .meta({
-        format: "int64",
-        description: "observedGeneration is the metadata.generation that the condition speaks of; a smaller one is out of date.",
-      }),
+    observedGeneration: z.int().min(0).exactOptional().meta({
+      format: "int64",
+      description: "observedGeneration is the metadata.generation that the condition speaks of; a smaller one is out of date.",
+    }),
     lastTransitionTime: time.describe("lastTransitionTime is when status last changed."),
     reason: z
       .string()
@@ -45,13 +41,10 @@ export const labelSelector = z
           .object({
             key: z.string().describe("key is the label that is looked at."),
             operator: z.string().describe("operator is In, NotIn, Exists or DoesNotExist."),
-            values: z
-              .array(z.string())
-              .optional()
-              .meta({
-                "x-kubernetes-list-type": "atomic",
-                description: "values are compared by In and NotIn; the other operators take none.",
-              }),
+            values: z.array(z.string()).optional().meta({
+              "x-kubernetes-list-type": "atomic",
+              description: "values are compared by In and NotIn; the other operators take none.",
+            }),
           })
           .describe("One demand on one label."),
       )

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import type { z } from "zod";
 
 /** One `x-kubernetes-validations` entry: the API server evaluates `rule`, zod evaluates `holds`, and both say `message`. */
 export interface Rule<T> {
@@ -22,7 +22,7 @@ export const DNS1123_SUBDOMAIN = String.raw`^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-
 /** `schema` with rules that both zod and the API server check, in this order. */
 export function withRules<S extends z.ZodType>(schema: S, ...rules: Rule<z.output<S>>[]): S {
   const checked = rules.reduce((so, { holds, message }) => (holds ? so.refine(holds, message) : so), schema);
-  return checked.meta({ "x-kubernetes-validations": rules.map(({ holds: _, ...validation }) => validation) });
+  return checked.meta({ "x-kubernetes-validations": rules.map(({ holds: _holds, ...validation }) => validation) });
 }
 
 /** The text matches `pattern` somewhere, as CEL's `matches` has it: anchors are the pattern's own. */
