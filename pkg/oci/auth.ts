@@ -1,0 +1,93 @@
+import { readFile } from "node:fs/promises";
+import { z } from "zod";
+import { goQuoted } from "./quote.ts";
+
+/** What a registry accepts as proof of identity; `registryToken` is used as it is, `identityToken` is exchanged for a token. */
+export interface Credentials {
+  readonly username: string;
+  readonly password: string;
+  readonly identityToken?: string | undefined;
+  readonly registryToken?: string | undefined;
+}
+
+const Entry = z.looseObject({
+  auth: z.string().optional(),
+  username: z.string().optional(),
+  password: z.string().optional(),
+  identitytoken: z.string().optional(),
+  registrytoken: z.string().optional(),
+});
+const AuthFileShape = z.looseObject({ auths: z.record(z.string(), Entry).nullish() });
+
+/** The entries of a docker config.json or containers auth.json, by key: a host, a host with a path, or an old API URL. */
+export type AuthFile = ReadonlyMap<string, z.output<typeof Entry>>;
+
+/**
+ * Reads a docker config.json or containers auth.json; a file that is not there holds nothing. It is read anew on each pull, so that a
+ * rotated secret is used at once. Credential helpers are not run.
+ * @throws Error `reading JSON file "…": …`, which never quotes the content
+ */
+export async function readAuthFile(path: string | undefined): Promise<AuthFile> {
+  if (path === undefined) return new Map();
+  let text: string;
+  try {
+    text = await readFile(path, "utf8");
+  } catch (err) {
+    if ((err as NodeJS.ErrnoException).code === "ENOENT") return new Map();
+    throw new Error(`reading JSON file ${goQuoted(path)}: ${(err as Error).message}`, { cause: err });
+  }
+  const parsed = AuthFileShape.safeParse(jsonOf(text));
+  if (!parsed.success) throw new Error(`reading JSON file ${goQuoted(path)}: it is not a docker config.json or containers auth.json`);
+  return new Map(Object.entries(parsed.data.auths ?? {}));
+}
+
+/** The parsed JSON, or undefined: the parser's own message would quote the secret. */
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * The credentials for one repository: the entry with the longest matching path wins ("quay.io/org/app" before "quay.io/org" before
+ * "quay.io"); hosts match whole, never as part of another. Then old URL keys ("https://index.docker.io/v1/") by their host.
+ * @returns undefined when there is no entry, or an empty one (docker writes those beside a credential helper)
+ */
+export function credentialsFor(file: AuthFile, registry: string, repository: string): Credentials | undefined {
+  for (let key = `${registry}/${repository}`; ; key = key.slice(0, key.lastIndexOf("/"))) {
+    const entry = file.get(key);
+    if (entry) return credentialsOf(entry);
+    if (!key.includes("/")) break;
+  }
+  const host = hubAlias(registry);
+  for (const [key, entry] of file) if (hostOfKey(key) === host) return credentialsOf(entry);
+  return undefined;
+}
+
+function credentialsOf(entry: z.output<typeof Entry>): Credentials | undefined {
+  let username = entry.username ?? "";
+  let password = entry.password ?? "";
+  if (entry.auth) {
+    const decoded = Buffer.from(entry.auth, "base64").toString("utf8");
+    const colon = decoded.indexOf(":");
+    if (colon >= 0) {
+      username = decoded.slice(0, colon);
+      password = decoded.slice(colon + 1).replaceAll("\0", "");
+    }
+  }
+  const identityToken = entry.identitytoken || undefined;
+  const registryToken = entry.registrytoken || undefined;
+  if (username === "" && password === "" && !identityToken && !registryToken) return undefined;
+  return { username, password, identityToken, registryToken };
+}
+
+function hostOfKey(key: string): string {
+  const stripped = key.replace(/^https?:\/\//, "");
+  return hubAlias(stripped === key ? key : stripped.replace(/\/.*$/, ""));
+}
+
+function hubAlias(host: string): string {
+  return host === "docker.io" || host === "registry-1.docker.io" ? "index.docker.io" : host;
+}

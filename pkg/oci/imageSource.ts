@@ -1,0 +1,111 @@
+import type { Logger } from "pino";
+import { messageOf } from "../errors/errors.ts";
+import { credentialsFor, readAuthFile } from "./auth.ts";
+import { certificateDir, readCertificates } from "./certificates.ts";
+import { ContentError } from "./limits.ts";
+import { type PullSource, pullSources } from "./mirrors.ts";
+import { nameOf, type Reference, referenceText } from "./reference.ts";
+import { loadRegistriesConf, type RegistriesConfPaths } from "./registriesConf.ts";
+import { type FetchedManifest, Repository } from "./registry.ts";
+import type { TokenSource } from "./tokens.ts";
+import type { Transport } from "./transport.ts";
+
+/** A manifest that was found, and where. */
+export interface Located {
+  readonly repository: Repository;
+  readonly manifest: FetchedManifest;
+}
+
+export interface ImageSourceOptions {
+  readonly registriesConf: RegistriesConfPaths;
+  readonly authFile: string | undefined;
+  readonly casDir: string | undefined;
+  readonly home: string;
+  readonly manifestBytes: number;
+  readonly transport: Transport;
+  readonly tokens: TokenSource;
+  readonly log: Logger;
+}
+
+/** Finds images in their registry or its mirrors. Each call reads the configuration files anew. */
+export class ImageSource {
+  readonly #options: ImageSourceOptions;
+
+  constructor(options: ImageSourceOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Calls `work` with the image at the first place that has it, and, when that fails, at the next: mirrors in their order, then the source.
+   * @param o.start where the image was found before, by tag; that place is tried first and `ref` names the digest found there
+   * @param o.doing what to put before the error when the last place has no such manifest
+   * @throws what `work` threw as ContentError, at once, for another place has the same content; otherwise the last place's error, with those
+   * of the mirrors before it
+   */
+  async withImage<T>(
+    ref: Reference,
+    o: { readonly start?: Located | undefined; readonly doing?: string; readonly signal: AbortSignal },
+    work: (image: Located) => Promise<T>,
+  ): Promise<T> {
+    const { start, signal } = o;
+    const failures: Failure[] = [];
+    const attempt = async (at: Reference, locate: () => Promise<Located>): Promise<{ value: T } | undefined> => {
+      let doing = o.doing ?? "";
+      try {
+        const image = await locate();
+        doing = "";
+        return { value: await work(image) };
+      } catch (err) {
+        signal.throwIfAborted();
+        if (err instanceof ContentError) throw err;
+        failures.push({ ref: referenceText(at), doing, err });
+        this.#options.log.debug({ ref: referenceText(at), err }, "image is not to be had here");
+        return undefined;
+      }
+    };
+    if (start) {
+      const done = await attempt(start.repository.ref, () => Promise.resolve(start));
+      if (done) return done.value;
+    }
+    for (const source of await this.#sources(ref)) {
+      if (start && nameOf(start.repository.ref) === nameOf(source.ref)) continue;
+      const done = await attempt(source.ref, () => this.#locate(source, signal));
+      if (done) return done.value;
+    }
+    throw combined(failures);
+  }
+
+  async #sources(ref: Reference): Promise<PullSource[]> {
+    return pullSources(await loadRegistriesConf(this.#options.registriesConf), ref);
+  }
+
+  async #locate(source: PullSource, signal: AbortSignal): Promise<Located> {
+    if (source.blocked !== undefined) throw new Error(source.blocked);
+    const { authFile, casDir, home, transport, tokens, manifestBytes } = this.#options;
+    const { ref, insecure } = source;
+    const auth = await readAuthFile(authFile).catch((err: unknown) => {
+      throw new Error(`getting username and password: ${messageOf(err)}`, { cause: err });
+    });
+    const tls = await readCertificates(certificateDir(casDir, ref.registry, home));
+    const credentials = credentialsFor(auth, ref.registry, ref.repository);
+    const repository = new Repository({ ref, peer: { insecure, tls }, credentials, transport, tokens, actions: "pull" });
+    const manifest = await repository.manifest(ref.digest ?? ref.tag ?? "latest", manifestBytes, signal);
+    return { repository, manifest };
+  }
+}
+
+/** One place that failed, and what was being done there. */
+interface Failure {
+  readonly ref: string;
+  readonly doing: string;
+  readonly err: unknown;
+}
+
+/** One error of all the places tried, worded as containers/image words it. */
+function combined(failures: readonly Failure[]): Error {
+  const last = failures.at(-1);
+  if (!last) return new Error("no place to pull from");
+  const mirrors = failures.slice(0, -1).map(({ ref, err }) => `[${ref}: ${messageOf(err)}]`);
+  const others = mirrors.length === 0 ? "" : `(Mirrors also failed: ${mirrors.join("\n")}): ${last.ref}: `;
+  return new Error(`${last.doing}${others}${messageOf(last.err)}`, { cause: last.err });
+}

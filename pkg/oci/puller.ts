@@ -1,0 +1,245 @@
+import { homedir } from "node:os";
+import type { Logger } from "pino";
+import { messageOf, RetryableError, TerminalError, wrapError } from "../errors/errors.ts";
+import { type CachedImage, type Draft, ImageCache, type StoredImage } from "./cache.ts";
+import { ImageSource, type Located } from "./imageSource.ts";
+import { KeyedLock } from "./keyedLock.ts";
+import { ContentError, type Limits } from "./limits.ts";
+import { type ImageConfig, platformOf } from "./manifest.ts";
+import { atOrBelow, type PathFilter } from "./pathFilter.ts";
+import { canonical, familiarText, parsePullReference, type Reference, referenceText } from "./reference.ts";
+import { defaultRegistriesConf, type RegistriesConfPaths } from "./registriesConf.ts";
+import { TokenSource } from "./tokens.ts";
+import { Transport } from "./transport.ts";
+import { applyLayers, describeImage, downloadLayers } from "./unpack.ts";
+
+/** Which directory of an image is wanted. It may throw to refuse the image. */
+export type ImageFilter = (config: ImageConfig, ref: Reference) => { readonly root: string };
+
+/** An image unpacked on disk. */
+export interface PulledImage {
+  /** the reference asked for, by digest, never a mirror's name */
+  readonly canonical: string;
+  /** of the manifest, or of the index for an image of several platforms */
+  readonly digest: string;
+  /** the image's root directory on disk, read-only; it stays until the owner pulls another digest or is removed */
+  readonly dir: string;
+  /** the unpacked part below `dir`, a relative slash path; "" is all of it */
+  readonly root: string;
+  readonly labels: Readonly<Record<string, string>>;
+  /** when it was unpacked */
+  readonly modTime: Date;
+}
+
+export interface PullerOptions {
+  /** unpacked images are kept here, one folder an owner */
+  readonly cacheDir: string;
+  readonly limits: Limits;
+  readonly log: Logger;
+  /** exactly this file, without drop-ins; or places; by default those of containers-registries.conf(5) */
+  readonly registriesConf?: string | RegistriesConfPaths | undefined;
+  /** docker config.json or containers auth.json; need not exist; without it all pulls are anonymous */
+  readonly authFile?: string | undefined;
+  /** *.crt, *.cert and *.key for all registries; without it certs.d/<host> in the usual places */
+  readonly casDir?: string | undefined;
+  /** for the proxy variables and CONTAINERS_REGISTRIES_CONF; process.env by default */
+  readonly env?: NodeJS.ProcessEnv | undefined;
+  /** process.arch by default */
+  readonly arch?: NodeJS.Architecture | undefined;
+}
+
+/** What one pull is about. */
+interface Job {
+  readonly owner: string;
+  readonly ref: Reference;
+  readonly digest: string;
+  /** where a tag was found */
+  readonly located: Located | undefined;
+  readonly filter: ImageFilter | undefined;
+  readonly signal: AbortSignal;
+  readonly log: Logger;
+}
+
+/** Pulls images and keeps them unpacked, one digest an owner. Configuration files are read anew for each pull. */
+export class Puller {
+  readonly #limits: Limits;
+  readonly #log: Logger;
+  readonly #arch: NodeJS.Architecture;
+  readonly #cache: ImageCache;
+  readonly #transport: Transport;
+  readonly #source: ImageSource;
+  readonly #locks = new KeyedLock();
+  /** By digest, the owner that last pulled it; only a hint. */
+  readonly #holders = new Map<string, string>();
+
+  constructor(options: PullerOptions) {
+    const { cacheDir, limits, log, registriesConf, authFile, casDir, env = process.env } = options;
+    this.#limits = limits;
+    this.#log = log;
+    this.#arch = options.arch ?? process.arch;
+    this.#cache = new ImageCache(cacheDir);
+    this.#transport = new Transport({ limits, env, log });
+    const home = homedir();
+    const places = typeof registriesConf === "string" ? { file: registriesConf, required: true } : registriesConf;
+    this.#source = new ImageSource({
+      registriesConf: places ?? defaultRegistriesConf(env, home),
+      authFile,
+      casDir,
+      home,
+      manifestBytes: limits.manifestBytes,
+      transport: this.#transport,
+      tokens: new TokenSource(this.#transport, log),
+      log,
+    });
+  }
+
+  /**
+   * The digest a reference stands for now. A digest reference needs no network.
+   * @throws TerminalError for a text that is no pullable reference; RetryableError `error creating image source: …`
+   */
+  async resolve(text: string, signal: AbortSignal): Promise<{ canonical: string; digest: string }> {
+    const ref = parsePullReference(text);
+    const digest = ref.digest ?? (await this.#bounded(ref, signal, (bounded) => this.#locateTag(ref, bounded))).manifest.digest;
+    return { canonical: canonical(ref, digest), digest };
+  }
+
+  /**
+   * The image of `owner`, unpacked. With the digest on disk already, nothing is downloaded; owners of one digest share one download.
+   * Afterwards the owner's other images are gone. When it fails, the owner keeps what it had.
+   * @param owner name of the object the image is for, a DNS-1123 subdomain
+   * @throws TerminalError for a text that is no pullable reference, for an image by digest whose content is refused (it will never be
+   * another), and when the filter throws one; RetryableError for all else
+   */
+  async pull(owner: string, text: string, o: { signal: AbortSignal; filter?: ImageFilter | undefined }): Promise<PulledImage> {
+    const ref = parsePullReference(text);
+    return this.#bounded(ref, o.signal, async (signal) => {
+      const located = ref.digest === undefined ? await this.#locateTag(ref, signal) : undefined;
+      const digest = ref.digest ?? located?.manifest.digest ?? "";
+      const log = this.#log.child({ ref: referenceText(ref), digest, owner });
+      const job = { owner, ref, digest, located, filter: o.filter, signal, log };
+      const { dir, modTime, stored } = await this.#locks.run(digest, signal, () => this.#obtain(job));
+      this.#remember(digest, owner);
+      return { canonical: canonical(ref, digest), digest, dir, root: stored.root, labels: stored.config.labels, modTime };
+    });
+  }
+
+  /** Removes all images of an owner. */
+  async remove(owner: string): Promise<void> {
+    await this.#cache.remove(owner);
+  }
+
+  /** Closes all connections. */
+  async close(): Promise<void> {
+    await this.#transport.close();
+  }
+
+  async #obtain(job: Job): Promise<CachedImage> {
+    const { owner, digest, log } = job;
+    const mine = await doing("error checking cache for existing content: ", () => this.#cache.find(owner, digest));
+    if (mine && fits(job, mine)) {
+      log.debug("image already unpacked");
+      return mine;
+    }
+    const draft = await doing("error creating temporary directory: ", () => this.#cache.begin(owner));
+    try {
+      const stored = (await this.#copyOther(job, draft)) ?? (await this.#download(job, draft));
+      const image = await doing("error applying image: ", () => this.#cache.publish(draft, owner, digest, stored));
+      await doing("error deleting old images: ", () => this.#cache.removeOthers(owner, digest));
+      return image;
+    } finally {
+      await this.#cache.discard(draft).catch((err: unknown) => log.warn({ err }, "temporary image directory was not removed"));
+    }
+  }
+
+  /** Fills the draft from another owner's copy; undefined when there is none that fits. */
+  async #copyOther(job: Job, draft: Draft): Promise<StoredImage | undefined> {
+    const holder = this.#holders.get(job.digest);
+    if (holder === undefined || holder === job.owner) return undefined;
+    try {
+      const image = await this.#cache.find(holder, job.digest);
+      if (!image || !fits(job, image)) return undefined;
+      await this.#cache.copyInto(draft, image);
+      job.log.info({ holder }, "image copied from another owner");
+      return image.stored;
+    } catch (err) {
+      job.log.debug({ err, holder }, "another owner's copy could not be used");
+      await this.#cache.empty(draft);
+      return undefined;
+    }
+  }
+
+  async #download(job: Job, draft: Draft): Promise<StoredImage> {
+    const { ref, digest, located, signal, log } = job;
+    const pinned: Reference = { registry: ref.registry, repository: ref.repository, digest };
+    const { image, part } = await doing("error copying image: ", () =>
+      this.#source.withImage(
+        pinned,
+        { start: located, doing: `initializing source docker://${familiarText(pinned)}: `, signal },
+        async (found) => {
+          const image = await describeImage(found, platformOf(this.#arch), this.#limits, signal);
+          const part = wantedPart(job, image.config);
+          if ("filter" in part) await downloadLayers(found, image.layers, draft.scratch, this.#limits, signal);
+          return { image, part };
+        },
+      ),
+    );
+    if ("refused" in part) throw part.refused;
+    log.info("pulled image");
+    await doing("error applying image: ", () => applyLayers(image.layers, draft.scratch, draft.content, part.filter, this.#limits, signal));
+    return { config: image.config, root: part.filter.root };
+  }
+
+  #locateTag(ref: Reference, signal: AbortSignal): Promise<Located> {
+    return doing("error creating image source: ", () => this.#source.withImage(ref, { signal }, (found) => Promise.resolve(found)));
+  }
+
+  #remember(digest: string, owner: string): void {
+    for (const [other, holder] of this.#holders) if (holder === owner) this.#holders.delete(other);
+    this.#holders.set(digest, owner);
+  }
+
+  /** Runs a pull within its time, and says of a failure whether it can ever get better. */
+  async #bounded<T>(ref: Reference, signal: AbortSignal, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    const timeout = AbortSignal.timeout(this.#limits.timeoutMs);
+    try {
+      return await work(AbortSignal.any([signal, timeout]));
+    } catch (err) {
+      signal.throwIfAborted();
+      if (timeout.aborted)
+        throw new RetryableError("Retrying", `pull of ${referenceText(ref)} did not end within ${this.#limits.timeoutMs / 1000} s`, {
+          cause: err,
+        });
+      if (ref.digest !== undefined && isContentProblem(err)) throw new TerminalError("Blocked", messageOf(err), { cause: err });
+      throw err;
+    }
+  }
+}
+
+/** The part of an image the job wants, or what its filter threw instead. */
+function wantedPart({ filter, ref }: Job, config: ImageConfig): { filter: PathFilter } | { refused: unknown } {
+  try {
+    return { filter: atOrBelow(filter ? filter(config, ref).root : "") };
+  } catch (err) {
+    return { refused: wrapError("error applying image: ", err) };
+  }
+}
+
+/** Whether an unpacked image holds the part the job wants. @throws what its filter threw */
+function fits(job: Job, image: CachedImage): boolean {
+  const part = wantedPart(job, image.stored.config);
+  if ("refused" in part) throw part.refused;
+  return part.filter.root === image.stored.root;
+}
+
+async function doing<T>(prefix: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (err) {
+    throw wrapError(prefix, err);
+  }
+}
+
+function isContentProblem(err: unknown): boolean {
+  for (let e = err; e instanceof Error; e = e.cause) if (e instanceof ContentError) return true;
+  return false;
+}

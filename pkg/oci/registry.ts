@@ -1,0 +1,159 @@
+import type { Credentials } from "./auth.ts";
+import { type Challenge, parseChallenges } from "./challenge.ts";
+import { digestOf } from "./digest.ts";
+import { ACCEPTED_MANIFESTS, type Descriptor } from "./manifest.ts";
+import { nameOf, type Reference } from "./reference.ts";
+import { RegistryError, registryError } from "./registryError.ts";
+import { basic, type TokenSource } from "./tokens.ts";
+import type { HttpRequest, HttpResponse, Peer, Transport } from "./transport.ts";
+import { readBounded } from "./verify.ts";
+
+/** A manifest as the registry sent it; its digest was computed from the bytes. */
+export interface FetchedManifest {
+  readonly bytes: Buffer;
+  readonly mediaType: string;
+  readonly digest: string;
+}
+
+/** What a repository needs to talk to its registry. */
+export interface RepositoryOptions {
+  readonly ref: Reference;
+  readonly peer: Peer;
+  readonly credentials: Credentials | undefined;
+  readonly transport: Transport;
+  readonly tokens: TokenSource;
+  /** "pull" or "pull,push" */
+  readonly actions: string;
+}
+
+/** What the first contact with a registry showed. */
+interface Contact {
+  readonly base: URL;
+  readonly challenges: readonly Challenge[];
+}
+
+/** One repository of one registry, over the distribution API. */
+export class Repository {
+  readonly ref: Reference;
+  readonly #options: RepositoryOptions;
+  #contact: Promise<Contact> | undefined;
+
+  constructor(options: RepositoryOptions) {
+    this.ref = options.ref;
+    this.#options = options;
+  }
+
+  /**
+   * Fetches a manifest or an index by tag or digest, and checks it against the digest asked for or announced.
+   * @throws RegistryError `reading manifest TAG in NAME: …`; Error for a wrong digest or more than `limit` bytes
+   */
+  async manifest(tagOrDigest: string, limit: number, signal: AbortSignal): Promise<FetchedManifest> {
+    const doing = `reading manifest ${tagOrDigest} in ${nameOf(this.ref)}`;
+    const headers = { accept: ACCEPTED_MANIFESTS.join(", ") };
+    const answer = await this.request({ method: "GET", path: `manifests/${tagOrDigest}`, headers, signal });
+    if (answer.status !== 200) throw await prefixed(doing, answer);
+    const bytes = await readBounded(answer.body, limit);
+    const announced = answer.headers["docker-content-digest"];
+    const want = tagOrDigest.includes(":") ? tagOrDigest : undefined;
+    const digest = digestOf(bytes, want);
+    const expected = want ?? (typeof announced === "string" && announced.startsWith("sha256:") ? announced : digest);
+    if (digest !== expected) throw new Error(`${doing}: Digest did not match, expected ${expected}, got ${digest}`);
+    const type = answer.headers["content-type"];
+    return { bytes, mediaType: typeof type === "string" ? type.replace(/;.*$/, "").trim() : "", digest };
+  }
+
+  /**
+   * Opens a blob from byte `offset` on; the bytes are not checked yet.
+   * @returns the answer, and the offset at which its body really starts: 0 when the registry does not do ranges
+   * @throws RegistryError `fetching blob: …`
+   */
+  async blob(blob: Descriptor, offset: number, signal: AbortSignal): Promise<{ body: AsyncIterable<Uint8Array>; offset: number }> {
+    const headers: Record<string, string> = offset > 0 ? { range: `bytes=${offset}-` } : {};
+    const answer = await this.request({ method: "GET", path: `blobs/${blob.digest}`, headers, signal });
+    if (answer.status !== 200 && answer.status !== 206) throw await prefixed("fetching blob", answer);
+    const range = answer.headers["content-range"];
+    const resumed = answer.status === 206 && typeof range === "string" && range.startsWith(`bytes ${offset}-`);
+    if (answer.status === 206 && !resumed) {
+      await answer.body.dump();
+      throw new Error("fetching blob: the registry sent another part than it was asked for");
+    }
+    const length = Number(answer.headers["content-length"] ?? Number.NaN);
+    const expected = blob.size - (resumed ? offset : 0);
+    if (length > expected) {
+      answer.body.destroy();
+      throw new Error(`fetching blob: it has ${length} bytes, expected ${expected}`);
+    }
+    return { body: answer.body, offset: resumed ? offset : 0 };
+  }
+
+  /**
+   * Sends a request below /v2/<repository>/ (or to a full address) with the authorization the registry asked for. When it refuses that, a
+   * fresh token, with the scope it names if it names one, is tried once.
+   */
+  async request(ask: Omit<HttpRequest, "url" | "peer" | "authorization"> & { readonly path: string | URL }): Promise<HttpResponse> {
+    this.#contact ??= this.#connect(ask.signal);
+    const { base, challenges } = await this.#contact;
+    const url = ask.path instanceof URL ? ask.path : new URL(`/v2/${this.ref.repository}/${ask.path}`, base);
+    const foreign = url.origin !== base.origin;
+    const send = (authorization: string | undefined): Promise<HttpResponse> =>
+      this.#options.transport.send({ ...ask, url, peer: this.#options.peer, authorization });
+    const scope = `repository:${this.ref.repository}:${this.#options.actions}`;
+    const first = foreign ? undefined : await this.#authorization({ base, challenges }, [scope], ask.signal);
+    const answer = await send(first);
+    if ((answer.status !== 401 && answer.status !== 403) || answer.foreign || foreign) return answer;
+    const given = parseChallenges(answer.headers["www-authenticate"]);
+    const lacking = given.find((challenge) => challenge.params.get("error") === "insufficient_scope")?.params.get("scope");
+    if (answer.status === 403 && lacking === undefined) return answer;
+    const scopes = lacking !== undefined && lacking !== scope ? [scope, lacking] : [scope];
+    const stale = first?.startsWith("Bearer ") ? first.slice("Bearer ".length) : undefined;
+    const again = await this.#authorization({ base, challenges: given.length > 0 ? given : challenges }, scopes, ask.signal, stale);
+    if (again === undefined || again === first) return answer;
+    await answer.body.dump();
+    return send(again);
+  }
+
+  /** The header for the first challenge we know how to answer; undefined goes without. */
+  async #authorization(contact: Contact, scopes: readonly string[], signal: AbortSignal, stale?: string): Promise<string | undefined> {
+    const { credentials, peer, tokens } = this.#options;
+    for (const challenge of contact.challenges) {
+      if (challenge.scheme === "basic") return credentials?.username ? basic(credentials) : undefined;
+      if (challenge.scheme !== "bearer") continue;
+      if (credentials?.registryToken) return `Bearer ${credentials.registryToken}`;
+      const token = await tokens.token({ registry: contact.base, peer, challenge, scopes, credentials, signal }, stale);
+      return `Bearer ${token}`;
+    }
+    return undefined;
+  }
+
+  /**
+   * Finds out how the registry is reached and what authentication it wants: https, then plain http where that is allowed. The answer to
+   * /v2/ counts, not those to later requests, because some registries (gcr.io) challenge only there.
+   */
+  async #connect(signal: AbortSignal): Promise<Contact> {
+    const { registry } = this.ref;
+    const { insecure } = this.#options.peer;
+    const host = registry === "docker.io" ? "registry-1.docker.io" : registry;
+    try {
+      return await this.#ping(new URL(`https://${host}`), signal, insecure ? 1 : undefined).catch((err: unknown) => {
+        if (!insecure || signal.aborted) throw err;
+        return this.#ping(new URL(`http://${host}`), signal, undefined);
+      });
+    } catch (err) {
+      signal.throwIfAborted();
+      throw new Error(`pinging container registry ${host}: ${(err as Error).message}`, { cause: err });
+    }
+  }
+
+  async #ping(base: URL, signal: AbortSignal, attempts: number | undefined): Promise<Contact> {
+    const url = new URL("/v2/", base);
+    const answer = await this.#options.transport.send({ method: "GET", url, peer: this.#options.peer, signal, attempts });
+    if (answer.status !== 200 && answer.status !== 401) throw await registryError(answer);
+    await answer.body.dump();
+    return { base, challenges: answer.foreign ? [] : parseChallenges(answer.headers["www-authenticate"]) };
+  }
+}
+
+async function prefixed(doing: string, answer: HttpResponse): Promise<RegistryError> {
+  const err = await registryError(answer);
+  return new RegistryError(`${doing}: ${err.message}`, err.status, err.retryAfterMs);
+}

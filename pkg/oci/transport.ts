@@ -1,0 +1,172 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { createSecureContext, getCACertificates } from "node:tls";
+import type { Logger } from "pino";
+import { Agent, type Dispatcher, ProxyAgent, request } from "undici";
+import type { TlsMaterial } from "./certificates.ts";
+import { failureOf, isTransient } from "./networkError.ts";
+import { proxyFor } from "./proxy.ts";
+
+/** How to reach one registry; `insecure` accepts any certificate and plain HTTP. */
+export interface Peer {
+  readonly insecure: boolean;
+  readonly tls: TlsMaterial;
+}
+
+/** A request whose body, if any, can be sent again. */
+export interface HttpRequest {
+  readonly method: "GET" | "HEAD" | "POST" | "PUT";
+  readonly url: URL;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** sent to the origin of `url` only, never after a redirect to another one */
+  readonly authorization?: string | undefined;
+  readonly body?: Uint8Array | string | undefined;
+  readonly peer: Peer;
+  readonly signal: AbortSignal;
+  /** fewer tries than the transport would make */
+  readonly attempts?: number | undefined;
+}
+
+/** An answer; whoever asked must read the body or `dump()` it. */
+export interface HttpResponse {
+  readonly status: number;
+  readonly headers: Dispatcher.ResponseData["headers"];
+  readonly body: Dispatcher.ResponseData["body"];
+  /** a redirect led to another origin, whose words must not be quoted to a user */
+  readonly foreign: boolean;
+}
+
+/** The bounds a transport keeps, see Limits. */
+export interface TransportLimits {
+  readonly stallMs: number;
+  readonly attempts: number;
+  readonly backoffMs: number;
+  readonly retryAfterMs: number;
+}
+
+const REDIRECTS = new Set([301, 302, 303, 307, 308]);
+const RETRIED = new Set([408, 429, 500, 502, 503, 504]);
+const REDIRECT_LIMIT = 5;
+const AGENT_LIMIT = 32;
+
+/**
+ * HTTP to registries over keep-alive pools, one per way to reach a peer. Retries what can be repeated, follows redirects by hand so that
+ * credentials and our own certificate stay with the origin they are for, and honours the proxy variables.
+ */
+export class Transport {
+  readonly #agents = new Map<string, Dispatcher>();
+  readonly #limits: TransportLimits;
+  readonly #env: NodeJS.ProcessEnv;
+  readonly #log: Logger;
+
+  constructor(options: { limits: TransportLimits; env: NodeJS.ProcessEnv; log: Logger }) {
+    this.#limits = options.limits;
+    this.#env = options.env;
+    this.#log = options.log;
+  }
+
+  /**
+   * Sends a request. 408, 429, 5xx and broken connections of a GET or HEAD are tried again, as late as Retry-After says; an answer that
+   * asks for more patience than `retryAfterMs`, or that still fails at the last try, is returned as it is.
+   * @throws Error `Get "https://…": …`; the signal's reason when it is aborted
+   */
+  async send(ask: HttpRequest): Promise<HttpResponse> {
+    const repeatable = ask.method === "GET" || ask.method === "HEAD";
+    const attempts = repeatable ? Math.min(ask.attempts ?? this.#limits.attempts, this.#limits.attempts) : 1;
+    for (let attempt = 1; ; attempt++) {
+      const backoff = this.#limits.backoffMs * 2 ** (attempt - 1) * (1 + Math.random() / 4);
+      let wait = backoff;
+      try {
+        const answer = await this.#follow(ask);
+        if (attempt >= attempts || !RETRIED.has(answer.status)) return answer;
+        wait = retryAfterMs(answer.headers["retry-after"], Date.now()) ?? backoff;
+        if (wait > this.#limits.retryAfterMs) return answer;
+        await answer.body.dump();
+        this.#log.debug({ url: ask.url.href, status: answer.status, wait }, "registry request is tried again");
+      } catch (err) {
+        ask.signal.throwIfAborted();
+        if (attempt >= attempts || !isTransient(err)) throw failureOf(ask.method, ask.url, err);
+        this.#log.debug({ url: ask.url.href, err, wait }, "registry request is tried again");
+      }
+      await sleep(wait, undefined, { signal: ask.signal });
+    }
+  }
+
+  /** Closes all connections. */
+  async close(): Promise<void> {
+    const agents = [...this.#agents.values()];
+    this.#agents.clear();
+    await Promise.all(agents.map((agent) => agent.destroy()));
+  }
+
+  async #follow(ask: HttpRequest): Promise<HttpResponse> {
+    let url = ask.url;
+    let foreign = false;
+    for (let hop = 0; ; hop++) {
+      const headers: Record<string, string> = { "user-agent": "olmv1", ...ask.headers };
+      if (ask.authorization !== undefined && !foreign) headers["authorization"] = ask.authorization;
+      const answer = await request(url, {
+        method: ask.method,
+        headers,
+        body: ask.body ?? null,
+        dispatcher: this.#agent(url, ask.peer, foreign),
+        signal: ask.signal,
+        headersTimeout: this.#limits.stallMs,
+        bodyTimeout: this.#limits.stallMs,
+      });
+      const location = answer.headers["location"];
+      if (!REDIRECTS.has(answer.statusCode) || typeof location !== "string" || (ask.method !== "GET" && ask.method !== "HEAD"))
+        return { status: answer.statusCode, headers: answer.headers, body: answer.body, foreign };
+      await answer.body.dump();
+      if (hop >= REDIRECT_LIMIT) throw new Error(`stopped after ${REDIRECT_LIMIT} redirects`);
+      const next = redirectTarget(url, location, ask.peer.insecure);
+      foreign ||= next.origin !== ask.url.origin;
+      url = next;
+    }
+  }
+
+  #agent(url: URL, peer: Peer, foreign: boolean): Dispatcher {
+    const proxy = proxyFor(url, this.#env);
+    const key = [proxy?.href ?? "", peer.insecure, foreign, peer.tls.fingerprint].join("|");
+    const known = this.#agents.get(key);
+    if (known) return known;
+    const agent = agentFor(proxy, peer, foreign);
+    this.#agents.set(key, agent);
+    const [oldest] = this.#agents.keys();
+    if (this.#agents.size > AGENT_LIMIT && oldest !== undefined) {
+      void this.#agents.get(oldest)?.close();
+      this.#agents.delete(oldest);
+    }
+    return agent;
+  }
+}
+
+function agentFor(proxy: URL | undefined, peer: Peer, foreign: boolean): Dispatcher {
+  const identity = foreign ? undefined : peer.tls.identity;
+  const secureContext = createSecureContext({
+    ca: [...getCACertificates("default"), ...getCACertificates("system"), ...peer.tls.ca],
+    ...identity,
+  });
+  const tls = { secureContext, rejectUnauthorized: !peer.insecure, allowH2: false, timeout: 30_000 };
+  if (proxy) return new ProxyAgent({ uri: proxy.href, requestTls: tls, connections: 16 });
+  return new Agent({ connect: tls, connections: 16, allowH2: false });
+}
+
+/** Where a redirect leads. @throws Error when it would leave TLS, or HTTP altogether */
+function redirectTarget(from: URL, location: string, insecure: boolean): URL {
+  const url = URL.parse(location, from.href);
+  if (!url || (url.protocol !== "https:" && url.protocol !== "http:")) throw new Error("redirected to something that is no HTTP address");
+  if (from.protocol === "https:" && url.protocol === "http:" && !insecure)
+    throw new Error(`refused the redirect from https to plain http at ${url.host}`);
+  url.username = "";
+  url.password = "";
+  return url;
+}
+
+/** Milliseconds that a Retry-After header asks to wait, from seconds or an HTTP date; undefined when there is none in the future. */
+export function retryAfterMs(header: string | string[] | undefined, now: number): number | undefined {
+  const text = Array.isArray(header) ? header[0] : header;
+  if (text === undefined) return undefined;
+  if (/^\d+$/.test(text)) return Number(text) * 1000;
+  const at = Date.parse(text);
+  return Number.isNaN(at) || at <= now ? undefined : at - now;
+}
