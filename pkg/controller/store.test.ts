@@ -1,0 +1,64 @@
+import { expect, test } from "vitest";
+import type { KubeObject } from "../api/k8s.ts";
+import { Backoff } from "./backoff.ts";
+import { keyOf, Store } from "./store.ts";
+
+const pod = (name: string, resourceVersion: string, more: { uid?: string; node?: string } = {}): KubeObject => ({
+  apiVersion: "v1",
+  kind: "Pod",
+  metadata: { name, namespace: "ns", uid: more.uid ?? name, resourceVersion },
+  spec: { nodeName: more.node ?? "n1" },
+});
+const nodeOf = (object: KubeObject): string[] => [(object["spec"] as { nodeName: string }).nodeName];
+const names = (objects: readonly KubeObject[]): string[] => objects.map(({ metadata }) => metadata.name).sort();
+const told = (events: readonly { type: string; object: KubeObject }[]): string[] =>
+  events.map(({ type, object }) => `${type} ${object.metadata.name}`);
+
+test("a store tells what changed, and nothing when nothing did", () => {
+  const store = new Store();
+  expect(told(store.put(pod("a", "1")))).toEqual(["add a"]);
+  expect(store.put(pod("a", "1"))).toEqual([]);
+  expect(store.put(pod("a", "2"))).toMatchObject([{ type: "update", old: { metadata: { resourceVersion: "1" } } }]);
+  expect(store.delete("ns/a")).toMatchObject({ type: "delete", object: { metadata: { resourceVersion: "2" } } });
+  expect(store.delete("ns/a")).toBeUndefined();
+});
+
+test("an object made again under its name is a delete and an add", () => {
+  const store = new Store();
+  store.put(pod("a", "1", { uid: "first" }));
+  expect(told(store.put(pod("a", "2", { uid: "second" })))).toEqual(["delete a", "add a"]);
+});
+
+test("replacing everything tells the difference", () => {
+  const store = new Store();
+  store.replace([pod("a", "1"), pod("b", "1"), pod("c", "1")]);
+  expect(told(store.replace([pod("b", "1"), pod("c", "2"), pod("d", "1")]))).toEqual(["delete a", "update c", "add d"]);
+  expect(names(store.list())).toEqual(["b", "c", "d"]);
+});
+
+test("an index follows adds, changes and deletes, and covers what was there before it", () => {
+  const store = new Store();
+  store.put(pod("a", "1"));
+  store.addIndex("node", nodeOf);
+  store.put(pod("b", "1"));
+  expect(names(store.byIndex("node", "n1"))).toEqual(["a", "b"]);
+  store.put(pod("a", "2", { node: "n2" }));
+  store.delete("ns/b");
+  expect([names(store.byIndex("node", "n1")), names(store.byIndex("node", "n2"))]).toEqual([[], ["a"]]);
+  expect(() => store.byIndex("zone", "x")).toThrow('no index "zone"');
+});
+
+test("the key of an object has its namespace, if it has one", () => {
+  expect(keyOf(pod("a", "1"))).toBe("ns/a");
+  expect(keyOf({ apiVersion: "v1", kind: "Node", metadata: { name: "n" } })).toBe("n");
+});
+
+test.for<[number, number[]]>([
+  [0, [50, 100, 200, 400, 500, 500]],
+  [1, [100, 200, 400, 800, 1_000, 1_000]],
+])("pauses double up to the maximum; with luck %s they are %j", ([luck, want]) => {
+  const backoff = new Backoff(100, 1_000, () => luck);
+  expect(want.map(() => backoff.next())).toEqual(want);
+  backoff.reset();
+  expect([backoff.attempts, backoff.next()]).toEqual([0, want[0]]);
+});
