@@ -1,0 +1,60 @@
+import * as fc from "fast-check";
+import { expect, test } from "vitest";
+import { leavingObjects, MAX_HISTORY, releasesToRemove } from "./history.ts";
+import { RELEASE_STATUSES, type ReleaseRecord, type ReleaseStatus } from "./record.ts";
+
+/** `statuses` of releases 1, 2, 3, … */
+function historyOf(statuses: readonly ReleaseStatus[]): ReleaseRecord[] {
+  return statuses.map((status, i) => ({
+    name: "x",
+    namespace: "ns",
+    version: i + 1,
+    status,
+    description: "",
+    firstDeployed: "",
+    lastDeployed: "",
+    labels: {},
+    annotations: {},
+    objects: [],
+  }));
+}
+
+const failed = (n: number): ReleaseStatus[] => Array.from({ length: n }, () => "failed");
+
+test.for<[name: string, statuses: ReleaseStatus[], removed: number[]]>([
+  ["ten are kept", ["superseded", ...failed(8), "deployed"], []],
+  ["the oldest goes", ["superseded", "superseded", ...failed(8), "deployed"], [1]],
+  ["the last deployed one stays however old", ["deployed", ...failed(12)], [2, 3, 4]],
+  ["an older deployed one goes", ["deployed", "deployed", ...failed(10)], [1, 3]],
+  ["without a deployed one the newest ten stay", failed(12), [1, 2]],
+])("%s", ([, statuses, removed]) => {
+  expect(releasesToRemove(historyOf(statuses).toReversed())).toEqual(removed);
+});
+
+test.for<[statuses: ReleaseStatus[], versions: number[]]>([
+  [["superseded", "deployed"], [2]],
+  [
+    ["superseded", "deployed", "failed", "pending-upgrade"],
+    [4, 3, 2],
+  ],
+  [
+    ["failed", "failed"],
+    [2, 1],
+  ],
+  [[], []],
+])("after %j objects of releases %j may be there", ([statuses, versions]) => {
+  expect(leavingObjects(historyOf(statuses)).map(({ version }) => version)).toEqual(versions);
+});
+
+test("law: at most ten stay, the last deployed one among them", () => {
+  fc.assert(
+    fc.property(fc.array(fc.constantFrom(...RELEASE_STATUSES), { maxLength: 30 }), (statuses) => {
+      const history = historyOf(statuses);
+      const removed = new Set(releasesToRemove(history));
+      const kept = history.filter(({ version }) => !removed.has(version));
+      expect(kept.length).toBe(Math.min(history.length, MAX_HISTORY));
+      const deployed = history.findLast(({ status }) => status === "deployed");
+      if (deployed) expect(kept).toContain(deployed);
+    }),
+  );
+});

@@ -1,0 +1,70 @@
+import * as fc from "fast-check";
+import { expect, test } from "vitest";
+import type { KubeObject } from "../api/k8s.ts";
+import { describeObject } from "./identity.ts";
+import { installOrder, uninstallOrder } from "./order.ts";
+
+const object = (kind: string, name = "a", namespace?: string): KubeObject => ({
+  apiVersion: "v1",
+  kind,
+  metadata: namespace === undefined ? { name } : { name, namespace },
+});
+
+test("kinds come in Helm's order, unknown kinds last and by name", () => {
+  const kinds = [
+    "ValidatingWebhookConfiguration",
+    "Deployment",
+    "Certificate",
+    "ClusterRoleBinding",
+    "CustomResourceDefinition",
+    "ConfigMap",
+  ];
+  const all = [
+    ...kinds,
+    "Role",
+    "Service",
+    "ServiceAccount",
+    "RoleBinding",
+    "ClusterRole",
+    "APIService",
+    "Secret",
+    "PriorityClass",
+    "Namespace",
+  ];
+  expect(installOrder(all.map((kind) => object(kind))).map(({ kind }) => kind)).toEqual([
+    "PriorityClass",
+    "Namespace",
+    "ServiceAccount",
+    "Secret",
+    "ConfigMap",
+    "CustomResourceDefinition",
+    "ClusterRole",
+    "ClusterRoleBinding",
+    "Role",
+    "RoleBinding",
+    "Service",
+    "Deployment",
+    "APIService",
+    "Certificate",
+    "ValidatingWebhookConfiguration",
+  ]);
+});
+
+test("within a kind namespace and name decide", () => {
+  const objects = [object("Role", "b", "x"), object("Role", "a", "y"), object("Role", "a", "x"), object("Role", "c")];
+  expect(installOrder(objects).map(describeObject)).toEqual(["Role c", "Role x/a", "Role x/b", "Role y/a"]);
+});
+
+test("law: the order does not depend on the input's order, and removal is exactly the reverse", () => {
+  const kinds = fc.constantFrom("Deployment", "Role", "Service", "Zebra", "Antelope", "Secret");
+  const some = fc.uniqueArray(fc.tuple(kinds, fc.constantFrom("a", "b", "c"), fc.constantFrom("n", "m")), {
+    selector: (entry) => entry.join(),
+  });
+  fc.assert(
+    fc.property(some, (entries) => {
+      const objects = entries.map(([kind, name, namespace]) => object(kind, name, namespace));
+      expect(installOrder(objects.toReversed())).toEqual(installOrder(objects));
+      expect(uninstallOrder(objects)).toEqual(installOrder(objects).reverse());
+    }),
+  );
+});

@@ -1,0 +1,24 @@
+import { expect, test } from "vitest";
+import { type CaseHead, loadCases } from "../../test/support/caseFiles.ts";
+import type { KubeObject } from "../api/k8s.ts";
+import { type Ownership, ownershipConflict, ownershipOf } from "./ownership.ts";
+
+interface OwnershipCase extends CaseHead {
+  given: { live?: KubeObject; existing?: string[] };
+  want: Ownership;
+}
+
+const OWNER = { name: "hello", uid: "1234", installNamespace: "ns" };
+
+test.for(loadCases<OwnershipCase>("release-ownership"))("$name", ({ given: { live, existing }, want }) => {
+  const exists = existing && ((name: string): boolean => existing.includes(name));
+  expect(ownershipOf(live, OWNER, exists)).toEqual(want);
+  expect(ownershipConflict(live, OWNER, exists)).toBe(want.kind === "foreign" ? want.message : undefined);
+});
+
+test("another extension counts as existing unless the caller knows better", () => {
+  const labels = { "olm.operatorframework.io/owner-kind": "ClusterExtension", "olm.operatorframework.io/owner-name": "other" };
+  const live: KubeObject = { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "a", namespace: "ns", labels } };
+  expect(ownershipOf(live, OWNER)).toMatchObject({ kind: "foreign", owner: "other" });
+  expect(ownershipOf(live, OWNER, () => false)).toMatchObject({ kind: "orphan", owner: "other" });
+});

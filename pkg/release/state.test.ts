@@ -1,0 +1,118 @@
+import { expect, test } from "vitest";
+import type { KubeObject } from "../api/k8s.ts";
+import { objectsDigest } from "./digest.ts";
+import type { ReleaseRecord, ReleaseStatus } from "./record.ts";
+import { type DesiredRelease, determineState } from "./state.ts";
+
+const configMap = (name: string, value = "1"): KubeObject => ({
+  apiVersion: "v1",
+  kind: "ConfigMap",
+  metadata: { name },
+  data: { key: value },
+});
+
+function release(version: number, status: ReleaseStatus, objects: KubeObject[] = [configMap("a")]): ReleaseRecord {
+  const labels = { bundle: "op.v1" };
+  return {
+    name: "x",
+    namespace: "ns",
+    version,
+    status,
+    description: "",
+    firstDeployed: "",
+    lastDeployed: "",
+    labels,
+    annotations: {},
+    objects,
+  };
+}
+
+const same: DesiredRelease = { objects: [configMap("a")], labels: { bundle: "op.v1" } };
+const other: DesiredRelease = { objects: [configMap("a", "2"), configMap("b"), configMap("c")], labels: { bundle: "op.v2" } };
+
+interface StateCase {
+  name: string;
+  history: ReleaseRecord[];
+  desired: DesiredRelease;
+  want: Record<string, unknown>;
+}
+
+test.for<StateCase>([
+  { name: "nothing released", history: [], desired: same, want: { kind: "NeedsInstall", reason: "nothing was released yet" } },
+  {
+    name: "uninstalled",
+    history: [release(1, "uninstalled")],
+    desired: same,
+    want: { kind: "NeedsInstall", reason: "release v1 was uninstalled" },
+  },
+  {
+    name: "deployed, the same wanted",
+    history: [release(2, "deployed"), release(1, "superseded")],
+    desired: same,
+    want: { kind: "Unchanged", reason: "release v2 holds exactly these objects" },
+  },
+  {
+    name: "deployed, other objects wanted",
+    history: [release(1, "deployed", [configMap("a"), configMap("old")])],
+    desired: other,
+    want: {
+      kind: "NeedsUpgrade",
+      reason: "release v1 differs: 2 objects are new, 1 object is changed, 1 object is no longer wanted, another bundle (bundle)",
+    },
+  },
+  {
+    name: "deployed, the same objects of another bundle wanted",
+    history: [release(1, "deployed")],
+    desired: { ...same, labels: { bundle: "op.v2" } },
+    want: { kind: "NeedsUpgrade", reason: "release v1 differs: another bundle (bundle)" },
+  },
+  {
+    name: "left pending on the first install",
+    history: [release(1, "pending-install")],
+    desired: same,
+    want: {
+      kind: "Interrupted",
+      sameObjects: true,
+      base: undefined,
+      reason: "release v1 was left pending-install: its writer stopped in the middle",
+    },
+  },
+  {
+    name: "left pending on an upgrade, something else wanted by now",
+    history: [release(1, "deployed"), release(2, "pending-upgrade")],
+    desired: other,
+    want: { kind: "Interrupted", sameObjects: false, base: release(1, "deployed") },
+  },
+  {
+    name: "failed, the same wanted",
+    history: [release(3, "failed"), release(2, "failed"), release(1, "deployed")],
+    desired: same,
+    want: { kind: "Failed", sameObjects: true, base: release(1, "deployed"), reason: "release v3 failed and the same objects are wanted" },
+  },
+  {
+    name: "failed, other objects wanted",
+    history: [release(1, "failed")],
+    desired: { objects: [configMap("a"), configMap("b")] },
+    want: {
+      kind: "Failed",
+      sameObjects: false,
+      base: undefined,
+      reason: "release v1 failed and other objects are wanted now: 1 object is new",
+    },
+  },
+  {
+    name: "superseded without a successor",
+    history: [release(4, "superseded")],
+    desired: same,
+    want: { kind: "NeedsUpgrade", reason: "release v4 is superseded and was not replaced" },
+  },
+])("$name", ({ history, desired, want }) => {
+  expect(determineState(history, desired)).toMatchObject(want);
+});
+
+test("the digest of objects depends on their content only", () => {
+  const a = { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "a", namespace: "n" }, data: { x: "1", y: "2" } };
+  const swapped = { kind: "ConfigMap", data: { y: "2", x: "1" }, metadata: { namespace: "n", name: "a" }, apiVersion: "v1" };
+  expect(objectsDigest([swapped, configMap("b")])).toBe(objectsDigest([configMap("b"), a]));
+  expect(objectsDigest([a])).not.toBe(objectsDigest([{ ...a, data: { x: "1", y: "3" } }]));
+});
