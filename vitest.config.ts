@@ -1,11 +1,21 @@
 import { defineConfig } from "vitest/config";
 
-/** Three projects: `unit` needs nothing, `integration` and `e2e` share one embedded control plane per run. */
+/**
+ * Three projects: `unit` needs nothing; `integration`, then `e2e`, share one embedded control plane per run.
+ * End-to-end files run one at a time, as each runs controllers that answer for the whole cluster.
+ */
 export default defineConfig({
   test: {
     reporters: ["default"],
     projects: [
-      { test: { name: "unit", include: ["{cmd,pkg}/**/*.test.ts", "test/arch/**/*.test.ts", "test/cases/**/*.test.ts"], testTimeout: 30_000 } },
+      {
+        test: {
+          name: "unit",
+          include: ["{cmd,pkg}/**/*.test.ts", "test/{arch,cases,support}/**/*.test.ts"],
+          testTimeout: 30_000,
+          sequence: { groupOrder: 0 },
+        },
+      },
       {
         test: {
           name: "integration",
@@ -13,6 +23,7 @@ export default defineConfig({
           globalSetup: ["test/support/globalSetup.ts"],
           testTimeout: 120_000,
           hookTimeout: 900_000,
+          sequence: { groupOrder: 1 },
         },
       },
       {
@@ -23,6 +34,7 @@ export default defineConfig({
           testTimeout: 300_000,
           hookTimeout: 900_000,
           fileParallelism: false,
+          sequence: { groupOrder: 2 },
         },
       },
     ],

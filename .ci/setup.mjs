@@ -1,0 +1,107 @@
+// Makes a checkout ready for `npm start`, `npm test` and the rest: installs what package-lock.json says when it is missing or older,
+// and makes sure that the `node` of npm scripts is new enough. Runs on Node 20; says nothing when there is nothing to do.
+import { spawnSync } from "node:child_process";
+import { createHash } from "node:crypto";
+import { existsSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+const OLDEST_NODE = [22, 19];
+const LOCK_MAX_AGE_MS = 15 * 60 * 1000;
+const POLL_MS = 250;
+
+const root = join(import.meta.dirname ?? new URL(".", import.meta.url).pathname, "..");
+const lockFile = join(tmpdir(), `olmv1-setup-${createHash("sha256").update(root).digest("hex").slice(0, 16)}.lock`);
+
+if (!isInstalled()) {
+  takeLock();
+  try {
+    if (!isInstalled()) install();
+  } finally {
+    rmSync(lockFile, { force: true });
+  }
+}
+checkNode();
+
+/** npm writes its copy of the lockfile last, so a newer one means that an install of this lockfile came to its end. */
+function isInstalled() {
+  const installed = join(root, "node_modules", ".package-lock.json");
+  return existsSync(installed) && statSync(installed).mtimeMs >= statSync(join(root, "package-lock.json")).mtimeMs;
+}
+
+function install() {
+  const started = Date.now();
+  process.stderr.write("installing the packages of package-lock.json (npm ci)\n");
+  const [command, first] = process.env.npm_execpath ? [process.execPath, [process.env.npm_execpath]] : ["npm", []];
+  const args = [...first, "ci", "--include=dev", "--include=optional", "--no-fund", "--no-audit", "--loglevel=error"];
+  const { status, error } = spawnSync(command, args, { cwd: root, stdio: ["ignore", 2, 2] });
+  if (status !== 0) fail(`npm ci failed${error ? `: ${error.message}` : ""}; nothing can be run without its packages`);
+  process.stderr.write(`installed in ${Math.round((Date.now() - started) / 1000)} s\n`);
+}
+
+/** Scripts of npm find node_modules/.bin before everything else on PATH. */
+function checkNode() {
+  const packaged = join(root, "node_modules", ".bin", "node");
+  const node = existsSync(packaged) ? packaged : "node";
+  const { stdout, error } = spawnSync(node, ["--version"], { encoding: "utf8" });
+  const version = /^v(\d+)\.(\d+)/.exec(stdout ?? "");
+  const [major, minor] = version ? [Number(version[1]), Number(version[2])] : [0, 0];
+  if (major > OLDEST_NODE[0] || (major === OLDEST_NODE[0] && minor >= OLDEST_NODE[1])) return;
+  const found = version ? `${node} is ${stdout.trim()}` : `${node} cannot be run here${error ? ` (${error.message})` : ""}`;
+  fail(`Node ${OLDEST_NODE.join(".")} or newer is needed, but ${found}; install it (https://nodejs.org) and put it first on PATH`);
+}
+
+/** One install at a time for a checkout; the lock of a process that is gone counts for nothing. */
+function takeLock() {
+  for (let told = false; ; told = true) {
+    try {
+      writeFileSync(lockFile, String(process.pid), { flag: "wx" });
+      return;
+    } catch (err) {
+      if (err.code !== "EEXIST") throw err;
+    }
+    const holder = readOr("", () => readFileSync(lockFile, "utf8"));
+    if (isStale(holder)) dropLock(holder);
+    else {
+      if (!told) process.stderr.write(`process ${holder} is installing packages; waiting\n`);
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, POLL_MS);
+    }
+  }
+}
+
+function isStale(holder) {
+  const age = Date.now() - readOr(Date.now(), () => statSync(lockFile).mtimeMs);
+  if (age > LOCK_MAX_AGE_MS) return true;
+  if (holder === "") return age > 5000;
+  try {
+    process.kill(Number(holder), 0);
+    return false;
+  } catch (err) {
+    return err.code === "ESRCH";
+  }
+}
+
+/** Two processes may find the same dead holder: the lock is renamed away first, and put back when it was a new one already. */
+function dropLock(holder) {
+  const aside = `${lockFile}.${process.pid}`;
+  try {
+    renameSync(lockFile, aside);
+  } catch {
+    return;
+  }
+  if (readOr("", () => readFileSync(aside, "utf8")) === holder) rmSync(aside, { force: true });
+  else renameSync(aside, lockFile);
+}
+
+function readOr(otherwise, read) {
+  try {
+    return read();
+  } catch {
+    return otherwise;
+  }
+}
+
+function fail(message) {
+  process.stderr.write(`${message}\n`);
+  process.exit(1);
+}

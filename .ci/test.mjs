@@ -1,0 +1,124 @@
+// `npm test`: every check and every test, a summary at the end, exit code 1 when anything failed or did not come to its end.
+import { spawn } from "node:child_process";
+import { rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { countTests, reportFile } from "./report.mjs";
+
+const USAGE = `npm test -- [options] [vitest arguments]
+
+Without options everything runs: checks, unit, integration, e2e.
+  --checks        format, lint, types, generated files
+  --unit          unit tests, import directions included
+  --integration   tests on a real control plane
+  --e2e           whole programs on a real control plane
+Other arguments go to vitest, for example: npm test -- --unit pkg/resolve -t channel`;
+
+const root = join(import.meta.dirname, "..");
+const bin = join(root, "node_modules", ".bin");
+/** The whole run, a cold build of the control plane included, is to stay below 25 minutes. */
+const LIMIT_MS = 24 * 60 * 1000;
+const NO_CONTROL_PLANE = 3;
+
+const { values, tokens } = parseArgs({ strict: false, tokens: true, allowPositionals: true });
+if (values.help) {
+  console.log(USAGE);
+  process.exit(0);
+}
+const PARTS = ["checks", "unit", "integration", "e2e"];
+const chosen = PARTS.filter((part) => values[part]);
+const parts = new Set(chosen.length > 0 ? chosen : PARTS);
+const own = new Set(tokens.filter(({ kind, name }) => kind === "option" && PARTS.includes(name)).map(({ index }) => index));
+const vitestArgs = process.argv.slice(2).filter((_, index) => !own.has(index));
+
+const started = performance.now();
+const failures = [];
+const deadline = setTimeout(() => {
+  failures.push(`not done after ${LIMIT_MS / 60_000} minutes`);
+  for (const child of running) child.kill("SIGKILL");
+}, LIMIT_MS);
+const running = new Set();
+
+for (const name of ["unit", "cluster", "checks"]) rmSync(reportFile(name), { force: true });
+const onCluster = ["integration", "e2e"].filter((part) => parts.has(part));
+const controlPlane = onCluster.length > 0 ? prepareControlPlane() : undefined;
+if (parts.has("checks")) await runChecks();
+if (parts.has("unit")) await runVitest("unit", ["unit"]);
+let notRun;
+if (onCluster.length > 0) {
+  await runVitest("cluster", onCluster);
+  const { code, message } = await controlPlane;
+  if (code === NO_CONTROL_PLANE) notRun = `${countTests(["cluster"]).skipped} tests on a control plane did NOT run: ${message}`;
+}
+clearTimeout(deadline);
+summarize();
+
+/** Lint, types and the rest print only when they fail; all of them run even if one fails. */
+async function runChecks() {
+  const checks = [
+    ["format", join(bin, "biome"), ["check", "."]],
+    ["lint", join(bin, "oxlint"), ["--type-aware", "--deny-warnings", "cmd", "pkg", "test"]],
+    ["types", join(bin, "tsc"), ["-p", ".", "--noEmit"]],
+    ["generated files", process.execPath, ["cmd/crdgen/main.ts", "--check"]],
+  ];
+  let failed = 0;
+  for (const [name, command, args] of checks) {
+    const from = performance.now();
+    const { code, output } = await run(command, args, "pipe");
+    console.log(`${code === 0 ? "ok    " : "FAILED"} ${name} (${seconds(from)})`);
+    if (code === 0) continue;
+    failed++;
+    failures.push(name);
+    console.log(output.trimEnd());
+  }
+  writeFileSync(reportFile("checks"), JSON.stringify({ failed }));
+}
+
+async function runVitest(name, projects) {
+  const select = projects.flatMap((project) => ["--project", project]);
+  const reporters = ["--reporter=default", "--reporter=json", `--outputFile.json=${reportFile(name)}`];
+  const { code } = await run(join(bin, "vitest"), ["run", "--passWithNoTests", ...select, ...reporters, ...vitestArgs], "inherit");
+  if (code !== 0) failures.push(`${projects.join(" and ")} tests`);
+}
+
+/** Looks for the control plane's programs, or builds them, while checks and unit tests run. */
+async function prepareControlPlane() {
+  const { code, output } = await run(process.execPath, [join(root, ".ci", "controlPlane.mjs"), "--with-parent"], "tee");
+  return { code, message: output.trim() };
+}
+
+/** @param output "inherit"; "pipe" to return it; "tee" for both. */
+function run(command, args, output) {
+  const stdio = output === "inherit" ? "inherit" : ["pipe", "pipe", "pipe"];
+  const child = spawn(command, args, { cwd: root, stdio });
+  running.add(child);
+  let text = "";
+  for (const stream of [child.stdout, child.stderr]) {
+    stream?.setEncoding("utf8").on("data", (chunk) => {
+      text += chunk;
+      if (output === "tee") process.stderr.write(chunk);
+    });
+  }
+  return new Promise((resolve) => {
+    child.once("error", (err) => resolve({ code: 1, output: err.message }));
+    child.once("close", (code) => {
+      running.delete(child);
+      resolve({ code: code ?? 1, output: text });
+    });
+  });
+}
+
+function summarize() {
+  const { passed, failed, skipped } = countTests(["unit", "cluster"]);
+  console.log(`\n${passed} tests passed, ${failed} failed, ${skipped} skipped; ${seconds(started)} in all`);
+  if (failures.length > 0) console.log(`FAILED: ${failures.join(", ")}`);
+  if (notRun !== undefined) {
+    const line = "!".repeat(100);
+    console.log(`${line}\n${notRun}\n${line}`);
+  }
+  process.exitCode = failures.length > 0 ? 1 : 0;
+}
+
+function seconds(from) {
+  return `${((performance.now() - from) / 1000).toFixed(1)} s`;
+}
