@@ -112,6 +112,12 @@ export class Repository {
     return send(again);
   }
 
+  /** The registry's base address, found on first contact. */
+  async base(signal: AbortSignal): Promise<URL> {
+    this.#contact ??= this.#connect(signal);
+    return (await this.#contact).base;
+  }
+
   /** The header for the first challenge we know how to answer; undefined goes without. */
   async #authorization(contact: Contact, scopes: readonly string[], signal: AbortSignal, stale?: string): Promise<string | undefined> {
     const { credentials, peer, tokens } = this.#options;
