@@ -1,0 +1,49 @@
+import { LABEL_OWNER_NAME } from "../../pkg/api/constants.ts";
+import type { Client } from "../../pkg/kube/client.ts";
+import { describeObject } from "../../pkg/release/identity.ts";
+import type { AuditEvent } from "./cluster.ts";
+
+/** Kinds that registry+v1 bundles hold, with the group and plural name under which they are requested. */
+const BUNDLE_KINDS: readonly [apiVersion: string, kind: string, resource: string][] = [
+  ["v1", "ServiceAccount", "serviceaccounts"],
+  ["v1", "Service", "services"],
+  ["v1", "ConfigMap", "configmaps"],
+  ["v1", "Secret", "secrets"],
+  ["apps/v1", "Deployment", "deployments"],
+  ["rbac.authorization.k8s.io/v1", "Role", "roles"],
+  ["rbac.authorization.k8s.io/v1", "RoleBinding", "rolebindings"],
+  ["rbac.authorization.k8s.io/v1", "ClusterRole", "clusterroles"],
+  ["rbac.authorization.k8s.io/v1", "ClusterRoleBinding", "clusterrolebindings"],
+  ["apiextensions.k8s.io/v1", "CustomResourceDefinition", "customresourcedefinitions"],
+  ["policy/v1", "PodDisruptionBudget", "poddisruptionbudgets"],
+  ["networking.k8s.io/v1", "NetworkPolicy", "networkpolicies"],
+  ["scheduling.k8s.io/v1", "PriorityClass", "priorityclasses"],
+  ["admissionregistration.k8s.io/v1", "ValidatingWebhookConfiguration", "validatingwebhookconfigurations"],
+  ["admissionregistration.k8s.io/v1", "MutatingWebhookConfiguration", "mutatingwebhookconfigurations"],
+];
+const MONITORS = ["servicemonitors", "prometheusrules", "podmonitors"];
+
+/** Everything on the cluster that carries an extension's owner label, as "Kind ns/name", sorted. */
+export async function ownObjects(admin: Client, extension: string): Promise<string[]> {
+  const found: string[] = [];
+  const monitors = [{ apiVersion: "monitoring.coreos.com/v1", kind: "ServiceMonitor" }];
+  for (const gvk of [...BUNDLE_KINDS.map(([apiVersion, kind]) => ({ apiVersion, kind })), ...monitors]) {
+    const served = await admin.resourceFor(gvk).catch(() => undefined);
+    if (!served) continue;
+    const { items } = await admin.list(gvk, { labelSelector: `${LABEL_OWNER_NAME}=${extension}` });
+    found.push(...items.map(describeObject));
+  }
+  return found.sort();
+}
+
+/**
+ * Requests on kinds that bundles hold, of any verb, outside the system namespace, where release Secrets lie.
+ * Subresources are left out: minting a token is a request on serviceaccounts/token.
+ */
+export function bundleWrites(events: readonly AuditEvent[]): AuditEvent[] {
+  const resources = new Set([...BUNDLE_KINDS.map(([, , resource]) => resource), ...MONITORS]);
+  return events.filter(({ objectRef }) => {
+    if (!objectRef || objectRef.subresource !== undefined || objectRef.namespace === "olmv1-system") return false;
+    return resources.has(objectRef.resource);
+  });
+}

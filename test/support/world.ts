@@ -1,0 +1,134 @@
+import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { ClusterExtension } from "../../pkg/api/clusterExtension.ts";
+import { findCondition } from "../../pkg/api/conditions.ts";
+import { API_VERSION } from "../../pkg/api/constants.ts";
+import type { Condition, KubeObject } from "../../pkg/api/k8s.ts";
+import { type Installation, type InstallationOptions, startInstallation } from "../../pkg/devcluster/installation.ts";
+import { pushImage } from "../../pkg/oci/push.ts";
+import type { TestCluster } from "./cluster.ts";
+import { eventually } from "./eventually.ts";
+
+/** Label of a catalog image that names the folder of its file-based catalog. */
+const CONFIGS_LABEL = "operators.operatorframework.io.index.configs.v1";
+const PACKAGE_LABEL = "operators.operatorframework.io.bundle.package.v1";
+
+/**
+ * The whole product at work: both servers as processes beside a control plane, with the rights of config/rbac and no other,
+ * and a registry that stands in for quay.io.
+ */
+export class World {
+  readonly cluster: TestCluster;
+  readonly installation: Installation;
+  readonly workDir: string;
+  readonly unexpectedEnds: string[];
+
+  private constructor(cluster: TestCluster, installation: Installation, workDir: string, unexpectedEnds: string[]) {
+    this.cluster = cluster;
+    this.installation = installation;
+    this.workDir = workDir;
+    this.unexpectedEnds = unexpectedEnds;
+  }
+
+  static async start(cluster: TestCluster, options: Pick<InstallationOptions, "extraArgs"> = {}): Promise<World> {
+    const workDir = await mkdtemp(join(tmpdir(), "olmv1-e2e-"));
+    const registriesConf = join(workDir, "registries.conf");
+    await writeFile(registriesConf, `[[registry]]\nprefix = "quay.io"\nlocation = "${cluster.registry.host}"\ninsecure = true\n`);
+    const unexpectedEnds: string[] = [];
+    const installation = await startInstallation({
+      admin: cluster.client,
+      adminKubeconfig: cluster.kubeconfig,
+      workDir,
+      registriesConf,
+      onExit: (text) => unexpectedEnds.push(text),
+      ...options,
+    });
+    return new World(cluster, installation, workDir, unexpectedEnds);
+  }
+
+  async stop(): Promise<void> {
+    await this.installation.stop();
+    await rm(this.workDir, { recursive: true, force: true });
+    if (this.unexpectedEnds.length > 0) throw new Error(this.unexpectedEnds.join("\n"));
+  }
+
+  /** Pushes a catalog so that `quay.io/repository:tag` is its reference. @returns the reference by digest. */
+  async pushCatalog(repository: string, tag: string, files: ReadonlyMap<string, Uint8Array>): Promise<string> {
+    const placed = new Map([...files].map(([path, content]) => [`configs/${path}`, content]));
+    return this.#push(repository, tag, placed, { [CONFIGS_LABEL]: "/configs" });
+  }
+
+  /** Pushes a bundle so that `quay.io/repository:tag` is its reference. @returns the reference by digest. */
+  async pushBundle(repository: string, tag: string, packageName: string, files: ReadonlyMap<string, Uint8Array>): Promise<string> {
+    return this.#push(repository, tag, files, { [PACKAGE_LABEL]: packageName });
+  }
+
+  async #push(repository: string, tag: string, files: ReadonlyMap<string, Uint8Array>, labels: Record<string, string>): Promise<string> {
+    const { digest } = await pushImage(this.cluster.registry, repository, tag, { files: new Map(files), labels });
+    return `quay.io/${repository}@${digest}`;
+  }
+
+  /** Creates a ClusterCatalog of an image and waits until its content is served. */
+  async serve(name: string, ref: string, spec: Record<string, unknown> = {}): Promise<void> {
+    await this.apply({ apiVersion: API_VERSION, kind: "ClusterCatalog", metadata: { name }, spec: { source: { type: "Image", image: { ref } }, ...spec } });
+    await this.condition("ClusterCatalog", name, (c) => c("Serving")?.status === "True", 120_000);
+  }
+
+  apply(object: KubeObject): Promise<KubeObject> {
+    return this.cluster.client.apply(object, { fieldManager: "test", force: true });
+  }
+
+  extension(name: string): Promise<ClusterExtension | undefined> {
+    return this.cluster.client.get<ClusterExtension>({ apiVersion: API_VERSION, kind: "ClusterExtension", name });
+  }
+
+  /** Waits until the conditions of an object satisfy `holds`; the last ones seen are in the error. @returns the object. */
+  async condition(
+    kind: "ClusterCatalog" | "ClusterExtension",
+    name: string,
+    holds: (condition: (type: string) => Condition | undefined, object: KubeObject) => boolean,
+    timeoutMs = 60_000,
+  ): Promise<KubeObject> {
+    return eventually(
+      async () => {
+        const object = await this.cluster.client.get({ apiVersion: API_VERSION, kind, name });
+        if (!object) throw new Error(`${kind} ${name} does not exist`);
+        const { conditions = [] } = (object["status"] ?? {}) as { conditions?: Condition[] };
+        if (!holds((type) => findCondition(conditions, type), object)) throw new Error(`${kind} ${name}: ${JSON.stringify(conditions, null, 1)}`);
+        return object;
+      },
+      { timeoutMs },
+    );
+  }
+
+  /** Waits until an extension has this version installed and nothing left to do. */
+  installed(name: string, version: string): Promise<KubeObject> {
+    return this.condition("ClusterExtension", name, (condition, object) => {
+      const status = object["status"] as ClusterExtension["status"];
+      return status?.install?.bundle.version === version && condition("Progressing")?.reason === "Succeeded";
+    });
+  }
+
+  /** Deletes an object and waits until it is gone. */
+  async removed(kind: "ClusterCatalog" | "ClusterExtension", name: string): Promise<void> {
+    const ref = { apiVersion: API_VERSION, kind, name };
+    await this.cluster.client.delete(ref);
+    await eventually(async () => {
+      const left = await this.cluster.client.get(ref);
+      if (left) throw new Error(`${kind} ${name} is still there: ${JSON.stringify(left["status"])}`);
+    });
+  }
+}
+
+/** All files below a folder by slash path. */
+export async function filesBelow(folder: string): Promise<Map<string, Uint8Array>> {
+  const files = new Map<string, Uint8Array>();
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+  for (const entry of entries) {
+    if (!entry.isFile()) continue;
+    const path = join(entry.parentPath, entry.name);
+    files.set(path.slice(folder.length + 1).replaceAll("\\", "/"), await readFile(path));
+  }
+  return files;
+}
