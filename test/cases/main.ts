@@ -4,10 +4,11 @@ import { messageOf } from "../../pkg/errors/errors.ts";
 import { runCases } from "./runCases.ts";
 import type { Topic } from "./topic.ts";
 import { rangesTopic } from "./topics/ranges.ts";
+import { renderTopic } from "./topics/render.ts";
 import { resolveTopic } from "./topics/resolve.ts";
 import { UsageError } from "./usageError.ts";
 
-const TOPICS: Readonly<Record<string, Topic>> = { ranges: rangesTopic, resolve: resolveTopic };
+const TOPICS: Readonly<Record<string, Topic>> = { ranges: rangesTopic, resolve: resolveTopic, render: renderTopic };
 /** Topics whose feature is not built yet. */
 const LATER: readonly string[] = ["crd-upgrade", "fbc-load"];
 const USAGE = `usage: npm run -s cases -- TOPIC PATH... [--data FOLDER]

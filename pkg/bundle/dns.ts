@@ -1,0 +1,19 @@
+const SUBDOMAIN = "[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*";
+const SUBDOMAIN_PATTERN = new RegExp(`^${SUBDOMAIN}$`);
+const MAX_LENGTH = 253;
+
+/**
+ * What is wrong with `name` as a DNS-1123 subdomain, in Kubernetes' words and in the order of the texts; nothing when it is one.
+ * @see https://pkg.go.dev/k8s.io/apimachinery/pkg/util/validation#IsDNS1123Subdomain
+ */
+export function subdomainFaults(name: string): string[] {
+  const faults: string[] = [];
+  if (!SUBDOMAIN_PATTERN.test(name)) {
+    faults.push(
+      "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an " +
+        `alphanumeric character (e.g. 'example.com', regex used for validation is '${SUBDOMAIN}')`,
+    );
+  }
+  if (Buffer.byteLength(name) > MAX_LENGTH) faults.push(`must be no more than ${MAX_LENGTH} characters`);
+  return faults;
+}

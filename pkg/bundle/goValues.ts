@@ -1,0 +1,128 @@
+import { GoTypeError, JsonTypeError } from "./goErrors.ts";
+
+/** One Go type: reads a parsed value and gives what Go's encoder prints for it. */
+export interface GoType {
+  /** Go's name of the type, as errors print it. */
+  readonly goName: string;
+  /** @throws GoTypeError when `value`, which is neither null nor undefined, does not fit. */
+  convert(value: unknown): unknown;
+  /** What stands for a value that is absent or null. */
+  zero(): unknown;
+  /** Whether `omitempty` leaves the converted value out. */
+  isEmpty(converted: unknown): boolean;
+}
+
+/** Go's kind of a parsed value. */
+export type GoKind = "string" | "bool" | "int64" | "float64" | "slice" | "map";
+
+/** The way in which Go reads values into structs. */
+export interface GoMode {
+  /** Whether keys are taken in any letter case, as encoding/json does. */
+  readonly anyCase: boolean;
+  /** The error for a value of the wrong type. `want` is the kind of Go type that was to be filled. */
+  mismatch(value: unknown, want: string, goName: string): GoTypeError;
+  /** Whether a number beyond the range of an integer type wraps around instead of being refused. */
+  readonly wraps: boolean;
+}
+
+/** apimachinery's unstructured converter: how manifests become typed objects. */
+export const CONVERTER: GoMode = {
+  anyCase: false,
+  wraps: true,
+  mismatch(value, want, goName) {
+    const kind = kindOf(value);
+    if (want === "slice" || want === "map") return new GoTypeError(`cannot restore ${want} from ${kind}`);
+    if (want === "struct") return new GoTypeError(`cannot restore struct from: ${kind}`);
+    const numeric = want === "int32" || want === "int64" || want === "float64";
+    const convertible = (kind === "int64" && want === "string") || (kind === "float64" && numeric);
+    return new GoTypeError(convertible ? `cannot convert ${kind} to ${goName}` : `unrecognized type: ${want}`);
+  },
+};
+
+const JSON_WORDS = { string: "string", bool: "bool", int64: "number", float64: "number", slice: "array", map: "object" } as const;
+
+/** encoding/json's error for a value of the wrong type; a number that does not fit an integer type is named. */
+export function jsonMismatch(value: unknown, goName: string): GoTypeError {
+  const word = JSON_WORDS[kindOf(value)];
+  return new JsonTypeError(word === "number" && goName.startsWith("int") ? `number ${String(value)}` : word, goName);
+}
+
+/** sigs.k8s.io/json: how the schemas below `items` and `additionalProperties` of a CRD are read. */
+export const STRICT_CASE_JSON: GoMode = { anyCase: false, wraps: false, mismatch: (value, _want, goName) => jsonMismatch(value, goName) };
+
+/** encoding/json: how `deploymentConfig` is read. */
+export const ANY_CASE_JSON: GoMode = { anyCase: true, wraps: false, mismatch: (value, _want, goName) => jsonMismatch(value, goName) };
+
+const MAX_INT64 = 2n ** 63n - 1n;
+
+/** Go's kind of a parsed value that is not null. */
+export function kindOf(value: unknown): GoKind {
+  if (typeof value === "string") return "string";
+  if (typeof value === "boolean") return "bool";
+  if (typeof value === "number") return Number.isSafeInteger(value) ? "int64" : "float64";
+  if (typeof value === "bigint") return value <= MAX_INT64 && value >= -MAX_INT64 - 1n ? "int64" : "float64";
+  return Array.isArray(value) ? "slice" : "map";
+}
+
+/** Sets a member whatever its name; plain assignment would take `__proto__` for the prototype. */
+export function setMember(object: Record<string, unknown>, key: string, value: unknown): void {
+  if (key === "__proto__") Object.defineProperty(object, key, { value, enumerable: true, writable: true, configurable: true });
+  else object[key] = value;
+}
+
+function scalar<T>(goName: string, zero: T, convert: (value: unknown) => T): GoType {
+  return { goName, convert, zero: () => zero, isEmpty: (converted) => converted === zero };
+}
+
+/** A string type; `goName` is "string" or the name of a type made from it, such as "v1.PullPolicy". */
+export function string(goName: string, mode: GoMode): GoType {
+  return scalar(goName, "", (value) => {
+    if (typeof value === "string") return value;
+    throw mode.mismatch(value, "string", goName);
+  });
+}
+
+export function bool(mode: GoMode): GoType {
+  return scalar("bool", false, (value) => {
+    if (typeof value === "boolean") return value;
+    throw mode.mismatch(value, "bool", "bool");
+  });
+}
+
+/** A signed integer type; int64 values beyond 2^53 stay bigint. */
+export function integer(kind: "int32" | "int64", mode: GoMode): GoType {
+  const bits = kind === "int32" ? 32 : 64;
+  return scalar<number | bigint>(kind, 0, (value) => {
+    const whole = typeof value === "bigint" ? value : typeof value === "number" && Number.isInteger(value) ? BigInt(value) : undefined;
+    if (whole === undefined || (kindOf(value) === "float64" && !mode.wraps)) throw mode.mismatch(value, kind, kind);
+    const fitting = BigInt.asIntN(bits, whole);
+    if (fitting !== whole && !mode.wraps) throw mode.mismatch(value, kind, kind);
+    return Number.isSafeInteger(Number(fitting)) ? Number(fitting) : fitting;
+  });
+}
+
+export function float64(mode: GoMode): GoType {
+  return scalar("float64", 0, (value) => {
+    if (typeof value === "number" || typeof value === "bigint") return Number(value);
+    throw mode.mismatch(value, "float64", "float64");
+  });
+}
+
+/** Bytes, which JSON holds in base64. */
+export function bytes(mode: GoMode): GoType {
+  return {
+    goName: "[]uint8",
+    convert(value) {
+      if (typeof value !== "string") throw mode.mismatch(value, "slice", "[]uint8");
+      const text = value.replace(/[\r\n]/g, "");
+      const wrong = text.length % 4 === 0 ? text.search(/[^A-Za-z0-9+/]|={3}/) : Math.trunc(text.length / 4) * 4;
+      if (wrong >= 0 && !/^={1,2}$/.test(text.slice(wrong))) {
+        const found = `illegal base64 data at input byte ${wrong}`;
+        throw new GoTypeError(mode.wraps ? `error decoding from json: ${found}` : found);
+      }
+      return Buffer.from(text, "base64").toString("base64");
+    },
+    zero: () => null,
+    isEmpty: (converted) => converted === null || converted === "",
+  };
+}

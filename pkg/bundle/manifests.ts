@@ -1,0 +1,147 @@
+import type { KubeObject } from "../api/k8s.ts";
+import { messageOf } from "../errors/errors.ts";
+import { goQuote } from "../errors/goQuote.ts";
+import { goJson } from "../fbc/canonical.ts";
+import { parseWithFlowIndent } from "../fbc/flowIndent.ts";
+import { parseYaml } from "../fbc/yaml.ts";
+import { GoTypeError } from "./goErrors.ts";
+import { sortedKeys } from "./goSpecial.ts";
+import { jsonMismatch, kindOf } from "./goValues.ts";
+
+type Members = Record<string, unknown>;
+
+/** How far into a file a leading brace is looked for, as Kubernetes' decoder does. */
+const GUESS_LENGTH = 4_096;
+/** Digits that a double cannot hold for sure. */
+const LONG_INTEGER = /\d{16}/;
+
+/**
+ * The objects of one manifest file, YAML or JSON, any number of documents; lists are replaced by their items.
+ * Empty documents are skipped. Members stand in the order of their names.
+ * @param path for messages.
+ * @throws Error in the words of Kubernetes' resource builder.
+ * @see https://pkg.go.dev/k8s.io/cli-runtime/pkg/resource#StreamVisitor
+ */
+export function manifestObjects(path: string, content: Uint8Array): KubeObject[] {
+  let documents: unknown[];
+  try {
+    documents = documentsOf(new TextDecoder("utf-8", { ignoreBOM: false }).decode(content));
+  } catch (err) {
+    throw new Error(`error parsing ${path}: ${messageOf(err)}`, { cause: err });
+  }
+  return documents.flatMap((document) => (document === null || document === undefined ? [] : objectsOf(path, document)));
+}
+
+function documentsOf(text: string): unknown[] {
+  if (text.slice(0, GUESS_LENGTH).trimStart().startsWith("{")) {
+    try {
+      return [parseJson(text)];
+    } catch {
+      const stream = jsonStream(text);
+      if (stream) return stream;
+    }
+  }
+  return yamlDocuments(text).map(parseDocument);
+}
+
+function parseDocument(text: string): unknown {
+  try {
+    return parseWithFlowIndent(text, parseYaml);
+  } catch (err) {
+    throw new Error(`error converting YAML to JSON: yaml: ${messageOf(err)}`, { cause: err });
+  }
+}
+
+/** The documents between lines that start with `---`; after it only a comment may follow. */
+function yamlDocuments(text: string): string[] {
+  const lines = text.replaceAll("\r\n", "\n");
+  if (!/^---/m.test(lines)) return [lines];
+  const documents: string[] = [];
+  let current: string[] = [];
+  for (const line of lines.split("\n")) {
+    if (!line.startsWith("---")) {
+      current.push(line);
+      continue;
+    }
+    const rest = line.slice(3).trim();
+    if (rest !== "" && !rest.startsWith("#")) throw new Error(`invalid Yaml document separator: ${rest}`);
+    documents.push(current.join("\n"));
+    current = [];
+  }
+  documents.push(current.join("\n"));
+  return documents.filter((document) => document.trim() !== "");
+}
+
+function parseJson(text: string): unknown {
+  if (!LONG_INTEGER.test(text)) return JSON.parse(text);
+  return parseYaml(text);
+}
+
+/** The objects of a text such as `{…} {…}`, or undefined when it is none. */
+function jsonStream(text: string): unknown[] | undefined {
+  const documents: unknown[] = [];
+  let depth = 0;
+  let start = -1;
+  for (const { 0: token, index } of text.matchAll(/"(?:[^"\\]|\\.)*"|[{}]/gs)) {
+    if (token === "{" && depth++ === 0) start = index;
+    if (token !== "}" || --depth > 0) continue;
+    if (depth < 0) return undefined;
+    try {
+      documents.push(parseJson(text.slice(start, index + 1)));
+    } catch {
+      return undefined;
+    }
+  }
+  return depth === 0 && documents.length > 1 ? documents : undefined;
+}
+
+/** One document as objects; `items` makes it a list, whose items lend kind and apiVersion from it. */
+function objectsOf(path: string, document: unknown): KubeObject[] {
+  try {
+    if (kindOf(document) !== "map") throw jsonMismatch(document, "unstructured.detector");
+    const object = sortedKeys(document) as Members;
+    const items = "items" in object ? listItems(object) : undefined;
+    if (textOf(object["kind"]) === "") throw new GoTypeError(`Object 'Kind' is missing in '${goJson(document)}'`);
+    if (items) return items;
+    return [withoutEmptyNamespace(object)];
+  } catch (err) {
+    if (!(err instanceof GoTypeError)) throw err;
+    throw new Error(`unable to decode ${goQuote(path)}: ${err.message}`, { cause: err });
+  }
+}
+
+function listItems(list: Members): KubeObject[] {
+  const given = list["items"] ?? [];
+  if (!Array.isArray(given)) throw jsonMismatch(given, "[]json.RawMessage").within("decodeList", "items");
+  const itemKind = textOf(list["kind"]).replace(/List$/, "");
+  return given.flatMap((item: unknown) => {
+    if (item === null || kindOf(item) !== "map") throw jsonMismatch(item ?? {}, "map[string]interface {}");
+    const object = item as Members;
+    if (textOf(object["kind"]) === "" && textOf(object["apiVersion"]) === "") {
+      object["apiVersion"] = textOf(list["apiVersion"]);
+      object["kind"] = itemKind;
+    }
+    return nested(object);
+  });
+}
+
+/** An item that is a list itself is opened as well. */
+function nested(object: Members): KubeObject[] {
+  if (Array.isArray(object["items"])) return listItems(object);
+  if (textOf(object["kind"]) === "") throw new Error("Object 'Kind' is missing in 'object has no kind field '");
+  if (textOf(object["apiVersion"]) === "") throw new Error("Object 'apiVersion' is missing in 'object has no apiVersion field'");
+  return [withoutEmptyNamespace(object)];
+}
+
+/** The builder takes away a namespace that is no text or empty. */
+function withoutEmptyNamespace(object: Members): KubeObject {
+  const metadata = object["metadata"];
+  if (typeof metadata === "object" && metadata !== null && !Array.isArray(metadata) && "namespace" in metadata) {
+    if (textOf(metadata.namespace) === "") delete metadata.namespace;
+  }
+  return object as unknown as KubeObject;
+}
+
+function textOf(value: unknown): string {
+  return typeof value === "string" ? value : "";
+}

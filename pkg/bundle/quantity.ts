@@ -1,0 +1,126 @@
+/** An amount such as "1500m": `unscaled` × 10^-`scale`. */
+interface Amount {
+  unscaled: bigint;
+  scale: number;
+}
+type Format = "DecimalSI" | "BinarySI" | "DecimalExponent";
+
+const DECIMAL = new Map<string, number>([
+  ["n", -9],
+  ["u", -6],
+  ["m", -3],
+  ["", 0],
+  ["k", 3],
+  ["M", 6],
+  ["G", 9],
+  ["T", 12],
+  ["P", 15],
+  ["E", 18],
+]);
+const BINARY = new Map<string, number>([
+  ["Ki", 10],
+  ["Mi", 20],
+  ["Gi", 30],
+  ["Ti", 40],
+  ["Pi", 50],
+  ["Ei", 60],
+]);
+const DECIMAL_BY_EXPONENT = new Map([...DECIMAL].map(([suffix, exponent]) => [exponent, suffix]));
+const BINARY_BY_EXPONENT = new Map([...BINARY].map(([suffix, exponent]) => [exponent, suffix]));
+const PARTS = /^([+-]?)(\d*)(?:\.(\d*))?([eEinumkKMGTP]*[-+]?\d*)$/;
+const FORMAT_WRONG = "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'";
+const SUFFIX_WRONG = "unable to parse quantity's suffix";
+const MAX_INT64 = 2n ** 63n - 1n;
+const NANO = 9;
+/** Digits that always fit an int64. */
+const MAX_INT64_DIGITS = 18;
+/** A larger exponent would only fill the memory with zeros. */
+const MAX_EXPONENT = 1_000;
+
+/**
+ * The canonical text of a resource quantity, as Kubernetes writes it back: "1024Mi" gives "1Gi", "0.5" gives "500m".
+ * What is already canonical by Go's quick look ("1.500", "+5") is kept as it is.
+ * @throws Error in apimachinery's words on text that is no quantity.
+ * @see https://pkg.go.dev/k8s.io/apimachinery/pkg/api/resource#Quantity
+ */
+export function canonicalQuantity(text: string): string {
+  const trimmed = text.trim();
+  const parts = trimmed === "" ? null : PARTS.exec(trimmed);
+  if (!parts) throw new Error(FORMAT_WRONG);
+  const negative = parts[1] === "-";
+  const whole = (parts[2] ?? "").replace(/^0+/, "");
+  const digits = whole === "" ? "0" : whole;
+  const fraction = parts[3] ?? "";
+  const { base, exponent, format } = suffixOf(parts[4] ?? "");
+
+  if (fitsInt64(digits, fraction, base, exponent)) {
+    const scale = (base === 10 ? exponent : 0) - fraction.length;
+    if (isCanonical(format, digits + fraction, scale)) return trimmed;
+  } else if (!/^[+-]?\.?\d/.test(trimmed)) throw new Error("unable to parse numeric part of quantity");
+  const amount = amountOf(digits + fraction, fraction.length, base, exponent);
+  return formatted(negative, capped(amount, format), format);
+}
+
+/** Go's own estimate of whether the number needs no big arithmetic. */
+function fitsInt64(digits: string, fraction: string, base: 2 | 10, exponent: number): boolean {
+  if (base === 10) return digits.length + fraction.length <= MAX_INT64_DIGITS && exponent - fraction.length >= -NANO;
+  const bits = Math.trunc(Math.fround(Math.fround(exponent) * 3) / 10);
+  return fraction === "" && 15 - digits.length - bits - 1 >= 0;
+}
+
+/** Whether Go keeps the text of such a number instead of writing it anew. */
+function isCanonical(format: Format, shifted: string, scale: number): boolean {
+  if (format === "BinarySI") return (BigInt(shifted) & 7n) !== 0n;
+  return scale % 3 === 0 && !shifted.endsWith("000") && !shifted.startsWith("0");
+}
+
+function suffixOf(suffix: string): { base: 2 | 10; exponent: number; format: Format } {
+  const decimal = DECIMAL.get(suffix);
+  if (decimal !== undefined) return { base: 10, exponent: decimal, format: "DecimalSI" };
+  const binary = BINARY.get(suffix);
+  if (binary !== undefined) return { base: 2, exponent: binary, format: "BinarySI" };
+  if (!/^[eE][-+]?\d+$/.test(suffix)) throw new Error(SUFFIX_WRONG);
+  const exponent = Number(suffix.slice(1));
+  if (Math.abs(exponent) > MAX_EXPONENT) throw new Error(SUFFIX_WRONG);
+  return { base: 10, exponent, format: "DecimalExponent" };
+}
+
+function amountOf(digits: string, fractionDigits: number, base: 2 | 10, exponent: number): Amount {
+  if (base === 10) return { unscaled: BigInt(digits), scale: fractionDigits - exponent };
+  return { unscaled: BigInt(digits) << BigInt(exponent), scale: fractionDigits };
+}
+
+/** At least one nano unless zero, rounded up to nanos; binary amounts end at the largest int64. */
+function capped({ unscaled, scale }: Amount, format: Format): Amount {
+  let amount = { unscaled, scale };
+  if (scale > NANO) {
+    const divisor = 10n ** BigInt(scale - NANO);
+    amount = { unscaled: (unscaled + divisor - 1n) / divisor, scale: NANO };
+  }
+  if (format === "BinarySI" && amount.unscaled > MAX_INT64 * 10n ** BigInt(Math.max(amount.scale, 0)))
+    return { unscaled: MAX_INT64, scale: 0 };
+  return amount;
+}
+
+function formatted(negative: boolean, { unscaled, scale }: Amount, format: Format): string {
+  if (unscaled === 0n) return "0";
+  const sign = negative ? "-" : "";
+  if (format === "BinarySI") {
+    const unit = 10n ** BigInt(scale);
+    if (unscaled >= 1024n * unit && unscaled % unit === 0n) {
+      const [number, times] = withoutFactors(unscaled / unit, 1024n);
+      return `${sign}${number}${BINARY_BY_EXPONENT.get(times * 10) ?? ""}`;
+    }
+  }
+  let [number, times] = withoutFactors(unscaled, 10n);
+  let exponent = times - scale;
+  for (; exponent % 3 !== 0; exponent--) number *= 10n;
+  if (format === "DecimalExponent") return `${sign}${number}${exponent === 0 ? "" : `e${exponent}`}`;
+  return `${sign}${number}${DECIMAL_BY_EXPONENT.get(exponent) ?? ""}`;
+}
+
+function withoutFactors(value: bigint, factor: bigint): [rest: bigint, times: number] {
+  let [rest, times] = [value, 0];
+  for (; rest !== 0n && rest % factor === 0n; times++) rest /= factor;
+  return [rest, times];
+}

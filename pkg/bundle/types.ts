@@ -1,0 +1,135 @@
+import type { JsonObject, KubeObject, ObjectMeta } from "../api/k8s.ts";
+
+/** A bundle's files by slash path from its root, such as "manifests/csv.yaml"; only `manifests/` and `metadata/` are read. */
+export type BundleFiles = ReadonlyMap<string, Uint8Array>;
+
+/** Scope that an operator can watch. Other texts occur in bundles (misspelt ones) and match nothing. */
+export type InstallModeType = "AllNamespaces" | "MultiNamespace" | "OwnNamespace" | "SingleNamespace";
+
+/** One property as catalogs and the annotation `olm.properties` hold them. */
+export interface BundleProperty {
+  type: string;
+  value: unknown;
+}
+
+/** rbac/v1 PolicyRule, members in Go's order. */
+export interface PolicyRule {
+  verbs: string[] | null;
+  apiGroups?: string[];
+  resources?: string[];
+  resourceNames?: string[];
+  nonResourceURLs?: string[];
+}
+
+/** What one ServiceAccount of the operator may do; the name is empty for the namespace's default one. */
+export interface StrategyPermission {
+  serviceAccountName: string;
+  rules: PolicyRule[] | null;
+}
+
+/** A named object with a mount path, image or value, of which only these members are looked at. */
+export interface Container {
+  name: string;
+  env?: NamedItem[];
+  envFrom?: JsonObject[];
+  volumeMounts?: { name: string; mountPath: string; [member: string]: unknown }[];
+  resources: JsonObject;
+  [member: string]: unknown;
+}
+
+/** An item that its list holds once by name, such as a volume or a variable. */
+export interface NamedItem {
+  name: string;
+  [member: string]: unknown;
+}
+
+/** core/v1 PodTemplateSpec. */
+export interface PodTemplate {
+  metadata: { labels?: Record<string, string>; annotations?: Record<string, string>; [member: string]: unknown };
+  spec: {
+    containers: Container[] | null;
+    volumes?: NamedItem[];
+    tolerations?: JsonObject[];
+    nodeSelector?: Record<string, string>;
+    affinity?: Record<string, JsonObject>;
+    [member: string]: unknown;
+  };
+}
+
+/** apps/v1 DeploymentSpec. */
+export interface DeploymentSpec {
+  selector: { matchLabels?: Record<string, string>; [member: string]: unknown } | null;
+  template: PodTemplate;
+  [member: string]: unknown;
+}
+
+/** A Deployment of the install strategy. */
+export interface StrategyDeployment {
+  name: string;
+  spec: DeploymentSpec;
+  label?: Record<string, string>;
+}
+
+export type WebhookType = "ValidatingAdmissionWebhook" | "MutatingAdmissionWebhook" | "ConversionWebhook";
+
+/** A webhook the operator serves. `type` may be any text in a broken bundle. */
+export interface WebhookDescription {
+  generateName: string;
+  type: string;
+  deploymentName?: string;
+  containerPort?: number;
+  targetPort?: number | string;
+  rules?: { apiGroups?: string[]; resources?: string[]; [member: string]: unknown }[];
+  failurePolicy?: string;
+  matchPolicy?: string;
+  objectSelector?: JsonObject;
+  sideEffects: string | null;
+  timeoutSeconds?: number;
+  admissionReviewVersions: string[] | null;
+  reinvocationPolicy?: string;
+  webhookPath?: string;
+  conversionCRDs?: string[];
+}
+
+/**
+ * A ClusterServiceVersion as Go's typed structs hold it: unknown members and nulls are gone, quantities canonical,
+ * members in the order in which Go prints them. Only the members read here are spelt out.
+ */
+export interface Csv {
+  apiVersion?: string;
+  kind: string;
+  metadata: Omit<ObjectMeta, "name"> & { name?: string };
+  spec: {
+    install: {
+      strategy: string;
+      spec: {
+        deployments: StrategyDeployment[] | null;
+        permissions?: StrategyPermission[];
+        clusterPermissions?: StrategyPermission[];
+      };
+    };
+    version: string;
+    customresourcedefinitions: { owned?: { name: string }[]; required?: { name: string; version: string; kind: string }[] };
+    apiservicedefinitions: { owned?: JsonObject[]; required?: JsonObject[] };
+    webhookdefinitions?: WebhookDescription[];
+    installModes?: { type: string; supported: boolean }[];
+    minKubeVersion?: string;
+    [member: string]: unknown;
+  };
+  [member: string]: unknown;
+}
+
+/** apiextensions/v1 CustomResourceDefinition after Go's typed structs, whatever its apiVersion says. */
+export interface Crd extends KubeObject {
+  spec: { conversion?: JsonObject; preserveUnknownFields?: boolean; [member: string]: unknown };
+}
+
+/** A loaded registry+v1 bundle. */
+export interface RegistryV1Bundle {
+  /** From `metadata/annotations.yaml`; empty when it is not said. */
+  packageName: string;
+  csv: Csv;
+  crds: Crd[];
+  /** All other manifests, untouched but for the order of keys. */
+  others: KubeObject[];
+}

@@ -1,0 +1,57 @@
+import type { KubeObject } from "../../api/k8s.ts";
+import { GoTypes } from "../../bundle/goTypes.ts";
+import { CONVERTER } from "../../bundle/goValues.ts";
+import type { Csv, DeploymentSpec, RegistryV1Bundle, StrategyDeployment } from "../../bundle/types.ts";
+import { certificateNames } from "../certificateProvider.ts";
+import { withCertificateVolumes } from "../certificateVolumes.ts";
+import { withDeploymentConfig } from "../deploymentConfig.ts";
+import type { GeneratorOptions } from "./options.ts";
+
+const TYPES = new GoTypes(CONVERTER);
+
+/**
+ * The Deployments of the install strategy. Pod templates carry the CSV's annotations, overlaid by their own, and what the operator reads to
+ * learn its scope; those that serve webhooks find their certificate mounted; the user's configuration comes last.
+ */
+export function deployments({ csv }: RegistryV1Bundle, options: GeneratorOptions): KubeObject[] {
+  const serving = new Set((csv.spec.webhookdefinitions ?? []).map(({ deploymentName = "" }) => deploymentName));
+  return (csv.spec.install.spec.deployments ?? []).map((deployment) => generated(csv, deployment, serving, options));
+}
+
+function generated(
+  csv: Csv,
+  { name, spec, label }: StrategyDeployment,
+  serving: ReadonlySet<string>,
+  options: GeneratorOptions,
+): KubeObject {
+  const { installNamespace, certProvider, deploymentConfig } = options;
+  let content = { annotations: {} as Record<string, string>, spec: withAnnotations(spec, csv, options) };
+  if (certProvider && serving.has(name)) {
+    const secret = certProvider.secret(certificateNames(name, installNamespace));
+    content = { ...content, spec: withCertificateVolumes(content.spec, secret) };
+  }
+  if (deploymentConfig) content = withDeploymentConfig(content, deploymentConfig);
+  return {
+    kind: "Deployment",
+    apiVersion: "apps/v1",
+    metadata: TYPES.convert("meta/v1.ObjectMeta", {
+      name,
+      namespace: installNamespace,
+      labels: label,
+      annotations: content.annotations,
+    }) as KubeObject["metadata"],
+    spec: TYPES.convert("apps/v1.DeploymentSpec", content.spec),
+    status: {},
+  };
+}
+
+function withAnnotations(spec: DeploymentSpec, csv: Csv, { targetNamespaces, installNamespace }: GeneratorOptions): DeploymentSpec {
+  const { template } = spec;
+  const annotations = {
+    ...csv.metadata.annotations,
+    ...template.metadata.annotations,
+    "olm.targetNamespaces": targetNamespaces.join(","),
+    "olm.operatorNamespace": installNamespace,
+  };
+  return { ...spec, revisionHistoryLimit: 1, template: { ...template, metadata: { ...template.metadata, annotations } } };
+}

@@ -1,0 +1,152 @@
+/** The draft-07 keywords that configuration schemas use; other members, such as a description, decide nothing. */
+export interface JsonSchema {
+  readonly $ref?: string;
+  readonly type?: JsonType;
+  readonly format?: string;
+  readonly required?: readonly string[];
+  readonly properties?: Readonly<Record<string, JsonSchema>>;
+  readonly additionalProperties?: boolean | JsonSchema;
+  readonly items?: JsonSchema;
+  readonly minLength?: number;
+  readonly maxLength?: number;
+  readonly pattern?: string;
+  readonly allOf?: readonly JsonSchema[];
+  readonly anyOf?: readonly JsonSchema[];
+  readonly oneOf?: readonly JsonSchema[];
+}
+
+export type JsonType = "null" | "boolean" | "number" | "integer" | "string" | "array" | "object";
+
+/** Why a value does not fit a schema: which keyword failed and what it was compared with. */
+export type Fault =
+  | { readonly keyword: "type"; readonly got: JsonType; readonly want: JsonType }
+  | { readonly keyword: "format"; readonly value: string; readonly format: string; readonly reason: string }
+  | { readonly keyword: "required"; readonly missing: readonly string[] }
+  | { readonly keyword: "additionalProperties"; readonly unknown: readonly string[] }
+  | { readonly keyword: "minLength" | "maxLength"; readonly got: number; readonly want: number }
+  | { readonly keyword: "pattern"; readonly want: string }
+  | { readonly keyword: "allOf" | "anyOf" | "oneOf" | "$ref" | "group" };
+
+/** A fault at one place; for those that hold others, the others in the order in which they were found. */
+export interface Failure {
+  readonly fault: Fault;
+  /** Member names and list indexes from the root. */
+  readonly path: readonly string[];
+  readonly causes: readonly Failure[];
+}
+
+/** Says what is wrong with a text of a format, or undefined. */
+export type Format = (value: string) => string | undefined;
+
+/**
+ * Checks values against a schema and tells faults as the tree that santhosh-tekuri/jsonschema v6 builds, whose lines users see:
+ * `type` and `format` faults end the look at a place, more than one fault at a place form a group, a reference hides a single fault
+ * below it. Members are looked at in the order of their names. Schemas are interpreted; there is nothing to compile.
+ * @see https://pkg.go.dev/github.com/santhosh-tekuri/jsonschema/v6
+ */
+export class SchemaChecker {
+  readonly #references: Readonly<Record<string, JsonSchema>>;
+  readonly #formats: ReadonlyMap<string, Format>;
+
+  /** @param references schemas by what `$ref` says. @param formats asserted ones by name; others are let through. */
+  constructor(references: Readonly<Record<string, JsonSchema>>, formats: ReadonlyMap<string, Format>) {
+    this.#references = references;
+    this.#formats = formats;
+  }
+
+  /** The faults of `value`, those of the root taken apart; none when it fits. */
+  check(schema: JsonSchema, value: unknown): readonly Failure[] {
+    const failure = this.#check(schema, value, []);
+    if (!failure) return [];
+    return failure.fault.keyword === "group" ? failure.causes : [failure];
+  }
+
+  #check(schema: JsonSchema, value: unknown, path: readonly string[]): Failure | undefined {
+    const got = typeOf(value);
+    const { type: want } = schema;
+    if (want !== undefined && want !== got && !(want === "integer" && Number.isInteger(value)))
+      return leaf({ keyword: "type", got, want }, path);
+    if (schema.format !== undefined && typeof value === "string") {
+      const reason = this.#formats.get(schema.format)?.(value);
+      if (reason !== undefined) return leaf({ keyword: "format", value, format: schema.format, reason }, path);
+    }
+    if (schema.$ref !== undefined) return this.#checkReference(schema.$ref, value, path);
+    const failures: (Failure | undefined)[] = [];
+    if (got === "object") failures.push(...this.#checkObject(schema, value as Readonly<Record<string, unknown>>, path));
+    else if (got === "array") failures.push(...this.#checkList(schema, value as readonly unknown[], path));
+    else if (typeof value === "string") failures.push(...checkString(schema, value, path));
+    failures.push(this.#checkAll(schema, value, path), this.#checkAny(schema, value, path), this.#checkOne(schema, value, path));
+    const found = failures.filter((failure) => failure !== undefined);
+    return found.length > 1 ? { fault: { keyword: "group" }, path, causes: found } : found[0];
+  }
+
+  #checkReference(reference: string, value: unknown, path: readonly string[]): Failure | undefined {
+    const target = this.#references[reference];
+    if (!target) throw new Error(`the schema refers to ${reference}, which is not there`);
+    const failure = this.#check(target, value, path);
+    if (!failure) return undefined;
+    return { fault: { keyword: "$ref" }, path, causes: failure.fault.keyword === "group" ? failure.causes : [failure] };
+  }
+
+  #checkObject(schema: JsonSchema, object: Readonly<Record<string, unknown>>, path: readonly string[]): (Failure | undefined)[] {
+    const failures: (Failure | undefined)[] = [];
+    const missing = (schema.required ?? []).filter((name) => !Object.hasOwn(object, name));
+    if (missing.length > 0) failures.push(leaf({ keyword: "required", missing }, path));
+    const unknown: string[] = [];
+    const { properties = {}, additionalProperties: additional } = schema;
+    for (const name of Object.keys(object).sort()) {
+      const property = Object.hasOwn(properties, name) ? properties[name] : undefined;
+      if (property) failures.push(this.#check(property, object[name], [...path, name]));
+      else if (additional === false) unknown.push(name);
+      else if (typeof additional === "object") failures.push(this.#check(additional, object[name], [...path, name]));
+    }
+    if (unknown.length > 0) failures.push(leaf({ keyword: "additionalProperties", unknown }, path));
+    return failures;
+  }
+
+  #checkList({ items }: JsonSchema, list: readonly unknown[], path: readonly string[]): (Failure | undefined)[] {
+    return items ? list.map((item, index) => this.#check(items, item, [...path, String(index)])) : [];
+  }
+
+  #checkAll({ allOf = [] }: JsonSchema, value: unknown, path: readonly string[]): Failure | undefined {
+    const causes = this.#failuresOf(allOf, value, path);
+    return causes.length > 0 ? { fault: { keyword: "allOf" }, path, causes } : undefined;
+  }
+
+  #checkAny({ anyOf = [] }: JsonSchema, value: unknown, path: readonly string[]): Failure | undefined {
+    const causes = this.#failuresOf(anyOf, value, path);
+    return anyOf.length > 0 && causes.length === anyOf.length ? { fault: { keyword: "anyOf" }, path, causes } : undefined;
+  }
+
+  /** The alternatives of the schemas in use exclude each other, so that more than one match does not occur. */
+  #checkOne({ oneOf = [] }: JsonSchema, value: unknown, path: readonly string[]): Failure | undefined {
+    const causes = this.#failuresOf(oneOf, value, path);
+    return oneOf.length > 0 && causes.length === oneOf.length ? { fault: { keyword: "oneOf" }, path, causes } : undefined;
+  }
+
+  #failuresOf(schemas: readonly JsonSchema[], value: unknown, path: readonly string[]): Failure[] {
+    return schemas.map((schema) => this.#check(schema, value, path)).filter((failure) => failure !== undefined);
+  }
+}
+
+function checkString(schema: JsonSchema, text: string, path: readonly string[]): (Failure | undefined)[] {
+  const failures: Failure[] = [];
+  const got = Array.from(text).length;
+  const { minLength, maxLength, pattern } = schema;
+  if (minLength !== undefined && got < minLength) failures.push(leaf({ keyword: "minLength", got, want: minLength }, path));
+  if (maxLength !== undefined && got > maxLength) failures.push(leaf({ keyword: "maxLength", got, want: maxLength }, path));
+  if (pattern !== undefined && !new RegExp(pattern, "u").test(text)) failures.push(leaf({ keyword: "pattern", want: pattern }, path));
+  return failures;
+}
+
+function leaf(fault: Fault, path: readonly string[]): Failure {
+  return { fault, path, causes: [] };
+}
+
+function typeOf(value: unknown): JsonType {
+  if (value === null || value === undefined) return "null";
+  if (typeof value === "boolean") return "boolean";
+  if (typeof value === "string") return "string";
+  if (typeof value === "number" || typeof value === "bigint") return "number";
+  return Array.isArray(value) ? "array" : "object";
+}

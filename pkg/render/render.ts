@@ -1,0 +1,84 @@
+import { Reason } from "../api/constants.ts";
+import type { JsonObject, KubeObject } from "../api/k8s.ts";
+import { installModes } from "../bundle/installModes.ts";
+import type { Csv, RegistryV1Bundle } from "../bundle/types.ts";
+import { validateBundle } from "../bundle/validate.ts";
+import { RetryableError } from "../errors/errors.ts";
+import type { CertificateProvider } from "./certificateProvider.ts";
+import { type BundleConfig, bundleConfig } from "./config.ts";
+import { additionalResources } from "./generators/additional.ts";
+import { crds } from "./generators/crds.ts";
+import { deployments } from "./generators/deployments.ts";
+import type { Generator } from "./generators/options.ts";
+import { clusterRoles, roles, serviceAccounts } from "./generators/permissions.ts";
+import { certificateObjects, mutatingWebhooks, validatingWebhooks, webhookServices } from "./generators/webhooks.ts";
+import { targetFault, targetNamespaces } from "./targetNamespaces.ts";
+
+/** How a bundle is to be rendered. */
+export interface RenderOptions {
+  /** `spec.namespace` of the extension. */
+  installNamespace: string;
+  /** `spec.config.inline`. */
+  config?: JsonObject | undefined;
+  /** Needed for bundles with webhooks. */
+  certProvider?: CertificateProvider | undefined;
+  /** Whether bundles that do not support AllNamespaces are rendered, and configuration is asked for where it is required. Default true. */
+  singleOwnNamespace?: boolean;
+  /** Whether the configuration may hold `deploymentConfig`. Default true. */
+  deploymentConfig?: boolean;
+}
+
+const GENERATORS: readonly Generator[] = [
+  serviceAccounts,
+  roles,
+  clusterRoles,
+  crds,
+  additionalResources,
+  deployments,
+  validatingWebhooks,
+  mutatingWebhooks,
+  webhookServices,
+  certificateObjects,
+];
+
+/**
+ * The objects of a bundle for one extension, always the same for the same input, in the order in which generators make them.
+ * Members stand in the order in which Go prints them. Parts may be shared with the bundle: treat both as read-only.
+ * @throws TerminalError InvalidConfiguration when the configuration does not fit the bundle.
+ * @throws RetryableError Retrying when the bundle cannot be rendered, in operator-controller's words.
+ * @see operator-controller internal/operator-controller/applier/provider.go
+ */
+export function renderBundle(bundle: RegistryV1Bundle, options: RenderOptions): KubeObject[] {
+  const { installNamespace, certProvider } = options;
+  checkSupported(bundle.csv, options);
+  const { watchNamespace, deploymentConfig } = configOf(bundle.csv, options);
+  const faults = validateBundle(bundle);
+  if (faults.length > 0) throw refused(faults.join("\n"));
+  const targets = targetNamespaces(bundle.csv, watchNamespace);
+  const fault = targetFault(bundle.csv, installNamespace, targets);
+  if (fault !== undefined) throw refused(`invalid option(s): invalid target namespaces [${targets.join(" ")}]: ${fault}`);
+  const generatorOptions = { installNamespace, targetNamespaces: targets, certProvider, deploymentConfig };
+  return GENERATORS.flatMap((generator) => generator(bundle, generatorOptions));
+}
+
+function checkSupported({ spec }: Csv, { certProvider, singleOwnNamespace = true }: RenderOptions): void {
+  if ((spec.apiservicedefinitions.owned ?? []).length > 0) throw refused("unsupported bundle: apiServiceDefintions are not supported");
+  if ((spec.webhookdefinitions ?? []).length > 0 && !certProvider) {
+    throw refused("unsupported bundle: webhookDefinitions are not supported: certificate provider is nil");
+  }
+  const modes = installModes({ spec } as Csv);
+  if (!singleOwnNamespace && !modes.has("AllNamespaces"))
+    throw refused("unsupported bundle: bundle does not support AllNamespaces install mode");
+  if (!modes.has("AllNamespaces") && !modes.has("SingleNamespace") && !modes.has("OwnNamespace")) {
+    throw refused("unsupported bundle: bundle must support at least one of [AllNamespaces SingleNamespace OwnNamespace] install modes");
+  }
+}
+
+function configOf(csv: Csv, { installNamespace, config, singleOwnNamespace = true, deploymentConfig = true }: RenderOptions): BundleConfig {
+  if (!singleOwnNamespace && config === undefined) return {};
+  return bundleConfig(csv, config, { installNamespace, deploymentConfig });
+}
+
+function refused(text: string): RetryableError {
+  return new RetryableError(Reason.Retrying, text);
+}

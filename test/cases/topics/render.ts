@@ -1,0 +1,148 @@
+import { createHash } from "node:crypto";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import type { JsonObject, KubeObject } from "../../../pkg/api/k8s.ts";
+import { sortedKeys } from "../../../pkg/bundle/goSpecial.ts";
+import { loadBundle } from "../../../pkg/bundle/load.ts";
+import type { BundleFiles } from "../../../pkg/bundle/types.ts";
+import { messageOf, TerminalError } from "../../../pkg/errors/errors.ts";
+import { wireJson } from "../../../pkg/kube/wire.ts";
+import type { CertificateProvider } from "../../../pkg/render/certificateProvider.ts";
+import { certManager } from "../../../pkg/render/certManager.ts";
+import { renderBundle } from "../../../pkg/render/render.ts";
+import { serviceCa } from "../../../pkg/render/serviceCa.ts";
+import { hasMembers, type Topic } from "../topic.ts";
+import { UsageError } from "../usageError.ts";
+
+/** What a bundle gives for a configuration: objects, of which large CRDs stand as a digest, or the beginning of an error. */
+export interface RenderCase {
+  /** Folder of the bundle. */
+  bundle: string;
+  namespace: string;
+  certProvider?: string | null;
+  config?: JsonObject | null;
+  objects?: JsonObject[];
+  objectsExceptCRDs?: JsonObject[];
+  error?: string;
+}
+
+/** What rendering gave. */
+export type Rendered = { objects: readonly KubeObject[] } | { error: string; terminal: boolean };
+
+const TERMINAL = "terminal error: ";
+const CRD = "CustomResourceDefinition";
+const PROVIDERS: Readonly<Record<string, CertificateProvider>> = { "cert-manager": certManager, "service-ca": serviceCa };
+const MAX_LINES = 8;
+
+export const renderTopic: Topic<RenderCase> = {
+  isCase: (value): value is RenderCase =>
+    hasMembers(value, "bundle", "namespace") && ["objects", "objectsExceptCRDs", "error"].some((member) => Object.hasOwn(value, member)),
+  title: ({ bundle, config, certProvider }) => `${bundle} ${JSON.stringify(config ?? null).slice(0, 80)} ${certProvider ?? "no provider"}`,
+  async run(value, { dataFolder }) {
+    const folder = join(dataFolder, value.bundle);
+    if (!existsSync(folder)) throw new UsageError(`there is no bundle ${folder}`);
+    const lines = compareRender(value, rendered(value, bundleFiles(folder)));
+    return lines.length === 0 ? undefined : { lines: lines.slice(0, MAX_LINES) };
+  },
+};
+
+/** The files of a bundle's folder below `manifests/` and `metadata/`. */
+export function bundleFiles(folder: string): BundleFiles {
+  const files = new Map<string, Uint8Array>();
+  for (const part of ["manifests", "metadata"]) {
+    if (!existsSync(join(folder, part))) continue;
+    for (const entry of readdirSync(join(folder, part), { withFileTypes: true, recursive: true })) {
+      if (!entry.isFile()) continue;
+      const path = join(entry.parentPath, entry.name);
+      files.set(path.slice(folder.length + 1), readFileSync(path));
+    }
+  }
+  return files;
+}
+
+/** Renders the bundle as the case asks. @throws UsageError for a certificate provider that there is none of. */
+export function rendered({ namespace, certProvider, config }: RenderCase, files: BundleFiles): Rendered {
+  const provider = certProvider ? PROVIDERS[certProvider] : undefined;
+  if (certProvider && !provider) throw new UsageError(`there is no certificate provider ${certProvider}`);
+  try {
+    return {
+      objects: renderBundle(loadBundle(files), { installNamespace: namespace, config: config ?? undefined, certProvider: provider }),
+    };
+  } catch (err) {
+    return { error: messageOf(err), terminal: err instanceof TerminalError };
+  }
+}
+
+/**
+ * What differs, a line each; nothing when all is as expected. The order of objects does not matter. Where `objectsExceptCRDs` is expected,
+ * CRDs are not looked at. An expected error must be the beginning of ours, and terminal where it says so.
+ */
+export function compareRender(expected: RenderCase, actual: Rendered): string[] {
+  if (expected.error !== undefined) return compareError(expected.error, actual);
+  if ("error" in actual)
+    return [`want ${(expected.objects ?? expected.objectsExceptCRDs ?? []).length} objects`, `got error: ${actual.error}`];
+  const wanted = expected.objects ?? expected.objectsExceptCRDs ?? [];
+  const objects = expected.objects ? actual.objects : actual.objects.filter(({ kind }) => kind !== CRD);
+  const digests = new Set(wanted.filter((object) => "sha256" in object).map(identity));
+  const want = countBy(wanted);
+  const got = countBy(
+    objects.map((object) => (digests.has(identity(object)) ? digested(object) : (JSON.parse(sortedJson(object)) as JsonObject))),
+  );
+  const missing = [...want].filter(([text, count]) => count > (got.get(text) ?? 0)).map(([text]) => text);
+  const unwanted = [...got].filter(([text, count]) => count > (want.get(text) ?? 0)).map(([text]) => text);
+  return describe(missing, unwanted);
+}
+
+function compareError(wanted: string, actual: Rendered): string[] {
+  if (!("error" in actual)) return [`want error: ${wanted}`, `got ${actual.objects.length} objects`];
+  const terminal = wanted.startsWith(TERMINAL);
+  const text = terminal ? wanted.slice(TERMINAL.length) : wanted;
+  if (actual.error.startsWith(text) && actual.terminal === terminal) return [];
+  return [`want error: ${wanted}`, `got error:  ${actual.terminal ? TERMINAL : ""}${actual.error}`];
+}
+
+function countBy(objects: readonly JsonObject[]): Map<string, number> {
+  const counts = new Map<string, number>();
+  for (const object of objects) {
+    const text = sortedJson(object);
+    counts.set(text, (counts.get(text) ?? 0) + 1);
+  }
+  return counts;
+}
+
+function digested(object: KubeObject): JsonObject {
+  const { apiVersion, kind, metadata } = object;
+  const sha256 = createHash("sha256").update(sortedJson(object)).digest("hex");
+  return { apiVersion, kind, metadata: { name: metadata.name }, sha256 };
+}
+
+function identity(object: JsonObject | KubeObject): string {
+  const metadata = object["metadata"] as { name?: string } | undefined;
+  return `${String(object["apiVersion"])} ${String(object["kind"])} ${metadata?.name ?? ""}`;
+}
+
+/** As the digests in cases are made: sorted keys, no spaces, nothing escaped beyond need. */
+function sortedJson(value: unknown): string {
+  return wireJson(sortedKeys(value));
+}
+
+/** Pairs what is missing with what came instead of it and shows the first place at which the two part. */
+function describe(missing: readonly string[], unwanted: readonly string[]): string[] {
+  const left = unwanted.map((text) => ({ text, id: identity(JSON.parse(text) as JsonObject) }));
+  const lines: string[] = [];
+  for (const text of missing) {
+    const id = identity(JSON.parse(text) as JsonObject);
+    const at = left.findIndex((entry) => entry.id === id);
+    const [other] = at < 0 ? [] : left.splice(at, 1);
+    if (!other) lines.push(`missing: ${id}`);
+    else lines.push(`differs: ${id}`, ...firstDifference(text, other.text));
+  }
+  return [...lines, ...left.map(({ id }) => `unexpected: ${id}`)];
+}
+
+function firstDifference(want: string, got: string): string[] {
+  let at = 0;
+  while (at < want.length && want[at] === got[at]) at++;
+  const from = Math.max(0, at - 60);
+  return [`  want …${want.slice(from, at + 60)}`, `  got  …${got.slice(from, at + 60)}`];
+}
