@@ -24,15 +24,16 @@ export function explainChoice(
     ...(unasked.length > 0 ? [`catalogs not asked: ${unasked.join(", ")}`] : []),
   ];
   const subject = `bundle ${goQuote(best.bundle.name)} (version ${versionOf(best)}) of catalog ${goQuote(findings.catalog)}`;
-  return [`${subject}: ${rankOf(findings, best)}${wanted(query)}${relation(findings, best, query)}`, ...remarks].join("; ");
+  return [`${subject}: ${rankOf(findings, best, query)}${relation(findings, best, query)}`, ...remarks].join("; ");
 }
 
-function rankOf({ eligible }: Findings, best: Candidate): string {
-  const deprecated = eligible.filter((candidate) => candidate.deprecated).length;
-  if (eligible.length === 1) return best.deprecated ? "the only version, a deprecated one," : "the only version";
-  if (best.deprecated) return `highest of ${counted(eligible.length, "version")}, all deprecated,`;
-  if (deprecated === 0) return `highest of ${counted(eligible.length, "version")}`;
-  return `highest of ${counted(eligible.length - deprecated, "version")} not deprecated (${deprecated} deprecated)`;
+/** Where `best` stands among what the filters left, `wanted` being what they ask for. */
+function rankOf({ eligible }: Findings, best: Candidate, query: Query): string {
+  const sound = eligible.filter((candidate) => !candidate.deprecated).length;
+  const count = best.deprecated ? eligible.length : sound;
+  const versions = `${count === 1 ? "the only version" : `highest of ${counted(count, "version")}`}${wanted(query)}`;
+  if (best.deprecated) return `${versions}, ${count === 1 ? "deprecated" : "all deprecated"}`;
+  return sound < eligible.length ? `${versions} that ${count === 1 ? "is" : "are"} not deprecated` : versions;
 }
 
 function relation({ edges }: Findings, best: Candidate, query: Query): string {

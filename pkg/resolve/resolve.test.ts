@@ -1,0 +1,187 @@
+import * as fc from "fast-check";
+import { expect, test } from "vitest";
+import { type CaseHead, loadCases } from "../../test/support/caseFiles.ts";
+import { type BundleFixture, type CatalogFixture, catalogsFrom, contentFrom } from "../../test/support/catalogFixture.ts";
+import type { DeprecationEntry } from "../fbc/types.ts";
+import { compareVersionRelease, formatVersionRelease, parseVersionRelease } from "../version/version.ts";
+import { dependencyRefusal } from "./dependencies.ts";
+import { deprecationsFor } from "./deprecation.ts";
+import { findIn } from "./filters.ts";
+import { type Resolution, type ResolveRequest, resolve, type Unresolved } from "./resolve.ts";
+import { type LabelSelector, matchesSelector, selectorError } from "./selector.ts";
+import { type InstalledBundle, installedVersion } from "./successors.ts";
+
+type Source = ResolveRequest["source"];
+
+interface Want {
+  bundle?: string;
+  version?: string;
+  catalog?: string;
+  /** "replaces in stable", "stay", "none". */
+  edge?: string;
+  /** Bundles that the winner's catalog deprecates. */
+  deprecated?: string[];
+  refusal?: string | null;
+  error?: string;
+  cause?: Unresolved["cause"];
+  /** Text that must stand in the explanation. */
+  explains?: string;
+}
+
+interface Row {
+  id: string;
+  catalogs?: Record<string, CatalogFixture>;
+  catalog?: Partial<Source>;
+  installed?: InstalledBundle;
+  want: Want;
+}
+
+interface ResolveCases extends CaseHead {
+  package: string;
+  catalogs: Record<string, CatalogFixture>;
+  rows?: Row[];
+  successors?: { installed: InstalledBundle; expect: string[] }[];
+  selectors?: { selector: LabelSelector | null; labels?: Record<string, string>; selects?: boolean; error?: string }[];
+  deprecations?: { channels?: string[]; installed?: string; entries: string[]; want: unknown }[];
+  entries?: Record<string, DeprecationEntry>;
+}
+
+const cases = loadCases<ResolveCases>("resolve");
+const rows = cases.flatMap((c) =>
+  (c.rows ?? []).map((row) => ({ ...row, about: c.name, packageName: c.package, catalogs: row.catalogs ?? c.catalogs })),
+);
+const successors = cases.flatMap((c) =>
+  (c.successors ?? []).map((row) => ({ ...row, about: c.name, packageName: c.package, catalogs: c.catalogs })),
+);
+
+function requestFrom({
+  packageName,
+  catalogs,
+  catalog,
+  installed,
+}: Pick<Row, "catalog" | "installed" | "catalogs"> & { packageName: string }): ResolveRequest {
+  const source = { packageName, ...catalog };
+  return { source, catalogs: catalogsFrom(catalogs ?? {}, packageName), installed };
+}
+
+function edgeText(resolution: Resolution): string {
+  if (resolution.kind === "unresolved" || !resolution.edge) return "none";
+  const { channel, via } = resolution.edge;
+  return via === "stay" ? via : `${via} in ${channel}`;
+}
+
+test.for(rows)("$about: $id", ({ want, ...row }) => {
+  const got = resolve(requestFrom(row));
+  if (want.error !== undefined) {
+    if (got.kind !== "unresolved") throw new Error(`resolved: ${got.explanation}`);
+    expect(got.message.startsWith(want.error), got.message).toBe(true);
+    expect(got.message).toBe(`${got.reason}; ${got.explanation}`);
+    if (want.cause !== undefined) expect(got.cause).toBe(want.cause);
+    if (want.explains !== undefined) expect(got.explanation).toBe(want.explains);
+    return;
+  }
+  if (got.kind !== "resolved") throw new Error(got.message);
+  expect(got.bundle.name).toBe(want.bundle);
+  if (want.version !== undefined) expect(formatVersionRelease(got.version)).toBe(want.version);
+  if (want.catalog !== undefined) expect(got.catalog).toBe(want.catalog);
+  if (want.edge !== undefined) expect(edgeText(got)).toBe(want.edge);
+  if (want.refusal !== undefined) expect(dependencyRefusal(got.bundle) ?? null).toBe(want.refusal);
+  if (want.explains !== undefined) expect(got.explanation).toContain(want.explains);
+  if (want.deprecated !== undefined)
+    expect((got.deprecations?.entries ?? []).map(({ reference }) => reference.name)).toEqual(want.deprecated);
+});
+
+test.for(successors)("$about: from $installed.name", ({ packageName, catalogs, installed, expect: wanted }) => {
+  const [[name, fixture] = ["", {}]] = Object.entries(catalogs);
+  const query = { packageName, channels: [], edgesDecide: true, installed: { ...installed, parsed: installedVersion(installed) } };
+  const { eligible } = findIn({ name, priority: 0 }, contentFrom(fixture, packageName), query);
+  expect(eligible.map(({ bundle }) => bundle.name)).toEqual(wanted);
+});
+
+test.for(cases.flatMap((c) => c.selectors ?? []))("selector $selector on $labels", ({ selector, labels = {}, selects = false, error }) => {
+  expect(selectorError(selector ?? undefined)).toBe(error);
+  expect(matchesSelector(selector ?? undefined, labels)).toBe(selects);
+});
+
+test.for(cases.flatMap((c) => (c.deprecations ?? []).map((row) => ({ ...row, all: c.entries ?? {} }))))(
+  "deprecations $entries for channels $channels and bundle $installed",
+  ({ entries, channels, installed, want, all }) => {
+    const deprecations = { package: "p", entries: entries.map((key) => all[key] as DeprecationEntry) };
+    expect(deprecationsFor(deprecations, { channels, bundleName: installed })).toEqual(want);
+    expect(deprecationsFor(undefined, { channels, bundleName: installed })).toEqual({ package: [], channel: [], bundle: [] });
+  },
+);
+
+const versionText = fc
+  .tuple(fc.nat(2), fc.nat(2), fc.nat(2), fc.constantFrom("", "", "-rc.1", "+1", "+2"))
+  .map(([a, b, c, rest]) => `${a}.${b}.${c}${rest}`);
+const names = fc.uniqueArray(
+  versionText.map((version) => `p.v${version}`),
+  { minLength: 1, maxLength: 8 },
+);
+const catalog: fc.Arbitrary<CatalogFixture> = fc.tuple(names, names, fc.nat(2)).chain(([bundles, mentioned, priority]) => {
+  const edge = fc.record(
+    { replaces: fc.constantFrom(...mentioned), skipRange: fc.constantFrom("<1.0.0", ">=1.0.0 <2.0.0", "broken") },
+    { requiredKeys: [] },
+  );
+  const entries = fc.tuple(...bundles.map((name) => edge.map((edges) => ({ name, ...edges }))));
+  const deprecated = fc.subarray(bundles);
+  return fc.tuple(entries, deprecated).map(([stable, old]) => ({ priority, bundles, channels: { stable }, deprecated: old }));
+});
+const request = fc
+  .record({
+    catalogs: fc.dictionary(fc.constantFrom("a", "b", "c"), catalog, { minKeys: 1 }),
+    installed: fc.option(
+      versionText.map((version) => ({ name: `p.v${version}`, version })),
+      { nil: undefined },
+    ),
+    range: fc.constantFrom(undefined, ">=1", "<2", "1.x"),
+  })
+  .map(({ catalogs, installed, range }) => ({
+    packageName: "p",
+    catalogs,
+    ...(installed ? { installed } : {}),
+    catalog: range === undefined ? {} : { version: range },
+  }));
+
+test("the order of catalogs and bundles does not change the answer", () => {
+  fc.assert(
+    fc.property(request, (one) => {
+      const asked = requestFrom(one);
+      const turned = asked.catalogs.toReversed().map((each) => ({
+        ...each,
+        content: each.content && {
+          ...each.content,
+          bundles: each.content.bundles.toReversed(),
+          channels: each.content.channels.toReversed(),
+        },
+      }));
+      expect(resolve({ ...asked, catalogs: turned })).toEqual(resolve(asked));
+    }),
+  );
+});
+
+test("under SelfCertified the answer is never lower than by the edges", () => {
+  fc.assert(
+    fc.property(request, fc.constantFrom("a"), (one, only) => {
+      const catalogs = { [only]: { ...Object.values(one.catalogs)[0], deprecated: [] } };
+      const byEdges = resolve(requestFrom({ ...one, catalogs }));
+      fc.pre(byEdges.kind === "resolved");
+      const free = resolve(requestFrom({ ...one, catalogs, catalog: { ...one.catalog, upgradeConstraintPolicy: "SelfCertified" } }));
+      if (byEdges.kind !== "resolved" || free.kind !== "resolved") throw new Error("nothing resolved");
+      expect(compareVersionRelease(free.version, byEdges.version)).toBeGreaterThanOrEqual(0);
+    }),
+  );
+});
+
+test("what was chosen stays chosen once it is installed and nothing follows it", () => {
+  const bundles: BundleFixture[] = ["p.v1.0.0", "p.v1.1.0"];
+  const channels = { stable: ["p.v1.0.0", { name: "p.v1.1.0", replaces: "p.v1.0.0" }] };
+  const ask = (installed: InstalledBundle): Resolution =>
+    resolve(requestFrom({ packageName: "p", catalogs: { c: { bundles, channels } }, installed }));
+  const first = ask({ name: "p.v1.0.0", version: "1.0.0" });
+  if (first.kind !== "resolved") throw new Error(first.message);
+  const second = ask({ name: first.bundle.name, version: formatVersionRelease(first.version) });
+  expect(second).toMatchObject({ kind: "resolved", bundle: { name: "p.v1.1.0" }, edge: { via: "stay", channel: "" } });
+  expect(parseVersionRelease("1.1.0")).toEqual(first.version);
+});

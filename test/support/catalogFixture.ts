@@ -1,0 +1,57 @@
+import type { ChannelEntry, FbcBundle, FbcDeprecations, PackageContent } from "../../pkg/fbc/types.ts";
+import type { CatalogContent } from "../../pkg/resolve/resolve.ts";
+
+/** A bundle by its name alone, the version being what stands behind the first ".v", or with what differs from that. */
+export type BundleFixture =
+  | string
+  | { name: string; version?: string | null; release?: string; properties?: { type: string; value: unknown }[] };
+
+/** One catalog with one package, as short as a case can say it. */
+export interface CatalogFixture {
+  priority?: number;
+  labels?: Record<string, string>;
+  /** Why it cannot answer. */
+  unavailable?: string;
+  /** Entries by channel; an entry that is only a name has no edges. */
+  channels?: Record<string, (string | ChannelEntry)[]>;
+  bundles?: BundleFixture[];
+  /** Deprecated bundles. */
+  deprecated?: string[];
+}
+
+/** The catalogs of a case, each with the label that catalogs have by their name. */
+export function catalogsFrom(fixtures: Readonly<Record<string, CatalogFixture>>, packageName: string): CatalogContent[] {
+  return Object.entries(fixtures).map(([name, fixture]) => ({
+    name,
+    priority: fixture.priority ?? 0,
+    labels: { "olm.operatorframework.io/metadata.name": name, ...fixture.labels },
+    content: fixture.bundles || fixture.channels ? contentFrom(fixture, packageName) : undefined,
+    ...(fixture.unavailable === undefined ? {} : { unavailable: fixture.unavailable }),
+  }));
+}
+
+/** The package content that a fixture stands for. */
+export function contentFrom({ channels = {}, bundles = [], deprecated = [] }: CatalogFixture, packageName: string): PackageContent {
+  return {
+    package: { name: packageName },
+    channels: Object.entries(channels).map(([name, entries]) => ({
+      name,
+      package: packageName,
+      entries: entries.map((entry) => (typeof entry === "string" ? { name: entry } : entry)),
+    })),
+    bundles: bundles.map((bundle) => bundleFrom(bundle, packageName)),
+    deprecations: deprecated.length > 0 ? [deprecationsFrom(deprecated, packageName)] : [],
+    others: 0,
+  };
+}
+
+function bundleFrom(fixture: BundleFixture, packageName: string): FbcBundle {
+  const { name, version, release, properties = [] } = typeof fixture === "string" ? { name: fixture } : fixture;
+  const value = { packageName, version: version ?? name.slice(name.indexOf(".v") + 2), ...(release === undefined ? {} : { release }) };
+  const own = version === null ? [] : [{ type: "olm.package", value }];
+  return { name, package: packageName, image: `registry.example/${name}`, properties: [...own, ...properties] };
+}
+
+function deprecationsFrom(names: readonly string[], packageName: string): FbcDeprecations {
+  return { package: packageName, entries: names.map((name) => ({ reference: { schema: "olm.bundle", name }, message: `${name} is old` })) };
+}
