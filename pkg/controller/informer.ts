@@ -8,6 +8,9 @@ import { Backoff } from "./backoff.ts";
 import { type Clock, sleep, systemClock } from "./clock.ts";
 import { keyOf, Store, type StoreEvent } from "./store.ts";
 
+/** What an informer needs of a Client. */
+export type ListerWatcher = Pick<Client, "list" | "watch">;
+
 /** Options of Informer beside which objects it follows. */
 export interface InformerOptions<T extends KubeObject> extends Selection {
   /** Called on each object before it is stored, for example `withoutBulk`; must keep identity and resourceVersion. */
@@ -38,7 +41,7 @@ export function withoutBulk<T extends KubeObject>(object: T): T {
 export class Informer<T extends KubeObject = KubeObject> {
   /** Resolves when the first complete list is in; rejects with the signal's reason when `run` is stopped before. */
   readonly synced: Promise<void>;
-  readonly #client: Client;
+  readonly #client: ListerWatcher;
   readonly #gvk: GroupVersionKind;
   readonly #selection: Selection;
   readonly #transform: (object: T) => T;
@@ -52,7 +55,7 @@ export class Informer<T extends KubeObject = KubeObject> {
   /** Where to watch from; undefined when a list must come first. */
   #resourceVersion: string | undefined;
 
-  constructor(client: Client, gvk: GroupVersionKind, options: InformerOptions<T>, log: Logger) {
+  constructor(client: ListerWatcher, gvk: GroupVersionKind, options: InformerOptions<T>, log: Logger) {
     const { transform, maxBackoffMs = MAX_BACKOFF_MS, clock = systemClock, ...selection } = options;
     this.#client = client;
     this.#gvk = { apiVersion: gvk.apiVersion, kind: gvk.kind };
