@@ -1,0 +1,93 @@
+import { type GroupVersionKind, groupOf, type KubeObject } from "../api/k8s.ts";
+
+/** How the API server calls a kind in requests and rules. */
+export interface Resource {
+  group: string;
+  /** The plural name. */
+  resource: string;
+  namespaced: boolean;
+}
+
+/** Looks a kind up; undefined where it is not known. */
+export type ResourceOf = (gvk: GroupVersionKind) => Resource | undefined;
+
+const NAMESPACED: Readonly<Record<string, readonly [kind: string, resource: string][]>> = {
+  "": [
+    ["ConfigMap", "configmaps"],
+    ["Secret", "secrets"],
+    ["Service", "services"],
+    ["ServiceAccount", "serviceaccounts"],
+  ],
+  apps: [
+    ["DaemonSet", "daemonsets"],
+    ["Deployment", "deployments"],
+    ["StatefulSet", "statefulsets"],
+  ],
+  autoscaling: [["HorizontalPodAutoscaler", "horizontalpodautoscalers"]],
+  "autoscaling.k8s.io": [["VerticalPodAutoscaler", "verticalpodautoscalers"]],
+  batch: [
+    ["CronJob", "cronjobs"],
+    ["Job", "jobs"],
+  ],
+  "cert-manager.io": [
+    ["Certificate", "certificates"],
+    ["Issuer", "issuers"],
+  ],
+  "monitoring.coreos.com": [
+    ["PodMonitor", "podmonitors"],
+    ["PrometheusRule", "prometheusrules"],
+    ["ServiceMonitor", "servicemonitors"],
+  ],
+  "networking.k8s.io": [
+    ["Ingress", "ingresses"],
+    ["NetworkPolicy", "networkpolicies"],
+  ],
+  policy: [["PodDisruptionBudget", "poddisruptionbudgets"]],
+  "rbac.authorization.k8s.io": [
+    ["Role", "roles"],
+    ["RoleBinding", "rolebindings"],
+  ],
+};
+
+const CLUSTER_SCOPED: typeof NAMESPACED = {
+  "": [["Namespace", "namespaces"]],
+  "admissionregistration.k8s.io": [
+    ["MutatingWebhookConfiguration", "mutatingwebhookconfigurations"],
+    ["ValidatingWebhookConfiguration", "validatingwebhookconfigurations"],
+  ],
+  "apiextensions.k8s.io": [["CustomResourceDefinition", "customresourcedefinitions"]],
+  "console.openshift.io": [
+    ["ConsoleCLIDownload", "consoleclidownloads"],
+    ["ConsoleLink", "consolelinks"],
+    ["ConsolePlugin", "consoleplugins"],
+    ["ConsoleQuickStart", "consolequickstarts"],
+    ["ConsoleYAMLSample", "consoleyamlsamples"],
+  ],
+  "rbac.authorization.k8s.io": [
+    ["ClusterRole", "clusterroles"],
+    ["ClusterRoleBinding", "clusterrolebindings"],
+  ],
+  "scheduling.k8s.io": [["PriorityClass", "priorityclasses"]],
+};
+
+const KNOWN: ReadonlyMap<string, Resource> = new Map([...tableOf(NAMESPACED, true), ...tableOf(CLUSTER_SCOPED, false)]);
+
+/** The kinds that bundles hold and that rendering makes, without asking a cluster; the version plays no part. */
+export function knownResource({ apiVersion, kind }: GroupVersionKind): Resource | undefined {
+  return KNOWN.get(`${groupOf(apiVersion)}/${kind}`);
+}
+
+/** What a CRD says about the kind it defines; undefined where it is not one or says nothing. */
+export function definedResource(crd: KubeObject): (Resource & { kind: string }) | undefined {
+  if (crd.kind !== "CustomResourceDefinition") return undefined;
+  const spec = crd["spec"] as { group?: string; scope?: string; names?: { plural?: string; kind?: string } } | undefined;
+  const { group, scope, names } = spec ?? {};
+  if (!group || !names?.plural || !names.kind) return undefined;
+  return { group, resource: names.plural, kind: names.kind, namespaced: scope !== "Cluster" };
+}
+
+function tableOf(table: typeof NAMESPACED, namespaced: boolean): [string, Resource][] {
+  return Object.entries(table).flatMap(([group, kinds]) =>
+    kinds.map(([kind, resource]): [string, Resource] => [`${group}/${kind}`, { group, resource, namespaced }]),
+  );
+}
