@@ -63,11 +63,11 @@ const resolvedSource = withRules(
 
 const base = withRules(
   z.string().max(525),
-  { rule: "isURL(self)", message: "must be a valid URL", holds: (text) => URL.canParse(text) },
+  { rule: "isURL(self)", message: "must be a valid URL", holds: isUrl },
   {
     rule: `isURL(self) ? (url(self).getScheme() == "http" || url(self).getScheme() == "https") : true`,
     message: "scheme must be either http or https",
-    holds: (text) => !URL.canParse(text) || ["http:", "https:"].includes(new URL(text).protocol),
+    holds: (text) => !isUrl(text) || /^https?:/i.test(text),
   },
 ).describe("base is where the catalog is served; append /api/v1/all or /api/v1/metas. At most 525 characters.");
 
@@ -93,4 +93,9 @@ export const ClusterCatalog = z
 export interface ClusterCatalog extends KubeObject {
   spec: ClusterCatalogSpec;
   status?: ClusterCatalogStatus;
+}
+
+/** As CEL has it: absolute, or a path from the root. */
+function isUrl(text: string): boolean {
+  return text.startsWith("/") || URL.canParse(text);
 }

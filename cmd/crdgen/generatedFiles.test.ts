@@ -1,0 +1,36 @@
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { parseYaml } from "../../pkg/fbc/yaml.ts";
+import { generatedFiles } from "./generatedFiles.ts";
+import type { Structural } from "./structural.ts";
+
+const ROOT = join(import.meta.dirname, "../..");
+
+test.for([...generatedFiles()])("%s is up to date", ([path, text]) => {
+  const file = join(ROOT, path);
+  expect(existsSync(file), `${path} is missing: run \`npm run generate\``).toBe(true);
+  expect(readFileSync(file, "utf8"), `${path} is not up to date: run \`npm run generate\``).toBe(text);
+});
+
+test.for([...generatedFiles()].filter(([path]) => path.endsWith(".yaml")))(
+  "%s has a structural schema with a description for every field",
+  ([, text]) => {
+    const crd = parseYaml(text) as { spec: { versions: { schema: { openAPIV3Schema: Structural } }[] } };
+    for (const { schema } of crd.spec.versions) check("", schema.openAPIV3Schema);
+  },
+);
+
+/** Fails on what a structural schema may not hold and on fields that say nothing about themselves. */
+function check(path: string, schema: Structural): void {
+  expect(schema.type, `${path} has a type`).toBeTypeOf("string");
+  for (const forbidden of ["oneOf", "anyOf", "allOf", "not", "nullable", "$ref", "const"])
+    expect(schema, path).not.toHaveProperty(forbidden);
+  if (schema.properties) expect(schema.additionalProperties, `${path} has both properties and additionalProperties`).toBeUndefined();
+  for (const [name, member] of Object.entries(schema.properties ?? {})) {
+    const at = `${path}.${name}`;
+    if (at !== ".metadata") expect(member.description, `${at} has a description`).toBeTypeOf("string");
+    check(at, member);
+  }
+  if (schema.items) check(`${path}[]`, schema.items);
+}

@@ -1,0 +1,23 @@
+import { expect, test } from "vitest";
+import { admissionCases, mergePatched } from "../../test/support/admissionCases.ts";
+import { ClusterCatalog } from "./clusterCatalog.ts";
+import { ClusterExtension } from "./clusterExtension.ts";
+
+const schemas = { ClusterExtension, ClusterCatalog };
+/** Faults that the API server tells in words of its own, unlike those of the rules. */
+const SERVER_TEXT = /^spec\S*: |^status\S*: | in body |^Checked value /;
+/** What needs the old object, only the API server can tell. */
+const cases = admissionCases().filter(({ on, serverOnly }) => on !== "update" && !serverOnly);
+
+test.for(cases)("zod: $title", ({ kind, before, patch, errors, path, want }) => {
+  const result = schemas[kind].safeParse(mergePatched(before, patch));
+  expect(result.success, result.error?.message).toBe(errors.length === 0);
+  const messages = result.error?.issues.map(({ message }) => message) ?? [];
+  const rules = errors.filter((error) => !SERVER_TEXT.test(error));
+  for (const rule of rules) expect(messages).toContainEqual(expect.stringContaining(rule));
+  if (want === undefined || !result.success) return;
+  const found = path.reduce((at: unknown, member) => (at as Record<string, unknown> | undefined)?.[member], result.data);
+  if (want === null) expect(found).toBeUndefined();
+  else if (typeof want === "object") expect(found).toMatchObject(want);
+  else expect(found).toEqual(want);
+});
