@@ -1,5 +1,6 @@
 import { packageContentsFrom } from "../../pkg/fbc/content.ts";
 import { decodeMetas } from "../../pkg/fbc/decode.ts";
+import { memberOf } from "../../pkg/fbc/keys.ts";
 import type { Meta, PackageContent } from "../../pkg/fbc/types.ts";
 import { catalogFiles } from "./catalogFiles.ts";
 
@@ -11,9 +12,13 @@ interface Kept {
   objects: number;
 }
 
-/** Objects (bundles, channels, packages) kept at most; one takes about a kilobyte. */
-const MAX_OBJECTS = 150_000;
-const HEAVY_PROPERTIES: ReadonlySet<unknown> = new Set(["olm.bundle.object", "olm.csv.metadata"]);
+/** Objects (packages, bundles, channel entries) kept at most; one takes up to a kilobyte. */
+const MAX_OBJECTS = 400_000;
+const KEPT_MEMBERS: Readonly<Record<string, readonly string[]>> = {
+  "olm.bundle": ["image", "properties"],
+  "olm.channel": ["entries"],
+  "olm.deprecations": ["entries"],
+};
 
 /** Catalogs by folder. The least recently used are dropped so that memory stays bounded however many catalogs the cases name. */
 export class CatalogCache {
@@ -37,7 +42,10 @@ export class CatalogCache {
     this.#kept.set(folder, kept);
     const content = await kept.content;
     kept.objects = 1;
-    for (const { bundles, channels } of content.values()) kept.objects += 1 + bundles.length + channels.length;
+    for (const { bundles, channels } of content.values()) {
+      kept.objects += 1 + bundles.length;
+      for (const { entries } of channels) kept.objects += entries.length;
+    }
     this.#dropOldest();
     return content;
   }
@@ -59,11 +67,22 @@ async function loadCatalog(folder: string): Promise<LoadedCatalog> {
   return packageContentsFrom(metas);
 }
 
-/** `meta` without icons, related images and the properties that hold whole manifests. */
-function lightened(meta: Meta): Meta {
-  const { icon: _icon, relatedImages: _images, ...blob } = meta.blob;
-  const properties = blob["properties"];
-  if (Array.isArray(properties))
-    blob["properties"] = properties.filter((property) => !HEAVY_PROPERTIES.has((property as { type?: unknown } | null)?.type));
-  return { ...meta, blob };
+/**
+ * `meta` with only the members that resolution looks at, copied: text cut out of a document keeps the whole document in memory,
+ * and a bundle's can have a megabyte.
+ */
+function lightened({ schema, package: packageName, name, blob }: Meta): Meta {
+  const light: Record<string, unknown> = {};
+  for (const key of KEPT_MEMBERS[schema] ?? []) light[key] = memberOf(blob, key);
+  const { properties } = light;
+  if (Array.isArray(properties)) light["properties"] = properties.filter((property) => typeOf(property) === "olm.package");
+  return JSON.parse(JSON.stringify({ schema, package: packageName, name, blob: light }, withoutBigint)) as Meta;
+}
+
+function typeOf(property: unknown): unknown {
+  return typeof property === "object" && property !== null ? memberOf(property as Record<string, unknown>, "type") : undefined;
+}
+
+function withoutBigint(_key: string, value: unknown): unknown {
+  return typeof value === "bigint" ? Number(value) : value;
 }
