@@ -48,7 +48,7 @@ let notRun;
 if (onCluster.length > 0) {
   await runVitest("cluster", onCluster);
   const { code, message } = await controlPlane;
-  if (code === NO_CONTROL_PLANE) notRun = `${countTests(["cluster"]).skipped} tests on a control plane did NOT run: ${message}`;
+  if (code === NO_CONTROL_PLANE) notRun = `${countTests(["cluster"]).skipped || "The"} tests on a control plane did NOT run: ${message}`;
 }
 clearTimeout(deadline);
 summarize();

@@ -1,0 +1,197 @@
+import { globSync, readFileSync } from "node:fs";
+import { dirname, join, normalize } from "node:path";
+import { describe, expect, test } from "vitest";
+
+/** Layers from the outside in: a file imports from its own layer and from every later one, never from an earlier one. */
+const LAYERS = [
+  ["cmd"],
+  ["pkg/catalogd", "pkg/operatorcontroller", "pkg/devcluster"],
+  ["pkg/controller", "pkg/kube", "pkg/oci", "pkg/telemetry"],
+  ["pkg/resolve", "pkg/render", "pkg/rbac", "pkg/release", "pkg/bundle", "pkg/crdsafety", "pkg/gate"],
+  ["pkg/fbc", "pkg/version"],
+  ["pkg/api", "pkg/errors"],
+];
+/** Packages that decide and do not act: no I/O, no clock, no chance. */
+const PURE = new Set(LAYERS.slice(3).flat());
+/** Folders of one layer that know nothing of each other. */
+const STRANGERS = ["pkg/catalogd", "pkg/operatorcontroller"];
+/** The modules of Node and the packages that pure code may use; everything else there reaches outside. */
+const PURE_MODULES = new Set([
+  "node:crypto",
+  "node:zlib",
+  "node:buffer",
+  "node:util",
+  "node:path/posix",
+  "zod",
+  "semver",
+  "js-yaml",
+  "ajv",
+  "ignore",
+]);
+const CLOCK_AND_CHANCE =
+  /\b(Date\.now\(|new Date\(\)|Math\.random\(|performance\.now\(|setTimeout\(|setInterval\(|randomUUID\(|randomBytes\(|process\.)/;
+/** Programs that write a data file of their package; no part of it. */
+const GENERATOR = /^pkg\/\w+\/generate\//;
+const DEVELOPMENT_ONLY = "pkg/devcluster";
+
+const ROOT = join(import.meta.dirname, "../..");
+const files = globSync("{cmd,pkg}/**/*.ts", { cwd: ROOT }).filter((file) => !file.endsWith(".test.ts"));
+const tests = globSync("{cmd,pkg}/**/*.test.ts", { cwd: ROOT });
+
+/** "pkg/kube" of "pkg/kube/client.ts"; "cmd" of everything below it. */
+function packageOf(file: string): string {
+  return file.startsWith("cmd/") ? "cmd" : file.split("/").slice(0, 2).join("/");
+}
+
+function layerOf(file: string): number {
+  return LAYERS.findIndex((packages) => packages.includes(packageOf(file)));
+}
+
+/** Import and re-export statements, types included, and dynamic imports. */
+const IMPORTS = [
+  /^import\s+(?:[\w*{][^;"]*?\sfrom\s+)?"([^"]+)"/gm,
+  /^export\s+(?:type\s+)?[*{][^;"]*?\sfrom\s+"([^"]+)"/gm,
+  /\bimport\(\s*"([^"]+)"/g,
+];
+
+function specifiersOf(source: string): string[] {
+  return IMPORTS.flatMap((form) => [...source.matchAll(form)].map((match) => match[1]!));
+}
+
+interface SourceFile {
+  file: string;
+  source: string;
+  /** Imported files of this repository, relative to its root. */
+  internal: string[];
+  /** Imported modules of Node and packages. */
+  external: string[];
+}
+
+function read(file: string): SourceFile {
+  const source = readFileSync(join(ROOT, file), "utf8");
+  const specifiers = specifiersOf(source);
+  const internal = specifiers.filter((name) => name.startsWith(".")).map((name) => normalize(join(dirname(file), name)));
+  return { file, source, internal, external: specifiers.filter((name) => !name.startsWith(".")) };
+}
+
+/** The package name of "ajv/dist/2020.js" or "@scope/name/x"; the modules of Node as they are. */
+function moduleOf(specifier: string): string {
+  if (specifier.startsWith("node:")) return specifier;
+  return specifier
+    .split("/")
+    .slice(0, specifier.startsWith("@") ? 2 : 1)
+    .join("/");
+}
+
+/** Source without comments and with empty string literals, so that prose about a clock is not taken for one. */
+function codeOf(source: string): string {
+  return source.replace(/\/\*[\s\S]*?\*\/|(?<=^|\s)\/\/.*$|"(?:[^"\\\n]|\\.)*"/gm, '""');
+}
+
+const sources = files.map(read);
+
+describe("imports point inwards", () => {
+  test("every package has its layer", () => {
+    expect(sources.map(({ file }) => packageOf(file)).filter((name) => !LAYERS.flat().includes(name))).toEqual([]);
+  });
+
+  test.for(sources)("$file", ({ file, internal }) => {
+    expect(internal.filter((target) => layerOf(target) < layerOf(file))).toEqual([]);
+    const strangers = STRANGERS.filter((name) => name !== packageOf(file));
+    if (STRANGERS.includes(packageOf(file))) expect(internal.filter((target) => strangers.includes(packageOf(target)))).toEqual([]);
+  });
+
+  test("packages of one layer import each other in one direction only", () => {
+    const edges = new Map<string, Set<string>>();
+    for (const { file, internal } of sources) {
+      const targets = edges.getOrInsert(packageOf(file), new Set());
+      for (const target of internal) if (packageOf(target) !== packageOf(file)) targets.add(packageOf(target));
+    }
+    expect(cyclesIn(edges)).toEqual([]);
+  });
+
+  test("nothing of a shipped server needs the development control plane", () => {
+    const servers = sources.filter(({ file }) => /^cmd\/(catalogd|operator-controller)\//.test(file));
+    expect(servers.flatMap(({ internal }) => internal.filter((target) => packageOf(target) === DEVELOPMENT_ONLY))).toEqual([]);
+  });
+});
+
+describe("pure packages", () => {
+  const pure = sources.filter(({ file }) => PURE.has(packageOf(file)) && !GENERATOR.test(file));
+
+  test.for(pure)("$file reaches nothing outside", ({ source, external }) => {
+    expect(external.filter((specifier) => !PURE_MODULES.has(moduleOf(specifier)))).toEqual([]);
+    expect(CLOCK_AND_CHANCE.exec(codeOf(source))?.[0]).toBeUndefined();
+  });
+});
+
+describe("the layout", () => {
+  test("generators are not imported", () => {
+    expect(sources.flatMap(({ internal }) => internal.filter((target) => GENERATOR.test(target)))).toEqual([]);
+  });
+
+  test("there are no barrel files and no drawers", () => {
+    expect(files.filter((file) => /(^|\/)(index|utils?|helpers?|misc|common)\.ts$/.test(file))).toEqual([]);
+  });
+
+  test("every unit test lies beside the file it tests", () => {
+    const folders = new Set(files.map(dirname));
+    expect(tests.filter((file) => !folders.has(dirname(file)))).toEqual([]);
+  });
+
+  test("relative imports name the file", () => {
+    expect(
+      sources.flatMap(({ file, internal }) =>
+        internal.filter((target) => !/\.(ts|json)$/.test(target)).map((target) => `${file}: ${target}`),
+      ),
+    ).toEqual([]);
+  });
+});
+
+describe("these rules", () => {
+  test("see every form of import", () => {
+    const source = `import "a";
+import b from "b";
+import type { C } from "c";
+import {
+  d,
+  type D,
+} from "d";
+export { e } from "e";
+export * from "f";
+const g = await import("g");
+const text = "import of" + "x";
+export const h = "from" + "y";
+`;
+    expect(specifiersOf(source)).toEqual(["a", "b", "c", "d", "e", "f", "g"]);
+  });
+
+  test("see a clock in code and none in comments or texts", () => {
+    expect(CLOCK_AND_CHANCE.test(codeOf("const a = Date.now();"))).toBe(true);
+    expect(CLOCK_AND_CHANCE.test(codeOf('// Date.now()\n/** Math.random() */ const url = "https://x/new Date()";'))).toBe(false);
+  });
+
+  test("see a cycle", () => {
+    const edges = new Map([
+      ["a", new Set(["b"])],
+      ["b", new Set(["c"])],
+      ["c", new Set(["b"])],
+    ]);
+    expect(cyclesIn(edges)).toEqual(["b → c → b"]);
+  });
+});
+
+/** One text for each cycle that a depth-first search closes. */
+function cyclesIn(edges: ReadonlyMap<string, ReadonlySet<string>>): string[] {
+  const found: string[] = [];
+  const done = new Set<string>();
+  const visit = (node: string, path: readonly string[]): void => {
+    if (path.includes(node)) found.push([...path.slice(path.indexOf(node)), node].join(" → "));
+    else if (!done.has(node)) {
+      for (const next of edges.get(node) ?? []) visit(next, [...path, node]);
+      done.add(node);
+    }
+  };
+  for (const node of edges.keys()) visit(node, []);
+  return found;
+}
