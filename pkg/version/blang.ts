@@ -120,13 +120,15 @@ function nextAfter(version: string, flat: string): string {
 function parseComparison(token: string): Test {
   const [operator, text] = splitComparison(token);
   const holds = Object.hasOwn(COMPARATORS, operator) ? COMPARATORS[operator] : undefined;
-  const failed = (reason: string): Error => new Error(`Could not parse Range ${goQuote(token)}: ${reason}`);
-  const whole = goQuote(operator + text);
-  if (!holds) throw failed(`Could not parse comparator ${goQuote(operator)} in ${whole}`);
+  const failed = (what: string, written: string, reason: string): Error =>
+    new Error(
+      `Could not parse Range ${goQuote(token)}: Could not parse ${what} ${goQuote(written)} in ${goQuote(operator + text)}${reason}`,
+    );
+  if (!holds) throw failed("comparator", operator, "");
   try {
     const bound = parseVersion(text);
     return (version) => holds(compareVersions(version, bound));
   } catch (err) {
-    throw failed(`Could not parse version ${goQuote(text)} in ${whole}: ${messageOf(err)}`);
+    throw failed("version", text, `: ${messageOf(err)}`);
   }
 }
