@@ -1,12 +1,12 @@
 /** rbac.authorization.k8s.io/v1 PolicyRule. */
 export interface PolicyRule {
-  verbs: string[];
   apiGroups?: string[];
   /** "resource" or "resource/subresource". */
   resources?: string[];
   /** Absent: objects of every name. */
   resourceNames?: string[];
   nonResourceURLs?: string[];
+  verbs: string[];
 }
 
 /** Verbs in the order in which people read them; others come after, by name. */
@@ -20,12 +20,9 @@ export function sortVerbs(verbs: Iterable<string>): string[] {
 
 /** `rule` with sorted lists and without empty ones, so that equal rules are equal as JSON. */
 export function normalRule(rule: PolicyRule): PolicyRule {
-  const normal: PolicyRule = { verbs: sortVerbs(rule.verbs) };
-  for (const member of ["apiGroups", "resources", "resourceNames", "nonResourceURLs"] as const) {
-    const list = rule[member];
-    if (list && list.length > 0) normal[member] = [...new Set(list)].sort();
-  }
-  return normal;
+  const list = (member: "apiGroups" | "resources" | "resourceNames" | "nonResourceURLs"): Partial<PolicyRule> =>
+    rule[member] && rule[member].length > 0 ? { [member]: [...new Set(rule[member])].sort() } : {};
+  return { ...list("apiGroups"), ...list("resources"), ...list("resourceNames"), ...list("nonResourceURLs"), verbs: sortVerbs(rule.verbs) };
 }
 
 /** True when whoever holds `holder` holds everything that `rule` gives. */

@@ -1,0 +1,121 @@
+import * as fc from "fast-check";
+import { expect, test } from "vitest";
+import { type Grant, rulesFrom } from "./grants.ts";
+import { covers, type PolicyRule, withoutCovered } from "./policyRule.ts";
+import type { RequiredRules } from "./rules.ts";
+import { compact, unionOf } from "./union.ts";
+
+const some = (values: string[]): fc.Arbitrary<string[]> => fc.uniqueArray(fc.constantFrom(...values), { minLength: 1 });
+const grant: fc.Arbitrary<Grant> = fc.record(
+  {
+    group: fc.constantFrom("", "apps", "example.com"),
+    resource: fc.constantFrom("as", "bs", "cs"),
+    name: fc.constantFrom("x", "y", "z"),
+    verb: fc.constantFrom("get", "list", "create", "bind"),
+  },
+  { requiredKeys: ["group", "resource", "verb"] },
+);
+const rule: fc.Arbitrary<PolicyRule> = fc.record(
+  {
+    apiGroups: some(["", "apps"]),
+    resources: some(["as", "bs", "cs/status"]),
+    resourceNames: fc.uniqueArray(fc.constantFrom("x", "y")),
+    verbs: some(["get", "list", "patch"]),
+  },
+  { requiredKeys: ["apiGroups", "resources", "verbs"] },
+);
+
+/** Every single right that `rules` give among those that `grant` can ask for. */
+function rightsOf(rules: readonly PolicyRule[], names: readonly (string | undefined)[]): string[] {
+  const rights = ["", "apps", "example.com"].flatMap((group) =>
+    ["as", "bs", "cs", "cs/status"].flatMap((resource) =>
+      ["get", "list", "create", "bind", "patch"].flatMap((verb) =>
+        names.map((name) => ({
+          apiGroups: [group],
+          resources: [resource],
+          verbs: [verb],
+          ...(name === undefined ? {} : { resourceNames: [name] }),
+        })),
+      ),
+    ),
+  );
+  return rights.filter((right) => rules.some((held) => covers(held, right))).map((right) => JSON.stringify(right));
+}
+
+const NAMES = ["x", "y", "z", "other", undefined];
+
+test("law: the rules give exactly the grants, in whatever order they come", () => {
+  fc.assert(
+    fc.property(fc.array(grant, { maxLength: 25 }), (grants) => {
+      const single = grants.map(({ group, resource, name, verb }) => ({
+        apiGroups: [group],
+        resources: [resource],
+        verbs: [verb],
+        ...(name === undefined ? {} : { resourceNames: [name] }),
+      }));
+      const rules = rulesFrom(grants);
+      expect(rightsOf(rules, NAMES)).toEqual(rightsOf(single, NAMES));
+      expect(rulesFrom(grants.toReversed())).toEqual(rules);
+    }),
+  );
+});
+
+test("law: compaction and leaving out covered rules change no right", () => {
+  fc.assert(
+    fc.property(fc.array(rule, { maxLength: 8 }), (rules) => {
+      expect(rightsOf(compact(rules), NAMES)).toEqual(rightsOf(rules, NAMES));
+      expect(rightsOf(withoutCovered(rules), NAMES)).toEqual(rightsOf(rules, NAMES));
+      expect(compact(compact(rules))).toEqual(compact(rules));
+    }),
+  );
+});
+
+test("law: the union of versions holds what each needs and nothing else", () => {
+  const required = fc.record({ clusterRules: fc.array(rule, { maxLength: 3 }), ns: fc.array(rule, { maxLength: 3 }) });
+  fc.assert(
+    fc.property(fc.array(required, { maxLength: 3 }), (versions) => {
+      const all = versions.map(
+        ({ clusterRules, ns }): RequiredRules => ({ clusterRules, namespaceRules: new Map([["ns", ns]]), unknownKinds: [] }),
+      );
+      const union = unionOf(all);
+      expect(rightsOf(union.clusterRules, NAMES)).toEqual(
+        rightsOf(
+          versions.flatMap(({ clusterRules }) => clusterRules),
+          NAMES,
+        ),
+      );
+      expect(rightsOf(union.namespaceRules.get("ns") ?? [], NAMES)).toEqual(
+        rightsOf(
+          versions.flatMap(({ ns }) => ns),
+          NAMES,
+        ),
+      );
+    }),
+  );
+});
+
+test.for<[name: string, holder: PolicyRule, asked: PolicyRule, covered: boolean]>([
+  ["everything", { apiGroups: ["*"], resources: ["*"], verbs: ["*"] }, { apiGroups: ["a"], resources: ["b/c"], verbs: ["d"] }, true],
+  [
+    "a subresource by its own wildcard",
+    { apiGroups: ["a"], resources: ["*/scale"], verbs: ["get"] },
+    { apiGroups: ["a"], resources: ["b/scale"], verbs: ["get"] },
+    true,
+  ],
+  [
+    "no subresource of a resource",
+    { apiGroups: ["a"], resources: ["b"], verbs: ["get"] },
+    { apiGroups: ["a"], resources: ["b/scale"], verbs: ["get"] },
+    false,
+  ],
+  [
+    "not all names by some",
+    { apiGroups: ["a"], resources: ["b"], resourceNames: ["x"], verbs: ["get"] },
+    { apiGroups: ["a"], resources: ["b"], verbs: ["get"] },
+    false,
+  ],
+  ["URLs below a wildcard", { nonResourceURLs: ["/metrics/*"], verbs: ["get"] }, { nonResourceURLs: ["/metrics/a"], verbs: ["get"] }, true],
+  ["no URL by resources", { apiGroups: ["*"], resources: ["*"], verbs: ["*"] }, { nonResourceURLs: ["/metrics"], verbs: ["get"] }, false],
+])("%s", ([, holder, asked, covered]) => {
+  expect(covers(holder, asked)).toBe(covered);
+});
