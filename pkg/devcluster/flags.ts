@@ -138,7 +138,7 @@ export function controllerManagerFlags({ files, controllerManagerKubeconfig }: F
 }
 
 /** The configuration file of the image registry: plain HTTP on loopback, no credentials, images may be deleted. */
-export function registryConfig({ dataDir, ports }: FlagsInput): string {
+export function registryConfig({ dataDir, ports }: { readonly dataDir: string; readonly ports: { readonly registry: number } }): string {
   return `version: 0.1
 log: {level: warn, accesslog: {disabled: true}}
 storage:

@@ -1,5 +1,6 @@
 import { mkdir, readdir, readFile, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { SYSTEM_NAMESPACE } from "../api/constants.ts";
 import type { KubeObject } from "../api/k8s.ts";
 import { parseYamlDocuments } from "../fbc/yaml.ts";
 import type { Client } from "../kube/client.ts";
@@ -7,8 +8,13 @@ import { freePorts } from "./ports.ts";
 import { type LogLine, ServerProcess } from "./serverProcess.ts";
 import { tokenKubeconfig } from "./tokenKubeconfig.ts";
 
-/** Namespace of the servers, as config/ has it. */
-export const SYSTEM_NAMESPACE = "olmv1-system";
+/** Who the operator-controller is, as config/rbac has it: the right to mint an installer's tokens is granted to it. */
+export const CONTROLLER_SUBJECT = {
+  kind: "ServiceAccount",
+  namespace: SYSTEM_NAMESPACE,
+  name: "operator-controller-controller-manager",
+} as const;
+
 const CONFIG = join(import.meta.dirname, "../../config");
 /** Folders of config/ that a cluster needs when the servers run outside it, in this order. */
 const FOLDERS = ["crd", "rbac"] as const;
@@ -116,9 +122,7 @@ export async function installConfig(admin: Client): Promise<void> {
   const crds = objects.filter((object) => object.kind === "CustomResourceDefinition");
   await until(READY_TIMEOUT_MS, "the CRDs are established", async () => {
     const live = await Promise.all(crds.map((crd) => admin.get({ apiVersion: crd.apiVersion, kind: crd.kind, name: crd.metadata.name })));
-    return live.every(
-      (crd) => JSON.stringify(crd?.["status"] ?? {}).includes('"type":"Established","status":"True"') || isEstablished(crd),
-    );
+    return live.every(isEstablished);
   });
 }
 

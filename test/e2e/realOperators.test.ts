@@ -1,7 +1,7 @@
+import { execFileSync } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { execFileSync } from "node:child_process";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { KubeObject } from "../../pkg/api/k8s.ts";
 import { loadBundle } from "../../pkg/bundle/load.ts";
@@ -27,7 +27,12 @@ if (DATA === undefined) console.warn("SKIPPED real operators end to end: the fol
 describeWithPrivateCluster("operators of real catalogs", (cluster) => {
   let world: World;
 
-  async function rendered(packageName: string, version: string, namespace: string, config?: Record<string, unknown>): Promise<KubeObject[]> {
+  async function rendered(
+    packageName: string,
+    version: string,
+    namespace: string,
+    config?: Record<string, unknown>,
+  ): Promise<KubeObject[]> {
     const files = await filesBelow(join(DATA ?? "", "bundles", packageName, version));
     return renderBundle(loadBundle(files), { installNamespace: namespace, config });
   }
@@ -46,7 +51,10 @@ describeWithPrivateCluster("operators of real catalogs", (cluster) => {
       rmSync(unpacked, { recursive: true });
     }
     await world.pushCatalog("catalogs/community", "v4.19", await filesBelow(join(DATA, "fbc/community-v4.19")));
-    await Promise.all([world.serve("community", "quay.io/catalogs/community:v4.19"), world.serve("certified", "quay.io/catalogs/certified:v4.14")]);
+    await Promise.all([
+      world.serve("community", "quay.io/catalogs/community:v4.19"),
+      world.serve("certified", "quay.io/catalogs/certified:v4.14"),
+    ]);
   });
 
   afterAll(async () => {
@@ -78,8 +86,13 @@ describeWithPrivateCluster("operators of real catalogs", (cluster) => {
     expect(first).toContain(`Deployment ${namespace}/cat-facts-operator-controller-manager`);
     expect(first).toContain("CustomResourceDefinition catfacts.ryanmillerc.github.io");
     await eventually(async () => {
-      const deployment = await cluster.client.get({ apiVersion: "apps/v1", kind: "Deployment", namespace, name: "cat-facts-operator-controller-manager" });
-      expect((deployment?.["status"] as { availableReplicas?: number }).availableReplicas).toBe(1);
+      const deployment = await cluster.client.get({
+        apiVersion: "apps/v1",
+        kind: "Deployment",
+        namespace,
+        name: "cat-facts-operator-controller-manager",
+      });
+      expect((deployment?.["status"] as { availableReplicas?: number } | undefined)?.availableReplicas).toBe(1);
     });
 
     const { version: _pinned, ...unpinned } = extension.spec.source.catalog ?? { packageName: "" };
@@ -116,35 +129,43 @@ describeWithPrivateCluster("operators of real catalogs", (cluster) => {
     expect(await cluster.client.get({ ...serviceMonitorCrd(), name: MONITOR_CRD })).toBeDefined();
   });
 
-  test.skipIf(DATA === undefined)("a ServiceAccount that lacks one rule is named it, nothing is written, and granting it is enough", async () => {
-    const name = "poor-cat";
-    const extension = extensionNamed(name, { packageName: "cat-facts-operator", version: "1.1.2" });
-    const { namespace } = extension.spec;
-    const config = { watchNamespace: namespace };
-    const objects = await rendered("cat-facts-operator", "1.1.2", namespace, config);
-    const granted = await grantInstaller(cluster.client, extension, objects, { without: "services" });
-    await world.apply({ ...extension, spec: { ...extension.spec, config: { configType: "Inline", inline: config } } });
-    const refused = await world.condition("ClusterExtension", name, (c) => c("Progressing")?.message.includes("forbidden") ?? false);
-    const message = messageOf(refused, "Progressing");
-    expect(message).toContain(`User "system:serviceaccount:${namespace}:${extension.spec.serviceAccount?.name}" cannot`);
-    expect(message).toContain('resource "services" in API group ""');
-    expect(await ownObjects(cluster.client, name)).toEqual([]);
+  test.skipIf(DATA === undefined)(
+    "a ServiceAccount that lacks one rule is named it, nothing is written, and granting it is enough",
+    async () => {
+      const name = "poor-cat";
+      const extension = extensionNamed(name, { packageName: "cat-facts-operator", version: "1.1.2" });
+      const { namespace } = extension.spec;
+      const config = { watchNamespace: namespace };
+      const objects = await rendered("cat-facts-operator", "1.1.2", namespace, config);
+      const granted = await grantInstaller(cluster.client, extension, objects, { without: "services" });
+      await world.apply({ ...extension, spec: { ...extension.spec, config: { configType: "Inline", inline: config } } });
+      const refused = await world.condition("ClusterExtension", name, (c) => c("Progressing")?.message.includes("forbidden") ?? false);
+      const message = messageOf(refused, "Progressing");
+      expect(message).toContain(`User "system:serviceaccount:${namespace}:${extension.spec.serviceAccount?.name}" cannot`);
+      expect(message).toContain('resource "services" in API group ""');
+      expect(await ownObjects(cluster.client, name)).toEqual([]);
 
-    await granted.complete();
-    await world.installed(name, "1.1.2");
-    await world.removed("ClusterExtension", name);
-    expect(await ownObjects(cluster.client, name)).toEqual([]);
-  });
+      await granted.complete();
+      await world.installed(name, "1.1.2");
+      await world.removed("ClusterExtension", name);
+      expect(await ownObjects(cluster.client, name)).toEqual([]);
+    },
+  );
 
   test.skipIf(DATA === undefined)("nobody but the ServiceAccounts touched bundle content", async () => {
-    const foreign = bundleWrites(await cluster.auditEvents()).filter(({ user }) => user.username.startsWith("system:serviceaccount:olmv1-system:"));
+    const foreign = bundleWrites(await cluster.auditEvents()).filter(({ user }) =>
+      user.username.startsWith("system:serviceaccount:olmv1-system:"),
+    );
     expect(foreign.map(({ user, verb, requestURI }) => `${user.username} ${verb} ${requestURI}`)).toEqual([]);
     const scoped = bundleWrites(await cluster.auditEvents()).filter(({ user }) => user.username.endsWith("-installer"));
     expect(scoped.length).toBeGreaterThan(20);
   });
 
   async function releasesOf(extension: string): Promise<string[]> {
-    const { items } = await cluster.client.list({ apiVersion: "v1", kind: "Secret" }, { namespace: "olmv1-system", labelSelector: `name=${extension}` });
+    const { items } = await cluster.client.list(
+      { apiVersion: "v1", kind: "Secret" },
+      { namespace: "olmv1-system", labelSelector: `name=${extension}` },
+    );
     return items.map((secret) => secret.metadata.name);
   }
 });
@@ -164,7 +185,14 @@ function serviceMonitorCrd(): KubeObject {
       group: "monitoring.coreos.com",
       scope: "Namespaced",
       names: { plural: "servicemonitors", singular: "servicemonitor", kind: "ServiceMonitor", listKind: "ServiceMonitorList" },
-      versions: [{ name: "v1", served: true, storage: true, schema: { openAPIV3Schema: { type: "object", "x-kubernetes-preserve-unknown-fields": true } } }],
+      versions: [
+        {
+          name: "v1",
+          served: true,
+          storage: true,
+          schema: { openAPIV3Schema: { type: "object", "x-kubernetes-preserve-unknown-fields": true } },
+        },
+      ],
     },
   };
 }

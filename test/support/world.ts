@@ -71,7 +71,12 @@ export class World {
 
   /** Creates a ClusterCatalog of an image and waits until its content is served. */
   async serve(name: string, ref: string, spec: Record<string, unknown> = {}): Promise<void> {
-    await this.apply({ apiVersion: API_VERSION, kind: "ClusterCatalog", metadata: { name }, spec: { source: { type: "Image", image: { ref } }, ...spec } });
+    await this.apply({
+      apiVersion: API_VERSION,
+      kind: "ClusterCatalog",
+      metadata: { name },
+      spec: { source: { type: "Image", image: { ref } }, ...spec },
+    });
     await this.condition("ClusterCatalog", name, (c) => c("Serving")?.status === "True", 120_000);
   }
 
@@ -95,7 +100,8 @@ export class World {
         const object = await this.cluster.client.get({ apiVersion: API_VERSION, kind, name });
         if (!object) throw new Error(`${kind} ${name} does not exist`);
         const { conditions = [] } = (object["status"] ?? {}) as { conditions?: Condition[] };
-        if (!holds((type) => findCondition(conditions, type), object)) throw new Error(`${kind} ${name}: ${JSON.stringify(conditions, null, 1)}`);
+        if (!holds((type) => findCondition(conditions, type), object))
+          throw new Error(`${kind} ${name}: ${JSON.stringify(conditions, null, 1)}`);
         return object;
       },
       { timeoutMs },

@@ -19,7 +19,7 @@ export interface CatalogLister {
  * Chooses the bundle to work towards.
  * When resolution fails the first matching row decides:
  *
- * | nothing installed                                        | the error |
+ * | nothing installed, or the selector is invalid            | the error |
  * | `version` is set and is not the installed version        | the error |
  * | some ClusterCatalog matches the selector                 | the error |
  * | no catalog is left                                       | keep the installed bundle |
@@ -43,7 +43,8 @@ export function resolveBundle(catalogs: CatalogLister, contents: CatalogContents
         installed: facts.installed,
       });
       if (resolution.kind === "unresolved") {
-        if (!canFallBack(facts.installed, source, matching)) throw new RetryableError(Reason.Retrying, resolution.message);
+        const fallBack = resolution.cause !== "selector" && canFallBack(facts.installed, source, matching);
+        if (!fallBack || !facts.installed) throw new RetryableError(Reason.Retrying, resolution.message);
         facts.resolved = { ...facts.installed, explanation: "no catalog is left to resolve from: the installed bundle is kept" };
         facts.notes.push("no ClusterCatalog matches: the installed bundle is kept as it is");
         return undefined;
@@ -64,11 +65,7 @@ function selected(catalogs: readonly ClusterCatalog[], source: CatalogSource): C
   return matching.sort((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1));
 }
 
-function canFallBack(
-  installed: InstalledBundle | undefined,
-  source: CatalogSource,
-  matching: readonly ClusterCatalog[],
-): installed is InstalledBundle {
+function canFallBack(installed: InstalledBundle | undefined, source: CatalogSource, matching: readonly ClusterCatalog[]): boolean {
   if (!installed || matching.length > 0) return false;
   return source.version === undefined || source.version === "" || source.version === installed.version;
 }

@@ -1,0 +1,73 @@
+import type { Command } from "commander";
+import { messageOf } from "../../../pkg/errors/errors.ts";
+import { Narrator } from "../dev/narrator.ts";
+import { watchParents } from "../dev/parentWatch.ts";
+import { EXTENSION } from "../dev/sample.ts";
+import { Session } from "../dev/session.ts";
+
+interface DevOptions {
+  kubeconfig?: string;
+  once?: boolean;
+}
+
+/** Adds `olmv1 dev`: the whole product on this machine, with a sample operator to look at. */
+export function addDev(program: Command): void {
+  program
+    .command("dev")
+    .description("run the whole product on this machine: an embedded control plane (or --kubeconfig), both servers and a sample operator")
+    .option("--kubeconfig <path>", "use this cluster and start none; default: $KUBECONFIG, when it is set")
+    .option("--once", "install, upgrade and remove the sample operator, then exit with 0, or 1 when something failed")
+    .action(async (options: DevOptions) => {
+      process.exitCode = await dev(options);
+    });
+}
+
+/** @returns the exit code. */
+async function dev(options: DevOptions): Promise<number> {
+  const narrator = new Narrator((line) => process.stdout.write(`${line}\n`));
+  const stop = new AbortController();
+  for (const name of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(name, () => stop.abort(new Error(`stopped by ${name}`)));
+  const unwatch = watchParents(() => stop.abort(new Error("the process that started this one has ended")));
+  let session: Session | undefined;
+  try {
+    session = await Session.start({
+      kubeconfig: options.kubeconfig ?? (process.env["KUBECONFIG"] || undefined),
+      narrator,
+      signal: stop.signal,
+    });
+    await session.install();
+    if (options.once) {
+      await session.upgrade();
+      await session.uninstall();
+      narrator.part("Done: installed, upgraded and removed");
+    } else {
+      for (const line of nextSteps(session.kubeconfig)) process.stdout.write(`${line}\n`);
+      await session.stay();
+    }
+    return 0;
+  } catch (err) {
+    if (stop.signal.aborted && !options.once) return 0;
+    narrator.say("error", messageOf(err));
+    return 1;
+  } finally {
+    unwatch();
+    await session?.stop();
+  }
+}
+
+function nextSteps(kubeconfig: string): string[] {
+  const { name } = EXTENSION;
+  return [
+    "",
+    "It is running. In another terminal:",
+    `  export KUBECONFIG=${kubeconfig}`,
+    "  kubectl get clustercatalog,clusterextension",
+    `  kubectl describe clusterextension ${name}`,
+    "upgrade it (the version pin goes, the channel's newest bundle comes):",
+    `  kubectl patch clusterextension ${name} --type merge -p '{"spec":{"source":{"catalog":{"version":null}}}}'`,
+    "remove it:",
+    `  kubectl delete clusterextension ${name}`,
+    "Ctrl-C stops everything and leaves nothing behind.",
+    "",
+  ];
+}

@@ -1,0 +1,66 @@
+import { API_VERSION } from "../../../pkg/api/constants.ts";
+import type { KubeObject } from "../../../pkg/api/k8s.ts";
+import { loadBundle } from "../../../pkg/bundle/load.ts";
+import { CONTROLLER_SUBJECT } from "../../../pkg/devcluster/installation.ts";
+import {
+  SAMPLE_CATALOG_REPOSITORY,
+  SAMPLE_CATALOG_TAG,
+  SAMPLE_PACKAGE,
+  SAMPLE_VERSIONS,
+  sampleBundles,
+  sampleImages,
+} from "../../../pkg/devcluster/sample/sample.ts";
+import { pushImage } from "../../../pkg/oci/push.ts";
+import { installerManifests } from "../../../pkg/rbac/manifest.ts";
+import { requiredRules } from "../../../pkg/rbac/rules.ts";
+import { unionOf } from "../../../pkg/rbac/union.ts";
+import { renderBundle } from "../../../pkg/render/render.ts";
+import type { Narrator } from "./narrator.ts";
+
+/** Name of the sample ClusterCatalog. */
+export const CATALOG = "hello-catalog";
+/** The sample extension: where and as whom it is installed, and the way it goes. */
+export const EXTENSION = {
+  name: "hello",
+  namespace: "hello",
+  serviceAccount: "hello-installer",
+  firstVersion: SAMPLE_VERSIONS[0],
+  lastVersion: SAMPLE_VERSIONS[2],
+} as const;
+
+/** Pushes the sample's bundles and its catalog. @returns when everything can be pulled. */
+export async function pushSample(host: string, narrator: Narrator): Promise<void> {
+  for (const { repository, tag, files, labels } of sampleImages(host)) {
+    const { digest } = await pushImage({ host, insecure: true }, repository, tag, { files, labels });
+    narrator.say("push", `${host}/${repository}:${tag} (${digest})`);
+  }
+}
+
+/** What a user would apply to install the sample, in this order; the ServiceAccount gets the rules that its versions need and no other. */
+export function sampleObjects(host: string): KubeObject[] {
+  const { name, namespace, serviceAccount, firstVersion } = EXTENSION;
+  const rules = sampleBundles().map(({ files }) => {
+    const objects = renderBundle(loadBundle(files), { installNamespace: namespace });
+    return requiredRules(objects, { installNamespace: namespace });
+  });
+  return [
+    { apiVersion: "v1", kind: "Namespace", metadata: { name: namespace } },
+    ...installerManifests({ namespace, name: serviceAccount }, unionOf(rules), CONTROLLER_SUBJECT),
+    {
+      apiVersion: API_VERSION,
+      kind: "ClusterCatalog",
+      metadata: { name: CATALOG },
+      spec: { source: { type: "Image", image: { ref: `${host}/${SAMPLE_CATALOG_REPOSITORY}:${SAMPLE_CATALOG_TAG}` } } },
+    },
+    {
+      apiVersion: API_VERSION,
+      kind: "ClusterExtension",
+      metadata: { name },
+      spec: {
+        namespace,
+        serviceAccount: { name: serviceAccount },
+        source: { sourceType: "Catalog", catalog: { packageName: SAMPLE_PACKAGE, channels: ["stable"], version: firstVersion } },
+      },
+    },
+  ];
+}

@@ -1,0 +1,214 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { ClusterCatalog } from "../../../pkg/api/clusterCatalog.ts";
+import type { ClusterExtension } from "../../../pkg/api/clusterExtension.ts";
+import { findCondition } from "../../../pkg/api/conditions.ts";
+import { API_VERSION } from "../../../pkg/api/constants.ts";
+import type { KubeObject } from "../../../pkg/api/k8s.ts";
+import { startDevCluster } from "../../../pkg/devcluster/devCluster.ts";
+import { type Installation, startInstallation } from "../../../pkg/devcluster/installation.ts";
+import { startRegistry } from "../../../pkg/devcluster/registryServer.ts";
+import { SAMPLE_PACKAGE } from "../../../pkg/devcluster/sample/sample.ts";
+import { Client } from "../../../pkg/kube/client.ts";
+import type { Narrator } from "./narrator.ts";
+import { CATALOG, EXTENSION, pushSample, sampleObjects } from "./sample.ts";
+
+/** How `olmv1 dev` runs. */
+export interface SessionOptions {
+  /** Use this cluster; without it an embedded one is started. */
+  kubeconfig: string | undefined;
+  narrator: Narrator;
+  /** Aborts when the user has had enough. */
+  signal: AbortSignal;
+}
+
+const WAIT_MS = 120_000;
+const POLL_MS = 100;
+
+/**
+ * A running product to look at: a control plane (embedded, unless a kubeconfig names one), a registry with the sample operator,
+ * catalogd and operator-controller as separate processes.
+ */
+export class Session {
+  readonly kubeconfig: string;
+  readonly #admin: Client;
+  readonly #narrator: Narrator;
+  readonly #signal: AbortSignal;
+  readonly #cleanups: Cleanups;
+  readonly #failure: Failure;
+  readonly #registry: string;
+
+  private constructor(admin: Client, options: SessionOptions, cleanups: Cleanups, failure: Failure, place: Place) {
+    this.kubeconfig = place.kubeconfig;
+    this.#registry = place.registry;
+    this.#admin = admin;
+    this.#narrator = options.narrator;
+    this.#signal = options.signal;
+    this.#cleanups = cleanups;
+    this.#failure = failure;
+  }
+
+  /** Starts everything and pushes the sample. What was started is stopped again when a later part fails. */
+  static async start(options: SessionOptions): Promise<Session> {
+    const { narrator } = options;
+    const cleanups: Cleanups = [];
+    const failure: Failure = {};
+    try {
+      const workDir = await mkdtemp(join(tmpdir(), "olmv1-dev-"));
+      cleanups.push(() => rm(workDir, { recursive: true, force: true }));
+      narrator.part(options.kubeconfig ? `Using the cluster of ${options.kubeconfig}` : "Starting the embedded control plane");
+      const place = await controlPlane(options.kubeconfig, workDir, narrator, cleanups);
+      const admin = Client.fromKubeConfig(place.kubeconfig);
+      cleanups.push(() => admin.close());
+      await pushSample(place.registry, narrator);
+      const installation = await servers(admin, place, workDir, narrator, failure);
+      cleanups.push(() => installation.stop());
+      narrator.say("server", `catalogd and operator-controller are up (logs: ${workDir})`);
+      return new Session(admin, options, cleanups, failure, place);
+    } catch (err) {
+      await stopAll(cleanups);
+      throw err;
+    }
+  }
+
+  /** Stops everything, what was started last first. */
+  stop(): Promise<void> {
+    return stopAll(this.#cleanups);
+  }
+
+  /** Namespace, ServiceAccount with exactly the rights that the sample needs, catalog, and the extension pinned to the first version. */
+  async install(): Promise<void> {
+    this.#narrator.part(`Installing ${SAMPLE_PACKAGE} under its own ServiceAccount`);
+    for (const object of sampleObjects(this.#registry)) await this.#apply(object);
+    await this.#catalogServed();
+    await this.#installed(EXTENSION.firstVersion);
+  }
+
+  /** Lets go of the pin: the catalog's edges lead to the newest version. */
+  async upgrade(): Promise<void> {
+    this.#narrator.part("Upgrading: the version pin is removed, the channel's edges decide");
+    await this.#admin.patch(this.#ref, { spec: { source: { catalog: { version: null } } } }, { type: "merge", signal: this.#signal });
+    await this.#installed(EXTENSION.lastVersion);
+  }
+
+  /** Deletes the extension and checks that nothing of it is left. */
+  async uninstall(): Promise<void> {
+    this.#narrator.part("Removing the ClusterExtension");
+    await this.#admin.delete(this.#ref, { signal: this.#signal });
+    await this.#until(`ClusterExtension ${EXTENSION.name} is gone`, async () => (await this.#admin.get(this.#ref)) === undefined);
+    const left = await this.#leftovers();
+    if (left.length > 0) throw new Error(`objects of ClusterExtension ${EXTENSION.name} are left: ${left.join(", ")}`);
+    this.#narrator.say("status", "nothing is left behind");
+  }
+
+  /** Rejects when one of the servers ends by itself, resolves when the user has had enough. */
+  async stay(): Promise<void> {
+    while (!this.#signal.aborted) {
+      if (this.#failure.text !== undefined) throw new Error(this.#failure.text);
+      await sleep(POLL_MS);
+    }
+  }
+
+  get #ref(): { apiVersion: string; kind: string; name: string } {
+    return { apiVersion: API_VERSION, kind: "ClusterExtension", name: EXTENSION.name };
+  }
+
+  async #apply(object: KubeObject): Promise<void> {
+    await this.#admin.apply(object, { fieldManager: "olmv1-dev", force: true, signal: this.#signal });
+    const { kind, metadata } = object;
+    this.#narrator.say("user", `applied ${kind} ${metadata.namespace ? `${metadata.namespace}/` : ""}${metadata.name}`);
+  }
+
+  async #catalogServed(): Promise<void> {
+    await this.#until(`ClusterCatalog ${CATALOG} is served`, async () => {
+      const catalog = await this.#admin.get<ClusterCatalog>({ apiVersion: API_VERSION, kind: "ClusterCatalog", name: CATALOG });
+      return findCondition(catalog?.status?.conditions, "Serving")?.status === "True";
+    });
+  }
+
+  async #installed(version: string): Promise<void> {
+    await this.#until(`version ${version} of ${SAMPLE_PACKAGE} is installed`, async () => {
+      const { status } = (await this.#admin.get<ClusterExtension>(this.#ref)) ?? {};
+      return status?.install?.bundle.version === version && findCondition(status.conditions, "Progressing")?.reason === "Succeeded";
+    });
+  }
+
+  async #leftovers(): Promise<string[]> {
+    const kinds = ["v1/ConfigMap", "v1/Service", "v1/ServiceAccount", "apps/v1/Deployment"];
+    const found = await Promise.all(
+      kinds.map(async (text) => {
+        const slash = text.lastIndexOf("/");
+        const gvk = { apiVersion: text.slice(0, slash), kind: text.slice(slash + 1) };
+        const { items } = await this.#admin.list(gvk, {
+          namespace: EXTENSION.namespace,
+          labelSelector: `olm.operatorframework.io/owner-name=${EXTENSION.name}`,
+        });
+        return items.map((item) => `${gvk.kind} ${item.metadata.name}`);
+      }),
+    );
+    return found.flat();
+  }
+
+  async #until(what: string, done: () => Promise<boolean>): Promise<void> {
+    const deadline = Date.now() + WAIT_MS;
+    while (!(await done())) {
+      this.#signal.throwIfAborted();
+      if (this.#failure.text !== undefined) throw new Error(this.#failure.text);
+      if (Date.now() > deadline)
+        throw new Error(
+          `waited ${WAIT_MS / 1_000} s in vain until ${what}; look at: kubectl --kubeconfig ${this.kubeconfig} describe clusterextension`,
+        );
+      await sleep(POLL_MS);
+    }
+  }
+}
+
+/** Where a session works. */
+interface Place {
+  kubeconfig: string;
+  /** Host and port of the registry. */
+  registry: string;
+}
+
+/** Why a session cannot go on, once it is known. */
+interface Failure {
+  text?: string;
+}
+
+type Cleanups = (() => Promise<void>)[];
+
+async function controlPlane(kubeconfig: string | undefined, workDir: string, narrator: Narrator, cleanups: Cleanups): Promise<Place> {
+  const say = (line: string): void => narrator.say("build", line);
+  if (kubeconfig !== undefined) {
+    const registry = await startRegistry(workDir, say);
+    cleanups.push(() => registry.stop());
+    return { kubeconfig, registry: registry.host };
+  }
+  const started = performance.now();
+  const cluster = await startDevCluster({ say });
+  cleanups.push(() => cluster.stop());
+  narrator.say("cluster", `API server ${cluster.server} is ready after ${((performance.now() - started) / 1_000).toFixed(1)} s`);
+  return { kubeconfig: cluster.kubeconfig, registry: cluster.registry.host };
+}
+
+/** The two servers, told about only what is a story; a server that ends by itself fails the session. */
+async function servers(admin: Client, place: Place, workDir: string, narrator: Narrator, failure: Failure): Promise<Installation> {
+  const registriesConf = join(workDir, "registries.conf");
+  await writeFile(registriesConf, `[[registry]]\nlocation = "${place.registry}"\ninsecure = true\n`);
+  return startInstallation({
+    admin,
+    adminKubeconfig: place.kubeconfig,
+    workDir,
+    registriesConf,
+    onLine: (_server, line) => narrator.hear(line),
+    onExit: (text) => {
+      failure.text ??= text;
+    },
+  });
+}
+
+async function stopAll(cleanups: Cleanups): Promise<void> {
+  for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
+}

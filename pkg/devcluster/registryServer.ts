@@ -1,0 +1,41 @@
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { request } from "undici";
+import { findBinaries, type Say } from "./binaries.ts";
+import { Component } from "./component.ts";
+import { registryConfig } from "./flags.ts";
+import { freePorts } from "./ports.ts";
+
+/** A registry alone, for work against a cluster that exists; plain HTTP on loopback, no credentials. */
+export interface RegistryServer {
+  readonly host: string;
+  stop(): Promise<void>;
+}
+
+const READY_TIMEOUT_MS = 30_000;
+
+/**
+ * Starts a registry that keeps its content in `dataDir`; it ends with this process at the latest.
+ * @throws NoBinariesError without a program to run; Error with the end of its log when it does not start.
+ */
+export async function startRegistry(dataDir: string, say: Say): Promise<RegistryServer> {
+  const binaries = await findBinaries(say);
+  await mkdir(join(dataDir, "registry"), { recursive: true });
+  const [port = 0] = await freePorts(1);
+  const host = `127.0.0.1:${port}`;
+  const config = join(dataDir, "registry.yaml");
+  await writeFile(config, registryConfig({ dataDir, ports: { registry: port } }), { mode: 0o600 });
+  const component = Component.start({
+    name: "registry",
+    binary: binaries.registry,
+    args: ["serve", config],
+    logFile: join(dataDir, "registry.log"),
+    ready: async (signal) => {
+      const { statusCode, body } = await request(`http://${host}/v2/`, { signal });
+      await body.dump();
+      return statusCode === 200;
+    },
+  });
+  await component.ready(READY_TIMEOUT_MS);
+  return { host, stop: () => component.stop() };
+}

@@ -1,0 +1,39 @@
+import type { ClusterExtension } from "../../pkg/api/clusterExtension.ts";
+import type { KubeObject } from "../../pkg/api/k8s.ts";
+import { CONTROLLER_SUBJECT } from "../../pkg/devcluster/installation.ts";
+import type { Client } from "../../pkg/kube/client.ts";
+import { installerManifests } from "../../pkg/rbac/manifest.ts";
+import type { PolicyRule } from "../../pkg/rbac/policyRule.ts";
+import { requiredRules } from "../../pkg/rbac/rules.ts";
+
+/** Gives what was kept back. */
+export interface Granted {
+  complete(): Promise<void>;
+}
+
+/**
+ * Creates an extension's namespace and its ServiceAccount with exactly the rules that `objects` need.
+ * @param options.without a resource whose rules are kept back until `complete`.
+ */
+export async function grantInstaller(
+  admin: Client,
+  extension: ClusterExtension,
+  objects: readonly KubeObject[],
+  options: { without?: string } = {},
+): Promise<Granted> {
+  const { namespace, serviceAccount } = extension.spec;
+  const installer = { namespace, name: serviceAccount?.name ?? "" };
+  const all = installerManifests(installer, requiredRules(objects, { installNamespace: namespace }), CONTROLLER_SUBJECT);
+  const apply = async (manifests: readonly KubeObject[]): Promise<void> => {
+    for (const object of manifests) await admin.apply(object, { fieldManager: "test", force: true });
+  };
+  await apply([{ apiVersion: "v1", kind: "Namespace", metadata: { name: namespace } }]);
+  await apply(all.map((object) => without(object, options.without)));
+  return { complete: () => apply(all) };
+}
+
+function without(object: KubeObject, resource: string | undefined): KubeObject {
+  const rules = object["rules"] as PolicyRule[] | undefined;
+  if (!rules || resource === undefined) return object;
+  return { ...object, rules: rules.filter((rule) => !rule.resources?.includes(resource)) };
+}
