@@ -86,3 +86,12 @@ test("without any way the error names what is missing and lists the ways out", a
   expect(message).toContain("kube-apiserver, kube-controller-manager, registry not found, and no Go 1.26 or newer");
   for (const way of ["install Go 1.26", "set KUBEBUILDER_ASSETS", "on PATH"]) expect(message).toContain(way);
 });
+
+test("an installation without the Go module says so and does not propose to install Go", async () => {
+  const options = {
+    env: { XDG_CACHE_HOME: folder, PATH: "" },
+    compilerIn: () => Promise.resolve("go1.26.8"),
+    moduleFolder: join(folder, "none"),
+  };
+  await expect(findBinaries(silent, options)).rejects.toThrow("this installation has no sources to build the control plane from");
+});

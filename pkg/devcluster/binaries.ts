@@ -33,6 +33,8 @@ export interface FindOptions {
   readonly compilerIn?: typeof goVersion;
   /** Default: `go build`. */
   readonly compile?: typeof goBuild;
+  /** The Go module to build; default: the one beside this file, which only a checkout has. */
+  readonly moduleFolder?: string;
 }
 
 /**
@@ -46,15 +48,18 @@ export async function findBinaries(say: Say, options: FindOptions = {}): Promise
   const given = assets ? await programsIn([assets]) : new Found();
   if (isComplete(given)) return asBinaries(given);
 
-  const [source, compiler, root] = [await sourceHash(MODULE), await compilerIn(env), cacheRoot(env)];
-  const cached = await cachedBuild(root, source, compiler);
+  const { moduleFolder = MODULE } = options;
+  const root = cacheRoot(env);
+  const source = existsSync(moduleFolder) ? await sourceHash(moduleFolder) : undefined;
+  const compiler = source === undefined ? undefined : await compilerIn(env);
+  const cached = source === undefined ? undefined : await cachedBuild(root, source, compiler);
   if (cached !== undefined) return asBinaries(completed(given, cached));
 
   const onPath = await programsIn((env["PATH"] ?? "").split(delimiter).filter((folder) => folder !== ""));
   const together = new Found([...onPath, ...given]);
   if (isComplete(together)) return asBinaries(together);
-  if (compiler === undefined) throw new NoBinariesError(noWay(together, assets));
-  return asBinaries(completed(given, await build(source, compiler, root, say, compile)));
+  if (source === undefined || compiler === undefined) throw new NoBinariesError(noWay(together, assets, source !== undefined));
+  return asBinaries(completed(given, await build({ moduleFolder, source, compiler, root, say, compile })));
 }
 
 const Found = Map<Program, Binary>;
@@ -78,8 +83,17 @@ function completed(given: Found, folder: string): Found {
   return new Found([...own, ...given]);
 }
 
+interface Build {
+  readonly moduleFolder: string;
+  readonly source: string;
+  readonly compiler: string;
+  readonly root: string;
+  readonly say: Say;
+  readonly compile: typeof goBuild;
+}
+
 /** The folder of our own build, made now unless somebody else has just made it. */
-async function build(source: string, compiler: string, root: string, say: Say, compile: typeof goBuild): Promise<string> {
+async function build({ moduleFolder, source, compiler, root, say, compile }: Build): Promise<string> {
   const started = performance.now();
   const elapsed = (): string => {
     const seconds = Math.round((performance.now() - started) / 1000);
@@ -96,7 +110,7 @@ async function build(source: string, compiler: string, root: string, say: Say, c
       let state = "starting";
       const timer = setInterval(() => say(`control plane: ${state} (${elapsed()})`, true), process.stderr.isTTY ? 1000 : 15_000);
       try {
-        await compile(MODULE, output, (next) => {
+        await compile(moduleFolder, output, (next) => {
           state = next;
         });
       } finally {
@@ -134,13 +148,16 @@ function asBinaries(found: Found): Binaries {
   };
 }
 
-function noWay(found: Found, assets: string | undefined): string {
+function noWay(found: Found, assets: string | undefined, haveSource: boolean): string {
   const missing = REQUIRED.filter((program) => !found.has(program)).join(", ");
   const partly = assets ? ` (KUBEBUILDER_ASSETS=${assets} does not hold all of them)` : "";
-  return [
-    `${missing} not found${partly}, and no Go 1.26 or newer to build the control plane with. One of these helps:`,
-    "  - install Go 1.26 or newer (https://go.dev/dl): everything is then built once, in about 5 minutes, and kept",
-    `  - set KUBEBUILDER_ASSETS to a folder that holds ${REQUIRED.join(", ")}`,
-    `  - put ${REQUIRED.join(", ")} on PATH`,
-  ].join("\n");
+  const all = REQUIRED.join(", ");
+  const install = haveSource
+    ? "install Go 1.26 or newer (https://go.dev/dl): everything is then built once, in about 5 minutes, and kept"
+    : "run it from a checkout of the sources, where Go 1.26 or newer builds everything once";
+  const reason = haveSource
+    ? "no Go 1.26 or newer to build the control plane with"
+    : "this installation has no sources to build the control plane from";
+  const ways = [install, `set KUBEBUILDER_ASSETS to a folder that holds ${all}`, `put ${all} on PATH`];
+  return [`${missing} not found${partly}, and ${reason}. One of these helps:`, ...ways.map((way) => `  - ${way}`)].join("\n");
 }

@@ -1,0 +1,45 @@
+// `npm run build`: one file for each program, with everything it needs, in dist/ (or the folder that the first argument names).
+// The same sources give the same bytes.
+import { existsSync } from "node:fs";
+import { mkdir, rm, stat, writeFile } from "node:fs/promises";
+import { join, relative, resolve } from "node:path";
+import { build } from "esbuild";
+
+const root = join(import.meta.dirname, "..");
+const dist = resolve(process.argv[2] ?? join(root, "dist"));
+/** Programs, and the worker threads that they start as files of their own. */
+const entryPoints = {
+  catalogd: "cmd/catalogd/main.ts",
+  "operator-controller": "cmd/operator-controller/main.ts",
+  olmv1: "cmd/olmv1/main.ts",
+  loadWorker: "pkg/catalogd/loadWorker.ts",
+};
+
+const missing = Object.values(entryPoints).filter((file) => !existsSync(join(root, file)));
+if (missing.length > 0) throw new Error(`nothing to build from: ${missing.join(", ")}`);
+
+await rm(dist, { recursive: true, force: true });
+await mkdir(dist, { recursive: true });
+await build({
+  absWorkingDir: root,
+  entryPoints,
+  outdir: dist,
+  bundle: true,
+  platform: "node",
+  target: "node24",
+  format: "esm",
+  // Errors carry the names of their classes, and stack traces the lines of the sources.
+  keepNames: true,
+  sourcemap: true,
+  sourcesContent: false,
+  legalComments: "linked",
+  // Packages in CommonJS form call require for the modules of Node.
+  banner: { js: 'import { createRequire as __createRequire } from "node:module"; const require = __createRequire(import.meta.url);' },
+  logLevel: "warning",
+});
+// Node takes a .js file for a module by the nearest package.json, which in an image is this one.
+await writeFile(join(dist, "package.json"), '{ "type": "module" }\n');
+for (const name of Object.keys(entryPoints)) {
+  const { size } = await stat(join(dist, `${name}.js`));
+  console.log(`${join(relative(process.cwd(), dist), name)}.js ${(size / 1024 / 1024).toFixed(1)} MB`);
+}

@@ -1,0 +1,24 @@
+# One image with catalogd, operator-controller and the olmv1 command line:
+#   docker build -t olmv1 .
+#   docker run --rm olmv1 /app/olmv1.js --help
+# A Deployment names the program as its first argument: args: [/app/catalogd.js, --health-probe-bind-address=:8081]
+
+FROM node:24-bookworm-slim AS build
+WORKDIR /src
+COPY package.json package-lock.json .npmrc ./
+RUN npm ci --include=dev --include=optional
+COPY . .
+RUN node .ci/build.mjs
+
+FROM gcr.io/distroless/nodejs24-debian12:nonroot
+LABEL org.opencontainers.image.title="olmv1" \
+      org.opencontainers.image.description="Operator Lifecycle Manager v1: catalogd, operator-controller and the olmv1 command line" \
+      org.opencontainers.image.licenses="Apache-2.0"
+ENV NODE_ENV=production NODE_OPTIONS=--enable-source-maps
+COPY --from=build /src/dist /app
+COPY --from=build /src/config /config
+COPY LICENSE /licenses/
+WORKDIR /tmp
+USER 65532:65532
+ENTRYPOINT ["/nodejs/bin/node"]
+CMD ["/app/olmv1.js", "--help"]

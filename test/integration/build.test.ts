@@ -1,0 +1,46 @@
+import { execFile } from "node:child_process";
+import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+
+const ROOT = join(import.meta.dirname, "../..");
+const run = promisify(execFile);
+
+/** Folder → content of its programs, by file name. */
+async function contents(folder: string): Promise<Record<string, string>> {
+  const names = (await readdir(folder)).filter((name) => name.endsWith(".js"));
+  return Object.fromEntries(await Promise.all(names.map(async (name) => [name, await readFile(join(folder, name), "utf8")])));
+}
+
+describe("the bundled programs", () => {
+  let folder: string;
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), "olmv1-build-"));
+    for (const name of ["first", "second"]) await run(process.execPath, [".ci/build.mjs", join(folder, name)], { cwd: ROOT });
+  });
+  afterAll(() => rm(folder, { recursive: true }));
+
+  test.for(["catalogd", "operator-controller", "olmv1"])("%s runs without node_modules", async (name) => {
+    const { stdout } = await run(process.execPath, [join(folder, "first", `${name}.js`), "--help"], { cwd: folder });
+    expect(stdout).toContain(name);
+    expect(stdout).toContain("--");
+  });
+
+  test("are the same bytes each time", async () => {
+    const first = await contents(join(folder, "first"));
+    expect(Object.keys(first).sort()).toEqual(["catalogd.js", "loadWorker.js", "olmv1.js", "operator-controller.js"]);
+    expect(await contents(join(folder, "second"))).toEqual(first);
+  });
+
+  test("the image's build stage is given everything that the build reads", async () => {
+    const ignored = await readFile(join(ROOT, ".dockerignore"), "utf8");
+    const dockerfile = await readFile(join(ROOT, "Dockerfile"), "utf8");
+    const copied = [...dockerfile.matchAll(/^COPY (?!--from)(.+) \S+$/gm)]
+      .flatMap((match) => match[1]!.split(" "))
+      .filter((path) => path !== ".");
+    expect(copied).toContain("package-lock.json");
+    for (const path of [...copied, ".ci/build.mjs", "cmd", "pkg"]) expect(ignored.split("\n")).toContain(`!${path}`);
+  });
+});
