@@ -7,6 +7,7 @@ import { extract } from "tar-stream";
 import { ContentError } from "./limits.ts";
 import type { PathFilter } from "./pathFilter.ts";
 import { componentsOf, type Tree } from "./tree.ts";
+import { zstdFrames } from "./zstdFrames.ts";
 
 /** The limits that count over all layers of an image, see Limits. */
 export interface LayerLimits {
@@ -65,7 +66,7 @@ const UNSUPPORTED_COMPRESSION = new Map([
  */
 export async function applyLayer(path: string, target: LayerTarget, signal: AbortSignal): Promise<void> {
   const archive = extract(TAR_OPTIONS);
-  const stages = [createReadStream(path, { highWaterMark: CHUNK }), await decompressor(path), counter(target)];
+  const stages = [createReadStream(path, { highWaterMark: CHUNK }), ...(await decompressors(path)), counter(target)];
   const fed = pipeline([...stages, archive], { signal });
   // A failure of the loop destroys the archive and with it the stages; then theirs is only the echo, and the loop's is thrown.
   const settled = fed.then(
@@ -186,7 +187,7 @@ function checkedPath(path: string, limits: LayerLimits): string {
 }
 
 /** Undoes the compression that the first bytes show. */
-async function decompressor(path: string): Promise<Duplex> {
+async function decompressors(path: string): Promise<Duplex[]> {
   const file = await open(path);
   const start = Buffer.alloc(6);
   try {
@@ -195,11 +196,11 @@ async function decompressor(path: string): Promise<Duplex> {
     await file.close();
   }
   const magic = start.toString("hex");
-  if (magic.startsWith("1f8b")) return createGunzip({ chunkSize: CHUNK });
-  if (magic.startsWith("28b52ffd") || /^5.2a4d18/.test(magic)) return createZstdDecompress({ chunkSize: CHUNK });
+  if (magic.startsWith("1f8b")) return [createGunzip({ chunkSize: CHUNK })];
+  if (magic.startsWith("28b52ffd") || /^5.2a4d18/.test(magic)) return [zstdFrames(), createZstdDecompress({ chunkSize: CHUNK })];
   for (const [prefix, name] of UNSUPPORTED_COMPRESSION)
     if (magic.startsWith(prefix)) throw new ContentError(`the layer is compressed with ${name}, only gzip and zstd are supported`);
-  return new Transform({ transform: (chunk, _encoding, done) => done(null, chunk) });
+  return [];
 }
 
 /** Counts decompressed bytes, kept or not, so that an archive that is all padding ends as well. */

@@ -1,0 +1,71 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import cases from "../../test/cases/oci/credentials.json" with { type: "json" };
+import { type Credentials, credentialsFor, readAuthFile } from "./auth.ts";
+import { parseReference } from "./reference.ts";
+
+interface Case {
+  name: string;
+  file: unknown;
+  want: Record<string, string>;
+}
+
+let dir: string;
+beforeAll(async () => {
+  dir = await mkdtemp(join(tmpdir(), "olmv1-auth-"));
+});
+afterAll(() => rm(dir, { recursive: true, force: true }));
+
+async function read(content: unknown): Promise<(ref: string) => Credentials | undefined> {
+  const path = join(dir, "auth.json");
+  await writeFile(path, typeof content === "string" ? content : JSON.stringify(content));
+  const file = await readAuthFile(path);
+  return (text) => {
+    const ref = parseReference(text);
+    return credentialsFor(file, ref.registry, ref.repository);
+  };
+}
+
+function shown(credentials: Credentials | undefined): string {
+  if (!credentials) return "";
+  return `${credentials.username}:${credentials.password}${credentials.identityToken ? `+${credentials.identityToken}` : ""}`;
+}
+
+test.for(cases.cases as unknown as Case[])("credentials: $name", async ({ file, want }) => {
+  const find = await read(file);
+  expect(Object.fromEntries(Object.keys(want).map((ref) => [ref, shown(find(ref))]))).toEqual(want);
+});
+
+test("user name and password may stand by themselves, and tokens without either", async () => {
+  const find = await read({
+    auths: {
+      "a.local": { username: "u", password: "p" },
+      "b.local": { identitytoken: "idt" },
+      "c.local": { registrytoken: "rt" },
+      "d.local": { auth: Buffer.from("fromAuth:x").toString("base64"), username: "other", password: "y" },
+    },
+  });
+  expect(find("a.local/x:1")).toMatchObject({ username: "u", password: "p" });
+  expect(find("b.local/x:1")?.identityToken).toBe("idt");
+  expect(find("c.local/x:1")?.registryToken).toBe("rt");
+  expect(find("d.local/x:1")?.username).toBe("fromAuth");
+});
+
+test("a file that is not there means anonymous", async () => {
+  expect((await readAuthFile(join(dir, "absent.json"))).size).toBe(0);
+  expect((await readAuthFile(undefined)).size).toBe(0);
+});
+
+test.for(['{"auths": {"quay.io": {"auth": "c2VjcmV0', '{"auths": {"quay.io": "c2VjcmV0"}}', "c2VjcmV0"])(
+  "a broken file is named, and its content is not quoted",
+  async (content) => {
+    const { message } = await read(content).then(
+      () => new Error("read"),
+      (err: Error) => err,
+    );
+    expect(message).toMatch(/^reading JSON file ".*auth.json": /);
+    expect(message).not.toContain("c2Vjc");
+  },
+);
