@@ -1,3 +1,6 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { join } from "node:path";
 import { expect, test } from "vitest";
 import { createLogger } from "../telemetry/log.ts";
 import { runUntilStopped, type Task } from "./shutdown.ts";
@@ -45,4 +48,43 @@ test("a task that does not end is named after the time of grace", async () => {
   await expect(runUntilStopped({ tasks, signal: AbortSignal.abort(), log, graceMs: 20 })).rejects.toThrow(
     "still running 20 ms after the stop: deaf",
   );
+});
+
+const PROGRAM = `
+  const { runUntilStopped, stopOnSignals } = await import(${JSON.stringify(join(import.meta.dirname, "shutdown.ts"))});
+  const { createLogger } = await import(${JSON.stringify(join(import.meta.dirname, "../telemetry/log.ts"))});
+  const log = createLogger({ component: "program" });
+  const alive = setInterval(() => {}, 1000);
+  const work = (signal) => new Promise((resolve) => {
+    console.log("working");
+    if (process.argv.includes("deaf")) return;
+    signal.addEventListener("abort", () => setTimeout(resolve, 50));
+  });
+  await runUntilStopped({ tasks: { work }, signal: stopOnSignals(log), log });
+  clearInterval(alive);
+  console.log("ended well");`;
+
+/** Runs a program, sends it signals one after the other once it works, and gives its exit code and output. */
+async function signalled(signals: NodeJS.Signals[], ...args: string[]): Promise<{ code: number | null; output: string }> {
+  const child = spawn(process.execPath, ["--input-type=module", "-e", PROGRAM, "--", ...args], { stdio: ["ignore", "pipe", "inherit"] });
+  let output = "";
+  child.stdout.on("data", (chunk: Buffer) => (output += chunk.toString()));
+  const exit = once(child, "exit") as Promise<[number | null]>;
+  await expect.poll(() => output, { timeout: 10_000 }).toContain("working");
+  for (const [i, signal] of signals.entries()) {
+    if (i > 0) await expect.poll(() => output).toContain("stopping");
+    child.kill(signal);
+  }
+  const [code] = await exit;
+  return { code, output };
+}
+
+test.for<NodeJS.Signals>(["SIGTERM", "SIGINT"])("%s lets the work end and the process exit with 0", async (signal) => {
+  const { code, output } = await signalled([signal]);
+  expect([code, output]).toEqual([0, expect.stringContaining("ended well")]);
+});
+
+test("a second signal ends a process that does not stop", async () => {
+  const { code, output } = await signalled(["SIGTERM", "SIGINT"], "deaf");
+  expect([code, output]).toEqual([1, expect.not.stringContaining("ended well")]);
 });

@@ -161,9 +161,9 @@ export class Client {
    * @throws KubeError, with `isExpired` when one must list again; undici's errors when the connection breaks.
    */
   async *watch<T extends KubeObject = KubeObject>(gvk: GroupVersionKind, options: WatchOptions): AsyncGenerator<WatchEvent<T>> {
-    yield* watchEvents<T>(gvk, options, async (query, headers) => {
-      const init = { headers, signal: options.signal, bodyTimeoutMs: 0 };
-      return (await this.#send("GET", gvk, { namespace: options.namespace }, query, init)).body;
+    const { namespace, signal } = options;
+    yield* watchEvents<T>(gvk, options, async (query, init) => {
+      return (await this.#send("GET", gvk, { namespace }, query, { ...init, signal })).body;
     });
   }
 

@@ -1,6 +1,10 @@
+import { createServer, type IncomingMessage } from "node:http";
+import { type AddressInfo, connect, type Socket } from "node:net";
+import { KubeConfig } from "@kubernetes/client-node";
 import { generate } from "selfsigned";
 import { afterEach, beforeAll, expect, test } from "vitest";
 import { type Answer, LoopbackApi, statusAnswer } from "../../test/support/loopbackApi.ts";
+import { Credentials } from "./credentials.ts";
 import { KubeError } from "./errors.ts";
 import { type RequestObservation, type TokenSource, Transport } from "./transport.ts";
 
@@ -177,4 +181,35 @@ test("a server that the CA did not sign is not talked to, by either identity", a
   await expect(transport.request("GET", "/x")).rejects.toThrow();
   await expect(transport.withToken(() => Promise.resolve("t")).request("GET", "/x")).rejects.toThrow();
   expect(api.requests).toEqual([]);
+});
+
+test("a kubeconfig's proxy-url is used, for both identities", async () => {
+  const api = await LoopbackApi.start(() => ({}), { key: server.private, cert: server.cert, ca: ca.cert });
+  open.push(() => api[Symbol.asyncDispose]());
+  const tunnels: string[] = [];
+  const proxy = createServer();
+  proxy.on("connect", (request: IncomingMessage, client: Socket) => {
+    const [host = "", port = ""] = (request.url ?? "").split(":");
+    tunnels.push(`${host}:${port}`);
+    const target = connect(Number(port), host, () => {
+      client.write("HTTP/1.1 200 OK\r\n\r\n");
+      target.pipe(client).pipe(target);
+    });
+    target.on("error", () => client.destroy());
+    client.on("error", () => target.destroy());
+  });
+  await new Promise<void>((resolve) => proxy.listen(0, "127.0.0.1", resolve));
+  open.push(async () => {
+    proxy.closeAllConnections();
+    await new Promise((resolve) => proxy.close(resolve));
+  });
+  const config = new KubeConfig();
+  const proxyUrl = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`;
+  const caData = Buffer.from(ca.cert).toString("base64");
+  config.loadFromClusterAndUser({ name: "k", server: api.url, caData, skipTLSVerify: false, proxyUrl }, { name: "u" });
+  const transport = transportTo(new Credentials(() => config));
+  expect(await statusOf(transport.request("GET", "/x"))).toBe(200);
+  expect(await statusOf(transport.withToken(() => Promise.resolve("t")).request("GET", "/x"))).toBe(200);
+  expect(new Set(tunnels)).toEqual(new Set([api.url.replace("https://", "")]));
+  await transport.close();
 });

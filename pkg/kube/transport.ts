@@ -1,6 +1,7 @@
-import { Agent, type Dispatcher, ProxyAgent, request } from "undici";
+import { type Dispatcher, request } from "undici";
 import { messageOf, RetryableError } from "../errors/errors.ts";
-import type { Credentials, Endpoint, TlsMaterial } from "./credentials.ts";
+import type { Credentials, Endpoint } from "./credentials.ts";
+import { Pools } from "./pools.ts";
 
 /** Gives a bearer token for each request. `drop` is called with a token that the server has refused (401). */
 export interface TokenSource {
@@ -13,7 +14,7 @@ export interface RequestInit {
   headers?: Record<string, string>;
   body?: string | Uint8Array;
   signal?: AbortSignal | undefined;
-  /** Longest pause between two chunks of the answer, in milliseconds; 0 = none, for watches. Default two minutes. */
+  /** Longest pause between two chunks of the answer, in milliseconds. Default two minutes. */
   bodyTimeoutMs?: number;
 }
 
@@ -39,8 +40,6 @@ interface Authorization {
 
 const HEADERS_TIMEOUT_MS = 75_000;
 const BODY_TIMEOUT_MS = 120_000;
-/** Under the API server's own idle timeout of 90 s. */
-const KEEP_ALIVE_MS = 60_000;
 /** Waits that the server asks for with 429 and Retry-After (priority and fairness): as often, and as long at most. */
 const THROTTLE_RETRIES = 3;
 const MAX_THROTTLE_MS = 5_000;
@@ -155,69 +154,10 @@ export class Transport {
   }
 }
 
-/** The two pools of one API server; each is replaced when its TLS material changes, and the old one ends with its last request. */
-class Pools {
-  readonly credentials: Credentials;
-  #user: Pool | undefined;
-  #tokens: Pool | undefined;
-
-  constructor(credentials: Credentials) {
-    this.credentials = credentials;
-  }
-
-  forUser(endpoint: Endpoint): Dispatcher {
-    this.#user = refreshed(this.#user, endpoint.tls, endpoint.proxyUrl);
-    return this.#user.dispatcher;
-  }
-
-  forTokens({ tls: { ca, servername, rejectUnauthorized }, proxyUrl }: Endpoint): Dispatcher {
-    const tls: TlsMaterial = {};
-    if (ca !== undefined) tls.ca = ca;
-    if (servername !== undefined) tls.servername = servername;
-    if (rejectUnauthorized !== undefined) tls.rejectUnauthorized = rejectUnauthorized;
-    this.#tokens = refreshed(this.#tokens, tls, proxyUrl);
-    return this.#tokens.dispatcher;
-  }
-
-  async destroy(): Promise<void> {
-    const pools = [this.#user, this.#tokens];
-    this.#user = undefined;
-    this.#tokens = undefined;
-    for (const pool of pools) await pool?.dispatcher.destroy();
-  }
-}
-
-interface Pool {
-  dispatcher: Dispatcher;
-  tls: TlsMaterial;
-  proxyUrl: string | undefined;
-}
-
-function refreshed(pool: Pool | undefined, tls: TlsMaterial, proxyUrl: string | undefined): Pool {
-  if (pool && pool.proxyUrl === proxyUrl && sameTls(pool.tls, tls)) return pool;
-  if (pool) void pool.dispatcher.close();
-  const common = { allowH2: false, keepAliveTimeout: KEEP_ALIVE_MS, keepAliveMaxTimeout: KEEP_ALIVE_MS };
-  const connect = { ...tls, keepAlive: true, keepAliveInitialDelay: 30_000 };
-  const dispatcher = proxyUrl ? new ProxyAgent({ ...common, uri: proxyUrl, requestTls: connect }) : new Agent({ ...common, connect });
-  return { dispatcher, tls, proxyUrl };
-}
-
-function sameTls(a: TlsMaterial, b: TlsMaterial): boolean {
-  if (a === b) return true;
-  const text = (value: string | Buffer | undefined): string => (value === undefined ? "" : value.toString());
-  return (
-    text(a.ca) === text(b.ca) &&
-    text(a.cert) === text(b.cert) &&
-    text(a.key) === text(b.key) &&
-    a.servername === b.servername &&
-    a.rejectUnauthorized === b.rejectUnauthorized
-  );
-}
-
 /** A kept-alive socket that the server closed meanwhile, or a server that went away. */
 function isBrokenConnection(err: unknown): boolean {
-  const code = err instanceof Error && "code" in err ? err.code : undefined;
-  return code === "UND_ERR_SOCKET" || code === "ECONNRESET" || code === "EPIPE";
+  const code = err instanceof Error && "code" in err ? String(err.code) : "";
+  return ["UND_ERR_SOCKET", "UND_ERR_INFO", "ECONNRESET", "EPIPE"].includes(code) || code.startsWith("ERR_HTTP2_");
 }
 
 /** Requests that may be sent twice without doing anything twice. */

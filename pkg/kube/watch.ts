@@ -7,7 +7,10 @@ import { kubeErrorFrom } from "./status.ts";
 /** client-go's bounds: long enough to be cheap, random so that not all watches of a process end together. */
 const MIN_WATCH_SECONDS = 300;
 
-type OpenStream = (query: Query, headers: Record<string, string>) => Promise<AsyncIterable<Uint8Array>>;
+/** A stream that is silent for this much longer than the server keeps any stream has lost its other end. */
+const SILENCE_MARGIN_MS = 30_000;
+
+type OpenStream = (query: Query, init: { headers: Record<string, string>; bodyTimeoutMs: number }) => Promise<AsyncIterable<Uint8Array>>;
 
 /** The Accept header for whole objects, or for their metadata alone. */
 export function acceptFor(shape: "object" | "list", metadataOnly: boolean | undefined): string {
@@ -29,7 +32,8 @@ export async function* watchEvents<T extends KubeObject>(
   const query: Query = { watch: true, allowWatchBookmarks: true, labelSelector, fieldSelector, resourceVersion, timeoutSeconds };
   if (signal?.aborted) return;
   try {
-    const body = await open(query, { accept: acceptFor("object", metadataOnly) });
+    const headers = { accept: acceptFor("object", metadataOnly) };
+    const body = await open(query, { headers, bodyTimeoutMs: timeoutSeconds * 1_000 + SILENCE_MARGIN_MS });
     for await (const line of jsonLines(body)) yield eventFrom<T>(gvk, line);
   } catch (err) {
     if (!signal?.aborted) throw err;

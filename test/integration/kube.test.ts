@@ -1,4 +1,5 @@
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { subscribe, unsubscribe } from "node:diagnostics_channel";
+import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import type { KubeObject } from "../../pkg/api/k8s.ts";
 import { Client } from "../../pkg/kube/client.ts";
 import { isConflict, isForbidden, KindNotServed, KubeError, toReconcileError } from "../../pkg/kube/errors.ts";
@@ -207,6 +208,33 @@ describeWithCluster("a client of the API server", (cluster) => {
     expect(events[1]?.object).toMatchObject({ apiVersion: "v1", kind: "ConfigMap", metadata: { name: "watched" }, data: { a: "2" } });
     stop.abort();
     await watching;
+  });
+
+  test("very many streams of several ServiceAccounts share a few connections", async () => {
+    const rules = [{ apiGroups: [""], resources: ["configmaps"], verbs: ["list", "watch"] }];
+    const clients = [await scopedClient(cluster, namespace, "many-one", rules), await scopedClient(cluster, namespace, "many-two", rules)];
+    const { resourceVersion } = await eventually(
+      async () => (await Promise.all(clients.map((client) => client.list(CONFIG_MAP, { namespace }))))[0]!,
+    );
+    let connections = 0;
+    const count = (): void => void connections++;
+    subscribe("undici:client:connected", count);
+    onTestFinished(() => void unsubscribe("undici:client:connected", count));
+    const stop = new AbortController();
+    const seen = new Set<string>();
+    const watches = Array.from({ length: 250 }, async (_, i) => {
+      const selection = { namespace, fieldSelector: `metadata.name=many-${i}`, metadataOnly: true };
+      for await (const { object } of clients[i % 2]!.watch(CONFIG_MAP, { ...selection, resourceVersion, signal: stop.signal }))
+        seen.add(object.metadata.name);
+    });
+    await eventually(async () => {
+      for (const i of [0, 1, 124, 249]) await cluster.client.apply(configMap(namespace, `many-${i}`), { fieldManager: "m" });
+      expect(seen).toEqual(new Set(["many-0", "many-1", "many-124", "many-249"]));
+    });
+    stop.abort();
+    await Promise.all(watches);
+    expect(connections).toBeGreaterThan(0);
+    expect(connections).toBeLessThanOrEqual(6);
   });
 
   test("a watch of metadata alone gets no content, by one name as its ServiceAccount may", async () => {
