@@ -1,7 +1,20 @@
 import { GoTypeError } from "./goErrors.ts";
 import { specialType } from "./goSpecial.ts";
 import table from "./goTypes.json" with { type: "json" };
-import { bool, bytes, float64, type GoMode, type GoType, integer, kindOf, setMember, string } from "./goValues.ts";
+import {
+  ANY_CASE_JSON,
+  bool,
+  bytes,
+  CONVERTER,
+  float64,
+  type GoMode,
+  type GoType,
+  integer,
+  kindOf,
+  STRICT_CASE_JSON,
+  setMember,
+  string,
+} from "./goValues.ts";
 
 /**
  * The Go struct types that bundles and configuration pass through, read in one of two ways (see GoMode).
@@ -13,8 +26,12 @@ export class GoTypes {
   readonly mode: GoMode;
   readonly #structs = new Map<string, StructType>();
 
-  constructor(mode: GoMode) {
+  readonly #schema: () => GoType;
+
+  /** @param schemas how the schemas below `items` and the like are read, which is by code of their own; absent: as all else. */
+  constructor(mode: GoMode, schemas?: GoTypes) {
     this.mode = mode;
+    this.#schema = () => (schemas ?? this).type("apiextensions/v1.JSONSchemaProps");
     const definitions: Readonly<Record<string, readonly string[] | null>> = table.types;
     for (const name of Object.keys(definitions)) this.#structs.set(name, new StructType(name, mode));
     for (const [name, members] of Object.entries(definitions)) {
@@ -27,8 +44,13 @@ export class GoTypes {
    * @throws GoTypeError in Go's words when a member has the wrong type.
    */
   convert(name: string, value: unknown): unknown {
-    const type = this.#struct(name);
+    const type = this.type(name);
     return value === null || value === undefined ? type.zero() : type.convert(value);
+  }
+
+  /** The struct type `name`. @throws Error when the table has none. */
+  type(name: string): GoType {
+    return this.#struct(name);
   }
 
   #struct(name: string): StructType {
@@ -46,7 +68,7 @@ export class GoTypes {
     if (text.startsWith("[]")) return new ListType(this.#type(text.slice(2)), this.mode);
     if (text.startsWith("{}")) return new MapType(this.#type(text.slice(2)), this.mode);
     if (text.startsWith("*")) return new PointerType(this.#type(text.slice(1)));
-    if (text.startsWith("!")) return specialType(text.slice(1), () => this.#struct("apiextensions/v1.JSONSchemaProps"));
+    if (text.startsWith("!")) return specialType(text.slice(1), this.#schema);
     const [kind = "", name = kind] = text.split("=");
     switch (kind) {
       case "string":
@@ -117,7 +139,8 @@ class StructType implements GoType {
     for (const member of this.#inOrder(present, sorted)) {
       const given = values[member.index];
       const converted = given === undefined ? member.type.zero() : this.#convertMember(member, given);
-      if (!isOmitted(member, converted)) out[member.name] = converted;
+      const kept = given !== undefined && member.type.isPointer;
+      if (kept || !isOmitted(member, converted)) out[member.name] = converted;
     }
     return out;
   }
@@ -145,7 +168,7 @@ class StructType implements GoType {
     try {
       return member.type.convert(value);
     } catch (err) {
-      if (err instanceof GoTypeError) throw err.within(this.#structName, member.name);
+      if (err instanceof GoTypeError && this.#mode.tellsPath) throw err.within(this.#structName, member.name);
       throw err;
     }
   }
@@ -215,6 +238,7 @@ class MapType implements GoType {
 /** A pointer: null is the only empty value, what it points to is kept even when zero. */
 class PointerType implements GoType {
   readonly goName: string;
+  readonly isPointer = true;
   readonly #element: GoType;
 
   constructor(element: GoType) {
@@ -233,4 +257,20 @@ class PointerType implements GoType {
   isEmpty(converted: unknown): boolean {
     return converted === null;
   }
+}
+
+const STRICT_TYPES = new GoTypes(STRICT_CASE_JSON);
+
+/** Types as manifests become them, through apimachinery's unstructured converter. */
+export const MANIFEST_TYPES = new GoTypes(CONVERTER, STRICT_TYPES);
+
+/** Types as encoding/json fills them from a user's configuration. */
+export const CONFIG_TYPES = new GoTypes(ANY_CASE_JSON, STRICT_TYPES);
+
+/**
+ * Checks `kind`, `apiVersion` and `metadata` of any object, as Kubernetes does before it looks at the rest.
+ * @throws GoTypeError in Go's words when one has the wrong type.
+ */
+export function checkMetadata(object: Readonly<Record<string, unknown>>): void {
+  STRICT_TYPES.convert("metadataOnlyObject", object);
 }

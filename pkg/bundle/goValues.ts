@@ -10,6 +10,8 @@ export interface GoType {
   zero(): unknown;
   /** Whether `omitempty` leaves the converted value out. */
   isEmpty(converted: unknown): boolean;
+  /** A pointer that was given is never empty, whatever it points to prints as. */
+  readonly isPointer?: true;
 }
 
 /** Go's kind of a parsed value. */
@@ -19,6 +21,8 @@ export type GoKind = "string" | "bool" | "int64" | "float64" | "slice" | "map";
 export interface GoMode {
   /** Whether keys are taken in any letter case, as encoding/json does. */
   readonly anyCase: boolean;
+  /** Whether errors tell the path of the member. */
+  readonly tellsPath: boolean;
   /** The error for a value of the wrong type. `want` is the kind of Go type that was to be filled. */
   mismatch(value: unknown, want: string, goName: string): GoTypeError;
   /** Whether a number beyond the range of an integer type wraps around instead of being refused. */
@@ -28,6 +32,7 @@ export interface GoMode {
 /** apimachinery's unstructured converter: how manifests become typed objects. */
 export const CONVERTER: GoMode = {
   anyCase: false,
+  tellsPath: false,
   wraps: true,
   mismatch(value, want, goName) {
     const kind = kindOf(value);
@@ -48,10 +53,20 @@ export function jsonMismatch(value: unknown, goName: string): GoTypeError {
 }
 
 /** sigs.k8s.io/json: how the schemas below `items` and `additionalProperties` of a CRD are read. */
-export const STRICT_CASE_JSON: GoMode = { anyCase: false, wraps: false, mismatch: (value, _want, goName) => jsonMismatch(value, goName) };
+export const STRICT_CASE_JSON: GoMode = {
+  anyCase: false,
+  tellsPath: true,
+  wraps: false,
+  mismatch: (value, _want, goName) => jsonMismatch(value, goName),
+};
 
 /** encoding/json: how `deploymentConfig` is read. */
-export const ANY_CASE_JSON: GoMode = { anyCase: true, wraps: false, mismatch: (value, _want, goName) => jsonMismatch(value, goName) };
+export const ANY_CASE_JSON: GoMode = {
+  anyCase: true,
+  tellsPath: true,
+  wraps: false,
+  mismatch: (value, _want, goName) => jsonMismatch(value, goName),
+};
 
 const MAX_INT64 = 2n ** 63n - 1n;
 
@@ -115,14 +130,23 @@ export function bytes(mode: GoMode): GoType {
     convert(value) {
       if (typeof value !== "string") throw mode.mismatch(value, "slice", "[]uint8");
       const text = value.replace(/[\r\n]/g, "");
-      const wrong = text.length % 4 === 0 ? text.search(/[^A-Za-z0-9+/]|={3}/) : Math.trunc(text.length / 4) * 4;
-      if (wrong >= 0 && !/^={1,2}$/.test(text.slice(wrong))) {
+      const wrong = base64Fault(text);
+      if (wrong !== undefined) {
         const found = `illegal base64 data at input byte ${wrong}`;
-        throw new GoTypeError(mode.wraps ? `error decoding from json: ${found}` : found);
+        throw new GoTypeError(mode.tellsPath ? found : `error decoding from json: ${found}`);
       }
       return Buffer.from(text, "base64").toString("base64");
     },
     zero: () => null,
     isEmpty: (converted) => converted === null || converted === "",
   };
+}
+
+/** Where Go's decoder stops in text that is not standard base64 with padding. */
+function base64Fault(text: string): number | undefined {
+  const legal = /^[A-Za-z0-9+/]*/.exec(text)?.[0].length ?? 0;
+  const rest = text.slice(legal);
+  if (rest === "") return legal % 4 === 0 ? undefined : legal - (legal % 4);
+  if ((legal % 4 === 2 && rest === "==") || (legal % 4 === 3 && rest === "=")) return undefined;
+  return legal % 4 === 2 && rest === "=" ? text.length : legal;
 }

@@ -2,12 +2,12 @@ import { Reason } from "../api/constants.ts";
 import type { KubeObject } from "../api/k8s.ts";
 import { messageOf, RetryableError } from "../errors/errors.ts";
 import { goQuote } from "../errors/goQuote.ts";
-import { parseYaml } from "../fbc/yaml.ts";
-import { GoTypes } from "./goTypes.ts";
-import { CONVERTER, kindOf } from "./goValues.ts";
+import { MANIFEST_TYPES } from "./goTypes.ts";
+import { jsonMismatch, kindOf } from "./goValues.ts";
 import { manifestObjects } from "./manifests.ts";
 import { addProperties } from "./properties.ts";
 import type { BundleFiles, Crd, Csv, RegistryV1Bundle } from "./types.ts";
+import { yamlDocument } from "./yamlText.ts";
 
 const ANNOTATIONS = "metadata/annotations.yaml";
 const PROPERTIES = "metadata/properties.yaml";
@@ -16,8 +16,6 @@ const PACKAGE_ANNOTATION = "operators.operatorframework.io.bundle.package.v1";
 /** The largest real bundles hold 105 files and 7 MB. */
 const MAX_FILES = 2_000;
 const MAX_BYTES = 64 * 1024 * 1024;
-
-const TYPES = new GoTypes(CONVERTER);
 
 /**
  * Reads a registry+v1 bundle. Files in `manifests/` are read in the order of their names whatever they are called; of several
@@ -44,7 +42,8 @@ function load(files: BundleFiles): RegistryV1Bundle {
   for (const path of manifestPaths(files)) {
     try {
       for (const object of manifestObjects(path, files.get(path) ?? new Uint8Array())) {
-        if (object.kind === "ClusterServiceVersion") csv = TYPES.convert("operators/v1alpha1.ClusterServiceVersion", object) as Csv;
+        if (object.kind === "ClusterServiceVersion")
+          csv = MANIFEST_TYPES.convert("operators/v1alpha1.ClusterServiceVersion", object) as Csv;
         else if (object.kind === "CustomResourceDefinition") bundle.crds.push(crdFrom(object));
         else bundle.others.push(object);
       }
@@ -58,7 +57,7 @@ function load(files: BundleFiles): RegistryV1Bundle {
 }
 
 function crdFrom(object: KubeObject): Crd {
-  return TYPES.convert("apiextensions/v1.CustomResourceDefinition", object) as Crd;
+  return MANIFEST_TYPES.convert("apiextensions/v1.CustomResourceDefinition", object) as Crd;
 }
 
 function checkSize(files: BundleFiles): void {
@@ -87,15 +86,22 @@ function manifestPaths(files: BundleFiles): string[] {
   });
 }
 
+/** The text under the package annotation; a number or boolean counts as the text that it spells. */
 function packageName(content: Uint8Array): string {
-  const document = parseYaml(new TextDecoder().decode(content)) ?? {};
-  const annotations = memberOf(document, "annotations") ?? {};
-  const name = memberOf(annotations, PACKAGE_ANNOTATION) ?? "";
-  if (typeof name !== "string") throw new Error(`error unmarshaling JSON: annotation ${PACKAGE_ANNOTATION} in ${ANNOTATIONS} is not text`);
-  return name;
+  const document = yamlDocument(new TextDecoder().decode(content));
+  const name = anyCase(anyCase(document, "annotations"), PACKAGE_ANNOTATION) ?? "";
+  if (typeof name === "string") return name;
+  if (typeof name === "number" || typeof name === "boolean" || typeof name === "bigint") return String(name);
+  throw wrongType(name, "string");
 }
 
-function memberOf(value: unknown, key: string): unknown {
-  if (kindOf(value) === "map") return (value as Readonly<Record<string, unknown>>)[key];
-  throw new Error(`error unmarshaling JSON: ${ANNOTATIONS} holds no annotations`);
+/** The member of a map (or of nothing) under `key` in any letter case, as Go's decoder takes it; the last one counts. */
+function anyCase(value: unknown, key: string): unknown {
+  if (value === null || value === undefined) return undefined;
+  if (kindOf(value) !== "map") throw wrongType(value, "registry.AnnotationsFile");
+  return Object.entries(value).findLast(([name]) => name.toLowerCase() === key)?.[1];
+}
+
+function wrongType(value: unknown, goName: string): Error {
+  return new Error(`error unmarshaling JSON: while decoding JSON: ${jsonMismatch(value, goName).message}`);
 }

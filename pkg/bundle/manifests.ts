@@ -2,11 +2,11 @@ import type { KubeObject } from "../api/k8s.ts";
 import { messageOf } from "../errors/errors.ts";
 import { goQuote } from "../errors/goQuote.ts";
 import { goJson } from "../fbc/canonical.ts";
-import { parseWithFlowIndent } from "../fbc/flowIndent.ts";
-import { parseYaml } from "../fbc/yaml.ts";
 import { GoTypeError } from "./goErrors.ts";
 import { sortedKeys } from "./goSpecial.ts";
+import { checkMetadata } from "./goTypes.ts";
 import { jsonMismatch, kindOf } from "./goValues.ts";
+import { yamlDocument } from "./yamlText.ts";
 
 type Members = Record<string, unknown>;
 
@@ -41,15 +41,7 @@ function documentsOf(text: string): unknown[] {
       if (stream) return stream;
     }
   }
-  return yamlDocuments(text).map(parseDocument);
-}
-
-function parseDocument(text: string): unknown {
-  try {
-    return parseWithFlowIndent(text, parseYaml);
-  } catch (err) {
-    throw new Error(`error converting YAML to JSON: yaml: ${messageOf(err)}`, { cause: err });
-  }
+  return yamlDocuments(text).map(yamlDocument);
 }
 
 /** The documents between lines that start with `---`; after it only a comment may follow. */
@@ -74,7 +66,7 @@ function yamlDocuments(text: string): string[] {
 
 function parseJson(text: string): unknown {
   if (!LONG_INTEGER.test(text)) return JSON.parse(text);
-  return parseYaml(text);
+  return yamlDocument(text);
 }
 
 /** The objects of a text such as `{…} {…}`, or undefined when it is none. */
@@ -95,50 +87,53 @@ function jsonStream(text: string): unknown[] | undefined {
   return depth === 0 && documents.length > 1 ? documents : undefined;
 }
 
-/** One document as objects; `items` makes it a list, whose items lend kind and apiVersion from it. */
+/** One document as objects; `items` makes it a list, whose items take kind and apiVersion from it when they have neither. */
 function objectsOf(path: string, document: unknown): KubeObject[] {
+  let object: Members;
   try {
     if (kindOf(document) !== "map") throw jsonMismatch(document, "unstructured.detector");
-    const object = sortedKeys(document) as Members;
-    const items = "items" in object ? listItems(object) : undefined;
+    object = sortedKeys(document) as Members;
+    if ("items" in object) checkItems(object["items"]);
     if (textOf(object["kind"]) === "") throw new GoTypeError(`Object 'Kind' is missing in '${goJson(document)}'`);
-    if (items) return items;
-    return [withoutEmptyNamespace(object)];
+    checkMetadata(object);
   } catch (err) {
     if (!(err instanceof GoTypeError)) throw err;
     throw new Error(`unable to decode ${goQuote(path)}: ${err.message}`, { cause: err });
   }
+  return "items" in object ? itemsOf(object) : [withoutEmptyNamespace(object)];
 }
 
-function listItems(list: Members): KubeObject[] {
-  const given = list["items"] ?? [];
-  if (!Array.isArray(given)) throw jsonMismatch(given, "[]json.RawMessage").within("decodeList", "items");
+function checkItems(items: unknown): void {
+  if (items === null) return;
+  if (!Array.isArray(items)) throw jsonMismatch(items, "[]json.RawMessage").within("decodeList", "items");
+  for (const item of items) if (item !== null && kindOf(item) !== "map") throw jsonMismatch(item, "map[string]interface {}");
+}
+
+function itemsOf(list: Members): KubeObject[] {
+  const items = (list["items"] ?? []) as (Members | null)[];
   const itemKind = textOf(list["kind"]).replace(/List$/, "");
-  return given.flatMap((item: unknown) => {
-    if (item === null || kindOf(item) !== "map") throw jsonMismatch(item ?? {}, "map[string]interface {}");
-    const object = item as Members;
+  return items.map((item) => {
+    const object = item ?? {};
     if (textOf(object["kind"]) === "" && textOf(object["apiVersion"]) === "") {
       object["apiVersion"] = textOf(list["apiVersion"]);
       object["kind"] = itemKind;
     }
-    return nested(object);
+    if (Array.isArray(object["items"])) throw new Error("*unstructured.Unstructured is not a list: no Items field in this object");
+    if (textOf(object["kind"]) === "") throw untyped("Object 'Kind' is missing in 'object has no kind field '");
+    if (textOf(object["apiVersion"]) === "") throw untyped("Object 'apiVersion' is missing in 'object has no apiVersion field'");
+    return withoutEmptyNamespace(object);
   });
 }
 
-/** An item that is a list itself is opened as well. */
-function nested(object: Members): KubeObject[] {
-  if (Array.isArray(object["items"])) return listItems(object);
-  if (textOf(object["kind"]) === "") throw new Error("Object 'Kind' is missing in 'object has no kind field '");
-  if (textOf(object["apiVersion"]) === "") throw new Error("Object 'apiVersion' is missing in 'object has no apiVersion field'");
-  return [withoutEmptyNamespace(object)];
+function untyped(why: string): Error {
+  return new Error(`unable to get type info from the object "*unstructured.Unstructured": ${why}`);
 }
 
 /** The builder takes away a namespace that is no text or empty. */
 function withoutEmptyNamespace(object: Members): KubeObject {
   const metadata = object["metadata"];
-  if (typeof metadata === "object" && metadata !== null && !Array.isArray(metadata) && "namespace" in metadata) {
-    if (textOf(metadata.namespace) === "") delete metadata.namespace;
-  }
+  if (typeof metadata === "object" && metadata !== null && "namespace" in metadata && textOf(metadata.namespace) === "")
+    delete metadata.namespace;
   return object as unknown as KubeObject;
 }
 

@@ -1,9 +1,9 @@
 import { messageOf } from "../errors/errors.ts";
 import { goJson } from "../fbc/canonical.ts";
-import { parseYaml } from "../fbc/yaml.ts";
 import { sortedKeys } from "./goSpecial.ts";
 import { jsonMismatch, kindOf } from "./goValues.ts";
 import type { BundleProperty, Csv } from "./types.ts";
+import { yamlDocument } from "./yamlText.ts";
 
 const ANNOTATION = "olm.properties";
 const CSV_ANNOTATION = "csv.metadata.annotations['olm.properties']";
@@ -15,7 +15,7 @@ const CSV_ANNOTATION = "csv.metadata.annotations['olm.properties']";
 export function bundleProperties(csv: Csv): BundleProperty[] {
   const text = csv.metadata.annotations?.[ANNOTATION];
   if (text === undefined) return [];
-  return reading(CSV_ANNOTATION, () => propertiesFrom(JSON.parse(text)));
+  return reading(CSV_ANNOTATION, () => propertiesFrom(parsed(text)));
 }
 
 /**
@@ -26,15 +26,21 @@ export function bundleProperties(csv: Csv): BundleProperty[] {
 export function addProperties(csv: Csv, file: Uint8Array | undefined): void {
   const properties = bundleProperties(csv);
   if (!file || file.byteLength === 0) return;
-  properties.push(
-    ...reading("metadata/properties.yaml", () => {
-      const document = parseYaml(new TextDecoder().decode(file)) ?? {};
-      if (kindOf(document) !== "map") throw new Error("it is no map");
-      return propertiesFrom(sortedKeys((document as Readonly<Record<string, unknown>>)["properties"] ?? null));
-    }),
-  );
+  properties.push(...reading("metadata/properties.yaml", () => propertiesIn(yamlDocument(new TextDecoder().decode(file)))));
   const text = properties.length === 0 ? "null" : goJson(properties, { sortKeys: false });
   csv.metadata.annotations = sortedKeys({ ...csv.metadata.annotations, [ANNOTATION]: text }) as Record<string, string>;
+}
+
+/** The list under `properties` of the parsed file. */
+function propertiesIn(document: unknown): BundleProperty[] {
+  try {
+    if (document === null) return [];
+    if (kindOf(document) !== "map") throw jsonMismatch(document, "source.RegistryV1Properties");
+    const { properties = null } = document as { properties?: unknown };
+    return propertiesFrom(sortedKeys(properties));
+  } catch (err) {
+    throw new Error(`error unmarshaling JSON: while decoding JSON: ${messageOf(err)}`, { cause: err });
+  }
 }
 
 function reading<T>(what: string, read: () => T): T {
@@ -43,6 +49,14 @@ function reading<T>(what: string, read: () => T): T {
   } catch (err) {
     throw new Error(`failed to unmarshal ${what}: ${messageOf(err)}`, { cause: err });
   }
+}
+
+/** The beginning of what is no JSON is told in Go's words. */
+function parsed(text: string): unknown {
+  const [first] = text.trimStart();
+  if (first === undefined) throw new Error("unexpected end of JSON input");
+  if (!/^[-{["\dtfn]/.test(first)) throw new Error(`invalid character '${first}' looking for beginning of value`);
+  return JSON.parse(text);
 }
 
 function propertiesFrom(value: unknown): BundleProperty[] {

@@ -1,7 +1,6 @@
 import { Reason } from "../api/constants.ts";
 import type { JsonObject } from "../api/k8s.ts";
-import { GoTypes } from "../bundle/goTypes.ts";
-import { ANY_CASE_JSON } from "../bundle/goValues.ts";
+import { CONFIG_TYPES } from "../bundle/goTypes.ts";
 import type { Container, Csv, NamedItem, PodTemplate } from "../bundle/types.ts";
 import { messageOf, TerminalError } from "../errors/errors.ts";
 import { goQuote } from "../errors/goQuote.ts";
@@ -9,8 +8,6 @@ import { configErrorText } from "./configErrors.ts";
 import { configSchema, OWN_NAMESPACE_FORMAT, SINGLE_NAMESPACE_FORMAT } from "./configSchema.ts";
 import { type Format, SchemaChecker } from "./jsonSchema.ts";
 import kubernetes from "./kubeSchemas.json" with { type: "json" };
-
-const TYPES = new GoTypes(ANY_CASE_JSON);
 
 /** What a user may change about the bundle's Deployments, as Go's SubscriptionConfig holds it; a member is present only when it was given. */
 export interface DeploymentConfig {
@@ -59,7 +56,7 @@ export function bundleConfig(csv: Csv, inline: unknown, options: { installNamesp
 /** The typed form; `nodeSelector: {}` is kept, though Go's encoder would leave it out. */
 function decoded(given: JsonObject): DeploymentConfig {
   try {
-    const config = TYPES.convert("operators/v1alpha1.SubscriptionConfig", given) as DeploymentConfig;
+    const config = CONFIG_TYPES.convert("operators/v1alpha1.SubscriptionConfig", given) as DeploymentConfig;
     return given["nodeSelector"] ? { nodeSelector: {}, ...config } : config;
   } catch (err) {
     throw new TerminalError(

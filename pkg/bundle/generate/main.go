@@ -16,6 +16,7 @@ import (
 
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // Types whose JSON form is their own code; pkg/bundle/goValues.ts has a converter for each.
@@ -40,6 +41,9 @@ var (
 
 func key(t reflect.Type) string {
 	path := t.PkgPath()
+	if path == "main" {
+		return t.Name()
+	}
 	for _, prefix := range []string{
 		"k8s.io/api/", "k8s.io/apimachinery/pkg/apis/", "k8s.io/apimachinery/pkg/api/", "k8s.io/apimachinery/pkg/util/",
 		"k8s.io/apiextensions-apiserver/pkg/apis/", "github.com/operator-framework/api/pkg/lib/", "github.com/operator-framework/api/pkg/",
@@ -111,7 +115,14 @@ func members(t reflect.Type) []string {
 	return out
 }
 
+// metadataOnlyObject is what Kubernetes decodes of any manifest to check it, before its kind is looked at.
+type metadataOnlyObject struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+}
+
 func main() {
+	describe(reflect.TypeFor[metadataOnlyObject]())
 	describe(reflect.TypeFor[v1alpha1.ClusterServiceVersion]())
 	describe(reflect.TypeFor[v1alpha1.SubscriptionConfig]())
 	describe(reflect.TypeFor[apiextensionsv1.CustomResourceDefinition]())

@@ -1,13 +1,10 @@
 import { Reason } from "../../api/constants.ts";
 import type { KubeObject } from "../../api/k8s.ts";
-import { GoTypes } from "../../bundle/goTypes.ts";
-import { CONVERTER } from "../../bundle/goValues.ts";
+import { MANIFEST_TYPES } from "../../bundle/goTypes.ts";
 import type { Crd, RegistryV1Bundle, WebhookDescription } from "../../bundle/types.ts";
 import { RetryableError } from "../../errors/errors.ts";
 import { certificateNames } from "../certificateProvider.ts";
 import type { GeneratorOptions } from "./options.ts";
-
-const TYPES = new GoTypes(CONVERTER);
 
 /**
  * The bundle's CRDs; those that a conversion webhook names get its conversion and the hint for the certificate provider.
@@ -49,7 +46,7 @@ function converted(crd: Crd, webhook: WebhookDescription, { installNamespace, ce
   };
   const annotations = { ...crd.metadata.annotations, ...certProvider?.annotations("CustomResourceDefinition", names) };
   const changed = { ...crd, metadata: { ...crd.metadata, annotations }, spec: { ...crd.spec, conversion } };
-  return TYPES.convert("apiextensions/v1.CustomResourceDefinition", changed) as KubeObject;
+  return MANIFEST_TYPES.convert("apiextensions/v1.CustomResourceDefinition", changed) as KubeObject;
 }
 
 function refused(text: string): RetryableError {

@@ -1,13 +1,10 @@
 import type { KubeObject } from "../../api/k8s.ts";
-import { GoTypes } from "../../bundle/goTypes.ts";
-import { CONVERTER } from "../../bundle/goValues.ts";
+import { MANIFEST_TYPES } from "../../bundle/goTypes.ts";
 import type { Csv, DeploymentSpec, RegistryV1Bundle, StrategyDeployment } from "../../bundle/types.ts";
 import { certificateNames } from "../certificateProvider.ts";
 import { withCertificateVolumes } from "../certificateVolumes.ts";
 import { withDeploymentConfig } from "../deploymentConfig.ts";
 import type { GeneratorOptions } from "./options.ts";
-
-const TYPES = new GoTypes(CONVERTER);
 
 /**
  * The Deployments of the install strategy. Pod templates carry the CSV's annotations, overlaid by their own, and what the operator reads to
@@ -34,13 +31,13 @@ function generated(
   return {
     kind: "Deployment",
     apiVersion: "apps/v1",
-    metadata: TYPES.convert("meta/v1.ObjectMeta", {
+    metadata: MANIFEST_TYPES.convert("meta/v1.ObjectMeta", {
       name,
       namespace: installNamespace,
       labels: label,
       annotations: content.annotations,
     }) as KubeObject["metadata"],
-    spec: TYPES.convert("apps/v1.DeploymentSpec", content.spec),
+    spec: MANIFEST_TYPES.convert("apps/v1.DeploymentSpec", content.spec),
     status: {},
   };
 }

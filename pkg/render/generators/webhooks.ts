@@ -1,12 +1,10 @@
 import type { KubeObject } from "../../api/k8s.ts";
-import { GoTypes } from "../../bundle/goTypes.ts";
-import { CONVERTER } from "../../bundle/goValues.ts";
+import { MANIFEST_TYPES } from "../../bundle/goTypes.ts";
 import { compareText } from "../../bundle/names.ts";
 import type { RegistryV1Bundle, WebhookDescription } from "../../bundle/types.ts";
 import { certificateNames } from "../certificateProvider.ts";
 import type { GeneratorOptions } from "./options.ts";
 
-const TYPES = new GoTypes(CONVERTER);
 const NAMESPACE_NAME_LABEL = "kubernetes.io/metadata.name";
 const DEFAULT_PORT = 443;
 
@@ -55,7 +53,7 @@ function webhooksOf({ csv }: RegistryV1Bundle, type: string): WebhookDescription
 }
 
 function metadataOf(metadata: object): KubeObject["metadata"] {
-  return TYPES.convert("meta/v1.ObjectMeta", metadata) as KubeObject["metadata"];
+  return MANIFEST_TYPES.convert("meta/v1.ObjectMeta", metadata) as KubeObject["metadata"];
 }
 
 /** Members in Go's order. The port is the CSV's as it is, so 0 when it says none. */
