@@ -8,6 +8,8 @@ import { createMetrics } from "../telemetry/metrics.ts";
 import { Controller, type Reconcile } from "./controller.ts";
 import { WorkQueue } from "./workQueue.ts";
 
+const SOON = { timeout: 15_000 };
+
 function start(reconcile: Reconcile, workers = 1) {
   const clock = new FakeClock();
   const queue = new WorkQueue({ clock });
@@ -126,7 +128,7 @@ test("a success ends the back-off", async () => {
   });
   for (let i = 0; i < outcomes.length; i++) {
     queue.add("x");
-    await expect.poll(() => runs).toBe(i + 1);
+    await expect.poll(() => runs, SOON).toBe(i + 1);
     await new Promise((resolve) => setImmediate(resolve));
   }
   expect(lines.filter(({ msg }) => msg === "reconcile failed").map(({ retryAfterMs }) => retryAfterMs)).toEqual([5, 10, 5]);
@@ -151,7 +153,7 @@ test("keys are reconciled side by side, one key never twice at once", async () =
     for (const key of ["a", "b", "c", "d"]) queue.add(key);
     await new Promise((resolve) => setTimeout(resolve, 1));
   }
-  await expect.poll(() => [finished >= 4, queue.length]).toEqual([true, 0]);
+  await expect.poll(() => [finished >= 4, queue.length], SOON).toEqual([true, 0]);
   await end();
   expect(most).toBe(3);
 });

@@ -10,6 +10,7 @@ import { Informer, type InformerOptions, withoutBulk } from "./informer.ts";
 const THING = { apiVersion: "g.io/v1", kind: "Thing" };
 const thing = (name: string, resourceVersion: string, uid = name): KubeObject => ({ ...THING, metadata: { name, uid, resourceVersion } });
 
+const SOON = { timeout: 15_000 };
 const open: (() => Promise<void>)[] = [];
 afterEach(async () => {
   for (const close of open.splice(0)) await close();
@@ -57,7 +58,7 @@ async function start(options: InformerOptions<KubeObject> = {}) {
       .poll(() => {
         clock.advance(1_000);
         return watches.length;
-      })
+      }, SOON)
       .toBe(count);
   };
   return { script, watches, informer, seen, lines, clock, send, asked, watching, stop, running };
@@ -72,7 +73,7 @@ test("it lists, then watches from there; bookmarks move it on silently", async (
   send("MODIFIED", thing("a", "12"));
   send("DELETED", thing("b", "13"));
   send("BOOKMARK", { metadata: { resourceVersion: "20" } });
-  await expect.poll(() => seen).toEqual(["add a", "add b", "update a", "delete b"]);
+  await expect.poll(() => seen, SOON).toEqual(["add a", "add b", "update a", "delete b"]);
   watches.at(-1)?.end();
   await watching(2);
   expect(asked()).toEqual(["list", "resourceVersion=10", "resourceVersion=20"]);
@@ -84,11 +85,11 @@ test("a broken stream goes on where it broke", async () => {
   const { watches, send, seen, asked, watching } = await start();
   await watching(1);
   send("ADDED", thing("a", "15"));
-  await expect.poll(() => seen).toEqual(["add a"]);
+  await expect.poll(() => seen, SOON).toEqual(["add a"]);
   watches.at(-1)?.destroy();
   await watching(2);
   send("ADDED", thing("b", "16"));
-  await expect.poll(() => seen).toEqual(["add a", "add b"]);
+  await expect.poll(() => seen, SOON).toEqual(["add a", "add b"]);
   expect(asked()).toEqual(["list", "resourceVersion=10", "resourceVersion=15"]);
 });
 
@@ -135,7 +136,7 @@ test("a handler that throws is logged and stops nobody", async () => {
   await watching(1);
   send("ADDED", thing("a", "11"));
   send("ADDED", thing("b", "12"));
-  await expect.poll(() => seen).toEqual(["add a", "add b"]);
+  await expect.poll(() => seen, SOON).toEqual(["add a", "add b"]);
   expect(lines.filter(({ msg }) => msg === "event handler failed")).toMatchObject([
     { object: "a", err: { message: "bad handler" } },
     { object: "b" },
@@ -166,11 +167,11 @@ test("objects are stored as transformed, and found by index", async () => {
 test("a watch that always ends at once does not spin", async () => {
   const { script, asked, clock, watching } = await start();
   script.endAtOnce = true;
-  await expect.poll(asked).toEqual(["list", "resourceVersion=10"]);
+  await expect.poll(asked, SOON).toEqual(["list", "resourceVersion=10"]);
   await new Promise((resolve) => setTimeout(resolve, 50));
   expect(asked()).toHaveLength(2);
   clock.advance(60_000);
-  await expect.poll(() => asked().length).toBe(3);
+  await expect.poll(() => asked().length, SOON).toBe(3);
   script.endAtOnce = false;
   await watching(1);
 });

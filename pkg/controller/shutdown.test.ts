@@ -50,6 +50,7 @@ test("a task that does not end is named after the time of grace", async () => {
   );
 });
 
+const SOON = { timeout: 15_000 };
 const PROGRAM = `
   const { runUntilStopped, stopOnSignals } = await import(${JSON.stringify(join(import.meta.dirname, "shutdown.ts"))});
   const { createLogger } = await import(${JSON.stringify(join(import.meta.dirname, "../telemetry/log.ts"))});
@@ -70,9 +71,9 @@ async function signalled(signals: NodeJS.Signals[], ...args: string[]): Promise<
   let output = "";
   child.stdout.on("data", (chunk: Buffer) => (output += chunk.toString()));
   const exit = once(child, "exit") as Promise<[number | null]>;
-  await expect.poll(() => output, { timeout: 10_000 }).toContain("working");
+  await expect.poll(() => output, SOON).toContain("working");
   for (const [i, signal] of signals.entries()) {
-    if (i > 0) await expect.poll(() => output).toContain("stopping");
+    if (i > 0) await expect.poll(() => output, SOON).toContain("stopping");
     child.kill(signal);
   }
   const [code] = await exit;
