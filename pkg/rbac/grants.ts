@@ -56,6 +56,18 @@ export function rulesFrom(grants: readonly Grant[]): PolicyRule[] {
     .sort(compareRules);
 }
 
+/** Every single right that a rule on resources gives; rules on URLs give none. */
+export function grantsOf({ apiGroups = [], resources = [], resourceNames = [], verbs }: PolicyRule): Grant[] {
+  const names = resourceNames.length === 0 ? [undefined] : resourceNames;
+  return apiGroups.flatMap((group) =>
+    resources.flatMap((resource) =>
+      names.flatMap((name) =>
+        verbs.map((verb): Grant => (name === undefined ? { group, resource, verb } : { group, resource, name, verb })),
+      ),
+    ),
+  );
+}
+
 /** Joins entries for which `same` gives equal values. */
 function merge(entries: readonly Entry[], same: (entry: Entry) => unknown[], join: (a: Entry, b: Entry) => Entry): Entry[] {
   const joined = new Map<string, Entry>();

@@ -1,5 +1,4 @@
-import type { Grant } from "./grants.ts";
-import { rulesFrom } from "./grants.ts";
+import { grantsOf, rulesFrom } from "./grants.ts";
 import { type PolicyRule, withoutCovered } from "./policyRule.ts";
 import type { RequiredRules } from "./rules.ts";
 
@@ -21,15 +20,4 @@ export function compact(rules: readonly PolicyRule[]): PolicyRule[] {
   const grants = rules.flatMap(grantsOf);
   const urls = rules.filter(({ nonResourceURLs = [] }) => nonResourceURLs.length > 0);
   return withoutCovered([...rulesFrom(grants), ...urls]);
-}
-
-function grantsOf({ apiGroups = [], resources = [], resourceNames = [], verbs }: PolicyRule): Grant[] {
-  const names = resourceNames.length === 0 ? [undefined] : resourceNames;
-  return apiGroups.flatMap((group) =>
-    resources.flatMap((resource) =>
-      names.flatMap((name) =>
-        verbs.map((verb): Grant => (name === undefined ? { group, resource, verb } : { group, resource, name, verb })),
-      ),
-    ),
-  );
 }

@@ -1,0 +1,290 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { API_VERSION, CLUSTER_EXTENSION, FIELD_MANAGER } from "../../pkg/api/constants.ts";
+import { groupOf, type KubeObject, type ObjectRef, refOf } from "../../pkg/api/k8s.ts";
+import type { Client } from "../../pkg/kube/client.ts";
+import { isForbidden, KubeError } from "../../pkg/kube/errors.ts";
+import { ServiceAccountTokens } from "../../pkg/kube/tokens.ts";
+import type { RoleStrategy } from "../../pkg/rbac/escalation.ts";
+import { type Grant, grantsOf, rulesFrom } from "../../pkg/rbac/grants.ts";
+import { installerManifests } from "../../pkg/rbac/manifest.ts";
+import { definedResource, knownResource } from "../../pkg/rbac/resources.ts";
+import { type RequiredRules, requiredRules } from "../../pkg/rbac/rules.ts";
+import { unionOf } from "../../pkg/rbac/union.ts";
+import { describeObject } from "../../pkg/release/identity.ts";
+import { installOrder, uninstallOrder } from "../../pkg/release/order.ts";
+import { planRelease } from "../../pkg/release/plan.ts";
+import { prepareObjects } from "../../pkg/release/prepare.ts";
+import { renderBundle } from "../../pkg/render/render.ts";
+import { describeWithCluster, eventually, type TestCluster } from "../support/cluster.ts";
+import { renamedSample } from "../support/sampleBundle.ts";
+
+const NOBODY = { kind: "User", name: "nobody" } as const;
+const APPLY = { fieldManager: FIELD_MANAGER, force: true };
+
+/** An extension on the cluster, with the objects of two versions of its own copy of the sample operator. */
+class Extension {
+  readonly cluster: TestCluster;
+  readonly namespace: string;
+  readonly object: KubeObject;
+  readonly versions: readonly [KubeObject[], KubeObject[]];
+
+  private constructor(cluster: TestCluster, namespace: string, object: KubeObject) {
+    this.cluster = cluster;
+    this.namespace = namespace;
+    this.object = object;
+    this.versions = [this.#objectsOf("1.0.0"), this.#objectsOf("1.2.0")];
+  }
+
+  static async create(cluster: TestCluster): Promise<Extension> {
+    const namespace = await cluster.namespace("rbac");
+    const source = { sourceType: "Catalog", catalog: { packageName: "hello-operator" } };
+    const object = await cluster.client.create({
+      apiVersion: API_VERSION,
+      kind: CLUSTER_EXTENSION,
+      metadata: { name: namespace },
+      spec: { namespace, serviceAccount: { name: "installer" }, source },
+    });
+    return new Extension(cluster, namespace, object);
+  }
+
+  rules(strategy: RoleStrategy = "escalate"): RequiredRules {
+    return unionOf(this.versions.map((objects) => requiredRules(objects, { installNamespace: this.namespace, strategy })));
+  }
+
+  /** A ServiceAccount with these rules, and the client that is it. */
+  async installer(name: string, rules: RequiredRules): Promise<Client> {
+    const { client } = this.cluster;
+    for (const object of installerManifests({ namespace: this.namespace, name }, rules, NOBODY))
+      await client.apply(object, { fieldManager: "test" });
+    return client.withToken(new ServiceAccountTokens(client).tokenFor(this.namespace, name));
+  }
+
+  async remove(): Promise<void> {
+    const all = [...this.versions[0], ...this.versions[1], this.object];
+    for (const object of uninstallOrder(all)) await this.cluster.client.delete(refOf(object));
+  }
+
+  #objectsOf(version: string): KubeObject[] {
+    const rendered = renderBundle(renamedSample(this.namespace, version), { installNamespace: this.namespace });
+    const { name, uid = "" } = this.object.metadata;
+    const owner = { apiVersion: API_VERSION, kind: CLUSTER_EXTENSION, name, uid };
+    const options = {
+      owner,
+      installNamespace: this.namespace,
+      isNamespaced: (gvk: ObjectRef | KubeObject) => knownResource(gvk)?.namespaced,
+    };
+    return installOrder(prepareObjects(rendered, options).objects);
+  }
+}
+
+/** A right without which one request is refused. */
+interface SingleRight {
+  scope: string;
+  grant: Grant;
+}
+
+function rightsOf(rules: RequiredRules): SingleRight[] {
+  const cluster = rules.clusterRules.flatMap(grantsOf).map((grant) => ({ scope: "", grant }));
+  const namespaced = [...rules.namespaceRules].flatMap(([scope, own]) => own.flatMap(grantsOf).map((grant) => ({ scope, grant })));
+  return [...cluster, ...namespaced];
+}
+
+function without(rights: readonly SingleRight[], missing: SingleRight): RequiredRules {
+  const left = rights.filter((right) => right !== missing);
+  const scopes = [...new Set(left.map(({ scope }) => scope))].filter((scope) => scope !== "");
+  const rulesIn = (scope: string): RequiredRules["clusterRules"] =>
+    rulesFrom(left.flatMap((right) => (right.scope === scope ? [right.grant] : [])));
+  return { clusterRules: rulesIn(""), namespaceRules: new Map(scopes.map((scope) => [scope, rulesIn(scope)])), unknownKinds: [] };
+}
+
+const relabelled = (object: KubeObject): KubeObject => ({
+  ...object,
+  metadata: { ...object.metadata, labels: { ...object.metadata.labels, touched: "yes" } },
+});
+const nameOf = ({ scope, grant: { group, resource, name, verb } }: SingleRight): string =>
+  `${verb} ${resource}.${group}/${name ?? "*"} in "${scope}"`;
+
+/** The requests on one object that a verb allows; `escalate` and `bind` show in an apply. Nothing is changed by them. */
+function requestsOn(client: Client, object: KubeObject): Record<string, () => Promise<unknown>> {
+  const selection = { namespace: object.metadata.namespace, fieldSelector: `metadata.name=${object.metadata.name}` };
+  return {
+    get: () => client.get(refOf(object)),
+    list: () => client.list(object, selection),
+    watch: async () => {
+      for await (const _ of client.watch(object, { ...selection, resourceVersion: "0", timeoutSeconds: 1 })) break;
+    },
+    apply: () => client.apply(relabelled(object), { ...APPLY, dryRun: true }),
+    delete: () => client.delete(refOf(object), { dryRun: true }),
+  };
+}
+
+/** Which request of `requestsOn` a verb shows in. */
+const SHOWS_IN: Readonly<Record<string, string>> = { create: "apply", patch: "apply", bind: "apply", escalate: "apply" };
+
+async function outcomes(
+  requests: Record<string, () => Promise<unknown>>,
+): Promise<{ allowed: string[]; refused: Record<string, unknown> }> {
+  const allowed: string[] = [];
+  const refused: Record<string, unknown> = {};
+  for (const [name, send] of Object.entries(requests)) {
+    try {
+      await send();
+      allowed.push(name);
+    } catch (err) {
+      refused[name] = err;
+    }
+  }
+  return { allowed, refused };
+}
+
+describeWithCluster("the rights that are derived from a bundle's objects", (cluster) => {
+  const extensions: Extension[] = [];
+  const newExtension = async (): Promise<Extension> => {
+    const extension = await Extension.create(cluster);
+    extensions.push(extension);
+    return extension;
+  };
+  const exists = async (object: KubeObject): Promise<boolean> => (await cluster.client.get(refOf(object))) !== undefined;
+
+  beforeAll(() => cluster.installCrds());
+  afterAll(async () => {
+    for (const extension of extensions) await extension.remove();
+  });
+
+  /** The object whose writing a right is for: the binding for `bind`, the CRD for the list of its custom resources. */
+  function subjectOf(
+    objects: readonly KubeObject[],
+    { scope, grant: { group, resource, name, verb } }: SingleRight,
+  ): KubeObject | undefined {
+    return objects.find((object) => {
+      if (verb === "bind")
+        return (
+          object.kind.endsWith("RoleBinding") &&
+          (object["roleRef"] as { name: string }).name === name &&
+          (object.metadata.namespace ?? "") === scope
+        );
+      const known = knownResource(object);
+      return (
+        known?.resource === resource &&
+        groupOf(object.apiVersion) === group &&
+        object.metadata.name === name &&
+        (object.metadata.namespace ?? "") === scope
+      );
+    });
+  }
+
+  test.for<RoleStrategy>(["escalate", "union"])("suffice to install, upgrade and uninstall, with strategy %s", async (strategy) => {
+    const extension = await newExtension();
+    const client = await extension.installer("installer", extension.rules(strategy));
+    const [before, after] = extension.versions;
+    const apply = async (objects: readonly KubeObject[]): Promise<void> => {
+      for (const object of objects) await client.apply(object, APPLY);
+    };
+    await eventually(() => client.apply(before.at(-1) as KubeObject, { ...APPLY, dryRun: true }));
+    await apply(before);
+    for (const object of before) expect([describeObject(object), await exists(object)]).toEqual([describeObject(object), true]);
+    const plan = planRelease({ recorded: before, desired: after, crdPolicy: "Retain" });
+    expect(plan.prune.length).toBeGreaterThan(3);
+    await apply(plan.apply);
+    for (const object of plan.prune) expect(await client.delete(refOf(object))).toBe(true);
+    for (const object of plan.prune) expect([describeObject(object), await exists(object)]).toEqual([describeObject(object), false]);
+    const crd = definedResource(after.find(({ kind }) => kind === "CustomResourceDefinition") as KubeObject);
+    const custom = await eventually(() => client.list({ apiVersion: `${crd?.group}/v1alpha1`, kind: crd?.kind ?? "" }));
+    expect(custom.items).toEqual([]);
+    for (const object of uninstallOrder(after)) expect(await client.delete(refOf(object))).toBe(true);
+    await eventually(async () => {
+      for (const object of after) expect([describeObject(object), await exists(object)]).toEqual([describeObject(object), false]);
+    });
+  });
+
+  test("reach no other object, not even of the same kinds", async () => {
+    const extension = await newExtension();
+    const client = await extension.installer("installer", extension.rules());
+    const { namespace } = extension;
+    await eventually(() => client.get(refOf(extension.versions[0][0] as KubeObject)));
+    const other: KubeObject = { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "other", namespace } };
+    const role: KubeObject = {
+      apiVersion: "rbac.authorization.k8s.io/v1",
+      kind: "ClusterRole",
+      metadata: { name: `${namespace}-other` },
+      rules: [],
+    };
+    const requests: Record<string, () => Promise<unknown>> = {
+      "apply another ConfigMap": () => client.apply(other, APPLY),
+      "read another ConfigMap": () => client.get(refOf(other)),
+      "list all ConfigMaps": () => client.list(other, { namespace }),
+      "delete another Deployment": () => client.delete({ apiVersion: "apps/v1", kind: "Deployment", name: "other", namespace }),
+      "apply another ClusterRole": () => client.apply(role, APPLY),
+      "read Secrets": () => client.list({ apiVersion: "v1", kind: "Secret" }, { namespace }),
+      "create without a name in the path": () =>
+        client.create({ ...(extension.versions[0].find(({ kind }) => kind === "ConfigMap") as KubeObject) }),
+      "change the extension": () => client.patch(refOf(extension.object), { metadata: { labels: { a: "b" } } }, { type: "merge" }),
+    };
+    const { allowed, refused } = await outcomes(requests);
+    expect(allowed).toEqual([]);
+    for (const err of Object.values(refused)) expect(isForbidden(err)).toBe(true);
+  });
+
+  test("are minimal: without any single one of them exactly its request is refused", { timeout: 300_000 }, async () => {
+    const extension = await newExtension();
+    const [, objects] = extension.versions;
+    const rights = rightsOf(requiredRules(objects, { installNamespace: extension.namespace }));
+    expect(rights.length).toBeGreaterThan(50);
+    const installers = new Map<SingleRight, Client>();
+    const tried = new Set<SingleRight>();
+    for (const [i, right] of rights.entries()) installers.set(right, await extension.installer(`without-${i}`, without(rights, right)));
+
+    const refusals = async (isInstalled: boolean, verbs: readonly string[]): Promise<void> => {
+      for (const right of rights.filter(({ grant }) => verbs.includes(grant.verb))) {
+        const client = installers.get(right) as Client;
+        const object = subjectOf(objects, right);
+        if (!object) continue;
+        tried.add(right);
+        const verb = SHOWS_IN[right.grant.verb] ?? right.grant.verb;
+        const requests = requestsOn(client, object);
+        const others = Object.keys(requests).filter((name) => name !== verb);
+        const { refused } = await eventually(async () => {
+          const seen = await outcomes(requests);
+          expect([nameOf(right), seen.allowed]).toEqual([nameOf(right), others]);
+          return seen;
+        });
+        const err = refused[verb];
+        if (right.grant.verb === "bind" && !isInstalled) expect(err).toBeInstanceOf(KubeError);
+        else expect([nameOf(right), isForbidden(err)]).toEqual([nameOf(right), true]);
+      }
+    };
+
+    await refusals(false, ["create", "escalate", "bind"]);
+    for (const object of objects) await cluster.client.apply(object, APPLY);
+    await refusals(true, ["get", "list", "watch", "patch", "delete", "escalate", "bind"]);
+
+    const listsCustomResources = rights.filter(({ grant }) => grant.name === undefined);
+    expect(listsCustomResources.map(({ grant }) => grant.verb)).toEqual(["list"]);
+    for (const right of listsCustomResources) {
+      const client = installers.get(right) as Client;
+      const { group, kind } = objects.flatMap((object) => definedResource(object) ?? [])[0] ?? { group: "", kind: "" };
+      const { refused } = await outcomes({ list: () => client.list({ apiVersion: `${group}/v1alpha1`, kind }) });
+      expect(isForbidden(refused["list"])).toBe(true);
+      tried.add(right);
+    }
+    expect(rights.filter((right) => !tried.has(right)).map(nameOf)).toEqual([]);
+  });
+
+  test("need nothing on the extension itself: an ownerReference that blocks nothing is free, one that blocks is refused", async () => {
+    const extension = await newExtension();
+    const client = await extension.installer("installer", extension.rules());
+    const object = extension.versions[0].find(({ kind }) => kind === "ConfigMap") as KubeObject;
+    await eventually(() => client.apply(object, APPLY));
+    const blocking = {
+      ...object,
+      metadata: {
+        ...object.metadata,
+        ownerReferences: object.metadata.ownerReferences?.map((reference) => ({ ...reference, blockOwnerDeletion: true })) ?? [],
+      },
+    };
+    const { refused } = await outcomes({ apply: () => client.apply(blocking, APPLY) });
+    expect(String(refused["apply"])).toContain(
+      "cannot set blockOwnerDeletion if an ownerReference refers to a resource you can't set finalizers on",
+    );
+  });
+});
