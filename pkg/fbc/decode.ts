@@ -64,7 +64,7 @@ export class MetaDecoder {
     this.#queue.append(chunk);
     if (this.#format === "unknown" && this.#queue.length < GUESS_BYTES) return;
     yield* this.#decode(false);
-    if (this.#queue.length > this.#maxBytes) throw this.#error(this.#document + 1, 1, `a document of more than ${this.#maxBytes} bytes`);
+    this.#checkSize(this.#queue.length);
   }
 
   *end(): Generator<Meta> {
@@ -82,6 +82,7 @@ export class MetaDecoder {
       const bytes = this.#queue.bytes;
       const scan = this.#json.scan(bytes);
       if (scan.kind === "object") {
+        this.#checkSize(scan.end - scan.start);
         const text = bytes.toString("utf8", scan.start, scan.end);
         const value = this.#parseJson(text, scan);
         if (value === undefined) return;
@@ -133,6 +134,7 @@ export class MetaDecoder {
       if (!split) return;
       if (split.kind === "separator")
         throw this.#error(this.#document + 1, newlinesIn(bytes, split.start) + 1, `invalid Yaml document separator: ${split.rest}`);
+      this.#checkSize(split.end);
       if (!isUtf8(bytes.subarray(0, split.end))) throw this.#error(this.#document + 1, 1, "invalid UTF-8");
       const text = bytes.toString("utf8", 0, split.end);
       const first = this.#lines + 1;
@@ -163,6 +165,10 @@ export class MetaDecoder {
     } catch (err) {
       throw this.#notJson ?? new ContentError({ file: this.#file, document: this.#document, line }, messageOf(err), { cause: err });
     }
+  }
+
+  #checkSize(bytes: number): void {
+    if (bytes > this.#maxBytes) throw this.#error(this.#document + 1, 1, `a document of more than ${this.#maxBytes} bytes`);
   }
 
   #consume(bytes: number, lines: number): void {

@@ -1,0 +1,53 @@
+/** What is kept: answers that are not large, up to a total. Bytes. */
+export interface CacheLimits {
+  total: number;
+  entry: number;
+}
+
+const MIB = 1024 * 1024;
+export const CACHE_LIMITS: CacheLimits = { total: 32 * MIB, entry: 4 * MIB };
+
+/** The bytes of recent answers by a key that changes with them; the ones unused for longest make room. */
+export class AnswerCache {
+  readonly #limits: CacheLimits;
+  readonly #entries = new Map<string, Uint8Array>();
+  readonly #pending = new Map<string, Promise<Uint8Array>>();
+  #bytes = 0;
+
+  constructor(limits: CacheLimits = CACHE_LIMITS) {
+    this.#limits = limits;
+  }
+
+  /** Whether an answer of that size is worth keeping. */
+  fits(bytes: number): boolean {
+    return bytes <= this.#limits.entry;
+  }
+
+  /** The bytes for `key`; made once, however many ask at the same time. */
+  async get(key: string, make: () => Promise<Uint8Array>): Promise<Uint8Array> {
+    const known = this.#entries.get(key);
+    if (known) {
+      this.#entries.delete(key);
+      this.#entries.set(key, known);
+      return known;
+    }
+    const pending = this.#pending.get(key);
+    if (pending) return pending;
+    const making = make().finally(() => this.#pending.delete(key));
+    this.#pending.set(key, making);
+    const bytes = await making;
+    this.#keep(key, bytes);
+    return bytes;
+  }
+
+  #keep(key: string, bytes: Uint8Array): void {
+    if (!this.fits(bytes.byteLength) || this.#entries.has(key)) return;
+    this.#entries.set(key, bytes);
+    this.#bytes += bytes.byteLength;
+    for (const [oldest, { byteLength }] of this.#entries) {
+      if (this.#bytes <= this.#limits.total) return;
+      this.#entries.delete(oldest);
+      this.#bytes -= byteLength;
+    }
+  }
+}

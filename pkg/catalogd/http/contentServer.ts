@@ -1,0 +1,206 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Server as TlsServer } from "node:https";
+import type { AddressInfo } from "node:net";
+import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from "fastify";
+import { messageOf } from "../../errors/errors.ts";
+import type { Logger } from "../../telemetry/log.ts";
+import type { HistogramMetric } from "../../telemetry/metrics.ts";
+import { catalogNameProblems } from "../catalogName.ts";
+import type { CatalogContent } from "../content.ts";
+import type { MetaQuery } from "../contentIndex.ts";
+import { type Answer, NO_BODY, statusAnswer, textAnswer, withoutBody } from "./answer.ts";
+import { AnswerCache } from "./answerCache.ts";
+import { allAnswer, type ContentRequest, metasAnswer } from "./contentAnswers.ts";
+import { parseMetaQuery } from "./metaQuery.ts";
+import { sendAnswer } from "./send.ts";
+import type { TlsFiles } from "./tlsFiles.ts";
+
+/** Where the server finds content. */
+export interface ContentSource {
+  get(name: string): CatalogContent | undefined;
+}
+
+/** What the content server is built from. */
+export interface ContentServerOptions {
+  source: ContentSource;
+  log: Logger;
+  /** Certificate and key; plain HTTP without. */
+  tls?: TlsFiles | undefined;
+  /** Seconds each request took, by `code`. */
+  duration?: HistogramMetric;
+  cache?: AnswerCache;
+}
+
+/** A server that accepts requests. */
+export interface ContentServer {
+  readonly address: AddressInfo;
+  /** Stops accepting, lets requests under way end for up to `graceMs`, then cuts them. */
+  close(graceMs?: number): Promise<void>;
+}
+
+const REQUEST_TIMEOUT_MS = 5_000;
+const ANSWER_TIMEOUT_MS = 5 * 60_000;
+const GRACE_MS = 20_000;
+const CONTENT_PATH = /^\/catalogs\/[^/]+\/api\/v1\/(?:all|metas)$/;
+
+/**
+ * Serves catalogs at `/catalogs/{catalog}/api/v1/all` and `/metas`. Nothing is parsed on a request but its headers: answers are byte ranges of
+ * content files, conditional on tags.
+ * @see operator-controller internal/catalogd/server/handlers.go
+ */
+export async function startContentServer(
+  { host, port }: { host: string; port: number },
+  options: ContentServerOptions,
+): Promise<ContentServer> {
+  const { tls } = options;
+  const shared = {
+    logger: false,
+    exposeHeadRoutes: false,
+    requestTimeout: REQUEST_TIMEOUT_MS,
+    routerOptions: { maxParamLength: 16_384 },
+  } as const;
+  const app = (tls ? fastify({ ...shared, https: { ...tls.current, minVersion: "TLSv1.2" } }) : fastify(shared)) as FastifyInstance;
+  defineRoutes(app, options);
+  await app.listen({ host, port });
+  const stopReloading = tls?.onChange((pair) => (app.server as unknown as TlsServer).setSecureContext(pair));
+  return {
+    address: app.server.address() as AddressInfo,
+    async close(graceMs = GRACE_MS) {
+      stopReloading?.();
+      const timer = setTimeout(() => app.server.closeAllConnections(), graceMs);
+      await app.close();
+      clearTimeout(timer);
+    },
+  };
+}
+
+function defineRoutes(app: FastifyInstance, { source, log, duration, cache = new AnswerCache() }: ContentServerOptions): void {
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser("*", (_request, _payload, done) => done(null));
+  const answerWith =
+    (make: (request: FastifyRequest) => Answer | Prepared | Promise<Answer | Prepared>) =>
+    (request: FastifyRequest, reply: FastifyReply) => {
+      reply.hijack();
+      return respond(request, reply.raw, () => Promise.resolve(make(request)), log, duration);
+    };
+  const content = (path: "all" | "metas") =>
+    app.route({
+      method: ["GET", "HEAD"],
+      url: `/catalogs/:catalog/api/v1/${path}`,
+      handler: answerWith((request) => contentAnswer(request, path, source, cache)),
+    });
+  content("all");
+  content("metas");
+  app.setNotFoundHandler(answerWith((request) => otherAnswer(request.raw)));
+}
+
+/** An answer and what has to be let go of when it has been sent. */
+interface Prepared {
+  answer: Answer;
+  release: () => void;
+}
+
+async function contentAnswer(
+  request: FastifyRequest,
+  path: "all" | "metas",
+  source: ContentSource,
+  cache: AnswerCache,
+): Promise<Answer | Prepared> {
+  const name = (request.params as { catalog: string }).catalog;
+  if (name === "" || name === "." || name === "..") return otherAnswer(request.raw);
+  const problems = catalogNameProblems(name);
+  if (problems.length > 0) return textAnswer(400, `invalid catalog name: ${problems.join("; ")}`);
+  const query = path === "all" ? {} : parseMetaQuery(queryOf(request.raw));
+  if (!query) return statusAnswer(400);
+  const content = source.get(name);
+  if (!content) return statusAnswer(404);
+  content.hold();
+  const release = (): void => content.release();
+  try {
+    return { answer: await answerFrom(content, path, query, request.raw, cache), release };
+  } catch (err) {
+    release();
+    throw err;
+  }
+}
+
+function answerFrom(
+  content: CatalogContent,
+  path: "all" | "metas",
+  query: MetaQuery,
+  raw: IncomingMessage,
+  cache: AnswerCache,
+): Answer | Promise<Answer> {
+  const request: ContentRequest = { method: raw.method === "HEAD" ? "HEAD" : "GET", headers: raw.headers };
+  return path === "all" ? allAnswer(content, request) : metasAnswer(content, query, request, cache);
+}
+
+/** The answer to everything but GET and HEAD of content. */
+function otherAnswer(raw: IncomingMessage): Answer {
+  const url = raw.url ?? "/";
+  const path = url.split("?", 1)[0] ?? "";
+  const clean = cleanPath(path);
+  if (clean !== path) return redirect(raw.method, clean + url.slice(path.length));
+  return CONTENT_PATH.test(path) ? textAnswer(405, "Method Not Allowed") : textAnswer(404, "404 page not found");
+}
+
+/** The path without empty, `.` and `..` segments, as Go's mux cleans it; a slash at the end stays. */
+function cleanPath(path: string): string {
+  if (!path.startsWith("/")) return path;
+  const segments: string[] = [];
+  for (const segment of path.split("/")) {
+    if (segment === "..") segments.pop();
+    else if (segment !== "" && segment !== ".") segments.push(segment);
+  }
+  const slash = segments.length > 0 && path.endsWith("/") ? "/" : "";
+  return `/${segments.join("/")}${slash}`;
+}
+
+function redirect(method: string | undefined, location: string): Answer {
+  if (method !== "GET" && method !== "HEAD") return { status: 307, headers: { location, "content-length": 0 }, body: NO_BODY };
+  const target = location
+    .replaceAll("&", "&amp;")
+    .replaceAll("<", "&lt;")
+    .replaceAll(">", "&gt;")
+    .replaceAll('"', "&#34;")
+    .replaceAll("'", "&#39;");
+  const bytes = Buffer.from(`<a href="${target}">Temporary Redirect</a>.\n\n`);
+  const headers = { location, "content-type": "text/html; charset=utf-8", "content-length": bytes.length };
+  return { status: 307, headers, body: { kind: "bytes", bytes } };
+}
+
+function queryOf(raw: IncomingMessage): string {
+  const url = raw.url ?? "";
+  const mark = url.indexOf("?");
+  return mark < 0 ? "" : url.slice(mark + 1);
+}
+
+async function respond(
+  request: FastifyRequest,
+  response: ServerResponse,
+  make: () => Promise<Answer | Prepared>,
+  log: Logger,
+  duration: HistogramMetric | undefined,
+): Promise<void> {
+  const started = performance.now();
+  response.setHeader("vary", "Accept-Encoding");
+  const deadline = setTimeout(() => response.destroy(), ANSWER_TIMEOUT_MS).unref();
+  let status = 500;
+  let release: (() => void) | undefined;
+  try {
+    const made = await make();
+    const answer = "answer" in made ? made.answer : made;
+    if ("release" in made) release = made.release;
+    ({ status } = answer);
+    await sendAnswer(response, request.method === "HEAD" ? withoutBody(answer) : answer);
+  } catch (err) {
+    log.error({ err, uri: request.url, code: status }, "HTTP error");
+    if (!response.headersSent)
+      await sendAnswer(response, statusAnswer(500)).catch((again: unknown) => log.debug({ reason: messageOf(again) }, "no answer sent"));
+  } finally {
+    release?.();
+    clearTimeout(deadline);
+    duration?.observe((performance.now() - started) / 1_000, { code: String(status) });
+    log.debug({ method: request.method, uri: request.url, status }, "handled request");
+  }
+}
