@@ -6,6 +6,7 @@ import { BUNDLE_LIMITS } from "../../pkg/oci/limits.ts";
 import { Puller } from "../../pkg/oci/puller.ts";
 import { CatalogClient } from "../../pkg/operatorcontroller/catalogClient.ts";
 import { OperatorController } from "../../pkg/operatorcontroller/operatorController.ts";
+import { restClientMetrics } from "../../pkg/telemetry/controllerMetrics.ts";
 import { startProbeServer } from "../../pkg/telemetry/health.ts";
 import { createLogger } from "../../pkg/telemetry/log.ts";
 import { createMetrics } from "../../pkg/telemetry/metrics.ts";
@@ -58,7 +59,8 @@ async function main(): Promise<void> {
   const flags = parseFlags(process.argv.slice(2));
   const log = createLogger({ component: "operator-controller", level: flags["log-level"] });
   const metrics = createMetrics("operator_controller");
-  const client = Client.fromKubeConfig(flags.kubeconfig);
+  metrics.collectProcess();
+  const client = Client.fromKubeConfig(flags.kubeconfig, { userAgent: "operator-controller", observe: restClientMetrics(metrics) });
   const packages = new CatalogClient({ caDir: flags["catalogd-cas-dir"] });
   const puller = new Puller({
     cacheDir: flags["cache-path"],

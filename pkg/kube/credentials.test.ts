@@ -53,6 +53,15 @@ test.for<[object, string]>([
   expect((await Credentials.fromKubeConfig(kubeconfig(user)).endpoint()).headers["authorization"]).toBe(want);
 });
 
+test("a user's tokenFile is read, relative to its kubeconfig; a token beside it wins", async () => {
+  writeFileSync(join(folder, "token"), "from-file\n");
+  const header = async (user: object): Promise<string | undefined> =>
+    (await Credentials.fromKubeConfig(kubeconfig(user)).endpoint()).headers["authorization"];
+  expect(await header({ tokenFile: "token" })).toBe("Bearer from-file");
+  expect(await header({ tokenFile: join(folder, "token") })).toBe("Bearer from-file");
+  expect(await header({ tokenFile: "token", token: "inline" })).toBe("Bearer inline");
+});
+
 test("a rotated token file is read again, but not on every request", async () => {
   vi.useFakeTimers({ toFake: ["Date"], now: 0 });
   const tokenFile = join(folder, "token");

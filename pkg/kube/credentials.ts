@@ -1,8 +1,9 @@
-import { existsSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import type { RequestOptions } from "node:https";
 import { homedir } from "node:os";
-import { join } from "node:path";
+import { delimiter, dirname, join, resolve } from "node:path";
 import { KubeConfig } from "@kubernetes/client-node";
+import { parseYaml } from "../fbc/yaml.ts";
 
 /** TLS material of connections to one API server. */
 export interface TlsMaterial {
@@ -108,13 +109,31 @@ export class Credentials {
 /** The places of controller-runtime, in its order. */
 function configFrom(path: string | undefined): KubeConfig {
   const config = new KubeConfig();
-  if (path !== undefined && path !== "") config.loadFromFile(path);
-  else if (process.env["KUBECONFIG"]) config.loadFromDefault();
-  else if (process.env["KUBERNETES_SERVICE_HOST"]) config.loadFromCluster();
+  const files = process.env["KUBECONFIG"]?.split(delimiter).filter((file) => file !== "") ?? [];
+  if (path !== undefined && path !== "") {
+    config.loadFromFile(path);
+    addTokenFiles(config, [path]);
+  } else if (files.length > 0) {
+    config.loadFromDefault();
+    addTokenFiles(config, files);
+  } else if (process.env["KUBERNETES_SERVICE_HOST"]) config.loadFromCluster();
   else {
     const file = join(homedir(), ".kube", "config");
     if (!existsSync(file)) throw new Error("no kubeconfig: give its path, set KUBECONFIG, or run in a Pod");
     config.loadFromFile(file);
   }
   return config;
+}
+
+/** client-node passes over `users[].user.tokenFile`, which kubectl reads; it can read such a file through an auth provider of its own. */
+function addTokenFiles(config: KubeConfig, files: readonly string[]): void {
+  for (const file of files.filter((path) => existsSync(path))) {
+    const { users = [] } = (parseYaml(readFileSync(file, "utf8")) ?? {}) as { users?: { name: string; user?: { tokenFile?: string } }[] };
+    for (const { name, user } of users) {
+      const known = config.getUser(name);
+      if (!known || !user?.tokenFile || known.token || known.authProvider) continue;
+      const provider = { name: "tokenFile", config: { tokenFile: resolve(dirname(file), user.tokenFile) } };
+      config.users = config.users.map((other) => (other === known ? { ...known, authProvider: provider } : other));
+    }
+  }
 }

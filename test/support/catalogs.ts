@@ -20,7 +20,15 @@ export function catalogNamed(name: string, state: CatalogState): ClusterCatalog 
     metadata: { name, ...(labels ? { labels } : {}) },
     spec: { source: { type: "Image", image: { ref: "quay.io/c:latest" } }, priority: priority ?? 0, availabilityMode },
     status: {
-      conditions: [{ type: "Serving", status: serving ? "True" : "False", reason: "Available", message: "", lastTransitionTime: "2026-01-01T00:00:00Z" }],
+      conditions: [
+        {
+          type: "Serving",
+          status: serving ? "True" : "False",
+          reason: "Available",
+          message: "",
+          lastTransitionTime: "2026-01-01T00:00:00Z",
+        },
+      ],
       ...(digest === undefined ? {} : { resolvedSource: { type: "Image", image: { ref: digest } } }),
       ...(base === "" ? {} : { urls: { base } }),
     },
