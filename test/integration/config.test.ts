@@ -1,0 +1,143 @@
+import { execFile } from "node:child_process";
+import { readdirSync, readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { beforeAll, describe, expect, test } from "vitest";
+import type { KubeObject } from "../../pkg/api/k8s.ts";
+import { loadBundle } from "../../pkg/bundle/load.ts";
+import { findBinaries } from "../../pkg/devcluster/binaries.ts";
+import { parseYamlDocuments } from "../../pkg/fbc/yaml.ts";
+import { covers, type PolicyRule } from "../../pkg/rbac/policyRule.ts";
+import { requiredRules } from "../../pkg/rbac/rules.ts";
+import { renderBundle } from "../../pkg/render/render.ts";
+import { describeWithCluster, type TestCluster } from "../support/cluster.ts";
+import { describeWithData } from "../support/sharedData.ts";
+
+const CONFIG = join(import.meta.dirname, "../../config");
+const CONTROLLER = "operator-controller-controller-manager";
+const CATALOGD = "catalogd-controller-manager";
+const SAMPLE_NAMESPACE = "cockroachdb";
+
+describeWithCluster("config", (cluster) => {
+  beforeAll(async () => {
+    await cluster.installCrds();
+    for (const object of filesOf("namespace.yaml", "rbac/operator-controller.yaml", "rbac/catalogd.yaml")) await apply(cluster, object);
+  });
+
+  test.for(["config", "config/samples"])("kubectl apply -k %s is accepted as it is and gives no warning", async (folder) => {
+    const objects = await kustomized(folder);
+    const namespaces = objects.filter(({ kind }) => kind === "Namespace");
+    for (const namespace of namespaces) await apply(cluster, namespace);
+    try {
+      for (const object of objects) expect(await dryRun(cluster, object), `${object.kind} ${object.metadata.name}`).toEqual([]);
+    } finally {
+      for (const { metadata } of namespaces) {
+        if (metadata.name === SAMPLE_NAMESPACE) await cluster.client.delete({ apiVersion: "v1", kind: "Namespace", name: metadata.name });
+      }
+    }
+    expect(objects.map(({ kind }) => kind)).not.toHaveLength(0);
+  });
+
+  test("kustomize finds every file", async () => {
+    const objects = [...(await kustomized("config")), ...(await kustomized("config/samples"))];
+    const files = (readdirSync(CONFIG, { recursive: true }) as string[]).filter(
+      (file) => file.endsWith(".yaml") && !file.endsWith("kustomization.yaml"),
+    );
+    const names = (of: readonly KubeObject[]): string[] =>
+      of.map(({ kind, metadata }) => `${kind} ${metadata.namespace ?? ""}/${metadata.name}`).sort();
+    expect(names(objects)).toEqual(names(filesOf(...files)));
+  });
+
+  describe("rights", () => {
+    test.for([
+      { user: CONTROLLER, verb: "patch", what: "clusterextensions.olm.operatorframework.io", allowed: true },
+      { user: CONTROLLER, verb: "patch", what: "clusterextensions.olm.operatorframework.io/status", allowed: true },
+      { user: CONTROLLER, verb: "watch", what: "clustercatalogs.olm.operatorframework.io", allowed: true },
+      { user: CONTROLLER, verb: "create", what: "secrets in olmv1-system", allowed: true },
+      { user: CONTROLLER, verb: "create", what: "events in default", allowed: true },
+      { user: CONTROLLER, verb: "patch", what: "clustercatalogs.olm.operatorframework.io", allowed: false },
+      { user: CONTROLLER, verb: "create", what: "clusterextensions.olm.operatorframework.io", allowed: false },
+      { user: CONTROLLER, verb: "get", what: "secrets in default", allowed: false },
+      { user: CONTROLLER, verb: "get", what: "serviceaccounts in default", allowed: false },
+      { user: CONTROLLER, verb: "create", what: "serviceaccounts/token in default", allowed: false },
+      { user: CONTROLLER, verb: "impersonate", what: "serviceaccounts in default", allowed: false },
+      { user: CONTROLLER, verb: "get", what: "deployments.apps in olmv1-system", allowed: false },
+      { user: CONTROLLER, verb: "list", what: "customresourcedefinitions.apiextensions.k8s.io", allowed: false },
+      { user: CONTROLLER, verb: "create", what: "clusterroles.rbac.authorization.k8s.io", allowed: false },
+      { user: CATALOGD, verb: "patch", what: "clustercatalogs.olm.operatorframework.io", allowed: true },
+      { user: CATALOGD, verb: "patch", what: "clustercatalogs.olm.operatorframework.io/status", allowed: true },
+      { user: CATALOGD, verb: "create", what: "events in default", allowed: true },
+      { user: CATALOGD, verb: "get", what: "clusterextensions.olm.operatorframework.io", allowed: false },
+      { user: CATALOGD, verb: "get", what: "secrets in olmv1-system", allowed: false },
+    ])("$user may $verb $what: $allowed", async ({ user, verb, what, allowed }) => {
+      const [, resource = "", group = "", subresource = "", namespace = ""] =
+        /^([^./ ]+)(?:\.([^/ ]+))?(?:\/(\S+))?(?: in (\S+))?$/.exec(what) ?? [];
+      const review: KubeObject = {
+        apiVersion: "authorization.k8s.io/v1",
+        kind: "SubjectAccessReview",
+        metadata: { name: "" },
+        spec: { user: `system:serviceaccount:olmv1-system:${user}`, resourceAttributes: { verb, resource, group, subresource, namespace } },
+      };
+      const answer = await cluster.client.create(review);
+      expect(answer["status"]).toMatchObject({ allowed });
+    });
+  });
+});
+
+describeWithData("the sample's installer", (data) => {
+  test("may do everything that its bundle needs", () => {
+    const bundle = loadBundle(filesBelow(join(data, "bundles/cockroachdb/6.0.0")));
+    const { clusterRules, namespaceRules } = requiredRules(renderBundle(bundle, { installNamespace: SAMPLE_NAMESPACE }), {
+      installNamespace: SAMPLE_NAMESPACE,
+    });
+    const granted = (kind: string): PolicyRule[] => {
+      const role = filesOf("samples/installer.yaml").find((object) => object.kind === kind && !object.metadata.name.endsWith("-token"));
+      return (role?.["rules"] ?? []) as PolicyRule[];
+    };
+    const missing = (needed: readonly PolicyRule[], kind: string): PolicyRule[] =>
+      needed.flatMap(singleVerbs).filter((rule) => !granted(kind).some((held) => covers(held, rule)));
+    expect(missing(clusterRules, "ClusterRole")).toEqual([]);
+    expect([...namespaceRules.keys()]).toEqual([SAMPLE_NAMESPACE]);
+    expect(missing(namespaceRules.get(SAMPLE_NAMESPACE) ?? [], "Role")).toEqual([]);
+  });
+});
+
+function singleVerbs(rule: PolicyRule): PolicyRule[] {
+  return rule.verbs.map((verb) => ({ ...rule, verbs: [verb] }));
+}
+
+/** The objects in these files of config/. */
+function filesOf(...files: string[]): KubeObject[] {
+  return files.flatMap((file) => parseYamlDocuments(readFileSync(join(CONFIG, file), "utf8")) as KubeObject[]);
+}
+
+/** What `kubectl apply -k` would send, in its order. */
+async function kustomized(folder: string): Promise<KubeObject[]> {
+  const { kubectl } = await findBinaries(() => undefined);
+  if (!kubectl) throw new Error("there is no kubectl among the control plane's programs");
+  const { stdout } = await promisify(execFile)(kubectl.path, ["kustomize", join(CONFIG, "..", folder)], { maxBuffer: 2 ** 26 });
+  return parseYamlDocuments(stdout) as KubeObject[];
+}
+
+async function apply(cluster: TestCluster, object: KubeObject): Promise<void> {
+  await cluster.client.apply(object, { fieldManager: "test", force: true });
+}
+
+/** Server-side dry run with strict validation. @returns the server's warnings, such as those of pod security. */
+async function dryRun(cluster: TestCluster, object: KubeObject): Promise<string[]> {
+  const { group, version, resource } = await cluster.client.resourceFor(object);
+  const { namespace, name } = object.metadata;
+  const root = group === "" ? `/api/${version}` : `/apis/${group}/${version}`;
+  const path = `${root}${namespace ? `/namespaces/${namespace}` : ""}/${resource}/${name}`;
+  const query = "dryRun=All&fieldValidation=Strict&fieldManager=test&force=true";
+  const headers = { "content-type": "application/apply-patch+yaml" };
+  const response = await cluster.client.request("PATCH", `${path}?${query}`, { headers, body: JSON.stringify(object) });
+  const text = await response.body.text();
+  expect(response.statusCode, text).toBeLessThan(300);
+  return [response.headers["warning"] ?? []].flat();
+}
+
+function filesBelow(folder: string): Map<string, Uint8Array> {
+  const paths = (readdirSync(folder, { recursive: true }) as string[]).filter((path) => statSync(join(folder, path)).isFile());
+  return new Map(paths.map((path) => [path, readFileSync(join(folder, path))]));
+}
