@@ -140,10 +140,10 @@ const dependencies = z
       .enum(["Require", "Install", "Ignore"])
       .default("Require")
       .describe(
-        "policy is how packages and APIs that the bundle depends on are provided. Require waits until they are there and says what is missing, Install adds ClusterExtensions for them, Ignore does not check.",
+        "policy is what happens when a bundle depends on other packages or APIs. Dependencies are not resolved yet: Require and Install refuse such a bundle and name what it depends on, Ignore installs it without checking.",
       ),
   })
-  .describe("dependencies configures what happens when a bundle depends on other packages or APIs.");
+  .describe("dependencies configures how bundles that depend on other packages or APIs are treated.");
 
 export const ClusterExtensionSpec = z
   .object({
