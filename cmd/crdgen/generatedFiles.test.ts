@@ -1,4 +1,6 @@
-import { existsSync, readFileSync } from "node:fs";
+import { spawnSync } from "node:child_process";
+import { appendFileSync, existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { parseYaml } from "../../pkg/fbc/yaml.ts";
@@ -20,6 +22,26 @@ test.for([...generatedFiles()].filter(([path]) => path.endsWith(".yaml")))(
     for (const { schema } of crd.spec.versions) check("", schema.openAPIV3Schema);
   },
 );
+
+test("--check names the file that differs and exits with 1, and nothing is written", () => {
+  const root = mkdtempSync(join(tmpdir(), "crdgen-"));
+  const run = (...args: string[]) =>
+    spawnSync(process.execPath, [join(import.meta.dirname, "main.ts"), "--root", root, ...args], { encoding: "utf8" });
+  try {
+    expect(run("--check")).toMatchObject({ status: 1, stderr: expect.stringContaining("docs/reference/api.md is not up to date") });
+    expect(existsSync(join(root, "docs"))).toBe(false);
+    expect(run()).toMatchObject({ status: 0 });
+    expect(run("--check")).toMatchObject({ status: 0, stderr: "" });
+    appendFileSync(join(root, "docs/reference/api.md"), "x");
+    const { status, stderr } = run("--check");
+    expect({ status, lines: stderr.trim().split("\n") }).toEqual({
+      status: 1,
+      lines: ["docs/reference/api.md is not up to date: run `npm run generate` and commit the result"],
+    });
+  } finally {
+    rmSync(root, { recursive: true, force: true });
+  }
+});
 
 /** Fails on what a structural schema may not hold and on fields that say nothing about themselves. */
 function check(path: string, schema: Structural): void {

@@ -3,16 +3,12 @@ import { EXTENSION_NAME_MAX } from "./constants.ts";
 import { conditions, labelSelector } from "./fields.ts";
 import type { KubeObject } from "./k8s.ts";
 import { DNS1123_LABEL, DNS1123_SUBDOMAIN, immutable, matches, type Rule, unionMember, withRules } from "./rules.ts";
+import { versionExpression } from "./versionExpression.ts";
 
 const SUBDOMAIN_TEXT =
   "must be a valid DNS1123 subdomain. It must contain only lowercase alphanumeric characters, hyphens (-) or periods (.), " +
   "start and end with an alphanumeric character, and be no longer than 253 characters";
 
-/**
- * What `spec.source.catalog.version` may look like. The odd parts are the upstream API's own (a first "version" of `|`, `*]` for a wildcard in
- * some places) and stay, since they decide what is accepted.
- */
-export const VERSION_EXPRESSION = versionExpression();
 const BUNDLE_VERSION = String.raw`^([0-9]+)(\.[0-9]+)?(\.[0-9]+)?(-([-0-9A-Za-z]+(\.[-0-9A-Za-z]+)*))?(\+([-0-9A-Za-z]+(-\.[-0-9A-Za-z]+)*))?`;
 const BUNDLE_RELEASE =
   String.raw`^$|^(0|[1-9][0-9]*|[0-9]*[A-Za-z-][0-9A-Za-z-]*)` + String.raw`(\.(0|[1-9][0-9]*|[0-9]*[A-Za-z-][0-9A-Za-z-]*))*$`;
@@ -23,7 +19,7 @@ const packageName = withRules(
   matches(DNS1123_SUBDOMAIN, `packageName ${SUBDOMAIN_TEXT}`),
 ).describe("packageName is the package to install. It cannot be changed. A DNS-1123 subdomain of at most 253 characters.");
 
-const version = withRules(z.string().max(64), matches(VERSION_EXPRESSION, "invalid version expression")).describe(
+const version = withRules(z.string().max(64), matches(versionExpression(), "invalid version expression")).describe(
   `version is the range of versions that may be installed. Without it, any version may.
 
 A range is one comparison or several: "1.2.3" (exactly this one), ">=1.2.0, <2.0.0" (both hold), "~1.2" (1.2 and its patches), "^1.2.3" (up to the next major version), "1.x", "<1.0.0 || >=2.0.0" (one of them holds). The extension is upgraded automatically within the range. At most 64 characters.`,
@@ -250,13 +246,4 @@ export const ClusterExtension = withRules(
 export interface ClusterExtension extends KubeObject {
   spec: ClusterExtensionSpec;
   status?: ClusterExtensionStatus;
-}
-
-function versionExpression(): string {
-  const operator = String.raw`(=||!=|>|<|>=|=>|<=|=<|~|~>|\^)`;
-  const preRelease = String.raw`(-([0-9A-Za-z\-]+(\.[0-9A-Za-z\-]+)*))?`;
-  const build = String.raw`(\+([0-9A-Za-z\-]+(\.[0-9A-Za-z\-]+)*))?`;
-  const first = String.raw`(v?(0|[1-9]\d*|[x|X|\*])(\.(0|[1-9]\d*|x|X|\*]))?(\.(0|[1-9]\d*|x|X|\*))?${preRelease}${build})`;
-  const further = String.raw`(v?(0|[1-9]\d*|x|X|\*])(\.(0|[1-9]\d*|x|X|\*))?(\.(0|[1-9]\d*|x|X|\*]))?${preRelease}${build})`;
-  return String.raw`^(\s*${operator}\s*${first}\s*)((?:\s+|,\s*|\s*\|\|\s*)${operator}\s*${further}\s*)*$`;
 }
