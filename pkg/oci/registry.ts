@@ -5,7 +5,7 @@ import { ACCEPTED_MANIFESTS, type Descriptor } from "./manifest.ts";
 import { nameOf, type Reference } from "./reference.ts";
 import { RegistryError, registryError } from "./registryError.ts";
 import { basic, type TokenSource } from "./tokens.ts";
-import type { HttpRequest, HttpResponse, Peer, Transport } from "./transport.ts";
+import { drop, type HttpRequest, type HttpResponse, type Peer, type Transport } from "./transport.ts";
 import { readBounded } from "./verify.ts";
 
 /** A manifest as the registry sent it; its digest was computed from the bytes. */
@@ -74,13 +74,13 @@ export class Repository {
     const range = answer.headers["content-range"];
     const resumed = answer.status === 206 && typeof range === "string" && range.startsWith(`bytes ${offset}-`);
     if (answer.status === 206 && !resumed) {
-      await answer.body.dump();
+      drop(answer);
       throw new Error("fetching blob: the registry sent another part than it was asked for");
     }
     const length = Number(answer.headers["content-length"] ?? Number.NaN);
     const expected = blob.size - (resumed ? offset : 0);
     if (length > expected) {
-      answer.body.destroy();
+      drop(answer);
       throw new Error(`fetching blob: it has ${length} bytes, expected ${expected}`);
     }
     return { body: answer.body, offset: resumed ? offset : 0 };

@@ -1,0 +1,130 @@
+import { createHash } from "node:crypto";
+import { createServer, type IncomingHttpHeaders, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { createServer as createTlsServer } from "node:https";
+import type { AddressInfo } from "node:net";
+import { MediaType } from "../../pkg/oci/manifest.ts";
+
+/** A request the registry got, oldest first. */
+export interface SeenRequest {
+  method: string;
+  path: string;
+  headers: IncomingHttpHeaders;
+}
+
+interface Descriptor {
+  mediaType: string;
+  digest: string;
+  size: number;
+}
+
+/**
+ * A registry that serves what it was given, read-only, and misbehaves as a test tells it. What a well-behaved registry does is tested with
+ * the real one.
+ */
+export class LoopbackRegistry {
+  readonly requests: SeenRequest[] = [];
+  /** Answers a request instead of the registry when it returns true. */
+  misbehave: (req: IncomingMessage, res: ServerResponse) => boolean = () => false;
+  readonly #server: Server;
+  readonly #blobs = new Map<string, Buffer>();
+  /** by "repository/reference" */
+  readonly #manifests = new Map<string, { body: Buffer; mediaType: string }>();
+  readonly #scheme: string;
+
+  private constructor(tls: { key: string; cert: string } | undefined) {
+    const listener = (req: IncomingMessage, res: ServerResponse): void => this.#answer(req, res);
+    this.#server = tls ? createTlsServer(tls, listener) : createServer(listener);
+    this.#scheme = tls ? "https" : "http";
+  }
+
+  static async start(tls?: { key: string; cert: string }): Promise<LoopbackRegistry> {
+    const registry = new LoopbackRegistry(tls);
+    await new Promise<void>((resolve) => registry.#server.listen(0, "127.0.0.1", resolve));
+    return registry;
+  }
+
+  /** "127.0.0.1:port" */
+  get host(): string {
+    return `127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+  }
+
+  get url(): string {
+    return `${this.#scheme}://${this.host}`;
+  }
+
+  /** The paths asked for that match, in order. */
+  paths(pattern: RegExp): string[] {
+    return this.requests.map(({ path }) => path).filter((path) => pattern.test(path));
+  }
+
+  addBlob(content: string | Uint8Array, mediaType = "application/octet-stream"): Descriptor {
+    const body = Buffer.from(content);
+    const digest = sha256(body);
+    this.#blobs.set(digest, body);
+    return { mediaType, digest, size: body.byteLength };
+  }
+
+  /** @param body the document, or its text when it is to be malformed */
+  addManifest(repository: string, tag: string, body: object | string, mediaType: string = MediaType.ociManifest): Descriptor {
+    const bytes = Buffer.from(typeof body === "string" ? body : JSON.stringify(body));
+    const digest = sha256(bytes);
+    for (const reference of [tag, digest]) this.#manifests.set(`${repository}/${reference}`, { body: bytes, mediaType });
+    return { mediaType, digest, size: bytes.byteLength };
+  }
+
+  /** An image of these layers, from the lowest. */
+  addImage(repository: string, tag: string, image: { layers: readonly Uint8Array[]; labels?: Record<string, string> }): Descriptor {
+    const config = this.addBlob(
+      JSON.stringify({ architecture: "amd64", os: "linux", config: { Labels: image.labels ?? {} } }),
+      MediaType.ociConfig,
+    );
+    const layers = image.layers.map((layer) => this.addBlob(layer, MediaType.ociLayer));
+    return this.addManifest(repository, tag, { schemaVersion: 2, mediaType: MediaType.ociManifest, config, layers });
+  }
+
+  /** The content of a blob, to misbehave with. */
+  blob(digest: string): Buffer {
+    const found = this.#blobs.get(digest);
+    if (!found) throw new Error(`no blob ${digest}`);
+    return found;
+  }
+
+  async stop(): Promise<void> {
+    this.#server.closeAllConnections();
+    await new Promise((resolve) => this.#server.close(resolve));
+  }
+
+  #answer(req: IncomingMessage, res: ServerResponse): void {
+    this.requests.push({ method: req.method ?? "", path: req.url ?? "", headers: req.headers });
+    if (this.misbehave(req, res)) return;
+    const [, repository, kind, reference] = /^\/v2\/(.+)\/(manifests|blobs)\/([^/]+)$/.exec(req.url ?? "") ?? [];
+    if (req.url === "/v2/") res.end("{}");
+    else if (kind === "manifests") {
+      const manifest = this.#manifests.get(`${repository}/${reference}`);
+      if (!manifest) refuse(res, 404, "MANIFEST_UNKNOWN", "manifest unknown");
+      else res.setHeader("content-type", manifest.mediaType).setHeader("docker-content-digest", sha256(manifest.body)).end(manifest.body);
+    } else {
+      const blob = this.#blobs.get(reference ?? "");
+      if (blob) sendBlob(req, res, blob);
+      else refuse(res, 404, "BLOB_UNKNOWN", "blob unknown to registry");
+    }
+  }
+}
+
+/** Answers with an error as the distribution specification has it. */
+export function refuse(res: ServerResponse, status: number, code: string, message: string): true {
+  res.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify({ errors: [{ code, message }] }));
+  return true;
+}
+
+/** Sends a blob, or the part of it that is asked for. */
+export function sendBlob(req: IncomingMessage, res: ServerResponse, blob: Buffer): void {
+  const from = Number(/^bytes=(\d+)-$/.exec(req.headers.range ?? "")?.[1] ?? 0);
+  if (from > 0) res.writeHead(206, { "content-range": `bytes ${from}-${blob.byteLength - 1}/${blob.byteLength}` });
+  else res.writeHead(200, { "content-length": blob.byteLength });
+  res.end(blob.subarray(from));
+}
+
+function sha256(bytes: Uint8Array): string {
+  return `sha256:${createHash("sha256").update(bytes).digest("hex")}`;
+}

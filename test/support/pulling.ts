@@ -1,0 +1,50 @@
+import { mkdtemp, readdir, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { pino } from "pino";
+import { onTestFinished } from "vitest";
+import { removeTree } from "../../pkg/oci/cache.ts";
+import { CATALOG_LIMITS, type Limits } from "../../pkg/oci/limits.ts";
+import { Puller, type PullerOptions } from "../../pkg/oci/puller.ts";
+import { LoopbackRegistry } from "./loopbackRegistry.ts";
+
+/** Limits under which nothing waits long. */
+export const QUICK: Limits = { ...CATALOG_LIMITS, backoffMs: 1, retryAfterMs: 1500, stallMs: 5000, timeoutMs: 20_000 };
+
+/** A loopback registry for one test. */
+export async function loopbackRegistry(tls?: { key: string; cert: string }): Promise<LoopbackRegistry> {
+  const registry = await LoopbackRegistry.start(tls);
+  onTestFinished(() => registry.stop());
+  return registry;
+}
+
+/** A folder for one test. */
+export async function folder(): Promise<string> {
+  const dir = await mkdtemp(join(tmpdir(), "olmv1-pull-"));
+  onTestFinished(() => removeTree(dir));
+  return dir;
+}
+
+/** registries.conf text that takes `prefix` from one registry, over plain HTTP. */
+export function insecureRegistry(host: string, prefix = host): string {
+  return `[[registry]]\nprefix = "${prefix}"\nlocation = "${host}"\ninsecure = true\n`;
+}
+
+/** A puller for one test. `conf` and `auths` are the contents of its files; what it logs is collected. */
+export async function puller(
+  o: { conf?: string; auths?: Record<string, object>; limits?: Partial<Limits> } & Partial<Omit<PullerOptions, "limits">> = {},
+): Promise<{ puller: Puller; cacheDir: string; logged: string[]; entries: (owner?: string) => Promise<string[]> }> {
+  const dir = await folder();
+  const { conf = "", auths, limits, ...rest } = o;
+  const cacheDir = rest.cacheDir ?? join(dir, "cache");
+  await writeFile(join(dir, "registries.conf"), conf);
+  await writeFile(join(dir, "auth.json"), JSON.stringify({ auths }));
+  const logged: string[] = [];
+  const log = pino({ level: "trace" }, { write: (line: string) => void logged.push(line) });
+  const authFile = join(dir, "auth.json");
+  const registriesConf = join(dir, "registries.conf");
+  const made = new Puller({ log, authFile, registriesConf, env: {}, arch: "x64", ...rest, cacheDir, limits: { ...QUICK, ...limits } });
+  onTestFinished(() => made.close());
+  const entries = (owner = ""): Promise<string[]> => readdir(join(cacheDir, owner)).catch(() => []);
+  return { puller: made, cacheDir, logged, entries };
+}
