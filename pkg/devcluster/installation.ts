@@ -16,8 +16,6 @@ export const CONTROLLER_SUBJECT = {
 } as const;
 
 const CONFIG = join(import.meta.dirname, "../../config");
-/** Folders of config/ that a cluster needs when the servers run outside it, in this order. */
-const FOLDERS = ["crd", "rbac"] as const;
 const FIELD_MANAGER = "olmv1-dev";
 const TOKEN_SECONDS = 3_600;
 const RENEW_MS = (TOKEN_SECONDS * 1_000) / 2;
@@ -110,20 +108,27 @@ export async function startInstallation(options: InstallationOptions): Promise<I
   };
 }
 
-/** Applies the objects of config/crd and config/rbac and waits until the CRDs are served. */
+/** Applies what a cluster needs when the servers run outside it (namespace, CRDs and RBAC of config/) and waits until the CRDs are served. */
 export async function installConfig(admin: Client): Promise<void> {
   const objects: KubeObject[] = [];
-  for (const folder of FOLDERS) {
-    const files = (await readdir(join(CONFIG, folder))).filter((file) => file.endsWith(".yaml") && file !== "kustomization.yaml").sort();
-    for (const file of files) objects.push(...(parseYamlDocuments(await readFile(join(CONFIG, folder, file), "utf8")) as KubeObject[]));
+  for (const path of ["namespace.yaml", ...(await filesOf("crd")), ...(await filesOf("rbac"))]) {
+    objects.push(...(parseYamlDocuments(await readFile(join(CONFIG, path), "utf8")) as KubeObject[]));
   }
-  const namespace: KubeObject = { apiVersion: "v1", kind: "Namespace", metadata: { name: SYSTEM_NAMESPACE } };
-  for (const object of [namespace, ...objects]) await admin.apply(object, { fieldManager: FIELD_MANAGER, force: true });
+  for (const object of objects) await admin.apply(object, { fieldManager: FIELD_MANAGER, force: true });
   const crds = objects.filter((object) => object.kind === "CustomResourceDefinition");
   await until(READY_TIMEOUT_MS, "the CRDs are established", async () => {
     const live = await Promise.all(crds.map((crd) => admin.get({ apiVersion: crd.apiVersion, kind: crd.kind, name: crd.metadata.name })));
     return live.every(isEstablished);
   });
+}
+
+/** The manifests of one folder of config/, relative to it, in order of name. */
+async function filesOf(folder: string): Promise<string[]> {
+  const files = await readdir(join(CONFIG, folder));
+  return files
+    .filter((file) => file.endsWith(".yaml") && file !== "kustomization.yaml")
+    .sort()
+    .map((file) => join(folder, file));
 }
 
 function isEstablished(crd: KubeObject | undefined): boolean {

@@ -52,7 +52,8 @@ function installedVerdict(facts: PassFacts): Verdict {
  */
 function progressingVerdict(facts: PassFacts, error: unknown): Verdict {
   const type = ConditionType.Progressing;
-  if (error === undefined && facts.deleting !== undefined) return { type, status: "True", reason: "Uninstalling", message: facts.deleting };
+  if (error === undefined && facts.deleting !== undefined)
+    return { type, status: "True", reason: Reason.Uninstalling, message: facts.deleting };
   if (error === undefined) {
     const message = ["Desired state reached", ...facts.notes].join("; ");
     return { type, status: "True", reason: Reason.Succeeded, message };
