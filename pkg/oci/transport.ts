@@ -182,6 +182,6 @@ export function retryAfterMs(header: string | string[] | undefined, now: number)
   const text = Array.isArray(header) ? header[0] : header;
   if (text === undefined) return undefined;
   if (/^\d+$/.test(text)) return Number(text) * 1000;
-  const at = Date.parse(text);
-  return Number.isNaN(at) || at <= now ? undefined : at - now;
+  const at = /^[A-Z][a-z]+, /.test(text) ? Date.parse(text) : Number.NaN;
+  return at > now ? at - now : undefined;
 }
