@@ -1,15 +1,7 @@
-import { existsSync } from "node:fs";
-import { join, resolve } from "node:path";
 import { describe } from "vitest";
+import { NO_SHARED_DATA, sharedData } from "./sharedDataFolder.ts";
 
-/**
- * The folder of real catalogs, bundles and expected results, or undefined where this checkout has none.
- * `OLMV1_DATA` names it; otherwise the folder `shared/data` beside the project.
- */
-export function sharedData(): string | undefined {
-  const folder = resolve(process.env["OLMV1_DATA"] ?? join(import.meta.dirname, "../../../shared/data"));
-  return existsSync(join(folder, "README.md")) ? folder : undefined;
-}
+export { sharedData } from "./sharedDataFolder.ts";
 
 /** `describe` for tests on real data; without the data they are skipped, and the reason is printed. */
 export function describeWithData(name: string, fn: (folder: string) => void): void {
@@ -18,6 +10,6 @@ export function describeWithData(name: string, fn: (folder: string) => void): vo
     describe(name, () => fn(folder));
     return;
   }
-  console.warn(`SKIPPED ${name}: the folder of real data is not here (set OLMV1_DATA to its path)`);
+  console.warn(`SKIPPED ${name}: ${NO_SHARED_DATA}`);
   describe.skip(name, () => fn("/nonexistent"));
 }

@@ -1,0 +1,83 @@
+import { resolve } from "node:path";
+import { parseArgs } from "node:util";
+import { messageOf } from "../../pkg/errors/errors.ts";
+import { UsageError } from "../cases/usageError.ts";
+import type { Measurement } from "./measurement.ts";
+
+export const USAGE = `usage: npm run -s bench -- [NAME...] [--runs N] [--seconds N] [--extensions N] [--json FILE] [--baseline FILE]
+  NAME          measurements to make, in this order; default: all (see --list)
+  --list        prints the measurements and the goals that none of them measures
+  --runs        how often each thing is done; default: each measurement's own number
+  --seconds     length of each run of a throughput measurement; default 3
+  --extensions  how many extensions many-extensions installs; default 100
+  --json        writes the figures to a file
+  --baseline    compares with a file that --json wrote`;
+
+/** What the command line asks for. */
+export interface BenchArguments {
+  readonly help: boolean;
+  readonly list: boolean;
+  readonly chosen: readonly Measurement[];
+  readonly runs: number | undefined;
+  readonly seconds: number;
+  readonly extensions: number;
+  /** Absolute paths. */
+  readonly json: string | undefined;
+  readonly baseline: string | undefined;
+}
+
+const DEFAULT_SECONDS = 3;
+const DEFAULT_EXTENSIONS = 100;
+
+/**
+ * Reads the command line.
+ * @param base folder that relative paths start from.
+ * @throws UsageError for an unknown name or option, or a number that is none.
+ */
+export function argumentsFrom(args: readonly string[], measurements: readonly Measurement[], base: string): BenchArguments {
+  const { values, positionals } = parsed(args);
+  const chosen = positionals.map((name) => {
+    const found = measurements.find((measurement) => measurement.name === name);
+    if (!found) throw new UsageError(`there is no measurement ${name}`);
+    return found;
+  });
+  return {
+    help: values.help ?? false,
+    list: values.list ?? false,
+    chosen: chosen.length > 0 ? chosen : measurements,
+    runs: values.runs === undefined ? undefined : count("runs", values.runs),
+    seconds: values.seconds === undefined ? DEFAULT_SECONDS : count("seconds", values.seconds),
+    extensions: values.extensions === undefined ? DEFAULT_EXTENSIONS : count("extensions", values.extensions),
+    json: values.json === undefined ? undefined : resolve(base, values.json),
+    baseline: values.baseline === undefined ? undefined : resolve(base, values.baseline),
+  };
+}
+
+interface Values {
+  help?: boolean;
+  list?: boolean;
+  runs?: string;
+  seconds?: string;
+  extensions?: string;
+  json?: string;
+  baseline?: string;
+}
+
+function parsed(args: readonly string[]): { values: Values; positionals: string[] } {
+  const text = { type: "string" } as const;
+  const flag = { type: "boolean" } as const;
+  try {
+    return parseArgs({
+      args: [...args],
+      allowPositionals: true,
+      options: { help: { ...flag, short: "h" }, list: flag, runs: text, seconds: text, extensions: text, json: text, baseline: text },
+    });
+  } catch (err) {
+    throw new UsageError(messageOf(err), { cause: err });
+  }
+}
+
+function count(option: string, text: string): number {
+  if (!/^[1-9]\d{0,3}$/.test(text)) throw new UsageError(`--${option} needs a whole number from 1 to 9999, not ${text}`);
+  return Number(text);
+}

@@ -1,0 +1,30 @@
+/** Iterations of the integer part, and round trips of the text part: together some tenths of a second. */
+const STEPS = 40_000_000;
+const ROUND_TRIPS = 4_000;
+const RUNS = 5;
+
+/** A fixed piece of work on one core, half integers and half text, always the same. @returns a number that depends on all of it. */
+export function calibrationLoop(steps: number = STEPS, roundTrips: number = ROUND_TRIPS): number {
+  let state = 0x9e3779b9 | 0;
+  for (let i = 0; i < steps; i++) {
+    state ^= state << 13;
+    state ^= state >>> 17;
+    state ^= state << 5;
+  }
+  let document = { seed: state, items: Array.from({ length: 40 }, (_, i) => ({ name: `item-${i}`, value: i, tags: ["a", "b", "c"] })) };
+  for (let i = 0; i < roundTrips; i++) {
+    document = JSON.parse(JSON.stringify(document)) as typeof document;
+    document.seed = (document.seed * 31 + document.items.length) | 0;
+  }
+  return document.seed;
+}
+
+/** Seconds that the calibration loop takes here and now, the shortest of several: what else runs on the machine lengthens it. */
+export function calibrate(): number {
+  const times = Array.from({ length: RUNS }, () => {
+    const started = performance.now();
+    calibrationLoop();
+    return (performance.now() - started) / 1_000;
+  });
+  return Math.min(...times);
+}

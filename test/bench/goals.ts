@@ -1,0 +1,86 @@
+import type { Unit } from "./units.ts";
+
+/** What a figure should be: a bound in its unit, or a rule in words. */
+export type Bound = { readonly atMost: number } | { readonly atLeast: number } | { readonly words: string };
+
+/** One row of the table: what is done, in which unit it is counted, and what it is compared with. */
+export interface Goal {
+  readonly work: string;
+  readonly unit: Unit;
+  readonly goal?: Bound;
+  /** A figure in `unit`, or why there is none. */
+  readonly go?: number | string;
+}
+
+/** Where the Go figures come from. */
+export const GO_ORIGIN = "measured for the Go implementation on a 2-core machine, August 2026";
+
+const MB = 1_000_000;
+const MS = 0.001;
+
+/** Every figure, by its id, in the order of the table. */
+export const GOALS = {
+  "unpack.time": {
+    work: "57 MB YAML catalog, 369 bundles: ClusterCatalog applied → Serving",
+    unit: "seconds",
+    goal: { atMost: 2.2 },
+    go: 3.2,
+  },
+  "unpack.peak": { work: "  peak memory of catalogd", unit: "bytes", goal: { atMost: 220 * MB }, go: 91 * MB },
+  "unpack-large.time": {
+    work: "539 MB JSON catalog, 13,222 bundles: ClusterCatalog applied → Serving",
+    unit: "seconds",
+    goal: { atMost: 9 },
+    go: 11.9,
+  },
+  "unpack-large.peak": { work: "  peak memory of catalogd", unit: "bytes", goal: { atMost: 300 * MB }, go: 101 * MB },
+  "http.all": { work: "GET /all, 57 MB, identity, 4 connections", unit: "perSecond", goal: { atLeast: 10 }, go: 21.7 },
+  "http.all-gzip": { work: "GET /all, gzip, 4 connections", unit: "perSecond", goal: { atLeast: 100 }, go: 3.5 },
+  "http.package": {
+    work: "GET /metas?package=, largest package, 8 connections (goal: of the 539 MB catalog)",
+    unit: "perSecond",
+    goal: { atLeast: 500 },
+    go: 102,
+  },
+  "http.schema": { work: "GET /metas?schema=olm.package, identity, 8 connections", unit: "perSecond", goal: { atLeast: 520 }, go: 520 },
+  "http.schema-gzip": {
+    work: "GET /metas?schema=olm.package, gzip, 8 connections",
+    unit: "perSecond",
+    goal: { words: "≥ 1.2 × identity" },
+  },
+  "http.not-modified": {
+    work: "conditional GET of unchanged content, 304, 8 connections",
+    unit: "perSecond",
+    goal: { atLeast: 5_000 },
+    go: "no ETag",
+  },
+  resolve: { work: "one resolution, catalogs in memory", unit: "seconds" },
+  render: { work: "one bundle from its files to its objects", unit: "seconds", goal: { atMost: 15 * MS }, go: 48 * MS },
+  "crd-upgrade": { work: "one CRD upgrade check", unit: "seconds", goal: { atMost: 10 * MS }, go: 60 * MS },
+  install: {
+    work: "ClusterExtension applied → Installed, Progressing=Succeeded",
+    unit: "seconds",
+    goal: { atMost: 0.8 },
+    go: 1.15,
+  },
+  upgrade: { work: "the same extension upgraded", unit: "seconds", goal: { atMost: 0.9 }, go: 1.31 },
+  "install.memory": { work: "operator-controller RSS, 2 catalogs, 1 extension", unit: "bytes", goal: { atMost: 150 * MB }, go: 124 * MB },
+  "many.time": { work: "100 small extensions applied at once → all Installed", unit: "seconds", goal: { atMost: 20 }, go: 49 },
+  "many.cpu": { work: "  CPU time of operator-controller", unit: "seconds", go: 34 },
+  "many.memory": {
+    work: "operator-controller RSS with 100 extensions (goal: and 4 catalogs)",
+    unit: "bytes",
+    goal: { atMost: 180 * MB },
+    go: 148 * MB,
+  },
+  "many.quiet": {
+    work: "one catalog changes, 100 extensions installed → quiet again",
+    unit: "seconds",
+    goal: { atMost: 3 },
+    go: 25,
+  },
+  "many.quiet-cpu": { work: "  CPU time of operator-controller", unit: "seconds", go: 25 },
+} as const satisfies Record<string, Goal>;
+
+/** Names a row of the table. */
+export type FigureId = keyof typeof GOALS;

@@ -1,0 +1,40 @@
+import type { FigureId } from "./goals.ts";
+
+/** What a measurement found out about one row of the table. */
+export interface Figure {
+  readonly id: FigureId;
+  /** In the row's unit, one for each run, in order of time. */
+  readonly samples: readonly number[];
+  /** What has to be known to read the figure: sizes, counts, what differs from the goal's conditions. */
+  readonly note?: string;
+}
+
+/** What measurements may use, and how much they are to do. */
+export interface BenchContext {
+  /** Folder of real catalogs and bundles; undefined where there is none. */
+  readonly data: string | undefined;
+  /** How often each thing is done; undefined: each measurement's own number. */
+  readonly runs: number | undefined;
+  /** Length of each run of a throughput measurement. */
+  readonly seconds: number;
+  /** How many extensions the measurement of many extensions installs. */
+  readonly extensions: number;
+  /** Told what goes on, for people who wait. */
+  readonly say: (line: string) => void;
+}
+
+/** Something that is measured under its own name. */
+export interface Measurement {
+  readonly name: string;
+  /** What is measured, for the list. */
+  readonly title: string;
+  /** The rows of the table that it fills. */
+  readonly figures: readonly FigureId[];
+  /** @throws Skipped when what it needs is not here. */
+  run(context: BenchContext): AsyncIterable<Figure>;
+}
+
+/** The measurement cannot be made here; the message says why. */
+export class Skipped extends Error {
+  override readonly name = "Skipped";
+}

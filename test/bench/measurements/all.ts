@@ -1,0 +1,6 @@
+import type { Measurement } from "../measurement.ts";
+import { renderMeasurement } from "./render.ts";
+import { resolveMeasurement } from "./resolve.ts";
+
+/** Every measurement, in the order in which a run without names makes them. */
+export const MEASUREMENTS: readonly Measurement[] = [resolveMeasurement, renderMeasurement];

@@ -1,0 +1,30 @@
+import { readFile } from "node:fs/promises";
+
+/** What a process has used so far. */
+export interface ProcessUse {
+  /** User and system time of all its threads. */
+  readonly cpuSeconds: number;
+  readonly rssBytes: number;
+  /** The most that `rssBytes` has been. */
+  readonly peakRssBytes: number;
+}
+
+/** Linux counts CPU time in hundredths of a second, whatever the kernel's own clock does. */
+const TICKS_PER_SECOND = 100;
+/** Members of /proc/PID/stat behind the program's name, counted from its state. */
+const USER_TICKS = 11;
+const SYSTEM_TICKS = 12;
+
+/** @throws Error when there is no such process, or no /proc. */
+export async function processUse(pid: number | undefined): Promise<ProcessUse> {
+  const [stat, status] = await Promise.all([readFile(`/proc/${pid}/stat`, "utf8"), readFile(`/proc/${pid}/status`, "utf8")]);
+  const members = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+  const ticks = Number(members[USER_TICKS]) + Number(members[SYSTEM_TICKS]);
+  return { cpuSeconds: ticks / TICKS_PER_SECOND, rssBytes: bytesOf(status, "VmRSS"), peakRssBytes: bytesOf(status, "VmHWM") };
+}
+
+function bytesOf(status: string, member: string): number {
+  const kibibytes = new RegExp(`^${member}:\\s+(\\d+) kB$`, "m").exec(status)?.[1];
+  if (kibibytes === undefined) throw new Error(`the process has no ${member}: it has ended`);
+  return Number(kibibytes) * 1_024;
+}

@@ -1,0 +1,49 @@
+import { cpus } from "node:os";
+import { type FigureId, GOALS, type Goal } from "./goals.ts";
+import type { Outcome } from "./runMeasurements.ts";
+import { type Spread, spreadOf } from "./statistics.ts";
+import { calibrated, type Unit } from "./units.ts";
+
+/** One figure as it is written to a file and compared with later ones. */
+export interface ReportedFigure extends Spread {
+  readonly id: FigureId;
+  readonly unit: Unit;
+  readonly samples: readonly number[];
+  /** The median in calibration loops, or how often it happens during one; absent for memory. */
+  readonly calibrated?: number;
+  readonly note?: string;
+}
+
+/** A whole run. */
+export interface Report {
+  readonly at: string;
+  readonly node: string;
+  readonly machine: string;
+  /** Seconds of the calibration loop before and after the measurements; far apart when something else ran. */
+  readonly calibration: { readonly start: number; readonly end: number };
+  readonly figures: readonly ReportedFigure[];
+  readonly skipped: readonly { readonly name: string; readonly reason: string }[];
+  readonly failed: readonly { readonly name: string; readonly reason: string }[];
+}
+
+/** Puts together what a run gave; figures stand in the order of the goals. */
+export function reportOf(outcomes: readonly Outcome[], calibration: Report["calibration"], at: Date): Report {
+  const [first] = cpus();
+  const found = new Map(outcomes.flatMap(({ figures }) => figures.map((figure) => [figure.id, figure])));
+  const figures = (Object.entries(GOALS) as [FigureId, Goal][]).flatMap(([id, { unit }]): ReportedFigure[] => {
+    const figure = found.get(id);
+    if (!figure) return [];
+    const spread = spreadOf(figure.samples);
+    const ratio = calibrated(spread.median, unit, calibration.start);
+    return [{ ...figure, unit, ...spread, ...(ratio === undefined ? {} : { calibrated: ratio }) }];
+  });
+  return {
+    at: at.toISOString(),
+    node: process.version,
+    machine: `${cpus().length} × ${first?.model ?? "unknown processor"}`,
+    calibration,
+    figures,
+    skipped: outcomes.flatMap(({ name, skipped: reason }) => (reason === undefined ? [] : [{ name, reason }])),
+    failed: outcomes.flatMap(({ name, failed: reason }) => (reason === undefined ? [] : [{ name, reason }])),
+  };
+}

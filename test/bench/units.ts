@@ -1,0 +1,42 @@
+/** What a figure counts: seconds, bytes of memory, or how often in a second. */
+export type Unit = "seconds" | "bytes" | "perSecond";
+
+const TIMES: readonly [scale: number, name: string][] = [
+  [1, "s"],
+  [1e3, "ms"],
+  [1e6, "µs"],
+];
+
+/** A value in words, with three digits that matter: "1.15 s", "48.0 ms", "91 MB", "1,480 /s". A megabyte is 1,000,000 bytes. */
+export function formatValue(value: number, unit: Unit): string {
+  switch (unit) {
+    case "seconds": {
+      const [scale, name] = TIMES.find(([factor]) => value * factor >= 1) ?? [1e6, "µs"];
+      return `${digits(value * scale)} ${name}`;
+    }
+    case "bytes":
+      return `${Math.round(value / 1e6)} MB`;
+    case "perSecond":
+      return `${digits(value)} /s`;
+  }
+}
+
+/** Three digits that matter, thousands set apart: 0.000512, 4.10, 21.7, 520, 1,480. */
+export function digits(value: number): string {
+  return value >= 100 ? Math.round(value).toLocaleString("en") : value.toPrecision(3);
+}
+
+/**
+ * A figure that does not depend on how fast the machine is: how many calibration loops a time is, or how often something is done during one.
+ * Memory has none.
+ */
+export function calibrated(value: number, unit: Unit, calibrationSeconds: number): number | undefined {
+  switch (unit) {
+    case "seconds":
+      return value / calibrationSeconds;
+    case "perSecond":
+      return value * calibrationSeconds;
+    case "bytes":
+      return undefined;
+  }
+}
