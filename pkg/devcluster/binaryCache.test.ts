@@ -1,4 +1,4 @@
-import { chmod, mkdtemp, readdir, readlink, rm, writeFile } from "node:fs/promises";
+import { chmod, mkdir, mkdtemp, readdir, readlink, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -63,6 +63,12 @@ describe("buildInto", () => {
     const options = { root, source: "abc", compiler: "go1.26.8", build, waiting: () => undefined };
     const results = await Promise.allSettled([buildInto(options), buildInto(options)]);
     expect(results.map(({ status }) => status).sort()).toEqual(["fulfilled", "rejected"]);
+    expect(await readdir(root)).toEqual(["abc-go1.26.8"]);
+  });
+
+  test("what a killed build left is removed by the next one", async () => {
+    await mkdir(join(root, "abc-go1.26.8.0000.tmp"));
+    await buildInto({ root, source: "abc", compiler: "go1.26.8", build: slowBuild([]), waiting: () => undefined });
     expect(await readdir(root)).toEqual(["abc-go1.26.8"]);
   });
 

@@ -2,7 +2,7 @@ import { createHash, randomUUID } from "node:crypto";
 import { existsSync } from "node:fs";
 import { mkdir, readdir, readFile, rename, rm, symlink } from "node:fs/promises";
 import { arch, homedir, platform } from "node:os";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { type LockOwner, type LockTimes, withDirectoryLock } from "./directoryLock.ts";
 import { BUILD_FLAGS } from "./goBuild.ts";
 
@@ -11,6 +11,8 @@ export const PROGRAMS = ["etcd", "kube-apiserver", "kube-controller-manager", "r
 export type Program = (typeof PROGRAMS)[number];
 
 const BINARY = "controlplane";
+/** Ends the name of a folder that is being filled; one that nobody holds the lock for was left by a killed build. */
+const UNFINISHED = ".tmp";
 const MODULE_FILES = ["go.mod", "go.sum", "main.go"];
 
 /** The user's cache folder for built control planes: XDG_CACHE_HOME, else ~/.cache. */
@@ -64,7 +66,9 @@ export async function buildInto({ root, source, compiler, build, waiting, times 
     waiting,
     async () => {
       if (existsSync(folder)) return folder;
-      const temporary = `${folder}.${randomUUID()}.tmp`;
+      for (const name of await readdir(root))
+        if (name.startsWith(`${basename(folder)}.`) && name.endsWith(UNFINISHED)) await rm(join(root, name), { recursive: true });
+      const temporary = `${folder}.${randomUUID()}${UNFINISHED}`;
       try {
         await mkdir(temporary);
         await build(join(temporary, BINARY));
