@@ -1,4 +1,5 @@
 import { type GroupVersionKind, groupOf, type KubeObject } from "../api/k8s.ts";
+import { requireIdentities } from "../release/identity.ts";
 import { escalationGrants, heldRules, type RoleStrategy } from "./escalation.ts";
 import { type Grant, rulesFrom } from "./grants.ts";
 import { type PolicyRule, withoutCovered } from "./policyRule.ts";
@@ -32,9 +33,11 @@ const CUSTOM_RESOURCE_VERBS = { Retain: [], DeleteIfUnused: ["list"], Delete: ["
 /**
  * The rules with which a ServiceAccount can install, upgrade, watch and uninstall exactly `objects`, and nothing else.
  * They hold for one version: names of generated roles change with their content. `unionOf` puts several versions together.
+ * @throws TerminalError Blocked on objects without kind or name.
  * @see https://kubernetes.io/docs/reference/access-authn-authz/rbac/#privilege-escalation-prevention-and-bootstrapping
  */
 export function requiredRules(objects: readonly KubeObject[], options: RuleOptions): RequiredRules {
+  requireIdentities(objects);
   const scopes = new Map<string, Grant[]>([["", []]]);
   const held = new Map<string, PolicyRule[]>();
   const unknown = new Map<string, GroupVersionKind>();

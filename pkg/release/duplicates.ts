@@ -1,4 +1,5 @@
 import type { JsonObject } from "../api/k8s.ts";
+import { isObject } from "./jsonObject.ts";
 
 /** Which members together name an entry of a list, with the value of a member that is absent. */
 type ListKey = readonly (readonly [member: string, absent: string])[];
@@ -65,11 +66,6 @@ export function describeDrop({ container, list, entry }: DroppedEntry): string {
   const members = CONTAINER_LISTS[list] ?? POD_LISTS[list] ?? [["name", ""]];
   const key = members.map(([member, absent]) => textOf(entry[member] ?? absent)).join("/");
   return `${container === "" ? "" : `${container}: `}${list} "${key.slice(0, LISTED_VALUE)}" is given more than once, the last one counts`;
-}
-
-/** True for a JSON object. */
-export function isObject(value: unknown): value is JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 function collapseLists(from: JsonObject, lists: Readonly<Record<string, ListKey>>, container: string, dropped: DroppedEntry[]): JsonObject {

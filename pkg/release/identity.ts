@@ -1,4 +1,5 @@
 import { groupOf, type KubeObject, type ObjectRef, refOf } from "../api/k8s.ts";
+import { TerminalError } from "../errors/errors.ts";
 
 /** The kind whose deletion takes user data along. */
 export const CRD_KIND = "CustomResourceDefinition";
@@ -21,4 +22,20 @@ export function describeObject(object: KubeObject | ObjectRef): string {
 /** True for a CustomResourceDefinition of the API server's own group. */
 export function isCrd(object: { apiVersion: string; kind: string }): boolean {
   return object.kind === CRD_KIND && groupOf(object.apiVersion) === "apiextensions.k8s.io";
+}
+
+/**
+ * Real bundles hold manifests without an apiVersion, which no API server takes; everything that looks at kinds calls this first.
+ * @throws TerminalError Blocked that names every object without apiVersion, kind or name, and what it lacks.
+ */
+export function requireIdentities(objects: readonly KubeObject[]): void {
+  const nameless = objects.flatMap((object: Partial<KubeObject>, i) => {
+    const { apiVersion, kind, metadata } = object;
+    const lacks = [apiVersion ? "" : "apiVersion", kind ? "" : "kind", metadata?.name ? "" : "metadata.name"].filter(
+      (member) => member !== "",
+    );
+    const label = [kind || "object", metadata?.name ? `"${metadata.name}"` : `number ${i + 1}`].join(" ");
+    return lacks.length === 0 ? [] : [`${label} has no ${lacks.join(" and no ")}`];
+  });
+  if (nameless.length > 0) throw new TerminalError("Blocked", `the bundle holds objects that cannot be applied: ${nameless.join(", ")}`);
 }

@@ -50,6 +50,12 @@ test("kinds come in Helm's order, unknown kinds last and by name", () => {
   ]);
 });
 
+test("a custom resource that is called like a built-in kind comes after its CRD", () => {
+  const custom: KubeObject = { apiVersion: "ecr.example.com/v1", kind: "Secret", metadata: { name: "a" } };
+  const definition: KubeObject = { apiVersion: "apiextensions.k8s.io/v1", kind: "CustomResourceDefinition", metadata: { name: "b" } };
+  expect(installOrder([custom, definition])).toEqual([definition, custom]);
+});
+
 test("within a kind namespace and name decide", () => {
   const objects = [object("Role", "b", "x"), object("Role", "a", "y"), object("Role", "a", "x"), object("Role", "c")];
   expect(installOrder(objects).map(describeObject)).toEqual(["Role c", "Role x/a", "Role x/b", "Role y/a"]);

@@ -1,7 +1,8 @@
 import { groupOf, type KubeObject } from "../api/k8s.ts";
 
 /**
- * Kinds in the order in which they are applied; kinds that are not here come last, by name.
+ * Kinds of Kubernetes itself in the order in which they are applied; others come last, by name. Helm takes a custom resource that
+ * is called like one of these for it, and then applies it before its CustomResourceDefinition.
  * @see helm.sh/helm/v3 v3.21 pkg/releaseutil/kind_sorter.go
  */
 const INSTALL_ORDER: readonly string[] = [
@@ -52,7 +53,7 @@ export function uninstallOrder<T extends KubeObject>(objects: readonly T[]): T[]
 
 function compare(a: KubeObject, b: KubeObject): number {
   return (
-    rankOf(a.kind) - rankOf(b.kind) ||
+    rankOf(a) - rankOf(b) ||
     compareText(a.kind, b.kind) ||
     compareText(a.metadata.namespace ?? "", b.metadata.namespace ?? "") ||
     compareText(a.metadata.name, b.metadata.name) ||
@@ -60,8 +61,10 @@ function compare(a: KubeObject, b: KubeObject): number {
   );
 }
 
-function rankOf(kind: string): number {
-  return RANKS.get(kind) ?? INSTALL_ORDER.length;
+function rankOf({ apiVersion, kind }: KubeObject): number {
+  const group = groupOf(apiVersion);
+  const isBuiltIn = !group.includes(".") || group.endsWith(".k8s.io");
+  return (isBuiltIn ? RANKS.get(kind) : undefined) ?? INSTALL_ORDER.length;
 }
 
 function compareText(a: string, b: string): number {

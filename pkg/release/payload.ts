@@ -3,6 +3,7 @@ import type { JsonObject, KubeObject } from "../api/k8s.ts";
 import { RetryableError } from "../errors/errors.ts";
 import { goJson } from "../fbc/canonical.ts";
 import { parseExactJson } from "./exactJson.ts";
+import { isObject } from "./jsonObject.ts";
 import { withoutOwner } from "./ownerMarks.ts";
 import { RELEASE_STATUSES, type ReleaseRecord, type ReleaseStatus } from "./record.ts";
 
@@ -108,8 +109,8 @@ function parse(json: string, doing: string): JsonObject {
   } catch (err) {
     throw broken(`${doing}: ${err instanceof Error ? err.message.slice(0, 200) : "no JSON"}`, err);
   }
-  if (typeof value !== "object" || value === null || Array.isArray(value)) throw broken(`${doing}: not a JSON object`);
-  return value as JsonObject;
+  if (!isObject(value)) throw broken(`${doing}: not a JSON object`);
+  return value;
 }
 
 function broken(message: string, cause?: unknown): RetryableError {
@@ -117,7 +118,7 @@ function broken(message: string, cause?: unknown): RetryableError {
 }
 
 function members(value: unknown): JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as JsonObject) : {};
+  return isObject(value) ? value : {};
 }
 
 function text(value: unknown): string {

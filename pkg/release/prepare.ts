@@ -1,8 +1,9 @@
 import type { GroupVersionKind, KubeObject, ObjectMeta } from "../api/k8s.ts";
 import { TerminalError } from "../errors/errors.ts";
+import { canonicalJson } from "../fbc/canonical.ts";
 import { cleanObject } from "./clean.ts";
-import { objectDigest } from "./digest.ts";
-import { describeObject, objectKey } from "./identity.ts";
+import { describeObject, objectKey, requireIdentities } from "./identity.ts";
+import { isObject } from "./jsonObject.ts";
 import { type ObjectOwner, withOwner } from "./ownerMarks.ts";
 import { type Adjusted, collapseDuplicates, releaseReplicas } from "./workloads.ts";
 
@@ -20,9 +21,10 @@ export interface PrepareOptions {
  * or must not state (status, nulls, server-side metadata, repeated keys of a list, replicas that an autoscaler decides).
  * Objects that are there twice collapse to one. Preparing prepared objects changes nothing. The arguments are not changed.
  * `notes` says in one sentence each what was dropped that the author of the bundle had written.
- * @throws TerminalError Blocked that names an object of which there are two different ones.
+ * @throws TerminalError Blocked that names an object of which there are two different ones, or objects without kind or name.
  */
 export function prepareObjects(objects: readonly KubeObject[], options: PrepareOptions): Adjusted {
+  requireIdentities(objects);
   const stated = objects.map((object) => withOwner(withNamespace(cleanObject(object), options), options.owner));
   const collapsed = collapseDuplicates(withoutRepeats(stated));
   const released = releaseReplicas(collapsed.objects);
@@ -37,17 +39,24 @@ function withNamespace(object: KubeObject, options: PrepareOptions): KubeObject 
   return { ...object, metadata };
 }
 
+/** An object that is there twice counts once; where one says more than the other, as of a generated and a shipped ServiceAccount, that one. */
 function withoutRepeats(objects: readonly KubeObject[]): KubeObject[] {
   const byKey = new Map<string, KubeObject>();
   for (const object of objects) {
     const other = byKey.get(objectKey(object));
-    if (other && objectDigest(other) !== objectDigest(object)) {
+    if (other && !says(other, object) && !says(object, other)) {
       throw new TerminalError(
         "Blocked",
         `the bundle holds two different objects ${describeObject(object)}: only one of them could be applied`,
       );
     }
-    byKey.set(objectKey(object), other ?? object);
+    byKey.set(objectKey(object), other && says(other, object) ? other : object);
   }
   return [...byKey.values()];
+}
+
+/** True when everything that `less` says is said by `more` as well, member by member; lists must be equal. */
+function says(more: unknown, less: unknown): boolean {
+  if (isObject(more) && isObject(less)) return Object.entries(less).every(([member, value]) => member in more && says(more[member], value));
+  return canonicalJson(more) === canonicalJson(less);
 }

@@ -1,0 +1,68 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { describeWithData } from "../../test/support/sharedData.ts";
+import { API_VERSION } from "../api/constants.ts";
+import type { KubeObject } from "../api/k8s.ts";
+import { decodeRelease, encodeRelease } from "../release/encode.ts";
+import { prepareObjects } from "../release/prepare.ts";
+import { grantsOf } from "./grants.ts";
+import { knownResource } from "./resources.ts";
+import { requiredRules } from "./rules.ts";
+
+interface RenderCase {
+  namespace: string;
+  objects?: KubeObject[];
+  objectsExceptCRDs?: KubeObject[];
+}
+
+const OWNER = { apiVersion: API_VERSION, kind: "ClusterExtension", name: "real", uid: "1234" };
+/** This one holds ClusterRoles without an apiVersion, which can never be applied. */
+const WITHOUT_API_VERSION = /^cluster-aas-operator/;
+/** Custom resources of a CRD that is left out of the expectation. */
+const ITS_OWN_CRD = "ecr.mobb.redhat.com/v1alpha1";
+
+describeWithData("objects of real bundles", (folder) => {
+  const cases = readdirSync(join(folder, "render"), { recursive: true, encoding: "utf8" })
+    .filter((file) => file.endsWith(".json"))
+    .sort()
+    .map((file) => [file, JSON.parse(readFileSync(join(folder, "render", file), "utf8")) as RenderCase] as const)
+    .map(([file, { namespace, objects, objectsExceptCRDs = [] }]) => ({ file, namespace, objects: objects ?? objectsExceptCRDs }))
+    .filter(({ file, objects }) => objects.length > 0 && !WITHOUT_API_VERSION.test(file));
+
+  test("are prepared without an error, twice the same, and stay what they are in a release", () => {
+    expect(cases.length).toBeGreaterThan(100);
+    for (const { file, namespace, objects } of cases) {
+      const options = {
+        owner: OWNER,
+        installNamespace: namespace,
+        isNamespaced: (gvk: KubeObject | { apiVersion: string; kind: string }) => knownResource(gvk)?.namespaced,
+      };
+      const prepared = prepareObjects(objects, options).objects;
+      expect([file, prepareObjects(prepared, options).objects]).toEqual([file, prepared]);
+      const times = { firstDeployed: "2026-01-01T00:00:00Z", lastDeployed: "2026-01-01T00:00:00Z" };
+      const record = {
+        name: "real",
+        namespace,
+        version: 1,
+        status: "deployed",
+        description: "",
+        ...times,
+        labels: {},
+        annotations: {},
+        objects: prepared,
+      } as const;
+      const [index, ...chunks] = encodeRelease(record, { systemNamespace: "olmv1-system", owner: OWNER });
+      expect([file, index && decodeRelease(index, chunks)]).toEqual([file, record]);
+    }
+  });
+
+  test("are all of known kinds, and every right is for a name, a role or the list of custom resources", () => {
+    for (const { file, namespace, objects } of cases) {
+      const { clusterRules, namespaceRules, unknownKinds } = requiredRules(objects, { installNamespace: namespace });
+      expect([file, unknownKinds.filter(({ apiVersion }) => apiVersion !== ITS_OWN_CRD)]).toEqual([file, []]);
+      const unnamed = [...clusterRules, ...[...namespaceRules.values()].flat()].flatMap(grantsOf).filter(({ name }) => name === undefined);
+      expect([file, unnamed.filter(({ verb }) => verb !== "list")]).toEqual([file, []]);
+    }
+  });
+});
