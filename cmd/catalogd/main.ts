@@ -1,0 +1,82 @@
+import { CatalogController, cacheFolders } from "../../pkg/catalogd/catalogController.ts";
+import { requestDuration } from "../../pkg/catalogd/catalogMetrics.ts";
+import { startContentServer } from "../../pkg/catalogd/http/contentServer.ts";
+import { TlsFiles } from "../../pkg/catalogd/http/tlsFiles.ts";
+import { CatalogStore } from "../../pkg/catalogd/store.ts";
+import { runUntilStopped, stopOnSignals } from "../../pkg/controller/shutdown.ts";
+import { messageOf } from "../../pkg/errors/errors.ts";
+import { Client } from "../../pkg/kube/client.ts";
+import { CATALOG_LIMITS } from "../../pkg/oci/limits.ts";
+import { Puller } from "../../pkg/oci/puller.ts";
+import { restClientMetrics } from "../../pkg/telemetry/controllerMetrics.ts";
+import { parseBindAddress, startProbeServer } from "../../pkg/telemetry/health.ts";
+import { createLogger } from "../../pkg/telemetry/log.ts";
+import { createMetrics } from "../../pkg/telemetry/metrics.ts";
+import { type Flags, parseFlags, usage } from "./flags.ts";
+
+async function run(flags: Flags): Promise<void> {
+  const log = createLogger({ component: "catalogd", level: flags["log-level"] });
+  const metrics = createMetrics("catalogd_");
+  metrics.collectProcess();
+  const { "tls-cert": cert, "tls-key": key } = flags;
+  const tls = cert !== undefined && key !== undefined ? new TlsFiles(cert, key, log) : undefined;
+  const folders = cacheFolders(flags["cache-dir"]);
+  const client = Client.fromKubeConfig(flags.kubeconfig, { userAgent: "catalogd", observe: restClientMetrics(metrics) });
+  const puller = new Puller({
+    cacheDir: folders.unpack,
+    limits: CATALOG_LIMITS,
+    registriesConf: flags["registries-conf"],
+    authFile: flags["auth-file"],
+    casDir: flags["pull-cas-dir"],
+    log,
+  });
+  const store = await CatalogStore.open({ dir: folders.catalogs, log });
+  const controller = new CatalogController({
+    client,
+    puller,
+    store,
+    unpackDir: folders.unpack,
+    externalUrl: `${tls ? "https" : "http"}://${flags["external-address"]}`,
+    gcIntervalMs: flags["gc-interval"],
+    log,
+    metrics,
+  });
+  const server = await startContentServer(parseBindAddress(flags["catalogs-server-addr"]), {
+    source: store,
+    log,
+    tls,
+    duration: requestDuration(metrics),
+  });
+  const probes = await startProbeServer({
+    bindAddress: flags["health-probe-bind-address"],
+    metrics,
+    log,
+    ready: {
+      informers: () => {
+        if (!controller.ready) throw new Error("the first list of ClusterCatalogs has not arrived yet");
+      },
+    },
+  });
+  log.info({ node: process.version, content: server.address, tls: tls !== undefined, probes: probes.url }, "starting");
+  try {
+    await runUntilStopped({ tasks: { controller: (signal) => controller.run(signal) }, signal: stopOnSignals(log), log });
+  } finally {
+    await server.close();
+    await store.close();
+    await probes.close();
+    await puller.close();
+    await client.close();
+  }
+  log.info("stopped");
+}
+
+async function main(): Promise<void> {
+  const flags = parseFlags(process.argv.slice(2));
+  if (flags === "help") process.stdout.write(usage());
+  else await run(flags);
+}
+
+await main().catch((err: unknown) => {
+  process.stderr.write(`catalogd: ${messageOf(err)}\n`);
+  process.exit(1);
+});

@@ -1,0 +1,40 @@
+import * as fc from "fast-check";
+import { expect, test } from "vitest";
+import { nextPollMs, type PollRecord, pollReason } from "./polling.ts";
+
+const RECORD: PollRecord = { ref: "r/c:v1", canonical: "r/c@sha256:1", generation: 3, at: 1_000_000 };
+const SUBJECT = { ref: "r/c:v1", generation: 3, intervalMinutes: undefined };
+
+test.for([
+  ["nothing is remembered", undefined, SUBJECT, 0, "no cached catalog metadata found for this catalog"],
+  ["nothing changed", RECORD, SUBJECT, 9e12, undefined],
+  ["the spec changed", RECORD, { ...SUBJECT, generation: 4 }, 0, "catalog generation differs from observed generation"],
+  ["another reference", RECORD, { ...SUBJECT, ref: "r/c:v2" }, 0, "catalog generation differs from observed generation"],
+  ["the interval is not over", RECORD, { ...SUBJECT, intervalMinutes: 1 }, 1_060_000, undefined],
+  ["the interval is over", RECORD, { ...SUBJECT, intervalMinutes: 1 }, 1_060_001, "poll duration has elapsed"],
+] as const)("%s", ([, record, subject, now, want]) => {
+  expect(pollReason(record, subject, now)).toBe(want);
+});
+
+test("the wake-up finds the poll due, at most a hundredth late", () => {
+  const random = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true });
+  fc.assert(
+    fc.property(
+      fc.integer({ min: 1, max: 100_000 }),
+      fc.integer({ min: 0, max: 1e12 }),
+      fc.nat(1e6),
+      random,
+      (minutes, at, later, jitter) => {
+        const now = at + later;
+        const wait = nextPollMs(at, minutes, now, jitter) ?? Number.NaN;
+        expect(wait).toBeGreaterThanOrEqual(1);
+        expect(pollReason({ ...RECORD, at }, { ...SUBJECT, intervalMinutes: minutes }, now + wait)).toBe("poll duration has elapsed");
+        expect(now + wait).toBeLessThanOrEqual(Math.max(now, at + minutes * 60_000 * 1.01) + 2);
+      },
+    ),
+  );
+});
+
+test("without an interval there is no next poll", () => {
+  expect(nextPollMs(0, undefined, 0, 0)).toBeUndefined();
+});

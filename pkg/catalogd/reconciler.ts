@@ -1,0 +1,125 @@
+import type { ClusterCatalog } from "../api/clusterCatalog.ts";
+import { findCondition } from "../api/conditions.ts";
+import { FINALIZER_DELETE_SERVER_CACHE } from "../api/constants.ts";
+import { type Condition, type ObjectMeta, refOf } from "../api/k8s.ts";
+import { runSteps, type Step, type StepResult, withoutStep } from "../controller/steps.ts";
+import { wrapError } from "../errors/errors.ts";
+import { canonicalJson } from "../fbc/canonical.ts";
+import type { Client } from "../kube/client.ts";
+import { isNotFound } from "../kube/errors.ts";
+import type { EventRecorder } from "../kube/events.ts";
+import type { Logger } from "../telemetry/log.ts";
+import type { CatalogContent } from "./content.ts";
+import { type CatalogFacts, newFacts } from "./facts.ts";
+import type { CatalogMetadata } from "./metadata.ts";
+import { nextPollMs, type PollRecord } from "./polling.ts";
+import { statusFrom } from "./status.ts";
+
+/** What a pass over one catalog needs from the outside. */
+export interface ReconcilerDependencies {
+  client: Pick<Client, "patch">;
+  events: Pick<EventRecorder, "record">;
+  metadata: CatalogMetadata;
+  contents: { get(name: string): CatalogContent | undefined };
+  steps: readonly Step<CatalogFacts["catalog"], CatalogFacts>[];
+  /** By catalog name; the steps read it, the reconciler keeps it. */
+  polls: Map<string, PollRecord>;
+  /** Base URL under which the catalog of a name is served. */
+  baseOf: (name: string) => string;
+  /** Milliseconds since the epoch. */
+  now: () => number;
+  /** From 0 up to 1. */
+  random: () => number;
+}
+
+/** Runs the steps over one catalog, then writes its status once, only on a difference, and lets the finalizer go where that is due. */
+export class CatalogReconciler {
+  readonly #deps: ReconcilerDependencies;
+
+  constructor(deps: ReconcilerDependencies) {
+    this.#deps = deps;
+  }
+
+  /** @throws what the steps threw, after it has been written to the conditions. */
+  async reconcile(catalog: Readonly<ClusterCatalog>, log: Logger, signal: AbortSignal): Promise<StepResult> {
+    const { name } = catalog.metadata;
+    const facts = newFacts(catalog);
+    let result: StepResult;
+    let error: unknown;
+    try {
+      result = await runSteps(this.#deps.steps, facts, { object: catalog, log, signal });
+    } catch (err) {
+      if (signal.aborted) throw err;
+      error = withoutStep(err);
+    }
+    if (facts.leave) return result;
+    this.#remember(facts, error);
+    const content = facts.withdrawn ? undefined : this.#deps.contents.get(name);
+    if (content) facts.content = content;
+    const resourceVersion = await this.#writeStatus(catalog, facts, error, log);
+    if (error !== undefined) throw error;
+    if (facts.withdrawn) await this.#letGo({ ...catalog, metadata: { ...catalog.metadata, ...resourceVersion } }, signal);
+    return this.#nextPoll(name, catalog.spec.source.image?.pollIntervalMinutes);
+  }
+
+  /** A failure forgets when the reference was looked up, so that the next try looks again. */
+  #remember({ catalog, content, resolved, withdrawn }: CatalogFacts, error: unknown): void {
+    const { polls, now } = this.#deps;
+    const { name, generation = 0 } = catalog.metadata;
+    const ref = catalog.spec.source.image?.ref ?? "";
+    if (error !== undefined || withdrawn || !content) polls.delete(name);
+    else if (resolved) polls.set(name, { ref, canonical: content.origin.ref, generation, at: now() });
+  }
+
+  #nextPoll(name: string, intervalMinutes: number | undefined): StepResult {
+    const { polls, now, random } = this.#deps;
+    const last = polls.get(name);
+    const requeueAfterMs = last && nextPollMs(last.at, intervalMinutes, now(), random());
+    return requeueAfterMs === undefined ? undefined : { requeueAfterMs };
+  }
+
+  async #letGo(catalog: Readonly<ClusterCatalog>, signal: AbortSignal): Promise<void> {
+    const { finalizers = [] } = catalog.metadata;
+    const others = finalizers.filter((finalizer) => finalizer !== FINALIZER_DELETE_SERVER_CACHE);
+    try {
+      await this.#deps.metadata.set(catalog, others.length < finalizers.length ? others : undefined, signal);
+    } catch (err) {
+      throw wrapError("error updating finalizers: ", err);
+    }
+  }
+
+  /** @returns the object's new resourceVersion; nothing when there was nothing to write. */
+  async #writeStatus(
+    catalog: Readonly<ClusterCatalog>,
+    facts: CatalogFacts,
+    error: unknown,
+    log: Logger,
+  ): Promise<Pick<ObjectMeta, "resourceVersion">> {
+    const { client, baseOf, now } = this.#deps;
+    const time = new Date(now()).toISOString().replace(/\.\d+Z$/, "Z");
+    const status = statusFrom(catalog, facts, { error, base: baseOf(catalog.metadata.name), now: time });
+    if (canonicalJson(status) === canonicalJson(catalog.status ?? {})) return {};
+    const { conditions, resolvedSource = null, urls = null, lastUnpacked = null } = status;
+    const body = { metadata: { uid: catalog.metadata.uid }, status: { conditions, resolvedSource, urls, lastUnpacked } };
+    try {
+      const { metadata } = await client.patch(refOf(catalog), body, { type: "merge", subresource: "status" });
+      this.#announce(catalog, conditions ?? [], log);
+      return metadata.resourceVersion === undefined ? {} : { resourceVersion: metadata.resourceVersion };
+    } catch (err) {
+      if (isNotFound(err)) return {};
+      throw wrapError("error updating status: ", err);
+    }
+  }
+
+  /** Logs every condition that changed; one that changed for the worse is an Event too. What went well is told by the step that did it. */
+  #announce(catalog: Readonly<ClusterCatalog>, conditions: readonly Condition[], log: Logger): void {
+    for (const { type: condition, status, reason, message } of conditions) {
+      const before = findCondition(catalog.status?.conditions, condition);
+      if (before?.status === status && before.reason === reason && before.message === message) continue;
+      log.info({ condition, status, reason, message }, "condition changed");
+      const worse =
+        condition === "Progressing" ? reason === "Retrying" || status === "False" : before?.status === "True" && status === "False";
+      if (worse) this.#deps.events.record(catalog, "Warning", reason, message === "" ? `${condition} is ${status}` : message);
+    }
+  }
+}

@@ -1,0 +1,171 @@
+import { describe, expect, test } from "vitest";
+import type { ClusterCatalog, ClusterCatalogStatus } from "../api/clusterCatalog.ts";
+import { API_VERSION } from "../api/constants.ts";
+import type { Condition } from "../api/k8s.ts";
+import { RetryableError, TerminalError, wrapError } from "../errors/errors.ts";
+import type { CatalogContent } from "./content.ts";
+import { type CatalogFacts, newFacts } from "./facts.ts";
+import { statusFrom } from "./status.ts";
+
+const NOW = "2026-02-03T04:05:06Z";
+const BEFORE = "2026-01-01T00:00:00Z";
+const BASE = "https://catalogd/catalogs/test";
+const OLD_REF = "quay.io/c@sha256:old";
+const NEW_REF = "quay.io/c@sha256:new";
+
+function catalog(status?: ClusterCatalogStatus): ClusterCatalog {
+  const spec = { source: { type: "Image", image: { ref: "quay.io/c:v1" } } } as const;
+  const object = { apiVersion: API_VERSION, kind: "ClusterCatalog", metadata: { name: "test", generation: 7 }, spec };
+  return status ? { ...object, status } : object;
+}
+
+function contentOf(ref: string): CatalogContent {
+  return { origin: { ref, digest: ref.split("@")[1] ?? "", lastUnpacked: "2026-02-03T04:00:00Z" } } as CatalogContent;
+}
+
+function condition(
+  type: string,
+  status: Condition["status"],
+  reason: string,
+  message: string,
+  observedGeneration = 7,
+  lastTransitionTime = NOW,
+): Condition {
+  return { type, status, reason, message, observedGeneration, lastTransitionTime };
+}
+
+const served = (ref: string): Pick<ClusterCatalogStatus, "resolvedSource" | "urls" | "lastUnpacked"> => ({
+  resolvedSource: { type: "Image", image: { ref } },
+  urls: { base: BASE },
+  lastUnpacked: "2026-02-03T04:00:00Z",
+});
+const SUCCEEDED = "Successfully unpacked and stored content from resolved source";
+const SERVING = "Serving desired content from resolved source";
+const OFF = "Catalog availability mode is set to Unavailable";
+const SERVED: ClusterCatalogStatus = {
+  conditions: [
+    condition("Progressing", "True", "Succeeded", SUCCEEDED, 6, BEFORE),
+    condition("Serving", "True", "Available", SERVING, 6, BEFORE),
+  ],
+  ...served(OLD_REF),
+};
+
+function after(before: ClusterCatalogStatus | undefined, facts: Partial<CatalogFacts>, error?: unknown): ClusterCatalogStatus {
+  return statusFrom(catalog(before), { ...newFacts(catalog(before)), ...facts }, { error, base: BASE, now: NOW });
+}
+
+describe("content is served", () => {
+  test("for the first time", () => {
+    expect(after(undefined, { content: contentOf(NEW_REF) })).toEqual({
+      conditions: [condition("Progressing", "True", "Succeeded", SUCCEEDED), condition("Serving", "True", "Available", SERVING)],
+      ...served(NEW_REF),
+    });
+  });
+
+  test("newer content changes what is served, not when it began", () => {
+    expect(after(SERVED, { content: contentOf(NEW_REF) })).toEqual({
+      conditions: [
+        condition("Progressing", "True", "Succeeded", SUCCEEDED, 7, BEFORE),
+        condition("Serving", "True", "Available", SERVING, 7, BEFORE),
+      ],
+      ...served(NEW_REF),
+    });
+  });
+
+  test("notes come behind the exact text", () => {
+    const [progressing] = after(undefined, { content: contentOf(NEW_REF), notes: ["the catalog holds no objects"] }).conditions ?? [];
+    expect(progressing?.message).toBe(`${SUCCEEDED}; the catalog holds no objects`);
+  });
+
+  test("conditions of types that are not ours stay", () => {
+    const foreign = condition("Foreign", "Unknown", "Because", "x", 1, BEFORE);
+    expect(
+      after({ ...SERVED, conditions: [foreign, ...(SERVED.conditions ?? [])] }, { content: contentOf(OLD_REF) }).conditions,
+    ).toContainEqual(foreign);
+  });
+
+  test("applying the same twice changes nothing", () => {
+    const once = after(SERVED, { content: contentOf(NEW_REF) });
+    expect(after(once, { content: contentOf(NEW_REF) })).toEqual(once);
+  });
+});
+
+describe("an error", () => {
+  const terminal = wrapError(
+    "source catalog content: ",
+    new TerminalError("Blocked", 'error parsing image reference "x": invalid reference format'),
+  );
+  const nested = wrapError("source catalog content: ", wrapError("error applying image: ", new TerminalError("Blocked", "no label")));
+  const network = new RetryableError(
+    "Retrying",
+    "source catalog content: lookup r on 10.0.0.1:53: read udp 10.2.0.8:46753->10.9.0.1:53: i/o timeout",
+  );
+
+  test.for<[string, unknown, Condition]>([
+    ["of any kind is retried", new Error("disk full"), condition("Progressing", "True", "Retrying", "disk full")],
+    [
+      "of the network loses its ports",
+      network,
+      condition("Progressing", "True", "Retrying", "source catalog content: lookup r on 10.0.0.1:53: i/o timeout"),
+    ],
+    [
+      "that is terminal blocks",
+      terminal,
+      condition(
+        "Progressing",
+        "False",
+        "Blocked",
+        'source catalog content: terminal error: error parsing image reference "x": invalid reference format',
+      ),
+    ],
+    [
+      "that is terminal deep inside says so there",
+      nested,
+      condition("Progressing", "False", "Blocked", "source catalog content: error applying image: terminal error: no label"),
+    ],
+    [
+      "that is terminal at the top says so there",
+      new TerminalError("Blocked", 'unknown source type "x"'),
+      condition("Progressing", "False", "Blocked", 'terminal error: unknown source type "x"'),
+    ],
+  ])("%s", ([, error, want]) => {
+    expect(after(undefined, {}, error)).toEqual({ conditions: [want] });
+  });
+
+  test("leaves what is served as it was", () => {
+    const got = after(SERVED, { content: contentOf(OLD_REF) }, new Error("no"));
+    expect(got).toEqual({ ...SERVED, conditions: [condition("Progressing", "True", "Retrying", "no", 7, BEFORE), SERVED.conditions?.[1]] });
+  });
+
+  test("with nothing left to serve takes Serving back", () => {
+    expect(after(SERVED, {}, new Error("no"))).toEqual({
+      conditions: [
+        condition("Progressing", "True", "Retrying", "no", 7, BEFORE),
+        condition("Serving", "False", "Unavailable", "the stored content was lost and has not been fetched again"),
+      ],
+    });
+  });
+
+  test("of a clean-up is retried", () => {
+    expect(after(SERVED, { withdrawn: "deleted" }, new Error("busy"))).toEqual({
+      conditions: [condition("Progressing", "True", "Retrying", "busy", 7, BEFORE), condition("Serving", "False", "Unavailable", "")],
+    });
+  });
+});
+
+describe("withdrawn content", () => {
+  test("of a deleted catalog", () => {
+    expect(after(SERVED, { withdrawn: "deleted" })).toEqual({
+      conditions: [SERVED.conditions?.[0], condition("Serving", "False", "Unavailable", "")],
+    });
+  });
+
+  test("of one that is switched off", () => {
+    expect(after(SERVED, { withdrawn: "unavailable" })).toEqual({
+      conditions: [
+        condition("Progressing", "True", "Succeeded", OFF, 7, BEFORE),
+        condition("Serving", "False", "UserSpecifiedUnavailable", OFF),
+      ],
+    });
+  });
+});

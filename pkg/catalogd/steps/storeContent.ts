@@ -1,0 +1,71 @@
+import { lstat, realpath } from "node:fs/promises";
+import { join, sep } from "node:path";
+import type { Step } from "../../controller/steps.ts";
+import { messageOf, RetryableError, TerminalError } from "../../errors/errors.ts";
+import { goQuote } from "../../errors/goQuote.ts";
+import type { EventRecorder } from "../../kube/events.ts";
+import type { CatalogContent, ContentOrigin } from "../content.ts";
+import type { CatalogFacts, UnpackedImage } from "../facts.ts";
+import type { CatalogKeeper } from "./withdraw.ts";
+
+/** What storing needs from the outside. */
+export interface StoreDependencies {
+  store: { store(name: string, root: string, origin: ContentOrigin, signal: AbortSignal): Promise<CatalogContent> };
+  /** Where unpacked images are: what was stored is not needed there any more. */
+  images: CatalogKeeper;
+  events: Pick<EventRecorder, "record">;
+}
+
+const ROOT_LABEL = "operators.operatorframework.io.index.configs.v1";
+const EMPTY = "the catalog holds no objects";
+
+/** Reads the unpacked catalog and serves it from now on; what was served before stays when that fails. */
+export function storeContent({ store, images, events }: StoreDependencies): Step<CatalogFacts["catalog"], CatalogFacts> {
+  return {
+    name: "StoreContent",
+    async run(facts, { log, signal }) {
+      const { catalog, unpacked } = facts;
+      const { name } = catalog.metadata;
+      if (unpacked) {
+        const root = await catalogRoot(facts, unpacked);
+        const origin = { ref: unpacked.canonical, digest: unpacked.digest, lastUnpacked: wholeSeconds(unpacked.modTime) };
+        facts.content = await stored(() => store.store(name, root, origin, signal), signal);
+        events.record(catalog, "Normal", "ContentStored", `serving ${summary(facts.content)} of ${unpacked.canonical}`);
+        await images.remove(name).catch((err: unknown) => log.warn({ err }, "unpacked image was not removed"));
+      }
+      if (facts.content?.index.lines === 0) facts.notes.push(EMPTY);
+      return undefined;
+    },
+  };
+}
+
+/** Not terminal whatever the reason, as in Go: an image by tag may become right, and so may a full disk. */
+async function stored(store: () => Promise<CatalogContent>, signal: AbortSignal): Promise<CatalogContent> {
+  try {
+    return await store();
+  } catch (err) {
+    signal.throwIfAborted();
+    throw new RetryableError("Retrying", `error storing fbc: error walking FBC root: ${messageOf(err)}`, { cause: err });
+  }
+}
+
+/** The catalog's folder on disk; Go serves nothing, and says nothing, when the image does not have it. */
+async function catalogRoot({ catalog }: CatalogFacts, { dir, root }: UnpackedImage): Promise<string> {
+  const wanted = join(dir, root);
+  const top = await realpath(dir);
+  const found = await realpath(wanted).catch(() => undefined);
+  const inside = found !== undefined && (found === top || found.startsWith(top + sep));
+  if (inside && (await lstat(found)).isDirectory()) return found;
+  const text = `source catalog content: catalog image has no folder ${goQuote(`/${root}`)}, where its label ${goQuote(ROOT_LABEL)} says the catalog is`;
+  throw catalog.spec.source.image?.ref.includes("@") ? new TerminalError("Blocked", text) : new RetryableError("Retrying", text);
+}
+
+function summary({ index }: CatalogContent): string {
+  const counts = index.countsBySchema();
+  const known = (["olm.package", "olm.bundle"] as const).map((schema) => `${counts.get(schema) ?? 0} ${schema.slice("olm.".length)}s`);
+  return `${index.lines} objects (${known.join(", ")})`;
+}
+
+function wholeSeconds(time: Date): string {
+  return time.toISOString().replace(/\.\d+Z$/, "Z");
+}
