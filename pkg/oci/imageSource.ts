@@ -2,7 +2,7 @@ import type { Logger } from "pino";
 import { messageOf } from "../errors/errors.ts";
 import { credentialsFor, readAuthFile } from "./auth.ts";
 import { certificateDir, readCertificates } from "./certificates.ts";
-import { ContentError } from "./limits.ts";
+import { ContentError } from "./contentError.ts";
 import { type PullSource, pullSources } from "./mirrors.ts";
 import { nameOf, type Reference, referenceText } from "./reference.ts";
 import { loadRegistriesConf, type RegistriesConfPaths } from "./registriesConf.ts";

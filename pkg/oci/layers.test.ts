@@ -6,8 +6,9 @@ import * as fc from "fast-check";
 import { afterAll, describe, expect, test } from "vitest";
 import { type TarEntry, tarball } from "../../test/support/tarball.ts";
 import { removeTree } from "./cache.ts";
+import { ContentError, RefusedError } from "./contentError.ts";
 import { applyLayer } from "./layers.ts";
-import { CATALOG_LIMITS, ContentError, type Limits } from "./limits.ts";
+import { CATALOG_LIMITS, type Limits } from "./limits.ts";
 import { atOrBelow } from "./pathFilter.ts";
 import { Tree } from "./tree.ts";
 
@@ -210,7 +211,7 @@ describe("whiteouts", () => {
 
   test.for(["a/.wh.", "a/.wh..", "a/.wh...", "../.wh.secret", "a/../../.wh.secret", "../.wh..wh..opq"])("%s is refused", async (name) => {
     const { error, outside } = await unpack([tarball([file("a/b"), file(name, "")])]);
-    expect(error).toBeInstanceOf(ContentError);
+    expect(error).toBeInstanceOf(RefusedError);
     expect(outside).toEqual([]);
   });
 });
@@ -263,7 +264,7 @@ describe("what is refused", () => {
     ["a name part no disk takes", [{ ...file("x"), pax: { path: "n".repeat(300) } }], "ENAMETOOLONG: name too long, open"],
   ])("%s", async ([, entries, message]) => {
     const { error, outside } = await unpack([tarball(entries)]);
-    expect(error).toBeInstanceOf(ContentError);
+    expect(error).toBeInstanceOf(RefusedError);
     expect((error as Error).message).toBe(message);
     expect(outside).toEqual([]);
   });
@@ -277,13 +278,13 @@ describe("what is refused", () => {
     ["directories in each other", [file("a/b/c/d/e")], { pathDepth: 3 }, "directories are nested more than 3 deep"],
   ])("more %s than allowed", async ([, entries, limits, message]) => {
     const { error } = await unpack([gzipSync(tarball(entries))], { limits });
-    expect(error).toBeInstanceOf(ContentError);
+    expect(error).toBeInstanceOf(RefusedError);
     expect((error as Error).message).toBe(message);
   });
 
   test("the limits count over all layers", async () => {
     const layers = [tarball([file("a"), file("b")]), tarball([file("c")])];
-    expect((await unpack(layers, { limits: { entries: 2 } })).error).toBeInstanceOf(ContentError);
+    expect((await unpack(layers, { limits: { entries: 2 } })).error).toBeInstanceOf(RefusedError);
     expect((await unpack(layers, { limits: { entries: 3 } })).error).toBeUndefined();
   });
 

@@ -4,7 +4,7 @@ import { type Duplex, Transform } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { createGunzip, createZstdDecompress } from "node:zlib";
 import { extract } from "tar-stream";
-import { ContentError } from "./limits.ts";
+import { ContentError, RefusedError } from "./contentError.ts";
 import type { PathFilter } from "./pathFilter.ts";
 import { componentsOf, type Tree } from "./tree.ts";
 import { zstdFrames } from "./zstdFrames.ts";
@@ -62,7 +62,7 @@ const UNSUPPORTED_COMPRESSION = new Map([
 /**
  * Applies one layer, a tar archive that is gzip or zstd compressed or not compressed, whatever its media type says.
  * @param path the layer's file; its digest has been checked
- * @throws ContentError when the archive is broken, goes beyond a limit, or has an entry that is refused
+ * @throws ContentError when the archive is broken; RefusedError when it goes beyond a limit or has an entry that is not to be unpacked
  */
 export async function applyLayer(path: string, target: LayerTarget, signal: AbortSignal): Promise<void> {
   const archive = extract(TAR_OPTIONS);
@@ -92,7 +92,7 @@ export async function applyLayer(path: string, target: LayerTarget, signal: Abor
 async function applyEntry(entry: Entry, target: LayerTarget): Promise<void> {
   const { header } = entry;
   const { tree, limits, usage, filter } = target;
-  if (++usage.entries > limits.entries) throw new ContentError(`more than ${limits.entries} entries`);
+  if (++usage.entries > limits.entries) throw new RefusedError(`more than ${limits.entries} entries`);
   const name = nameOf(header, limits);
   const path = componentsOf(name);
   const last = path.at(-1) ?? "";
@@ -105,14 +105,14 @@ async function applyEntry(entry: Entry, target: LayerTarget): Promise<void> {
     entry.resume();
     return;
   }
-  if (path.includes("..")) throw new ContentError(`entry "${name}" has ".." in its name`);
+  if (path.includes("..")) throw new RefusedError(`entry "${name}" has ".." in its name`);
   switch (header.type) {
     case "directory":
       tree.addDirectory(path);
       break;
     case "file":
     case "contiguous-file":
-      if (header.size > limits.fileBytes) throw new ContentError(`file "${name}" has more than ${limits.fileBytes} bytes`);
+      if (header.size > limits.fileBytes) throw new RefusedError(`file "${name}" has more than ${limits.fileBytes} bytes`);
       await writeFile(entry, header.size, tree.addFile(path));
       return;
     case "symlink":
@@ -123,7 +123,7 @@ async function applyEntry(entry: Entry, target: LayerTarget): Promise<void> {
       break;
     case null:
     default:
-      throw new ContentError(
+      throw new RefusedError(
         `entry "${name}" is a ${header.type ?? "member of an unknown kind"}, only files, directories and links are unpacked`,
       );
   }
@@ -132,10 +132,10 @@ async function applyEntry(entry: Entry, target: LayerTarget): Promise<void> {
 
 /** Takes lower layers' content away, where that lies in what is kept or above it. */
 function whiteout(tree: Tree, parent: readonly string[], last: string, filter: PathFilter): void {
-  if (parent.includes("..")) throw new ContentError(`whiteout "${[...parent, last].join("/")}" has ".." in its name`);
+  if (parent.includes("..")) throw new RefusedError(`whiteout "${[...parent, last].join("/")}" has ".." in its name`);
   const opaque = last === ".wh..wh..opq";
   const hidden = last.slice(".wh.".length);
-  if (!opaque && (hidden === "" || hidden === "." || hidden === "..")) throw new ContentError(`invalid whiteout name "${last}"`);
+  if (!opaque && (hidden === "" || hidden === "." || hidden === "..")) throw new RefusedError(`invalid whiteout name "${last}"`);
   const path = opaque ? parent : [...parent, hidden];
   if (!filter.touches(path.join("/"))) return;
   if (opaque) tree.opaque(path);
@@ -165,24 +165,24 @@ async function writeFile(entry: Entry, size: number, path: string): Promise<void
 /** The entry's name, checked for what no name may have. */
 function nameOf(header: Header, limits: LayerLimits): string {
   const { name } = header;
-  if (Object.keys(header.pax ?? {}).some((key) => key.startsWith("GNU.sparse."))) throw new ContentError(`file "${name}" is sparse`);
+  if (Object.keys(header.pax ?? {}).some((key) => key.startsWith("GNU.sparse."))) throw new RefusedError(`file "${name}" is sparse`);
   return checkedPath(name, limits);
 }
 
 function hardLinkTarget(header: Header, name: string, limits: LayerLimits): string[] {
   const target = componentsOf(linkName(header, name, limits));
-  if (target.includes("..")) throw new ContentError(`hard link "${name}" has ".." in its target`);
+  if (target.includes("..")) throw new RefusedError(`hard link "${name}" has ".." in its target`);
   return target;
 }
 
 function linkName(header: Header, name: string, limits: LayerLimits): string {
-  if (header.size > 0) throw new ContentError(`link "${name}" has content`);
+  if (header.size > 0) throw new RefusedError(`link "${name}" has content`);
   return checkedPath(header.linkname ?? "", limits);
 }
 
 function checkedPath(path: string, limits: LayerLimits): string {
-  if (Buffer.byteLength(path) > limits.pathBytes) throw new ContentError(`a name has more than ${limits.pathBytes} bytes`);
-  if (path.includes("\0")) throw new ContentError("a name has a NUL byte");
+  if (Buffer.byteLength(path) > limits.pathBytes) throw new RefusedError(`a name has more than ${limits.pathBytes} bytes`);
+  if (path.includes("\0")) throw new RefusedError("a name has a NUL byte");
   return path;
 }
 
@@ -199,7 +199,7 @@ async function decompressors(path: string): Promise<Duplex[]> {
   if (magic.startsWith("1f8b")) return [createGunzip({ chunkSize: CHUNK })];
   if (magic.startsWith("28b52ffd") || /^5.2a4d18/.test(magic)) return [zstdFrames(), createZstdDecompress({ chunkSize: CHUNK })];
   for (const [prefix, name] of UNSUPPORTED_COMPRESSION)
-    if (magic.startsWith(prefix)) throw new ContentError(`the layer is compressed with ${name}, only gzip and zstd are supported`);
+    if (magic.startsWith(prefix)) throw new RefusedError(`the layer is compressed with ${name}, only gzip and zstd are supported`);
   return [];
 }
 
@@ -208,7 +208,7 @@ function counter({ limits, usage }: LayerTarget): Duplex {
   return new Transform({
     transform: (chunk: Uint8Array, _encoding, done) => {
       usage.bytes += chunk.byteLength;
-      if (usage.bytes > limits.totalBytes) done(new ContentError(`more than ${limits.totalBytes} bytes after decompression`));
+      if (usage.bytes > limits.totalBytes) done(new RefusedError(`more than ${limits.totalBytes} bytes after decompression`));
       else done(null, chunk);
     },
   });
@@ -220,5 +220,5 @@ function contentProblem(err: unknown): unknown {
   const code = (err as NodeJS.ErrnoException).code ?? "";
   if ((code === "" && err.name === "Error") || /^(Z_|ZSTD_|ERR_ZLIB|ERR_ZSTD)/.test(code))
     return new ContentError(`broken archive: ${err.message}`, { cause: err });
-  return NAME_ERRORS.has(code) ? new ContentError(err.message.replace(/ '.*/s, ""), { cause: err }) : err;
+  return NAME_ERRORS.has(code) ? new RefusedError(err.message.replace(/ '.*/s, ""), { cause: err }) : err;
 }

@@ -54,14 +54,3 @@ export const BUNDLE_LIMITS: Limits = {
   entries: 250_000,
   timeoutMs: 5 * 60_000,
 };
-
-/**
- * What the image itself holds is unacceptable: broken, beyond a limit, or hostile. The same digest can never get better.
- * Everything else that fails in a pull is an error of the world around it.
- */
-export class ContentError extends Error {
-  constructor(message: string, options?: ErrorOptions) {
-    super(message, options);
-    this.name = new.target.name;
-  }
-}

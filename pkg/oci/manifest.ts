@@ -1,6 +1,6 @@
 import { z } from "zod";
+import { ContentError, RefusedError } from "./contentError.ts";
 import { digestProblem } from "./digest.ts";
-import { ContentError } from "./limits.ts";
 import { goQuoted } from "./quote.ts";
 
 export const MediaType = {
@@ -75,7 +75,7 @@ export function parseManifest(bytes: Uint8Array, contentType: string): ImageMani
   if (isIndex && ("layers" in body || "config" in body)) throw new ContentError("the manifest is an image and an index at once");
   const own = "mediaType" in body && typeof body.mediaType === "string" ? body.mediaType : contentType;
   if ("schemaVersion" in body && body.schemaVersion === 1)
-    throw new ContentError("the image has a docker schema 1 manifest, which is not supported; push it again with a current tool");
+    throw new RefusedError("the image has a docker schema 1 manifest, which is not supported; push it again with a current tool");
   if (isIndex) return { kind: "index", docker: own === MediaType.dockerList, manifests: checked(Index, body, "index").manifests };
   const { config, layers } = checked(Manifest, body, "manifest");
   return { kind: "manifest", config, layers };

@@ -1,5 +1,5 @@
 import { posix } from "node:path";
-import { ContentError } from "./limits.ts";
+import { RefusedError } from "./contentError.ts";
 
 /** Which part of an image is unpacked. */
 export interface PathFilter {
@@ -23,7 +23,7 @@ export function atOrBelow(directory: string): PathFilter {
     root,
     keeps: (name) => {
       if (root === ".." || root.startsWith("../"))
-        throw new ContentError(`error getting relative path: Rel: can't make ${clean(name)} relative to ${root}`);
+        throw new RefusedError(`error getting relative path: Rel: can't make ${clean(name)} relative to ${root}`);
       return within(clean(name), root);
     },
     touches: (path) => within(path, root) || within(root, path),

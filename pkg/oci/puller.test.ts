@@ -540,6 +540,21 @@ describe("whether trying again can help", () => {
     expect([byDigest, byDigest.message]).toEqual([expect.any(TerminalError), message]);
   });
 
+  test("broken content is tried again either way", async () => {
+    const { registry, puller, tag } = await setUp();
+    const { digest } = registry.addImage("ns/app", "v1", { layers: [Buffer.from("no archive")] });
+    for (const ref of [tag, `quay.io/ns/app@${digest}`]) {
+      const err = await failure(puller.pull("ext", ref, { signal }));
+      expect(err).toBeInstanceOf(RetryableError);
+      expect(err.message).toBe("error applying image: error applying layer[0]: broken archive: Unexpected end of data");
+    }
+  });
+
+  test("a limit is terminal by digest", async () => {
+    const { puller, pinned } = await setUp({ a: "1" }, { layers: 0 });
+    expect(await failure(puller.pull("ext", pinned, { signal }))).toBeInstanceOf(TerminalError);
+  });
+
   test("a catalog image without its label", async () => {
     const { puller, tag, pinned, entries, registry } = await setUp();
     const message = `error applying image: catalog image is missing the required label "${CONFIG_DIR_LABEL}"`;

@@ -2,9 +2,10 @@ import { homedir } from "node:os";
 import type { Logger } from "pino";
 import { messageOf, RetryableError, TerminalError, wrapError } from "../errors/errors.ts";
 import { type CachedImage, type Draft, ImageCache, type StoredImage } from "./cache.ts";
+import { refusalIn } from "./contentError.ts";
 import { ImageSource, type Located } from "./imageSource.ts";
 import { KeyedLock } from "./keyedLock.ts";
-import { ContentError, type Limits } from "./limits.ts";
+import type { Limits } from "./limits.ts";
 import { type ImageConfig, platformOf } from "./manifest.ts";
 import { atOrBelow, type PathFilter } from "./pathFilter.ts";
 import { canonical, familiarText, parsePullReference, type Reference, referenceText } from "./reference.ts";
@@ -209,7 +210,7 @@ export class Puller {
         throw new RetryableError("Retrying", `pull of ${referenceText(ref)} did not end within ${this.#limits.timeoutMs / 1000} s`, {
           cause: err,
         });
-      if (ref.digest !== undefined && isContentProblem(err)) throw new TerminalError("Blocked", messageOf(err), { cause: err });
+      if (ref.digest !== undefined && refusalIn(err)) throw new TerminalError("Blocked", messageOf(err), { cause: err });
       throw err;
     }
   }
@@ -237,9 +238,4 @@ async function doing<T>(prefix: string, work: () => Promise<T>): Promise<T> {
   } catch (err) {
     throw wrapError(prefix, err);
   }
-}
-
-function isContentProblem(err: unknown): boolean {
-  for (let e = err; e instanceof Error; e = e.cause) if (e instanceof ContentError) return true;
-  return false;
 }

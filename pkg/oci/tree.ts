@@ -1,6 +1,6 @@
 import { chmodSync, linkSync, mkdirSync, rmSync, symlinkSync } from "node:fs";
 import { posix } from "node:path";
-import { ContentError } from "./limits.ts";
+import { RefusedError } from "./contentError.ts";
 
 interface Directory {
   readonly kind: "directory";
@@ -75,13 +75,13 @@ export class Tree {
 
   /**
    * A symlink. An absolute target means the image's root and is stored relative to the link.
-   * @throws ContentError when the target climbs above the root
+   * @throws RefusedError when the target climbs above the root
    */
   addSymlink(path: readonly string[], target: string): void {
     const { parent, name } = this.#slot(path);
     const relative = target.startsWith("/") ? posix.relative(`/${parent.path}`, posix.normalize(target)) || "." : target;
     if (target === "" || climbs([...componentsOf(parent.path), ...componentsOf(relative)]))
-      throw new ContentError(`symlink "${path.join("/")}" leads out of the image`);
+      throw new RefusedError(`symlink "${path.join("/")}" leads out of the image`);
     this.#clear(parent, name);
     symlinkSync(relative, this.#onDisk(parent, name));
     parent.directory.children.set(name, { kind: "symlink", layer: this.#layer, target: relative });
@@ -89,14 +89,14 @@ export class Tree {
 
   /**
    * Another name for a file or symlink that is already there.
-   * @throws ContentError when there is none
+   * @throws RefusedError when there is none
    */
   addHardLink(path: readonly string[], target: readonly string[]): void {
     const place = target.length > 0 ? this.#resolve(target.slice(0, -1), false) : undefined;
     const targetName = target.at(-1) ?? "";
     const node = place?.directory.children.get(targetName);
     if (!place || !node || node.kind === "directory")
-      throw new ContentError(`hard link "${path.join("/")}" names "${target.join("/")}", which is no file of the image`);
+      throw new RefusedError(`hard link "${path.join("/")}" names "${target.join("/")}", which is no file of the image`);
     if (node.kind === "symlink") {
       this.addSymlink(path, posix.join("/", place.path, node.target));
       return;
@@ -104,7 +104,7 @@ export class Tree {
     const { parent, name, there } = this.#slot(path);
     if (there === node) return;
     if (joined(place.path, targetName).startsWith(`${joined(parent.path, name)}/`))
-      throw new ContentError(`hard link "${path.join("/")}" names a file below itself`);
+      throw new RefusedError(`hard link "${path.join("/")}" names a file below itself`);
     this.#clear(parent, name);
     linkSync(this.#onDisk(place, targetName), this.#onDisk(parent, name));
     parent.directory.children.set(name, { kind: "file", layer: this.#layer });
@@ -126,7 +126,7 @@ export class Tree {
   /**
    * Checks every symlink as the kernel will follow it (a target can pass through other links, so its text alone proves nothing), and makes
    * directories read-only, except the root's own. Files were created read-only.
-   * @throws ContentError when one leads out
+   * @throws RefusedError when one leads out
    */
   finish(): void {
     const budget = { steps: CHECK_STEPS };
@@ -137,7 +137,7 @@ export class Tree {
       for (const [name, node] of place.directory.children) {
         if (node.kind === "directory") pending.push({ directory: node, path: joined(place.path, name) });
         if (node.kind === "symlink" && this.#leadsOut(place, node, budget))
-          throw new ContentError(`symlink "${joined(place.path, name)}" leads out of the image`);
+          throw new RefusedError(`symlink "${joined(place.path, name)}" leads out of the image`);
       }
     }
     for (const path of directories.reverse()) if (path !== "") chmodSync(`${this.#folder}/${path}`, 0o500);
@@ -154,7 +154,7 @@ export class Tree {
   /**
    * Walks to a directory, through symlinks, never above the root.
    * @returns undefined when a part is missing and `make` is false
-   * @throws ContentError when a part is a file, or symlinks go round in circles
+   * @throws RefusedError when a part is a file, or symlinks go round in circles
    */
   #resolve(path: readonly string[], make: boolean): Place | undefined {
     const trail: Place[] = [{ directory: this.#root, path: "" }];
@@ -169,15 +169,15 @@ export class Tree {
       const node = here.directory.children.get(name);
       if (node?.kind === "file") {
         if (!make) return undefined;
-        throw new ContentError(`"${joined(here.path, name)}" is a file, and other entries want it as their directory`);
+        throw new RefusedError(`"${joined(here.path, name)}" is a file, and other entries want it as their directory`);
       }
       if (node?.kind === "symlink") {
-        if (++hops > SYMLINK_HOPS) throw new ContentError(`too many symlinks on the way to "${path.join("/")}"`);
+        if (++hops > SYMLINK_HOPS) throw new RefusedError(`too many symlinks on the way to "${path.join("/")}"`);
         todo.push(...componentsOf(node.target).reverse());
         continue;
       }
       if (!node && !make) return undefined;
-      if (trail.length > this.#depthMax) throw new ContentError(`directories are nested more than ${this.#depthMax} deep`);
+      if (trail.length > this.#depthMax) throw new RefusedError(`directories are nested more than ${this.#depthMax} deep`);
       trail.push({ directory: node ?? this.#makeDirectory(here, name), path: joined(here.path, name) });
     }
     return trail.at(-1);
@@ -213,7 +213,7 @@ export class Tree {
     const trail: Directory[] = [this.#root];
     let hops = 0;
     for (let name = todo.pop(); name !== undefined; name = todo.pop()) {
-      if (--budget.steps < 0) throw new ContentError("the image has too many symlinks to check");
+      if (--budget.steps < 0) throw new RefusedError("the image has too many symlinks to check");
       if (name === "..") {
         if (trail.length === 1) return true;
         trail.pop();

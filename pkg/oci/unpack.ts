@@ -1,10 +1,11 @@
 import { rename, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { messageOf } from "../errors/errors.ts";
+import { ContentError, RefusedError, refusalIn } from "./contentError.ts";
 import { downloadBlob, readBlob } from "./download.ts";
 import type { Located } from "./imageSource.ts";
 import { applyLayer } from "./layers.ts";
-import { ContentError, type Limits } from "./limits.ts";
+import type { Limits } from "./limits.ts";
 import {
   chooseImage,
   type Descriptor,
@@ -27,7 +28,7 @@ const PARALLEL_DOWNLOADS = 3;
 
 /**
  * Reads the image's manifest and configuration, through the index when there is one.
- * @throws ContentError when they are malformed, beyond the limits, or not for this platform
+ * @throws ContentError when they are malformed or not for this platform; RefusedError when they are beyond the limits
  */
 export async function describeImage(
   image: Located,
@@ -37,10 +38,10 @@ export async function describeImage(
 ): Promise<DescribedImage> {
   const manifest = await imageManifest(image, platform, limits, signal);
   const { config, layers } = manifest;
-  if (config.size > limits.configBytes) throw new ContentError(`the image configuration has more than ${limits.configBytes} bytes`);
-  if (layers.length > limits.layers) throw new ContentError(`the image has more than ${limits.layers} layers`);
+  if (config.size > limits.configBytes) throw new RefusedError(`the image configuration has more than ${limits.configBytes} bytes`);
+  if (layers.length > limits.layers) throw new RefusedError(`the image has more than ${limits.layers} layers`);
   const size = layers.reduce((sum, layer) => sum + layer.size, 0);
-  if (size > limits.compressedBytes) throw new ContentError(`the image's layers have more than ${limits.compressedBytes} bytes`);
+  if (size > limits.compressedBytes) throw new RefusedError(`the image's layers have more than ${limits.compressedBytes} bytes`);
   return { config: parseConfig(await readBlob(image.repository, config, limits, signal)), layers };
 }
 
@@ -48,7 +49,7 @@ async function imageManifest(image: Located, platform: WantedPlatform, limits: L
   const top = parseManifest(image.manifest.bytes, image.manifest.mediaType);
   if (top.kind === "manifest") return top;
   const chosen = chooseImage(top, platform);
-  if (chosen.size > limits.manifestBytes) throw new ContentError(`a manifest has more than ${limits.manifestBytes} bytes`);
+  if (chosen.size > limits.manifestBytes) throw new RefusedError(`a manifest has more than ${limits.manifestBytes} bytes`);
   const { bytes, mediaType } = await image.repository.manifest(chosen.digest, limits.manifestBytes, signal);
   if (bytes.byteLength !== chosen.size)
     throw new ContentError(`manifest ${chosen.digest} has ${bytes.byteLength} bytes, the index states ${chosen.size}`);
@@ -103,7 +104,7 @@ async function downloadLayer(image: Located, layer: Descriptor, folder: string, 
 /**
  * Unpacks downloaded layers, in order, into the empty folder `content`; files and directories end up read-only, except `content` itself.
  * A layer's file is removed once it is no longer needed.
- * @throws ContentError `error applying layer[i]: …` when the content is refused; other errors of the disk with the same prefix
+ * @throws RefusedError or Error `error applying layer[i]: …`
  */
 export async function applyLayers(
   layers: readonly Descriptor[],
@@ -122,7 +123,7 @@ export async function applyLayers(
     } catch (err) {
       signal.throwIfAborted();
       const text = `error applying layer[${index}]: ${messageOf(err)}`;
-      throw err instanceof ContentError ? new ContentError(text, { cause: err }) : new Error(text, { cause: err });
+      throw refusalIn(err) ? new RefusedError(text, { cause: err }) : new Error(text, { cause: err });
     }
     if (layers.findLastIndex((other) => other.digest === layer.digest) === index) await rm(path);
   }

@@ -1,5 +1,5 @@
 import { Transform } from "node:stream";
-import { ContentError } from "./limits.ts";
+import { ContentError } from "./contentError.ts";
 
 const MAGIC = 0xfd2fb528;
 const MAGIC_BYTES = Buffer.from("28b52ffd", "hex");
