@@ -14,24 +14,27 @@ import { eventually } from "./eventually.ts";
 const CONFIGS_LABEL = "operators.operatorframework.io.index.configs.v1";
 const PACKAGE_LABEL = "operators.operatorframework.io.bundle.package.v1";
 
+/** What a world needs of a cluster. */
+export type WorldCluster = Pick<TestCluster, "client" | "kubeconfig" | "registry">;
+
 /**
  * The whole product at work: both servers as processes beside a control plane, with the rights of config/rbac and no other,
  * and a registry that stands in for quay.io.
  */
 export class World {
-  readonly cluster: TestCluster;
+  readonly cluster: WorldCluster;
   readonly installation: Installation;
   readonly workDir: string;
   readonly unexpectedEnds: string[];
 
-  private constructor(cluster: TestCluster, installation: Installation, workDir: string, unexpectedEnds: string[]) {
+  private constructor(cluster: WorldCluster, installation: Installation, workDir: string, unexpectedEnds: string[]) {
     this.cluster = cluster;
     this.installation = installation;
     this.workDir = workDir;
     this.unexpectedEnds = unexpectedEnds;
   }
 
-  static async start(cluster: TestCluster, options: Pick<InstallationOptions, "extraArgs"> = {}): Promise<World> {
+  static async start(cluster: WorldCluster, options: Pick<InstallationOptions, "extraArgs"> = {}): Promise<World> {
     const workDir = await mkdtemp(join(tmpdir(), "olmv1-e2e-"));
     const registriesConf = join(workDir, "registries.conf");
     await writeFile(registriesConf, `[[registry]]\nprefix = "quay.io"\nlocation = "${cluster.registry.host}"\ninsecure = true\n`);

@@ -1,0 +1,52 @@
+import { NoBinariesError } from "../../pkg/devcluster/binaries.ts";
+import { type DevCluster, startDevCluster } from "../../pkg/devcluster/devCluster.ts";
+import type { ServerName } from "../../pkg/devcluster/installation.ts";
+import { Client } from "../../pkg/kube/client.ts";
+import { World } from "../support/world.ts";
+import { type BenchContext, Skipped } from "./measurement.ts";
+
+/** A control plane that one measurement has for itself. */
+export class BenchCluster implements AsyncDisposable {
+  readonly client: Client;
+  readonly #dev: DevCluster;
+
+  private constructor(dev: DevCluster) {
+    this.#dev = dev;
+    this.client = Client.fromKubeConfig(dev.kubeconfig);
+  }
+
+  /** @throws Skipped when there is no way to get a control plane. */
+  static async start({ say }: BenchContext): Promise<BenchCluster> {
+    say("starting a control plane");
+    try {
+      return new BenchCluster(await startDevCluster({ say }));
+    } catch (err) {
+      if (err instanceof NoBinariesError) throw new Skipped(err.message);
+      throw err;
+    }
+  }
+
+  get kubeconfig(): string {
+    return this.#dev.kubeconfig;
+  }
+
+  get registry(): { host: string; insecure: true } {
+    return { host: this.#dev.registry.host, insecure: true };
+  }
+
+  /** Path of the API server's audit log. */
+  get auditLog(): string {
+    return this.#dev.auditLog;
+  }
+
+  /** Starts both servers with empty caches; they are to be stopped before the cluster is. */
+  async startServers(extraArgs: Partial<Record<ServerName, readonly string[]>> = {}): Promise<World & AsyncDisposable> {
+    const world = await World.start(this, { extraArgs });
+    return Object.assign(world, { [Symbol.asyncDispose]: () => world.stop() });
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.client.close();
+    await this.#dev.stop();
+  }
+}

@@ -1,0 +1,20 @@
+import { Agent, request } from "undici";
+
+/** An answer, read whole. */
+export interface Answer {
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  readonly body: string;
+}
+
+/** One GET of a server whose certificate is `ca`. @throws Error for every status but 200. */
+export async function get(url: string, ca: string, headers: Readonly<Record<string, string>> = {}): Promise<Answer> {
+  const agent = new Agent({ connect: { ca } });
+  try {
+    const response = await request(url, { dispatcher: agent, headers });
+    const body = await response.body.text();
+    if (response.statusCode !== 200) throw new Error(`GET ${url}: status ${response.statusCode}: ${body.slice(0, 200)}`);
+    return { headers: response.headers, body };
+  } finally {
+    await agent.close();
+  }
+}

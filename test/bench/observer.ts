@@ -1,0 +1,67 @@
+import { API_VERSION } from "../../pkg/api/constants.ts";
+import type { KubeObject } from "../../pkg/api/k8s.ts";
+import { Informer, withoutBulk } from "../../pkg/controller/informer.ts";
+import type { Client } from "../../pkg/kube/client.ts";
+import { createLogger } from "../../pkg/telemetry/log.ts";
+
+/** Follows the objects of one of our kinds by a watch, so that waiting costs the servers nothing and ends within milliseconds. */
+export class Observer<T extends KubeObject> implements AsyncDisposable {
+  readonly #kind: string;
+  readonly #informer: Informer<T>;
+  readonly #stop = new AbortController();
+  readonly #running: Promise<void>;
+  #changed: () => void = () => undefined;
+
+  private constructor(client: Client, kind: string) {
+    this.#kind = kind;
+    const log = createLogger({ component: "bench", level: "silent" });
+    this.#informer = new Informer<T>(client, { apiVersion: API_VERSION, kind }, { transform: withoutBulk }, log);
+    this.#informer.onEvent(() => this.#changed());
+    this.#running = this.#informer.run(this.#stop.signal);
+  }
+
+  /** Ready when all objects that there are have been seen. */
+  static async start<T extends KubeObject>(client: Client, kind: "ClusterCatalog" | "ClusterExtension"): Promise<Observer<T>> {
+    const observer = new Observer<T>(client, kind);
+    await observer.#informer.synced;
+    return observer;
+  }
+
+  get(name: string): T | undefined {
+    return this.#informer.get(name);
+  }
+
+  /**
+   * Does something and waits until an event after which the objects satisfy `holds`, so it must not be true before; one wait at a time.
+   * @returns seconds from before `act` until then.
+   * @throws Error with the objects' conditions once the time is over.
+   */
+  async secondsUntil(act: () => Promise<unknown>, holds: () => boolean, timeoutMs: number): Promise<number> {
+    const { promise, resolve, reject } = Promise.withResolvers<number>();
+    const started = performance.now();
+    const timer = setTimeout(() => reject(new Error(`waited ${timeoutMs / 1_000} s in vain; ${this.#described()}`)), timeoutMs);
+    this.#changed = () => {
+      if (holds()) resolve((performance.now() - started) / 1_000);
+    };
+    try {
+      const [seconds] = await Promise.all([promise, act()]);
+      return seconds;
+    } finally {
+      clearTimeout(timer);
+      this.#changed = () => undefined;
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#stop.abort();
+    await this.#running;
+  }
+
+  #described(): string {
+    const objects = this.#informer.list().map(({ metadata, ...object }) => {
+      const { conditions } = (object["status"] ?? {}) as { conditions?: unknown };
+      return `${metadata.name}: ${JSON.stringify(conditions)}`;
+    });
+    return `${objects.length} × ${this.#kind}: ${objects.join("; ").slice(0, 4_000)}`;
+  }
+}
