@@ -28,8 +28,7 @@ export function loadBundle(files: BundleFiles): RegistryV1Bundle {
   try {
     return load(files);
   } catch (err) {
-    const text = err instanceof RangeError ? "the bundle's content is nested too deeply" : messageOf(err);
-    throw err instanceof RetryableError ? err : new RetryableError(Reason.Retrying, text, { cause: err });
+    throw new RetryableError(Reason.Retrying, messageOf(err), { cause: err });
   }
 }
 
@@ -48,7 +47,8 @@ function load(files: BundleFiles): RegistryV1Bundle {
         else bundle.others.push(object);
       }
     } catch (err) {
-      throw new Error(`error parsing objects in ${goQuote(path)}: ${messageOf(err)}`, { cause: err });
+      const reason = err instanceof RangeError ? "its content is nested too deeply" : messageOf(err);
+      throw new Error(`error parsing objects in ${goQuote(path)}: ${reason}`, { cause: err });
     }
   }
   if (!csv) throw new Error('no ClusterServiceVersion found in "manifests"');

@@ -3,16 +3,32 @@ import { messageOf } from "../errors/errors.ts";
 import { parseWithFlowIndent } from "../fbc/flowIndent.ts";
 import { parseYamlDocuments } from "../fbc/yaml.ts";
 
+/** Aliases let a small text stand for a huge value; the largest real manifests have some 100,000 values. */
+const MAX_VALUES = 5_000_000;
+
 /**
  * The document in `text`, null when there is none; what follows a line of three dots is not looked at.
  * @throws Error that begins as Go's does and names the line.
  */
 export function yamlDocument(text: string): unknown {
   try {
-    return parseWithFlowIndent(text, parseYamlDocuments)[0] ?? null;
+    const document = parseWithFlowIndent(text, parseYamlDocuments)[0] ?? null;
+    if (text.includes("*") && countValues(document, 0) > MAX_VALUES) throw new Error("document contains excessive aliasing");
+    return document;
   } catch (err) {
     const line = err instanceof YAMLException && err.mark ? `line ${err.mark.line + 1}: ` : "";
     const reason = err instanceof YAMLException ? err.reason : messageOf(err);
     throw new Error(`error converting YAML to JSON: yaml: ${line}${reason}`, { cause: err });
   }
+}
+
+/** `count` and the number of values in `value`, each as often as it is referred to; stops soon after the limit. */
+function countValues(value: unknown, count: number): number {
+  let total = count + 1;
+  if (typeof value !== "object" || value === null) return total;
+  for (const item of Object.values(value)) {
+    total = countValues(item, total);
+    if (total > MAX_VALUES) break;
+  }
+  return total;
 }

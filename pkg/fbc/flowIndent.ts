@@ -4,8 +4,8 @@ import { YAMLException } from "js-yaml";
 const INDENT = " ".repeat(512);
 /** What may end a quoted scalar or a flow collection. */
 const CLOSING = /["'\]}]/;
-/** Each repair costs one more parse. */
-const MAX_REPAIRS = 200;
+/** Each repair costs one more parse; this many characters are parsed again at most. */
+const MAX_PARSED_AGAIN = 20_000_000;
 
 /**
  * What `parse` makes of `text`, also where a quoted scalar or a flow collection goes on with less indentation than YAML asks for:
@@ -14,11 +14,11 @@ const MAX_REPAIRS = 200;
  */
 export function parseWithFlowIndent<T>(text: string, parse: (text: string) => T): T {
   let repaired = text;
-  for (let repairs = 0; ; repairs++) {
+  for (let parsedAgain = 0; ; parsedAgain += repaired.length + INDENT.length) {
     try {
       return parse(repaired);
     } catch (err) {
-      const next = repairs < MAX_REPAIRS && err instanceof YAMLException ? withFlowIndent(repaired, err) : undefined;
+      const next = parsedAgain < MAX_PARSED_AGAIN && err instanceof YAMLException ? withFlowIndent(repaired, err) : undefined;
       if (next === undefined) throw err;
       repaired = next;
     }
@@ -29,7 +29,7 @@ export function parseWithFlowIndent<T>(text: string, parse: (text: string) => T)
 function withFlowIndent(text: string, err: YAMLException): string | undefined {
   if (err.reason !== "deficient indentation" || !err.mark) return undefined;
   const start = text.lastIndexOf("\n", err.mark.position - 1) + 1;
-  if (text.startsWith(INDENT, start)) return undefined;
+  if (start >= text.length || text.startsWith(INDENT, start)) return undefined;
   let end = start;
   let line: string;
   do {

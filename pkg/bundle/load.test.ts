@@ -1,0 +1,110 @@
+import { describe, expect, test } from "vitest";
+import { bundleFiles } from "../../test/support/bundleFixture.ts";
+import { type CaseHead, loadCases } from "../../test/support/caseFiles.ts";
+import { RetryableError } from "../errors/errors.ts";
+import { goJson } from "../fbc/canonical.ts";
+import { installModes } from "./installModes.ts";
+import { loadBundle } from "./load.ts";
+import { bundleProperties } from "./properties.ts";
+
+interface LoadCase extends CaseHead {
+  files: Record<string, string>;
+  packageName?: string;
+  csv?: string;
+  crds?: string;
+  others?: string;
+  error?: string;
+}
+
+const inGoOrder = (value: unknown) => goJson(value, { sortKeys: false });
+
+test.for(loadCases<LoadCase>("bundle-load"))("$name", ({ files, packageName, csv, crds, others, error }) => {
+  if (error !== undefined) {
+    expect(() => loadBundle(bundleFiles(files))).toThrow(new RetryableError("Retrying", error));
+    return;
+  }
+  const bundle = loadBundle(bundleFiles(files));
+  expect(bundle.packageName).toBe(packageName ?? "p");
+  if (csv !== undefined) expect(inGoOrder(bundle.csv)).toBe(csv);
+  expect(inGoOrder(bundle.crds)).toBe(crds ?? "[]");
+  expect(inGoOrder(bundle.others)).toBe(others ?? "[]");
+});
+
+describe("what keeps a bundle from being read", () => {
+  const csvOnly = { "manifests/a.yaml": "kind: ClusterServiceVersion\n" };
+
+  test.for<[name: string, files: Record<string, string>, error: string]>([
+    ["no annotations", csvOnly, "open metadata/annotations.yaml: no such file or directory"],
+    ["no manifests", { "metadata/annotations.yaml": "" }, "stat manifests: no such file or directory"],
+    [
+      "a subfolder",
+      { "metadata/annotations.yaml": "", ...csvOnly, "manifests/sub/x.yaml": "kind: A\n" },
+      'subdirectories are not allowed within the "manifests" directory of the bundle image filesystem: found "manifests/sub"',
+    ],
+    ["no CSV", { "metadata/annotations.yaml": "", "manifests/a.yaml": "kind: A\n" }, 'no ClusterServiceVersion found in "manifests"'],
+  ])("%s", ([, files, error]) => {
+    const content = new Map(Object.entries(files).map(([path, text]) => [path, new TextEncoder().encode(text)]));
+    expect(() => loadBundle(content)).toThrow(new RetryableError("Retrying", error));
+  });
+
+  test("YAML that is none: the file, the line and the reason are named, the text is not quoted", () => {
+    const broken = bundleFiles({ "manifests/b.yaml": "kind: A\nsecret: [x\n  y: z\n" });
+    expect(() => loadBundle(broken)).toThrow(
+      /^error parsing objects in "manifests\/b.yaml": error parsing manifests\/b.yaml: error converting YAML to JSON: yaml: line \d: [^\n]+$/,
+    );
+  });
+
+  test("more than 2,000 files, or more than 64 MiB", () => {
+    const many = Object.fromEntries(Array.from({ length: 2_000 }, (_, index) => [`manifests/${index}.yaml`, "kind: A\n"]));
+    expect(() => loadBundle(bundleFiles(many))).toThrow("bundle holds 2002 files, more than the 2000 allowed");
+    const large = new Map(bundleFiles({})).set("manifests/z.yaml", new Uint8Array(64 * 1024 * 1024));
+    expect(() => loadBundle(large)).toThrow(/^bundle holds \d+ bytes, more than the 67108864 allowed$/);
+  });
+
+  test("a small text whose aliases stand for a huge value", () => {
+    const levels = Array.from(
+      { length: 12 },
+      (_, level) => `l${level + 1}: &l${level + 1} [${Array.from({ length: 10 }, () => `*l${level}`).join(", ")}]`,
+    );
+    const bomb = bundleFiles({ "manifests/b.yaml": ["kind: A", "l0: &l0 x", ...levels, ""].join("\n") });
+    expect(() => loadBundle(bomb)).toThrow("document contains excessive aliasing");
+  });
+
+  test("JSON nested deeper than the stack", () => {
+    const deep = bundleFiles({ "manifests/b.yaml": `{"kind":"A","a":${"[".repeat(200_000)}${"]".repeat(200_000)}}` });
+    expect(() => loadBundle(deep)).toThrow('error parsing objects in "manifests/b.yaml": its content is nested too deeply');
+  });
+});
+
+test("files are read in the order of their names, whatever order they come in", () => {
+  const others = { "manifests/z.txt": "kind: Z\n", "manifests/b": "kind: B\n", "manifests/a.yaml": "kind: A1\n---\nkind: A2\n" };
+  expect(loadBundle(bundleFiles(others)).others.map(({ kind }) => kind)).toEqual(["A1", "A2", "B", "Z"]);
+});
+
+test("a member called __proto__ stays a member", () => {
+  const { others } = loadBundle(bundleFiles({ "manifests/a.yaml": '{"kind":"A","data":{"__proto__":{"polluted":true}}}' }));
+  expect(goJson(others)).toBe('[{"data":{"__proto__":{"polluted":true}},"kind":"A"}]');
+});
+
+test("properties of the file follow those of the annotation", () => {
+  const { csv } = loadBundle(
+    bundleFiles({
+      "manifests/csv.yaml": `kind: ClusterServiceVersion\nmetadata: {annotations: {olm.properties: '[{"type":"olm.maxOpenShiftVersion","value":"4.18"}]'}}\n`,
+      "metadata/properties.yaml": "properties:\n- {type: color, value: {name: <red>}}\n",
+    }),
+  );
+  expect(csv.metadata.annotations?.["olm.properties"]).toBe(
+    '[{"type":"olm.maxOpenShiftVersion","value":"4.18"},{"type":"color","value":{"name":"\\u003cred\\u003e"}}]',
+  );
+  expect(bundleProperties(csv)).toEqual([
+    { type: "olm.maxOpenShiftVersion", value: "4.18" },
+    { type: "color", value: { name: "<red>" } },
+  ]);
+});
+
+test("install modes are those that are supported, misspelt ones included", () => {
+  const modes =
+    "[{type: AllNamespaces, supported: false}, {type: OwnNamespacejl, supported: true}, {type: SingleNamespace, supported: true}]";
+  const { csv } = loadBundle(bundleFiles({ "manifests/csv.yaml": `kind: ClusterServiceVersion\nspec: {installModes: ${modes}}\n` }));
+  expect([...installModes(csv)]).toEqual(["OwnNamespacejl", "SingleNamespace"]);
+});
