@@ -5,9 +5,9 @@ import { join } from "node:path";
 
 const root = join(import.meta.dirname ?? new URL(".", import.meta.url).pathname, "..");
 
-/** Where the report of one part lies: "unit" and "cluster" are vitest's JSON, "checks" says how many checks failed. */
+/** Where the report of one part lies (OLMV1_REPORTS names another folder than the checkout): "unit" and "cluster" are vitest's JSON, "checks" says how many checks failed. */
 export function reportFile(name) {
-  return join(root, `.vitest-report-${name}.json`);
+  return join(process.env.OLMV1_REPORTS ?? root, `.vitest-report-${name}.json`);
 }
 
 /** Tests of these vitest reports. A file that failed as a whole (it could not be loaded, a hook failed) counts as one failed test. */

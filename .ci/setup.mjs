@@ -2,7 +2,7 @@
 // and makes sure that the `node` of npm scripts is new enough. Runs on Node 20; says nothing when there is nothing to do.
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { existsSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, renameSync, rmSync, statSync, utimesSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
@@ -11,6 +11,8 @@ const LOCK_MAX_AGE_MS = 15 * 60 * 1000;
 const POLL_MS = 250;
 
 const root = join(import.meta.dirname ?? new URL(".", import.meta.url).pathname, "..");
+const wantedLock = join(root, "package-lock.json");
+const installedLock = join(root, "node_modules", ".package-lock.json");
 const lockFile = join(tmpdir(), `olmv1-setup-${createHash("sha256").update(root).digest("hex").slice(0, 16)}.lock`);
 
 if (!isInstalled()) {
@@ -25,8 +27,7 @@ checkNode();
 
 /** npm writes its copy of the lockfile last, so a newer one means that an install of this lockfile came to its end. */
 function isInstalled() {
-  const installed = join(root, "node_modules", ".package-lock.json");
-  return existsSync(installed) && statSync(installed).mtimeMs >= statSync(join(root, "package-lock.json")).mtimeMs;
+  return existsSync(installedLock) && statSync(installedLock).mtimeMs >= statSync(wantedLock).mtimeMs;
 }
 
 function install() {
@@ -36,6 +37,9 @@ function install() {
   const args = [...first, "ci", "--include=dev", "--include=optional", "--no-fund", "--no-audit", "--loglevel=error"];
   const { status, error } = spawnSync(command, args, { cwd: root, stdio: ["ignore", 2, 2] });
   if (status !== 0) fail(`npm ci failed${error ? `: ${error.message}` : ""}; nothing can be run without its packages`);
+  // A lockfile with a time to come (a clock was wrong) is installed once, not at every start.
+  const { mtime } = statSync(wantedLock);
+  if (existsSync(installedLock) && !isInstalled()) utimesSync(installedLock, mtime, mtime);
   process.stderr.write(`installed in ${Math.round((Date.now() - started) / 1000)} s\n`);
 }
 

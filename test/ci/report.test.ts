@@ -1,0 +1,96 @@
+import { spawnSync } from "node:child_process";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+
+const PROGRAM = join(import.meta.dirname, "../../.ci/report.mjs");
+
+let folder: string;
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), "olmv1-report-"));
+});
+afterEach(() => rm(folder, { recursive: true }));
+
+interface Counts {
+  passed?: number;
+  failed?: number;
+  skipped?: number;
+  todo?: number;
+  /** Files that failed without a failed test. */
+  broken?: number;
+}
+
+/** The members of vitest's JSON report that count. */
+function vitestReport({ passed = 0, failed = 0, skipped = 0, todo = 0, broken = 0 }: Counts): object {
+  const results = (status: string, count: number): object[] => Array.from({ length: count }, () => ({ status }));
+  const assertionResults = [...results("passed", passed), ...results("failed", failed)];
+  const testResults = [
+    { status: failed > 0 ? "failed" : "passed", assertionResults },
+    ...results("failed", broken).map((file) => ({ ...file, assertionResults: [] })),
+  ];
+  return { numPassedTests: passed, numFailedTests: failed, numPendingTests: skipped, numTodoTests: todo, testResults };
+}
+
+interface Case {
+  name: string;
+  status: number;
+  reports: Record<string, object>;
+  line: string;
+  exit: number;
+}
+
+test.for<Case>([
+  {
+    name: "sums both parts",
+    status: 0,
+    reports: { unit: vitestReport({ passed: 7, todo: 1 }), cluster: vitestReport({ passed: 3, skipped: 2 }), checks: { failed: 0 } },
+    line: "10 passed, 0 failed, 3 skipped",
+    exit: 0,
+  },
+  {
+    name: "a failed test",
+    status: 1,
+    reports: { unit: vitestReport({ passed: 7, failed: 2 }) },
+    line: "7 passed, 2 failed, 0 skipped",
+    exit: 1,
+  },
+  {
+    name: "a file that cannot be loaded",
+    status: 1,
+    reports: { unit: vitestReport({ passed: 7, broken: 1 }) },
+    line: "7 passed, 1 failed, 0 skipped",
+    exit: 1,
+  },
+  {
+    name: "failed checks",
+    status: 1,
+    reports: { checks: { failed: 2 }, unit: vitestReport({ passed: 7 }) },
+    line: "7 passed, 2 failed, 0 skipped",
+    exit: 1,
+  },
+  {
+    name: "a crash after the unit tests",
+    status: 137,
+    reports: { unit: vitestReport({ passed: 7 }) },
+    line: "7 passed, 1 failed, 0 skipped",
+    exit: 137,
+  },
+  { name: "a crash before everything", status: 2, reports: {}, line: "0 passed, 1 failed, 0 skipped", exit: 2 },
+  { name: "a success that ran nothing", status: 0, reports: {}, line: "0 passed, 1 failed, 0 skipped", exit: 1 },
+  {
+    name: "a success with a failed test",
+    status: 0,
+    reports: { unit: vitestReport({ failed: 1 }) },
+    line: "0 passed, 1 failed, 0 skipped",
+    exit: 1,
+  },
+])("$name", async ({ status, reports, line, exit }) => {
+  for (const [name, report] of Object.entries(reports))
+    await writeFile(join(folder, `.vitest-report-${name}.json`), JSON.stringify(report));
+  const result = spawnSync(process.execPath, [PROGRAM, String(status)], {
+    encoding: "utf8",
+    env: { ...process.env, OLMV1_REPORTS: folder },
+  });
+  expect([result.stdout, result.status]).toEqual([`${line}\n`, exit]);
+});

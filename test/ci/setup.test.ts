@@ -1,0 +1,83 @@
+import { spawn } from "node:child_process";
+import { chmod, cp, mkdir, mkdtemp, rm, symlink, utimes, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { delimiter, join } from "node:path";
+import { text } from "node:stream/consumers";
+import { afterEach, beforeEach, expect, test } from "vitest";
+
+const ROOT = join(import.meta.dirname, "../..");
+const PROJECT = { name: "empty", version: "1.0.0", private: true };
+const LOCK = { ...PROJECT, lockfileVersion: 3, requires: true, packages: { "": PROJECT } };
+
+let folder: string;
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), "olmv1-setup-"));
+  await mkdir(join(folder, ".ci"));
+  await cp(join(ROOT, ".ci/setup.mjs"), join(folder, ".ci/setup.mjs"));
+  await writeFile(join(folder, "package.json"), JSON.stringify(PROJECT));
+  await writeFile(join(folder, "package-lock.json"), JSON.stringify(LOCK));
+});
+afterEach(() => rm(folder, { recursive: true }));
+
+/** Runs the set-up with an npm that only writes what npm writes last, after a while; "npm" counts as one line of its output. */
+async function setUp(): Promise<{ code: number | null; output: string }> {
+  const bin = join(folder, "bin");
+  await mkdir(bin, { recursive: true });
+  await writeFile(
+    join(bin, "npm"),
+    "#!/bin/sh\necho npm >&2\nsleep 0.4\nmkdir -p node_modules\necho {} > node_modules/.package-lock.json\n",
+  );
+  await chmod(join(bin, "npm"), 0o755);
+  const { npm_execpath: _npm, ...env } = process.env;
+  const options = {
+    env: { ...env, PATH: `${bin}${delimiter}${env["PATH"] ?? ""}` },
+    stdio: ["ignore", "ignore", "pipe"] as ["ignore", "ignore", "pipe"],
+  };
+  const child = spawn(process.execPath, [join(folder, ".ci/setup.mjs")], options);
+  const ended = new Promise<number | null>((resolve) => child.once("close", resolve));
+  return { output: await text(child.stderr), code: await ended };
+}
+
+const installs = (output: string): number => output.split("\n").filter((line) => line === "npm").length;
+
+test("installs once, then has nothing to say", async () => {
+  const first = await setUp();
+  expect([first.code, installs(first.output)]).toEqual([0, 1]);
+  expect(await setUp()).toEqual({ code: 0, output: "" });
+});
+
+test("installs again when the lockfile is newer, once", async () => {
+  await setUp();
+  const later = new Date(Date.now() + 60_000);
+  await utimes(join(folder, "package-lock.json"), later, later);
+  expect(installs((await setUp()).output)).toBe(1);
+  expect(installs((await setUp()).output)).toBe(0);
+});
+
+test("two at once install once; the second waits and says so", async () => {
+  const both = await Promise.all([setUp(), setUp()]);
+  expect(both.map(({ code }) => code)).toEqual([0, 0]);
+  expect(both.reduce((sum, { output }) => sum + installs(output), 0)).toBe(1);
+  expect(both.filter(({ output }) => /^process \d+ is installing packages; waiting$/m.test(output))).toHaveLength(1);
+});
+
+test("an npm that fails is a failure, and the next run tries again", async () => {
+  await writeFile(join(folder, "package-lock.json"), "");
+  await mkdir(join(folder, "bin"));
+  await writeFile(join(folder, "node_modules"), "in the way");
+  const failed = await setUp();
+  expect(failed.code).toBe(1);
+  await rm(join(folder, "node_modules"));
+  expect((await setUp()).code).toBe(0);
+});
+
+test("a Node that is too old is named", async () => {
+  await setUp();
+  await mkdir(join(folder, "node_modules/.bin"));
+  await writeFile(join(folder, "old-node"), "#!/bin/sh\necho v22.18.0\n");
+  await chmod(join(folder, "old-node"), 0o755);
+  await symlink(join(folder, "old-node"), join(folder, "node_modules/.bin/node"));
+  const { code, output } = await setUp();
+  expect(code).toBe(1);
+  expect(output).toMatch(/^Node 22\.19 or newer is needed, but .*node is v22\.18\.0; install it/);
+});
