@@ -76,6 +76,12 @@ describe.skipIf(!clusterAvailable())("a real registry that wants a login", () =>
       await pull({ auth: btoa(`user:${PASSWORD}`) });
     });
 
+    test("takes nothing from others", async () => {
+      const target = { host: registry.host, insecure: true };
+      await expect(pushImage(target, "ns/app", "v2", { files })).rejects.toThrow("authentication required");
+      await expect(pushImage(target, "NS/App", "v2", { files })).rejects.toThrow("repository name must be lowercase");
+    });
+
     test.for([
       ["the wrong one", wrong],
       ["nobody", undefined],
