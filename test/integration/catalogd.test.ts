@@ -151,7 +151,7 @@ describeWithPrivateCluster("catalogd on a real API server", (cluster) => {
     });
     await apply("no-folder", `quay.io/test/no-folder@${digest}`);
     expect(message(await progressing("no-folder", "Blocked"), "Progressing")).toBe(
-      `False/Blocked: terminal error: source catalog content: catalog image has no folder "/configs", where its label "${LABEL}" says the catalog is`,
+      `False/Blocked: source catalog content: terminal error: catalog image has no folder "/configs", where its label "${LABEL}" says the catalog is`,
     );
   });
 

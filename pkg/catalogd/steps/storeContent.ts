@@ -1,7 +1,7 @@
 import { lstat, realpath } from "node:fs/promises";
 import { join, sep } from "node:path";
 import type { Step } from "../../controller/steps.ts";
-import { messageOf, RetryableError, TerminalError } from "../../errors/errors.ts";
+import { messageOf, RetryableError, TerminalError, wrapError } from "../../errors/errors.ts";
 import { goQuote } from "../../errors/goQuote.ts";
 import type { EventRecorder } from "../../kube/events.ts";
 import type { CatalogContent, ContentOrigin } from "../content.ts";
@@ -56,8 +56,9 @@ async function catalogRoot({ catalog }: CatalogFacts, { dir, root }: UnpackedIma
   const found = await realpath(wanted).catch(() => undefined);
   const inside = found !== undefined && (found === top || found.startsWith(top + sep));
   if (inside && (await lstat(found)).isDirectory()) return found;
-  const text = `source catalog content: catalog image has no folder ${goQuote(`/${root}`)}, where its label ${goQuote(ROOT_LABEL)} says the catalog is`;
-  throw catalog.spec.source.image?.ref.includes("@") ? new TerminalError("Blocked", text) : new RetryableError("Retrying", text);
+  const text = `catalog image has no folder ${goQuote(`/${root}`)}, where its label ${goQuote(ROOT_LABEL)} says the catalog is`;
+  const error = catalog.spec.source.image?.ref.includes("@") ? new TerminalError("Blocked", text) : new RetryableError("Retrying", text);
+  throw wrapError("source catalog content: ", error);
 }
 
 function summary({ index }: CatalogContent): string {
