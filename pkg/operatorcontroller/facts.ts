@@ -2,7 +2,7 @@ import type { ClusterExtension } from "../api/clusterExtension.ts";
 import type { RegistryV1Bundle } from "../bundle/types.ts";
 import type { FbcDeprecations } from "../fbc/types.ts";
 import type { Client } from "../kube/client.ts";
-import type { ReleaseRecord } from "../release/record.ts";
+import type { ReleaseHistory } from "./releaseStore.ts";
 
 /** What a release says about the bundle it holds. */
 export interface InstalledBundle {
@@ -34,8 +34,7 @@ export type DeprecationFacts = { kind: "unknown" } | { kind: "known"; entries: F
  */
 export interface PassFacts {
   readonly extension: Readonly<ClusterExtension>;
-  /** Newest first. */
-  history: readonly ReleaseRecord[];
+  history: ReleaseHistory;
   installed: InstalledBundle | undefined;
   /** Set when it could not be told what is installed, or whether the pass may act: the text of condition Installed. */
   unknownBecause?: string;
@@ -57,5 +56,5 @@ export interface PassFacts {
 
 /** Facts before the first step. */
 export function newFacts(extension: Readonly<ClusterExtension>): PassFacts {
-  return { extension, history: [], installed: undefined, deprecation: { kind: "unknown" }, notes: [] };
+  return { extension, history: { current: [], older: [] }, installed: undefined, deprecation: { kind: "unknown" }, notes: [] };
 }

@@ -3,13 +3,22 @@ import { RetryableError } from "../errors/errors.ts";
 import type { Client } from "../kube/client.ts";
 import { isAlreadyExists } from "../kube/errors.ts";
 import { decodeRelease, encodeRelease, extraChunks, RELEASE_OWNER, releaseKey } from "../release/encode.ts";
-import type { ReleaseRecord } from "../release/record.ts";
+import { leavingObjects } from "../release/history.ts";
+import { newestFirst, RELEASE_STATUSES, type ReleaseRecord, type ReleaseSummary } from "../release/record.ts";
 
 const SECRET = { apiVersion: "v1", kind: "Secret" } as const;
 
 interface Owner {
   name: string;
   uid: string;
+}
+
+/** The releases of one extension, each list newest first. */
+export interface ReleaseHistory {
+  /** The last deployed release and every attempt after it; all of them where none was ever deployed. */
+  current: ReleaseRecord[];
+  /** What came before, without content. */
+  older: ReleaseSummary[];
 }
 
 /**
@@ -26,11 +35,19 @@ export class ReleaseStore {
     this.#systemNamespace = systemNamespace;
   }
 
-  /** Every release of an extension, newest first. */
-  async history(extension: string): Promise<ReleaseRecord[]> {
+  /**
+   * The releases of an extension. Only those that say something about the cluster's state are decoded:
+   * the last deployed one and every attempt after it.
+   */
+  async history(extension: string): Promise<ReleaseHistory> {
     const secrets = await this.#secrets(`owner=${RELEASE_OWNER},name=${extension},type=index`);
-    const records = await Promise.all(secrets.map((index) => this.#decode(index)));
-    return records.sort((a, b) => b.version - a.version);
+    const indexes = secrets.map((secret) => ({ secret, ...summaryOf(secret) }));
+    const current = leavingObjects(indexes);
+    const older = newestFirst(indexes).filter((index) => !current.includes(index));
+    return {
+      current: await Promise.all(current.map(({ secret }) => this.#decode(secret))),
+      older: older.map(({ version, status }) => ({ version, status })),
+    };
   }
 
   /**
@@ -101,4 +118,10 @@ export class ReleaseStore {
   async #delete(name: string): Promise<void> {
     await this.#client.delete({ ...SECRET, name, namespace: this.#systemNamespace });
   }
+}
+
+/** What the labels of an index Secret say; a status that is no known one counts as unknown. */
+function summaryOf({ metadata }: KubeObject): ReleaseSummary {
+  const { version = "0", status = "" } = metadata.labels ?? {};
+  return { version: Number(version), status: RELEASE_STATUSES.find((known) => known === status) ?? "unknown" };
 }

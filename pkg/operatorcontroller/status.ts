@@ -17,7 +17,8 @@ const NO_CATALOG_DATA = "deprecation status unknown: catalog data unavailable";
  * @see operator-controller internal/operator-controller/controllers/common_controller.go
  */
 export function statusFrom(extension: Readonly<ClusterExtension>, facts: PassFacts, error: unknown, now: string): ClusterExtensionStatus {
-  const verdicts = [installedVerdict(facts), progressingVerdict(facts, error), ...deprecationVerdicts(facts)];
+  const deprecations = facts.deleting === undefined ? deprecationVerdicts(facts) : [];
+  const verdicts = [installedVerdict(facts), progressingVerdict(facts, error), ...deprecations];
   const observedGeneration = extension.metadata.generation ?? 0;
   let conditions: Condition[] = [...(extension.status?.conditions ?? [])];
   for (const verdict of verdicts) {

@@ -1,4 +1,4 @@
-import { lastDeployed, newestFirst, type ReleaseRecord } from "./record.ts";
+import { lastDeployed, newestFirst, type ReleaseSummary } from "./record.ts";
 
 /** How many releases of an extension are kept, as Helm does. */
 export const MAX_HISTORY = 10;
@@ -7,7 +7,7 @@ export const MAX_HISTORY = 10;
  * The versions that go, oldest first: all but the newest ten, and never the last deployed one,
  * so that any number of failed attempts leaves something to go back to.
  */
-export function releasesToRemove(history: readonly ReleaseRecord[]): number[] {
+export function releasesToRemove(history: readonly ReleaseSummary[]): number[] {
   const keep = lastDeployed(history)?.version;
   const old = newestFirst(history).slice(keep === undefined || isAmongNewest(history, keep) ? MAX_HISTORY : MAX_HISTORY - 1);
   return old
@@ -20,12 +20,12 @@ export function releasesToRemove(history: readonly ReleaseRecord[]): number[] {
  * The releases whose objects may be on the cluster, newest first: the last deployed one and every attempt after it;
  * all of them where none was ever deployed.
  */
-export function leavingObjects(history: readonly ReleaseRecord[]): ReleaseRecord[] {
+export function leavingObjects<T extends ReleaseSummary>(history: readonly T[]): T[] {
   const deployed = lastDeployed(history);
   return newestFirst(history).filter((release) => release.version >= (deployed?.version ?? 0));
 }
 
-function isAmongNewest(history: readonly ReleaseRecord[], version: number): boolean {
+function isAmongNewest(history: readonly ReleaseSummary[], version: number): boolean {
   return newestFirst(history)
     .slice(0, MAX_HISTORY)
     .some((release) => release.version === version);

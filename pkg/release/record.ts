@@ -41,17 +41,20 @@ export interface ReleaseRecord {
   inputDigest?: string;
 }
 
+/** The part of a release that can be told without reading what it holds. */
+export type ReleaseSummary = Pick<ReleaseRecord, "version" | "status">;
+
 /** True while a release is being applied, or was when its writer stopped. */
 export function isPending(release: Pick<ReleaseRecord, "status">): boolean {
   return release.status.startsWith("pending-") || release.status === "uninstalling";
 }
 
 /** The newest release that was applied completely, in whatever order `history` comes. */
-export function lastDeployed(history: readonly ReleaseRecord[]): ReleaseRecord | undefined {
+export function lastDeployed<T extends ReleaseSummary>(history: readonly T[]): T | undefined {
   return newestFirst(history).find((release) => release.status === "deployed");
 }
 
 /** `history` by version, highest first. */
-export function newestFirst(history: readonly ReleaseRecord[]): ReleaseRecord[] {
+export function newestFirst<T extends ReleaseSummary>(history: readonly T[]): T[] {
   return history.toSorted((a, b) => b.version - a.version);
 }

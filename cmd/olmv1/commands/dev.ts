@@ -1,3 +1,5 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
 import type { Command } from "commander";
 import { messageOf } from "../../../pkg/errors/errors.ts";
 import { Narrator } from "../dev/narrator.ts";
@@ -9,6 +11,11 @@ interface DevOptions {
   kubeconfig?: string;
   once?: boolean;
 }
+
+/** A bundled command line has no CRDs, sample or control plane beside it. */
+const CONFIG = join(import.meta.dirname, "../../../config/crd");
+/** What a process that nobody waits for gives itself to stop in order; what it started ends with it in any case. */
+const ORPHAN_GRACE_MS = 1_500;
 
 /** Adds `olmv1 dev`: the whole product on this machine, with a sample operator to look at. */
 export function addDev(program: Command): void {
@@ -27,9 +34,13 @@ async function dev(options: DevOptions): Promise<number> {
   const narrator = new Narrator((line) => process.stdout.write(`${line}\n`));
   const stop = new AbortController();
   for (const name of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(name, () => stop.abort(new Error(`stopped by ${name}`)));
-  const unwatch = watchParents(() => stop.abort(new Error("the process that started this one has ended")));
+  const unwatch = watchParents(() => {
+    stop.abort(new Error("the process that started this one has ended"));
+    setTimeout(() => process.exit(1), ORPHAN_GRACE_MS).unref();
+  });
   let session: Session | undefined;
   try {
+    if (!existsSync(CONFIG)) throw new Error("olmv1 dev needs a checkout of the sources: clone the repository and run npm start");
     session = await Session.start({
       kubeconfig: options.kubeconfig ?? (process.env["KUBECONFIG"] || undefined),
       narrator,

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { styleText } from "node:util";
 import type { LogLine } from "../../../pkg/devcluster/serverProcess.ts";
 
@@ -7,20 +8,13 @@ export type Print = (line: string) => void;
 type Style = Parameters<typeof styleText>[0];
 
 const TOPIC_WIDTH = 9;
+const QUIET_MS = 150;
 
 /**
  * Log messages that are a story to a person, with what to say about each; every other line stays in the log file.
  * One server's lines are told in the order in which it wrote them.
  */
 const STORIES: ReadonlyMap<string, (line: LogLine) => [topic: string, text: string]> = new Map([
-  ["catalog resolved", (line) => ["catalog", `${text(line, "catalog")}: image ${text(line, "image")} → ${text(line, "digest")}`]],
-  [
-    "catalog stored",
-    (line) => [
-      "catalog",
-      `${text(line, "catalog")}: ${count(line, "packages")}, ${count(line, "channels")}, ${count(line, "bundles")}, ${count(line, "deprecations")}`,
-    ],
-  ],
   [
     "bundle resolved",
     (line) => ["resolve", `${text(line, "explanation")}${line["edge"] === undefined ? "" : ` [upgrade edge: ${text(line, "edge")}]`}`],
@@ -43,6 +37,7 @@ const STYLES: Record<string, Style> = { catalog: "cyan", resolve: "magenta", app
 /** Tells a person what the servers do, from what they log. */
 export class Narrator {
   readonly #print: Print;
+  #heardAt = 0;
 
   constructor(print: Print) {
     this.#print = print;
@@ -62,17 +57,19 @@ export class Narrator {
 
   /** Tells a server's log line if it is a story. */
   hear(line: LogLine): void {
+    this.#heardAt = performance.now();
     const story = STORIES.get(line.msg ?? "");
     if (story) this.say(...story(line));
+  }
+
+  /** Waits until the servers have said nothing for a moment: what they log reaches us a little later than what they write to the API server. */
+  async quiet(): Promise<void> {
+    const since = performance.now();
+    while (performance.now() - Math.max(since, this.#heardAt) < QUIET_MS) await sleep(QUIET_MS / 4);
   }
 }
 
 function text(line: LogLine, field: string): string {
   const value = line[field];
   return typeof value === "string" ? value : (JSON.stringify(value) ?? "");
-}
-
-function count(line: LogLine, field: string): string {
-  const value = Number(line[field] ?? 0);
-  return `${value} ${value === 1 ? field.replace(/s$/, "") : field}`;
 }

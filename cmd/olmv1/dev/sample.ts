@@ -36,23 +36,33 @@ export async function pushSample(host: string, narrator: Narrator): Promise<void
   }
 }
 
-/** What a user would apply to install the sample, in this order; the ServiceAccount gets the rules that its versions need and no other. */
-export function sampleObjects(host: string): KubeObject[] {
+/** What a user applies to install the sample. */
+export interface SampleObjects {
+  /** Namespace, ServiceAccount and its rights, in this order. */
+  installer: KubeObject[];
+  catalog: KubeObject;
+  extension: KubeObject;
+}
+
+/** The sample as a user would apply it; the ServiceAccount gets the rules that its versions need and no other. */
+export function sampleObjects(host: string): SampleObjects {
   const { name, namespace, serviceAccount, firstVersion } = EXTENSION;
   const rules = sampleBundles().map(({ files }) => {
     const objects = renderBundle(loadBundle(files), { installNamespace: namespace });
     return requiredRules(objects, { installNamespace: namespace });
   });
-  return [
-    { apiVersion: "v1", kind: "Namespace", metadata: { name: namespace } },
-    ...installerManifests({ namespace, name: serviceAccount }, unionOf(rules), CONTROLLER_SUBJECT),
-    {
+  return {
+    installer: [
+      { apiVersion: "v1", kind: "Namespace", metadata: { name: namespace } },
+      ...installerManifests({ namespace, name: serviceAccount }, unionOf(rules), CONTROLLER_SUBJECT),
+    ],
+    catalog: {
       apiVersion: API_VERSION,
       kind: "ClusterCatalog",
       metadata: { name: CATALOG },
       spec: { source: { type: "Image", image: { ref: `${host}/${SAMPLE_CATALOG_REPOSITORY}:${SAMPLE_CATALOG_TAG}` } } },
     },
-    {
+    extension: {
       apiVersion: API_VERSION,
       kind: "ClusterExtension",
       metadata: { name },
@@ -62,5 +72,5 @@ export function sampleObjects(host: string): KubeObject[] {
         source: { sourceType: "Catalog", catalog: { packageName: SAMPLE_PACKAGE, channels: ["stable"], version: firstVersion } },
       },
     },
-  ];
+  };
 }

@@ -81,8 +81,11 @@ export class Session {
   /** Namespace, ServiceAccount with exactly the rights that the sample needs, catalog, and the extension pinned to the first version. */
   async install(): Promise<void> {
     this.#narrator.part(`Installing ${SAMPLE_PACKAGE} under its own ServiceAccount`);
-    for (const object of sampleObjects(this.#registry)) await this.#apply(object);
+    const { extension, ...before } = sampleObjects(this.#registry);
+    for (const object of before.installer) await this.#apply(object);
+    await this.#apply(before.catalog);
     await this.#catalogServed();
+    await this.#apply(extension);
     await this.#installed(EXTENSION.firstVersion);
   }
 
@@ -98,6 +101,7 @@ export class Session {
     this.#narrator.part("Removing the ClusterExtension");
     await this.#admin.delete(this.#ref, { signal: this.#signal });
     await this.#until(`ClusterExtension ${EXTENSION.name} is gone`, async () => (await this.#admin.get(this.#ref)) === undefined);
+    await this.#narrator.quiet();
     const left = await this.#leftovers();
     if (left.length > 0) throw new Error(`objects of ClusterExtension ${EXTENSION.name} are left: ${left.join(", ")}`);
     this.#narrator.say("status", "nothing is left behind");
@@ -122,10 +126,16 @@ export class Session {
   }
 
   async #catalogServed(): Promise<void> {
+    const ref = { apiVersion: API_VERSION, kind: "ClusterCatalog", name: CATALOG };
+    let served: ClusterCatalog | undefined;
     await this.#until(`ClusterCatalog ${CATALOG} is served`, async () => {
-      const catalog = await this.#admin.get<ClusterCatalog>({ apiVersion: API_VERSION, kind: "ClusterCatalog", name: CATALOG });
-      return findCondition(catalog?.status?.conditions, "Serving")?.status === "True";
+      served = await this.#admin.get<ClusterCatalog>(ref);
+      return findCondition(served?.status?.conditions, "Serving")?.status === "True";
     });
+    await this.#narrator.quiet();
+    this.#narrator.say("catalog", `${CATALOG}: image ${served?.spec.source.image?.ref} → ${served?.status?.resolvedSource?.image?.ref}`);
+    const url = `${served?.status?.urls?.base}/api/v1/metas`;
+    this.#narrator.say("catalog", `${CATALOG}: ${await countsOf(url, this.#signal)} at ${url}`);
   }
 
   async #installed(version: string): Promise<void> {
@@ -133,6 +143,7 @@ export class Session {
       const { status } = (await this.#admin.get<ClusterExtension>(this.#ref)) ?? {};
       return status?.install?.bundle.version === version && findCondition(status.conditions, "Progressing")?.reason === "Succeeded";
     });
+    await this.#narrator.quiet();
   }
 
   async #leftovers(): Promise<string[]> {
@@ -178,6 +189,17 @@ interface Failure {
 }
 
 type Cleanups = (() => Promise<void>)[];
+
+/** Such as "1 package, 2 channels, 3 bundles, 1 deprecation": one line of the answer is one object. */
+async function countsOf(url: string, signal: AbortSignal): Promise<string> {
+  const counts = ["package", "channel", "bundle", "deprecation"].map(async (noun) => {
+    const answer = await fetch(`${url}?schema=olm.${noun === "deprecation" ? "deprecations" : noun}`, { signal });
+    if (!answer.ok) throw new Error(`GET ${answer.url}: ${answer.status}`);
+    const count = (await answer.text()).split("\n").length - 1;
+    return `${count} ${noun}${count === 1 ? "" : "s"}`;
+  });
+  return (await Promise.all(counts)).join(", ");
+}
 
 async function controlPlane(kubeconfig: string | undefined, workDir: string, narrator: Narrator, cleanups: Cleanups): Promise<Place> {
   const say = (line: string): void => narrator.say("build", line);

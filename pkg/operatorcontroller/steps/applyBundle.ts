@@ -1,11 +1,11 @@
-import { API_VERSION, Reason } from "../../api/constants.ts";
+import { API_VERSION, CLUSTER_EXTENSION, Reason } from "../../api/constants.ts";
 import { type KubeObject, type ObjectRef, refOf } from "../../api/k8s.ts";
 import type { Step } from "../../controller/steps.ts";
 import { messageOf, RetryableError } from "../../errors/errors.ts";
 import type { Client } from "../../kube/client.ts";
 import type { EventRecorder } from "../../kube/events.ts";
-import { leavingObjects, releasesToRemove } from "../../release/history.ts";
-import { objectKey } from "../../release/identity.ts";
+import { releasesToRemove } from "../../release/history.ts";
+import { objectKey, requireIdentities } from "../../release/identity.ts";
 import { installOrder } from "../../release/order.ts";
 import { type ExtensionExists, type Owner, ownershipOf } from "../../release/ownership.ts";
 import { planRelease } from "../../release/plan.ts";
@@ -80,12 +80,13 @@ class ApplyPass {
 
   /** Puts back what was deleted or changed since the release was applied. */
   async maintain(): Promise<void> {
-    const deployed = lastDeployed(this.#facts.history);
+    const deployed = lastDeployed(this.#facts.history.current);
     if (!deployed) throw new RetryableError(Reason.Retrying, "catalog content unavailable and no release installed");
     const { uid = "", name } = this.#facts.extension.metadata;
     const { lastChecked, now, driftIntervalMs } = this.#deps;
     if (now() - (lastChecked.get(uid) ?? 0) < driftIntervalMs) return;
-    const actions = await this.#applyAll(deployed.objects);
+    const { objects } = await this.#prepare(deployed.objects);
+    const actions = await this.#applier.apply(objects, await this.#applier.read(objects.map(refOf)));
     lastChecked.set(uid, now());
     const corrected = actions.filter((action) => action.verb === "created" || action.verb === "updated");
     if (corrected.length > 0)
@@ -94,30 +95,23 @@ class ApplyPass {
 
   /** Applies rendered objects as a new release, unless the newest deployed one holds exactly these. */
   async release(rendered: readonly KubeObject[], annotations: Record<string, string>): Promise<void> {
-    const { extension, history, installed, resolved } = this.#facts;
+    const { history, installed, resolved } = this.#facts;
     if (!resolved) return;
-    const kinds = await servedKinds(this.#deps.client, rendered);
-    const prepared = prepareObjects(rendered, {
-      owner: { apiVersion: API_VERSION, kind: "ClusterExtension", name: extension.metadata.name, uid: extension.metadata.uid ?? "" },
-      installNamespace: extension.spec.namespace,
-      isNamespaced: (gvk) => kinds.isNamespaced(gvk),
-    });
-    const desired = installOrder(prepared.objects);
-    const state = determineState(history, { objects: desired, labels: labelsFrom(resolved) });
+    const { objects: desired, notes } = await this.#prepare(rendered);
+    const state = determineState(history.current, { objects: desired, labels: labelsFrom(resolved) });
     if (state.kind === "Unchanged") return this.maintain();
     this.#log.info({ state: state.kind, reason: state.reason }, "release needed");
-    const [latest] = history;
-    const base = lastDeployed(history);
+    const [latest] = history.current;
+    const base = lastDeployed(history.current);
     const live = await this.#preflight(desired, base);
-    const previous = [...history];
     const record = this.#newRecord(desired, annotations, latest);
     const verb = base ? "upgrade" : "install";
     await this.#deps.releases.create(record, this.#owner);
     try {
       const actions = await this.#applier.apply(desired, live);
-      const pruned = await this.#prune(previous, desired);
-      await this.#finish(record, previous);
-      this.#report(verb, installed?.name, [...actions, ...pruned], prepared.notes);
+      const pruned = await this.#prune(desired);
+      await this.#finish(record);
+      this.#report(verb, installed?.name, [...actions, ...pruned], notes);
     } catch (err) {
       const failed: ReleaseRecord = { ...record, status: "failed", description: `${verb} failed: ${messageOf(err)}`.slice(0, 1_024) };
       await this.#deps.releases.update(failed, this.#owner);
@@ -142,9 +136,9 @@ class ApplyPass {
     return live;
   }
 
-  async #prune(previous: readonly ReleaseRecord[], desired: readonly KubeObject[]): Promise<ObjectAction[]> {
+  async #prune(desired: readonly KubeObject[]): Promise<ObjectAction[]> {
     const recorded = new Map<string, KubeObject>();
-    for (const release of leavingObjects(previous)) for (const object of release.objects) recorded.set(objectKey(object), object);
+    for (const release of this.#facts.history.current) for (const object of release.objects) recorded.set(objectKey(object), object);
     const crdPolicy = this.#facts.extension.spec.uninstall?.crdPolicy ?? "DeleteIfUnused";
     const { prune, crds } = planRelease({ recorded: [...recorded.values()], desired, crdPolicy });
     const leaving = [...prune, ...crds.ifUnused];
@@ -161,14 +155,16 @@ class ApplyPass {
     return [...actions, ...(await this.#applier.remove(going))];
   }
 
-  async #finish(record: ReleaseRecord, previous: readonly ReleaseRecord[]): Promise<void> {
+  async #finish(record: ReleaseRecord): Promise<void> {
     const { releases } = this.#deps;
+    const { current, older } = this.#facts.history;
     await releases.update({ ...record, status: "deployed", description: "deployed" }, this.#owner);
-    for (const release of previous) {
+    for (const release of current) {
       if (release.status === "deployed")
         await releases.update({ ...release, status: "superseded", description: "superseded" }, this.#owner);
     }
-    for (const version of releasesToRemove([{ ...record, status: "deployed" }, ...previous])) await releases.remove(record.name, version);
+    for (const version of releasesToRemove([{ ...record, status: "deployed" }, ...current, ...older]))
+      await releases.remove(record.name, version);
     this.#deps.lastChecked.set(this.#facts.extension.metadata.uid ?? "", this.#deps.now());
   }
 
@@ -191,9 +187,17 @@ class ApplyPass {
     };
   }
 
-  async #applyAll(objects: readonly KubeObject[]): Promise<ObjectAction[]> {
-    const live = await this.#applier.read(objects.map(refOf));
-    return this.#applier.apply(objects, live);
+  /** Objects as they are applied, in that order. A release of another writer may hold them in another form. */
+  async #prepare(objects: readonly KubeObject[]): Promise<{ objects: KubeObject[]; notes: string[] }> {
+    const { metadata, spec } = this.#facts.extension;
+    requireIdentities(objects);
+    const kinds = await servedKinds(this.#deps.client, objects);
+    const prepared = prepareObjects(objects, {
+      owner: { apiVersion: API_VERSION, kind: CLUSTER_EXTENSION, name: metadata.name, uid: metadata.uid ?? "" },
+      installNamespace: spec.namespace,
+      isNamespaced: (gvk) => kinds.isNamespaced(gvk),
+    });
+    return { objects: installOrder(prepared.objects), notes: prepared.notes };
   }
 
   #report(verb: "install" | "upgrade", from: string | undefined, actions: readonly ObjectAction[], notes: readonly string[]): void {

@@ -3,13 +3,13 @@ import type { Step, StepContext } from "../../controller/steps.ts";
 import { messageOf, TerminalError } from "../../errors/errors.ts";
 import type { Client } from "../../kube/client.ts";
 import type { EventRecorder } from "../../kube/events.ts";
-import { leavingObjects } from "../../release/history.ts";
 import { Applier } from "../applier.ts";
 import type { PassFacts } from "../facts.ts";
 import { type Identities, ServiceAccountMissing } from "../identity.ts";
 import type { ReleaseStore } from "../releaseStore.ts";
 import { Uninstaller } from "../uninstaller.ts";
 import { summary } from "./applyBundle.ts";
+import { installedOf } from "./retrieveReleases.ts";
 
 /** What removal needs from the outside. */
 export interface DeletionDependencies {
@@ -44,8 +44,10 @@ export function handleDeletion(deps: DeletionDependencies): Step<PassFacts["exte
       facts.deleting = "uninstalling";
       if (!finalizers.some(isOurs)) return {};
       facts.history = await deps.releases.history(extension.metadata.name);
+      facts.installed = installedOf(facts.history.current);
       if (!(await uninstall(deps, facts, context))) return { requeueAfterMs: POLL_MS };
-      for (const release of facts.history) await deps.releases.remove(release.name, release.version);
+      for (const { version } of [...facts.history.current, ...facts.history.older])
+        await deps.releases.remove(extension.metadata.name, version);
       await deps.forget(extension);
       const others = finalizers.filter((finalizer) => !isOurs(finalizer));
       await setFinalizers(deps.client, extension, others);
@@ -59,7 +61,7 @@ export function handleDeletion(deps: DeletionDependencies): Step<PassFacts["exte
 /** @returns whether everything that is to go is gone. */
 async function uninstall(deps: DeletionDependencies, facts: PassFacts, context: StepContext<PassFacts["extension"]>): Promise<boolean> {
   const { extension } = facts;
-  const leaving = leavingObjects(facts.history);
+  const leaving = facts.history.current;
   if (leaving.length === 0) return true;
   let client: Client;
   try {

@@ -8,7 +8,7 @@ import {
 } from "../../api/constants.ts";
 import type { Step } from "../../controller/steps.ts";
 import { messageOf, RetryableError } from "../../errors/errors.ts";
-import type { ReleaseRecord } from "../../release/record.ts";
+import { lastDeployed, type ReleaseRecord } from "../../release/record.ts";
 import type { InstalledBundle, PassFacts } from "../facts.ts";
 import type { ReleaseStore } from "../releaseStore.ts";
 
@@ -23,11 +23,16 @@ export function retrieveReleases(releases: ReleaseStore): Step<PassFacts["extens
         facts.unknownBecause = messageOf(err);
         throw new RetryableError(Reason.Retrying, "retrying to get installed bundle", { cause: err });
       }
-      const deployed = facts.history.find((release) => release.status === "deployed");
-      if (deployed) facts.installed = installedFrom(deployed);
+      facts.installed = installedOf(facts.history.current);
       return undefined;
     },
   };
+}
+
+/** The bundle of the last release that was applied completely, if there is one. */
+export function installedOf(history: readonly ReleaseRecord[]): InstalledBundle | undefined {
+  const deployed = lastDeployed(history);
+  return deployed && installedFrom(deployed);
 }
 
 /** The bundle that a release holds, from the labels it was written with. */

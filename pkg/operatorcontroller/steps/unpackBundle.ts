@@ -22,7 +22,7 @@ export function unpackBundle(puller: BundlePuller): Step<PassFacts["extension"],
       const { extension, resolved, installed } = facts;
       if (!resolved) return undefined;
       facts.inputDigest = inputDigest(facts);
-      const [latest] = facts.history;
+      const [latest] = facts.history.current;
       if (latest?.status === "deployed" && latest.inputDigest === facts.inputDigest) return undefined;
       try {
         const image = await puller.pull(extension.metadata.name, resolved.image, { signal });

@@ -1,0 +1,106 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { stripVTControlCharacters } from "node:util";
+import { afterEach, describe, expect, test } from "vitest";
+import { clusterAvailable } from "../support/cluster.ts";
+import { eventually } from "../support/eventually.ts";
+
+const ROOT = join(import.meta.dirname, "../..");
+
+/** What a person sees, in this order. */
+const TOUR: RegExp[] = [
+  /^cluster +API server https:\/\/127\.0\.0\.1:\d+ is ready/,
+
+  /^push +127\.0\.0\.1:\d+\/hello-operator-bundle:v1\.0\.0 \(sha256:/,
+  /^push +127\.0\.0\.1:\d+\/hello-catalog:latest \(sha256:/,
+  /^server +catalogd and operator-controller are up/,
+  /^user +applied ServiceAccount hello\/hello-installer/,
+  /^user +applied ClusterCatalog hello-catalog/,
+  /^status +hello-catalog: Serving=True Available/,
+  /^catalog +hello-catalog: image 127\.0\.0\.1:\d+\/hello-catalog:latest → .*sha256:/,
+  /^catalog +hello-catalog: 1 package, 2 channels, 3 bundles, 1 deprecation/,
+  /^user +applied ClusterExtension hello/,
+  /^resolve +.*bundle "hello-operator\.v1\.0\.0" .*1\.0\.0/,
+  /^apply +created +ServiceAccount hello\//,
+  /^apply +created +CustomResourceDefinition greetings\.hello\.example\.com/,
+  /^apply +created +Deployment hello\//,
+  /^status +.*Installed=True Succeeded: Installed bundle 127\.0\.0\.1:\d+\/hello-operator-bundle:v1\.0\.0 successfully/,
+  /^status +.*BundleDeprecated=True Deprecated: /,
+  /^resolve +.*bundle "hello-operator\.v1\.2\.0".*\[upgrade edge: skipRange in channel stable\]/,
+  /^apply +created +PodDisruptionBudget hello\//,
+  /^apply +updated +Deployment hello\//,
+  /^apply +deleted +ConfigMap hello\/hello-operator-phrases/,
+  /^status +.*Installed=True Succeeded: Installed bundle .*:v1\.2\.0 successfully/,
+  /^apply +deleted +Deployment hello\//,
+  /^apply +deleted +CustomResourceDefinition greetings\.hello\.example\.com/,
+  /^status +hello: removed/,
+  /^status +nothing is left behind/,
+  /^Done: installed, upgraded and removed/,
+];
+
+let started: ChildProcess | undefined;
+
+function npmStart(args: readonly string[]): { child: ChildProcess; output: () => string } {
+  const { KUBECONFIG: _, ...env } = process.env;
+  const child = spawn("npm", ["start", "--", ...args], { cwd: ROOT, env, stdio: ["ignore", "pipe", "pipe"] });
+  started = child;
+  let text = "";
+  for (const stream of [child.stdout, child.stderr]) stream?.on("data", (chunk: Buffer) => (text += chunk.toString()));
+  return { child, output: () => stripVTControlCharacters(text) };
+}
+
+/** All living descendants of a process, from /proc. */
+function descendants(root: number): number[] {
+  const parents = new Map<number, number>();
+  for (const entry of readdirSync("/proc")) {
+    if (!/^\d+$/.test(entry)) continue;
+    try {
+      const stat = readFileSync(`/proc/${entry}/stat`, "utf8");
+      parents.set(Number(entry), Number(stat.slice(stat.lastIndexOf(")") + 2).split(" ")[1]));
+    } catch {
+      // The process ended while we looked.
+    }
+  }
+  const below = (pid: number): number[] =>
+    [...parents].filter(([, parent]) => parent === pid).flatMap(([child]) => [child, ...below(child)]);
+  return below(root);
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    return !/^\d+ \(.*\) Z/.test(readFileSync(`/proc/${pid}/stat`, "utf8"));
+  } catch {
+    return false;
+  }
+}
+
+describe.skipIf(!clusterAvailable())("npm start", () => {
+  afterEach(() => {
+    started?.kill("SIGTERM");
+  });
+
+  test("--once installs, upgrades and removes the sample, tells each step in order, and exits with 0", async () => {
+    const { child, output } = npmStart(["--once"]);
+    const code = await new Promise<number | null>((resolve) => child.once("close", resolve));
+    const lines = output().split("\n");
+    let from = 0;
+    for (const pattern of TOUR) {
+      const found = lines.findIndex((line, index) => index >= from && pattern.test(line));
+      expect(found, `${pattern} after line ${from} of:\n${output()}`).toBeGreaterThanOrEqual(0);
+      from = found + 1;
+    }
+    expect(code).toBe(0);
+  });
+
+  test.skipIf(process.platform !== "linux")("nothing outlives npm when it is killed", async () => {
+    const { child, output } = npmStart([]);
+    await eventually(() => expect(output()).toContain("kubectl delete clusterextension hello"), { timeoutMs: 120_000 });
+    const family = descendants(child.pid ?? 0);
+    expect(family.length).toBeGreaterThan(5);
+    child.kill("SIGKILL");
+    await sleep(3_000);
+    expect(family.filter(isAlive)).toEqual([]);
+  });
+});
