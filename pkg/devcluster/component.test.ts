@@ -45,7 +45,7 @@ describe("Component", () => {
     process.env["HTTPS_PROXY"] = "http://proxy.example.com";
     try {
       const component = Component.start(
-        shell("env; sleep 60", async () => (await readFile(join(folder, "server.log"), "utf8")).includes("CONTROLPLANE_STDIN=1")),
+        shell("env; sleep 60", async () => (await readFile(join(folder, "server.log"), "utf8")).includes("OTEL_TRACES_EXPORTER=none")),
       );
       await component.ready(10_000);
       await component.stop();

@@ -50,7 +50,7 @@ export class Component {
     const [command, args] = watchesStdin ? [path, [...spec.args]] : guarded(path, spec.args);
     const log = openSync(spec.logFile, "a");
     try {
-      const child = spawn(command, args, { stdio: ["pipe", log, log], env: environment() });
+      const child = spawn(command, args, { stdio: ["pipe", log, log], env: environment(watchesStdin) });
       return new Component(spec, child);
     } finally {
       closeSync(log);
@@ -95,8 +95,8 @@ export class Component {
 }
 
 /** Neither a proxy nor another cluster's settings of the caller may reach the servers. */
-function environment(): NodeJS.ProcessEnv {
+function environment(watchesStdin: boolean): NodeJS.ProcessEnv {
   const { PATH, HOME, TMPDIR } = process.env;
   const kept = Object.fromEntries(Object.entries({ PATH, HOME, TMPDIR }).filter(([, value]) => value !== undefined));
-  return { ...kept, CONTROLPLANE_STDIN: "1", OTEL_TRACES_EXPORTER: "none" };
+  return { ...kept, OTEL_TRACES_EXPORTER: "none", ...(watchesStdin ? { CONTROLPLANE_STDIN: "1" } : {}) };
 }

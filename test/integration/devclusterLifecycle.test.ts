@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { existsSync } from "node:fs";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { findBinaries } from "../../pkg/devcluster/binaries.ts";
 import { type DevCluster, startDevCluster } from "../../pkg/devcluster/devCluster.ts";
@@ -56,6 +56,16 @@ describeWithCluster("the life of a control plane", () => {
     );
     expect(found).toMatchObject({ data: { a: "1" } });
     expect(await readFile(join(dataDir, "pki", "ca.crt"), "utf8")).toBe(authority);
+  });
+
+  test("runs on programs of others as well, which end with it too", async () => {
+    const own = await findBinaries(() => undefined);
+    const folder = dirname(own.etcd.path);
+    const cluster = await startDevCluster({ binaries: await findBinaries(() => undefined, { env: { KUBEBUILDER_ASSETS: folder } }) });
+    expect(cluster.binaries.etcd).toEqual({ path: own.etcd.path, watchesStdin: false });
+    const pids = COMPONENTS.map((name) => cluster.pid(name)!);
+    await cluster.stop();
+    expect(pids.map(isAlive)).toEqual([false, false, false, false]);
   });
 
   test("a component that cannot start is an error with the end of its log", async () => {
