@@ -1,4 +1,4 @@
-import fc from "fast-check";
+import { assert, bigInt, constantFrom, nat, option, property, tuple } from "fast-check";
 import { expect, test } from "vitest";
 import { canonicalQuantity } from "./quantity.ts";
 
@@ -47,18 +47,16 @@ test.for<[text: string, error: string]>([
   expect(() => canonicalQuantity(text)).toThrow(new Error(error));
 });
 
-const quantity = fc
-  .tuple(
-    fc.constantFrom("", "-", "+"),
-    fc.bigInt({ min: 0n, max: 10n ** 20n }),
-    fc.option(fc.nat(999_999)),
-    fc.constantFrom("", "n", "u", "m", "k", "M", "G", "T", "P", "E", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei", "e3", "E-3"),
-  )
-  .map(([sign, whole, fraction, suffix]) => `${sign}${whole}${fraction === null ? "" : `.${fraction}`}${suffix}`);
+const quantity = tuple(
+  constantFrom("", "-", "+"),
+  bigInt({ min: 0n, max: 10n ** 20n }),
+  option(nat(999_999)),
+  constantFrom("", "n", "u", "m", "k", "M", "G", "T", "P", "E", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei", "e3", "E-3"),
+).map(([sign, whole, fraction, suffix]) => `${sign}${whole}${fraction === null ? "" : `.${fraction}`}${suffix}`);
 
 test("what is canonical stays as it is", () => {
-  fc.assert(
-    fc.property(quantity, (text) => {
+  assert(
+    property(quantity, (text) => {
       const once = canonicalQuantity(text);
       expect(canonicalQuantity(once)).toBe(once);
     }),

@@ -1,0 +1,34 @@
+import { expect, test } from "vitest";
+import { bundleOf } from "../../test/support/bundleFixture.ts";
+import { targetFault, targetNamespaces } from "./targetNamespaces.ts";
+
+const csvOf = (modes: string) => bundleOf({ modes: modes === "" ? [] : modes.split(" ") }).csv;
+
+// Source: install specification, target namespaces and install modes; operator-controller rukpak/render/render.go.
+test.for<[modes: string, targets: readonly string[], fault: string | undefined]>([
+  ["AllNamespaces", [""], undefined],
+  ["OwnNamespace SingleNamespace", [""], "supported install modes [OwnNamespace SingleNamespace] do not support targeting all namespaces"],
+  ["OwnNamespace", ["ns"], undefined],
+  [
+    "SingleNamespace AllNamespaces",
+    ["ns"],
+    "supported install modes [AllNamespaces SingleNamespace] do not support targeting own namespace",
+  ],
+  ["SingleNamespace", ["other"], undefined],
+  ["OwnNamespace", ["other"], "supported install modes [OwnNamespace] do not support target namespaces [other]"],
+  ["MultiNamespace", ["a", "b"], undefined],
+  ["MultiNamespace", ["a", "ns"], "supported install modes [MultiNamespace] do not support targeting own namespace"],
+  ["MultiNamespace OwnNamespace", ["a", "ns"], undefined],
+  ["MultiNamespace", ["a", ""], "supported install modes [MultiNamespace] do not support target namespaces [a ]"],
+  ["SingleNamespace", ["a", "b"], "supported install modes [SingleNamespace] do not support target namespaces [a b]"],
+  ["SingleNamespace", [], "exactly one target namespace must be specified"],
+  ["MultiNamespace", [], "at least one target namespace must be specified"],
+])("%s watching %j", ([modes, targets, fault]) => {
+  expect(targetFault(csvOf(modes), "ns", targets)).toBe(fault);
+});
+
+test("all namespaces are watched by default where that is supported, none otherwise", () => {
+  expect(targetNamespaces(csvOf("AllNamespaces OwnNamespace"), undefined)).toEqual([""]);
+  expect(targetNamespaces(csvOf("OwnNamespace"), undefined)).toEqual([]);
+  expect(targetNamespaces(csvOf("AllNamespaces OwnNamespace"), "ns")).toEqual(["ns"]);
+});
