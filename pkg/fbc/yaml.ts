@@ -7,6 +7,8 @@ const MIN_INT64 = -(2n ** 63n);
 const MAX_UINT64 = 2n ** 64n - 1n;
 /** Deeper nesting than this is refused instead of exhausting the stack. */
 const MAX_DEPTH = 1_000;
+const ENOUGH_INDENT = " ".repeat(MAX_DEPTH);
+const MAX_REPAIR_CHARACTERS = 100_000_000;
 
 const intTag = defineScalarTag<number | bigint>("tag:yaml.org,2002:int", {
   implicit: true,
@@ -48,7 +50,34 @@ export function parseYaml(text: string): unknown {
 
 /** All documents in `text`, none when it holds only white space and comments. @throws YAMLException with line and column. */
 export function parseYamlDocuments(text: string): unknown[] {
-  return loadAll(text, { schema: KUBE_SCHEMA, json: true, maxDepth: MAX_DEPTH });
+  let source = text;
+  for (let repaired = 0; ; repaired++) {
+    try {
+      return loadAll(source, { schema: KUBE_SCHEMA, json: true, maxDepth: MAX_DEPTH });
+    } catch (err) {
+      const line = err instanceof YAMLException && err.reason === "deficient indentation" ? err.mark?.line : undefined;
+      const indented = line === undefined || repaired >= repairsFor(text) ? undefined : withIndentedLine(source, line);
+      if (indented === undefined) throw err;
+      source = indented;
+    }
+  }
+}
+
+/**
+ * `text` with a line indented that stands too far left inside quotes or brackets. YAML forbids that, Go's parser and real bundles do not; the
+ * white space at the start of such a line means nothing. Undefined for a line that ends the document.
+ */
+function withIndentedLine(text: string, line: number): string | undefined {
+  const lines = text.split("\n");
+  const content = lines[line] ?? "";
+  if (/^(?:---|\.\.\.)(?:\s|$)/.test(content)) return undefined;
+  lines[line] = ENOUGH_INDENT + content.trimStart();
+  return lines.join("\n");
+}
+
+/** Each repair costs another pass over the text. */
+function repairsFor(text: string): number {
+  return Math.max(3, Math.floor(MAX_REPAIR_CHARACTERS / (text.length + 1)));
 }
 
 /** `value` as one YAML document in block style, quoted such that Kubernetes reads every string back as a string. */
