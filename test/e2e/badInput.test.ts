@@ -201,7 +201,7 @@ describeWithPrivateCluster("bad input is named and loses nothing", (cluster) => 
       apiVersion: "hello.example.com/v1alpha1",
       kind: "Greeting",
       metadata: { name: "mine", namespace: made.spec.namespace },
-      spec: {},
+      spec: { name: "world" },
     };
     await world.apply(greeting);
     await world.removed("ClusterExtension", "keeper");

@@ -10,7 +10,7 @@ import { installOrder } from "../../release/order.ts";
 import { type ExtensionExists, type Owner, ownershipOf } from "../../release/ownership.ts";
 import { planRelease } from "../../release/plan.ts";
 import { prepareObjects } from "../../release/prepare.ts";
-import { lastDeployed, type ReleaseRecord } from "../../release/record.ts";
+import { isPending, lastDeployed, type ReleaseRecord } from "../../release/record.ts";
 import { determineState } from "../../release/state.ts";
 import { renderBundle } from "../../render/render.ts";
 import type { Logger } from "../../telemetry/log.ts";
@@ -160,8 +160,9 @@ class ApplyPass {
     const { current, older } = this.#facts.history;
     await releases.update({ ...record, status: "deployed", description: "deployed" }, this.#owner);
     for (const release of current) {
-      if (release.status === "deployed")
-        await releases.update({ ...release, status: "superseded", description: "superseded" }, this.#owner);
+      const settled = release.status === "deployed" ? "superseded" : isPending(release) ? "failed" : undefined;
+      if (settled)
+        await releases.update({ ...release, status: settled, description: `followed by release v${record.version}` }, this.#owner);
     }
     for (const version of releasesToRemove([{ ...record, status: "deployed" }, ...current, ...older]))
       await releases.remove(record.name, version);
