@@ -1,73 +1,57 @@
-import http from "node:http";
-import https from "node:https";
 import type { LoadOrder, LoadResult } from "./loadOrder.ts";
+import { RawConnection } from "./rawConnection.ts";
 
-/** The program: reads a LoadOrder from its argument, sends requests for as long as it says, prints the LoadResult. */
-async function main(): Promise<void> {
-  const order = JSON.parse(process.argv[2] ?? "") as LoadOrder;
-  const load = new Load(order);
-  await load.during(order.warmUpSeconds);
-  console.log(JSON.stringify(await load.during(order.seconds)));
-  process.exit(0);
-}
-
-/** Keeps `connections` requests under way. */
-class Load {
-  readonly #order: LoadOrder;
-  readonly #agent: http.Agent;
+/** Counts what arrives on all connections; zero again at each reading. */
+class Tally {
   #answers = 0;
   #bodyBytes = 0;
-  #statuses: Record<string, number> = {};
+  readonly #statuses = new Map<string, number>();
   #encoding = "";
-  #fail: (err: Error) => void = () => undefined;
+  #answerBytes = 0;
 
-  constructor(order: LoadOrder) {
-    this.#order = order;
-    const options = { keepAlive: true, maxSockets: order.connections };
-    this.#agent = order.url.startsWith("https:") ? new https.Agent({ ...options, ca: order.ca }) : new http.Agent(options);
-    for (let i = 0; i < order.connections; i++) setImmediate(() => this.#next());
+  headers(status: string, contentEncoding: string, contentLength: number): void {
+    this.#answerBytes = contentLength;
+    this.#statuses.set(status, (this.#statuses.get(status) ?? 0) + 1);
+    this.#encoding = contentEncoding;
   }
 
-  /** Counts what arrives from now on for so long. @throws Error of a connection. */
+  body(bytes: number): void {
+    this.#bodyBytes += bytes;
+  }
+
+  end(): void {
+    this.#answers++;
+  }
+
+  failed(err: Error): void {
+    throw err;
+  }
+
+  /** What arrives in this time. */
   async during(seconds: number): Promise<LoadResult> {
     this.#answers = 0;
     this.#bodyBytes = 0;
-    this.#statuses = {};
+    this.#statuses.clear();
     const cpu = process.cpuUsage();
     const started = performance.now();
-    await new Promise<void>((resolve, reject) => {
-      this.#fail = reject;
-      setTimeout(resolve, seconds * 1_000);
-    });
+    await new Promise((resolve) => setTimeout(resolve, seconds * 1_000));
     const used = process.cpuUsage(cpu);
     return {
       seconds: (performance.now() - started) / 1_000,
       answers: this.#answers,
       bodyBytes: this.#bodyBytes,
-      statuses: this.#statuses,
+      answerBytes: this.#answerBytes,
+      statuses: Object.fromEntries(this.#statuses),
       encoding: this.#encoding,
       clientCpuSeconds: (used.user + used.system) / 1e6,
     };
   }
-
-  #next(): void {
-    const { url, headers } = this.#order;
-    const { get } = url.startsWith("https:") ? https : http;
-    const request = get(url, { agent: this.#agent, headers }, (response) => {
-      const { statusCode = 0 } = response;
-      this.#statuses[statusCode] = (this.#statuses[statusCode] ?? 0) + 1;
-      this.#encoding = response.headers["content-encoding"] ?? "identity";
-      response.on("data", (chunk: Buffer) => {
-        this.#bodyBytes += chunk.length;
-      });
-      response.once("end", () => {
-        this.#answers++;
-        this.#next();
-      });
-      response.once("error", this.#fail);
-    });
-    request.once("error", (err) => this.#fail(err));
-  }
 }
 
-await main();
+/** The program: reads a LoadOrder from its argument, asks for as long as it says, prints the LoadResult. */
+const { url, headers, connections, seconds, warmUpSeconds, ca } = JSON.parse(process.argv[2] ?? "") as LoadOrder;
+const tally = new Tally();
+for (let i = 0; i < connections; i++) new RawConnection({ url: new URL(url), headers, ca }, tally).start();
+await tally.during(warmUpSeconds);
+console.log(JSON.stringify(await tally.during(seconds)));
+process.exit(0);

@@ -17,6 +17,8 @@ export interface LoadResult {
   /** Complete answers. */
   readonly answers: number;
   readonly bodyBytes: number;
+  /** Length of one answer. */
+  readonly answerBytes: number;
   /** How many of each status. */
   readonly statuses: Readonly<Record<string, number>>;
   /** The content-encoding of the last answer. */

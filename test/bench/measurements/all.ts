@@ -1,8 +1,15 @@
 import type { Measurement } from "../measurement.ts";
 import { httpMeasurement } from "./http.ts";
+import { installMeasurement } from "./install.ts";
 import { renderMeasurement } from "./render.ts";
 import { resolveMeasurement } from "./resolve.ts";
 import { unpackMeasurement } from "./unpack.ts";
 
 /** Every measurement, in the order in which a run without names makes them. */
-export const MEASUREMENTS: readonly Measurement[] = [resolveMeasurement, renderMeasurement, unpackMeasurement, httpMeasurement];
+export const MEASUREMENTS: readonly Measurement[] = [
+  resolveMeasurement,
+  renderMeasurement,
+  unpackMeasurement,
+  httpMeasurement,
+  installMeasurement,
+];

@@ -11,6 +11,7 @@ import { get } from "../http/tlsClient.ts";
 import type { BenchContext, Figure, Measurement } from "../measurement.ts";
 import { processUse } from "../processUse.ts";
 import { catalogInMemory, dataFolder } from "../realData.ts";
+import { digits } from "../units.ts";
 
 const RUNS = 3;
 const WARM_UP_SECONDS = 0.5;
@@ -93,17 +94,26 @@ async function rateOf({ id, path, headers = {}, connections }: Question, target:
   const after = await processUse(target.pid);
   context.say(`${GOALS[id].work.trim()}: ${runs} runs`);
   const serverShare = (after.cpuSeconds - before.cpuSeconds) / (runs * (context.seconds + WARM_UP_SECONDS));
-  return { id, samples: results.map(({ answers, seconds }) => answers / seconds), note: noteOn(results, serverShare) };
+  return { id, samples: results.map(rate), note: noteOn(results, serverShare) };
+}
+
+/** Answers a second. Few large ones are counted by their bytes, or the ends of a run would show. */
+function rate({ answers, bodyBytes, seconds, answerBytes }: LoadResult): number {
+  return (answerBytes > 0 ? bodyBytes / answerBytes : answers) / seconds;
 }
 
 /** Size and kind of the answers, what went over the wire, and how busy the server was, of whose cores the client takes its share. */
 function noteOn(results: readonly LoadResult[], serverShare: number): string {
   const sum = (of: (result: LoadResult) => number): number => results.reduce((total, result) => total + of(result), 0);
-  const [seconds, answers, bytes] = [sum((r) => r.seconds), sum((r) => r.answers), sum((r) => r.bodyBytes)];
+  const seconds = sum((r) => r.seconds);
+  const [{ answerBytes = 0, encoding = "" } = {}] = results;
   const statuses = [...new Set(results.flatMap((result) => Object.keys(result.statuses)))].join(" ");
-  const encoding = results[0]?.encoding ?? "";
-  const size =
-    bytes === 0 ? "no body" : `${(bytes / Math.max(answers, 1) / 1e6).toFixed(2)} MB each, ${(bytes / seconds / 1e6).toFixed(0)} MB/s`;
+  const megabytes = sum((r) => r.bodyBytes) / seconds / 1e6;
+  const size = answerBytes === 0 ? "no body" : `${(answerBytes / 1e6).toFixed(2)} MB each, ${megabytes.toFixed(0)} MB/s`;
   const clientShare = sum((r) => r.clientCpuSeconds) / seconds;
-  return `TLS, status ${statuses}, ${encoding}, ${size}; cores in use: server ${serverShare.toFixed(2)}, client ${clientShare.toFixed(2)}`;
+  const perServerSecond = digits(sum(rate) / results.length / serverShare);
+  return (
+    `TLS, status ${statuses}, ${encoding}, ${size}; cores in use: server ${serverShare.toFixed(2)}, client ${clientShare.toFixed(2)}; ` +
+    `${perServerSecond} answers for a CPU second of the server`
+  );
 }

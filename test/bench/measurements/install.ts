@@ -1,0 +1,84 @@
+import { join } from "node:path";
+import { EXTENSION, sampleObjects } from "../../../cmd/olmv1/dev/sample.ts";
+import type { ClusterExtension } from "../../../pkg/api/clusterExtension.ts";
+import { API_VERSION } from "../../../pkg/api/constants.ts";
+import type { KubeObject } from "../../../pkg/api/k8s.ts";
+import { sampleImages } from "../../../pkg/devcluster/sample/sample.ts";
+import { pushImage } from "../../../pkg/oci/push.ts";
+import type { World } from "../../support/world.ts";
+import { BenchCluster } from "../benchCluster.ts";
+import { isInstalled } from "../extensionState.ts";
+import type { BenchContext, Measurement } from "../measurement.ts";
+import { Observer } from "../observer.ts";
+import { processUse } from "../processUse.ts";
+import { catalogInMemory } from "../realData.ts";
+
+const RUNS = 7;
+const TIMEOUT_MS = 60_000;
+/** The world's registries.conf leads from here to the measurement's own registry. */
+const HOST = "quay.io";
+const { name: NAME, firstVersion, lastVersion } = EXTENSION;
+
+/** The sample operator is installed, upgraded along its catalog's edge and removed, several times; every install pulls its bundle anew. */
+export const installMeasurement: Measurement = {
+  name: "install",
+  title: "the sample operator installed and upgraded, and the operator-controller's memory",
+  figures: ["install", "upgrade", "install.memory"],
+  async *run(context) {
+    await using cluster = await BenchCluster.start(context);
+    await using world = await cluster.startServers();
+    const extension = await prepare(world);
+    const catalogs = await serveSecondCatalog(world, context);
+    await using extensions = await Observer.start<ClusterExtension>(cluster.client, "ClusterExtension");
+    const runs = context.runs ?? RUNS;
+    const installs: number[] = [];
+    const upgrades: number[] = [];
+    const memory: number[] = [];
+    const reaches = (version: string) => () => isInstalled(extensions.get(NAME), version);
+    for (let run = 1; run <= runs; run++) {
+      installs.push(await extensions.secondsUntil(() => world.apply(extension), reaches(firstVersion), TIMEOUT_MS));
+      upgrades.push(await extensions.secondsUntil(() => unpin(world), reaches(lastVersion), TIMEOUT_MS));
+      memory.push((await processUse(world.installation.servers["operator-controller"].pid)).rssBytes);
+      context.say(`run ${run} of ${runs}: installed in ${installs.at(-1)?.toFixed(2)} s, upgraded in ${upgrades.at(-1)?.toFixed(2)} s`);
+      await world.removed("ClusterExtension", NAME);
+    }
+    yield {
+      id: "install",
+      samples: installs,
+      note: `hello-operator ${firstVersion}; the first one, by a fresh process: ${first(installs)}`,
+    };
+    yield { id: "upgrade", samples: upgrades, note: `to ${lastVersion}; the first one: ${first(upgrades)}` };
+    yield { id: "install.memory", samples: memory, note: `${catalogs} catalogs` };
+  },
+};
+
+/** Pushes and applies everything but the extension. @returns the extension. */
+async function prepare(world: World): Promise<KubeObject> {
+  for (const { repository, tag, files, labels } of sampleImages(HOST))
+    await pushImage(world.cluster.registry, repository, tag, { files, labels });
+  const { installer, catalog, extension } = sampleObjects(HOST);
+  for (const object of [...installer, catalog]) await world.apply(object);
+  await world.condition("ClusterCatalog", catalog.metadata.name, (condition) => condition("Serving")?.status === "True");
+  return extension;
+}
+
+/** @returns how many catalogs are served now. */
+async function serveSecondCatalog(world: World, { data, say }: BenchContext): Promise<number> {
+  if (data === undefined) {
+    say("one catalog only, as the folder of real data is not here");
+    return 1;
+  }
+  const files = await catalogInMemory(join(data, "fbc/community-v4.19"));
+  await world.serve("community", await world.pushCatalog("bench/community", "v1", files));
+  return 2;
+}
+
+/** Lets go of the version: the catalog's edges lead to the newest. */
+function unpin(world: World): Promise<unknown> {
+  const ref = { apiVersion: API_VERSION, kind: "ClusterExtension", name: NAME };
+  return world.cluster.client.patch(ref, { spec: { source: { catalog: { version: null } } } }, { type: "merge" });
+}
+
+function first(seconds: readonly number[]): string {
+  return `${seconds[0]?.toFixed(2)} s`;
+}
