@@ -2,6 +2,7 @@ import { Reason } from "../api/constants.ts";
 import type { KubeObject } from "../api/k8s.ts";
 import { messageOf, RetryableError } from "../errors/errors.ts";
 import { goQuote } from "../errors/goQuote.ts";
+import { sortedKeys } from "./goSpecial.ts";
 import { MANIFEST_TYPES } from "./goTypes.ts";
 import { jsonMismatch, kindOf } from "./goValues.ts";
 import { manifestObjects } from "./manifests.ts";
@@ -44,7 +45,7 @@ function load(files: BundleFiles): RegistryV1Bundle {
         if (object.kind === "ClusterServiceVersion")
           csv = MANIFEST_TYPES.convert("operators/v1alpha1.ClusterServiceVersion", object) as Csv;
         else if (object.kind === "CustomResourceDefinition") bundle.crds.push(crdFrom(object));
-        else bundle.others.push(object);
+        else bundle.others.push(sortedKeys(object) as KubeObject);
       }
     } catch (err) {
       const reason = err instanceof RangeError ? "its content is nested too deeply" : messageOf(err);

@@ -3,7 +3,6 @@ import { messageOf } from "../errors/errors.ts";
 import { goQuote } from "../errors/goQuote.ts";
 import { goJson } from "../fbc/canonical.ts";
 import { GoTypeError } from "./goErrors.ts";
-import { sortedKeys } from "./goSpecial.ts";
 import { checkMetadata } from "./goTypes.ts";
 import { jsonMismatch, kindOf } from "./goValues.ts";
 import { yamlDocument } from "./yamlText.ts";
@@ -17,7 +16,7 @@ const LONG_INTEGER = /\d{16}/;
 
 /**
  * The objects of one manifest file, YAML or JSON, any number of documents; lists are replaced by their items.
- * Empty documents are skipped. Members stand in the order of their names.
+ * Empty documents are skipped.
  * @param path for messages.
  * @throws Error in the words of Kubernetes' resource builder.
  * @see https://pkg.go.dev/k8s.io/cli-runtime/pkg/resource#StreamVisitor
@@ -92,7 +91,7 @@ function objectsOf(path: string, document: unknown): KubeObject[] {
   let object: Members;
   try {
     if (kindOf(document) !== "map") throw jsonMismatch(document, "unstructured.detector");
-    object = sortedKeys(document) as Members;
+    object = document as Members;
     if ("items" in object) checkItems(object["items"]);
     if (textOf(object["kind"]) === "") throw new GoTypeError(`Object 'Kind' is missing in '${goJson(document)}'`);
     checkMetadata(object);

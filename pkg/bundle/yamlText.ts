@@ -13,7 +13,8 @@ const MAX_VALUES = 5_000_000;
 export function yamlDocument(text: string): unknown {
   try {
     const document = parseWithFlowIndent(text, parseYamlDocuments)[0] ?? null;
-    if (text.includes("*") && countValues(document, 0) > MAX_VALUES) throw new Error("document contains excessive aliasing");
+    if (text.includes("&") && text.includes("*") && countValues(document, 0) > MAX_VALUES)
+      throw new Error("document contains excessive aliasing");
     return document;
   } catch (err) {
     const line = err instanceof YAMLException && err.mark ? `line ${err.mark.line + 1}: ` : "";
