@@ -1,6 +1,5 @@
-import { parseArgs } from "node:util";
 import { z } from "zod";
-import { parseDuration } from "./duration.ts";
+import { duration, parseFlagsWith, usageOf } from "../flags.ts";
 
 /** Flags of the binary: the schema is the help text, the defaults and the validation. Names are upstream's where upstream has the flag. */
 const Flags = z
@@ -13,12 +12,7 @@ const Flags = z
       .default("catalogd-service.olmv1-system.svc")
       .describe("host, and port if needed, under which clients reach the content; without scheme"),
     "cache-dir": z.string().default("/var/cache/catalogd").describe("folder for unpacked images and stored content"),
-    "gc-interval": z
-      .string()
-      .default("12h")
-      .refine((text) => (parseDuration(text) ?? 0) >= 1_000, 'want a duration of at least a second, such as "12h"')
-      .transform((text) => parseDuration(text) ?? 0)
-      .describe("how often content of catalogs that no longer exist is looked for"),
+    "gc-interval": duration("12h").describe("how often content of catalogs that no longer exist is looked for"),
     "tls-cert": z.string().optional().describe("certificate file for serving content; plain HTTP without; needs tls-key"),
     "tls-key": z.string().optional().describe("key file for serving content; needs tls-cert"),
     "pull-cas-dir": z.string().optional().describe("folder of PEM files that sign registries' certificates"),
@@ -35,24 +29,10 @@ export type Flags = z.output<typeof Flags>;
 
 /** What `--help` prints. */
 export function usage(): string {
-  const lines = Object.entries(Flags.shape).map(([name, type]) => `  --${name.padEnd(28)} ${type.description ?? ""}`);
-  return `catalogd: unpacks and serves the content of ClusterCatalogs\n\n${lines.join("\n")}\n`;
+  return usageOf("catalogd: unpacks and serves the content of ClusterCatalogs", Flags.shape);
 }
 
-/**
- * The flags in `args`; "help" when they ask for it.
- * @throws Error that names each wrong flag.
- */
+/** @throws Error that names each wrong flag. */
 export function parseFlags(args: string[]): Flags | "help" {
-  const options = {
-    ...Object.fromEntries(Object.keys(Flags.shape).map((name) => [name, { type: "string" as const }])),
-    help: { type: "boolean" as const },
-  };
-  const { help, ...given } = parseArgs({ args, options, strict: true }).values;
-  if (help) return "help";
-  const flags = Flags.safeParse(given);
-  if (flags.success) return flags.data;
-  throw new Error(
-    flags.error.issues.map(({ path, message }) => (path.length > 0 ? `--${path.join(".")}: ${message}` : message)).join("; "),
-  );
+  return parseFlagsWith(Flags, Flags.shape, args);
 }

@@ -16,7 +16,7 @@ import { type Flags, parseFlags, usage } from "./flags.ts";
 
 async function run(flags: Flags): Promise<void> {
   const log = createLogger({ component: "catalogd", level: flags["log-level"] });
-  const metrics = createMetrics("catalogd_");
+  const metrics = createMetrics("catalogd");
   metrics.collectProcess();
   const { "tls-cert": cert, "tls-key": key } = flags;
   const tls = cert !== undefined && key !== undefined ? new TlsFiles(cert, key, log) : undefined;

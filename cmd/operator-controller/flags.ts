@@ -1,0 +1,33 @@
+import { z } from "zod";
+import { duration, parseFlagsWith, usageOf } from "../flags.ts";
+
+/** Flags of the binary: the schema is the help text, the defaults and the validation. Names are upstream's where upstream has the flag. */
+const Flags = z.strictObject({
+  kubeconfig: z.string().optional().describe("path of a kubeconfig; default: $KUBECONFIG, else the pod's own identity"),
+  "system-namespace": z.string().default("olmv1-system").describe("namespace that holds the release Secrets"),
+  "cache-path": z.string().default("/var/cache/operator-controller").describe("folder for unpacked bundle images"),
+  "catalogd-cas-dir": z.string().optional().describe("folder of PEM files that sign catalogd's certificate"),
+  "pull-cas-dir": z.string().optional().describe("folder of PEM files that sign registries' certificates"),
+  "registries-conf": z.string().optional().describe("path of a registries.conf; default: the system's"),
+  "auth-file": z.string().optional().describe("path of a docker config file with registry credentials"),
+  "health-probe-bind-address": z.string().default(":8081").describe("address of /healthz, /readyz and /metrics; 0 turns it off"),
+  "service-account-fallback": z
+    .enum(["deny", "controller"])
+    .default("deny")
+    .describe("who acts for an extension that names no ServiceAccount"),
+  "max-concurrent-reconciles": z.coerce.number().int().min(1).max(64).default(4).describe("extensions worked on at once"),
+  "drift-interval": duration("5m").describe("how often an unchanged release is compared with the cluster"),
+  "max-backoff": duration("2m").describe("longest wait between two tries of a failing extension"),
+  "log-level": z.enum(["debug", "info", "warn", "error"]).default("info").describe("least level that is logged"),
+});
+export type Flags = z.output<typeof Flags>;
+
+/** What `--help` prints. */
+export function usage(): string {
+  return usageOf("operator-controller: installs, upgrades, keeps and removes ClusterExtensions", Flags.shape);
+}
+
+/** @throws Error that names each wrong flag. */
+export function parseFlags(args: string[]): Flags | "help" {
+  return parseFlagsWith(Flags, Flags.shape, args);
+}
