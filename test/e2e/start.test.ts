@@ -4,14 +4,14 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { stripVTControlCharacters } from "node:util";
 import { afterEach, describe, expect, test } from "vitest";
-import { clusterAvailable } from "../support/cluster.ts";
+import { clusterAvailable, describeWithPrivateCluster } from "../support/cluster.ts";
 import { eventually } from "../support/eventually.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 
 /** What a person sees, in this order. */
 const TOUR: RegExp[] = [
-  /^cluster +API server https:\/\/127\.0\.0\.1:\d+ is ready/,
+  /^cluster +API server https:\/\/127\.0\.0\.1:\d+ is ready/m,
 
   /^push +127\.0\.0\.1:\d+\/hello-operator-bundle:v1\.0\.0 \(sha256:/,
   /^push +127\.0\.0\.1:\d+\/hello-catalog:latest \(sha256:/,
@@ -75,6 +75,22 @@ function isAlive(pid: number): boolean {
     return false;
   }
 }
+
+describeWithPrivateCluster("npm start on a cluster that exists", (cluster) => {
+  test("--kubeconfig goes the same way there and starts no control plane of its own", async () => {
+    const { child, output } = npmStart(["--once", "--kubeconfig", cluster.kubeconfig]);
+    const code = await new Promise<number | null>((resolve) => child.once("close", resolve));
+    expect(output()).toContain(`Using the cluster of ${cluster.kubeconfig}`);
+    expect(output()).not.toMatch(TOUR[0]!);
+    expect(output()).toContain("Done: installed, upgraded and removed");
+    expect(code).toBe(0);
+    const { items } = await cluster.client.list(
+      { apiVersion: "v1", kind: "Secret" },
+      { namespace: "olmv1-system", labelSelector: "type=index" },
+    );
+    expect(items).toEqual([]);
+  });
+});
 
 describe.skipIf(!clusterAvailable())("npm start", () => {
   afterEach(() => {
