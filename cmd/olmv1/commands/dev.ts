@@ -2,10 +2,10 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { Command } from "commander";
 import { messageOf } from "../../../pkg/errors/errors.ts";
+import { DevEnvironment } from "../dev/devEnvironment.ts";
 import { Narrator } from "../dev/narrator.ts";
 import { watchParents } from "../dev/parentWatch.ts";
 import { EXTENSION } from "../dev/sample.ts";
-import { Session } from "../dev/session.ts";
 
 interface DevOptions {
   kubeconfig?: string;
@@ -38,22 +38,22 @@ async function dev(options: DevOptions): Promise<number> {
     stop.abort(new Error("the process that started this one has ended"));
     setTimeout(() => process.exit(1), ORPHAN_GRACE_MS).unref();
   });
-  let session: Session | undefined;
+  let environment: DevEnvironment | undefined;
   try {
     if (!existsSync(CONFIG)) throw new Error("olmv1 dev needs a checkout of the sources: clone the repository and run npm start");
-    session = await Session.start({
+    environment = await DevEnvironment.start({
       kubeconfig: options.kubeconfig ?? (process.env["KUBECONFIG"] || undefined),
       narrator,
       signal: stop.signal,
     });
-    await session.install();
+    await environment.install();
     if (options.once) {
-      await session.upgrade();
-      await session.uninstall();
+      await environment.upgrade();
+      await environment.uninstall();
       narrator.part("Done: installed, upgraded and removed");
     } else {
-      for (const line of nextSteps(session.kubeconfig)) process.stdout.write(`${line}\n`);
-      await session.stay();
+      for (const line of nextSteps(environment.kubeconfig)) process.stdout.write(`${line}\n`);
+      await environment.stay();
     }
     return 0;
   } catch (err) {
@@ -62,7 +62,7 @@ async function dev(options: DevOptions): Promise<number> {
     return 1;
   } finally {
     unwatch();
-    await session?.stop();
+    await environment?.stop();
   }
 }
 

@@ -16,7 +16,7 @@ import type { Narrator } from "./narrator.ts";
 import { CATALOG, EXTENSION, pushSample, sampleObjects } from "./sample.ts";
 
 /** How `olmv1 dev` runs. */
-export interface SessionOptions {
+export interface DevEnvironmentOptions {
   /** Use this cluster; without it an embedded one is started. */
   kubeconfig: string | undefined;
   narrator: Narrator;
@@ -31,7 +31,7 @@ const POLL_MS = 100;
  * A running product to look at: a control plane (embedded, unless a kubeconfig names one), a registry with the sample operator,
  * catalogd and operator-controller as separate processes.
  */
-export class Session {
+export class DevEnvironment {
   readonly kubeconfig: string;
   readonly #admin: Client;
   readonly #narrator: Narrator;
@@ -40,7 +40,7 @@ export class Session {
   readonly #failure: Failure;
   readonly #registry: string;
 
-  private constructor(admin: Client, options: SessionOptions, cleanups: Cleanups, failure: Failure, place: Place) {
+  private constructor(admin: Client, options: DevEnvironmentOptions, cleanups: Cleanups, failure: Failure, place: Place) {
     this.kubeconfig = place.kubeconfig;
     this.#registry = place.registry;
     this.#admin = admin;
@@ -51,7 +51,7 @@ export class Session {
   }
 
   /** Starts everything and pushes the sample. What was started is stopped again when a later part fails. */
-  static async start(options: SessionOptions): Promise<Session> {
+  static async start(options: DevEnvironmentOptions): Promise<DevEnvironment> {
     const { narrator } = options;
     const cleanups: Cleanups = [];
     const failure: Failure = {};
@@ -66,7 +66,7 @@ export class Session {
       const installation = await servers(admin, place, workDir, narrator, failure);
       cleanups.push(() => installation.stop());
       narrator.say("server", `catalogd and operator-controller are up (logs: ${workDir})`);
-      return new Session(admin, options, cleanups, failure, place);
+      return new DevEnvironment(admin, options, cleanups, failure, place);
     } catch (err) {
       await stopAll(cleanups);
       throw err;
@@ -176,14 +176,14 @@ export class Session {
   }
 }
 
-/** Where a session works. */
+/** Where it works. */
 interface Place {
   kubeconfig: string;
   /** Host and port of the registry. */
   registry: string;
 }
 
-/** Why a session cannot go on, once it is known. */
+/** Why it cannot go on, once it is known. */
 interface Failure {
   text?: string;
 }
@@ -215,7 +215,7 @@ async function controlPlane(kubeconfig: string | undefined, workDir: string, nar
   return { kubeconfig: cluster.kubeconfig, registry: cluster.registry.host };
 }
 
-/** The two servers, told about only what is a story; a server that ends by itself fails the session. */
+/** The two servers, told about only what is a story; a server that ends by itself fails it all. */
 async function servers(admin: Client, place: Place, workDir: string, narrator: Narrator, failure: Failure): Promise<Installation> {
   const registriesConf = join(workDir, "registries.conf");
   await writeFile(registriesConf, `[[registry]]\nlocation = "${place.registry}"\ninsecure = true\n`);
