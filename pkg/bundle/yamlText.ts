@@ -1,6 +1,5 @@
 import { YAMLException } from "js-yaml";
 import { messageOf } from "../errors/errors.ts";
-import { parseWithFlowIndent } from "../fbc/flowIndent.ts";
 import { parseYamlDocuments } from "../fbc/yaml.ts";
 
 /** Aliases let a small text stand for a huge value; the largest real manifests have some 100,000 values. */
@@ -12,7 +11,7 @@ const MAX_VALUES = 5_000_000;
  */
 export function yamlDocument(text: string): unknown {
   try {
-    const document = parseWithFlowIndent(text, parseYamlDocuments)[0] ?? null;
+    const document = parseYamlDocuments(text)[0] ?? null;
     if (text.includes("&") && text.includes("*") && countValues(document, 0) > MAX_VALUES)
       throw new Error("document contains excessive aliasing");
     return document;
