@@ -1,4 +1,5 @@
 import { goQuote } from "../errors/goQuote.ts";
+import { stepBetween } from "../version/step.ts";
 import { type Candidate, compareCandidates } from "./candidates.ts";
 import { edgeTo, type Findings, type Query } from "./filters.ts";
 import { skippedBy } from "./successors.ts";
@@ -7,7 +8,7 @@ import { counted, listed, versionOf, wanted } from "./wording.ts";
 /**
  * Why `best` was chosen, in one sentence of some hundred characters, such as
  * `bundle "x.v1.2.0" (version 1.2.0) of catalog "c": highest of 3 versions in channels [stable] matching ">=1.0", successor of
- * "x.v1.1.0" by replaces in channel "stable"`, followed by what a user may wonder at: a higher version that no edge leads to,
+ * "x.v1.1.0" by replaces in channel "stable"`, followed by what a user may wonder at: a major step, a higher version that no edge leads to,
  * a target that another entry skips, an upgrade constraint that was overridden, catalogs that were passed over.
  */
 export function explainChoice(
@@ -18,6 +19,7 @@ export function explainChoice(
   unasked: readonly string[],
 ): string {
   const remarks = [
+    ...stepRemark(best, query),
     ...unreachedRemark(findings, best, query),
     ...skipRemark(findings, best),
     ...passedOverRemark(passedOver, findings, best),
@@ -43,6 +45,14 @@ function relation({ edges }: Findings, best: Candidate, query: Query): string {
   const from = goQuote(installed.name);
   if (!edge) return `, no successor of ${from} by the catalog's edges: upgradeConstraintPolicy SelfCertified overrides them`;
   return edge.via === "stay" ? ", already installed" : `, successor of ${from} by ${edge.via} in channel ${goQuote(edge.channel)}`;
+}
+
+/** Steps that may lose data or break what users built on the operator. */
+function stepRemark(best: Candidate, { installed }: Query): string[] {
+  const step = installed && stepBetween(installed.version, versionOf(best));
+  return step === "major" || step === "rollback"
+    ? [`warning: a ${step === "major" ? "major step" : step} from version ${installed?.version}`]
+    : [];
 }
 
 /** The highest version that only the edges rule out. */
