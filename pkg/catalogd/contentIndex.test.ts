@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { ContentIndex, IndexBuilder } from "./contentIndex.ts";
@@ -12,8 +13,12 @@ interface Entry {
 function indexOf(entries: readonly Entry[]): { index: ContentIndex; text: string; lines: string[] } {
   const builder = new IndexBuilder();
   const lines = entries.map((entry, i) => `${JSON.stringify({ ...entry, i })}\n`);
-  entries.forEach((entry, i) => builder.add(entry, Buffer.from(lines[i] ?? "")));
+  entries.forEach((entry, i) => builder.add(entry, lineOf(lines[i] ?? "")));
   return { index: new ContentIndex(builder.columns()), text: lines.join(""), lines };
+}
+
+function lineOf(text: string): { bytes: number; sha256: Buffer } {
+  return { bytes: Buffer.byteLength(text), sha256: createHash("sha256").update(text).digest() };
 }
 
 const bundle = (name: string): Entry => ({ schema: "olm.bundle", package: "test-package", name });
@@ -68,7 +73,7 @@ test("a query finds exactly the lines that match, in order, also after a trip to
 
 function columnsOf(entries: readonly Entry[]): ReturnType<IndexBuilder["columns"]> {
   const builder = new IndexBuilder();
-  entries.forEach((entry, i) => builder.add(entry, Buffer.from(`${JSON.stringify({ ...entry, i })}\n`)));
+  entries.forEach((entry, i) => builder.add(entry, lineOf(`${JSON.stringify({ ...entry, i })}\n`)));
   return builder.columns();
 }
 

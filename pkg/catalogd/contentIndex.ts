@@ -34,10 +34,10 @@ export class IndexBuilder {
   readonly #rows: number[] = [];
   readonly #hashes: Buffer[] = [];
 
-  /** @param line the whole line with its newline. */
-  add(meta: { schema: string; package: string; name: string }, line: Uint8Array): void {
-    this.#rows.push(line.byteLength, this.#id(meta.schema), this.#id(meta.package), this.#id(meta.name));
-    this.#hashes.push(createHash("sha256").update(line).digest().subarray(0, HASH_BYTES));
+  /** @param line size and SHA-256 of the whole line with its newline. */
+  add(meta: { schema: string; package: string; name: string }, line: { bytes: number; sha256: Buffer }): void {
+    this.#rows.push(line.bytes, this.#id(meta.schema), this.#id(meta.package), this.#id(meta.name));
+    this.#hashes.push(line.sha256.subarray(0, HASH_BYTES));
   }
 
   get lines(): number {

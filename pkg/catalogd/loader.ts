@@ -22,7 +22,7 @@ export interface LoadedContent {
 }
 
 /** Bounds of the worker's heap: with many small generations the memory stays small, with an end the process survives a catalog that does not fit. */
-const HEAP = { maxYoungGenerationSizeMb: 8, maxOldGenerationSizeMb: 768 };
+const HEAP = { maxYoungGenerationSizeMb: 4, maxOldGenerationSizeMb: 768 };
 
 /**
  * Turns the files of catalogs into content files, one catalog at a time, in a worker thread: requests are answered meanwhile, and the memory it

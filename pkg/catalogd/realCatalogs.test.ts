@@ -53,7 +53,7 @@ describeWithData("real catalogs", (data) => {
       console.log(`${fbc}: ${(content.index.bytes / 1e6).toFixed(1)} MB, ${content.index.lines} objects stored in ${seconds.toFixed(2)} s`);
       const metas: Meta[] = [];
       const hash = createHash("sha256");
-    const current = join(folder.path, "catalogs/test/current/catalog.jsonl");
+      const current = join(folder.path, "catalogs/test/current/catalog.jsonl");
       for await (const chunk of createReadStream(current) as AsyncIterable<Buffer>) hash.update(chunk);
       if (GO_LINES[fbc]) expect(hash.digest("hex")).toBe(GO_LINES[fbc]);
       for await (const meta of decodeMetas(createReadStream(current), fbc)) metas.push(meta);

@@ -61,6 +61,18 @@ describe("reading a catalog", () => {
     );
   });
 
+  test("long text of any kind arrives whole, wherever it is cut on the way", async () => {
+    const texts = ["x", "\u00e9", "\u20ac", "\u{1f600}", "\u{1f600}\\n"].flatMap((unit) =>
+      [0, 1, 2].map((before) => `${"a".repeat(before)}${unit.repeat(70_000)}`),
+    );
+    const documents = texts.map((text) => `{"schema":"a","text":"${text}"}\n`);
+    const root = folder.write("fbc", Object.fromEntries(documents.map((text, i) => [`${String(i).padStart(2, "0")}.json`, text])));
+    const roomy = await CatalogStore.open({ dir: join(folder.path, "roomy"), log });
+    const content = await roomy.store("test", root, originOf("sha256:1"), signal);
+    expect(await textOf(content)).toBe(documents.join(""));
+    await roomy.close();
+  });
+
   test("what .indexignore excludes is not read, wherever it stands", async () => {
     const root = folder.write("fbc", {
       ".indexignore": "*.md\n/skipped/\n",

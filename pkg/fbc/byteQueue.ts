@@ -28,6 +28,12 @@ export class ByteQueue {
     this.#end += chunk.byteLength;
   }
 
+  /** Drops everything; the memory is kept for what comes next. */
+  clear(): void {
+    this.#start = 0;
+    this.#end = 0;
+  }
+
   /** Drops the first `count` bytes. */
   consume(count: number): void {
     this.#start += count;

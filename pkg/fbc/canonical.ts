@@ -12,13 +12,31 @@ const GO_DIFFERS_HTML = /[\u2028\u2029<>&]|\\ud[89a-f]/i;
 /** From here on UTF-16 order and byte order of UTF-8 part ways. */
 const BEYOND_BMP = /[\ud800-\uffff]/;
 
+/** Texts of at least this length that need no escapes are passed on as they are instead of being copied. */
+const LONG_TEXT = 1_024;
+// oxlint-disable-next-line no-control-regex -- what lies between the control characters and DEL, without quote and backslash
+const PLAIN = /^[\u0020\u0021\u0023-\u005b\u005d-\u007f]*$/;
+
+/** Takes the pieces of a JSON text in order. */
+export type Emit = (piece: string) => void;
+
+interface Format {
+  sortKeys: boolean;
+  text: (text: string, emit: Emit) => void;
+}
+
 /**
  * `value` on one line as Go's encoder of a map prints it: keys sorted by bytes, no HTML escapes, U+2028 and U+2029 escaped,
  * lone surrogates as U+FFFD, bigint as digits. Members that are undefined are left out. No newline at the end.
  * @throws TypeError on NaN, infinities, functions and symbols.
  */
 export function canonicalJson(value: unknown): string {
-  return encode(value, true, goString);
+  return collected({ sortKeys: true, text: emitText }, value);
+}
+
+/** The same in pieces, for writers: long texts are not copied. @throws TypeError as `canonicalJson`, possibly after some pieces. */
+export function emitCanonicalJson(value: unknown, emit: Emit): void {
+  encode(value, { sortKeys: true, text: emitText }, emit);
 }
 
 /**
@@ -26,36 +44,52 @@ export function canonicalJson(value: unknown): string {
  * @throws TypeError on NaN, infinities, functions and symbols.
  * @see https://pkg.go.dev/encoding/json#Marshal
  */
-export function goJson(value: unknown, options: GoJsonOptions = {}): string {
-  return encode(value, options.sortKeys ?? true, (options.escapeHtml ?? true) ? goHtmlString : goString);
+export function goJson(value: unknown, { sortKeys = true, escapeHtml = true }: GoJsonOptions = {}): string {
+  return collected({ sortKeys, text: escapeHtml ? emitHtmlText : emitText }, value);
 }
 
-function encode(value: unknown, sortKeys: boolean, string: (text: string) => string): string {
-  if (typeof value === "string") return string(value);
-  if (typeof value === "number") return goNumber(value);
-  if (typeof value === "boolean" || typeof value === "bigint") return String(value);
-  if (value === null || value === undefined) return "null";
-  if (typeof value !== "object") throw new TypeError(`a ${typeof value} has no JSON form`);
-  return Array.isArray(value) ? encodeList(value, sortKeys, string) : encodeObject(value, sortKeys, string);
+function collected(format: Format, value: unknown): string {
+  let out = "";
+  encode(value, format, (piece) => {
+    out += piece;
+  });
+  return out;
 }
 
-function encodeList(list: readonly unknown[], sortKeys: boolean, string: (text: string) => string): string {
-  let out = "[";
-  for (let i = 0; i < list.length; i++) out += (i === 0 ? "" : ",") + encode(list[i], sortKeys, string);
-  return `${out}]`;
+function encode(value: unknown, format: Format, emit: Emit): void {
+  if (typeof value === "string") format.text(value, emit);
+  else if (typeof value === "number") emit(goNumber(value));
+  else if (typeof value === "boolean" || typeof value === "bigint") emit(String(value));
+  else if (value === null || value === undefined) emit("null");
+  else if (typeof value !== "object") throw new TypeError(`a ${typeof value} has no JSON form`);
+  else if (Array.isArray(value)) encodeList(value, format, emit);
+  else encodeObject(value, format, emit);
 }
 
-function encodeObject(object: object, sortKeys: boolean, string: (text: string) => string): string {
+function encodeList(list: readonly unknown[], format: Format, emit: Emit): void {
+  emit("[");
+  for (let i = 0; i < list.length; i++) {
+    if (i > 0) emit(",");
+    encode(list[i], format, emit);
+  }
+  emit("]");
+}
+
+function encodeObject(object: object, format: Format, emit: Emit): void {
   const members = object as Readonly<Record<string, unknown>>;
   const keys = Object.keys(members);
-  if (sortKeys) keys.sort(keys.some((key) => BEYOND_BMP.test(key)) ? compareBytes : undefined);
-  let out = "{";
+  if (format.sortKeys) keys.sort(keys.some((key) => BEYOND_BMP.test(key)) ? compareBytes : undefined);
+  let before = "{";
   for (const key of keys) {
     const member = members[key];
     if (member === undefined) continue;
-    out += `${out === "{" ? "" : ","}${string(key)}:${encode(member, sortKeys, string)}`;
+    emit(before);
+    format.text(key, emit);
+    emit(":");
+    encode(member, format, emit);
+    before = ",";
   }
-  return `${out}}`;
+  emit(before === "{" ? "{}" : "}");
 }
 
 function compareBytes(a: string, b: string): number {
@@ -67,15 +101,21 @@ function goNumber(value: number): string {
   return Object.is(value, -0) ? "-0" : String(value);
 }
 
-function goString(text: string): string {
+function emitText(text: string, emit: Emit): void {
+  if (text.length >= LONG_TEXT && PLAIN.test(text)) {
+    emit('"');
+    emit(text);
+    emit('"');
+    return;
+  }
   const quoted = JSON.stringify(text);
-  return GO_DIFFERS.test(quoted) ? escapeLineSeparators(JSON.stringify(text.toWellFormed())) : quoted;
+  emit(GO_DIFFERS.test(quoted) ? escapeLineSeparators(JSON.stringify(text.toWellFormed())) : quoted);
 }
 
-function goHtmlString(text: string): string {
+function emitHtmlText(text: string, emit: Emit): void {
   const quoted = JSON.stringify(text);
-  if (!GO_DIFFERS_HTML.test(quoted)) return quoted;
-  return escapeLineSeparators(JSON.stringify(text.toWellFormed())).replace(/[<>&]/g, (c) => `\\u00${c.charCodeAt(0).toString(16)}`);
+  if (!GO_DIFFERS_HTML.test(quoted)) return emit(quoted);
+  return emit(escapeLineSeparators(JSON.stringify(text.toWellFormed())).replace(/[<>&]/g, (c) => `\\u00${c.charCodeAt(0).toString(16)}`));
 }
 
 function escapeLineSeparators(quoted: string): string {

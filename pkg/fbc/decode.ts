@@ -14,6 +14,8 @@ import { newlinesIn, YamlSplitter } from "./yamlSplitter.ts";
 export interface DecodeOptions {
   /** A document of more bytes than this is refused; the largest real one has 1.3 MB. Default 64 MiB. */
   maxDocumentBytes?: number;
+  /** A buffer to use, for callers that decode many streams one after another. */
+  buffer?: ByteQueue;
 }
 
 /** So many bytes decide between JSON and YAML. */
@@ -45,7 +47,7 @@ export async function* decodeMetas(
 export class MetaDecoder {
   readonly #file: string;
   readonly #maxBytes: number;
-  readonly #queue = new ByteQueue();
+  readonly #queue: ByteQueue;
   readonly #json = new JsonScanner();
   readonly #yaml = new YamlSplitter();
   #format: "unknown" | "json" | "yaml" = "unknown";
@@ -58,6 +60,8 @@ export class MetaDecoder {
   constructor(file: string, options: DecodeOptions = {}) {
     this.#file = file;
     this.#maxBytes = options.maxDocumentBytes ?? DEFAULT_MAX_DOCUMENT_BYTES;
+    this.#queue = options.buffer ?? new ByteQueue();
+    this.#queue.clear();
   }
 
   *push(chunk: Uint8Array): Generator<Meta> {
