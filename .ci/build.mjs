@@ -18,6 +18,18 @@ const entryPoints = {
 const missing = Object.values(entryPoints).filter((file) => !existsSync(join(root, file)));
 if (missing.length > 0) throw new Error(`nothing to build from: ${missing.join(", ")}`);
 
+/** client-node does not say that importing its parts has no effects, so all of its models would come along: we use its credentials alone. */
+const onlyWhatIsUsed = {
+  name: "only-what-is-used",
+  setup(builder) {
+    builder.onResolve({ filter: /^(@kubernetes\/client-node$|\.)/ }, async ({ path, importer, resolveDir, kind, pluginData }) => {
+      if (pluginData === "resolving" || !(path + importer).includes("@kubernetes/client-node")) return undefined;
+      const found = await builder.resolve(path, { importer, resolveDir, kind, pluginData: "resolving" });
+      return { ...found, sideEffects: found.path.endsWith("polyfill.js") };
+    });
+  },
+};
+
 await rm(dist, { recursive: true, force: true });
 await mkdir(dist, { recursive: true });
 await build({
@@ -35,6 +47,7 @@ await build({
   legalComments: "linked",
   // Packages in CommonJS form call require for the modules of Node.
   banner: { js: 'import { createRequire as __createRequire } from "node:module"; const require = __createRequire(import.meta.url);' },
+  plugins: [onlyWhatIsUsed],
   logLevel: "warning",
 });
 // Node takes a .js file for a module by the nearest package.json, which in an image is this one.

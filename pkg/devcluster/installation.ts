@@ -34,6 +34,8 @@ export interface InstallationOptions {
   onLine?: (server: ServerName, line: LogLine) => void;
   onExit?: (text: string) => void;
   extraArgs?: Partial<Record<ServerName, readonly string[]>>;
+  /** Folder of bundled programs to run; without it those beside this one, in a checkout the sources. */
+  programs?: string | undefined;
 }
 
 /** The servers by the name of their program. */
@@ -85,6 +87,7 @@ export async function startInstallation(options: InstallationOptions): Promise<I
     const server = new ServerProcess({
       name,
       args: [...args, ...specific[name], ...(options.extraArgs?.[name] ?? [])],
+      programs: options.programs,
       logFile: join(workDir, `${name}.log`),
       onLine: (line) => options.onLine?.(name, line),
       onExit: (text) => options.onExit?.(text),

@@ -12,6 +12,8 @@ export type LogLine = { msg?: string; level?: number } & Record<string, unknown>
 export interface ServerOptions {
   name: "catalogd" | "operator-controller";
   args: readonly string[];
+  /** Folder of bundled programs to run; without it those beside this one, in a checkout the sources. */
+  programs?: string | undefined;
   /** The full log goes here. */
   logFile: string;
   onLine: (line: LogLine) => void;
@@ -29,8 +31,8 @@ export class ServerProcess {
   #ended: string | undefined;
 
   constructor(options: ServerOptions) {
-    const { name, args, logFile, onLine, onExit } = options;
-    this.#child = spawn(process.execPath, [programOf(name), ...args], {
+    const { name, args, programs, logFile, onLine, onExit } = options;
+    this.#child = spawn(process.execPath, [programOf(name, programs), ...args], {
       stdio: ["pipe", "pipe", "pipe"],
       env: { ...process.env, [STOP_WITH_STDIN]: "1" },
     });
@@ -85,7 +87,7 @@ function parse(line: string): LogLine | undefined {
 }
 
 /** Beside a bundled CLI stand the bundled servers; in a checkout the sources run as they are. */
-function programOf(name: string): string {
-  const bundled = join(import.meta.dirname, `${name}.js`);
-  return existsSync(bundled) ? bundled : join(import.meta.dirname, "../../cmd", name, "main.ts");
+function programOf(name: string, programs: string | undefined): string {
+  const bundled = join(programs ?? import.meta.dirname, `${name}.js`);
+  return programs !== undefined || existsSync(bundled) ? bundled : join(import.meta.dirname, "../../cmd", name, "main.ts");
 }

@@ -9,17 +9,20 @@ import { type BenchContext, Skipped } from "./measurement.ts";
 export class BenchCluster implements AsyncDisposable {
   readonly client: Client;
   readonly #dev: DevCluster;
+  readonly #programs: string;
 
-  private constructor(dev: DevCluster) {
+  private constructor(dev: DevCluster, programs: string) {
     this.#dev = dev;
+    this.#programs = programs;
     this.client = Client.fromKubeConfig(dev.kubeconfig);
   }
 
   /** @throws Skipped when there is no way to get a control plane. */
-  static async start({ say }: BenchContext): Promise<BenchCluster> {
+  static async start({ say, programs }: BenchContext): Promise<BenchCluster> {
+    const folder = await programs();
     say("starting a control plane");
     try {
-      return new BenchCluster(await startDevCluster({ say }));
+      return new BenchCluster(await startDevCluster({ say }), folder);
     } catch (err) {
       if (err instanceof NoBinariesError) throw new Skipped(err.message);
       throw err;
@@ -39,9 +42,9 @@ export class BenchCluster implements AsyncDisposable {
     return this.#dev.auditLog;
   }
 
-  /** Starts both servers with empty caches; they are to be stopped before the cluster is. */
+  /** Starts both bundled servers with empty caches; they are to be stopped before the cluster is. */
   async startServers(extraArgs: Partial<Record<ServerName, readonly string[]>> = {}): Promise<World & AsyncDisposable> {
-    const world = await World.start(this, { extraArgs });
+    const world = await World.start(this, { extraArgs, programs: this.#programs });
     return Object.assign(world, { [Symbol.asyncDispose]: () => world.stop() });
   }
 

@@ -8,6 +8,7 @@ import { argumentsFrom, type BenchArguments, USAGE } from "./arguments.ts";
 import { calibrate } from "./calibration.ts";
 import { type FigureId, GOALS } from "./goals.ts";
 import { MEASUREMENTS } from "./measurements/all.ts";
+import { bundledPrograms, nodeOptionsOfImage } from "./programs.ts";
 import { type Report, reportOf } from "./report.ts";
 import { runMeasurements } from "./runMeasurements.ts";
 import { tableOf } from "./table.ts";
@@ -21,6 +22,7 @@ async function main(args: readonly string[]): Promise<number> {
   }
   const baseline = options.baseline === undefined ? undefined : await reportIn(options.baseline);
   keepTemporaryFilesTogether();
+  process.env["NODE_OPTIONS"] ??= await nodeOptionsOfImage();
   const report = await measure(options);
   console.log(tableOf(report, baseline));
   if (options.json !== undefined) await writeFile(options.json, `${JSON.stringify(report, null, 2)}\n`);
@@ -31,7 +33,7 @@ async function measure({ chosen, runs, seconds, extensions }: BenchArguments): P
   const say = (line: string): void => void process.stderr.write(`${line}\n`);
   say("calibration");
   const start = calibrate();
-  const outcomes = await runMeasurements(chosen, { data: sharedData(), runs, seconds, extensions, say });
+  const outcomes = await runMeasurements(chosen, { data: sharedData(), runs, seconds, extensions, programs: bundledPrograms(say), say });
   return reportOf(outcomes, { start, end: calibrate() }, new Date());
 }
 

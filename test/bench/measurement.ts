@@ -19,6 +19,8 @@ export interface BenchContext {
   readonly seconds: number;
   /** How many extensions the measurement of many extensions installs. */
   readonly extensions: number;
+  /** Gives the folder of the bundled programs, as an image has them; the first call builds them. */
+  readonly programs: () => Promise<string>;
   /** Told what goes on, for people who wait. */
   readonly say: (line: string) => void;
 }

@@ -34,7 +34,7 @@ export class World {
     this.unexpectedEnds = unexpectedEnds;
   }
 
-  static async start(cluster: WorldCluster, options: Pick<InstallationOptions, "extraArgs"> = {}): Promise<World> {
+  static async start(cluster: WorldCluster, options: Pick<InstallationOptions, "extraArgs" | "programs"> = {}): Promise<World> {
     const workDir = await mkdtemp(join(tmpdir(), "olmv1-e2e-"));
     const registriesConf = join(workDir, "registries.conf");
     await writeFile(registriesConf, `[[registry]]\nprefix = "quay.io"\nlocation = "${cluster.registry.host}"\ninsecure = true\n`);
