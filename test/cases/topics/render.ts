@@ -2,7 +2,6 @@ import { createHash } from "node:crypto";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { JsonObject, KubeObject } from "../../../pkg/api/k8s.ts";
-import { sortedKeys } from "../../../pkg/bundle/goSpecial.ts";
 import { loadBundle } from "../../../pkg/bundle/load.ts";
 import type { BundleFiles } from "../../../pkg/bundle/types.ts";
 import { messageOf, TerminalError } from "../../../pkg/errors/errors.ts";
@@ -40,7 +39,7 @@ export const renderTopic: Topic<RenderCase> = {
   title: ({ bundle, config, certProvider }) => `${bundle} ${JSON.stringify(config ?? null).slice(0, 80)} ${certProvider ?? "no provider"}`,
   async run(value, { dataFolder }) {
     const folder = join(dataFolder, value.bundle);
-    if (!existsSync(folder)) throw new UsageError(`there is no bundle ${folder}`);
+    if (!existsSync(folder)) throw new Error(`there is no bundle ${folder}`);
     const lines = compareRender(value, rendered(value, bundleFiles(folder)));
     return lines.length === 0 ? undefined : { lines: lines.slice(0, MAX_LINES) };
   },
@@ -122,8 +121,13 @@ function identity(object: JsonObject | KubeObject): string {
 }
 
 /** As the digests in cases are made: sorted keys, no spaces, nothing escaped beyond need. */
+/** JSON without spaces, members in order of code points; a JavaScript object would put members that look like numbers first. */
 function sortedJson(value: unknown): string {
-  return wireJson(sortedKeys(value));
+  if (Array.isArray(value)) return `[${value.map(sortedJson).join(",")}]`;
+  if (typeof value !== "object" || value === null) return wireJson(value);
+  const members = Object.entries(value).filter(([, member]) => member !== undefined);
+  const sorted = members.sort(([a], [b]) => Buffer.compare(Buffer.from(a), Buffer.from(b)));
+  return `{${sorted.map(([key, member]) => `${JSON.stringify(key)}:${sortedJson(member)}`).join(",")}}`;
 }
 
 /** Pairs what is missing with what came instead of it and shows the first place at which the two part. */
