@@ -9,16 +9,10 @@ const TIMES: readonly [scale: number, name: string][] = [
 
 /** A value in words, with three digits that matter: "1.15 s", "48.0 ms", "91 MB", "1,480 /s". A megabyte is 1,000,000 bytes. */
 export function formatValue(value: number, unit: Unit): string {
-  switch (unit) {
-    case "seconds": {
-      const [scale, name] = TIMES.find(([factor]) => value * factor >= 1) ?? [1e6, "µs"];
-      return `${digits(value * scale)} ${name}`;
-    }
-    case "bytes":
-      return `${Math.round(value / 1e6)} MB`;
-    case "perSecond":
-      return `${digits(value)} /s`;
-  }
+  if (unit === "bytes") return `${Math.round(value / 1e6)} MB`;
+  if (unit === "perSecond") return `${digits(value)} /s`;
+  const [scale, name] = TIMES.find(([factor]) => value * factor >= 1) ?? [1e6, "µs"];
+  return `${digits(value * scale)} ${name}`;
 }
 
 /** Three digits that matter, thousands set apart: 0.000512, 4.10, 21.7, 520, 1,480. */
@@ -31,12 +25,6 @@ export function digits(value: number): string {
  * Memory has none.
  */
 export function calibrated(value: number, unit: Unit, calibrationSeconds: number): number | undefined {
-  switch (unit) {
-    case "seconds":
-      return value / calibrationSeconds;
-    case "perSecond":
-      return value * calibrationSeconds;
-    case "bytes":
-      return undefined;
-  }
+  if (unit === "bytes") return undefined;
+  return unit === "seconds" ? value / calibrationSeconds : value * calibrationSeconds;
 }

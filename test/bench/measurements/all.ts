@@ -1,6 +1,7 @@
 import type { Measurement } from "../measurement.ts";
 import { httpMeasurement } from "./http.ts";
 import { installMeasurement } from "./install.ts";
+import { manyMeasurement } from "./many.ts";
 import { renderMeasurement } from "./render.ts";
 import { resolveMeasurement } from "./resolve.ts";
 import { unpackMeasurement } from "./unpack.ts";
@@ -12,4 +13,5 @@ export const MEASUREMENTS: readonly Measurement[] = [
   unpackMeasurement,
   httpMeasurement,
   installMeasurement,
+  manyMeasurement,
 ];

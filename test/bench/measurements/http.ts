@@ -106,7 +106,8 @@ function rate({ answers, bodyBytes, seconds, answerBytes }: LoadResult): number 
 function noteOn(results: readonly LoadResult[], serverShare: number): string {
   const sum = (of: (result: LoadResult) => number): number => results.reduce((total, result) => total + of(result), 0);
   const seconds = sum((r) => r.seconds);
-  const [{ answerBytes = 0, encoding = "" } = {}] = results;
+  const [first] = results;
+  const { answerBytes, encoding } = first ?? { answerBytes: 0, encoding: "" };
   const statuses = [...new Set(results.flatMap((result) => Object.keys(result.statuses)))].join(" ");
   const megabytes = sum((r) => r.bodyBytes) / seconds / 1e6;
   const size = answerBytes === 0 ? "no body" : `${(answerBytes / 1e6).toFixed(2)} MB each, ${megabytes.toFixed(0)} MB/s`;

@@ -38,7 +38,7 @@ async function requestsIn(folder: string, say: (line: string) => void): Promise<
   for await (const { value } of casesIn(join(folder, "resolve/cases.jsonl"))) {
     if (!("decoded" in value) || !resolveTopic.isCase(value.decoded))
       throw new Error("resolve/cases.jsonl holds something that is no case");
-    requests.push(await requestOf(value.decoded as ResolveCase, folder, cache));
+    requests.push(await requestOf(value.decoded, folder, cache));
   }
   say(`read ${cache.size} catalogs in ${((performance.now() - started) / 1_000).toFixed(1)} s`);
   return requests;

@@ -1,0 +1,167 @@
+import { spawnSync } from "node:child_process";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { UsageError } from "../cases/usageError.ts";
+import { argumentsFrom } from "./arguments.ts";
+import { calibrationLoop } from "./calibration.ts";
+import { GOALS } from "./goals.ts";
+import { TinyPackage } from "./many/tinyPackage.ts";
+import { type BenchContext, type Figure, type Measurement, Skipped } from "./measurement.ts";
+import { MEASUREMENTS } from "./measurements/all.ts";
+import { processUse } from "./processUse.ts";
+import { type Report, reportOf } from "./report.ts";
+import { runMeasurements } from "./runMeasurements.ts";
+import { spreadOf } from "./statistics.ts";
+import { tableOf } from "./table.ts";
+import { formatValue, type Unit } from "./units.ts";
+
+const CALIBRATION = { start: 0.5, end: 0.5 };
+
+function measurement(name: string, run: () => AsyncIterable<Figure>): Measurement {
+  return { name, title: name, figures: [], run };
+}
+
+/** A run of tiny measurements through the same harness as the large ones. */
+async function tinyReport(): Promise<{ report: Report; said: string[] }> {
+  const said: string[] = [];
+  const context: BenchContext = {
+    data: undefined,
+    runs: 1,
+    seconds: 1,
+    extensions: 1,
+    programs: () => Promise.reject(new Error("nothing is to be built here")),
+    say: (line) => void said.push(line),
+  };
+  const measurements = [
+    measurement("tiny", async function* () {
+      yield { id: "http.package", samples: [400] };
+      yield { id: "render", samples: [0.03, 0.01, 0.02], note: "three bundles" };
+      yield { id: "unpack.peak", samples: [(await processUse(process.pid)).peakRssBytes] };
+    }),
+    measurement("broken", async function* () {
+      yield { id: "install", samples: [1] };
+      throw new Error("the cable came off");
+    }),
+    measurement("absent", async function* () {
+      if (context.data === undefined) throw new Skipped("there is no data");
+      yield { id: "upgrade", samples: [1] };
+    }),
+    ...MEASUREMENTS.filter(({ name }) => name === "resolve"),
+  ];
+  return { report: reportOf(await runMeasurements(measurements, context), CALIBRATION, new Date(0)), said };
+}
+
+describe("a run", () => {
+  test("gives figures in the order of the goals, with spread and calibrated value", async () => {
+    const { report } = await tinyReport();
+    expect(report.figures.map(({ id }) => id)).toEqual(["unpack.peak", "http.package", "render", "install"]);
+    expect(report.figures[1]).toMatchObject({ unit: "perSecond", median: 400, calibrated: 200 });
+    expect(report.figures[2]).toMatchObject({ unit: "seconds", median: 0.02, min: 0.01, max: 0.03, calibrated: 0.04 });
+    expect(report.figures[0]?.calibrated).toBeUndefined();
+    expect(report.figures[0]?.median).toBeGreaterThan(10e6);
+  });
+
+  test("goes on after a measurement that fails or cannot be made, and says which", async () => {
+    const { report, said } = await tinyReport();
+    expect(report.failed).toEqual([{ name: "broken", reason: "the cable came off" }]);
+    expect(report.skipped.map(({ name }) => name)).toEqual(["absent", "resolve"]);
+    expect(said).toContain("absent: skipped: there is no data");
+    expect(said).toContain("broken: failed: the cable came off");
+  });
+
+  test("is printed as a table of ours, the goal and the Go figure", async () => {
+    const { report } = await tinyReport();
+    const lines = tableOf(report).split("\n");
+    const row = lines.find((line) => line.startsWith(GOALS.render.work));
+    expect(row?.split(/ {2,}/).slice(1)).toEqual(["20.0 ms (10.0 ms – 30.0 ms)", "≤ 15.0 ms", "48.0 ms", "0.0400"]);
+    expect(lines).toContain("    three bundles");
+    expect(lines).toContain("FAILED broken: the cable came off");
+    expect(lines).toContain("skipped absent: there is no data");
+  });
+
+  test("is compared with an earlier one in calibration loops", async () => {
+    const { report } = await tinyReport();
+    const slower = { ...report, figures: report.figures.map((figure) => ({ ...figure, calibrated: 2 * (figure.calibrated ?? 1) })) };
+    const row = tableOf(report, slower)
+      .split("\n")
+      .find((line) => line.startsWith(GOALS.render.work));
+    expect(row?.split(/ {2,}/).at(-1)).toBe("0.500");
+  });
+});
+
+test.for([
+  [[3], { median: 3, min: 3, max: 3 }],
+  [[3, 1, 2], { median: 2, min: 1, max: 3 }],
+  [[4, 1, 2, 30], { median: 3, min: 1, max: 30 }],
+] as const)("the spread of %j is %j", ([samples, spread]) => {
+  expect(spreadOf(samples)).toEqual(spread);
+});
+
+test.for([
+  [1.15, "seconds", "1.15 s"],
+  [0.048, "seconds", "48.0 ms"],
+  [0.0000221, "seconds", "22.1 µs"],
+  [0.0000000004, "seconds", "0.000400 µs"],
+  [49, "seconds", "49.0 s"],
+  [91_400_000, "bytes", "91 MB"],
+  [1_480.4, "perSecond", "1,480 /s"],
+  [3.5, "perSecond", "3.50 /s"],
+] as [number, Unit, string][])("%d %s is written as %s", ([value, unit, text]) => {
+  expect(formatValue(value, unit)).toBe(text);
+});
+
+test("the calibration loop is the same work each time", () => {
+  expect(calibrationLoop(1_000, 3)).toBe(calibrationLoop(1_000, 3));
+  expect(calibrationLoop(1_000, 3)).not.toBe(calibrationLoop(1_001, 3));
+  expect(calibrationLoop(1_000, 3)).not.toBe(calibrationLoop(1_000, 4));
+});
+
+test("measurements have names of their own and fill different rows", () => {
+  const names = MEASUREMENTS.map(({ name }) => name);
+  const rows = MEASUREMENTS.flatMap(({ figures }) => figures);
+  expect(new Set(names).size).toBe(names.length);
+  expect(new Set(rows).size).toBe(rows.length);
+});
+
+test("a tiny package's bundle is read as one, and its catalog changes with the edition", () => {
+  const tiny = new TinyPackage(7);
+  expect(tiny.name).toBe("tiny-0007");
+  expect([...tiny.bundleFiles().keys()]).toContain("metadata/annotations.yaml");
+  expect(tiny.catalogLines("i", 1)).not.toBe(tiny.catalogLines("i", 2));
+});
+
+describe("the command line", () => {
+  const measurements = ["one", "two"].map((name) =>
+    measurement(name, async function* () {
+      yield { id: "render", samples: [1] };
+    }),
+  );
+  const chosen = (...args: string[]): string[] => argumentsFrom(args, measurements, "/base").chosen.map(({ name }) => name);
+
+  test("names measurements in their order, or means all", () => {
+    expect(chosen("two", "one")).toEqual(["two", "one"]);
+    expect(chosen("--runs", "2")).toEqual(["one", "two"]);
+    expect(argumentsFrom(["--json", "x.json"], measurements, "/base").json).toBe("/base/x.json");
+  });
+
+  test.for([
+    [["three"], "there is no measurement three"],
+    [["--runs", "0"], "--runs needs a whole number"],
+    [["--seconds", "soon"], "--seconds needs a whole number"],
+    [["--fast"], "Unknown option '--fast'"],
+  ] as [string[], string][])("refuses %j", ([args, message]) => {
+    const parse = (): unknown => argumentsFrom(args, measurements, "/base");
+    expect(parse).toThrow(UsageError);
+    expect(parse).toThrow(message);
+  });
+
+  test("lists what there is, and exits with 2 for what there is not", () => {
+    const run = (...args: string[]) => spawnSync(process.execPath, [join(import.meta.dirname, "main.ts"), ...args], { encoding: "utf8" });
+    const listed = run("--list");
+    expect(listed.status).toBe(0);
+    for (const { name } of MEASUREMENTS) expect(listed.stdout).toContain(name);
+    const refused = run("nonsense");
+    expect(refused.status).toBe(2);
+    expect(refused.stderr).toMatch(/^error: there is no measurement nonsense\nusage: /);
+  });
+});

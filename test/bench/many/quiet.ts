@@ -1,0 +1,50 @@
+import { readFile } from "node:fs/promises";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { AuditEvent } from "../../support/cluster.ts";
+import { processUse } from "../processUse.ts";
+
+/** How long a process was at work. */
+export interface Busy {
+  /** From the start of watching to the last moment of work. */
+  readonly seconds: number;
+  /** CPU time of each process until then, in order. */
+  readonly cpuSeconds: readonly number[];
+}
+
+const SAMPLE_MS = 100;
+/** Nothing but timers and watches. */
+const IDLE_CPU_SECONDS = 0.02;
+const QUIET_SAMPLES = 10;
+
+/**
+ * Watches processes from now on until all of them have been idle for a second: at most two hundredths of a second of CPU time a tenth.
+ * @throws Error when they do not come to rest in time.
+ */
+export async function untilQuiet(pids: readonly (number | undefined)[], timeoutMs: number): Promise<Busy> {
+  const read = async (): Promise<number[]> => Promise.all(pids.map(async (pid) => (await processUse(pid)).cpuSeconds));
+  const started = performance.now();
+  const first = await read();
+  let before = first;
+  let lastBusy = { at: started, cpu: first };
+  for (let quiet = 0; quiet < QUIET_SAMPLES; ) {
+    if (performance.now() - started > timeoutMs) throw new Error(`the servers were not quiet within ${timeoutMs / 1_000} s`);
+    await sleep(SAMPLE_MS);
+    const now = await read();
+    const isBusy = now.some((cpu, i) => cpu - (before[i] ?? cpu) > IDLE_CPU_SECONDS);
+    quiet = isBusy ? 0 : quiet + 1;
+    if (isBusy) lastBusy = { at: performance.now(), cpu: now };
+    before = now;
+  }
+  return { seconds: (lastBusy.at - started) / 1_000, cpuSeconds: lastBusy.cpu.map((cpu, i) => cpu - (first[i] ?? cpu)) };
+}
+
+/** Requests that ServiceAccounts made since `since`, watches left out, oldest first. */
+export async function requestsSince(auditLog: string, since: Date): Promise<AuditEvent[]> {
+  const lines = (await readFile(auditLog, "utf8")).split("\n").filter((line) => line !== "");
+  return lines
+    .map((line) => JSON.parse(line) as AuditEvent)
+    .filter(({ verb, user, requestReceivedTimestamp }) => {
+      if (verb === "watch" || !user.username.startsWith("system:serviceaccount:") || user.username.includes(":kube-system:")) return false;
+      return new Date(requestReceivedTimestamp) >= since;
+    });
+}
