@@ -1,5 +1,6 @@
 import type { FileHandle } from "node:fs/promises";
 import type { ContentIndex, MetaQuery, Slice } from "./contentIndex.ts";
+import { ENCODINGS, type Encoding } from "./encodings.ts";
 
 /** Where a catalog's content comes from. */
 export interface ContentOrigin {
@@ -38,7 +39,7 @@ export class CatalogContent {
   readonly lastModified: number;
   readonly file: HeldFile;
   readonly #selections = new Map<string, Selection>();
-  #gzip: HeldFile | undefined;
+  readonly #compressed = new Map<Encoding, HeldFile>();
   #holders = 1;
   #retired = false;
 
@@ -49,15 +50,20 @@ export class CatalogContent {
     this.file = { handle, bytes: index.bytes };
   }
 
-  /** The whole content compressed, once that is done. */
-  get gzip(): HeldFile | undefined {
-    return this.#gzip;
+  /** The whole content compressed; undefined until that is done. */
+  compressed(encoding: Encoding): HeldFile | undefined {
+    return this.#compressed.get(encoding);
   }
 
-  /** Hands over the compressed file. */
-  async addGzip(file: HeldFile): Promise<void> {
+  /** The codings in which the whole content is there, the better one first. */
+  get encodings(): Encoding[] {
+    return ENCODINGS.filter((encoding) => this.#compressed.has(encoding));
+  }
+
+  /** Hands over a compressed file. */
+  async addCompressed(encoding: Encoding, file: HeldFile): Promise<void> {
     if (this.#retired) await file.handle.close();
-    else this.#gzip = file;
+    else this.#compressed.set(encoding, file);
   }
 
   hold(): void {
@@ -66,7 +72,7 @@ export class CatalogContent {
 
   release(): void {
     if (--this.#holders > 0) return;
-    for (const file of [this.file, this.#gzip]) void file?.handle.close().catch(() => undefined);
+    for (const { handle } of [this.file, ...this.#compressed.values()]) void handle.close().catch(() => undefined);
   }
 
   /** Ends the owner's hold: nobody new will get this content. */

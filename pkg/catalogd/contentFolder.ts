@@ -1,21 +1,17 @@
 import { randomBytes } from "node:crypto";
-import { createReadStream, createWriteStream } from "node:fs";
 import { mkdir, open, readdir, readFile, readlink, rename, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { pipeline } from "node:stream/promises";
-import { constants, createGzip } from "node:zlib";
 import { z } from "zod";
 import { CatalogContent, type ContentOrigin } from "./content.ts";
 import { ContentIndex, type IndexColumns } from "./contentIndex.ts";
+import { compressFile, ENCODINGS, type Encoding, FILE_SUFFIX } from "./encodings.ts";
 import { CONTENT_FILE } from "./loadMessage.ts";
 import { columnsFrom, StoredColumns, storedFrom } from "./storedIndex.ts";
 
 const CURRENT = "current";
 const INDEX_FILE = "index.json";
-const GZIP_FILE = `${CONTENT_FILE}.gz`;
 /** Another number makes content that an older version of this program stored be read anew. */
 const FORMAT = 1;
-const IO_BYTES = 512 * 1024;
 
 const IndexFile = z.object({
   format: z.literal(FORMAT),
@@ -50,8 +46,7 @@ export class ContentFolder {
       lastUnpacked,
     } = IndexFile.parse(JSON.parse(await readFile(join(this.#dir, version, INDEX_FILE), "utf8")));
     const content = await this.#content(version, { ref, digest, lastUnpacked }, columnsFrom(stored), lastModified);
-    const compressed = await open(join(this.#dir, version, GZIP_FILE)).catch(undefinedIfMissing);
-    if (compressed) await content.addGzip({ handle: compressed, bytes: (await compressed.stat()).size });
+    for (const encoding of ENCODINGS) await this.#addCompressed(version, content, encoding);
     return content;
   }
 
@@ -82,7 +77,7 @@ export class ContentFolder {
     return { version, content };
   }
 
-  /** Puts the content safely on disk, so that the next start finds it, removes older ones, and makes its compressed form. */
+  /** Puts the content safely on disk, so that the next start finds it, removes older ones, and makes its compressed forms. */
   async finish(version: string, content: CatalogContent, columns: IndexColumns, signal: AbortSignal): Promise<void> {
     const dir = join(this.#dir, version);
     await content.file.handle.datasync();
@@ -96,16 +91,15 @@ export class ContentFolder {
     await this.compress(version, content, signal);
   }
 
-  /** Makes the compressed form of a content that has none. */
+  /** Makes the compressed forms that a content does not have. */
   async compress(version: string, content: CatalogContent, signal: AbortSignal): Promise<void> {
-    const dir = join(this.#dir, version);
-    const temporary = join(dir, `${GZIP_FILE}.tmp`);
-    const source = createReadStream(join(dir, CONTENT_FILE), { highWaterMark: IO_BYTES });
-    const target = createWriteStream(temporary, { mode: 0o600, flush: true });
-    await pipeline(source, createGzip({ level: constants.Z_DEFAULT_COMPRESSION, chunkSize: IO_BYTES }), target, { signal });
-    await rename(temporary, join(dir, GZIP_FILE));
-    const handle = await open(join(dir, GZIP_FILE));
-    await content.addGzip({ handle, bytes: (await handle.stat()).size });
+    const path = join(this.#dir, version, CONTENT_FILE);
+    for (const encoding of ENCODINGS.filter((one) => !content.compressed(one))) {
+      const target = `${path}${FILE_SUFFIX[encoding]}`;
+      await compressFile(encoding, path, `${target}.tmp`, signal);
+      await rename(`${target}.tmp`, target);
+      await this.#addCompressed(version, content, encoding);
+    }
   }
 
   /** The folder that `current` leads to. */
@@ -127,6 +121,11 @@ export class ContentFolder {
     for (const name of await readdir(this.#dir)) {
       if (!kept.includes(name) && which(name)) await rm(join(this.#dir, name), { recursive: true, force: true });
     }
+  }
+
+  async #addCompressed(version: string, content: CatalogContent, encoding: Encoding): Promise<void> {
+    const handle = await open(join(this.#dir, version, `${CONTENT_FILE}${FILE_SUFFIX[encoding]}`)).catch(undefinedIfMissing);
+    if (handle) await content.addCompressed(encoding, { handle, bytes: (await handle.stat()).size });
   }
 
   async #content(version: string, origin: ContentOrigin, columns: IndexColumns, lastModified: number): Promise<CatalogContent> {

@@ -1,6 +1,6 @@
 import { mkdirSync, readdirSync, readFileSync, readlinkSync, rmSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { gunzipSync } from "node:zlib";
+import { gunzipSync, zstdDecompressSync } from "node:zlib";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { TempFolder } from "../../test/support/contentFixture.ts";
 import { createLogger } from "../telemetry/log.ts";
@@ -221,18 +221,25 @@ describe("a restart", () => {
       found: after?.select({ package: "foo" }),
       text: await textOf(after),
     }).toEqual(want);
-    const compressed = Buffer.alloc(after?.gzip?.bytes ?? 0);
-    await after?.gzip?.handle.read(compressed, 0, compressed.length, 0);
-    expect(gunzipSync(compressed).toString()).toBe(want.text);
+    expect(after?.encodings).toEqual(["zstd", "gzip"]);
+    for (const [encoding, decompress] of [
+      ["zstd", zstdDecompressSync],
+      ["gzip", gunzipSync],
+    ] as const) {
+      const file = after?.compressed(encoding);
+      const compressed = Buffer.alloc(file?.bytes ?? 0);
+      await file?.handle.read(compressed, 0, compressed.length, 0);
+      expect(decompress(compressed).toString()).toBe(want.text);
+    }
   });
 
-  test("makes the compressed form if it is missing", async () => {
+  test("makes a compressed form that is missing", async () => {
     await store.store("test", folder.write("1", { a: "schema: a" }), originOf("sha256:1"), signal);
     await store.settled();
     rmSync(join(dir(), "test", readlinkSync(join(dir(), "test/current")), "catalog.jsonl.gz"));
     await restart();
     await store.settled();
-    expect(store.get("test")?.gzip).toBeDefined();
+    expect(store.get("test")?.encodings).toEqual(["zstd", "gzip"]);
   });
 
   test.for<[string, (version: string) => void]>([

@@ -122,7 +122,7 @@ export class CatalogStore {
       this.#contents.set(name, content);
       this.#log.info({ catalog: name, digest: content.origin.digest, objects: content.index.lines }, "serving stored catalog content");
       const version = await folder.currentVersion();
-      if (!content.gzip && version !== undefined) this.#finish(name, (stopped) => folder.compress(version, content, stopped));
+      if (version !== undefined) this.#finish(name, (stopped) => folder.compress(version, content, stopped));
     } catch (err) {
       this.#log.warn({ catalog: name, err }, "stored catalog content cannot be used, removing it");
       await folder.remove();

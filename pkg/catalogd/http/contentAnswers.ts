@@ -1,13 +1,12 @@
 import { randomBytes } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http";
-import { promisify } from "node:util";
-import { gzip } from "node:zlib";
 import type { CatalogContent, HeldFile, Selection } from "../content.ts";
 import type { MetaQuery, Slice } from "../contentIndex.ts";
-import { acceptsGzip } from "./acceptEncoding.ts";
+import { compressBytes, ENCODINGS, type Encoding } from "../encodings.ts";
 import { type Answer, NO_BODY, textAnswer, withoutBody } from "./answer.ts";
 import type { AnswerCache } from "./answerCache.ts";
 import { httpDate } from "./httpDate.ts";
+import { chosenEncoding } from "./negotiate.ts";
 import { evaluatePreconditions, rangeApplies } from "./preconditions.ts";
 import { type ByteRange, contentRange, parseRange } from "./ranges.ts";
 
@@ -19,8 +18,7 @@ export interface ContentRequest {
 
 const TYPE = { "content-type": "application/jsonl" } as const;
 /** Smaller answers are not worth compressing. */
-const MIN_GZIP_BYTES = 1_024;
-const compress = promisify(gzip);
+const MIN_COMPRESSED_BYTES = 1_024;
 
 /**
  * The whole content of a catalog, with everything that a static file has: conditions, ranges, HEAD; compressed where the client takes it and the
@@ -31,7 +29,7 @@ export function allAnswer(content: CatalogContent, request: ContentRequest): Ans
   const { tag } = content.index;
   const etag = quoted(tag);
   const common = commonHeaders(content);
-  const verdict = evaluatePreconditions(request.headers, { etags: [etag, quoted(tag, "gzip")], lastModified: content.lastModified });
+  const verdict = evaluatePreconditions(request.headers, { etags: etagsOf(tag), lastModified: content.lastModified });
   if (verdict === "failed") return { status: 412, headers: { ...common, ...TYPE, "content-length": 0 }, body: NO_BODY };
   if (verdict === "notModified") return notModified(content, request, tag);
   const answer = rangeAnswer(content, request, etag) ?? wholeAnswer(content, request, etag);
@@ -43,7 +41,7 @@ export async function metasAnswer(content: CatalogContent, query: MetaQuery, req
   const selection = content.select(query);
   const { tag } = selection;
   const common = commonHeaders(content);
-  const verdict = evaluatePreconditions(request.headers, { etags: [quoted(tag), quoted(tag, "gzip")], lastModified: content.lastModified });
+  const verdict = evaluatePreconditions(request.headers, { etags: etagsOf(tag), lastModified: content.lastModified });
   if (verdict === "failed") return { status: 412, headers: { ...common, "content-length": 0 }, body: NO_BODY };
   if (verdict === "notModified") return notModified(content, request, tag);
   if (request.method === "HEAD") return { status: 200, headers: { ...common, ...TYPE, etag: quoted(tag) }, body: NO_BODY };
@@ -55,19 +53,19 @@ function commonHeaders(content: CatalogContent): Record<string, string | number>
 }
 
 function notModified(content: CatalogContent, { headers }: ContentRequest, tag: string): Answer {
-  const compressed = quoted(tag, "gzip");
-  const etag = headers["if-none-match"]?.includes(compressed) ? compressed : quoted(tag);
-  return { status: 304, headers: { ...commonHeaders(content), etag }, body: NO_BODY };
+  const known = etagsOf(tag).find((etag) => headers["if-none-match"]?.includes(etag));
+  return { status: 304, headers: { ...commonHeaders(content), etag: known ?? quoted(tag) }, body: NO_BODY };
 }
 
 /** The whole content; undefined ranges have been dealt with. HEAD is never compressed, as its length is the content's. */
 function wholeAnswer(content: CatalogContent, request: ContentRequest, etag: string): Answer {
-  const { gzip: compressed, file } = content;
-  if (compressed && file.bytes >= MIN_GZIP_BYTES && request.method === "GET" && acceptsGzip(request.headers["accept-encoding"])) {
-    return fileAnswer(content, compressed, [{ start: 0, end: compressed.bytes }], {
-      "content-encoding": "gzip",
-      etag: quoted(content.index.tag, "gzip"),
-    });
+  const { file } = content;
+  const worthIt = file.bytes >= MIN_COMPRESSED_BYTES && request.method === "GET";
+  const encoding = worthIt ? chosenEncoding(request.headers["accept-encoding"], content.encodings) : undefined;
+  const compressed = encoding && content.compressed(encoding);
+  if (compressed) {
+    const own = { "content-encoding": encoding, etag: quoted(content.index.tag, encoding) };
+    return fileAnswer(content, compressed, [{ start: 0, end: compressed.bytes }], own);
   }
   return fileAnswer(content, file, [{ start: 0, end: file.bytes }], { "accept-ranges": "bytes", etag });
 }
@@ -132,9 +130,9 @@ async function smallAnswer(
   const { tag, bytes: size } = selection;
   if (!cache.fits(size)) return undefined;
   const plain = (): Promise<Uint8Array> => cache.get(tag, () => readSlices(content.file, selection));
-  const compressed = size >= MIN_GZIP_BYTES && acceptsGzip(request.headers["accept-encoding"]);
-  const bytes = compressed ? await cache.get(`${tag} gzip`, async () => compress(await plain())) : await plain();
-  const own = compressed ? { "content-encoding": "gzip", etag: quoted(tag, "gzip") } : { etag: quoted(tag) };
+  const encoding = size >= MIN_COMPRESSED_BYTES ? chosenEncoding(request.headers["accept-encoding"]) : undefined;
+  const bytes = encoding ? await cache.get(`${tag} ${encoding}`, async () => compressBytes(encoding, await plain())) : await plain();
+  const own = { ...(encoding ? { "content-encoding": encoding } : {}), etag: quoted(tag, encoding) };
   return {
     status: 200,
     headers: { ...commonHeaders(content), ...TYPE, ...own, "content-length": bytes.byteLength },
@@ -165,6 +163,11 @@ async function readSlices({ handle }: HeldFile, { slices, bytes }: Selection): P
   return buffer;
 }
 
-function quoted(tag: string, variant?: string): string {
-  return variant === undefined ? `"${tag}"` : `"${tag}-${variant}"`;
+/** The tags of all forms in which the content of one tag is answered. */
+function etagsOf(tag: string): string[] {
+  return [quoted(tag), ...ENCODINGS.map((encoding) => quoted(tag, encoding))];
+}
+
+function quoted(tag: string, encoding?: Encoding): string {
+  return encoding === undefined ? `"${tag}"` : `"${tag}-${encoding}"`;
 }

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { gunzipSync, gzipSync } from "node:zlib";
+import { gunzipSync, gzipSync, zstdDecompressSync } from "node:zlib";
 import { Agent, request } from "undici";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { TempFolder } from "../../../test/support/contentFixture.ts";
@@ -325,6 +325,15 @@ describe("compression", () => {
     const small = await get(`${BASE}/metas?schema=olm.package`, { "accept-encoding": "gzip" });
     expect([small.headers["content-encoding"], small.body.toString()]).toEqual([undefined, P]);
     expect((await get(`${BASE}/all`, { "accept-encoding": "gzip" })).headers["content-encoding"]).toBeUndefined();
+  });
+
+  test("zstd is taken where the client takes both", async () => {
+    const accept = { "accept-encoding": "gzip, zstd" };
+    const whole = await get("/catalogs/large/api/v1/all", accept);
+    expect(whole.headers).toMatchObject({ "content-encoding": "zstd", etag: expect.stringMatching(/-zstd"$/) });
+    expect(zstdDecompressSync(whole.body).toString()).toBe(LARGE.join(""));
+    const part = await get("/catalogs/large/api/v1/metas?name=l0", accept);
+    expect([part.headers["content-encoding"], zstdDecompressSync(part.body).toString()]).toEqual(["zstd", `${LARGE[0]?.split("\n")[0]}\n`]);
   });
 
   test.for(["gzip;q=0", "identity", "br", "*;q=0, deflate"])("Accept-Encoding: %s takes no gzip", async (accept) => {

@@ -1,0 +1,32 @@
+import { expect, test } from "vitest";
+import { chosenEncoding } from "./negotiate.ts";
+
+test.for([
+  [undefined, undefined],
+  ["", undefined],
+  ["gzip", "gzip"],
+  ["x-gzip", "gzip"],
+  ["zstd", "zstd"],
+  ["gzip, zstd", "zstd"],
+  ["gzip, deflate, br, zstd", "zstd"],
+  ["gzip;q=1.0, zstd;q=0.9", "gzip"],
+  ["GZIP ; Q=0.5", "gzip"],
+  ["gzip;q=0", undefined],
+  ["identity", undefined],
+  ["br", undefined],
+  ["*", "zstd"],
+  ["*, zstd;q=0", "gzip"],
+  ["*;q=0, gzip", "gzip"],
+  ["*;q=0", undefined],
+  ["gzip;q=x", undefined],
+] as const)("%j: %s", ([header, want]) => {
+  expect(chosenEncoding(header)).toBe(want);
+});
+
+test("only what there is is chosen", () => {
+  expect([chosenEncoding("zstd, gzip;q=0.1", ["gzip"]), chosenEncoding("zstd", ["gzip"]), chosenEncoding("zstd", [])]).toEqual([
+    "gzip",
+    undefined,
+    undefined,
+  ]);
+});
