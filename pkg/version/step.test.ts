@@ -1,4 +1,4 @@
-import fc from "fast-check";
+import * as fc from "fast-check";
 import semver from "semver";
 import { expect, test } from "vitest";
 import { stepBetween } from "./step.ts";
