@@ -93,7 +93,9 @@ const install = withRules(
       message: "at least one of [crdUpgradeSafety] are required when preflight is specified",
     })
       .optional()
-      .describe("preflight configures the checks that run before an installation or upgrade. Without it, all of them are on."),
+      .describe(
+        "preflight configures the checks that run before an installation or upgrade. Accepted and kept; these checks are not part of this version.",
+      ),
   }),
   {
     rule: "has(self.preflight)",
@@ -157,7 +159,7 @@ export const ClusterExtensionSpec = z
     progressDeadlineMinutes: z.int().min(10).max(720).optional().meta({
       format: "int32",
       description:
-        "progressDeadlineMinutes is how long a rollout may take before it counts as failed, 10 to 720 minutes. Without it there is no limit.",
+        "progressDeadlineMinutes is how long a rollout may take before it counts as failed, 10 to 720 minutes. Without it there is no limit. Accepted and kept; this version does not wait for rollouts.",
     }),
     uninstall: uninstall.optional(),
     dependencies: dependencies.optional(),
