@@ -55,7 +55,7 @@ async function run(task: LoadTask, signal: AbortSignal): Promise<LoadedContent> 
   try {
     const message = await new Promise<LoadMessage>((resolve, reject) => {
       worker.once("message", resolve);
-      worker.once("error", reject);
+      worker.on("error", reject);
       worker.once("exit", () => reject(signal.reason ?? new Error("the thread that reads the catalog ended early")));
     });
     if (message.kind === "failed") throw new Error(message.message);

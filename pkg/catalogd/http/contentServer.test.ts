@@ -98,6 +98,11 @@ describe("routes", () => {
     },
   );
 
+  test("an escape that is none is a bad request", async () => {
+    const { status, body } = await rawGet("/catalogs/%zz/api/v1/all");
+    expect([status, body]).toEqual([400, "400 Bad Request\n"]);
+  });
+
   test("a POST with a body is not read as anything", async () => {
     const url = `http://127.0.0.1:${server.address.port}${BASE}/all`;
     const answer = await request(url, {

@@ -8,10 +8,11 @@ import type { HistogramMetric } from "../../telemetry/metrics.ts";
 import { catalogNameProblems } from "../catalogName.ts";
 import type { CatalogContent } from "../content.ts";
 import type { MetaQuery } from "../contentIndex.ts";
-import { type Answer, NO_BODY, statusAnswer, textAnswer, withoutBody } from "./answer.ts";
+import { type Answer, statusAnswer, textAnswer, withoutBody } from "./answer.ts";
 import { AnswerCache } from "./answerCache.ts";
 import { allAnswer, type ContentRequest, metasAnswer } from "./contentAnswers.ts";
 import { parseMetaQuery } from "./metaQuery.ts";
+import { otherAnswer } from "./otherAnswer.ts";
 import { sendAnswer } from "./send.ts";
 import type { TlsFiles } from "./tlsFiles.ts";
 
@@ -41,7 +42,6 @@ export interface ContentServer {
 const REQUEST_TIMEOUT_MS = 5_000;
 const ANSWER_TIMEOUT_MS = 5 * 60_000;
 const GRACE_MS = 20_000;
-const CONTENT_PATH = /^\/catalogs\/[^/]+\/api\/v1\/(?:all|metas)$/;
 
 /**
  * Serves catalogs at `/catalogs/{catalog}/api/v1/all` and `/metas`. Nothing is parsed on a request but its headers: answers are byte ranges of
@@ -53,12 +53,14 @@ export async function startContentServer(
   options: ContentServerOptions,
 ): Promise<ContentServer> {
   const { tls } = options;
+  const badRequest = answerWith(() => statusAnswer(400), options);
   const shared = {
-    logger: false,
+    logger: false as const,
     exposeHeadRoutes: false,
     requestTimeout: REQUEST_TIMEOUT_MS,
     routerOptions: { maxParamLength: 16_384 },
-  } as const;
+    frameworkErrors: (_err: unknown, request: FastifyRequest, reply: FastifyReply) => void badRequest(request, reply),
+  };
   const app = (tls ? fastify({ ...shared, https: { ...tls.current, minVersion: "TLSv1.2" } }) : fastify(shared)) as FastifyInstance;
   defineRoutes(app, options);
   await app.listen({ host, port });
@@ -74,24 +76,27 @@ export async function startContentServer(
   };
 }
 
-function defineRoutes(app: FastifyInstance, { source, log, duration, cache = new AnswerCache() }: ContentServerOptions): void {
+function defineRoutes(app: FastifyInstance, options: ContentServerOptions): void {
+  const { source, cache = new AnswerCache() } = options;
   app.removeAllContentTypeParsers();
   app.addContentTypeParser("*", (_request, _payload, done) => done(null));
-  const answerWith =
-    (make: (request: FastifyRequest) => Answer | Prepared | Promise<Answer | Prepared>) =>
-    (request: FastifyRequest, reply: FastifyReply) => {
-      reply.hijack();
-      return respond(request, reply.raw, () => Promise.resolve(make(request)), log, duration);
-    };
   const content = (path: "all" | "metas") =>
     app.route({
       method: ["GET", "HEAD"],
       url: `/catalogs/:catalog/api/v1/${path}`,
-      handler: answerWith((request) => contentAnswer(request, path, source, cache)),
+      handler: answerWith((request) => contentAnswer(request, path, source, cache), options),
     });
   content("all");
   content("metas");
-  app.setNotFoundHandler(answerWith((request) => otherAnswer(request.raw)));
+  app.setNotFoundHandler(answerWith((request) => otherAnswer(request.raw), options));
+}
+
+/** A handler that sends what `make` gives, itself instead of through fastify. */
+function answerWith(make: (request: FastifyRequest) => Answer | Prepared | Promise<Answer | Prepared>, options: ContentServerOptions) {
+  return (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
+    reply.hijack();
+    return respond(request, reply.raw, () => Promise.resolve(make(request)), options);
+  };
 }
 
 /** An answer and what has to be let go of when it has been sent. */
@@ -135,40 +140,6 @@ function answerFrom(
   return path === "all" ? allAnswer(content, request) : metasAnswer(content, query, request, cache);
 }
 
-/** The answer to everything but GET and HEAD of content. */
-function otherAnswer(raw: IncomingMessage): Answer {
-  const url = raw.url ?? "/";
-  const path = url.split("?", 1)[0] ?? "";
-  const clean = cleanPath(path);
-  if (clean !== path) return redirect(raw.method, clean + url.slice(path.length));
-  return CONTENT_PATH.test(path) ? textAnswer(405, "Method Not Allowed") : textAnswer(404, "404 page not found");
-}
-
-/** The path without empty, `.` and `..` segments, as Go's mux cleans it; a slash at the end stays. */
-function cleanPath(path: string): string {
-  if (!path.startsWith("/")) return path;
-  const segments: string[] = [];
-  for (const segment of path.split("/")) {
-    if (segment === "..") segments.pop();
-    else if (segment !== "" && segment !== ".") segments.push(segment);
-  }
-  const slash = segments.length > 0 && path.endsWith("/") ? "/" : "";
-  return `/${segments.join("/")}${slash}`;
-}
-
-function redirect(method: string | undefined, location: string): Answer {
-  if (method !== "GET" && method !== "HEAD") return { status: 307, headers: { location, "content-length": 0 }, body: NO_BODY };
-  const target = location
-    .replaceAll("&", "&amp;")
-    .replaceAll("<", "&lt;")
-    .replaceAll(">", "&gt;")
-    .replaceAll('"', "&#34;")
-    .replaceAll("'", "&#39;");
-  const bytes = Buffer.from(`<a href="${target}">Temporary Redirect</a>.\n\n`);
-  const headers = { location, "content-type": "text/html; charset=utf-8", "content-length": bytes.length };
-  return { status: 307, headers, body: { kind: "bytes", bytes } };
-}
-
 function queryOf(raw: IncomingMessage): string {
   const url = raw.url ?? "";
   const mark = url.indexOf("?");
@@ -179,8 +150,7 @@ async function respond(
   request: FastifyRequest,
   response: ServerResponse,
   make: () => Promise<Answer | Prepared>,
-  log: Logger,
-  duration: HistogramMetric | undefined,
+  { log, duration }: ContentServerOptions,
 ): Promise<void> {
   const started = performance.now();
   response.setHeader("vary", "Accept-Encoding");

@@ -39,13 +39,13 @@ export function storeContent({ store, images, events }: StoreDependencies): Step
   };
 }
 
-/** Not terminal whatever the reason, as in Go: an image by tag may become right, and so may a full disk. */
+/** Not terminal whatever the cause, as in Go, so the cause is not passed on: an image by tag may become right, and so may a full disk. */
 async function stored(store: () => Promise<CatalogContent>, signal: AbortSignal): Promise<CatalogContent> {
   try {
     return await store();
   } catch (err) {
     signal.throwIfAborted();
-    throw new RetryableError("Retrying", `error storing fbc: error walking FBC root: ${messageOf(err)}`, { cause: err });
+    throw new RetryableError("Retrying", `error storing fbc: error walking FBC root: ${messageOf(err)}`);
   }
 }
 

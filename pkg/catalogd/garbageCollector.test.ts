@@ -1,0 +1,48 @@
+import { chmodSync, readdirSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { TempFolder } from "../../test/support/contentFixture.ts";
+import { FakeClock } from "../../test/support/fakeClock.ts";
+import { createLogger } from "../telemetry/log.ts";
+import { GarbageCollector, unpackFolder } from "./garbageCollector.ts";
+
+const log = createLogger({ component: "test", level: "silent" });
+const signal = new AbortController().signal;
+
+test("what no catalog owns is removed, read-only folders included; a catalog that appears meanwhile loses nothing", async () => {
+  using folder = new TempFolder();
+  const dir = folder.write("unpack", { "kept/sha256:1/x": "", "gone/sha256:1/x": "", file: "" });
+  for (const path of ["gone/sha256:1", "gone"]) chmodSync(join(dir, path), 0o500);
+  const catalogs = (): Promise<string[]> => {
+    folder.write("unpack", { "new/.draft-1/content/x": "" });
+    return Promise.resolve(["kept", "new"]);
+  };
+  await new GarbageCollector({ folders: [unpackFolder(dir)], catalogs, intervalMs: 1, log }).collect(signal);
+  expect(readdirSync(dir).sort()).toEqual(["kept", "new"]);
+});
+
+test("a folder that does not exist has nothing to collect", async () => {
+  using folder = new TempFolder();
+  const catalogs = (): Promise<string[]> => Promise.resolve([]);
+  await new GarbageCollector({ folders: [unpackFolder(join(folder.path, "none"))], catalogs, intervalMs: 1, log }).collect(signal);
+});
+
+test("nothing is removed when the cluster does not answer, and the next round tries again", async () => {
+  using folder = new TempFolder();
+  const dir = folder.write("unpack", { "gone/x": "" });
+  const clock = new FakeClock();
+  let rounds = 0;
+  const catalogs = (): Promise<string[]> => (++rounds === 1 ? Promise.reject(new Error("no answer")) : Promise.resolve([]));
+  const collector = new GarbageCollector({ folders: [unpackFolder(dir)], catalogs, intervalMs: 1_000, log, clock });
+  await expect(
+    new GarbageCollector({ folders: [], catalogs: () => Promise.reject(new Error("x")), intervalMs: 1, log }).collect(signal),
+  ).rejects.toThrow("error listing clustercatalogs: x");
+  const stop = new AbortController();
+  const running = collector.run(stop.signal);
+  await expect.poll(() => clock.pending).toBe(1);
+  expect(readdirSync(dir)).toEqual(["gone"]);
+  clock.advance(1_000);
+  await expect.poll(() => readdirSync(dir)).toEqual([]);
+  stop.abort();
+  await running;
+});

@@ -1,0 +1,225 @@
+import { tmpdir } from "node:os";
+import { beforeEach, expect, test } from "vitest";
+import { FakeCatalogServer, FakeImages, FakeStore } from "../../test/support/catalogFakes.ts";
+import { findCondition } from "../api/conditions.ts";
+import { API_VERSION, FINALIZER_DELETE_SERVER_CACHE, LABEL_METADATA_NAME } from "../api/constants.ts";
+import type { StepResult } from "../controller/steps.ts";
+import { TerminalError } from "../errors/errors.ts";
+import type { Client } from "../kube/client.ts";
+import { createLogger } from "../telemetry/log.ts";
+import { CatalogMetadata } from "./metadata.ts";
+import { CatalogReconciler } from "./reconciler.ts";
+import { ensureMetadata } from "./steps/ensureMetadata.ts";
+import { resolveImage } from "./steps/resolveImage.ts";
+import { storeContent } from "./steps/storeContent.ts";
+import { unpackImage } from "./steps/unpackImage.ts";
+import { withdraw } from "./steps/withdraw.ts";
+
+const MINUTE = 60_000;
+const REF = "quay.io/c:v1";
+const log = createLogger({ component: "test", level: "silent" });
+
+let server: FakeCatalogServer;
+let images: FakeImages;
+let store: FakeStore;
+let events: string[];
+let now: number;
+let reconciler: CatalogReconciler;
+
+function newReconciler(): CatalogReconciler {
+  const client = server as unknown as Pick<Client, "patch">;
+  const metadata = new CatalogMetadata(client);
+  const recorder = { record: (_object: unknown, type: string, reason: string) => void events.push(`${type} ${reason}`) };
+  const polls = new Map();
+  return new CatalogReconciler({
+    client,
+    events: recorder,
+    metadata,
+    contents: store,
+    polls,
+    baseOf: (name) => `http://catalogd/catalogs/${name}`,
+    now: () => now,
+    random: () => 0.5,
+    steps: [
+      withdraw([store, images]),
+      ensureMetadata(metadata),
+      resolveImage({ images, contents: store, polls, now: () => now }),
+      unpackImage(images),
+      storeContent({ store, images, events: recorder }),
+    ],
+  });
+}
+
+beforeEach(() => {
+  const image = { ref: REF, pollIntervalMinutes: 10 };
+  server = new FakeCatalogServer({
+    apiVersion: API_VERSION,
+    kind: "ClusterCatalog",
+    metadata: { name: "test" },
+    spec: { source: { type: "Image", image } },
+  });
+  images = new FakeImages(tmpdir());
+  images.digests.set(REF, "sha256:1");
+  store = new FakeStore();
+  events = [];
+  now = Date.UTC(2026, 1, 3);
+  reconciler = newReconciler();
+});
+
+const pass = (): Promise<StepResult> => reconciler.reconcile(server.catalog, log, new AbortController().signal);
+const progressing = (): string | undefined => findCondition(server.catalog.status?.conditions, "Progressing")?.reason;
+function asked(): string[] {
+  return images.calls.splice(0);
+}
+
+test("the first pass marks the object, stores the content and says when it comes back", async () => {
+  expect(await pass()).toEqual({ requeueAfterMs: 10 * MINUTE + 3_001 });
+  const { metadata, status } = server.catalog;
+  expect([metadata.finalizers, metadata.labels]).toEqual([[FINALIZER_DELETE_SERVER_CACHE], { [LABEL_METADATA_NAME]: "test" }]);
+  expect(status).toMatchObject({
+    resolvedSource: { type: "Image", image: { ref: "quay.io/c@sha256:1" } },
+    urls: { base: "http://catalogd/catalogs/test" },
+    lastUnpacked: "2026-01-02T03:04:05Z",
+  });
+  expect([asked(), store.stored, events]).toEqual([
+    [`resolve ${REF}`, `pull test ${REF}`, "remove test"],
+    ["test sha256:1"],
+    ["Normal ContentStored"],
+  ]);
+});
+
+test("a pass with nothing to do asks nobody and writes nothing", async () => {
+  await pass();
+  asked();
+  server.patches.length = 0;
+  now += 4 * MINUTE;
+  expect(await pass()).toEqual({ requeueAfterMs: 6 * MINUTE + 3_001 });
+  expect([asked(), server.patches, store.stored.length]).toEqual([[], [], 1]);
+});
+
+test("when the interval is over the tag is looked up; the same digest is not read again, another one is", async () => {
+  await pass();
+  asked();
+  now += 10 * MINUTE + 1;
+  expect(await pass()).toEqual({ requeueAfterMs: 10 * MINUTE + 3_001 });
+  expect([asked(), store.stored]).toEqual([[`resolve ${REF}`], ["test sha256:1"]]);
+  images.digests.set(REF, "sha256:2");
+  now += 10 * MINUTE + 1;
+  await pass();
+  expect([asked(), store.stored]).toEqual([
+    [`resolve ${REF}`, `pull test ${REF}`, "remove test"],
+    ["test sha256:1", "test sha256:2"],
+  ]);
+  expect(server.catalog.status?.resolvedSource?.image.ref).toBe("quay.io/c@sha256:2");
+});
+
+test("a change of the spec looks the tag up, and the conditions follow the generation", async () => {
+  await pass();
+  asked();
+  server.edit({ priority: 3 });
+  await pass();
+  expect(asked()).toEqual([`resolve ${REF}`]);
+  expect(server.catalog.status?.conditions?.map(({ observedGeneration }) => observedGeneration)).toEqual([2, 2]);
+});
+
+test("a failure is written, content stays, and the next pass looks again although the interval is not over", async () => {
+  await pass();
+  asked();
+  images.failure = new Error("no route to host");
+  now += 10 * MINUTE + 1;
+  await expect(pass()).rejects.toThrow("source catalog content: no route to host");
+  expect([progressing(), server.catalog.status?.resolvedSource?.image.ref]).toEqual(["Retrying", "quay.io/c@sha256:1"]);
+  images.failure = undefined;
+  now += 1_000;
+  asked();
+  await pass();
+  expect([asked(), progressing(), store.stored.length]).toEqual([[`resolve ${REF}`], "Succeeded", 1]);
+  expect(events).toEqual(["Normal ContentStored", "Warning Retrying"]);
+});
+
+test("bad content is written, and what was stored before stays", async () => {
+  await pass();
+  store.failure = new TerminalError("Blocked", "a.yaml: document 2, line 3: broken");
+  images.digests.set(REF, "sha256:2");
+  server.edit({ priority: 1 });
+  await expect(pass()).rejects.toThrow("error storing fbc: error walking FBC root: a.yaml: document 2, line 3: broken");
+  expect([progressing(), store.get("test")?.origin.digest]).toEqual(["Retrying", "sha256:1"]);
+});
+
+test("after a restart stored content is not read again", async () => {
+  await pass();
+  asked();
+  server.patches.length = 0;
+  reconciler = newReconciler();
+  await pass();
+  expect([asked(), server.patches]).toEqual([[`resolve ${REF}`], []]);
+});
+
+test("a status that somebody changed is put right without asking the registry", async () => {
+  await pass();
+  asked();
+  const { status: before, ...rest } = server.catalog;
+  server.catalog = rest;
+  await pass();
+  expect([asked(), server.catalog.status]).toEqual([[], before]);
+});
+
+test("an object that changed meanwhile is left for the pass that its event brings", async () => {
+  const stale = server.catalog;
+  server.catalog = { ...stale, metadata: { ...stale.metadata, resourceVersion: "9" } };
+  expect(await reconciler.reconcile(stale, log, new AbortController().signal)).toEqual({ requeueAfterMs: 1_000 });
+  expect([asked(), server.catalog.status]).toEqual([[], undefined]);
+});
+
+test("a deleted catalog loses content first, then status, then finalizer; foreign finalizers stay", async () => {
+  await pass();
+  asked();
+  const { metadata } = server.catalog;
+  const finalizers = ["other/finalizer", ...(metadata.finalizers ?? [])];
+  server.catalog = { ...server.catalog, metadata: { ...metadata, finalizers, deletionTimestamp: "2026-02-03T00:00:00Z" } };
+  expect(await pass()).toBeUndefined();
+  expect([store.get("test"), asked(), server.catalog.metadata.finalizers]).toEqual([undefined, ["remove test"], ["other/finalizer"]]);
+  expect([findCondition(server.catalog.status?.conditions, "Serving")?.reason, server.catalog.status?.urls]).toEqual([
+    "Unavailable",
+    undefined,
+  ]);
+  server.patches.length = 0;
+  await pass();
+  expect([server.patches, asked()]).toEqual([[], []]);
+});
+
+test("a clean-up that fails keeps the finalizer", async () => {
+  await pass();
+  store.remove = () => Promise.reject(new Error("device busy"));
+  server.catalog = { ...server.catalog, metadata: { ...server.catalog.metadata, deletionTimestamp: "2026-02-03T00:00:00Z" } };
+  await expect(pass()).rejects.toThrow('finalizer "olm.operatorframework.io/delete-server-cache" failed: device busy');
+  expect([server.catalog.metadata.finalizers, progressing()]).toEqual([[FINALIZER_DELETE_SERVER_CACHE], "Retrying"]);
+});
+
+test("switched off and on again", async () => {
+  await pass();
+  server.edit({ availabilityMode: "Unavailable" });
+  expect(await pass()).toBeUndefined();
+  expect([server.catalog.metadata.finalizers, store.get("test"), progressing()]).toEqual([[], undefined, "Succeeded"]);
+  server.patches.length = 0;
+  await pass();
+  expect(server.patches).toEqual([]);
+  server.edit({ availabilityMode: "Available" });
+  await pass();
+  expect([server.catalog.metadata.finalizers, store.stored.length]).toEqual([[FINALIZER_DELETE_SERVER_CACHE], 2]);
+});
+
+test.for<[string, object, string]>([
+  ["another source type", { source: { type: "Git" } }, 'terminal error: unknown source type "Git"'],
+  ["no image", { source: { type: "Image" } }, 'terminal error: error parsing ClusterCatalog "test", image source is nil'],
+])("%s blocks", async ([, spec, message]) => {
+  server.edit(spec);
+  await expect(pass()).rejects.toThrow();
+  expect(findCondition(server.catalog.status?.conditions, "Progressing")).toMatchObject({ status: "False", reason: "Blocked", message });
+});
+
+test("a name too long for a label gets none", async () => {
+  server.catalog = { ...server.catalog, metadata: { ...server.catalog.metadata, name: "x".repeat(64) } };
+  await pass();
+  expect(server.catalog.metadata.labels).toBeUndefined();
+});

@@ -1,0 +1,106 @@
+import type { ClusterCatalog } from "../../pkg/api/clusterCatalog.ts";
+import type { KubeObject, ObjectRef } from "../../pkg/api/k8s.ts";
+import type { CatalogContent, ContentOrigin } from "../../pkg/catalogd/content.ts";
+import { ContentIndex, IndexBuilder } from "../../pkg/catalogd/contentIndex.ts";
+import type { UnpackedImage } from "../../pkg/catalogd/facts.ts";
+import { KubeError } from "../../pkg/kube/errors.ts";
+
+/** Images by tag, that a test moves and breaks; it counts what is asked of it. */
+export class FakeImages {
+  readonly calls: string[] = [];
+  /** Digest by reference. */
+  readonly digests = new Map<string, string>();
+  /** What the next calls throw. */
+  failure: Error | undefined;
+  readonly #dir: string;
+
+  /** @param dir an existing folder that stands for every image. */
+  constructor(dir: string) {
+    this.#dir = dir;
+  }
+
+  resolve(ref: string): Promise<{ canonical: string; digest: string }> {
+    this.calls.push(`resolve ${ref}`);
+    if (this.failure) return Promise.reject(this.failure);
+    const digest = this.digests.get(ref) ?? "sha256:none";
+    return Promise.resolve({ canonical: `${ref.split(":")[0]}@${digest}`, digest });
+  }
+
+  async pull(name: string, ref: string): Promise<UnpackedImage> {
+    const resolved = await this.resolve(ref);
+    this.calls.splice(-1, 1, `pull ${name} ${ref}`);
+    return { ...resolved, dir: this.#dir, root: "", modTime: new Date("2026-01-02T03:04:05.678Z") };
+  }
+
+  remove(name: string): Promise<void> {
+    this.calls.push(`remove ${name}`);
+    return Promise.resolve();
+  }
+}
+
+/** A store without files. */
+export class FakeStore {
+  readonly contents = new Map<string, CatalogContent>();
+  readonly stored: string[] = [];
+  failure: Error | undefined;
+
+  get(name: string): CatalogContent | undefined {
+    return this.contents.get(name);
+  }
+
+  store(name: string, _root: string, origin: ContentOrigin): Promise<CatalogContent> {
+    if (this.failure) return Promise.reject(this.failure);
+    const content = { origin, index: new ContentIndex(new IndexBuilder().columns()) } as CatalogContent;
+    this.contents.set(name, content);
+    this.stored.push(`${name} ${origin.digest}`);
+    return Promise.resolve(content);
+  }
+
+  remove(name: string): Promise<void> {
+    this.contents.delete(name);
+    return Promise.resolve();
+  }
+}
+
+/** One catalog in an API server that knows merge patches, as `Client` gives access to it. */
+export class FakeCatalogServer {
+  readonly patches: unknown[] = [];
+  catalog: ClusterCatalog;
+
+  constructor(catalog: ClusterCatalog) {
+    this.catalog = { ...catalog, metadata: { resourceVersion: "1", uid: "u", generation: 1, ...catalog.metadata } };
+  }
+
+  /** As a user would: a new generation. */
+  edit(spec: Partial<ClusterCatalog["spec"]>): void {
+    const { generation = 0 } = this.catalog.metadata;
+    this.catalog = {
+      ...this.catalog,
+      metadata: { ...this.catalog.metadata, generation: generation + 1 },
+      spec: { ...this.catalog.spec, ...spec },
+    };
+  }
+
+  patch<T extends KubeObject>(_ref: ObjectRef, body: unknown): Promise<T> {
+    this.patches.push(body);
+    const { metadata } = body as KubeObject;
+    const version = this.catalog.metadata.resourceVersion;
+    if (metadata.resourceVersion !== undefined && metadata.resourceVersion !== version) {
+      return Promise.reject(new KubeError("the object has been modified", { status: 409, reason: "Conflict" }));
+    }
+    const merged = merge(this.catalog, body) as ClusterCatalog;
+    this.catalog = { ...merged, metadata: { ...merged.metadata, resourceVersion: String(Number(version) + 1) } };
+    return Promise.resolve(this.catalog as KubeObject as T);
+  }
+}
+
+/** RFC 7386. */
+function merge(target: unknown, patch: unknown): unknown {
+  if (typeof patch !== "object" || patch === null || Array.isArray(patch)) return patch;
+  const out: Record<string, unknown> = { ...(typeof target === "object" && !Array.isArray(target) ? target : {}) };
+  for (const [key, value] of Object.entries(patch)) {
+    if (value === null) delete out[key];
+    else if (value !== undefined) out[key] = merge(out[key], value);
+  }
+  return out;
+}
