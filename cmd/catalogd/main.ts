@@ -59,9 +59,16 @@ async function run(flags: Flags): Promise<void> {
   });
   log.info({ node: process.version, content: server.address, tls: tls !== undefined, probes: probes.url }, "starting");
   try {
-    await runUntilStopped({ tasks: { controller: (signal) => controller.run(signal) }, signal: stopOnSignals(log), log });
+    const tasks = {
+      controller: (signal: AbortSignal) => controller.run(signal),
+      // From the stop on no request is accepted; those under way have some time to end.
+      content: async (signal: AbortSignal) => {
+        await new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
+        await server.close();
+      },
+    };
+    await runUntilStopped({ tasks, signal: stopOnSignals(log), log });
   } finally {
-    await server.close();
     await store.close();
     await probes.close();
     await puller.close();
