@@ -152,6 +152,7 @@ describeWithPrivateCluster("operators of real catalogs", (cluster) => {
     },
   );
 
+  // requirements X-08: everything goes through the extension's ServiceAccount, CRDs too
   test.skipIf(DATA === undefined)("nobody but the ServiceAccounts touched bundle content", async () => {
     const foreign = bundleWrites(await cluster.auditEvents()).filter(({ user }) =>
       user.username.startsWith("system:serviceaccount:olmv1-system:"),
