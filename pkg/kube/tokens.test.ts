@@ -52,6 +52,16 @@ test("a token is asked for an hour, used until four fifths of it, then renewed",
   expect(api.log).toEqual([`POST ${PATH}`, `POST ${PATH}`]);
 });
 
+test("a forgotten token is not used again", async () => {
+  const { tokens } = await start();
+  const source = tokens.tokenFor("ns", "sa");
+  expect(await source()).toBe("t1");
+  tokens.forget("ns", "other");
+  expect(await source()).toBe("t1");
+  tokens.forget("ns", "sa");
+  expect(await source()).toBe("t2");
+});
+
 test("everybody who asks at once shares one request and one token", async () => {
   const { tokens, api } = await start();
   const asked = await Promise.all(Array.from({ length: 10 }, () => tokens.tokenFor("ns", "sa")()));

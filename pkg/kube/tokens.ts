@@ -49,6 +49,11 @@ export class ServiceAccountTokens {
     return source;
   }
 
+  /** Drops the token of an account that nobody asks about any more; a source that is asked all the same mints a new one. */
+  forget(namespace: string, name: string): void {
+    this.#minted.delete(`${namespace}/${name}`);
+  }
+
   async #token(key: string, namespace: string, name: string): Promise<string> {
     const held = this.#minted.get(key);
     const now = this.#now();

@@ -2,15 +2,10 @@ import { FIELD_MANAGER } from "../api/constants.ts";
 import { type KubeObject, type ObjectRef, refOf } from "../api/k8s.ts";
 import { messageOf, RetryableError } from "../errors/errors.ts";
 import type { Client } from "../kube/client.ts";
-import { isNotFound } from "../kube/errors.ts";
+import { isConflict, isNotFound, KindNotServed } from "../kube/errors.ts";
 import { describeObject, objectKey } from "../release/identity.ts";
 import type { Logger } from "../telemetry/log.ts";
-
-/** What an apply or delete did to one object. */
-export interface ObjectAction {
-  verb: "created" | "updated" | "unchanged" | "deleted" | "absent";
-  ref: ObjectRef;
-}
+import type { ObjectAction } from "./objectAction.ts";
 
 /** Live objects by `objectKey`; objects that do not exist are absent. */
 export type LiveObjects = ReadonlyMap<string, KubeObject>;
@@ -18,11 +13,17 @@ export type LiveObjects = ReadonlyMap<string, KubeObject>;
 /** Requests under way at once for one extension; enough to hide round trips, few enough to be fair to others. */
 const PARALLEL = 8;
 
-/** Reads and writes the objects of one extension with the identity of `client`. */
+interface Failure {
+  item: KubeObject | ObjectRef;
+  err: unknown;
+}
+
+/** Reads and writes the objects of one extension in one pass, with the identity of `client`. */
 export class Applier {
   readonly #client: Client;
   readonly #log: Logger;
   readonly #signal: AbortSignal;
+  readonly #actions: ObjectAction[] = [];
 
   constructor(client: Client, log: Logger, signal: AbortSignal) {
     this.#client = client;
@@ -30,15 +31,24 @@ export class Applier {
     this.#signal = signal;
   }
 
+  /** Everything done so far, also by a call that failed in the middle. */
+  get actions(): readonly ObjectAction[] {
+    return this.#actions;
+  }
+
   /**
-   * Reads all of `refs`.
+   * Reads all of `refs`; objects of a kind that is not served do not exist.
    * @throws RetryableError Retrying with every read that was refused, not only the first.
    */
   async read(refs: readonly ObjectRef[]): Promise<LiveObjects> {
     const live = new Map<string, KubeObject>();
     const failures = await this.#each(refs, async (ref) => {
-      const object = await this.#client.get(ref, { signal: this.#signal });
-      if (object) live.set(objectKey(ref), object);
+      try {
+        const object = await this.#client.get(ref, { signal: this.#signal });
+        if (object) live.set(objectKey(ref), object);
+      } catch (err) {
+        if (!(err instanceof KindNotServed)) throw err;
+      }
     });
     throwAll("could not get object: ", failures);
     return live;
@@ -50,12 +60,12 @@ export class Applier {
    * @throws RetryableError Retrying with every refusal at once.
    */
   async dryRun(objects: readonly KubeObject[]): Promise<void> {
-    const own = new Set(objects.map((object) => object.metadata.name));
+    const roles = new Set(objects.filter(({ kind }) => kind.endsWith("Role")).map(({ metadata }) => metadata.name));
     const failures = await this.#each(objects, async (object) => {
       try {
         await this.#client.apply(object, { fieldManager: FIELD_MANAGER, force: true, dryRun: true, signal: this.#signal });
       } catch (err) {
-        if (object.kind.endsWith("RoleBinding") && isNotFound(err) && own.has(roleOf(object))) return;
+        if (object.kind.endsWith("RoleBinding") && isNotFound(err) && roles.has(roleOf(object))) return;
         throw err;
       }
     });
@@ -63,66 +73,72 @@ export class Applier {
   }
 
   /**
-   * Applies objects in the order given, those of one kind side by side, and goes on after a refusal within a kind.
+   * Applies objects in the order given, those of one kind side by side. A refusal does not stop the rest of its kind, and with `goOn` none
+   * of the rest.
    * @param live what was there before, to tell created from updated.
-   * @throws RetryableError Retrying with every refusal of the kind at which it stopped.
+   * @throws RetryableError Retrying with every refusal.
    */
-  async apply(objects: readonly KubeObject[], live: LiveObjects): Promise<ObjectAction[]> {
-    const actions: ObjectAction[] = [];
+  async apply(objects: readonly KubeObject[], live: LiveObjects, { goOn = false }: { goOn?: boolean } = {}): Promise<void> {
+    const failures: Failure[] = [];
     for (const group of byKind(objects)) {
-      const failures = await this.#each(group, async (object) => {
-        const ref = refOf(object);
-        const before = live.get(objectKey(ref));
-        const after = await this.#client.apply(object, { fieldManager: FIELD_MANAGER, force: true, signal: this.#signal });
-        const verb = !before ? "created" : before.metadata.resourceVersion === after.metadata.resourceVersion ? "unchanged" : "updated";
-        actions.push({ verb, ref });
-        this.#log[verb === "unchanged" ? "debug" : "info"](
-          { verb, target: describeObject(ref), apiVersion: ref.apiVersion },
-          "object applied",
-        );
-      });
-      throwAll("", failures);
+      failures.push(...(await this.#each(group, (object) => this.#apply(object, live))));
+      if (!goOn) throwAll("", failures);
     }
-    return actions;
+    throwAll("", failures);
   }
 
   /**
-   * Deletes objects in the order given; each only if it is still the one that was read.
-   * @throws RetryableError Retrying with every refusal.
+   * Deletes objects in the order given, those of one kind side by side; each only if it is still the one that was read.
+   * @param propagation `Foreground`: an object is there until its own dependents are gone, as a Deployment until its Pods are.
+   * @throws RetryableError Retrying with every refusal of the kind at which it stopped.
    */
-  async remove(objects: readonly KubeObject[]): Promise<ObjectAction[]> {
-    const actions: ObjectAction[] = [];
+  async remove(objects: readonly KubeObject[], propagation: "Background" | "Foreground" = "Background"): Promise<void> {
     for (const group of byKind(objects)) {
-      const failures = await this.#each(group, async (object) => {
-        const ref = refOf(object);
-        const preconditions = object.metadata.uid ? { uid: object.metadata.uid } : {};
-        const found = await this.#client.delete(ref, { ...preconditions, propagationPolicy: "Background", signal: this.#signal });
-        actions.push({ verb: found ? "deleted" : "absent", ref });
-        if (found) this.#log.info({ verb: "deleted", target: describeObject(ref), apiVersion: ref.apiVersion }, "object deleted");
-      });
-      throwAll("", failures);
+      throwAll("delete ", await this.#each(group, (object) => this.#remove(object, propagation)));
     }
-    return actions;
   }
 
-  async #each<T extends KubeObject | ObjectRef>(
-    items: readonly T[],
-    run: (item: T) => Promise<void>,
-  ): Promise<{ item: T; err: unknown }[]> {
-    const failures: { item: T; err: unknown }[] = [];
-    const pending = [...items];
+  async #apply(object: KubeObject, live: LiveObjects): Promise<void> {
+    const ref = refOf(object);
+    const before = live.get(objectKey(ref));
+    const after = await this.#client.apply(object, { fieldManager: FIELD_MANAGER, force: true, signal: this.#signal });
+    const verb = !before ? "created" : before.metadata.resourceVersion === after.metadata.resourceVersion ? "unchanged" : "updated";
+    this.#actions.push({ verb, ref });
+    this.#log[verb === "unchanged" ? "debug" : "info"]({ verb, target: describeObject(ref), apiVersion: ref.apiVersion }, "object applied");
+  }
+
+  async #remove(object: KubeObject, propagationPolicy: "Background" | "Foreground"): Promise<void> {
+    const ref = refOf(object);
+    const preconditions = object.metadata.uid ? { uid: object.metadata.uid } : {};
+    let found: boolean;
+    try {
+      found = await this.#client.delete(ref, { ...preconditions, propagationPolicy, signal: this.#signal });
+    } catch (err) {
+      if (!isConflict(err) && !(err instanceof KindNotServed)) throw err;
+      found = false; // another object has its name now, or its kind is gone and all objects of it with that
+    }
+    this.#actions.push({ verb: found ? "deleted" : "absent", ref });
+    if (found) this.#log.info({ verb: "deleted", target: describeObject(ref), apiVersion: ref.apiVersion }, "object deleted");
+  }
+
+  /** Runs for all items side by side, goes on after failures and gives them in the order of the items. */
+  async #each<T extends KubeObject | ObjectRef>(items: readonly T[], run: (item: T) => Promise<void>): Promise<Failure[]> {
+    const failures: (Failure & { at: number })[] = [];
+    let next = 0;
     const worker = async (): Promise<void> => {
-      for (let item = pending.shift(); item !== undefined; item = pending.shift()) {
+      for (let at = next++; at < items.length; at = next++) {
         this.#signal.throwIfAborted();
+        const item = items[at] as T;
         try {
           await run(item);
         } catch (err) {
-          failures.push({ item, err });
+          failures.push({ item, err, at });
         }
       }
     };
     await Promise.all(Array.from({ length: Math.min(PARALLEL, items.length) }, worker));
-    return failures.sort((a, b) => items.indexOf(a.item) - items.indexOf(b.item));
+    this.#signal.throwIfAborted();
+    return failures.sort((a, b) => a.at - b.at);
   }
 }
 
@@ -145,7 +161,7 @@ function byKind(objects: readonly KubeObject[]): KubeObject[][] {
  * One error for all failures, in Helm's form for several ("N errors occurred:").
  * Terminal answers are retryable here: rights, quotas and policies change without an edit of the extension.
  */
-function throwAll(doing: string, failures: readonly { item: KubeObject | ObjectRef; err: unknown }[]): void {
+function throwAll(doing: string, failures: readonly Failure[]): void {
   const [first] = failures;
   if (!first) return;
   const lines = failures.map(({ item, err }) => `${doing}${describeObject(item)}: ${messageOf(err)}`);

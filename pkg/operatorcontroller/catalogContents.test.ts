@@ -9,8 +9,8 @@ const CONTENT: PackageContent = { channels: [], bundles: [], deprecations: [], o
 class CountingReader implements PackageReader {
   calls: string[] = [];
   answer: () => Promise<PackageContent | undefined> = () => Promise.resolve(CONTENT);
-  packageContent(base: string, packageName: string): Promise<PackageContent | undefined> {
-    this.calls.push(`${base} ${packageName}`);
+  packageContent(base: string, ref: string, packageName: string): Promise<PackageContent | undefined> {
+    this.calls.push(`${base} ${ref} ${packageName}`);
     return this.answer();
   }
 }
@@ -22,7 +22,7 @@ test("a hundred extensions of one package cost one request until the catalog's d
   const contents = new CatalogContents(reader);
   const catalog = catalogNamed("c", { digest: "quay.io/c@sha256:1" });
   await Promise.all(Array.from({ length: 100 }, () => contents.of([catalog], "p", signal)));
-  expect(reader.calls).toEqual(["https://catalogd/catalogs/c p"]);
+  expect(reader.calls).toEqual(["https://catalogd/catalogs/c quay.io/c@sha256:1 p"]);
   await contents.of([catalogNamed("c", { digest: "quay.io/c@sha256:2" })], "p", signal);
   expect(reader.calls).toHaveLength(2);
 });

@@ -3,15 +3,15 @@ import { findCondition } from "../api/conditions.ts";
 import { messageOf } from "../errors/errors.ts";
 import type { PackageContent } from "../fbc/types.ts";
 import type { CatalogContent } from "../resolve/resolve.ts";
-import { UnexpectedStatus } from "./catalogClient.ts";
+import { UnexpectedContent, UnexpectedStatus } from "./catalogClient.ts";
 
-/** Reads one package of one catalog. */
+/** Reads one package of one catalog, from the content that `ref` names by digest. */
 export interface PackageReader {
-  packageContent(base: string, packageName: string, signal: AbortSignal): Promise<PackageContent | undefined>;
+  packageContent(base: string, ref: string, packageName: string, signal: AbortSignal): Promise<PackageContent | undefined>;
 }
 
 interface Kept {
-  digest: string;
+  ref: string;
   content: Promise<PackageContent | undefined>;
 }
 
@@ -52,9 +52,10 @@ export class CatalogContents {
     try {
       return { ...entry, content: await this.#package(name, state, packageName, signal) };
     } catch (err) {
+      signal.throwIfAborted();
       const text = messageOf(err);
       const unavailable =
-        err instanceof UnexpectedStatus
+        err instanceof UnexpectedStatus || err instanceof UnexpectedContent
           ? `cache for catalog "${name}" not found; ${text}`
           : `error retrieving cache for catalog "${name}": ${text}`;
       return { ...entry, content: undefined, unavailable };
@@ -63,19 +64,19 @@ export class CatalogContents {
 
   #package(
     catalog: string,
-    at: { base: string; digest: string },
+    at: { base: string; ref: string },
     packageName: string,
     signal: AbortSignal,
   ): Promise<PackageContent | undefined> {
     const key = `${catalog}/${packageName}`;
     const kept = this.#kept.get(key);
     this.#kept.delete(key);
-    if (kept?.digest === at.digest) {
+    if (kept?.ref === at.ref) {
       this.#kept.set(key, kept);
       return kept.content;
     }
-    const content = this.#reader.packageContent(at.base, packageName, signal);
-    this.#kept.set(key, { digest: at.digest, content });
+    const content = this.#reader.packageContent(at.base, at.ref, packageName, signal);
+    this.#kept.set(key, { ref: at.ref, content });
     content.catch(() => {
       if (this.#kept.get(key)?.content === content) this.#kept.delete(key);
     });
@@ -89,14 +90,14 @@ export class CatalogContents {
  * Where a catalog is served and which content that is, or why it cannot be asked.
  * @see operator-controller internal/operator-controller/catalogmetadata/client/client.go validateCatalog
  */
-export function servedFrom(catalog: ClusterCatalog): { base: string; digest: string } | string {
+export function servedFrom(catalog: ClusterCatalog): { base: string; ref: string } | string {
   const { name } = catalog.metadata;
   const { status } = catalog;
   if (findCondition(status?.conditions, "Serving")?.status !== "True") return `catalog "${name}" is not being served`;
   if (!status?.resolvedSource) return `error: catalog "${name}" has a nil status.resolvedSource value`;
-  const digest = status.resolvedSource.image?.ref;
-  if (!digest) return `error: catalog "${name}" has a nil status.resolvedSource.image value`;
+  const ref = status.resolvedSource.image?.ref;
+  if (!ref) return `error: catalog "${name}" has a nil status.resolvedSource.image value`;
   const base = status.urls?.base;
   if (!base) return `error: catalog "${name}" has a nil status.urls value`;
-  return { base, digest };
+  return { base, ref };
 }

@@ -1,40 +1,67 @@
-import type { KubeObject } from "../api/k8s.ts";
+import { type KubeObject, refOf } from "../api/k8s.ts";
 import { messageOf } from "../errors/errors.ts";
 import type { Client } from "../kube/client.ts";
 import { isForbidden, KindNotServed } from "../kube/errors.ts";
-import { describeObject } from "../release/identity.ts";
+import { describeObject, isCrd } from "../release/identity.ts";
 import type { CrdPolicy } from "../release/plan.ts";
+
+/** A CustomResourceDefinition that stays on the cluster, and the sentence that says so and why. */
+export interface KeptCrd {
+  crd: KubeObject;
+  text: string;
+}
 
 /**
  * Which of an extension's CRDs go and which stay, each of those with the reason:
  *
- * | policy         | custom resources       | CRD   |
- * | Delete         | any                    | goes  |
- * | Retain         | any                    | stays |
- * | DeleteIfUnused | none                   | goes  |
+ * | policy         | custom resources        | CRD   |
+ * | Delete         | any                     | goes  |
+ * | Retain         | any                     | stays |
+ * | DeleteIfUnused | none                    | goes  |
  * | DeleteIfUnused | some, or not to be seen | stays |
  */
 export async function splitCrds(
-  client: Client,
+  client: Pick<Client, "list">,
   crds: readonly KubeObject[],
   policy: CrdPolicy,
-): Promise<{ going: KubeObject[]; kept: string[] }> {
+  signal: AbortSignal,
+): Promise<{ going: KubeObject[]; kept: KeptCrd[] }> {
   const going: KubeObject[] = [];
-  const kept: string[] = [];
+  const kept: KeptCrd[] = [];
   for (const crd of crds) {
-    const reason = policy === "Retain" ? "spec.uninstall.crdPolicy is Retain" : policy === "Delete" ? undefined : await useOf(client, crd);
+    const reason =
+      policy === "Retain" ? "spec.uninstall.crdPolicy is Retain" : policy === "Delete" ? undefined : await useOf(client, crd, signal);
     if (reason === undefined) going.push(crd);
-    else kept.push(`${describeObject(crd)}: ${reason}`);
+    else kept.push({ crd, text: `${describeObject(crd)}: ${reason}` });
   }
   return { going, kept };
 }
 
+/**
+ * Takes from CRDs the references that make the garbage collector delete them, and every custom resource with them, when the extension goes.
+ * The Go operator-controller writes such references; an apply does not remove them, as they are another field manager's.
+ * @param objects live; others than CRDs are passed over.
+ */
+export async function detachCrds(
+  client: Pick<Client, "patch">,
+  objects: readonly KubeObject[],
+  ownerUid: string,
+  signal: AbortSignal,
+): Promise<void> {
+  for (const object of objects) {
+    const { ownerReferences = [], resourceVersion } = object.metadata;
+    const others = ownerReferences.filter(({ uid }) => uid !== ownerUid);
+    if (!isCrd(object) || others.length === ownerReferences.length) continue;
+    await client.patch(refOf(object), { metadata: { resourceVersion, ownerReferences: others } }, { type: "merge", signal });
+  }
+}
+
 /** Why a CRD counts as in use; undefined when no custom resource of it exists. */
-async function useOf(client: Client, crd: KubeObject): Promise<string | undefined> {
+async function useOf(client: Pick<Client, "list">, crd: KubeObject, signal: AbortSignal): Promise<string | undefined> {
   const kind = servedKindOf(crd);
   if (!kind || crd.metadata.deletionTimestamp !== undefined) return undefined;
   try {
-    const { items } = await client.list(kind, { limit: 1, maxItems: 1 });
+    const { items } = await client.list(kind, { limit: 1, maxItems: 1, metadataOnly: true, signal });
     return items.length > 0 ? "custom resources of it exist" : undefined;
   } catch (err) {
     if (err instanceof KindNotServed) return undefined;

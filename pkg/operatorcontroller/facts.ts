@@ -2,7 +2,7 @@ import type { ClusterExtension } from "../api/clusterExtension.ts";
 import type { RegistryV1Bundle } from "../bundle/types.ts";
 import type { FbcDeprecations } from "../fbc/types.ts";
 import type { Client } from "../kube/client.ts";
-import type { ReleaseHistory } from "./releaseStore.ts";
+import { noReleases, type ReleaseHistory } from "./releaseStore.ts";
 
 /** What a release says about the bundle it holds. */
 export interface InstalledBundle {
@@ -46,15 +46,22 @@ export interface PassFacts {
   content?: RegistryV1Bundle;
   /** Identity of everything that goes into rendering; equal digests render equal objects. */
   inputDigest?: string;
+  /** Objects may have been written in this pass. */
+  began?: boolean;
   /** Set while the extension is being removed: what is going on. */
   deleting?: string;
-  /** The finalizer was let go: there is no object left whose status could be written. */
-  gone?: boolean;
+  /** No status is written: the object is gone, or another one by now than the pass began with. */
+  leave?: boolean;
   /** Said behind "Desired state reached", such as catalogs that could not be asked. */
   notes: string[];
 }
 
 /** Facts before the first step. */
 export function newFacts(extension: Readonly<ClusterExtension>): PassFacts {
-  return { extension, history: { current: [], older: [] }, installed: undefined, deprecation: { kind: "unknown" }, notes: [] };
+  return { extension, history: noReleases(), installed: undefined, deprecation: { kind: "unknown" }, notes: [] };
+}
+
+/** Older definitions let extensions in that have no spec, although the type says that there is one. */
+export function hasSpec(extension: { readonly spec?: unknown }): boolean {
+  return extension.spec !== undefined && extension.spec !== null;
 }

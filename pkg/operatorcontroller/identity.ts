@@ -10,6 +10,13 @@ export type ServiceAccountFallback = "deny" | "controller";
 /** The named ServiceAccount, or its namespace, does not exist. */
 export class ServiceAccountMissing extends RetryableError {}
 
+/** An extension's ServiceAccount and the client that is it. */
+interface Scoped {
+  namespace: string;
+  account: string;
+  client: Client;
+}
+
 const FAILED_VALIDATION = "operation cannot proceed due to the following validation error(s): ";
 
 /**
@@ -20,7 +27,8 @@ export class Identities {
   readonly #client: Client;
   readonly #tokens: ServiceAccountTokens;
   readonly #fallback: ServiceAccountFallback;
-  readonly #scoped = new Map<string, Client>();
+  /** By name of the extension. */
+  readonly #scoped = new Map<string, Scoped>();
 
   constructor(client: Client, tokens: ServiceAccountTokens, fallback: ServiceAccountFallback) {
     this.#client = client;
@@ -31,12 +39,13 @@ export class Identities {
   /**
    * The client that acts as the extension's ServiceAccount; a token has been minted when this returns.
    * @throws TerminalError Blocked when the extension names no ServiceAccount and the fallback is deny.
-   * @throws RetryableError Retrying when the ServiceAccount or its namespace does not exist, or its token may not be minted.
+   * @throws RetryableError Retrying when the ServiceAccount or its namespace does not exist (ServiceAccountMissing), or its token may not be
+   * minted; the signal's reason when it aborts.
    */
-  async clientFor(extension: Readonly<ClusterExtension>): Promise<Client> {
+  async clientFor(extension: Readonly<ClusterExtension>, signal: AbortSignal): Promise<Client> {
     const { namespace, serviceAccount } = extension.spec;
-    const name = serviceAccount?.name;
-    if (!name) {
+    const account = serviceAccount?.name;
+    if (!account) {
       if (this.#fallback === "controller") return this.#client;
       throw new TerminalError(
         "Blocked",
@@ -44,18 +53,29 @@ export class Identities {
           `print one with its rules: olmv1 rbac --namespace ${namespace} --service-account NAME BUNDLE`,
       );
     }
-    const source = this.#tokens.tokenFor(namespace, name);
+    const source = this.#tokens.tokenFor(namespace, account);
     try {
-      await source();
+      await untilAborted(source(), signal);
     } catch (err) {
-      throw await this.#explain(err, namespace, name);
+      throw signal.aborted ? err : await this.#explain(err, namespace, account);
     }
-    const key = `${namespace}/${name}`;
-    const known = this.#scoped.get(key);
-    if (known) return known;
+    const { name } = extension.metadata;
+    const known = this.#scoped.get(name);
+    if (known?.namespace === namespace && known.account === account) return known.client;
+    this.forget(name);
     const client = this.#client.withToken(source);
-    this.#scoped.set(key, client);
+    this.#scoped.set(name, { namespace, account, client });
     return client;
+  }
+
+  /** Drops the client of an extension that is gone, and the token with it when no other extension uses the ServiceAccount. */
+  forget(extension: string): void {
+    const scoped = this.#scoped.get(extension);
+    if (!scoped) return;
+    this.#scoped.delete(extension);
+    const { namespace, account } = scoped;
+    const shared = [...this.#scoped.values()].some((other) => other.namespace === namespace && other.account === account);
+    if (!shared) this.#tokens.forget(namespace, account);
   }
 
   async #explain(err: unknown, namespace: string, name: string): Promise<unknown> {
@@ -82,5 +102,18 @@ export class Identities {
     } catch {
       return true;
     }
+  }
+}
+
+/** `work`, or the signal's reason as soon as it aborts; a token that is on its way then is not waited for. */
+async function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  signal.throwIfAborted();
+  const stopped = Promise.withResolvers<never>();
+  const stop = (): void => stopped.reject(signal.reason);
+  signal.addEventListener("abort", stop, { once: true });
+  try {
+    return await Promise.race([work, stopped.promise]);
+  } finally {
+    signal.removeEventListener("abort", stop);
   }
 }

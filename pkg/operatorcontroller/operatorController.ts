@@ -1,22 +1,29 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import type { ClusterCatalog } from "../api/clusterCatalog.ts";
 import type { ClusterExtension } from "../api/clusterExtension.ts";
-import { API_VERSION } from "../api/constants.ts";
-import { Controller } from "../controller/controller.ts";
+import { API_VERSION, CLUSTER_CATALOG, CLUSTER_EXTENSION } from "../api/constants.ts";
+import { Controller, type ReconcileContext, type ReconcileOutcome } from "../controller/controller.ts";
 import { Informer, withoutBulk } from "../controller/informer.ts";
 import { WorkQueue } from "../controller/workQueue.ts";
+import { isRetryable } from "../errors/errors.ts";
 import type { Client } from "../kube/client.ts";
 import { EventRecorder } from "../kube/events.ts";
 import { ServiceAccountTokens } from "../kube/tokens.ts";
-import type { ExtensionExists } from "../release/ownership.ts";
 import { controllerMetrics, queueMetrics } from "../telemetry/controllerMetrics.ts";
 import type { Logger } from "../telemetry/log.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
+import type { ApplyDependencies } from "./applyPass.ts";
 import { CatalogContents, type PackageReader } from "./catalogContents.ts";
 import { Identities, type ServiceAccountFallback } from "./identity.ts";
-import { Reconciler, requireSpec } from "./reconciler.ts";
+import { ExtensionMemory } from "./memory.ts";
+import { ObjectClaims } from "./objectClaims.ts";
+import { Reconciler } from "./reconciler.ts";
 import { ReleaseStore } from "./releaseStore.ts";
-import { applyBundle } from "./steps/applyBundle.ts";
+import { StatusWriter } from "./statusWriter.ts";
+import { applyBundle, keepInstalled } from "./steps/applyBundle.ts";
+import { ensureFinalizer } from "./steps/ensureFinalizer.ts";
 import { handleDeletion } from "./steps/handleDeletion.ts";
+import { requireSpec } from "./steps/requireSpec.ts";
 import { resolveBundle } from "./steps/resolveBundle.ts";
 import { retrieveReleases } from "./steps/retrieveReleases.ts";
 import { type BundlePuller, unpackBundle } from "./steps/unpackBundle.ts";
@@ -40,39 +47,46 @@ export interface OperatorControllerOptions {
   metrics: Metrics;
 }
 
-const EXTENSION = { apiVersion: API_VERSION, kind: "ClusterExtension" } as const;
-/** Name of the controller in logs and metrics. */
-const NAME = "clusterextension";
-const CATALOG = { apiVersion: API_VERSION, kind: "ClusterCatalog" } as const;
+const EXTENSION = { apiVersion: API_VERSION, kind: CLUSTER_EXTENSION } as const;
+const CATALOG = { apiVersion: API_VERSION, kind: CLUSTER_CATALOG } as const;
+/** Name of the controller in logs and metrics, as dashboards know it. */
+const NAME = "controller-operator-cluster-extension-controller";
+/** How long a stop waits for Events that are still to be written. */
+const FLUSH_MS = 1_000;
 
 /** Watches extensions and catalogs and brings every extension to what its spec says. */
 export class OperatorController {
   readonly #options: OperatorControllerOptions;
   readonly #extensions: Informer<ClusterExtension>;
   readonly #catalogs: Informer<ClusterCatalog>;
+  readonly #contents: CatalogContents;
   readonly #queue: WorkQueue;
   readonly #controller: Controller;
+  readonly #events: EventRecorder;
+  readonly #identities: Identities;
+  readonly #memory = new ExtensionMemory();
+  readonly #reconciler: Reconciler;
 
   constructor(options: OperatorControllerOptions) {
     this.#options = options;
     const { client, log, metrics, workers, maxBackoffMs } = options;
     this.#extensions = new Informer<ClusterExtension>(client, EXTENSION, { transform: withoutBulk }, log);
     this.#catalogs = new Informer<ClusterCatalog>(client, CATALOG, { transform: withoutBulk }, log);
+    this.#contents = new CatalogContents(options.packages);
     this.#queue = new WorkQueue({ maxDelayMs: maxBackoffMs, metrics: queueMetrics(metrics, NAME) });
-    const contents = new CatalogContents(options.packages);
-    const reconciler = this.#reconciler(contents);
+    this.#events = new EventRecorder(client, { component: "operator-controller", log });
+    this.#identities = new Identities(client, new ServiceAccountTokens(client), options.serviceAccountFallback);
+    this.#reconciler = this.#newReconciler();
+    const reconcile = (name: string, context: ReconcileContext): Promise<ReconcileOutcome> => this.#reconcile(name, context);
     this.#controller = new Controller({
       name: NAME,
       queue: this.#queue,
       workers,
       log,
       metrics: controllerMetrics(metrics, NAME),
-      reconcile: async (name, context) => {
-        const extension = this.#extensions.get(name);
-        return extension ? reconciler.reconcile({ ...extension, ...EXTENSION }, context.log, context.signal) : undefined;
-      },
+      reconcile,
     });
-    this.#wire(contents);
+    this.#listen();
   }
 
   /** Whether both informers have seen the cluster's state once. */
@@ -88,46 +102,81 @@ export class OperatorController {
       await this.#controller.run(signal);
     };
     await Promise.all([...informers.map((informer) => informer.run(signal)), work()]);
+    await Promise.race([this.#events.flush(), sleep(FLUSH_MS, undefined, { ref: false })]);
   }
 
-  #reconciler(contents: CatalogContents): Reconciler {
-    const { client, puller, systemNamespace, serviceAccountFallback, driftIntervalMs, log } = this.#options;
-    const now = (): number => Date.now();
-    const events = new EventRecorder(client, { component: "operator-controller", log });
+  /**
+   * A pass reads the extension afresh: the informer's copy may be older than what the pass before wrote.
+   * A pass that is not tried again until something changes still comes again in time to keep what is installed as it is.
+   */
+  async #reconcile(name: string, { log, signal }: ReconcileContext): Promise<ReconcileOutcome> {
+    const extension = await this.#options.client.get<ClusterExtension>({ ...EXTENSION, name }, { signal });
+    if (!extension) {
+      await this.#forget(name);
+      return undefined;
+    }
+    try {
+      return await this.#reconciler.reconcile(withoutBulk(extension), log, signal);
+    } catch (err) {
+      if (!isRetryable(err) && extension.status?.install) this.#queue.addAfter(name, this.#resyncMs());
+      throw err;
+    }
+  }
+
+  #resyncMs(): number {
+    return this.#options.driftIntervalMs * (1 + Math.random() / 10);
+  }
+
+  async #forget(name: string): Promise<void> {
+    this.#memory.forget(name);
+    this.#identities.forget(name);
+    await this.#options.puller.remove(name);
+  }
+
+  #newReconciler(): Reconciler {
+    const { client, puller, systemNamespace, driftIntervalMs } = this.#options;
+    const [events, identities, memory] = [this.#events, this.#identities, this.#memory];
     const releases = new ReleaseStore(client, systemNamespace);
-    const identities = new Identities(client, new ServiceAccountTokens(client), serviceAccountFallback);
-    const extensionExists: ExtensionExists = (name, uid) => {
+    const now = (): number => Date.now();
+    const extensionExists = (name: string, uid: string | undefined): boolean => {
       const found = this.#extensions.get(name);
       return found !== undefined && (uid === undefined || uid === found.metadata.uid);
     };
-    const lastChecked = new Map<string, number>();
-    const forget = async (extension: Readonly<ClusterExtension>): Promise<void> => {
-      lastChecked.delete(extension.metadata.uid ?? "");
-      await puller.remove(extension.metadata.name);
-    };
-    return new Reconciler({
+    const applying: ApplyDependencies = {
       client,
+      releases,
       events,
       now,
-      resyncMs: () => driftIntervalMs * (1 + Math.random() / 10),
+      driftIntervalMs,
+      extensionExists,
+      memory,
+      claims: new ObjectClaims(),
+    };
+    return new Reconciler({
+      statuses: new StatusWriter(client),
+      events,
+      now,
+      resyncMs: () => this.#resyncMs(),
+      keepInstalled: (facts, context) => keepInstalled(applying, facts, context),
       steps: [
+        handleDeletion({ client, identities, releases, events, memory, forget: (name) => this.#forget(name) }),
         requireSpec,
-        handleDeletion({ client, identities, releases, events, forget }),
-        retrieveReleases(releases),
+        ensureFinalizer(client),
+        retrieveReleases(releases, memory),
         validate(identities),
-        resolveBundle(this.#catalogs, contents),
+        resolveBundle(this.#catalogs, this.#contents),
         unpackBundle(puller),
-        applyBundle({ client, releases, events, now, driftIntervalMs, extensionExists, lastChecked }),
+        applyBundle(applying),
       ],
     });
   }
 
-  #wire(contents: CatalogContents): void {
+  #listen(): void {
     this.#extensions.onEvent((event) => {
       if (event.type === "delete" || needsPass(event.object, event.old)) this.#queue.add(event.object.metadata.name);
     });
     this.#catalogs.onEvent((event) => {
-      if (event.type === "delete") contents.forget(event.object.metadata.name);
+      if (event.type === "delete") this.#contents.forget(event.object.metadata.name);
       const after = event.type === "delete" ? undefined : event.object;
       const before = event.type === "delete" ? event.object : event.old;
       for (const name of extensionsToResolve(this.#extensions.list(), after, before)) this.#queue.add(name);

@@ -1,20 +1,22 @@
 import type { ClusterExtension, ClusterExtensionStatus } from "../api/clusterExtension.ts";
 import { findCondition } from "../api/conditions.ts";
-import { runSteps, type Step, type StepResult, withoutStep } from "../controller/steps.ts";
-import { TerminalError, wrapError } from "../errors/errors.ts";
+import { runSteps, type Step, type StepContext, type StepResult, withoutStep } from "../controller/steps.ts";
+import { messageOf, ReconcileError, RetryableError, TerminalError, terminalIn, wrapError } from "../errors/errors.ts";
 import { canonicalJson } from "../fbc/canonical.ts";
-import type { Client } from "../kube/client.ts";
-import { isNotFound } from "../kube/errors.ts";
 import type { EventRecorder } from "../kube/events.ts";
 import type { Logger } from "../telemetry/log.ts";
 import { newFacts, type PassFacts } from "./facts.ts";
+import { CHANGED_MS } from "./finalizers.ts";
 import { statusFrom } from "./status.ts";
+import type { StatusWriter } from "./statusWriter.ts";
 
 /** What a pass over one extension needs from the outside. */
 export interface ReconcilerDependencies {
-  client: Client;
-  events: EventRecorder;
+  statuses: Pick<StatusWriter, "write">;
+  events: Pick<EventRecorder, "record">;
   steps: readonly Step<PassFacts["extension"], PassFacts>[];
+  /** Called after a step failed, to keep what is installed as it is nevertheless. */
+  keepInstalled: (facts: PassFacts, context: StepContext<PassFacts["extension"]>) => Promise<void>;
   /** Milliseconds since the epoch. */
   now: () => number;
   /** When to look at an extension again although nothing happened. */
@@ -32,56 +34,72 @@ export class Reconciler {
   /** @throws what the steps threw, after it has been written to the conditions. */
   async reconcile(extension: Readonly<ClusterExtension>, log: Logger, signal: AbortSignal): Promise<StepResult> {
     const facts = newFacts(extension);
+    const context = { object: extension, log, signal };
     let result: StepResult;
     let error: unknown;
     try {
-      result = await runSteps(this.#deps.steps, facts, { object: extension, log, signal });
+      result = await runSteps(this.#deps.steps, facts, context);
     } catch (err) {
-      if (signal.aborted) throw err;
-      const { resolved } = facts;
-      const cause = withoutStep(err);
-      error = resolved ? wrapError(`error for resolved bundle "${resolved.name}" with version "${resolved.version}": `, cause) : cause;
+      signal.throwIfAborted();
+      error = await this.#failure(facts, withoutStep(err), context);
     }
-    if (!facts.gone) await this.#writeStatus(extension, facts, error, log);
+    if (facts.leave) return result;
+    const written = await this.#writeStatus(extension, facts, error, log);
     if (error !== undefined) throw error;
+    if (written === "changed") return { requeueAfterMs: CHANGED_MS };
     return result ?? { requeueAfterMs: this.#deps.resyncMs() };
   }
 
-  async #writeStatus(extension: Readonly<ClusterExtension>, facts: PassFacts, error: unknown, log: Logger): Promise<void> {
-    const { client, events, now } = this.#deps;
-    const status = statusFrom(extension, facts, error, new Date(now()).toISOString().replace(/\.\d+Z$/, "Z"));
-    if (canonicalJson(status) === canonicalJson(extension.status ?? {})) return;
-    const { apiVersion, kind, metadata } = extension;
-    const body = { metadata: { uid: metadata.uid }, status: { conditions: status.conditions, install: status.install ?? null } };
+  /** The error of a failed pass as its conditions show it. What is installed is kept as it is before. */
+  async #failure(facts: PassFacts, cause: unknown, context: StepContext<PassFacts["extension"]>): Promise<unknown> {
+    const { resolved, installed } = facts;
+    const error = resolved ? wrapError(`error for resolved bundle "${resolved.name}" with version "${resolved.version}": `, cause) : cause;
     try {
-      await client.patch({ apiVersion, kind, name: metadata.name }, body, { type: "merge", subresource: "status" });
+      await this.#deps.keepInstalled(facts, context);
+      return error;
     } catch (err) {
-      if (isNotFound(err)) return;
-      throw wrapError("error updating status: ", err);
+      context.signal.throwIfAborted();
+      return withAlso(error, `error keeping installed bundle "${installed?.name ?? ""}" as it is: ${messageOf(err)}`);
     }
-    this.#announce(extension, status, events, log);
+  }
+
+  async #writeStatus(
+    extension: Readonly<ClusterExtension>,
+    facts: PassFacts,
+    error: unknown,
+    log: Logger,
+  ): Promise<"written" | "unchanged" | "changed"> {
+    const { statuses, now } = this.#deps;
+    const status = statusFrom(extension, facts, error, new Date(now()).toISOString().replace(/\.\d+Z$/, "Z"));
+    if (canonicalJson(status) === canonicalJson(extension.status ?? {})) return "unchanged";
+    try {
+      const outcome = await statuses.write(extension, status);
+      if (outcome === "written") this.#announce(extension, status, log);
+      return outcome;
+    } catch (err) {
+      const text = `error updating status: ${messageOf(err)}`;
+      // Retryable whatever the pass came to: a terminal error that nobody can read has to be told again.
+      throw new RetryableError("Retrying", error === undefined ? text : `${messageOf(error)}\n${text}`, { cause: err });
+    }
   }
 
   /** Logs every condition that changed; one that changed for the worse is an Event too. What went well is told by the step that did it. */
-  #announce(extension: Readonly<ClusterExtension>, status: ClusterExtensionStatus, events: EventRecorder, log: Logger): void {
+  #announce(extension: Readonly<ClusterExtension>, status: ClusterExtensionStatus, log: Logger): void {
     for (const after of status.conditions ?? []) {
       const before = findCondition(extension.status?.conditions, after.type);
       if (before?.status === after.status && before.reason === after.reason && before.message === after.message) continue;
       const { type: condition, reason, message } = after;
       log.info({ condition, status: after.status, reason, message }, "condition changed");
       const worse = condition === "Progressing" && (reason === "Retrying" || after.status === "False");
-      if (worse) events.record(extension, "Warning", reason, message);
+      if (worse) this.#deps.events.record(extension, "Warning", reason, message);
     }
   }
 }
 
-/** The step that stops an extension without spec before any other step reads it. */
-export const requireSpec: Step<PassFacts["extension"], PassFacts> = {
-  name: "RequireSpec",
-  run(facts) {
-    const { spec } = facts.extension as { spec?: unknown };
-    if (spec !== undefined) return Promise.resolve(undefined);
-    const text = "spec is missing: set spec.namespace, spec.serviceAccount and spec.source, or delete the ClusterExtension";
-    return Promise.reject(new TerminalError("Blocked", text));
-  },
-};
+/** `err` with another line; kind and reason are kept. */
+function withAlso(err: unknown, line: string): ReconcileError {
+  const text = `${messageOf(err)}\n${line}`;
+  const terminal = terminalIn(err);
+  if (terminal) return new TerminalError(terminal.reason, text, { cause: err });
+  return new RetryableError(err instanceof ReconcileError ? err.reason : "Retrying", text, { cause: err });
+}

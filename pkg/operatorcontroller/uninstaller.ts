@@ -6,108 +6,112 @@ import { describeObject, isCrd, objectKey } from "../release/identity.ts";
 import { uninstallOrder } from "../release/order.ts";
 import { ownershipOf } from "../release/ownership.ts";
 import type { CrdPolicy } from "../release/plan.ts";
-import type { ReleaseRecord } from "../release/record.ts";
-import type { Applier, ObjectAction } from "./applier.ts";
-import { servedKindOf, splitCrds } from "./crdUse.ts";
+import type { Applier } from "./applier.ts";
+import { detachCrds, type KeptCrd, servedKindOf, splitCrds } from "./crdUse.ts";
 
-/** What one pass of an uninstall came to; `waitingFor` is empty once nothing is left to wait for. */
+/** What one pass of an uninstall came to; what was deleted is in the applier's actions. */
 export interface UninstallProgress {
-  actions: ObjectAction[];
+  /** Such as "Deployment ns/x"; empty once nothing is left to wait for. */
   waitingFor: string[];
-  /** CustomResourceDefinitions that stay, each with the reason. */
-  kept: string[];
+  kept: KeptCrd[];
 }
+
+type Stage = () => Promise<string[]>;
 
 /** Deleted first and waited for, so that no webhook of a stopped operator blocks the rest. */
 const WEBHOOKS: ReadonlySet<string> = new Set(["ValidatingWebhookConfiguration", "MutatingWebhookConfiguration"]);
-const PAGE = 500;
+/** Waited for together with their Pods, so that no operator works on without its rights. */
+const WORKLOADS: ReadonlySet<string> = new Set([
+  "CronJob",
+  "DaemonSet",
+  "Deployment",
+  "Job",
+  "Pod",
+  "ReplicaSet",
+  "ReplicationController",
+  "StatefulSet",
+]);
 
 /**
  * Takes an extension's objects off the cluster as its ServiceAccount, in stages; each pass goes as far as it can without waiting:
- * webhook configurations; with policy Delete the custom resources, while the operator still runs; everything else; the CRDs.
+ * webhook configurations; with policy Delete the custom resources, while the operator still runs; workloads; everything else; the CRDs.
  * An object that is no longer the extension's is left alone.
  */
 export class Uninstaller {
   readonly #client: Client;
   readonly #applier: Applier;
   readonly #extension: Readonly<ClusterExtension>;
+  readonly #signal: AbortSignal;
 
-  constructor(client: Client, applier: Applier, extension: Readonly<ClusterExtension>) {
+  constructor(client: Client, applier: Applier, extension: Readonly<ClusterExtension>, signal: AbortSignal) {
     this.#client = client;
     this.#applier = applier;
     this.#extension = extension;
+    this.#signal = signal;
   }
 
-  /** @param history every release that may have left objects behind. */
-  async run(history: readonly ReleaseRecord[]): Promise<UninstallProgress> {
-    const progress: UninstallProgress = { actions: [], waitingFor: [], kept: [] };
-    const ours = await this.#stillOurs(history);
-    const crds = ours.filter((object) => isCrd(object));
+  /**
+   * @param recorded every object that a release may have left behind.
+   * @throws RetryableError Retrying with every refusal of the step at which it stopped; nothing that comes after it was touched.
+   */
+  async run(recorded: readonly ObjectRef[]): Promise<UninstallProgress> {
+    const live = await this.#applier.read(recorded);
+    const { name, uid = "" } = this.#extension.metadata;
+    const owner = { name, uid, installNamespace: this.#extension.spec.namespace };
+    const ours = uninstallOrder([...live.values()].filter((object) => ownershipOf(object, owner).kind === "ours"));
+    const crds = ours.filter(isCrd);
+    const others = ours.filter((object) => !isCrd(object));
     const policy: CrdPolicy = this.#extension.spec.uninstall?.crdPolicy ?? "DeleteIfUnused";
-    const stages: (() => Promise<void>)[] = [
+    const kept: KeptCrd[] = [];
+    const stages: Stage[] = [
+      () => this.#delete(others.filter(({ kind }) => WEBHOOKS.has(kind))),
+      () => (policy === "Delete" ? this.#deleteCustomResources(crds) : Promise.resolve([])),
       () =>
         this.#delete(
-          ours.filter((object) => WEBHOOKS.has(object.kind)),
-          progress,
+          others.filter(({ kind }) => WORKLOADS.has(kind)),
+          "Foreground",
         ),
-      () => (policy === "Delete" ? this.#deleteCustomResources(crds, progress) : Promise.resolve()),
-      () =>
-        this.#delete(
-          ours.filter((object) => !isCrd(object) && !WEBHOOKS.has(object.kind)),
-          progress,
-        ),
-      () => this.#deleteCrds(crds, policy, progress),
+      () => this.#delete(others.filter(({ kind }) => !WEBHOOKS.has(kind) && !WORKLOADS.has(kind))),
+      async () => {
+        const split = await splitCrds(this.#client, crds, policy, this.#signal);
+        const keeping = split.kept.map(({ crd }) => crd);
+        await detachCrds(this.#client, keeping, uid, this.#signal);
+        kept.push(...split.kept);
+        return this.#delete(split.going);
+      },
     ];
     for (const stage of stages) {
-      await stage();
-      if (progress.waitingFor.length > 0) break;
+      const waitingFor = await stage();
+      if (waitingFor.length > 0) return { waitingFor, kept: [] };
     }
-    return progress;
+    return { waitingFor: [], kept };
   }
 
-  async #stillOurs(history: readonly ReleaseRecord[]): Promise<KubeObject[]> {
-    const recorded = new Map<string, KubeObject>();
-    for (const release of history) for (const object of release.objects) recorded.set(objectKey(object), object);
-    const refs: ObjectRef[] = [];
-    for (const object of recorded.values()) if (await this.#isServed(object)) refs.push(refOf(object));
-    const live = await this.#applier.read(refs);
-    const { name, uid } = this.#extension.metadata;
-    const owner = { name, uid: uid ?? "", installNamespace: this.#extension.spec.namespace };
-    const found = [...live.values()].filter((object) => ownershipOf(object, owner).kind === "ours");
-    return uninstallOrder(found);
-  }
-
-  async #isServed(object: KubeObject): Promise<boolean> {
-    try {
-      await this.#client.resourceFor(object);
-      return true;
-    } catch (err) {
-      if (err instanceof KindNotServed) return false;
-      throw err;
-    }
-  }
-
-  async #delete(objects: readonly KubeObject[], progress: UninstallProgress): Promise<void> {
-    const going = objects.filter((object) => object.metadata.deletionTimestamp !== undefined);
-    progress.actions.push(...(await this.#applier.remove(objects.filter((object) => object.metadata.deletionTimestamp === undefined))));
+  /** Deletes what is not being deleted yet. @returns what is still there. */
+  async #delete(objects: readonly KubeObject[], propagation?: "Foreground"): Promise<string[]> {
+    await this.#applier.remove(
+      objects.filter(({ metadata }) => metadata.deletionTimestamp === undefined),
+      propagation,
+    );
     const left = await this.#applier.read(objects.map(refOf));
-    progress.waitingFor.push(...[...left.values()].map((object) => describeObject(object)));
-    if (left.size === 0) for (const object of going) progress.actions.push({ verb: "deleted", ref: refOf(object) });
+    return objects.filter((object) => left.get(objectKey(object))?.metadata.uid === object.metadata.uid).map(describeObject);
   }
 
-  async #deleteCustomResources(crds: readonly KubeObject[], progress: UninstallProgress): Promise<void> {
+  async #deleteCustomResources(crds: readonly KubeObject[]): Promise<string[]> {
+    const waitingFor: string[] = [];
     for (const crd of crds) {
       const kind = servedKindOf(crd);
-      if (!kind) continue;
-      const { items } = await this.#client.list(kind, { limit: PAGE });
-      const objects = items.map((item) => ({ ...item, ...kind }));
-      await this.#delete(objects, progress);
+      if (kind) waitingFor.push(...(await this.#delete(await this.#customResources(kind))));
     }
+    return waitingFor;
   }
 
-  async #deleteCrds(crds: readonly KubeObject[], policy: CrdPolicy, progress: UninstallProgress): Promise<void> {
-    const { going, kept } = await splitCrds(this.#client, crds, policy);
-    progress.kept.push(...kept);
-    await this.#delete(going, progress);
+  async #customResources(kind: { apiVersion: string; kind: string }): Promise<KubeObject[]> {
+    try {
+      return (await this.#client.list(kind, { metadataOnly: true, signal: this.#signal })).items;
+    } catch (err) {
+      if (err instanceof KindNotServed) return [];
+      throw err;
+    }
   }
 }

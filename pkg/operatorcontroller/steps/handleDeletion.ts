@@ -4,54 +4,70 @@ import { messageOf, TerminalError } from "../../errors/errors.ts";
 import type { Client } from "../../kube/client.ts";
 import type { EventRecorder } from "../../kube/events.ts";
 import { Applier } from "../applier.ts";
-import type { PassFacts } from "../facts.ts";
+import { hasSpec, type PassFacts } from "../facts.ts";
+import { CHANGED_MS, writeFinalizers } from "../finalizers.ts";
 import { type Identities, ServiceAccountMissing } from "../identity.ts";
+import type { ExtensionMemory } from "../memory.ts";
+import { changes, listed, summary } from "../objectAction.ts";
 import type { ReleaseStore } from "../releaseStore.ts";
-import { Uninstaller } from "../uninstaller.ts";
-import { summary } from "./applyBundle.ts";
+import { Uninstaller, type UninstallProgress } from "../uninstaller.ts";
 import { installedOf } from "./retrieveReleases.ts";
 
 /** What removal needs from the outside. */
 export interface DeletionDependencies {
   client: Client;
-  identities: Identities;
-  releases: ReleaseStore;
-  events: EventRecorder;
-  /** Drops what is cached for the extension, such as unpacked images. */
-  forget: (extension: PassFacts["extension"]) => Promise<void>;
+  identities: Pick<Identities, "clientFor">;
+  releases: Pick<ReleaseStore, "history" | "remove">;
+  events: Pick<EventRecorder, "record">;
+  memory: ExtensionMemory;
+  /** Drops what is kept for an extension of that name, such as unpacked images. */
+  forget: (extension: string) => Promise<void>;
 }
+
+type Context = StepContext<PassFacts["extension"]>;
 
 /** How soon an uninstall that waits for objects to go looks again. */
 const POLL_MS = 250;
-const LISTED = 5;
+/** Put on an object by the API server when it is deleted with --cascade=orphan. */
+const ORPHAN = "orphan";
 
 /**
- * Adds the finalizer to a living extension; takes a deleted one's objects off the cluster and then lets it go.
- * Without a usable ServiceAccount nothing is deleted here: the objects' ownerReferences let the garbage collector
- * remove them once the extension is gone, and CRDs, which carry none, stay.
+ * Takes a deleted extension's objects off the cluster, removes its releases and then lets it go:
+ *
+ * | deleted                                  | objects                                                       | releases |
+ * | with --cascade=orphan                    | stay                                                          | stay     |
+ * | without a ServiceAccount that exists     | go by their ownerReferences; CRDs, which carry none, stay     | go       |
+ * | in any other way                         | are deleted as the ServiceAccount, in stages, and waited for  | go       |
  */
 export function handleDeletion(deps: DeletionDependencies): Step<PassFacts["extension"], PassFacts> {
   return {
     name: "HandleDeletion",
     async run(facts, context) {
       const { extension } = facts;
-      const finalizers = extension.metadata.finalizers ?? [];
-      const isOurs = (finalizer: string): boolean => finalizer === FINALIZER_UNINSTALL || GO_FINALIZERS.includes(finalizer);
-      if (extension.metadata.deletionTimestamp === undefined) {
-        if (!finalizers.includes(FINALIZER_UNINSTALL)) await setFinalizers(deps.client, extension, [...finalizers, FINALIZER_UNINSTALL]);
-        return undefined;
-      }
+      const { name, uid = "", deletionTimestamp, finalizers = [] } = extension.metadata;
+      if (deletionTimestamp === undefined) return undefined;
       facts.deleting = "uninstalling";
-      if (!finalizers.some(isOurs)) return {};
-      facts.history = await deps.releases.history(extension.metadata.name);
+      const others = finalizers.filter((finalizer) => finalizer !== FINALIZER_UNINSTALL && !GO_FINALIZERS.includes(finalizer));
+      if (others.length === finalizers.length) {
+        facts.deleting = `uninstalled; it goes when these finalizers of others are removed: ${listed(others)}`;
+        return {};
+      }
+      const { signal } = context;
+      facts.history = await deps.releases.history({ name, uid }, { signal });
       facts.installed = installedOf(facts.history.current);
-      if (!(await uninstall(deps, facts, context))) return { requeueAfterMs: POLL_MS };
-      for (const { version } of [...facts.history.current, ...facts.history.older])
-        await deps.releases.remove(extension.metadata.name, version);
-      await deps.forget(extension);
-      const others = finalizers.filter((finalizer) => !isOurs(finalizer));
-      await setFinalizers(deps.client, extension, others);
-      facts.gone = true;
+      const { current, older, unfinished, orphaned } = facts.history;
+      if (orphaned || finalizers.includes(ORPHAN)) {
+        deps.events.record(extension, "Normal", "Orphaned", "deleted with --cascade=orphan: objects and releases are left as they are");
+      } else {
+        if (!(await uninstall(deps, facts, context))) return { requeueAfterMs: POLL_MS };
+        const versions = [...[...current, ...older].map(({ version }) => version), ...unfinished];
+        for (const version of versions) await deps.releases.remove(name, version, { signal });
+        facts.installed = undefined;
+      }
+      await deps.forget(name);
+      const outcome = await writeFinalizers(deps.client, extension, others, signal);
+      if (outcome === "changed") return { requeueAfterMs: CHANGED_MS };
+      facts.leave = true;
       context.log.info("extension removed");
       return {};
     },
@@ -59,37 +75,44 @@ export function handleDeletion(deps: DeletionDependencies): Step<PassFacts["exte
 }
 
 /** @returns whether everything that is to go is gone. */
-async function uninstall(deps: DeletionDependencies, facts: PassFacts, context: StepContext<PassFacts["extension"]>): Promise<boolean> {
-  const { extension } = facts;
-  const leaving = facts.history.current;
-  if (leaving.length === 0) return true;
-  let client: Client;
-  try {
-    client = await deps.identities.clientFor(extension);
-  } catch (err) {
-    if (!(err instanceof ServiceAccountMissing) && !(err instanceof TerminalError)) throw err;
-    const text = `objects are left to the garbage collector and CustomResourceDefinitions stay: ${messageOf(err)}`;
+async function uninstall(deps: DeletionDependencies, facts: PassFacts, context: Context): Promise<boolean> {
+  const { extension, history } = facts;
+  deps.memory.record(extension, history.current, { keep: true });
+  const { recorded } = deps.memory.of(extension);
+  if (recorded.length === 0) return true;
+  const client = await clientOrReason(deps, facts, context);
+  if (typeof client === "string") {
+    const text = `objects are left to the garbage collector and CustomResourceDefinitions stay: ${client}`;
+    context.log.warn({ reason: client }, "objects are left to the garbage collector");
     deps.events.record(extension, "Warning", "UninstalledByGarbageCollector", text);
     return true;
   }
   const applier = new Applier(client, context.log, context.signal);
-  const progress = await new Uninstaller(client, applier, extension).run(leaving);
-  if (progress.actions.length > 0) deps.events.record(extension, "Normal", "Uninstalled", summary(progress.actions));
-  const { waitingFor } = progress;
-  if (waitingFor.length > 0) {
-    const more = waitingFor.length > LISTED ? ` and ${waitingFor.length - LISTED} more` : "";
-    facts.deleting = `uninstalling: waiting for ${waitingFor.slice(0, LISTED).join(", ")}${more} to be gone`;
+  let progress: UninstallProgress;
+  try {
+    progress = await new Uninstaller(client, applier, extension, context.signal).run(recorded);
+  } finally {
+    const done = changes(applier.actions);
+    if (done.length > 0) deps.events.record(extension, "Normal", "Uninstalled", summary(done));
+  }
+  if (progress.waitingFor.length > 0) {
+    facts.deleting = `uninstalling: waiting for ${listed(progress.waitingFor)} to be gone`;
     return false;
   }
-  for (const kept of progress.kept) {
-    context.log.info({ kept }, "custom resource definition kept");
-    deps.events.record(extension, "Normal", "Kept", kept);
+  for (const { text } of progress.kept) {
+    context.log.info({ kept: text }, "custom resource definition kept");
+    deps.events.record(extension, "Normal", "Kept", text);
   }
   return true;
 }
 
-async function setFinalizers(client: Client, extension: PassFacts["extension"], finalizers: readonly string[]): Promise<void> {
-  const { apiVersion, kind, metadata } = extension;
-  const body = { metadata: { resourceVersion: metadata.resourceVersion, finalizers } };
-  await client.patch({ apiVersion, kind, name: metadata.name }, body, { type: "merge" });
+/** The client that may delete the extension's objects, or why there is none and never will be. */
+async function clientOrReason(deps: DeletionDependencies, { extension }: PassFacts, { signal }: Context): Promise<Client | string> {
+  if (!hasSpec(extension)) return "spec is missing, so that no ServiceAccount is named";
+  try {
+    return await deps.identities.clientFor(extension, signal);
+  } catch (err) {
+    if (err instanceof ServiceAccountMissing || err instanceof TerminalError) return messageOf(err);
+    throw err;
+  }
 }

@@ -10,19 +10,26 @@ import type { Step } from "../../controller/steps.ts";
 import { messageOf, RetryableError } from "../../errors/errors.ts";
 import { lastDeployed, type ReleaseRecord } from "../../release/record.ts";
 import type { InstalledBundle, PassFacts } from "../facts.ts";
+import type { ExtensionMemory } from "../memory.ts";
 import type { ReleaseStore } from "../releaseStore.ts";
 
 /** Finds out what is installed: the newest release that was deployed completely. */
-export function retrieveReleases(releases: ReleaseStore): Step<PassFacts["extension"], PassFacts> {
+export function retrieveReleases(
+  releases: Pick<ReleaseStore, "history">,
+  memory: ExtensionMemory,
+): Step<PassFacts["extension"], PassFacts> {
   return {
     name: "RetrieveReleases",
-    async run(facts) {
+    async run(facts, { signal }) {
+      const { extension } = facts;
+      const { name, uid = "" } = extension.metadata;
       try {
-        facts.history = await releases.history(facts.extension.metadata.name);
+        facts.history = await releases.history({ name, uid }, { signal });
       } catch (err) {
         facts.unknownBecause = messageOf(err);
         throw new RetryableError(Reason.Retrying, "retrying to get installed bundle", { cause: err });
       }
+      memory.record(extension, facts.history.current);
       facts.installed = installedOf(facts.history.current);
       return undefined;
     },

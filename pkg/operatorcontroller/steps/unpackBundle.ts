@@ -29,6 +29,7 @@ export function unpackBundle(puller: BundlePuller): Step<PassFacts["extension"],
         log.debug({ image: image.canonical }, "bundle image unpacked");
         facts.content = loadBundle(await readBundleFiles(image.dir));
       } catch (err) {
+        signal.throwIfAborted();
         const same = installed?.name === resolved.name && installed.version === resolved.version;
         if (!same) throw err;
         log.warn({ image: resolved.image, err: messageOf(err) }, "bundle image not available, keeping what is installed");
@@ -39,14 +40,19 @@ export function unpackBundle(puller: BundlePuller): Step<PassFacts["extension"],
   };
 }
 
-/** SHA-256 over all that rendering reads, as hex. */
-function inputDigest({ extension, resolved }: PassFacts): string {
+/**
+ * SHA-256 over all that the applied objects are made from, as hex: the bundle, where it goes, its configuration, and the extension that owns
+ * them, since one that was made anew under its name must mark them as its own.
+ */
+export function inputDigest({ extension, resolved }: Pick<PassFacts, "extension" | "resolved">): string {
   const { namespace, config } = extension.spec;
   const input = {
     rendering: RENDERING,
+    owner: extension.metadata.uid ?? "",
     image: resolved?.image,
     name: resolved?.name,
     version: resolved?.version,
+    release: resolved?.release ?? null,
     namespace,
     config: config?.inline ?? null,
   };

@@ -4,12 +4,12 @@ import type { PassFacts } from "../facts.ts";
 import type { Identities } from "../identity.ts";
 
 /** Makes sure that the pass can act as the extension's ServiceAccount before it looks for anything to do. */
-export function validate(identities: Identities): Step<PassFacts["extension"], PassFacts> {
+export function validate(identities: Pick<Identities, "clientFor">): Step<PassFacts["extension"], PassFacts> {
   return {
     name: "Validate",
-    async run(facts) {
+    async run(facts, { signal }) {
       try {
-        facts.scoped = await identities.clientFor(facts.extension);
+        facts.scoped = await identities.clientFor(facts.extension, signal);
       } catch (err) {
         facts.unknownBecause = messageOf(err);
         throw err;

@@ -1,0 +1,193 @@
+import { API_VERSION, CLUSTER_EXTENSION, Reason } from "../api/constants.ts";
+import { type KubeObject, refOf } from "../api/k8s.ts";
+import type { StepContext } from "../controller/steps.ts";
+import { messageOf, RetryableError } from "../errors/errors.ts";
+import type { Client } from "../kube/client.ts";
+import type { EventRecorder, EventType } from "../kube/events.ts";
+import { objectKey, requireIdentities } from "../release/identity.ts";
+import { installOrder } from "../release/order.ts";
+import type { ExtensionExists, Owner } from "../release/ownership.ts";
+import { prepareObjects } from "../release/prepare.ts";
+import { lastDeployed } from "../release/record.ts";
+import { determineState } from "../release/state.ts";
+import { Applier } from "./applier.ts";
+import { detachCrds } from "./crdUse.ts";
+import type { PassFacts, ResolvedBundle } from "./facts.ts";
+import { kindsOf, requireServed, type ServedKinds, servedKinds } from "./kinds.ts";
+import type { ExtensionMemory } from "./memory.ts";
+import { changes, named, summary } from "./objectAction.ts";
+import type { ObjectClaims } from "./objectClaims.ts";
+import { preflight } from "./preflight.ts";
+import { prune } from "./prune.ts";
+import { ReleaseJournal } from "./releaseJournal.ts";
+import type { ReleaseStore } from "./releaseStore.ts";
+import { labelsFrom } from "./steps/retrieveReleases.ts";
+
+/** What applying needs from the outside. */
+export interface ApplyDependencies {
+  /** For discovery only; content goes through the extension's own client. */
+  client: Client;
+  releases: ReleaseStore;
+  events: EventRecorder;
+  /** Milliseconds since the epoch. */
+  now: () => number;
+  /** How long an unchanged release is trusted before its objects are compared with the cluster again. */
+  driftIntervalMs: number;
+  /** Whether an extension of that name, and of that uid where one is given, exists. */
+  extensionExists: ExtensionExists;
+  memory: ExtensionMemory;
+  claims: ObjectClaims;
+}
+
+/** A rendered bundle on its way to the cluster. */
+export interface RenderedBundle {
+  bundle: ResolvedBundle;
+  objects: readonly KubeObject[];
+  /** The CSV's. */
+  annotations: Record<string, string>;
+}
+
+/** One pass over the objects of one extension, with the extension's identity. */
+export class ApplyPass {
+  readonly #deps: ApplyDependencies;
+  readonly #facts: PassFacts;
+  readonly #scoped: Client;
+  readonly #context: StepContext<PassFacts["extension"]>;
+  readonly #applier: Applier;
+  readonly #journal: ReleaseJournal;
+
+  constructor(deps: ApplyDependencies, facts: PassFacts, scoped: Client, context: StepContext<PassFacts["extension"]>) {
+    const { log, signal } = context;
+    this.#deps = deps;
+    this.#facts = facts;
+    this.#scoped = scoped;
+    this.#context = context;
+    this.#applier = new Applier(scoped, log, signal);
+    this.#journal = new ReleaseJournal({ store: deps.releases, owner: this.#owner, history: facts.history, now: deps.now, signal, log });
+  }
+
+  /**
+   * Puts back what was deleted or changed since the last deployed release was applied; nothing while the interval since the last
+   * comparison is not up. An object whose kind is no longer served does not keep the others from it.
+   * @throws RetryableError with everything that could not be put back.
+   */
+  async maintain(): Promise<void> {
+    const { extension, history, installed } = this.#facts;
+    const deployed = lastDeployed(history.current);
+    if (!deployed) throw new RetryableError(Reason.Retrying, "catalog content unavailable and no release installed");
+    if (this.#journal.isUnsettled) await this.#journal.settle(deployed);
+    const { memory, now, driftIntervalMs } = this.#deps;
+    const { checkedAt } = memory.of(extension);
+    if (checkedAt !== undefined && now() - checkedAt < driftIntervalMs) return;
+    this.#facts.began = true;
+    const { objects, kinds } = await this.#prepare(deployed.objects);
+    const served = objects.filter((object) => !kinds.unserved.some((other) => objectKey(other) === objectKey(object)));
+    await this.#claiming(served, async () => {
+      try {
+        const live = await this.#applier.read(served.map(refOf));
+        await detachCrds(this.#scoped, [...live.values()], this.#owner.uid, this.#context.signal);
+        await this.#applier.apply(served, live, { goOn: true });
+      } finally {
+        const corrected = changes(this.#applier.actions);
+        if (corrected.length > 0)
+          this.#event("Normal", "DriftCorrected", `put back of bundle "${installed?.name ?? ""}": ${named(corrected)}`);
+      }
+    });
+    if (kinds.unserved.length > 0) {
+      const text = `this cluster no longer serves ${kindsOf(kinds.unserved)}: objects of that kind in bundle "${installed?.name ?? ""}" cannot be put back`;
+      throw new RetryableError("KindNotServed", text);
+    }
+    memory.of(extension).checkedAt = now();
+  }
+
+  /**
+   * Applies a bundle as a new release, unless the newest deployed one holds exactly its objects; then as `maintain`.
+   * An aborted pass leaves the release pending, and the next one goes on with it.
+   */
+  async release(rendered: RenderedBundle): Promise<void> {
+    const { extension, history, installed, inputDigest } = this.#facts;
+    const { bundle, annotations } = rendered;
+    const { objects, notes, kinds } = await this.#prepare(rendered.objects);
+    requireServed(kinds);
+    const labels = labelsFrom(bundle);
+    const state = determineState(history.current, { objects, labels });
+    if (state.kind === "Unchanged") {
+      await this.#journal.renew(state.release, inputDigest);
+      return this.maintain();
+    }
+    this.#context.log.info({ state: state.kind, reason: state.reason }, "release needed");
+    const base = lastDeployed(history.current);
+    await this.#claiming(objects, async () => {
+      const { extensionExists } = this.#deps;
+      const live = await preflight(this.#applier, { desired: objects, base, owner: this.#ownerOfObjects, extensionExists });
+      const content = { namespace: extension.spec.namespace, labels, annotations, objects };
+      const record = await this.#journal.begin({ ...content, ...(inputDigest === undefined ? {} : { inputDigest }) }, state);
+      this.#facts.began = true;
+      this.#deps.memory.record(extension, [record, ...history.current]);
+      const verb = base ? "upgrade to" : "install of";
+      try {
+        await detachCrds(this.#scoped, [...live.values()], this.#owner.uid, this.#context.signal);
+        await this.#applier.apply(objects, live);
+        await this.#prune(objects);
+      } catch (err) {
+        if (!this.#context.signal.aborted) {
+          const done = changes(this.#applier.actions);
+          const text = `${verb} bundle "${bundle.name}" failed${done.length > 0 ? ` after ${summary(done)}` : ""}: ${messageOf(err)}`;
+          await this.#journal.failed(record, text);
+          this.#event("Warning", "ApplyFailed", text);
+        }
+        throw err;
+      }
+      await this.#journal.deployed(record);
+    });
+    this.#deps.memory.of(extension).checkedAt = this.#deps.now();
+    const from = installed === undefined || installed.name === bundle.name ? "" : ` from "${installed.name}"`;
+    const [reason, what] = base ? ["Upgraded", "upgraded to"] : ["Installed", "installed"];
+    this.#event("Normal", reason, `${what} bundle "${bundle.name}"${from}: ${summary(this.#applier.actions)}`);
+    for (const note of notes) this.#event("Normal", "ManifestAdjusted", note);
+  }
+
+  async #prune(desired: readonly KubeObject[]): Promise<void> {
+    const { extension, history } = this.#facts;
+    const crdPolicy = extension.spec.uninstall?.crdPolicy ?? "DeleteIfUnused";
+    const request = { history: history.current, desired, crdPolicy, owner: this.#ownerOfObjects };
+    const kept = await prune(this.#applier, this.#scoped, request, this.#context.signal);
+    for (const { text } of kept) this.#event("Normal", "Kept", text);
+  }
+
+  /** Objects as they are applied, in that order. A release of another writer may hold them in another form. */
+  async #prepare(objects: readonly KubeObject[]): Promise<{ objects: KubeObject[]; notes: string[]; kinds: ServedKinds }> {
+    const { spec } = this.#facts.extension;
+    requireIdentities(objects);
+    const kinds = await servedKinds(this.#deps.client, objects);
+    const prepared = prepareObjects(objects, {
+      owner: { apiVersion: API_VERSION, kind: CLUSTER_EXTENSION, ...this.#owner },
+      installNamespace: spec.namespace,
+      isNamespaced: (gvk) => kinds.isNamespaced(gvk),
+    });
+    return { objects: installOrder(prepared.objects), notes: prepared.notes, kinds };
+  }
+
+  /** No other extension writes these objects while `work` goes on. */
+  async #claiming(objects: readonly KubeObject[], work: () => Promise<void>): Promise<void> {
+    const release = this.#deps.claims.claim(this.#owner.name, objects.map(objectKey));
+    try {
+      await work();
+    } finally {
+      release();
+    }
+  }
+
+  #event(type: EventType, reason: string, message: string): void {
+    this.#deps.events.record(this.#facts.extension, type, reason, message);
+  }
+
+  get #owner(): { name: string; uid: string } {
+    const { name, uid = "" } = this.#facts.extension.metadata;
+    return { name, uid };
+  }
+
+  get #ownerOfObjects(): Owner {
+    return { ...this.#owner, installNamespace: this.#facts.extension.spec.namespace };
+  }
+}

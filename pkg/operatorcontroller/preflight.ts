@@ -1,0 +1,37 @@
+import { Reason } from "../api/constants.ts";
+import { type KubeObject, refOf } from "../api/k8s.ts";
+import { RetryableError } from "../errors/errors.ts";
+import { objectKey } from "../release/identity.ts";
+import { type ExtensionExists, type Owner, ownershipOf } from "../release/ownership.ts";
+import type { ReleaseRecord } from "../release/record.ts";
+import type { Applier, LiveObjects } from "./applier.ts";
+
+/** What is to be applied, and for whom. */
+export interface PreflightRequest {
+  /** Prepared objects. */
+  desired: readonly KubeObject[];
+  /** The last deployed release: what it holds needs no proof that it is the extension's. */
+  base: ReleaseRecord | undefined;
+  owner: Owner;
+  extensionExists: ExtensionExists;
+}
+
+/**
+ * Asks everything that can refuse the objects before anything is written: whose the live ones are, then admission, validation, quota and
+ * rights of the ServiceAccount.
+ * @returns the live objects.
+ * @throws RetryableError Retrying with every refusal of one sort at once.
+ */
+export async function preflight(applier: Applier, { desired, base, owner, extensionExists }: PreflightRequest): Promise<LiveObjects> {
+  const live = await applier.read(desired.map(refOf));
+  const released = new Set(base?.objects.map(objectKey));
+  const refusals = desired.flatMap((object) => {
+    const ownership = ownershipOf(live.get(objectKey(object)), owner, extensionExists);
+    return ownership.kind === "foreign" && !released.has(objectKey(object)) ? [ownership.message] : [];
+  });
+  if (refusals.length > 0) {
+    throw new RetryableError(Reason.Retrying, `failed to get release state using server-side dry-run: ${refusals.join("\n")}`);
+  }
+  await applier.dryRun(desired);
+  return live;
+}

@@ -1,0 +1,41 @@
+import { type KubeObject, refOf } from "../api/k8s.ts";
+import type { Client } from "../kube/client.ts";
+import { objectKey } from "../release/identity.ts";
+import { type Owner, ownershipOf } from "../release/ownership.ts";
+import { type CrdPolicy, planRelease } from "../release/plan.ts";
+import type { ReleaseRecord } from "../release/record.ts";
+import type { Applier } from "./applier.ts";
+import { type KeptCrd, splitCrds } from "./crdUse.ts";
+
+/** What may be on the cluster, what is wanted there, and for whom. */
+export interface PruneRequest {
+  /** Every release that may have left objects behind. */
+  history: readonly ReleaseRecord[];
+  desired: readonly KubeObject[];
+  crdPolicy: CrdPolicy;
+  owner: Owner;
+}
+
+/**
+ * Removes what the history holds and the desired objects do not, as far as it is still the owner's.
+ * @returns the CustomResourceDefinitions that stay.
+ * @throws RetryableError Retrying with every refusal; what was removed until then is in the applier's actions.
+ */
+export async function prune(applier: Applier, scoped: Client, request: PruneRequest, signal: AbortSignal): Promise<KeptCrd[]> {
+  const { history, desired, crdPolicy, owner } = request;
+  const recorded = new Map(history.flatMap(({ objects }) => objects.map((object) => [objectKey(object), object])));
+  const plan = planRelease({ recorded: [...recorded.values()], desired, crdPolicy });
+  const undecided = [...plan.crds.ifUnused, ...plan.crds.kept];
+  const leaving = [...plan.prune, ...undecided];
+  if (leaving.length === 0) return [];
+  const live = await applier.read(leaving.map(refOf));
+  const ours = (objects: readonly KubeObject[]): KubeObject[] =>
+    objects.flatMap((object) => {
+      const found = live.get(objectKey(object));
+      return found && ownershipOf(found, owner).kind === "ours" ? [found] : [];
+    });
+  await applier.remove(ours(plan.prune));
+  const { going, kept } = await splitCrds(scoped, ours(undecided), crdPolicy, signal);
+  await applier.remove(going);
+  return kept;
+}

@@ -1,0 +1,141 @@
+import { messageOf } from "../errors/errors.ts";
+import type { CallOptions } from "../kube/options.ts";
+import { releasesToRemove } from "../release/history.ts";
+import { objectKey } from "../release/identity.ts";
+import { isPending, lastDeployed, type ReleaseRecord } from "../release/record.ts";
+import type { ReleaseState } from "../release/state.ts";
+import type { Logger } from "../telemetry/log.ts";
+import type { ReleaseHistory, ReleaseOwner, ReleaseStore } from "./releaseStore.ts";
+
+/** What a release that begins is about. */
+export type ReleaseContent = Pick<ReleaseRecord, "namespace" | "labels" | "annotations" | "objects" | "inputDigest">;
+
+/** Where and for whom one pass keeps its record. */
+export interface JournalOptions {
+  store: ReleaseStore;
+  owner: ReleaseOwner;
+  history: ReleaseHistory;
+  /** Milliseconds since the epoch. */
+  now: () => number;
+  signal: AbortSignal;
+  log: Logger;
+}
+
+/** Longest description of a release, in characters. */
+const MAX_DESCRIPTION = 1_024;
+
+/**
+ * Keeps the record of one pass: a release is pending before the first object is written, deployed after the last, failed when one was
+ * refused. A release that stopped or failed is gone on with under its number while the very same is wanted, so that trying again for a
+ * night writes no second record.
+ */
+export class ReleaseJournal {
+  readonly #options: JournalOptions;
+  readonly #calls: CallOptions;
+
+  constructor(options: JournalOptions) {
+    this.#options = options;
+    this.#calls = { signal: options.signal };
+  }
+
+  /** Stores that a release begins. @returns the record to give to `deployed` or `failed`. */
+  async begin(content: ReleaseContent, state: ReleaseState): Promise<ReleaseRecord> {
+    const { store, owner, history, now } = this.#options;
+    for (const version of history.unfinished) await store.remove(owner.name, version, this.#calls);
+    const isUpgrade = lastDeployed(history.current) !== undefined;
+    const lastDeployedAt = new Date(now()).toISOString();
+    const begun = {
+      name: owner.name,
+      status: isUpgrade ? ("pending-upgrade" as const) : ("pending-install" as const),
+      description: isUpgrade ? "preparing upgrade" : "initial install underway",
+      lastDeployed: lastDeployedAt,
+      ...content,
+    };
+    const [latest] = history.current;
+    if (latest && goesOn(state, content)) {
+      const record = { ...begun, version: latest.version, firstDeployed: latest.firstDeployed };
+      await store.update(record, owner, this.#calls);
+      return record;
+    }
+    const record = { ...begun, version: history.highest + 1, firstDeployed: latest?.firstDeployed ?? lastDeployedAt };
+    await store.create(record, owner, this.#calls);
+    return record;
+  }
+
+  /** Stores that everything of a release is on the cluster and nothing else of the extension; then puts the others in order. */
+  async deployed(record: ReleaseRecord): Promise<void> {
+    const deployed: ReleaseRecord = { ...record, status: "deployed", description: "deployed" };
+    await this.#options.store.update(deployed, this.#options.owner, this.#calls);
+    await this.settle(deployed);
+  }
+
+  /** Stores that a release failed. What goes wrong here is only logged: the failure itself must be told. */
+  async failed(record: ReleaseRecord, description: string): Promise<void> {
+    const { store, owner, history, log } = this.#options;
+    const failed: ReleaseRecord = { ...record, status: "failed", description: description.slice(0, MAX_DESCRIPTION) };
+    try {
+      await store.update(failed, owner, this.#calls);
+      await this.#trim(failed, this.#holdingMoreThan([record, ...history.current.filter(({ status }) => status === "deployed")]));
+    } catch (err) {
+      log.warn({ release: record.version, reason: messageOf(err) }, "failed release not recorded as such; it counts as interrupted");
+    }
+  }
+
+  /** Renews what an unchanged release was rendered from, so that the next pass need not render again to find it unchanged. */
+  async renew(release: ReleaseRecord, inputDigest: string | undefined): Promise<void> {
+    if (inputDigest === undefined || release.inputDigest === inputDigest) return;
+    await this.#options.store.update({ ...release, inputDigest }, this.#options.owner, this.#calls);
+  }
+
+  /**
+   * Leaves `newest` as the only deployed release and none pending, and keeps as many as the history holds.
+   * What goes wrong is only logged, and put in order by the next release.
+   */
+  async settle(newest: ReleaseRecord): Promise<void> {
+    const { store, owner, history, log } = this.#options;
+    const known = new Map(history.current.map((release) => [release.version, release]));
+    const others = [...history.current, ...history.older].filter(({ version }) => version !== newest.version);
+    try {
+      for (const other of others) {
+        const status = other.status === "deployed" ? "superseded" : isPending(other) ? "failed" : undefined;
+        if (!status) continue;
+        const record = known.get(other.version) ?? (await store.read(owner.name, other.version, this.#calls));
+        const description = `followed by release v${newest.version}`;
+        if (record) await store.update({ ...record, status, description }, owner, this.#calls);
+      }
+      await this.#trim(newest, () => false);
+    } catch (err) {
+      log.warn({ release: newest.version, reason: messageOf(err) }, "older releases not put in order");
+    }
+  }
+
+  /** Whether releases other than the newest are left as if they were current. */
+  get isUnsettled(): boolean {
+    const { history } = this.#options;
+    const [, ...others] = history.current;
+    return history.unfinished.length > 0 || [...others, ...history.older].some((other) => other.status === "deployed" || isPending(other));
+  }
+
+  async #trim(newest: ReleaseRecord, keeps: (version: number) => boolean): Promise<void> {
+    const { store, owner, history } = this.#options;
+    const others = [...history.current, ...history.older].filter(({ version }) => version !== newest.version);
+    const removable = releasesToRemove([newest, ...others]).filter((version) => !keeps(version));
+    for (const version of [...history.unfinished, ...removable]) await store.remove(owner.name, version, this.#calls);
+  }
+
+  /** True of an attempt that may have left an object on the cluster that `known` do not name: without its record nobody would prune it. */
+  #holdingMoreThan(known: readonly ReleaseRecord[]): (version: number) => boolean {
+    const named = new Set(known.flatMap(({ objects }) => objects.map(objectKey)));
+    const { current } = this.#options.history;
+    return (version) =>
+      current.some((release) => release.version === version && release.objects.some((object) => !named.has(objectKey(object))));
+  }
+}
+
+/** Whether the newest release stopped or failed with exactly this content. */
+function goesOn(state: ReleaseState, { labels }: ReleaseContent): boolean {
+  if (state.kind !== "Interrupted" && state.kind !== "Failed") return false;
+  const recorded = state.release.labels;
+  const same = Object.keys({ ...recorded, ...labels }).every((key) => recorded[key] === labels[key]);
+  return state.sameObjects && same && state.release.status !== "uninstalling";
+}
