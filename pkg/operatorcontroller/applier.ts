@@ -10,6 +10,9 @@ import type { ObjectAction } from "./objectAction.ts";
 /** Live objects by `objectKey`; objects that do not exist are absent. */
 export type LiveObjects = ReadonlyMap<string, KubeObject>;
 
+/** What applying needs of a client. */
+export type ObjectClient = Pick<Client, "get" | "apply" | "delete">;
+
 /** Requests under way at once for one extension; enough to hide round trips, few enough to be fair to others. */
 const PARALLEL = 8;
 
@@ -20,12 +23,12 @@ interface Failure {
 
 /** Reads and writes the objects of one extension in one pass, with the identity of `client`. */
 export class Applier {
-  readonly #client: Client;
+  readonly #client: ObjectClient;
   readonly #log: Logger;
   readonly #signal: AbortSignal;
   readonly #actions: ObjectAction[] = [];
 
-  constructor(client: Client, log: Logger, signal: AbortSignal) {
+  constructor(client: ObjectClient, log: Logger, signal: AbortSignal) {
     this.#client = client;
     this.#log = log;
     this.#signal = signal;

@@ -12,7 +12,7 @@ export type ReleaseContent = Pick<ReleaseRecord, "namespace" | "labels" | "annot
 
 /** Where and for whom one pass keeps its record. */
 export interface JournalOptions {
-  store: ReleaseStore;
+  store: Pick<ReleaseStore, "create" | "update" | "read" | "remove">;
   owner: ReleaseOwner;
   history: ReleaseHistory;
   /** Milliseconds since the epoch. */

@@ -1,0 +1,53 @@
+import { expect, test } from "vitest";
+import { MemoryReleases, stepContext } from "../../../test/support/extensionFakes.ts";
+import { extensionNamed } from "../../../test/support/extensions.ts";
+import { releaseRecord } from "../../../test/support/releases.ts";
+import { type InstalledBundle, newFacts } from "../facts.ts";
+import { ExtensionMemory } from "../memory.ts";
+import { installedFrom, labelsFrom, retrieveReleases } from "./retrieveReleases.ts";
+
+const BUNDLE: InstalledBundle = { packageName: "p", name: "p.v1.0.0", version: "1.0.0+2", image: "quay.io/p@sha256:1" };
+
+test.for<[why: string, bundle: InstalledBundle, labels: number]>([
+  ["a bundle without a release of its own", { ...BUNDLE, release: undefined }, 4],
+  ["an explicit release", { ...BUNDLE, release: "2" }, 5],
+  ["an explicit release that is empty", { ...BUNDLE, release: "" }, 5],
+])("a bundle is found again in the labels of its release: %s", ([, bundle, count]) => {
+  const labels = labelsFrom(bundle);
+  expect(Object.keys(labels)).toHaveLength(count);
+  expect(installedFrom(releaseRecord(1, "deployed", { labels }))).toEqual(bundle);
+});
+
+test("labels are the Go operator-controller's", () => {
+  expect(labelsFrom({ ...BUNDLE, release: "2" })).toEqual({
+    "olm.operatorframework.io/package-name": "p",
+    "olm.operatorframework.io/bundle-name": "p.v1.0.0",
+    "olm.operatorframework.io/bundle-version": "1.0.0+2",
+    "olm.operatorframework.io/bundle-reference": "quay.io/p@sha256:1",
+    "olm.operatorframework.io/bundle-release": "2",
+  });
+});
+
+const X = extensionNamed("x", { packageName: "p" });
+const labels = labelsFrom(BUNDLE);
+
+test("installed is what was deployed last, whatever was tried after it; all that may be on the cluster is remembered", async () => {
+  const newer = releaseRecord(2, "failed", { labels: { ...labels, "olm.operatorframework.io/bundle-version": "2.0.0" }, objects: ["b"] });
+  const releases = new MemoryReleases(releaseRecord(1, "deployed", { labels, objects: ["a"] }), newer);
+  const memory = new ExtensionMemory();
+  const facts = newFacts(X);
+  await retrieveReleases(releases, memory).run(facts, stepContext(X));
+  expect(facts.installed?.version).toBe("1.0.0+2");
+  expect(memory.of(X).recorded.map(({ name }) => name)).toEqual(["b", "a"]);
+});
+
+test("a history that cannot be read makes it unknown what is installed", async () => {
+  const releases = new MemoryReleases();
+  releases.failures.history = new Error("connection refused");
+  const facts = newFacts(X);
+  await expect(retrieveReleases(releases, new ExtensionMemory()).run(facts, stepContext(X))).rejects.toMatchObject({
+    message: "retrying to get installed bundle",
+    retry: true,
+  });
+  expect(facts.unknownBecause).toBe("connection refused");
+});

@@ -1,0 +1,126 @@
+import type { ClusterCatalog } from "../../pkg/api/clusterCatalog.ts";
+import type { ClusterExtension } from "../../pkg/api/clusterExtension.ts";
+import type { Json, KubeObject, ObjectRef } from "../../pkg/api/k8s.ts";
+import type { StepContext } from "../../pkg/controller/steps.ts";
+import type { PackageContent } from "../../pkg/fbc/types.ts";
+import { KubeError } from "../../pkg/kube/errors.ts";
+import type { PackageReader } from "../../pkg/operatorcontroller/catalogContents.ts";
+import { noReleases, type ReleaseHistory } from "../../pkg/operatorcontroller/releaseStore.ts";
+import type { CatalogLister } from "../../pkg/operatorcontroller/steps/resolveBundle.ts";
+import { leavingObjects } from "../../pkg/release/history.ts";
+import { newestFirst, type ReleaseRecord } from "../../pkg/release/record.ts";
+import { createLogger } from "../../pkg/telemetry/log.ts";
+
+/** What a step gets, without a line of log. */
+export function stepContext(extension: ClusterExtension, signal = new AbortController().signal): StepContext<ClusterExtension> {
+  return { object: extension, log: createLogger({ component: "test", level: "silent" }), signal };
+}
+
+/** Events as "Type Reason: message". */
+export class RecordedEvents {
+  readonly seen: string[] = [];
+
+  record(_object: KubeObject, type: string, reason: string, message: string): void {
+    this.seen.push(`${type} ${reason}: ${message}`);
+  }
+}
+
+/** Releases in memory, in place of Secrets; a test makes the next calls of a method fail. */
+export class MemoryReleases {
+  readonly records = new Map<number, ReleaseRecord>();
+  /** Numbers of records that were not stored completely. */
+  readonly unfinished: number[] = [];
+  readonly calls: string[] = [];
+  readonly failures: Partial<Record<"create" | "update" | "remove" | "read" | "history", Error>> = {};
+  orphaned = false;
+
+  constructor(...records: ReleaseRecord[]) {
+    for (const record of records) this.records.set(record.version, record);
+  }
+
+  /** Such as "v1 superseded", oldest first. */
+  get state(): string[] {
+    return [...this.records.values()].sort((a, b) => a.version - b.version).map(({ version, status }) => `v${version} ${status}`);
+  }
+
+  /** As ReleaseStore gives it, without waiting. */
+  now(): ReleaseHistory {
+    const all = newestFirst([...this.records.values()]);
+    const current = leavingObjects(all);
+    const older = all.filter((record) => !current.includes(record)).map(({ version, status }) => ({ version, status }));
+    const highest = Math.max(0, ...this.records.keys(), ...this.unfinished);
+    return { ...noReleases(), current, older, highest, unfinished: [...this.unfinished], orphaned: this.orphaned };
+  }
+
+  history(): Promise<ReleaseHistory> {
+    return this.#call("history", "history", () => this.now());
+  }
+
+  create(record: ReleaseRecord): Promise<void> {
+    return this.#call("create", `create v${record.version} ${record.status}`, () => void this.records.set(record.version, record));
+  }
+
+  update(record: ReleaseRecord): Promise<void> {
+    return this.#call("update", `update v${record.version} ${record.status}`, () => void this.records.set(record.version, record));
+  }
+
+  read(_extension: string, version: number): Promise<ReleaseRecord | undefined> {
+    return this.#call("read", `read v${version}`, () => this.records.get(version));
+  }
+
+  remove(_extension: string, version: number): Promise<void> {
+    return this.#call("remove", `remove v${version}`, () => void this.records.delete(version));
+  }
+
+  #call<T>(method: keyof MemoryReleases["failures"], line: string, run: () => T): Promise<T> {
+    this.calls.push(line);
+    const failure = this.failures[method];
+    return failure ? Promise.reject(failure) : Promise.resolve(run());
+  }
+}
+
+/** Takes patches of one object, or refuses them. */
+export class RecordedPatches {
+  readonly bodies: Json[] = [];
+  /** What the next calls throw, one each; after the last they succeed. */
+  readonly failures: Error[] = [];
+
+  patch<T extends KubeObject>(ref: ObjectRef, body: unknown): Promise<T> {
+    this.bodies.push(body as Json);
+    const failure = this.failures.shift();
+    if (failure) return Promise.reject(failure);
+    return Promise.resolve({ ...ref, metadata: { name: ref.name } } as KubeObject as T);
+  }
+}
+
+/** An answer of an API server that refuses. */
+export function refusal(status: number, reason: string, message = reason): KubeError {
+  return new KubeError(message, { status, reason });
+}
+
+/** Catalogs as an informer holds them. */
+export class ListedCatalogs implements CatalogLister {
+  readonly #catalogs: readonly ClusterCatalog[];
+
+  constructor(catalogs: readonly ClusterCatalog[]) {
+    this.#catalogs = catalogs;
+  }
+
+  list(): readonly ClusterCatalog[] {
+    return this.#catalogs;
+  }
+}
+
+/** Packages by the base URL of their catalog; where there is none, the catalog cannot be read. */
+export class CannedPackages implements PackageReader {
+  readonly #byBase: ReadonlyMap<string, PackageContent | undefined>;
+
+  constructor(byBase: ReadonlyMap<string, PackageContent | undefined>) {
+    this.#byBase = byBase;
+  }
+
+  packageContent(base: string): Promise<PackageContent | undefined> {
+    if (!this.#byBase.has(base)) return Promise.reject(new Error("error performing request: connection refused"));
+    return Promise.resolve(this.#byBase.get(base));
+  }
+}
