@@ -1,6 +1,7 @@
 import type { Measurement } from "../measurement.ts";
 import { httpMeasurement } from "./http.ts";
 import { installMeasurement } from "./install.ts";
+import { largeCatalogMeasurement } from "./largeCatalog.ts";
 import { manyMeasurement } from "./many.ts";
 import { renderMeasurement } from "./render.ts";
 import { resolveMeasurement } from "./resolve.ts";
@@ -12,6 +13,7 @@ export const MEASUREMENTS: readonly Measurement[] = [
   renderMeasurement,
   unpackMeasurement,
   httpMeasurement,
+  largeCatalogMeasurement,
   installMeasurement,
   manyMeasurement,
 ];

@@ -3,36 +3,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { eventually } from "../../support/eventually.ts";
 import { BenchCluster } from "../benchCluster.ts";
-import { type FigureId, GOALS } from "../goals.ts";
-import { load } from "../http/load.ts";
-import type { LoadResult } from "../http/loadOrder.ts";
+import { answerRate, GZIP, type Question, type Target } from "../http/answerRate.ts";
 import { serverCertificate } from "../http/serverCertificate.ts";
 import { get } from "../http/tlsClient.ts";
-import type { BenchContext, Figure, Measurement } from "../measurement.ts";
-import { processUse } from "../processUse.ts";
+import type { Measurement } from "../measurement.ts";
 import { catalogInMemory, dataFolder } from "../realData.ts";
-import { digits } from "../units.ts";
 
-const RUNS = 3;
-const WARM_UP_SECONDS = 0.5;
 const NAME = "certified";
-const GZIP = { "accept-encoding": "gzip" };
-
-/** The server under test. */
-interface Target {
-  /** Such as https://127.0.0.1:4711/catalogs/NAME/api/v1 */
-  readonly base: string;
-  readonly ca: string;
-  readonly pid: number | undefined;
-}
-
-/** One way of asking: where, with which headers, on how many connections. */
-interface Question {
-  readonly id: FigureId;
-  readonly path: string;
-  readonly headers?: Readonly<Record<string, string>>;
-  readonly connections: number;
-}
 
 /** What catalogd's content server can send, over TLS, to a client on the same machine. */
 export const httpMeasurement: Measurement = {
@@ -48,7 +25,7 @@ export const httpMeasurement: Measurement = {
     const { catalogs, servers } = world.installation;
     const base = `${catalogs.replace("http:", "https:")}/catalogs/${NAME}/api/v1`;
     const target = { base, ca: cert, pid: servers.catalogd.pid };
-    for (const question of await questions(target)) yield await rateOf(question, target, context);
+    for (const question of await questions(target)) yield await answerRate(question, target, context);
   },
 };
 
@@ -81,40 +58,4 @@ function largestPackage(lines: string): string {
   const [largest] = [...bytes].sort(([, a], [, b]) => b - a);
   if (!largest) throw new Error("the catalog is empty");
   return largest[0];
-}
-
-async function rateOf({ id, path, headers = {}, connections }: Question, target: Target, context: BenchContext): Promise<Figure> {
-  const runs = context.runs ?? RUNS;
-  const results: LoadResult[] = [];
-  const url = `${target.base}/${path}`;
-  const before = await processUse(target.pid);
-  for (let run = 1; run <= runs; run++) {
-    results.push(await load({ url, headers, connections, seconds: context.seconds, warmUpSeconds: WARM_UP_SECONDS, ca: target.ca }));
-  }
-  const after = await processUse(target.pid);
-  context.say(`${GOALS[id].work.trim()}: ${runs} runs`);
-  const serverShare = (after.cpuSeconds - before.cpuSeconds) / (runs * (context.seconds + WARM_UP_SECONDS));
-  return { id, samples: results.map(rate), note: noteOn(results, serverShare) };
-}
-
-/** Answers a second. Few large ones are counted by their bytes, or the ends of a run would show. */
-function rate({ answers, bodyBytes, seconds, answerBytes }: LoadResult): number {
-  return (answerBytes > 0 ? bodyBytes / answerBytes : answers) / seconds;
-}
-
-/** Size and kind of the answers, what went over the wire, and how busy the server was, of whose cores the client takes its share. */
-function noteOn(results: readonly LoadResult[], serverShare: number): string {
-  const sum = (of: (result: LoadResult) => number): number => results.reduce((total, result) => total + of(result), 0);
-  const seconds = sum((r) => r.seconds);
-  const [first] = results;
-  const { answerBytes, encoding } = first ?? { answerBytes: 0, encoding: "" };
-  const statuses = [...new Set(results.flatMap((result) => Object.keys(result.statuses)))].join(" ");
-  const megabytes = sum((r) => r.bodyBytes) / seconds / 1e6;
-  const size = answerBytes === 0 ? "no body" : `${(answerBytes / 1e6).toFixed(2)} MB each, ${megabytes.toFixed(0)} MB/s`;
-  const clientShare = sum((r) => r.clientCpuSeconds) / seconds;
-  const perServerSecond = digits(sum(rate) / results.length / serverShare);
-  return (
-    `TLS, status ${statuses}, ${encoding}, ${size}; cores in use: server ${serverShare.toFixed(2)}, client ${clientShare.toFixed(2)}; ` +
-    `${perServerSecond} answers for a CPU second of the server`
-  );
 }

@@ -48,7 +48,7 @@ export const installMeasurement: Measurement = {
       note: `hello-operator ${firstVersion}; the first one, by a fresh process: ${first(installs)}`,
     };
     yield { id: "upgrade", samples: upgrades, note: `to ${lastVersion}; the first one: ${first(upgrades)}` };
-    yield { id: "install.memory", samples: memory, note: `${catalogs} catalogs` };
+    yield { id: "install.memory", samples: memory, note: `${catalogs === 1 ? "1 catalog" : `${catalogs} catalogs`}, after each upgrade` };
   },
 };
 

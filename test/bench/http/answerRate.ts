@@ -1,0 +1,69 @@
+import { type FigureId, GOALS } from "../goals.ts";
+import type { BenchContext, Figure } from "../measurement.ts";
+import { processUse } from "../processUse.ts";
+import { digits } from "../units.ts";
+import { load } from "./load.ts";
+import type { LoadResult } from "./loadOrder.ts";
+
+/** What a client says that takes compressed answers. */
+export const GZIP = { "accept-encoding": "gzip" } as const;
+
+const RUNS = 3;
+const WARM_UP_SECONDS = 0.5;
+
+/** The server under test. */
+export interface Target {
+  /** Such as https://127.0.0.1:4711/catalogs/NAME/api/v1 */
+  readonly base: string;
+  readonly ca: string;
+  readonly pid: number | undefined;
+}
+
+/** One way of asking: where, with which headers, on how many connections. */
+export interface Question {
+  readonly id: FigureId;
+  readonly path: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly connections: number;
+}
+
+/** Asks for `context.seconds` in each run, on all connections at once. */
+export async function answerRate(
+  { id, path, headers = {}, connections }: Question,
+  target: Target,
+  context: BenchContext,
+): Promise<Figure> {
+  const runs = context.runs ?? RUNS;
+  const results: LoadResult[] = [];
+  const url = `${target.base}/${path}`;
+  const before = await processUse(target.pid);
+  for (let run = 1; run <= runs; run++) {
+    results.push(await load({ url, headers, connections, seconds: context.seconds, warmUpSeconds: WARM_UP_SECONDS, ca: target.ca }));
+  }
+  const after = await processUse(target.pid);
+  context.say(`${GOALS[id].work.trim()}: ${runs} runs`);
+  const serverShare = (after.cpuSeconds - before.cpuSeconds) / (runs * (context.seconds + WARM_UP_SECONDS));
+  return { id, samples: results.map(rate), note: noteOn(results, serverShare) };
+}
+
+/** Answers a second. Few large ones are counted by their bytes, or the ends of a run would show. */
+function rate({ answers, bodyBytes, seconds, answerBytes }: LoadResult): number {
+  return (answerBytes > 0 ? bodyBytes / answerBytes : answers) / seconds;
+}
+
+/** Size and kind of the answers, what went over the wire, and how busy the server was, of whose cores the client takes its share. */
+function noteOn(results: readonly LoadResult[], serverShare: number): string {
+  const sum = (of: (result: LoadResult) => number): number => results.reduce((total, result) => total + of(result), 0);
+  const seconds = sum((r) => r.seconds);
+  const [first] = results;
+  const { answerBytes, encoding } = first ?? { answerBytes: 0, encoding: "" };
+  const statuses = [...new Set(results.flatMap((result) => Object.keys(result.statuses)))].join(" ");
+  const megabytes = sum((r) => r.bodyBytes) / seconds / 1e6;
+  const size = answerBytes === 0 ? "no body" : `${(answerBytes / 1e6).toFixed(2)} MB each, ${megabytes.toFixed(0)} MB/s`;
+  const clientShare = sum((r) => r.clientCpuSeconds) / seconds;
+  const perServerSecond = digits(sum(rate) / results.length / serverShare);
+  return (
+    `TLS, status ${statuses}, ${encoding}, ${size}; cores in use: server ${serverShare.toFixed(2)}, client ${clientShare.toFixed(2)}; ` +
+    `${perServerSecond} answers for a CPU second of the server`
+  );
+}

@@ -1,0 +1,71 @@
+import { decodeMetas } from "../../pkg/fbc/decode.ts";
+import type { Meta } from "../../pkg/fbc/types.ts";
+import { catalogFiles } from "../cases/catalogFiles.ts";
+
+/** A catalog as large as the largest that are in use. */
+export interface LargeCatalog {
+  /** One JSON file a package, indented, as opm writes them; by slash path. */
+  readonly files: ReadonlyMap<string, Uint8Array>;
+  readonly bytes: number;
+  readonly bundles: number;
+  /** Bytes of each package as JSON Lines. */
+  readonly packages: ReadonlyMap<string, number>;
+}
+
+const PACKAGE_PROPERTY = "olm.package";
+
+/** Repeats the packages of real catalogs under new names until there are `wanted` bytes of files. */
+export async function largeCatalog(folders: readonly string[], wanted: number): Promise<LargeCatalog> {
+  const originals = await packagesIn(folders);
+  const files = new Map<string, Uint8Array>();
+  const packages = new Map<string, number>();
+  let bytes = 0;
+  let bundles = 0;
+  for (let copy = 1; bytes < wanted; copy++) {
+    for (const [original, metas] of originals) {
+      const name = `${original}-${copy}`;
+      const renamed = metas.map((meta) => blobOf(meta, name));
+      const file = Buffer.from(renamed.map((blob) => `${JSON.stringify(blob, withoutBigint, 4)}\n`).join(""));
+      files.set(`${name}/catalog.json`, file);
+      packages.set(
+        name,
+        renamed.reduce((sum, blob) => sum + JSON.stringify(blob, withoutBigint).length + 1, 0),
+      );
+      bytes += file.length;
+      bundles += metas.filter(({ schema }) => schema === "olm.bundle").length;
+      if (bytes >= wanted) break;
+    }
+  }
+  return { files, bytes, bundles, packages };
+}
+
+async function packagesIn(folders: readonly string[]): Promise<Map<string, Meta[]>> {
+  const packages = new Map<string, Meta[]>();
+  for (const folder of folders) {
+    for await (const { path, bytes } of catalogFiles(folder)) {
+      for await (const meta of decodeMetas(bytes, path)) {
+        const owner = meta.schema === "olm.package" ? meta.name : meta.package;
+        const metas = packages.get(owner) ?? [];
+        packages.set(owner, [...metas, meta]);
+      }
+    }
+  }
+  return packages;
+}
+
+/** The meta as one of the package `name`; bundles keep their names, which are theirs alone within a package. */
+function blobOf({ schema, blob }: Meta, name: string): Record<string, unknown> {
+  if (schema === "olm.package") return { ...blob, name };
+  const { properties } = blob;
+  if (!Array.isArray(properties)) return { ...blob, package: name };
+  return { ...blob, package: name, properties: properties.map((property) => propertyOf(property, name)) };
+}
+
+function propertyOf(property: unknown, packageName: string): unknown {
+  const { type, value } = property as { type?: unknown; value?: object };
+  return type === PACKAGE_PROPERTY ? { type, value: { ...value, packageName } } : property;
+}
+
+function withoutBigint(_key: string, value: unknown): unknown {
+  return typeof value === "bigint" ? Number(value) : value;
+}

@@ -1,0 +1,54 @@
+import { mkdtemp } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { ClusterCatalog } from "../../../pkg/api/clusterCatalog.ts";
+import { BenchCluster } from "../benchCluster.ts";
+import { clusterCatalog, isServing } from "../catalogState.ts";
+import { answerRate } from "../http/answerRate.ts";
+import { serverCertificate } from "../http/serverCertificate.ts";
+import { type LargeCatalog, largeCatalog } from "../largeCatalog.ts";
+import type { Measurement } from "../measurement.ts";
+import { Observer } from "../observer.ts";
+import { processUse } from "../processUse.ts";
+import { dataFolder } from "../realData.ts";
+
+const BYTES = 539_000_000;
+const ANSWER_BYTES = 1_500_000;
+const TIMEOUT_MS = 300_000;
+const NAME = "large";
+
+/** A catalog of 539 MB, made of real packages under many names: unpacked once, then asked for a package. */
+export const largeCatalogMeasurement: Measurement = {
+  name: "large-catalog",
+  title: "a catalog of 539 MB, from ClusterCatalog applied to Serving, its memory, and requests for one package",
+  figures: ["unpack-large.time", "unpack-large.peak", "http.package-large"],
+  async *run(context) {
+    const folder = join(dataFolder(context), "fbc");
+    context.say("making the catalog");
+    const catalog = await largeCatalog([join(folder, "certified-v4.14"), join(folder, "community-v4.19")], BYTES);
+    const { certFile, keyFile, cert } = await serverCertificate(await mkdtemp(join(tmpdir(), "olmv1-tls-")));
+    await using cluster = await BenchCluster.start(context);
+    await using world = await cluster.startServers({ catalogd: ["--tls-cert", certFile, "--tls-key", keyFile] });
+    const ref = await world.pushCatalog("bench/large", "v1", catalog.files);
+    context.say(`pushed ${Math.round(catalog.bytes / 1e6)} MB`);
+    await using catalogs = await Observer.start<ClusterCatalog>(cluster.client, "ClusterCatalog");
+    const { pid } = world.installation.servers.catalogd;
+    const apply = (): Promise<unknown> => world.apply(clusterCatalog(NAME, ref));
+    const seconds = await catalogs.secondsUntil(apply, () => isServing(catalogs.get(NAME)), TIMEOUT_MS);
+    const { cpuSeconds, peakRssBytes } = await processUse(pid);
+    context.say(`Serving after ${seconds.toFixed(1)} s`);
+    const note = `${Math.round(catalog.bytes / 1e6)} MB, ${catalog.packages.size} packages, ${catalog.bundles} bundles; CPU time of catalogd ${cpuSeconds.toFixed(1)} s`;
+    yield { id: "unpack-large.time", samples: [seconds], note };
+    yield { id: "unpack-large.peak", samples: [peakRssBytes], note: "until Serving" };
+    const base = `${world.installation.catalogs.replace("http:", "https:")}/catalogs/${NAME}/api/v1`;
+    const path = `metas?package=${encodeURIComponent(packageOfSize(catalog, ANSWER_BYTES))}`;
+    yield await answerRate({ id: "http.package-large", path, connections: 8 }, { base, ca: cert, pid }, context);
+  },
+};
+
+/** The package whose size is nearest. */
+function packageOfSize({ packages }: LargeCatalog, bytes: number): string {
+  const [nearest] = [...packages].sort(([, a], [, b]) => Math.abs(a - bytes) - Math.abs(b - bytes));
+  if (!nearest) throw new Error("the catalog is empty");
+  return nearest[0];
+}
