@@ -15,7 +15,7 @@ import { installedOf } from "./retrieveReleases.ts";
 
 /** What removal needs from the outside. */
 export interface DeletionDependencies {
-  client: Client;
+  client: Pick<Client, "patch">;
   identities: Pick<Identities, "clientFor">;
   releases: Pick<ReleaseStore, "history" | "remove">;
   events: Pick<EventRecorder, "record">;

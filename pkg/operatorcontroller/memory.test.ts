@@ -1,0 +1,43 @@
+import { expect, test } from "vitest";
+import { extensionNamed } from "../../test/support/extensions.ts";
+import { releaseRecord } from "../../test/support/releases.ts";
+import type { ClusterExtension } from "../api/clusterExtension.ts";
+import { ExtensionMemory } from "./memory.ts";
+import { ObjectClaims } from "./objectClaims.ts";
+
+const made = extensionNamed("x", { packageName: "p" });
+const withUid = (uid: string): ClusterExtension => ({ ...made, metadata: { ...made.metadata, uid } });
+const names = (memory: ExtensionMemory, uid: string): string[] => memory.of(withUid(uid)).recorded.map(({ name }) => name);
+
+test("an extension that was made anew under its name starts with nothing", () => {
+  const memory = new ExtensionMemory();
+  memory.of(withUid("1")).checkedAt = 5;
+  memory.record(withUid("1"), [releaseRecord(1, "deployed", { objects: ["a"] })]);
+  expect(memory.of(withUid("1"))).toMatchObject({ checkedAt: 5, recorded: [{ name: "a" }] });
+  expect(memory.of(withUid("2"))).toEqual({ uid: "2", recorded: [] });
+  expect(memory.size).toBe(1);
+  memory.forget("x");
+  expect(memory.size).toBe(0);
+});
+
+test("objects are remembered once each, in place of those before or beside them", () => {
+  const memory = new ExtensionMemory();
+  const release = (...objects: string[]) => releaseRecord(1, "deployed", { objects });
+  memory.record(withUid("1"), [release("a", "b"), release("b", "c")]);
+  expect(names(memory, "1")).toEqual(["a", "b", "c"]);
+  memory.record(withUid("1"), [release("d")], { keep: true });
+  expect(names(memory, "1")).toEqual(["a", "b", "c", "d"]);
+  memory.record(withUid("1"), [release("d")]);
+  expect(names(memory, "1")).toEqual(["d"]);
+});
+
+test("an object has one writer at a time, and a refused claim holds nothing", () => {
+  const claims = new ObjectClaims();
+  const done = claims.claim("one", ["/ConfigMap/n/a", "/ConfigMap/n/b"]);
+  expect(() => claims.claim("two", ["/ConfigMap/n/c", "/ConfigMap/n/b"])).toThrow(
+    'ClusterExtension "one" is just writing /ConfigMap/n/b, which this bundle holds too',
+  );
+  claims.claim("three", ["/ConfigMap/n/c"])();
+  done();
+  claims.claim("two", ["/ConfigMap/n/c", "/ConfigMap/n/b"])();
+});

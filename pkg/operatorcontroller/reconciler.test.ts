@@ -1,0 +1,176 @@
+import { expect, test } from "vitest";
+import { RecordedEvents, RecordedPatches, refusal, stepContext } from "../../test/support/extensionFakes.ts";
+import { extensionNamed } from "../../test/support/extensions.ts";
+import type { ClusterExtension } from "../api/clusterExtension.ts";
+import { findCondition } from "../api/conditions.ts";
+import type { StepResult } from "../controller/steps.ts";
+import { isRetryable, RetryableError, TerminalError } from "../errors/errors.ts";
+import type { PassFacts, ResolvedBundle } from "./facts.ts";
+import { Reconciler } from "./reconciler.ts";
+import { StatusWriter } from "./statusWriter.ts";
+import { requireSpec } from "./steps/requireSpec.ts";
+
+const made = extensionNamed("x", { packageName: "p" });
+const X: ClusterExtension = { ...made, metadata: { ...made.metadata, uid: "u" } };
+const RESOLVED: ResolvedBundle = { packageName: "p", name: "p.v1.0.0", version: "1.0.0", image: "i", explanation: "" };
+const RESYNC = 1_234;
+
+interface Given {
+  extension?: ClusterExtension;
+  /** What the one step does. */
+  step?: (facts: PassFacts) => StepResult | void;
+  keepFails?: Error;
+  patchFails?: Error[];
+  aborted?: boolean;
+}
+
+async function pass({ extension = X, step = () => undefined, keepFails, patchFails = [], aborted = false }: Given) {
+  const patches = new RecordedPatches();
+  patches.failures.push(...patchFails);
+  const events = new RecordedEvents();
+  let kept = 0;
+  const reconciler = new Reconciler({
+    statuses: new StatusWriter(patches),
+    events,
+    steps: [requireSpec, { name: "Step", run: async (facts) => (await Promise.resolve(), step(facts)) ?? undefined }],
+    keepInstalled: () => {
+      kept++;
+      return keepFails ? Promise.reject(keepFails) : Promise.resolve();
+    },
+    now: () => Date.parse("2026-01-01T00:00:00.500Z"),
+    resyncMs: () => RESYNC,
+  });
+  const stop = new AbortController();
+  const { log } = stepContext(extension);
+  const running = reconciler.reconcile(extension, log, stop.signal);
+  if (aborted) stop.abort(new Error("stopped"));
+  const outcome = await running.then(
+    (result) => ({ result, error: undefined }),
+    (error: Error) => ({ result: undefined, error }),
+  );
+  const written = patches.bodies as { metadata: { uid: string }; status: ClusterExtension["status"] & { install: unknown } }[];
+  const progressing = findCondition(written.at(-1)?.status?.conditions, "Progressing");
+  return { ...outcome, written, events: events.seen, kept, progressing };
+}
+
+const throwing =
+  (err: Error, resolved?: ResolvedBundle) =>
+  (facts: PassFacts): void => {
+    if (resolved) facts.resolved = resolved;
+    throw err;
+  };
+
+test("a pass without a finding writes status once and comes again in time; a step that stops decides when", async () => {
+  const { result, written, events, progressing } = await pass({});
+  expect([result, written.length, events]).toEqual([{ requeueAfterMs: RESYNC }, 1, []]);
+  expect(written[0]?.metadata).toEqual({ uid: "u" });
+  expect(written[0]?.status.install).toBeNull();
+  expect(progressing).toMatchObject({
+    status: "True",
+    reason: "Succeeded",
+    message: "Desired state reached",
+    lastTransitionTime: "2026-01-01T00:00:00Z",
+  });
+  expect((await pass({ step: () => ({ requeueAfterMs: 5 }) })).result).toEqual({ requeueAfterMs: 5 });
+  expect((await pass({ step: () => ({}) })).result).toEqual({});
+});
+
+test("a status that is as before is not written", async () => {
+  const first = await pass({});
+  const { install: _, ...status } = first.written[0]!.status;
+  expect((await pass({ extension: { ...X, status } })).written).toEqual([]);
+});
+
+test.for<[why: string, error: Error, resolved: ResolvedBundle | undefined, want: [string, string, string]]>([
+  ["of a resolution", new RetryableError("Retrying", "no bundles found"), undefined, ["True", "Retrying", "no bundles found"]],
+  [
+    "of a bundle",
+    new RetryableError("KindNotServed", "no"),
+    RESOLVED,
+    ["True", "Retrying", 'error for resolved bundle "p.v1.0.0" with version "1.0.0": no'],
+  ],
+  [
+    "of a bundle's configuration",
+    new TerminalError("InvalidConfiguration", "bad"),
+    RESOLVED,
+    ["False", "InvalidConfiguration", 'error for resolved bundle "p.v1.0.0" with version "1.0.0": bad'],
+  ],
+  ["that is terminal without a reason of its own", new TerminalError("Blocked", "bad"), undefined, ["False", "Blocked", "bad"]],
+  ["nobody thought of", new TypeError("x is not a function"), undefined, ["True", "Retrying", "x is not a function"]],
+])("an error %s becomes the condition and an Event, and is thrown", async ([, thrown, resolved, want]) => {
+  const { error, progressing, events, kept } = await pass({ step: throwing(thrown, resolved) });
+  expect([progressing?.status, progressing?.reason, progressing?.message]).toEqual(want);
+  expect(events).toEqual([`Warning ${want[1]}: ${want[2]}`]);
+  expect(error?.message).toContain(thrown.message);
+  expect(isRetryable(error)).toBe(!(thrown instanceof TerminalError));
+  expect(kept).toBe(1);
+});
+
+test("what goes wrong with what is installed is told behind the error, whose kind stays", async () => {
+  const installed = { ...RESOLVED, name: "p.v0.9.0" };
+  const step = (facts: PassFacts): void => {
+    facts.installed = installed;
+    throw new TerminalError("InvalidConfiguration", "bad");
+  };
+  const { progressing } = await pass({ step, keepFails: new Error("forbidden") });
+  expect([progressing?.reason, progressing?.message]).toEqual([
+    "InvalidConfiguration",
+    'bad\nerror keeping installed bundle "p.v0.9.0" as it is: forbidden',
+  ]);
+});
+
+test("a stop is no failure: nothing is written, nothing kept", async () => {
+  const { error, written, kept } = await pass({ step: throwing(new Error("aborted")), aborted: true });
+  expect([error?.message, written, kept]).toEqual(["stopped", [], 0]);
+});
+
+test("nothing is written about an extension that is gone, or another by now", async () => {
+  const step = (facts: PassFacts): StepResult => {
+    facts.leave = true;
+    return { requeueAfterMs: 20 };
+  };
+  const { result, written } = await pass({ step });
+  expect([result, written]).toEqual([{ requeueAfterMs: 20 }, []]);
+});
+
+test.for<[why: string, failure: Error]>([
+  ["was deleted", refusal(404, "NotFound")],
+  ["was made anew", refusal(409, "Conflict")],
+])("an extension that %s while it was worked on is looked at again, and no Event is about it", async ([, failure]) => {
+  const { result, error, events } = await pass({ patchFails: [failure] });
+  expect([result, error, events]).toEqual([{ requeueAfterMs: 20 }, undefined, []]);
+  expect((await pass({ patchFails: [failure], step: throwing(new Error("no")) })).error?.message).toBe("no");
+});
+
+test("a status that cannot be written hides no error, and is tried again even after a terminal one", async () => {
+  const failure = refusal(500, "InternalError", "etcd is gone");
+  expect((await pass({ patchFails: [failure] })).error?.message).toBe("error updating status: etcd is gone");
+  const { error, events } = await pass({ patchFails: [failure], step: throwing(new TerminalError("Blocked", "bad")) });
+  expect(error?.message).toBe("bad\nerror updating status: etcd is gone");
+  expect(isRetryable(error)).toBe(true);
+  expect(events).toEqual([]);
+});
+
+test("a bundle whose name the API server refuses in status does not hide the conditions", async () => {
+  const step = (facts: PassFacts): void => {
+    facts.installed = { ...RESOLVED, name: "Not_A_Subdomain" };
+  };
+  const { written, error } = await pass({ step, patchFails: [refusal(422, "Invalid", "status.install.bundle.name")] });
+  expect(error).toBeUndefined();
+  expect(written.map(({ status }) => status.install)).toEqual([{ bundle: { name: "Not_A_Subdomain", version: "1.0.0" } }, null]);
+});
+
+test("revisions that another implementation left in the status go", async () => {
+  const status = { conditions: [], activeRevisions: [{ name: "x-1" }] };
+  const { written } = await pass({ extension: { ...X, status } });
+  expect(written[0]?.status.activeRevisions).toBeNull();
+});
+
+test("an extension without spec is told what it lacks", async () => {
+  const { spec: _, ...bare } = X;
+  const { progressing } = await pass({ extension: bare as ClusterExtension });
+  expect([progressing?.status, progressing?.reason]).toEqual(["False", "Blocked"]);
+  expect(progressing?.message).toBe(
+    "spec is missing: set spec.namespace, spec.serviceAccount and spec.source, or delete the ClusterExtension",
+  );
+});

@@ -1,0 +1,192 @@
+import { expect, test } from "vitest";
+import { MemoryReleases, RecordedEvents, RecordedPatches, refusal, stepContext } from "../../../test/support/extensionFakes.ts";
+import { extensionNamed } from "../../../test/support/extensions.ts";
+import { type Answer, LoopbackApi, statusAnswer } from "../../../test/support/loopbackApi.ts";
+import { releaseRecord } from "../../../test/support/releases.ts";
+import type { ClusterExtension } from "../../api/clusterExtension.ts";
+import { FINALIZER_UNINSTALL, GO_FINALIZERS } from "../../api/constants.ts";
+import type { StepResult } from "../../controller/steps.ts";
+import { RetryableError, TerminalError } from "../../errors/errors.ts";
+import { Client } from "../../kube/client.ts";
+import { newFacts, type PassFacts } from "../facts.ts";
+import { ServiceAccountMissing } from "../identity.ts";
+import { ExtensionMemory } from "../memory.ts";
+import { ensureFinalizer } from "./ensureFinalizer.ts";
+import { handleDeletion } from "./handleDeletion.ts";
+
+const DELETED = "2026-01-01T00:00:00Z";
+const made = extensionNamed("x", { packageName: "p" });
+
+function extension(finalizers: readonly string[] | undefined, deletionTimestamp?: string): ClusterExtension {
+  const metadata = { ...made.metadata, uid: "u", resourceVersion: "7", ...(finalizers ? { finalizers: [...finalizers] } : {}) };
+  return { ...made, metadata: deletionTimestamp === undefined ? metadata : { ...metadata, deletionTimestamp } };
+}
+
+/** An API server that holds nothing, so that there is nothing to delete and nothing to wait for. */
+const CORE: Answer = { json: { resources: [{ name: "configmaps", kind: "ConfigMap", namespaced: true, verbs: ["get"] }] } };
+
+interface Given {
+  extension: ClusterExtension;
+  releases?: MemoryReleases;
+  memory?: ExtensionMemory;
+  /** What there is instead of a client that may delete. */
+  noClient?: Error;
+  patchFails?: Error;
+  objects?: (url: string) => Answer | undefined;
+}
+
+interface Outcome {
+  result: StepResult;
+  error: unknown;
+  facts: PassFacts;
+  patches: RecordedPatches;
+  events: string[];
+  forgotten: string[];
+  asked: string[];
+}
+
+async function pass(given: Given): Promise<Outcome> {
+  await using api = await LoopbackApi.start(
+    ({ url }) =>
+      given.objects?.(url) ?? (url === "/api/v1" ? CORE : statusAnswer(404, "NotFound", "not found", { name: "a", kind: "configmaps" })),
+  );
+  const scoped = Client.of(api.credentials());
+  const patches = new RecordedPatches();
+  if (given.patchFails) patches.failures.push(given.patchFails);
+  const events = new RecordedEvents();
+  const forgotten: string[] = [];
+  const step = handleDeletion({
+    client: patches,
+    identities: { clientFor: () => (given.noClient ? Promise.reject(given.noClient) : Promise.resolve(scoped)) },
+    releases: given.releases ?? new MemoryReleases(),
+    events,
+    memory: given.memory ?? new ExtensionMemory(),
+    forget: (name) => Promise.resolve(void forgotten.push(name)),
+  });
+  const facts = newFacts(given.extension);
+  let result: StepResult;
+  let error: unknown;
+  try {
+    result = await step.run(facts, stepContext(given.extension));
+  } catch (err) {
+    error = err;
+  } finally {
+    await scoped.close();
+  }
+  return { result, error, facts, patches, events: events.seen, forgotten, asked: api.log };
+}
+
+test("an extension that lives goes on to the next step", async () => {
+  const { result, facts, patches } = await pass({ extension: extension([FINALIZER_UNINSTALL]) });
+  expect([result, facts.deleting, patches.bodies]).toEqual([undefined, undefined, []]);
+});
+
+test("the finalizer is added to what others have put there, on condition that nobody changed it", async () => {
+  const patches = new RecordedPatches();
+  const facts = newFacts(extension(["theirs"]));
+  expect(await ensureFinalizer(patches).run(facts, stepContext(facts.extension))).toBeUndefined();
+  expect(patches.bodies).toEqual([{ metadata: { uid: "u", resourceVersion: "7", finalizers: ["theirs", FINALIZER_UNINSTALL] } }]);
+  const held = newFacts(extension([FINALIZER_UNINSTALL]));
+  expect(await ensureFinalizer(patches).run(held, stepContext(held.extension))).toBeUndefined();
+  expect(patches.bodies).toHaveLength(1);
+});
+
+test.for<[why: string, failure: Error, result: StepResult | undefined]>([
+  ["changed meanwhile: looked at again at once", refusal(409, "Conflict"), { requeueAfterMs: 20 }],
+  ["gone meanwhile: nothing to do", refusal(404, "NotFound"), {}],
+])("an extension that is %s, without a word in its status", async ([, failure, result]) => {
+  const patches = new RecordedPatches();
+  patches.failures.push(failure);
+  const facts = newFacts(extension([]));
+  expect(await ensureFinalizer(patches).run(facts, stepContext(facts.extension))).toEqual(result);
+  expect(facts.leave).toBe(true);
+  const deletion = await pass({ extension: extension([FINALIZER_UNINSTALL], DELETED), patchFails: failure });
+  expect([deletion.error, deletion.result]).toEqual([undefined, result]);
+});
+
+test.for<[why: string, finalizers: readonly string[], left: readonly string[]]>([
+  ["ours", [FINALIZER_UNINSTALL], []],
+  ["Go's, of an extension that was deleted before we added ours", GO_FINALIZERS, []],
+  ["both", [...GO_FINALIZERS, FINALIZER_UNINSTALL], []],
+  ["others' among them, which stay", ["theirs", FINALIZER_UNINSTALL, "foregroundDeletion"], ["theirs", "foregroundDeletion"]],
+])("a deleted extension is let go of its finalizers: %s", async ([, finalizers, left]) => {
+  const releases = new MemoryReleases(
+    releaseRecord(1, "superseded"),
+    releaseRecord(2, "deployed", { objects: ["a"] }),
+    releaseRecord(3, "failed"),
+  );
+  releases.unfinished.push(4);
+  const { facts, patches, forgotten, result, asked } = await pass({ extension: extension(finalizers, DELETED), releases });
+  expect(patches.bodies).toEqual([{ metadata: { uid: "u", resourceVersion: "7", finalizers: left } }]);
+  expect([facts.leave, forgotten, result]).toEqual([true, ["x"], {}]);
+  expect(releases.calls).toEqual(["history", "remove v3", "remove v2", "remove v1", "remove v4"]);
+  expect(asked).toContain("GET /api/v1/namespaces/x-system/configmaps/a");
+});
+
+test("once only others hold it, it says whom it waits for", async () => {
+  const { facts, patches, result } = await pass({ extension: extension(["theirs", "and-theirs"], DELETED) });
+  expect(facts.deleting).toBe("uninstalled; it goes when these finalizers of others are removed: theirs, and-theirs");
+  expect([patches.bodies, result, facts.leave]).toEqual([[], {}, undefined]);
+});
+
+test("while objects are there it waits, and the condition names them", async () => {
+  const live = {
+    metadata: { name: "a", namespace: "x-system", uid: "1", deletionTimestamp: DELETED, ownerReferences: [{ uid: "u", controller: true }] },
+  };
+  const { facts, patches, result, forgotten } = await pass({
+    extension: extension([FINALIZER_UNINSTALL], DELETED),
+    releases: new MemoryReleases(releaseRecord(1, "deployed", { objects: ["a"] })),
+    objects: (url) => (url.endsWith("/configmaps/a") ? { json: live } : undefined),
+  });
+  expect(facts.deleting).toBe("uninstalling: waiting for ConfigMap x-system/a to be gone");
+  expect([result, patches.bodies, forgotten]).toEqual([{ requeueAfterMs: 250 }, [], []]);
+});
+
+test.for<[why: string, err: Error]>([
+  ["its ServiceAccount is gone", new ServiceAccountMissing("Retrying", 'service account "i" not found in namespace "n"')],
+  ["it names none", new TerminalError("Blocked", "spec.serviceAccount.name is empty")],
+])("without an identity the garbage collector does the work, and an Event says so: %s", async ([, noClient]) => {
+  const releases = new MemoryReleases(releaseRecord(1, "deployed", { objects: ["a"] }));
+  const { facts, events } = await pass({ extension: extension([FINALIZER_UNINSTALL], DELETED), releases, noClient });
+  expect(events).toEqual([
+    `Warning UninstalledByGarbageCollector: objects are left to the garbage collector and CustomResourceDefinitions stay: ${noClient.message}`,
+  ]);
+  expect([facts.leave, releases.records.size]).toEqual([true, 0]);
+});
+
+test("an identity that cannot be had just now loses nothing", async () => {
+  const releases = new MemoryReleases(releaseRecord(1, "deployed", { objects: ["a"] }));
+  const noClient = new RetryableError("Retrying", "operator-controller may not create serviceaccounts/token");
+  const { error, facts, patches } = await pass({ extension: extension([FINALIZER_UNINSTALL], DELETED), releases, noClient });
+  expect(error).toBe(noClient);
+  expect([facts.leave, releases.state, patches.bodies]).toEqual([undefined, ["v1 deployed"], []]);
+  expect(facts.installed).toBeDefined();
+});
+
+test("an extension that lost its spec can be deleted", async () => {
+  const { spec: _, ...bare } = extension(GO_FINALIZERS, DELETED);
+  const releases = new MemoryReleases(releaseRecord(1, "deployed", { objects: ["a"] }));
+  const { facts, events } = await pass({ extension: bare as ClusterExtension, releases });
+  expect(facts.leave).toBe(true);
+  expect(events).toEqual([expect.stringContaining("spec is missing") as string]);
+});
+
+test.for([
+  ["its finalizer says so", [FINALIZER_UNINSTALL, "orphan"], false, ["orphan"]],
+  ["the garbage collector was quicker, and the releases say so", [FINALIZER_UNINSTALL], true, []],
+] as const)("deleted with --cascade=orphan everything stays: %s", async ([, finalizers, orphaned, left]) => {
+  const releases = new MemoryReleases(releaseRecord(1, "deployed", { objects: ["a"] }));
+  releases.orphaned = orphaned;
+  const { patches, events, asked } = await pass({ extension: extension(finalizers, DELETED), releases });
+  expect(patches.bodies).toMatchObject([{ metadata: { finalizers: left } }]);
+  expect([releases.state, asked]).toEqual([["v1 deployed"], []]);
+  expect(events).toEqual(["Normal Orphaned: deleted with --cascade=orphan: objects and releases are left as they are"]);
+});
+
+test("objects are known when the garbage collector took the releases first, as it does in a deletion in the foreground", async () => {
+  const memory = new ExtensionMemory();
+  const deleted = extension([FINALIZER_UNINSTALL, "foregroundDeletion"], DELETED);
+  memory.record(deleted, [releaseRecord(1, "deployed", { objects: ["a"] })]);
+  const { asked } = await pass({ extension: deleted, memory });
+  expect(asked).toContain("GET /api/v1/namespaces/x-system/configmaps/a");
+});
