@@ -21,12 +21,15 @@ interface Given {
   step?: (facts: PassFacts) => StepResult | void;
   keepFails?: Error;
   patchFails?: Error[];
+  /** The extension is another one by now. */
+  madeAnew?: boolean;
   aborted?: boolean;
 }
 
-async function pass({ extension = X, step = () => undefined, keepFails, patchFails = [], aborted = false }: Given) {
+async function pass({ extension = X, step = () => undefined, keepFails, patchFails = [], madeAnew = false, aborted = false }: Given) {
   const patches = new RecordedPatches();
   patches.failures.push(...patchFails);
+  if (madeAnew) patches.uid = "other";
   const events = new RecordedEvents();
   let kept = 0;
   const reconciler = new Reconciler({
@@ -48,8 +51,11 @@ async function pass({ extension = X, step = () => undefined, keepFails, patchFai
     (result) => ({ result, error: undefined }),
     (error: Error) => ({ result: undefined, error }),
   );
-  const written = patches.bodies as { metadata: { uid: string }; status: ClusterExtension["status"] & { install: unknown } }[];
-  const progressing = findCondition(written.at(-1)?.status?.conditions, "Progressing");
+  const written = (patches.bodies as [{ value: string }, { value: NonNullable<ClusterExtension["status"]> }][]).map(([uid, status]) => ({
+    uid: uid.value,
+    status: status.value,
+  }));
+  const progressing = findCondition(written.at(-1)?.status.conditions, "Progressing");
   return { ...outcome, written, events: events.seen, kept, progressing };
 }
 
@@ -63,8 +69,8 @@ const throwing =
 test("a pass without a finding writes status once and comes again in time; a step that stops decides when", async () => {
   const { result, written, events, progressing } = await pass({});
   expect([result, written.length, events]).toEqual([{ requeueAfterMs: RESYNC }, 1, []]);
-  expect(written[0]?.metadata).toEqual({ uid: "u" });
-  expect(written[0]?.status.install).toBeNull();
+  expect(written[0]?.uid).toBe("u");
+  expect(written[0]?.status).not.toHaveProperty("install");
   expect(progressing).toMatchObject({
     status: "True",
     reason: "Succeeded",
@@ -77,7 +83,7 @@ test("a pass without a finding writes status once and comes again in time; a ste
 
 test("a status that is as before is not written", async () => {
   const first = await pass({});
-  const { install: _, ...status } = first.written[0]!.status;
+  const [{ status }] = first.written as [(typeof first.written)[0]];
   expect((await pass({ extension: { ...X, status } })).written).toEqual([]);
 });
 
@@ -133,13 +139,16 @@ test("nothing is written about an extension that is gone, or another by now", as
   expect([result, written]).toEqual([{ requeueAfterMs: 20 }, []]);
 });
 
-test.for<[why: string, failure: Error]>([
-  ["was deleted", refusal(404, "NotFound")],
-  ["was made anew", refusal(409, "Conflict")],
-])("an extension that %s while it was worked on is looked at again, and no Event is about it", async ([, failure]) => {
-  const { result, error, events } = await pass({ patchFails: [failure] });
+test.for<[why: string, Pick<Given, "patchFails" | "madeAnew">]>([
+  ["was deleted", { patchFails: [refusal(404, "NotFound")] }],
+  ["was made anew", { patchFails: [refusal(422, "Invalid", "testing value /metadata/uid failed")], madeAnew: true }],
+])("an extension that %s while it was worked on is looked at again, and no Event is about it", async ([, given]) => {
+  const { result, error, events } = await pass(given);
   expect([result, error, events]).toEqual([{ requeueAfterMs: 20 }, undefined, []]);
-  expect((await pass({ patchFails: [failure], step: throwing(new Error("no")) })).error?.message).toBe("no");
+});
+
+test("the error of a pass is thrown although its extension is gone", async () => {
+  expect((await pass({ patchFails: [refusal(404, "NotFound")], step: throwing(new Error("no")) })).error?.message).toBe("no");
 });
 
 test("a status that cannot be written hides no error, and is tried again even after a terminal one", async () => {
@@ -157,13 +166,14 @@ test("a bundle whose name the API server refuses in status does not hide the con
   };
   const { written, error } = await pass({ step, patchFails: [refusal(422, "Invalid", "status.install.bundle.name")] });
   expect(error).toBeUndefined();
-  expect(written.map(({ status }) => status.install)).toEqual([{ bundle: { name: "Not_A_Subdomain", version: "1.0.0" } }, null]);
+  expect(written.map(({ status }) => status.install)).toEqual([{ bundle: { name: "Not_A_Subdomain", version: "1.0.0" } }, undefined]);
+  expect((await pass({ patchFails: [refusal(422, "Invalid", "no")] })).error?.message).toBe("error updating status: no");
 });
 
 test("revisions that another implementation left in the status go", async () => {
   const status = { conditions: [], activeRevisions: [{ name: "x-1" }] };
   const { written } = await pass({ extension: { ...X, status } });
-  expect(written[0]?.status.activeRevisions).toBeNull();
+  expect(written[0]?.status).not.toHaveProperty("activeRevisions");
 });
 
 test("an extension without spec is told what it lacks", async () => {

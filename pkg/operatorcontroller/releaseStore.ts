@@ -10,7 +10,7 @@ import { isPending, newestFirst, RELEASE_STATUSES, type ReleaseRecord, type Rele
 
 const SECRET = { apiVersion: "v1", kind: "Secret" } as const;
 /** How often a history is read again because it changed while it was read. */
-const READS = 3;
+const READS = 5;
 
 /** The extension that releases are for. */
 export interface ReleaseOwner {

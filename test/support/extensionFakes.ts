@@ -82,8 +82,14 @@ export class MemoryReleases {
 /** Takes patches of one object, or refuses them. */
 export class RecordedPatches {
   readonly bodies: Json[] = [];
+  /** The uid of the object that there is; undefined when there is none. */
+  uid: string | undefined = "u";
   /** What the next calls throw, one each; after the last they succeed. */
   readonly failures: Error[] = [];
+
+  get<T extends KubeObject>({ name, ...gvk }: ObjectRef): Promise<T | undefined> {
+    return Promise.resolve(this.uid === undefined ? undefined : ({ ...gvk, metadata: { name, uid: this.uid } } as KubeObject as T));
+  }
 
   patch<T extends KubeObject>(ref: ObjectRef, body: unknown): Promise<T> {
     this.bodies.push(body as Json);

@@ -1,0 +1,173 @@
+import { randomBytes } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
+import { beforeAll, expect, test } from "vitest";
+import type { ClusterExtension } from "../../pkg/api/clusterExtension.ts";
+import { type KubeObject, refOf } from "../../pkg/api/k8s.ts";
+import { canonicalJson } from "../../pkg/fbc/canonical.ts";
+import { writeFinalizers } from "../../pkg/operatorcontroller/finalizers.ts";
+import { noReleases, ReleaseStore } from "../../pkg/operatorcontroller/releaseStore.ts";
+import { StatusWriter } from "../../pkg/operatorcontroller/statusWriter.ts";
+import { encodeRelease, extraChunks } from "../../pkg/release/encode.ts";
+import type { ReleaseRecord } from "../../pkg/release/record.ts";
+import { describeWithCluster } from "../support/cluster.ts";
+import { extensionNamed } from "../support/extensions.ts";
+import { configMap, type ReleaseParts, releaseRecord } from "../support/releases.ts";
+
+const SECRET = { apiVersion: "v1", kind: "Secret" };
+const signal = new AbortController().signal;
+
+/** ConfigMaps that do not compress: more than one chunk of a release. */
+const noise = (): KubeObject[] =>
+  Array.from({ length: 20 }, (_, i) => configMap(`c${i}`, "ns", { noise: randomBytes(90_000).toString("base64") }));
+
+describeWithCluster("releases and status on a real API server", (cluster) => {
+  /** Stands for the system namespace. */
+  let system = "";
+  let store: ReleaseStore;
+
+  beforeAll(async () => {
+    await cluster.installCrds();
+    system = await cluster.namespace("releases");
+    store = new ReleaseStore(cluster.client, system);
+  });
+
+  async function extension(): Promise<ClusterExtension> {
+    return cluster.client.create(extensionNamed(cluster.name("rel"), { packageName: "p" }));
+  }
+
+  const ownerOf = ({ metadata: { name, uid = "" } }: KubeObject): { name: string; uid: string } => ({ name, uid });
+  const release = (owner: KubeObject, version: number, status: ReleaseRecord["status"], parts: ReleaseParts = {}): ReleaseRecord =>
+    releaseRecord(version, status, { name: owner.metadata.name, ...parts });
+  const secretsOf = async (owner: KubeObject): Promise<KubeObject[]> => {
+    const { items } = await cluster.client.list(SECRET, { namespace: system });
+    return items.filter(({ metadata }) => metadata.name.includes(`.${owner.metadata.name}.`));
+  };
+
+  test("a history is written, read and removed", async () => {
+    const x = await extension();
+    expect(await store.history(ownerOf(x))).toEqual(noReleases());
+    const [v1, v2, v3] = [
+      release(x, 1, "superseded", { objects: ["a"] }),
+      release(x, 2, "pending-upgrade", { objects: ["b"], inputDigest: "d" }),
+      release(x, 3, "failed", { objects: ["c"] }),
+    ];
+    for (const record of [v1, v2, v3]) await store.create(record, ownerOf(x));
+    await store.update({ ...v2, status: "deployed" }, ownerOf(x));
+    const history = await store.history(ownerOf(x));
+    expect(history).toEqual({
+      current: [v3, { ...v2, status: "deployed" }],
+      older: [{ version: 1, status: "superseded" }],
+      unfinished: [],
+      highest: 3,
+      orphaned: false,
+    });
+    expect(await store.read(x.metadata.name, 1)).toEqual(v1);
+    expect(await store.read(x.metadata.name, 7)).toBeUndefined();
+    const [index] = await secretsOf(x);
+    expect(index?.metadata.labels).toMatchObject({ owner: "operator-controller", name: x.metadata.name, type: "index" });
+    for (const version of [1, 2, 3]) await store.remove(x.metadata.name, version);
+    expect(await store.history(ownerOf(x))).toEqual(noReleases());
+    await cluster.client.delete(refOf(x));
+  });
+
+  test("a number is given once: the second writer of it is refused and changes nothing", async () => {
+    const x = await extension();
+    const [mine, theirs] = [release(x, 1, "pending-install", { objects: ["a"] }), release(x, 1, "pending-install", { objects: ["b"] })];
+    await store.create(mine, ownerOf(x));
+    await expect(new ReleaseStore(cluster.client, system).create(theirs, ownerOf(x))).rejects.toThrow(
+      `release "${x.metadata.name}" v1 exists already: another controller is at work on this extension`,
+    );
+    expect((await store.history(ownerOf(x))).current).toEqual([mine]);
+    await store.remove(x.metadata.name, 1);
+    await expect(store.update(mine, ownerOf(x))).rejects.toThrow(/v1 is gone from namespace/);
+    await cluster.client.delete(refOf(x));
+  });
+
+  test("a reader sees the old release or the new one while a large one is written, and nothing is left over", async () => {
+    const x = await extension();
+    const contents = [noise(), noise(), [configMap("small", "ns")]];
+    await store.create(release(x, 1, "deployed", { objects: contents[0]! }), ownerOf(x));
+    expect((await secretsOf(x)).length).toBeGreaterThan(2);
+    const write = async (): Promise<"written"> => {
+      for (const content of [1, 0, 2, 1]) {
+        await store.update(release(x, 1, "deployed", { objects: contents[content]! }), ownerOf(x));
+        await sleep(50);
+      }
+      return "written";
+    };
+    const seen = new Set<number>();
+    const writing = write();
+    while ((await Promise.race([writing, sleep(1, "writing")])) === "writing") {
+      const [record] = (await store.history(ownerOf(x))).current;
+      const which = contents.findIndex((objects) => canonicalJson(objects) === canonicalJson(record?.objects));
+      expect(which).toBeGreaterThanOrEqual(0);
+      seen.add(which);
+    }
+    expect(seen.size).toBeGreaterThan(1);
+    const [index, ...chunks] = (await secretsOf(x)).sort((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1));
+    expect(chunks.map(({ metadata }) => metadata.name).sort()).toEqual(extraChunks(index!).sort());
+    await store.remove(x.metadata.name, 1);
+    expect(await secretsOf(x)).toEqual([]);
+    await cluster.client.delete(refOf(x));
+  });
+
+  test("a record whose writer was stopped in the middle is told apart, and is no obstacle", async () => {
+    const x = await extension();
+    await store.create(release(x, 1, "deployed", { objects: ["a"] }), ownerOf(x));
+    const [index] = encodeRelease(release(x, 2, "pending-upgrade", { objects: noise() }), { systemNamespace: system, owner: ownerOf(x) });
+    await cluster.client.create(index!);
+    const { current, unfinished, highest } = await store.history(ownerOf(x));
+    expect([current.map(({ version }) => version), unfinished, highest]).toEqual([[1], [2], 2]);
+    await store.remove(x.metadata.name, 2);
+    const [lost] = encodeRelease(release(x, 3, "deployed", { objects: noise() }), { systemNamespace: system, owner: ownerOf(x) });
+    await cluster.client.create(lost!);
+    await expect(store.history(ownerOf(x))).rejects.toThrow(/failed to get chunk 2 secret "sh\.helm\.release\.v1\..*it is not there/);
+    await cluster.client.delete(refOf(x));
+  });
+
+  test("releases of an earlier extension of the name are not its own; those that were orphaned are, and are marked again when written", async () => {
+    const [x, earlier] = [await extension(), await extension()];
+    await store.create(release(x, 4, "deployed", { objects: ["a"] }), ownerOf(earlier));
+    expect(await store.history(ownerOf(x))).toEqual({ ...noReleases(), highest: 4 });
+    const key = { ...SECRET, namespace: system, name: `sh.helm.release.v1.${x.metadata.name}.v4` };
+    await cluster.client.patch(key, { metadata: { ownerReferences: null } }, { type: "merge" });
+    const taken = await store.history(ownerOf(x));
+    expect([taken.current.length, taken.orphaned]).toEqual([1, true]);
+    await store.update(release(x, 4, "superseded", { objects: ["a"] }), ownerOf(x));
+    expect((await store.history(ownerOf(x))).orphaned).toBe(false);
+    for (const object of [x, earlier]) await cluster.client.delete(refOf(object));
+  });
+
+  test("neither status nor finalizers are written to an extension that was made anew under its name", async () => {
+    const first = await extension();
+    const { name } = first.metadata;
+    const statuses = new StatusWriter(cluster.client);
+    const status = {
+      conditions: [
+        { type: "Progressing", status: "True" as const, reason: "Succeeded", message: "", lastTransitionTime: "2026-01-01T00:00:00Z" },
+      ],
+    };
+    expect(await statuses.write(first, status)).toBe("written");
+    await cluster.client.delete(refOf(first));
+    expect(await statuses.write(first, status)).toBe("changed");
+    expect(await writeFinalizers(cluster.client, first, ["example.com/f"], signal)).toBe("gone");
+    const { apiVersion, kind, spec } = first;
+    const second = await cluster.client.create({ apiVersion, kind, metadata: { name }, spec });
+    expect(await statuses.write(first, status)).toBe("changed");
+    expect(await writeFinalizers(cluster.client, first, ["example.com/f"], signal)).toBe("changed");
+    const live = await cluster.client.get<ClusterExtension>(refOf(second));
+    expect([live?.status, live?.metadata.finalizers]).toEqual([undefined, undefined]);
+    await cluster.client.delete(refOf(second));
+  });
+
+  test("a bundle name that the status does not take costs the install section only", async () => {
+    const x = await extension();
+    const conditions = [
+      { type: "Installed", status: "True" as const, reason: "Succeeded", message: "", lastTransitionTime: "2026-01-01T00:00:00Z" },
+    ];
+    const install = { bundle: { name: "Not_A_Subdomain", version: "1.0.0" } };
+    expect(await new StatusWriter(cluster.client).write(x, { conditions, install })).toBe("written");
+    expect((await cluster.client.get<ClusterExtension>(refOf(x)))?.status).toEqual({ conditions });
+    await cluster.client.delete(refOf(x));
+  });
+});
