@@ -18,7 +18,7 @@ const signal = new AbortController().signal;
 
 /** ConfigMaps that do not compress: more than one chunk of a release. */
 const noise = (): KubeObject[] =>
-  Array.from({ length: 20 }, (_, i) => configMap(`c${i}`, "ns", { noise: randomBytes(90_000).toString("base64") }));
+  Array.from({ length: 20 }, (_, i) => configMap(`c${i}`, "ns", { noise: randomBytes(60_000).toString("base64") }));
 
 describeWithCluster("releases and status on a real API server", (cluster) => {
   /** Stands for the system namespace. */
