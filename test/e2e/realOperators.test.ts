@@ -10,10 +10,9 @@ import { bundleWrites, ownObjects } from "../support/audit.ts";
 import { describeWithPrivateCluster, eventually } from "../support/cluster.ts";
 import { extensionNamed } from "../support/extensions.ts";
 import { grantInstaller } from "../support/installer.ts";
-import { sharedData } from "../support/sharedData.ts";
+import { describeWithData } from "../support/sharedData.ts";
 import { filesBelow, World } from "../support/world.ts";
 
-const DATA = sharedData();
 const BUNDLES: [packageName: string, version: string][] = [
   ["cat-facts-operator", "1.1.1"],
   ["cat-facts-operator", "1.1.2"],
@@ -22,116 +21,112 @@ const BUNDLES: [packageName: string, version: string][] = [
 const REPOSITORY = "community-operator-pipeline-prod";
 const MONITOR_CRD = "servicemonitors.monitoring.coreos.com";
 
-if (DATA === undefined) console.warn("SKIPPED real operators end to end: the folder of real data is not here (set OLMV1_DATA to its path)");
+describeWithData("real data", (data) =>
+  describeWithPrivateCluster("operators of real catalogs", (cluster) => {
+    let world: World;
 
-describeWithPrivateCluster("operators of real catalogs", (cluster) => {
-  let world: World;
-
-  async function rendered(
-    packageName: string,
-    version: string,
-    namespace: string,
-    config?: Record<string, unknown>,
-  ): Promise<KubeObject[]> {
-    const files = await filesBelow(join(DATA ?? "", "bundles", packageName, version));
-    return renderBundle(loadBundle(files), { installNamespace: namespace, config });
-  }
-
-  beforeAll(async () => {
-    if (DATA === undefined) return;
-    world = await World.start(cluster);
-    for (const [name, version] of BUNDLES) {
-      await world.pushBundle(`${REPOSITORY}/${name}`, version, name, await filesBelow(join(DATA, "bundles", name, version)));
+    async function rendered(
+      packageName: string,
+      version: string,
+      namespace: string,
+      config?: Record<string, unknown>,
+    ): Promise<KubeObject[]> {
+      const files = await filesBelow(join(data, "bundles", packageName, version));
+      return renderBundle(loadBundle(files), { installNamespace: namespace, config });
     }
-    const unpacked = mkdtempSync(join(tmpdir(), "olmv1-data-"));
-    try {
-      execFileSync("tar", ["-xzf", join(DATA, "fbc/certified-v4.14.tar.gz"), "-C", unpacked]);
-      await world.pushCatalog("catalogs/certified", "v4.14", await filesBelow(join(unpacked, "certified-v4.14")));
-    } finally {
-      rmSync(unpacked, { recursive: true });
-    }
-    await world.pushCatalog("catalogs/community", "v4.19", await filesBelow(join(DATA, "fbc/community-v4.19")));
-    await Promise.all([
-      world.serve("community", "quay.io/catalogs/community:v4.19"),
-      world.serve("certified", "quay.io/catalogs/certified:v4.14"),
-    ]);
-  });
 
-  afterAll(async () => {
-    await world?.stop();
-  });
-
-  test.skipIf(DATA === undefined)("cat-facts-operator is installed, upgraded along the catalog's edge and removed", async () => {
-    const name = "cat-facts";
-    const extension = extensionNamed(name, { packageName: "cat-facts-operator", version: "1.1.1" });
-    const { namespace } = extension.spec;
-    const config = { watchNamespace: namespace };
-    const objects = [
-      ...(await rendered("cat-facts-operator", "1.1.1", namespace, config)),
-      ...(await rendered("cat-facts-operator", "1.1.2", namespace, config)),
-    ];
-    await grantInstaller(cluster.client, extension, objects);
-
-    await world.apply(extension);
-    const refused = await world.condition("ClusterExtension", name, (c) => c("Progressing")?.reason === "InvalidConfiguration");
-    expect(messageOf(refused, "Progressing")).toBe(
-      'error for resolved bundle "cat-facts-operator.v1.1.1" with version "1.1.1": invalid ClusterExtension configuration: ' +
-        'invalid configuration: required field "watchNamespace" is missing',
-    );
-    expect(await ownObjects(cluster.client, name)).toEqual([]);
-
-    await world.apply({ ...extension, spec: { ...extension.spec, config: { configType: "Inline", inline: config } } });
-    await world.installed(name, "1.1.1");
-    const first = await ownObjects(cluster.client, name);
-    expect(first).toContain(`Deployment ${namespace}/cat-facts-operator-controller-manager`);
-    expect(first).toContain("CustomResourceDefinition catfacts.ryanmillerc.github.io");
-    await eventually(async () => {
-      const deployment = await cluster.client.get({
-        apiVersion: "apps/v1",
-        kind: "Deployment",
-        namespace,
-        name: "cat-facts-operator-controller-manager",
-      });
-      expect((deployment?.["status"] as { availableReplicas?: number } | undefined)?.availableReplicas).toBe(1);
+    beforeAll(async () => {
+      world = await World.start(cluster);
+      for (const [name, version] of BUNDLES) {
+        await world.pushBundle(`${REPOSITORY}/${name}`, version, name, await filesBelow(join(data, "bundles", name, version)));
+      }
+      const unpacked = mkdtempSync(join(tmpdir(), "olmv1-data-"));
+      try {
+        execFileSync("tar", ["-xzf", join(data, "fbc/certified-v4.14.tar.gz"), "-C", unpacked]);
+        await world.pushCatalog("catalogs/certified", "v4.14", await filesBelow(join(unpacked, "certified-v4.14")));
+      } finally {
+        rmSync(unpacked, { recursive: true });
+      }
+      await world.pushCatalog("catalogs/community", "v4.19", await filesBelow(join(data, "fbc/community-v4.19")));
+      await Promise.all([
+        world.serve("community", "quay.io/catalogs/community:v4.19"),
+        world.serve("certified", "quay.io/catalogs/certified:v4.14"),
+      ]);
     });
 
-    const { version: _pinned, ...unpinned } = extension.spec.source.catalog ?? { packageName: "" };
-    await world.cluster.client.patch(
-      { ...extension, name },
-      { spec: { source: { catalog: { ...unpinned, version: null } } } },
-      { type: "merge" },
-    );
-    await world.installed(name, "1.1.2");
-    const second = await ownObjects(cluster.client, name);
-    const wanted = (await rendered("cat-facts-operator", "1.1.2", namespace, config)).length;
-    expect(second).toHaveLength(wanted);
+    afterAll(async () => {
+      await world?.stop();
+    });
 
-    await world.removed("ClusterExtension", name);
-    expect(await ownObjects(cluster.client, name)).toEqual([]);
-    expect(await releasesOf(name)).toEqual([]);
-  });
+    test("cat-facts-operator is installed, upgraded along the catalog's edge and removed", async () => {
+      const name = "cat-facts";
+      const extension = extensionNamed(name, { packageName: "cat-facts-operator", version: "1.1.1" });
+      const { namespace } = extension.spec;
+      const config = { watchNamespace: namespace };
+      const objects = [
+        ...(await rendered("cat-facts-operator", "1.1.1", namespace, config)),
+        ...(await rendered("cat-facts-operator", "1.1.2", namespace, config)),
+      ];
+      await grantInstaller(cluster.client, extension, objects);
 
-  test.skipIf(DATA === undefined)("aws-neuron-operator waits for the kind ServiceMonitor and then installs by itself", async () => {
-    const name = "neuron";
-    const extension = extensionNamed(name, { packageName: "aws-neuron-operator", version: "1.2.0" });
-    await grantInstaller(cluster.client, extension, await rendered("aws-neuron-operator", "1.2.0", extension.spec.namespace));
-    await world.apply(extension);
-    const waiting = await world.condition("ClusterExtension", name, (c) => c("Progressing")?.message.includes("ServiceMonitor") ?? false);
-    expect(messageOf(waiting, "Progressing")).toContain('no matches for kind "ServiceMonitor" in version "monitoring.coreos.com/v1"');
-    expect(await ownObjects(cluster.client, name)).toEqual([]);
+      await world.apply(extension);
+      const refused = await world.condition("ClusterExtension", name, (c) => c("Progressing")?.reason === "InvalidConfiguration");
+      expect(messageOf(refused, "Progressing")).toBe(
+        'error for resolved bundle "cat-facts-operator.v1.1.1" with version "1.1.1": invalid ClusterExtension configuration: ' +
+          'invalid configuration: required field "watchNamespace" is missing',
+      );
+      expect(await ownObjects(cluster.client, name)).toEqual([]);
 
-    await world.apply(serviceMonitorCrd());
-    await world.installed(name, "1.2.0");
-    expect((await ownObjects(cluster.client, name)).filter((object) => object.startsWith("ServiceMonitor "))).toHaveLength(1);
+      await world.apply({ ...extension, spec: { ...extension.spec, config: { configType: "Inline", inline: config } } });
+      await world.installed(name, "1.1.1");
+      const first = await ownObjects(cluster.client, name);
+      expect(first).toContain(`Deployment ${namespace}/cat-facts-operator-controller-manager`);
+      expect(first).toContain("CustomResourceDefinition catfacts.ryanmillerc.github.io");
+      await eventually(async () => {
+        const deployment = await cluster.client.get({
+          apiVersion: "apps/v1",
+          kind: "Deployment",
+          namespace,
+          name: "cat-facts-operator-controller-manager",
+        });
+        expect((deployment?.["status"] as { availableReplicas?: number } | undefined)?.availableReplicas).toBe(1);
+      });
 
-    await world.removed("ClusterExtension", name);
-    expect(await ownObjects(cluster.client, name)).toEqual([]);
-    expect(await cluster.client.get({ ...serviceMonitorCrd(), name: MONITOR_CRD })).toBeDefined();
-  });
+      const { version: _pinned, ...unpinned } = extension.spec.source.catalog ?? { packageName: "" };
+      await world.cluster.client.patch(
+        { ...extension, name },
+        { spec: { source: { catalog: { ...unpinned, version: null } } } },
+        { type: "merge" },
+      );
+      await world.installed(name, "1.1.2");
+      const second = await ownObjects(cluster.client, name);
+      const wanted = (await rendered("cat-facts-operator", "1.1.2", namespace, config)).length;
+      expect(second).toHaveLength(wanted);
 
-  test.skipIf(DATA === undefined)(
-    "a ServiceAccount that lacks one rule is named it, nothing is written, and granting it is enough",
-    async () => {
+      await world.removed("ClusterExtension", name);
+      expect(await ownObjects(cluster.client, name)).toEqual([]);
+      expect(await releasesOf(name)).toEqual([]);
+    });
+
+    test("aws-neuron-operator waits for the kind ServiceMonitor and then installs by itself", async () => {
+      const name = "neuron";
+      const extension = extensionNamed(name, { packageName: "aws-neuron-operator", version: "1.2.0" });
+      await grantInstaller(cluster.client, extension, await rendered("aws-neuron-operator", "1.2.0", extension.spec.namespace));
+      await world.apply(extension);
+      const waiting = await world.condition("ClusterExtension", name, (c) => c("Progressing")?.message.includes("ServiceMonitor") ?? false);
+      expect(messageOf(waiting, "Progressing")).toContain('no matches for kind "ServiceMonitor" in version "monitoring.coreos.com/v1"');
+      expect(await ownObjects(cluster.client, name)).toEqual([]);
+
+      await world.apply(serviceMonitorCrd());
+      await world.installed(name, "1.2.0");
+      expect((await ownObjects(cluster.client, name)).filter((object) => object.startsWith("ServiceMonitor "))).toHaveLength(1);
+
+      await world.removed("ClusterExtension", name);
+      expect(await ownObjects(cluster.client, name)).toEqual([]);
+      expect(await cluster.client.get({ ...serviceMonitorCrd(), name: MONITOR_CRD })).toBeDefined();
+    });
+
+    test("a ServiceAccount that lacks one rule is named it, nothing is written, and granting it is enough", async () => {
       const name = "poor-cat";
       const extension = extensionNamed(name, { packageName: "cat-facts-operator", version: "1.1.2" });
       const { namespace } = extension.spec;
@@ -149,27 +144,27 @@ describeWithPrivateCluster("operators of real catalogs", (cluster) => {
       await world.installed(name, "1.1.2");
       await world.removed("ClusterExtension", name);
       expect(await ownObjects(cluster.client, name)).toEqual([]);
-    },
-  );
+    });
 
-  // requirements X-08: everything goes through the extension's ServiceAccount, CRDs too
-  test.skipIf(DATA === undefined)("nobody but the ServiceAccounts touched bundle content", async () => {
-    const foreign = bundleWrites(await cluster.auditEvents()).filter(({ user }) =>
-      user.username.startsWith("system:serviceaccount:olmv1-system:"),
-    );
-    expect(foreign.map(({ user, verb, requestURI }) => `${user.username} ${verb} ${requestURI}`)).toEqual([]);
-    const scoped = bundleWrites(await cluster.auditEvents()).filter(({ user }) => user.username.endsWith("-installer"));
-    expect(scoped.length).toBeGreaterThan(20);
-  });
+    // requirements X-08: everything goes through the extension's ServiceAccount, CRDs too
+    test("nobody but the ServiceAccounts touched bundle content", async () => {
+      const foreign = bundleWrites(await cluster.auditEvents()).filter(({ user }) =>
+        user.username.startsWith("system:serviceaccount:olmv1-system:"),
+      );
+      expect(foreign.map(({ user, verb, requestURI }) => `${user.username} ${verb} ${requestURI}`)).toEqual([]);
+      const scoped = bundleWrites(await cluster.auditEvents()).filter(({ user }) => user.username.endsWith("-installer"));
+      expect(scoped.length).toBeGreaterThan(20);
+    });
 
-  async function releasesOf(extension: string): Promise<string[]> {
-    const { items } = await cluster.client.list(
-      { apiVersion: "v1", kind: "Secret" },
-      { namespace: "olmv1-system", labelSelector: `name=${extension}` },
-    );
-    return items.map((secret) => secret.metadata.name);
-  }
-});
+    async function releasesOf(extension: string): Promise<string[]> {
+      const { items } = await cluster.client.list(
+        { apiVersion: "v1", kind: "Secret" },
+        { namespace: "olmv1-system", labelSelector: `name=${extension}` },
+      );
+      return items.map((secret) => secret.metadata.name);
+    }
+  }),
+);
 
 function messageOf(object: KubeObject, type: string): string {
   const { conditions = [] } = (object["status"] ?? {}) as { conditions?: { type: string; message: string }[] };

@@ -1,9 +1,11 @@
-import { describe } from "vitest";
+import { describe, test } from "vitest";
 import { NO_SHARED_DATA, sharedData } from "./sharedDataFolder.ts";
 
 export { sharedData } from "./sharedDataFolder.ts";
 
-/** `describe` for tests on real data; without the data they are skipped, and the reason is printed. */
+/**
+ * `describe` for tests on real data. Without the data `fn` is not called: one skipped test stands for all of them, and the reason is printed.
+ */
 export function describeWithData(name: string, fn: (folder: string) => void): void {
   const folder = sharedData();
   if (folder) {
@@ -11,5 +13,5 @@ export function describeWithData(name: string, fn: (folder: string) => void): vo
     return;
   }
   console.warn(`SKIPPED ${name}: ${NO_SHARED_DATA}`);
-  describe.skip(name, () => fn("/nonexistent"));
+  describe(name, () => test.skip("needs real data", () => undefined));
 }
