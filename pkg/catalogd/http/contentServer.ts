@@ -13,7 +13,7 @@ import { AnswerCache } from "./answerCache.ts";
 import { allAnswer, type ContentRequest, metasAnswer } from "./contentAnswers.ts";
 import { parseMetaQuery } from "./metaQuery.ts";
 import { otherAnswer } from "./otherAnswer.ts";
-import { sendAnswer } from "./send.ts";
+import { BufferPool, sendAnswer } from "./send.ts";
 import type { TlsFiles } from "./tlsFiles.ts";
 
 /** Where the server finds content. */
@@ -53,7 +53,8 @@ export async function startContentServer(
   options: ContentServerOptions,
 ): Promise<ContentServer> {
   const { tls } = options;
-  const badRequest = answerWith(() => statusAnswer(400), options);
+  const pool = new BufferPool();
+  const badRequest = answerWith(() => statusAnswer(400), options, pool);
   const shared = {
     logger: false as const,
     exposeHeadRoutes: false,
@@ -62,7 +63,7 @@ export async function startContentServer(
     frameworkErrors: (_err: unknown, request: FastifyRequest, reply: FastifyReply) => void badRequest(request, reply),
   };
   const app = (tls ? fastify({ ...shared, https: { ...tls.current, minVersion: "TLSv1.2" } }) : fastify(shared)) as FastifyInstance;
-  defineRoutes(app, options);
+  defineRoutes(app, options, pool);
   await app.listen({ host, port });
   const stopReloading = tls?.onChange((pair) => (app.server as unknown as TlsServer).setSecureContext(pair));
   return {
@@ -76,7 +77,7 @@ export async function startContentServer(
   };
 }
 
-function defineRoutes(app: FastifyInstance, options: ContentServerOptions): void {
+function defineRoutes(app: FastifyInstance, options: ContentServerOptions, pool: BufferPool): void {
   const { source, cache = new AnswerCache() } = options;
   app.removeAllContentTypeParsers();
   app.addContentTypeParser("*", (_request, _payload, done) => done(null));
@@ -84,18 +85,22 @@ function defineRoutes(app: FastifyInstance, options: ContentServerOptions): void
     app.route({
       method: ["GET", "HEAD"],
       url: `/catalogs/:catalog/api/v1/${path}`,
-      handler: answerWith((request) => contentAnswer(request, path, source, cache), options),
+      handler: answerWith((request) => contentAnswer(request, path, source, cache), options, pool),
     });
   content("all");
   content("metas");
-  app.setNotFoundHandler(answerWith((request) => otherAnswer(request.raw), options));
+  app.setNotFoundHandler(answerWith((request) => otherAnswer(request.raw), options, pool));
 }
 
 /** A handler that sends what `make` gives, itself instead of through fastify. */
-function answerWith(make: (request: FastifyRequest) => Answer | Prepared | Promise<Answer | Prepared>, options: ContentServerOptions) {
+function answerWith(
+  make: (request: FastifyRequest) => Answer | Prepared | Promise<Answer | Prepared>,
+  options: ContentServerOptions,
+  pool: BufferPool,
+) {
   return (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
     reply.hijack();
-    return respond(request, reply.raw, () => Promise.resolve(make(request)), options);
+    return respond(request, reply.raw, () => Promise.resolve(make(request)), options, pool);
   };
 }
 
@@ -151,6 +156,7 @@ async function respond(
   response: ServerResponse,
   make: () => Promise<Answer | Prepared>,
   { log, duration }: ContentServerOptions,
+  pool: BufferPool,
 ): Promise<void> {
   const started = performance.now();
   response.setHeader("vary", "Accept-Encoding");
@@ -162,11 +168,13 @@ async function respond(
     const answer = "answer" in made ? made.answer : made;
     if ("release" in made) release = made.release;
     ({ status } = answer);
-    await sendAnswer(response, request.method === "HEAD" ? withoutBody(answer) : answer);
+    await sendAnswer(response, request.method === "HEAD" ? withoutBody(answer) : answer, pool);
   } catch (err) {
     log.error({ err, uri: request.url, code: status }, "HTTP error");
     if (!response.headersSent)
-      await sendAnswer(response, statusAnswer(500)).catch((again: unknown) => log.debug({ reason: messageOf(again) }, "no answer sent"));
+      await sendAnswer(response, statusAnswer(500), pool).catch((again: unknown) =>
+        log.debug({ reason: messageOf(again) }, "no answer sent"),
+      );
   } finally {
     release?.();
     clearTimeout(deadline);
