@@ -150,6 +150,59 @@ describeWithPrivateCluster("what happens at night", (cluster, dev) => {
     expect(await releases("stop")).toEqual(["v1 deployed"]);
   });
 
+  test("edited in the middle of an install, it ends where the edit says", async () => {
+    const made = await extension("edited", { version: "1.0.0" });
+    await using gate = await gateFor(made);
+    gate.close();
+    await world.apply(made);
+    await gate.holds();
+    await world.apply({
+      ...made,
+      spec: { ...made.spec, source: { ...made.spec.source, catalog: { packageName: SAMPLE_PACKAGE, version: "1.1.0" } } },
+    });
+    gate.open();
+    await world.installed("edited", "1.1.0");
+    expect(await releases("edited")).toEqual(["v1 superseded", "v2 deployed"]);
+    expect(await ownObjects(cluster.client, "edited")).toEqual(wanted("1.1.0", made));
+  });
+
+  test("deleted in the middle of an install, it leaves nothing, and one made anew under its name is another", async () => {
+    const made = await extension("brief", { version: "1.0.0" });
+    {
+      await using gate = await gateFor(made);
+      gate.close();
+      await world.apply(made);
+      await gate.holds();
+      await cluster.client.delete({ ...made, name: "brief" });
+      gate.open();
+      await eventually(async () => expect(await world.extension("brief")).toBeUndefined());
+    }
+    expect(await ownObjects(cluster.client, "brief")).toEqual([]);
+    expect(await releases("brief")).toEqual([]);
+    await world.apply(made);
+    await world.installed("brief", "1.0.0");
+    expect(await releases("brief")).toEqual(["v1 deployed"]);
+  });
+
+  test("of two extensions that want the same objects at the same time, one gets all of them and the other says whose they are", async () => {
+    const names = ["left", "right"] as const;
+    for (const made of await Promise.all(names.map((name) => extension(name, { version: "1.0.0" })))) void world.apply(made);
+    const bothDone = async (): Promise<[winner: string, loser: string]> => {
+      const found = await Promise.all(names.map((name) => world.extension(name)));
+      const winner = names.find((_, i) => found[i]?.status?.install !== undefined) ?? "nobody";
+      const loser = names.find((name) => name !== winner) ?? "";
+      const message = findCondition(found[names.indexOf(loser as "left")]?.status?.conditions, "Progressing")?.message ?? "";
+      expect(message).toContain(`belongs to ClusterExtension "${winner}"`);
+      return [winner, loser];
+    };
+    const [winner, loser] = await eventually(bothDone);
+    expect((await world.extension(loser))?.status?.install).toBeUndefined();
+    expect(await ownObjects(cluster.client, winner)).toEqual(wanted("1.0.0", extensionNamed(winner, { packageName: SAMPLE_PACKAGE })));
+    expect(await ownObjects(cluster.client, loser)).toEqual([]);
+    await world.removed("ClusterExtension", winner);
+    await world.installed(loser, "1.0.0");
+  });
+
   /** Deletes one object of an installed extension and changes another, and waits until both are as they were. */
   async function damageIsRepaired(made: ClusterExtension): Promise<void> {
     const { namespace } = made.spec;
@@ -243,6 +296,22 @@ describeWithPrivateCluster("what happens at night", (cluster, dev) => {
     await cluster.client.patch({ apiVersion: API_VERSION, kind: "ClusterCatalog", name: "moving" }, poll, { type: "merge" });
     await world.installed("follower", "1.2.0");
     await world.removed("ClusterCatalog", "moving");
+  });
+
+  test("with its namespace and its ServiceAccount gone, an extension can still be deleted, and only its definitions stay", async () => {
+    const made = await installed("homeless", "1.0.0");
+    const namespace = { apiVersion: "v1", kind: "Namespace", name: made.spec.namespace };
+    await cluster.client.delete(namespace);
+    await eventually(async () => expect(await cluster.client.get(namespace)).toBeUndefined());
+    await world.condition("ClusterExtension", "homeless", (c) => c("Progressing")?.message.includes("does not exist") ?? false);
+    expect((await world.extension("homeless"))?.status?.install?.bundle.version).toBe("1.0.0");
+    await world.removed("ClusterExtension", "homeless");
+    expect((await events("homeless")).join("\n")).toContain("UninstalledByGarbageCollector: objects are left to the garbage collector");
+    await eventually(async () =>
+      expect(await ownObjects(cluster.client, "homeless")).toEqual(["CustomResourceDefinition greetings.hello.example.com"]),
+    );
+    await installed("heir", "1.0.0");
+    expect(await ownObjects(cluster.client, "heir")).toContain("CustomResourceDefinition greetings.hello.example.com");
   });
 
   test("a deletion in the foreground leaves nothing behind, although the garbage collector takes the releases first", async () => {
