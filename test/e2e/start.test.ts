@@ -89,6 +89,10 @@ describeWithPrivateCluster("npm start on a cluster that exists", (cluster) => {
       { namespace: "olmv1-system", labelSelector: "type=index" },
     );
     expect(items).toEqual([]);
+    const left = await cluster.client.list({ apiVersion: "olm.operatorframework.io/v1", kind: "ClusterCatalog" });
+    expect(left.items).toEqual([]);
+    const roles = await cluster.client.list({ apiVersion: "rbac.authorization.k8s.io/v1", kind: "ClusterRole" });
+    expect(roles.items.map(({ metadata }) => metadata.name).filter((name) => name.includes("hello"))).toEqual([]);
   });
 });
 

@@ -38,21 +38,19 @@ async function dev(options: DevOptions): Promise<number> {
     stop.abort(new Error("the process that started this one has ended"));
     setTimeout(() => process.exit(1), ORPHAN_GRACE_MS).unref();
   });
+  const kubeconfig = options.kubeconfig ?? (process.env["KUBECONFIG"] || undefined);
   let environment: DevEnvironment | undefined;
   try {
     if (!existsSync(CONFIG)) throw new Error("olmv1 dev needs a checkout of the sources: clone the repository and run npm start");
-    environment = await DevEnvironment.start({
-      kubeconfig: options.kubeconfig ?? (process.env["KUBECONFIG"] || undefined),
-      narrator,
-      signal: stop.signal,
-    });
+    environment = await DevEnvironment.start({ kubeconfig, narrator, signal: stop.signal });
     await environment.install();
     if (options.once) {
       await environment.upgrade();
       await environment.uninstall();
+      if (kubeconfig !== undefined) await environment.cleanUp();
       narrator.part("Done: installed, upgraded and removed");
     } else {
-      for (const line of nextSteps(environment.kubeconfig)) process.stdout.write(`${line}\n`);
+      for (const line of nextSteps(environment.kubeconfig, kubeconfig === undefined)) process.stdout.write(`${line}\n`);
       await environment.stay();
     }
     return 0;
@@ -66,7 +64,7 @@ async function dev(options: DevOptions): Promise<number> {
   }
 }
 
-function nextSteps(kubeconfig: string): string[] {
+function nextSteps(kubeconfig: string, embedded: boolean): string[] {
   const { name } = EXTENSION;
   return [
     "",
@@ -78,7 +76,9 @@ function nextSteps(kubeconfig: string): string[] {
     `  kubectl patch clusterextension ${name} --type merge -p '{"spec":{"source":{"catalog":{"version":null}}}}'`,
     "remove it:",
     `  kubectl delete clusterextension ${name}`,
-    "Ctrl-C stops everything and leaves nothing behind.",
+    embedded
+      ? "Ctrl-C stops everything and leaves nothing behind."
+      : "Ctrl-C stops both servers. What was applied stays in the cluster; remove the ClusterExtension before, while they run.",
     "",
   ];
 }

@@ -6,12 +6,13 @@ import type { ClusterCatalog } from "../../../pkg/api/clusterCatalog.ts";
 import type { ClusterExtension } from "../../../pkg/api/clusterExtension.ts";
 import { findCondition } from "../../../pkg/api/conditions.ts";
 import { API_VERSION } from "../../../pkg/api/constants.ts";
-import type { KubeObject } from "../../../pkg/api/k8s.ts";
+import { type KubeObject, refOf } from "../../../pkg/api/k8s.ts";
 import { startDevCluster } from "../../../pkg/devcluster/devCluster.ts";
 import { type Installation, startInstallation } from "../../../pkg/devcluster/installation.ts";
 import { startRegistry } from "../../../pkg/devcluster/registryServer.ts";
 import { SAMPLE_PACKAGE } from "../../../pkg/devcluster/sample/sample.ts";
 import { Client } from "../../../pkg/kube/client.ts";
+import { describeObject } from "../../../pkg/release/identity.ts";
 import type { Narrator } from "./narrator.ts";
 import { CATALOG, EXTENSION, pushSample, sampleObjects } from "./sample.ts";
 
@@ -107,6 +108,23 @@ export class DevEnvironment {
     this.#narrator.say("status", "nothing is left behind");
   }
 
+  /** Takes the sample's catalog, rights and namespace off a cluster that goes on living; our CRDs and RBAC stay. */
+  async cleanUp(): Promise<void> {
+    this.#narrator.part("Removing what the sample needed");
+    const { installer, catalog } = sampleObjects(this.#registry);
+    for (const object of [catalog, ...installer.toReversed()]) {
+      const ref = refOf(object);
+      await this.#admin.delete(ref, { signal: this.#signal });
+      this.#narrator.say("user", `deleted ${describeObject(object)}`);
+      if (object === catalog)
+        await this.#until(`${describeObject(object)} is gone`, async () => (await this.#admin.get(ref)) === undefined);
+    }
+    this.#narrator.say(
+      "status",
+      "the CRDs and RBAC of olmv1 stay: kubectl delete -k config removes them, and every ClusterExtension with them",
+    );
+  }
+
   /** Rejects when one of the servers ends by itself, resolves when the user has had enough. */
   async stay(): Promise<void> {
     while (!this.#signal.aborted) {
@@ -121,8 +139,7 @@ export class DevEnvironment {
 
   async #apply(object: KubeObject): Promise<void> {
     await this.#admin.apply(object, { fieldManager: "olmv1-dev", force: true, signal: this.#signal });
-    const { kind, metadata } = object;
-    this.#narrator.say("user", `applied ${kind} ${metadata.namespace ? `${metadata.namespace}/` : ""}${metadata.name}`);
+    this.#narrator.say("user", `applied ${describeObject(object)}`);
   }
 
   async #catalogServed(): Promise<void> {
