@@ -78,7 +78,8 @@ export class ApplyPass {
     if (this.#journal.isUnsettled) await this.#journal.settle(deployed);
     const { memory, now, driftIntervalMs } = this.#deps;
     const { checkedAt } = memory.of(extension);
-    if (checkedAt !== undefined && now() - checkedAt < driftIntervalMs) return;
+    const sinceMs = checkedAt === undefined ? Number.POSITIVE_INFINITY : now() - checkedAt;
+    if (sinceMs >= 0 && sinceMs < driftIntervalMs) return;
     this.#facts.began = true;
     const { objects, kinds } = await this.#prepare(deployed.objects);
     const served = objects.filter((object) => !kinds.unserved.some((other) => objectKey(other) === objectKey(object)));

@@ -114,11 +114,19 @@ test("what a crash left behind the newest release is put in order, by the next r
   expect(again.state).toEqual(["v1 deployed", "v2 pending-upgrade", "v3 deployed"]);
 });
 
+test("releases that were orphaned are marked as the extension's that took them over", async () => {
+  const store = new MemoryReleases(record(1, "superseded"), record(2, "deployed"), record(3, "failed"));
+  store.orphaned = true;
+  expect(journalOf(store).isUnsettled).toBe(true);
+  await journalOf(store).settle(record(2, "deployed"));
+  expect(store.calls).toEqual(["update v3 failed", "update v2 deployed"]);
+});
+
 test("when the success cannot be stored the release stays pending and the error is thrown", async () => {
   const store = new MemoryReleases();
   const [journal, begun] = await begin(store, ["a"]);
   store.failures.update = new Error("connection refused");
-  await expect(journal.deployed(begun)).rejects.toThrow("connection refused");
+  await expect(journal.deployed(begun)).rejects.toThrow("store release v1 as deployed: connection refused");
   expect(store.state).toEqual(["v1 pending-install"]);
 });
 

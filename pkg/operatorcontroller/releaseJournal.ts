@@ -1,8 +1,8 @@
-import { messageOf } from "../errors/errors.ts";
+import { messageOf, wrapError } from "../errors/errors.ts";
 import type { CallOptions } from "../kube/options.ts";
 import { releasesToRemove } from "../release/history.ts";
 import { objectKey } from "../release/identity.ts";
-import { isPending, lastDeployed, type ReleaseRecord } from "../release/record.ts";
+import { isPending, lastDeployed, type ReleaseRecord, type ReleaseStatus } from "../release/record.ts";
 import type { ReleaseState } from "../release/state.ts";
 import type { Logger } from "../telemetry/log.ts";
 import type { ReleaseHistory, ReleaseOwner, ReleaseStore } from "./releaseStore.ts";
@@ -54,18 +54,18 @@ export class ReleaseJournal {
     const [latest] = history.current;
     if (latest && goesOn(state, content)) {
       const record = { ...begun, version: latest.version, firstDeployed: latest.firstDeployed };
-      await store.update(record, owner, this.#calls);
+      await storing(record, store.update(record, owner, this.#calls));
       return record;
     }
     const record = { ...begun, version: history.highest + 1, firstDeployed: latest?.firstDeployed ?? lastDeployedAt };
-    await store.create(record, owner, this.#calls);
+    await storing(record, store.create(record, owner, this.#calls));
     return record;
   }
 
   /** Stores that everything of a release is on the cluster and nothing else of the extension; then puts the others in order. */
   async deployed(record: ReleaseRecord): Promise<void> {
     const deployed: ReleaseRecord = { ...record, status: "deployed", description: "deployed" };
-    await this.#options.store.update(deployed, this.#options.owner, this.#calls);
+    await storing(deployed, this.#options.store.update(deployed, this.#options.owner, this.#calls));
     await this.settle(deployed);
   }
 
@@ -88,8 +88,8 @@ export class ReleaseJournal {
   }
 
   /**
-   * Leaves `newest` as the only deployed release and none pending, and keeps as many as the history holds.
-   * What goes wrong is only logged, and put in order by the next release.
+   * Leaves `newest` as the only deployed release and none pending, all of them marked as the extension's, and as many as the history keeps.
+   * What goes wrong is only logged, and put in order by a later pass.
    */
   async settle(newest: ReleaseRecord): Promise<void> {
     const { store, owner, history, log } = this.#options;
@@ -97,23 +97,28 @@ export class ReleaseJournal {
     const others = [...history.current, ...history.older].filter(({ version }) => version !== newest.version);
     try {
       for (const other of others) {
-        const status = other.status === "deployed" ? "superseded" : isPending(other) ? "failed" : undefined;
-        if (!status) continue;
+        const status: ReleaseStatus | undefined = other.status === "deployed" ? "superseded" : isPending(other) ? "failed" : undefined;
+        if (!status && !(history.orphaned && known.has(other.version))) continue;
         const record = known.get(other.version) ?? (await store.read(owner.name, other.version, this.#calls));
-        const description = `followed by release v${newest.version}`;
-        if (record) await store.update({ ...record, status, description }, owner, this.#calls);
+        const ending = status ? { status, description: `followed by release v${newest.version}` } : {};
+        if (record) await store.update({ ...record, ...ending }, owner, this.#calls);
       }
+      if (history.orphaned && known.has(newest.version)) await store.update(newest, owner, this.#calls);
       await this.#trim(newest, () => false);
     } catch (err) {
       log.warn({ release: newest.version, reason: messageOf(err) }, "older releases not put in order");
     }
   }
 
-  /** Whether releases other than the newest are left as if they were current. */
+  /** Whether releases other than the newest are left as if they were current, or some are not marked as the extension's. */
   get isUnsettled(): boolean {
     const { history } = this.#options;
     const [, ...others] = history.current;
-    return history.unfinished.length > 0 || [...others, ...history.older].some((other) => other.status === "deployed" || isPending(other));
+    return (
+      history.orphaned ||
+      history.unfinished.length > 0 ||
+      [...others, ...history.older].some((other) => other.status === "deployed" || isPending(other))
+    );
   }
 
   async #trim(newest: ReleaseRecord, keeps: (version: number) => boolean): Promise<void> {
@@ -129,6 +134,14 @@ export class ReleaseJournal {
     const { current } = this.#options.history;
     return (version) =>
       current.some((release) => release.version === version && release.objects.some((object) => !named.has(objectKey(object))));
+  }
+}
+
+async function storing({ version, status }: ReleaseRecord, work: Promise<void>): Promise<void> {
+  try {
+    await work;
+  } catch (err) {
+    throw wrapError(`store release v${version} as ${status}: `, err);
   }
 }
 

@@ -1,158 +1,88 @@
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
-import type { CatalogSource, ClusterExtension } from "../../pkg/api/clusterExtension.ts";
+import type { ClusterExtension } from "../../pkg/api/clusterExtension.ts";
 import { findCondition } from "../../pkg/api/conditions.ts";
 import { API_VERSION } from "../../pkg/api/constants.ts";
-import type { KubeObject, ObjectRef } from "../../pkg/api/k8s.ts";
-import { loadBundle } from "../../pkg/bundle/load.ts";
-import type { ServerName } from "../../pkg/devcluster/installation.ts";
-import {
-  SAMPLE_CATALOG_REPOSITORY,
-  SAMPLE_PACKAGE,
-  sampleBundles,
-  sampleCatalog,
-  sampleImages,
-} from "../../pkg/devcluster/sample/sample.ts";
-import { pushImage } from "../../pkg/oci/push.ts";
-import { describeObject } from "../../pkg/release/identity.ts";
-import { renderBundle } from "../../pkg/render/render.ts";
-import { AdmissionGate } from "../support/admissionGate.ts";
-import { ownObjects } from "../support/audit.ts";
+import type { KubeObject } from "../../pkg/api/k8s.ts";
+import { SAMPLE_PACKAGE, sampleCatalog } from "../../pkg/devcluster/sample/sample.ts";
 import { describeWithPrivateCluster, eventually } from "../support/cluster.ts";
 import { extensionNamed } from "../support/extensions.ts";
-import { grantInstaller } from "../support/installer.ts";
-import { World } from "../support/world.ts";
+import { SAMPLE_CATALOG_REF, SampleWorld } from "../support/sampleWorld.ts";
+import type { World } from "../support/world.ts";
 
-const CATALOG_REF = `quay.io/${SAMPLE_CATALOG_REPOSITORY}:latest`;
 const STOP_WITHIN_MS = 5_000;
 
 describeWithPrivateCluster("what happens at night", (cluster, dev) => {
+  let sample: SampleWorld;
   let world: World;
 
   beforeAll(async () => {
-    world = await World.start(cluster, { extraArgs: { "operator-controller": ["--drift-interval", "1s", "--max-backoff", "2s"] } });
-    for (const { repository, tag, files, labels } of sampleImages("quay.io"))
-      await pushImage(cluster.registry, repository, tag, { files, labels });
-    await world.serve("sample", CATALOG_REF);
+    sample = await SampleWorld.start(cluster);
+    world = sample.world;
   });
-
-  afterEach(async () => {
-    const { items } = await cluster.client.list({ apiVersion: API_VERSION, kind: "ClusterExtension" });
-    for (const { metadata } of items) await world.removed("ClusterExtension", metadata.name);
-  });
-
+  afterEach(() => sample.clear());
   afterAll(async () => {
     await world?.stop();
   });
 
-  const rendered = (version: string, namespace: string): KubeObject[] => {
-    const bundle = sampleBundles().find((candidate) => candidate.version === version);
-    return renderBundle(loadBundle(bundle?.files ?? new Map()), { installNamespace: namespace });
-  };
-
-  /** An extension of the sample with an installer that may install every version of it. */
-  async function extension(name: string, catalog: Partial<CatalogSource> = {}): Promise<ClusterExtension> {
-    const made = extensionNamed(name, { packageName: SAMPLE_PACKAGE, ...catalog });
-    const { namespace } = made.spec;
-    const objects = sampleBundles().flatMap(({ version }) => rendered(version, namespace));
-    await grantInstaller(cluster.client, made, objects);
-    return made;
-  }
-
-  async function installed(name: string, version: string): Promise<ClusterExtension> {
-    const made = await extension(name, { version });
-    await world.apply(made);
-    await world.installed(name, version);
-    return made;
-  }
-
   const unpin = (made: ClusterExtension): Promise<KubeObject> =>
     cluster.client.patch({ ...made, name: made.metadata.name }, { spec: { source: { catalog: { version: null } } } }, { type: "merge" });
 
-  const wanted = (version: string, { spec: { namespace } }: ClusterExtension): string[] =>
-    rendered(version, namespace).map(describeObject).sort();
-
-  /** Such as "v1 superseded". */
-  async function releases(name: string): Promise<string[]> {
-    const selection = { namespace: "olmv1-system", labelSelector: `owner=operator-controller,type=index,name=${name}` };
-    const { items } = await cluster.client.list({ apiVersion: "v1", kind: "Secret" }, selection);
-    return items.map(({ metadata: { labels } }) => `v${labels?.["version"]} ${labels?.["status"]}`).sort();
-  }
-
-  async function events(name: string): Promise<string[]> {
-    const { items } = await cluster.client.list({ apiVersion: "v1", kind: "Event" }, { fieldSelector: `involvedObject.name=${name}` });
-    return items.map((event) => `${String(event["reason"])}: ${String(event["message"])}`);
-  }
-
-  const gateFor = ({ spec: { namespace } }: ClusterExtension): Promise<AdmissionGate> => {
-    const deployment = rendered("1.0.0", namespace).find(({ kind }) => kind === "Deployment")!;
-    const probe = { ...deployment, metadata: { name: "probe", namespace } };
-    return AdmissionGate.start(cluster.client, probe, { group: "apps", version: "v1", resource: "deployments" });
-  };
-
-  /** Sends a signal to a server, waits for its end, and takes that for expected. @returns how it ended. */
-  async function end(name: ServerName, signal: NodeJS.Signals): Promise<string> {
-    const server = world.installation.servers[name];
-    process.kill(server.pid!, signal);
-    await eventually(() => expect(server.ended).toBeDefined(), { intervalMs: 10 });
-    return world.unexpectedEnds.pop() ?? "";
-  }
-
   test("killed in the middle of an install, it goes on with it", async () => {
-    const made = await extension("install", { version: "1.0.0" });
-    await using gate = await gateFor(made);
+    const made = await sample.extension("install", { version: "1.0.0" });
+    await using gate = await sample.gateFor(made);
     gate.close();
     await world.apply(made);
     await gate.holds();
-    expect(await end("operator-controller", "SIGKILL")).toContain("SIGKILL");
-    expect(await releases("install")).toEqual(["v1 pending-install"]);
-    const half = await ownObjects(cluster.client, "install");
+    expect(await sample.end("operator-controller", "SIGKILL")).toContain("SIGKILL");
+    expect(await sample.releases("install")).toEqual(["v1 pending-install"]);
+    const half = await sample.owned("install");
     expect(half.length).toBeGreaterThan(0);
-    expect(half.length).toBeLessThan(wanted("1.0.0", made).length);
+    expect(half.length).toBeLessThan(sample.wanted("1.0.0", made).length);
     gate.open();
     await world.installation.restart("operator-controller");
     await world.installed("install", "1.0.0");
-    expect(await releases("install")).toEqual(["v1 deployed"]);
-    expect(await ownObjects(cluster.client, "install")).toEqual(wanted("1.0.0", made));
+    expect(await sample.releases("install")).toEqual(["v1 deployed"]);
+    expect(await sample.owned("install")).toEqual(sample.wanted("1.0.0", made));
   });
 
   test("killed in the middle of an upgrade, it goes on with it and removes what the new version does not hold", async () => {
-    const made = await installed("upgrade", "1.0.0");
-    await using gate = await gateFor(made);
+    const made = await sample.installed("upgrade", "1.0.0");
+    await using gate = await sample.gateFor(made);
     gate.close();
     await unpin(made);
     await gate.holds();
-    await end("operator-controller", "SIGKILL");
-    expect(await releases("upgrade")).toEqual(["v1 deployed", "v2 pending-upgrade"]);
+    await sample.end("operator-controller", "SIGKILL");
+    expect(await sample.releases("upgrade")).toEqual(["v1 deployed", "v2 pending-upgrade"]);
     expect((await world.extension("upgrade"))?.status?.install?.bundle.version).toBe("1.0.0");
     gate.open();
     await world.installation.restart("operator-controller");
     await world.installed("upgrade", "1.2.0");
-    expect(await releases("upgrade")).toEqual(["v1 superseded", "v2 deployed"]);
-    expect(await ownObjects(cluster.client, "upgrade")).toEqual(wanted("1.2.0", made));
+    expect(await sample.releases("upgrade")).toEqual(["v1 superseded", "v2 deployed"]);
+    expect(await sample.owned("upgrade")).toEqual(sample.wanted("1.2.0", made));
   });
 
   test("asked to stop in the middle of its work, it ends at once and cleanly, and the next one goes on", async () => {
-    const made = await extension("stop", { version: "1.0.0" });
-    await using gate = await gateFor(made);
+    const made = await sample.extension("stop", { version: "1.0.0" });
+    await using gate = await sample.gateFor(made);
     gate.close();
     await world.apply(made);
     await gate.holds();
     const busy = Array.from({ length: 10 }, (_, i) => extensionNamed(`busy-${i}`, { packageName: "no-such-operator" }));
     await Promise.all(busy.map((other) => world.apply(other)));
     const started = performance.now();
-    expect(await end("operator-controller", "SIGTERM")).toContain("exit code 0");
+    expect(await sample.end("operator-controller", "SIGTERM")).toContain("exit code 0");
     expect(performance.now() - started).toBeLessThan(STOP_WITHIN_MS);
-    expect(await releases("stop")).toEqual(["v1 pending-install"]);
-    expect((await events("stop")).filter((event) => event.startsWith("ApplyFailed"))).toEqual([]);
+    expect(await sample.releases("stop")).toEqual(["v1 pending-install"]);
+    expect((await sample.events("stop")).filter((event) => event.startsWith("ApplyFailed"))).toEqual([]);
     gate.open();
     await world.installation.restart("operator-controller");
     await world.installed("stop", "1.0.0");
-    expect(await releases("stop")).toEqual(["v1 deployed"]);
+    expect(await sample.releases("stop")).toEqual(["v1 deployed"]);
   });
 
   test("edited in the middle of an install, it ends where the edit says", async () => {
-    const made = await extension("edited", { version: "1.0.0" });
-    await using gate = await gateFor(made);
+    const made = await sample.extension("edited", { version: "1.0.0" });
+    await using gate = await sample.gateFor(made);
     gate.close();
     await world.apply(made);
     await gate.holds();
@@ -162,14 +92,14 @@ describeWithPrivateCluster("what happens at night", (cluster, dev) => {
     });
     gate.open();
     await world.installed("edited", "1.1.0");
-    expect(await releases("edited")).toEqual(["v1 superseded", "v2 deployed"]);
-    expect(await ownObjects(cluster.client, "edited")).toEqual(wanted("1.1.0", made));
+    expect(await sample.releases("edited")).toEqual(["v1 superseded", "v2 deployed"]);
+    expect(await sample.owned("edited")).toEqual(sample.wanted("1.1.0", made));
   });
 
   test("deleted in the middle of an install, it leaves nothing, and one made anew under its name is another", async () => {
-    const made = await extension("brief", { version: "1.0.0" });
+    const made = await sample.extension("brief", { version: "1.0.0" });
     {
-      await using gate = await gateFor(made);
+      await using gate = await sample.gateFor(made);
       gate.close();
       await world.apply(made);
       await gate.holds();
@@ -177,16 +107,16 @@ describeWithPrivateCluster("what happens at night", (cluster, dev) => {
       gate.open();
       await eventually(async () => expect(await world.extension("brief")).toBeUndefined());
     }
-    expect(await ownObjects(cluster.client, "brief")).toEqual([]);
-    expect(await releases("brief")).toEqual([]);
+    expect(await sample.owned("brief")).toEqual([]);
+    expect(await sample.releases("brief")).toEqual([]);
     await world.apply(made);
     await world.installed("brief", "1.0.0");
-    expect(await releases("brief")).toEqual(["v1 deployed"]);
+    expect(await sample.releases("brief")).toEqual(["v1 deployed"]);
   });
 
   test("of two extensions that want the same objects at the same time, one gets all of them and the other says whose they are", async () => {
     const names = ["left", "right"] as const;
-    for (const made of await Promise.all(names.map((name) => extension(name, { version: "1.0.0" })))) void world.apply(made);
+    for (const made of await Promise.all(names.map((name) => sample.extension(name, { version: "1.0.0" })))) void world.apply(made);
     const bothDone = async (): Promise<[winner: string, loser: string]> => {
       const found = await Promise.all(names.map((name) => world.extension(name)));
       const winner = names.find((_, i) => found[i]?.status?.install !== undefined) ?? "nobody";
@@ -197,40 +127,26 @@ describeWithPrivateCluster("what happens at night", (cluster, dev) => {
     };
     const [winner, loser] = await eventually(bothDone);
     expect((await world.extension(loser))?.status?.install).toBeUndefined();
-    expect(await ownObjects(cluster.client, winner)).toEqual(wanted("1.0.0", extensionNamed(winner, { packageName: SAMPLE_PACKAGE })));
-    expect(await ownObjects(cluster.client, loser)).toEqual([]);
+    expect(await sample.owned(winner)).toEqual(sample.wanted("1.0.0", extensionNamed(winner, { packageName: SAMPLE_PACKAGE })));
+    expect(await sample.owned(loser)).toEqual([]);
     await world.removed("ClusterExtension", winner);
     await world.installed(loser, "1.0.0");
   });
 
-  /** Deletes one object of an installed extension and changes another, and waits until both are as they were. */
-  async function damageIsRepaired(made: ClusterExtension): Promise<void> {
-    const { namespace } = made.spec;
-    const phrases: ObjectRef = { apiVersion: "v1", kind: "ConfigMap", namespace, name: "hello-operator-phrases" };
-    const service: ObjectRef = { apiVersion: "v1", kind: "Service", namespace, name: "hello-operator-metrics" };
-    const before = (await cluster.client.get(service))?.["spec"] as { ports: { port: number }[] };
-    await cluster.client.delete(phrases);
-    await cluster.client.patch(service, [{ op: "replace", path: "/spec/ports/0/name", value: "changed" }], { type: "json" });
-    await eventually(async () => {
-      expect((await cluster.client.get(phrases))?.["data"]).toEqual({ greeting: "Hello, %s!" });
-      expect((await cluster.client.get(service))?.["spec"]).toMatchObject({ ports: before.ports });
-    });
-  }
-
   test("what somebody deletes or changes is put back, and an Event names it", async () => {
-    const made = await installed("drift", "1.0.0");
-    const deployed = await releases("drift");
-    await damageIsRepaired(made);
+    const made = await sample.installed("drift", "1.0.0");
+    const deployed = await sample.releases("drift");
+    await sample.damageIsRepaired(made);
     await eventually(async () => {
-      const told = (await events("drift")).filter((event) => event.startsWith("DriftCorrected")).join("\n");
+      const told = (await sample.events("drift")).filter((event) => event.startsWith("DriftCorrected")).join("\n");
       expect(told).toContain("ConfigMap drift-system/hello-operator-phrases (created)");
       expect(told).toContain("Service drift-system/hello-operator-metrics (updated)");
     });
-    expect(await releases("drift")).toEqual(deployed);
+    expect(await sample.releases("drift")).toEqual(deployed);
   });
 
   test("without a catalog what is installed stays, is said to be kept, and is repaired; with one again all is as before", async () => {
-    const made = await installed("alone", "1.0.0");
+    const made = await sample.installed("alone", "1.0.0");
     await world.removed("ClusterCatalog", "sample");
     const kept = await world.condition(
       "ClusterExtension",
@@ -245,26 +161,26 @@ describeWithPrivateCluster("what happens at night", (cluster, dev) => {
     });
     expect(findCondition(conditions, "Installed")?.status).toBe("True");
     expect(findCondition(conditions, "Deprecated")).toMatchObject({ status: "Unknown", reason: "DeprecationStatusUnknown" });
-    await damageIsRepaired(made);
-    expect(await ownObjects(cluster.client, "alone")).toEqual(wanted("1.0.0", made));
-    await world.serve("sample", CATALOG_REF);
+    await sample.damageIsRepaired(made);
+    expect(await sample.owned("alone")).toEqual(sample.wanted("1.0.0", made));
+    await world.serve("sample", SAMPLE_CATALOG_REF);
     await world.condition("ClusterExtension", "alone", (c) => c("Progressing")?.message === "Desired state reached");
   });
 
   test("an upgrade that cannot be found leaves what is installed repaired", async () => {
-    const made = await installed("pinned", "1.0.0");
+    const made = await sample.installed("pinned", "1.0.0");
     await world.apply({
       ...made,
       spec: { ...made.spec, source: { ...made.spec.source, catalog: { ...made.spec.source.catalog, version: "7.0.0" } } },
     });
     await world.condition("ClusterExtension", "pinned", (c) => c("Progressing")?.message.includes('matching version "7.0.0"') ?? false);
-    await damageIsRepaired(made);
+    await sample.damageIsRepaired(made);
   });
 
   test("the API server may restart under both servers", async () => {
     await dev().restart("kube-apiserver");
-    const made = await installed("after-restart", "1.0.0");
-    expect(await ownObjects(cluster.client, "after-restart")).toEqual(wanted("1.0.0", made));
+    const made = await sample.installed("after-restart", "1.0.0");
+    expect(await sample.owned("after-restart")).toEqual(sample.wanted("1.0.0", made));
   });
 
   test("a restarted catalogd serves from disk, without the registry, and its catalog's status stays", async () => {
@@ -288,7 +204,7 @@ describeWithPrivateCluster("what happens at night", (cluster, dev) => {
     const old = new Map([...files].map(([path, text]) => [path.replace("configs/", ""), oldestOnly(text)]));
     await world.pushCatalog("catalogs/moving", "latest", old);
     await world.serve("moving", "quay.io/catalogs/moving:latest", { priority: 1 });
-    const made = await extension("follower", { selector: { matchLabels: { "olm.operatorframework.io/metadata.name": "moving" } } });
+    const made = await sample.extension("follower", { selector: { matchLabels: { "olm.operatorframework.io/metadata.name": "moving" } } });
     await world.apply(made);
     await world.installed("follower", "1.0.0");
     await world.pushCatalog("catalogs/moving", "latest", new Map([...files].map(([path, text]) => [path.replace("configs/", ""), text])));
@@ -299,44 +215,44 @@ describeWithPrivateCluster("what happens at night", (cluster, dev) => {
   });
 
   test("with its namespace and its ServiceAccount gone, an extension can still be deleted, and only its definitions stay", async () => {
-    const made = await installed("homeless", "1.0.0");
+    const made = await sample.installed("homeless", "1.0.0");
     const namespace = { apiVersion: "v1", kind: "Namespace", name: made.spec.namespace };
     await cluster.client.delete(namespace);
     await eventually(async () => expect(await cluster.client.get(namespace)).toBeUndefined());
     await world.condition("ClusterExtension", "homeless", (c) => c("Progressing")?.message.includes("does not exist") ?? false);
     expect((await world.extension("homeless"))?.status?.install?.bundle.version).toBe("1.0.0");
     await world.removed("ClusterExtension", "homeless");
-    expect((await events("homeless")).join("\n")).toContain("UninstalledByGarbageCollector: objects are left to the garbage collector");
-    await eventually(async () =>
-      expect(await ownObjects(cluster.client, "homeless")).toEqual(["CustomResourceDefinition greetings.hello.example.com"]),
+    expect((await sample.events("homeless")).join("\n")).toContain(
+      "UninstalledByGarbageCollector: objects are left to the garbage collector",
     );
-    await installed("heir", "1.0.0");
-    expect(await ownObjects(cluster.client, "heir")).toContain("CustomResourceDefinition greetings.hello.example.com");
+    await eventually(async () => expect(await sample.owned("homeless")).toEqual(["CustomResourceDefinition greetings.hello.example.com"]));
+    await sample.installed("heir", "1.0.0");
+    expect(await sample.owned("heir")).toContain("CustomResourceDefinition greetings.hello.example.com");
   });
 
   test("a deletion in the foreground leaves nothing behind, although the garbage collector takes the releases first", async () => {
-    const made = await installed("foreground", "1.0.0");
+    const made = await sample.installed("foreground", "1.0.0");
     await cluster.client.delete({ ...made, name: "foreground" }, { propagationPolicy: "Foreground" });
     await eventually(async () => expect(await world.extension("foreground")).toBeUndefined(), { timeoutMs: 60_000 });
-    await eventually(async () => expect(await ownObjects(cluster.client, "foreground")).toEqual([]));
-    expect(await releases("foreground")).toEqual([]);
+    await eventually(async () => expect(await sample.owned("foreground")).toEqual([]));
+    expect(await sample.releases("foreground")).toEqual([]);
   });
 
   test("a deletion that orphans leaves everything, and an extension of the same name takes it over without a new Pod", async () => {
-    const made = await installed("orphan", "1.0.0");
+    const made = await sample.installed("orphan", "1.0.0");
     const deployment = { apiVersion: "apps/v1", kind: "Deployment", namespace: made.spec.namespace, name: "hello-operator" };
     const before = await cluster.client.get(deployment);
     await cluster.client.delete({ ...made, name: "orphan" }, { propagationPolicy: "Orphan" });
     await eventually(async () => expect(await world.extension("orphan")).toBeUndefined(), { timeoutMs: 60_000 });
-    expect(await ownObjects(cluster.client, "orphan")).toEqual(wanted("1.0.0", made));
-    expect(await releases("orphan")).toEqual(["v1 deployed"]);
+    expect(await sample.owned("orphan")).toEqual(sample.wanted("1.0.0", made));
+    expect(await sample.releases("orphan")).toEqual(["v1 deployed"]);
     await world.apply(made);
     await world.installed("orphan", "1.0.0");
-    await eventually(async () => expect(await releases("orphan")).toEqual(["v1 superseded", "v2 deployed"]));
+    await eventually(async () => expect(await sample.releases("orphan")).toEqual(["v1 superseded", "v2 deployed"]));
     const after = await cluster.client.get(deployment);
     expect([after?.metadata.uid, after?.metadata.generation]).toEqual([before?.metadata.uid, before?.metadata.generation]);
     expect(after?.metadata.ownerReferences?.[0]?.uid).toBe((await world.extension("orphan"))?.metadata.uid);
-    expect(await ownObjects(cluster.client, "orphan")).toEqual(wanted("1.0.0", made));
+    expect(await sample.owned("orphan")).toEqual(sample.wanted("1.0.0", made));
   });
 });
 

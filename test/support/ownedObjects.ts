@@ -1,0 +1,50 @@
+import type { ClusterExtension } from "../../pkg/api/clusterExtension.ts";
+import { API_VERSION, CLUSTER_EXTENSION } from "../../pkg/api/constants.ts";
+import { type KubeObject, refOf } from "../../pkg/api/k8s.ts";
+import type { Applier } from "../../pkg/operatorcontroller/applier.ts";
+import type { PolicyRule } from "../../pkg/rbac/policyRule.ts";
+import { knownResource } from "../../pkg/rbac/resources.ts";
+import { installOrder } from "../../pkg/release/order.ts";
+import type { CrdPolicy } from "../../pkg/release/plan.ts";
+import { prepareObjects } from "../../pkg/release/prepare.ts";
+import type { TestCluster } from "./cluster.ts";
+import { extensionNamed } from "./extensions.ts";
+import { type ScopedAccount, serviceAccount } from "./serviceAccount.ts";
+
+/** Every right there is. */
+export const EVERYTHING: PolicyRule = { apiGroups: ["*"], resources: ["*"], verbs: ["*"] };
+
+/** An extension on the cluster that no controller looks at, in a namespace of its own and of its name. */
+export interface LoneExtension {
+  x: ClusterExtension;
+  ns: string;
+  /** Its installer, with every right. */
+  account: ScopedAccount;
+}
+
+export async function loneExtension(cluster: TestCluster, policy?: CrdPolicy): Promise<LoneExtension> {
+  const ns = await cluster.namespace("objects");
+  const { spec, ...rest } = extensionNamed(ns, { packageName: "p" });
+  const account = await serviceAccount(cluster.client, ns, "installer", [EVERYTHING]);
+  const uninstall = policy ? { uninstall: { crdPolicy: policy } } : {};
+  const x = await cluster.client.create({ ...rest, spec: { ...spec, namespace: ns, ...uninstall } });
+  return { x, ns, account };
+}
+
+/** Objects as an apply for the extension states them. */
+export function preparedFor({ metadata: { name, uid = "" } }: ClusterExtension, objects: readonly KubeObject[]): KubeObject[] {
+  const owner = { apiVersion: API_VERSION, kind: CLUSTER_EXTENSION, name, uid };
+  const isNamespaced = (gvk: { apiVersion: string; kind: string }): boolean | undefined => knownResource(gvk)?.namespaced;
+  return installOrder(prepareObjects(objects, { owner, installNamespace: name, isNamespaced }).objects);
+}
+
+/** Such as "created ConfigMap". */
+export function verbsOf(applier: Applier): string[] {
+  return applier.actions.map(({ verb, ref }) => `${verb} ${ref.kind}`);
+}
+
+/** The kinds of those objects that exist, sorted. */
+export async function liveKinds(cluster: TestCluster, objects: readonly KubeObject[]): Promise<string[]> {
+  const found = await Promise.all(objects.map(async (object) => ((await cluster.client.get(refOf(object))) ? [object.kind] : [])));
+  return found.flat().sort();
+}

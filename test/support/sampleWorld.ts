@@ -1,0 +1,122 @@
+import { expect } from "vitest";
+import type { CatalogSource, ClusterExtension } from "../../pkg/api/clusterExtension.ts";
+import { API_VERSION } from "../../pkg/api/constants.ts";
+import type { KubeObject, ObjectRef } from "../../pkg/api/k8s.ts";
+import { loadBundle } from "../../pkg/bundle/load.ts";
+import type { ServerName } from "../../pkg/devcluster/installation.ts";
+import { SAMPLE_CATALOG_REPOSITORY, SAMPLE_PACKAGE, sampleBundles, sampleImages } from "../../pkg/devcluster/sample/sample.ts";
+import { pushImage } from "../../pkg/oci/push.ts";
+import { describeObject } from "../../pkg/release/identity.ts";
+import { renderBundle } from "../../pkg/render/render.ts";
+import { AdmissionGate } from "./admissionGate.ts";
+import { ownObjects } from "./audit.ts";
+import { eventually } from "./eventually.ts";
+import { extensionNamed } from "./extensions.ts";
+import { grantInstaller } from "./installer.ts";
+import { World, type WorldCluster } from "./world.ts";
+
+/** Reference of the sample catalog. */
+export const SAMPLE_CATALOG_REF = `quay.io/${SAMPLE_CATALOG_REPOSITORY}:latest`;
+
+/** A world that serves the sample operator as catalog "sample", and repairs drift every second. */
+export class SampleWorld {
+  readonly world: World;
+  readonly #cluster: WorldCluster;
+
+  private constructor(cluster: WorldCluster, world: World) {
+    this.#cluster = cluster;
+    this.world = world;
+  }
+
+  static async start(cluster: WorldCluster): Promise<SampleWorld> {
+    const world = await World.start(cluster, { extraArgs: { "operator-controller": ["--drift-interval", "1s", "--max-backoff", "2s"] } });
+    for (const { repository, tag, files, labels } of sampleImages("quay.io"))
+      await pushImage(cluster.registry, repository, tag, { files, labels });
+    await world.serve("sample", SAMPLE_CATALOG_REF);
+    return new SampleWorld(cluster, world);
+  }
+
+  /** What a version of the sample is made of. */
+  rendered(version: string, namespace: string): KubeObject[] {
+    const bundle = sampleBundles().find((candidate) => candidate.version === version);
+    return renderBundle(loadBundle(bundle?.files ?? new Map()), { installNamespace: namespace });
+  }
+
+  /** The same as `owned` tells what there is. */
+  wanted(version: string, { spec: { namespace } }: ClusterExtension): string[] {
+    return this.rendered(version, namespace).map(describeObject).sort();
+  }
+
+  /** An extension of the sample with an installer that may install every version of it; not applied yet. */
+  async extension(name: string, catalog: Partial<CatalogSource> = {}): Promise<ClusterExtension> {
+    const made = extensionNamed(name, { packageName: SAMPLE_PACKAGE, ...catalog });
+    const { namespace } = made.spec;
+    const objects = sampleBundles().flatMap(({ version }) => this.rendered(version, namespace));
+    await grantInstaller(this.#cluster.client, made, objects);
+    return made;
+  }
+
+  /** An extension that has been installed, pinned to its version. */
+  async installed(name: string, version: string): Promise<ClusterExtension> {
+    const made = await this.extension(name, { version });
+    await this.world.apply(made);
+    await this.world.installed(name, version);
+    return made;
+  }
+
+  /** Everything on the cluster that is marked as an extension's. */
+  owned(name: string): Promise<string[]> {
+    return ownObjects(this.#cluster.client, name);
+  }
+
+  /** Such as "v1 superseded". */
+  async releases(name: string): Promise<string[]> {
+    const selection = { namespace: "olmv1-system", labelSelector: `owner=operator-controller,type=index,name=${name}` };
+    const { items } = await this.#cluster.client.list({ apiVersion: "v1", kind: "Secret" }, selection);
+    return items.map(({ metadata: { labels } }) => `v${labels?.["version"]} ${labels?.["status"]}`).sort();
+  }
+
+  /** Events about an extension, as "Reason: message". */
+  async events(name: string): Promise<string[]> {
+    const { items } = await this.#cluster.client.list(
+      { apiVersion: "v1", kind: "Event" },
+      { fieldSelector: `involvedObject.name=${name}` },
+    );
+    return items.map((event) => `${String(event["reason"])}: ${String(event["message"])}`);
+  }
+
+  /** A gate before the Deployments of an extension. */
+  gateFor({ spec: { namespace } }: ClusterExtension): Promise<AdmissionGate> {
+    const deployment = this.rendered("1.0.0", namespace).find(({ kind }) => kind === "Deployment")!;
+    const probe = { ...deployment, metadata: { name: "probe", namespace } };
+    return AdmissionGate.start(this.#cluster.client, probe, { group: "apps", version: "v1", resource: "deployments" });
+  }
+
+  /** Deletes one object of an extension at version 1.0.0 and changes another, and waits until both are as they were. */
+  async damageIsRepaired({ spec: { namespace } }: ClusterExtension): Promise<void> {
+    const { client } = this.#cluster;
+    const phrases: ObjectRef = { apiVersion: "v1", kind: "ConfigMap", namespace, name: "hello-operator-phrases" };
+    const service: ObjectRef = { apiVersion: "v1", kind: "Service", namespace, name: "hello-operator-metrics" };
+    const before = await client.get(service);
+    await client.delete(phrases);
+    await client.patch(service, [{ op: "replace", path: "/spec/ports/0/name", value: "changed" }], { type: "json" });
+    await eventually(async () => {
+      expect((await client.get(phrases))?.["data"]).toEqual({ greeting: "Hello, %s!" });
+      expect((await client.get(service))?.["spec"]).toEqual(before?.["spec"]);
+    });
+  }
+
+  /** Sends a signal to a server, waits for its end, and takes that for expected. @returns how it ended. */
+  async end(name: ServerName, signal: NodeJS.Signals): Promise<string> {
+    const server = this.world.installation.servers[name];
+    process.kill(server.pid!, signal);
+    await eventually(() => expect(server.ended).toBeDefined(), { intervalMs: 10 });
+    return this.world.unexpectedEnds.pop() ?? "";
+  }
+
+  /** Removes every extension. */
+  async clear(): Promise<void> {
+    const { items } = await this.#cluster.client.list({ apiVersion: API_VERSION, kind: "ClusterExtension" });
+    await Promise.all(items.map(({ metadata }) => this.world.removed("ClusterExtension", metadata.name)));
+  }
+}
