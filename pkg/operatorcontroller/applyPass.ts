@@ -19,16 +19,15 @@ import { changes, named, summary } from "./objectAction.ts";
 import type { ObjectClaims } from "./objectClaims.ts";
 import { preflight } from "./preflight.ts";
 import { prune } from "./prune.ts";
-import { ReleaseJournal } from "./releaseJournal.ts";
-import type { ReleaseStore } from "./releaseStore.ts";
+import { type JournalOptions, ReleaseJournal } from "./releaseJournal.ts";
 import { labelsFrom } from "./steps/retrieveReleases.ts";
 
 /** What applying needs from the outside. */
 export interface ApplyDependencies {
   /** For discovery only; content goes through the extension's own client. */
-  client: Client;
-  releases: ReleaseStore;
-  events: EventRecorder;
+  client: Pick<Client, "resourceFor">;
+  releases: JournalOptions["store"];
+  events: Pick<EventRecorder, "record">;
   /** Milliseconds since the epoch. */
   now: () => number;
   /** How long an unchanged release is trusted before its objects are compared with the cluster again. */

@@ -1,14 +1,22 @@
 import { beforeAll, expect, test } from "vitest";
+import type { ClusterExtension } from "../../pkg/api/clusterExtension.ts";
 import { type KubeObject, refOf } from "../../pkg/api/k8s.ts";
+import type { Client } from "../../pkg/kube/client.ts";
 import { Applier } from "../../pkg/operatorcontroller/applier.ts";
+import { type ApplyDependencies, ApplyPass } from "../../pkg/operatorcontroller/applyPass.ts";
+import { type InstalledBundle, newFacts, type PassFacts } from "../../pkg/operatorcontroller/facts.ts";
+import { ExtensionMemory } from "../../pkg/operatorcontroller/memory.ts";
+import { ObjectClaims } from "../../pkg/operatorcontroller/objectClaims.ts";
+import { keepInstalled } from "../../pkg/operatorcontroller/steps/applyBundle.ts";
 import type { PolicyRule } from "../../pkg/rbac/policyRule.ts";
-import { describeWithCluster } from "../support/cluster.ts";
-import { stepContext } from "../support/extensionFakes.ts";
+import { describeWithCluster, eventually } from "../support/cluster.ts";
+import { MemoryReleases, RecordedEvents, stepContext } from "../support/extensionFakes.ts";
 import { extensionNamed } from "../support/extensions.ts";
 import { liveKinds, loneExtension, preparedFor, verbsOf } from "../support/ownedObjects.ts";
-import { configMap } from "../support/releases.ts";
+import { configMap, releaseRecord } from "../support/releases.ts";
 
 const RBAC = "rbac.authorization.k8s.io/v1";
+const BUNDLE: InstalledBundle = { packageName: "p", name: "p.v1.0.0", version: "1.0.0", image: "quay.io/p@sha256:1" };
 const signal = new AbortController().signal;
 const { log } = stepContext(extensionNamed("x", { packageName: "p" }));
 
@@ -78,5 +86,134 @@ describeWithCluster("applying an extension's objects on a real API server", (clu
     await applier.remove([first]);
     expect(verbsOf(applier)).toEqual(["absent ConfigMap"]);
     expect((await cluster.client.get(refOf(first)))?.["data"]).toEqual({ whose: "theirs" });
+  });
+
+  /** What a pass over `x` needs, with a release of these objects on record. */
+  function passOver(x: ClusterExtension, scoped: Client, releases: MemoryReleases) {
+    const events = new RecordedEvents();
+    const facts: PassFacts = { ...newFacts(x), history: releases.now(), installed: BUNDLE, scoped };
+    const memory = new ExtensionMemory();
+    const deps: ApplyDependencies = {
+      client: cluster.client,
+      releases,
+      events,
+      now: Date.now,
+      driftIntervalMs: 60_000,
+      extensionExists: () => true,
+      memory,
+      claims: new ObjectClaims(),
+    };
+    return { deps, facts, events, memory, context: stepContext(x) };
+  }
+
+  test("what is installed is put back as far as its kinds are served, and what is not is told", async () => {
+    const { x, ns, account } = await loneExtension(cluster);
+    const monitor = { apiVersion: `${ns}.example.com/v1`, kind: "Monitor", metadata: { name: "m", namespace: ns } };
+    const objects = preparedFor(x, [configMap("a", ns, { k: "v" }), monitor]);
+    const releases = new MemoryReleases(releaseRecord(1, "deployed", { name: ns, objects }));
+    const { deps, facts, events, memory, context } = passOver(x, account.client, releases);
+    await expect(new ApplyPass(deps, facts, account.client, context).maintain()).rejects.toThrow(
+      `this cluster no longer serves Monitor (${ns}.example.com/v1): objects of that kind in bundle "p.v1.0.0" cannot be put back`,
+    );
+    expect(await liveKinds(cluster, [configMap("a", ns)])).toEqual(["ConfigMap"]);
+    expect(events.seen).toEqual([`Normal DriftCorrected: put back of bundle "p.v1.0.0": ConfigMap ${ns}/a (created)`]);
+    expect(memory.of(x).checkedAt).toBeUndefined();
+  });
+
+  test("what is installed is compared once an interval, and releases that a crash left behind are put in order with it", async () => {
+    const { x, ns, account } = await loneExtension(cluster);
+    const objects = preparedFor(x, [configMap("a", ns, { k: "v" })]);
+    const releases = new MemoryReleases(
+      releaseRecord(1, "deployed", { name: ns }),
+      releaseRecord(2, "pending-upgrade", { name: ns }),
+      releaseRecord(3, "deployed", { name: ns, objects }),
+    );
+    const { deps, facts, events, context } = passOver(x, account.client, releases);
+    await new ApplyPass(deps, facts, account.client, context).maintain();
+    expect(releases.state).toEqual(["v1 superseded", "v2 failed", "v3 deployed"]);
+    await cluster.client.delete(refOf(objects[0]!));
+    await new ApplyPass(deps, facts, account.client, context).maintain();
+    expect([await liveKinds(cluster, objects), events.seen.length]).toEqual([[], 1]);
+    deps.driftIntervalMs = 0;
+    await new ApplyPass(deps, facts, account.client, context).maintain();
+    expect([await liveKinds(cluster, objects), events.seen.length]).toEqual([["ConfigMap"], 2]);
+  });
+
+  test.for<[why: string, change: (facts: PassFacts) => void, kept: boolean]>([
+    ["nothing newer was begun", () => undefined, true],
+    ["a release of something newer was begun in this pass", (facts) => (facts.began = true), false],
+    ["the newest release is a failed attempt", (facts) => facts.history.current.unshift(releaseRecord(2, "failed")), false],
+    ["it is being removed", (facts) => (facts.deleting = "uninstalling"), false],
+    ["nobody may act for it", (facts) => delete facts.scoped, false],
+    ["nothing is installed", (facts) => (facts.installed = undefined), false],
+  ])("after a failure what is installed is kept or left: %s", async ([, change, kept]) => {
+    const { x, ns, account } = await loneExtension(cluster);
+    const objects = preparedFor(x, [configMap("a", ns)]);
+    const { deps, facts, context } = passOver(x, account.client, new MemoryReleases(releaseRecord(1, "deployed", { name: ns, objects })));
+    change(facts);
+    await keepInstalled(deps, facts, context);
+    expect(await liveKinds(cluster, objects)).toEqual(kept ? ["ConfigMap"] : []);
+  });
+
+  /** Lets dry runs of ConfigMaps in a namespace pass and refuses to write them. @returns what lifts it. */
+  async function refuseConfigMaps(ns: string): Promise<() => Promise<unknown>> {
+    const policy = { apiVersion: "admissionregistration.k8s.io/v1", kind: "ValidatingAdmissionPolicy", metadata: { name: ns } };
+    const rule = { apiGroups: [""], apiVersions: ["v1"], operations: ["CREATE"], resources: ["configmaps"] };
+    const namespaceSelector = { matchLabels: { "kubernetes.io/metadata.name": ns } };
+    const validations = [{ expression: "has(request.dryRun) && request.dryRun", message: "not today" }];
+    await cluster.client.create({ ...policy, spec: { matchConstraints: { resourceRules: [rule], namespaceSelector }, validations } });
+    const binding = { ...policy, kind: "ValidatingAdmissionPolicyBinding" };
+    await cluster.client.create({ ...binding, spec: { policyName: ns, validationActions: ["Deny"] } });
+    await eventually(async () => {
+      const probe = await cluster.client.create(configMap(cluster.name("probe"), ns)).catch((err: unknown) => err);
+      expect(String(probe)).toContain("not today");
+    });
+    return async () => {
+      await cluster.client.delete(refOf(binding));
+      await cluster.client.delete(refOf(policy));
+      await eventually(() => cluster.client.create(configMap(cluster.name("probe"), ns)));
+    };
+  }
+
+  test("a release that is refused in the middle is recorded as failed, says what was done, and goes on under its number", async () => {
+    const { x, ns, account } = await loneExtension(cluster);
+    const secret = { apiVersion: "v1", kind: "Secret", metadata: { name: "s", namespace: ns } };
+    const objects = [configMap("a", ns), secret];
+    const releases = new MemoryReleases();
+    const pass = async (): Promise<{ error: string; events: string[] }> => {
+      const { deps, facts, events, context } = passOver(x, account.client, releases);
+      facts.installed = undefined;
+      const rendered = { bundle: { ...BUNDLE, explanation: "" }, objects, annotations: {} };
+      const running = new ApplyPass(deps, facts, account.client, context).release(rendered);
+      return {
+        error: await running.then(
+          () => "",
+          (err: Error) => err.message,
+        ),
+        events: events.seen,
+      };
+    };
+    const lift = await refuseConfigMaps(ns);
+    const refused = await pass();
+    expect(refused.error).toMatch(new RegExp(`^ConfigMap ${ns}/a: .*not today$`));
+    expect(refused.events).toEqual([`Warning ApplyFailed: install of bundle "p.v1.0.0" failed after 1 created: ${refused.error}`]);
+    expect(releases.records.get(1)).toMatchObject({ status: "failed", description: expect.stringContaining("after 1 created") as string });
+    await pass();
+    expect(releases.state).toEqual(["v1 failed"]);
+    await lift();
+    expect(await pass()).toEqual({ error: "", events: ['Normal Installed: installed bundle "p.v1.0.0": 1 unchanged, 1 created'] });
+    expect(releases.state).toEqual(["v1 deployed"]);
+  });
+
+  test("a failure is told although it cannot be recorded", async () => {
+    const { x, ns, account } = await loneExtension(cluster);
+    const releases = new MemoryReleases();
+    releases.failures.update = new Error("connection refused");
+    const { deps, facts, context } = passOver(x, account.client, releases);
+    const lift = await refuseConfigMaps(ns);
+    const rendered = { bundle: { ...BUNDLE, explanation: "" }, objects: [configMap("a", ns)], annotations: {} };
+    await expect(new ApplyPass(deps, facts, account.client, context).release(rendered)).rejects.toThrow("not today");
+    expect(releases.state).toEqual(["v1 pending-install"]);
+    await lift();
   });
 });
