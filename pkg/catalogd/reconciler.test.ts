@@ -27,7 +27,7 @@ let now: number;
 let reconciler: CatalogReconciler;
 
 function newReconciler(): CatalogReconciler {
-  const client = server as unknown as Pick<Client, "patch">;
+  const client = server as unknown as Pick<Client, "get" | "patch">;
   const metadata = new CatalogMetadata(client);
   const recorder = { record: (_object: unknown, type: string, reason: string) => void events.push(`${type} ${reason}`) };
   const polls = new Map();
@@ -86,6 +86,17 @@ test("the first pass marks the object, stores the content and says when it comes
     ["test sha256:1"],
     ["Normal ContentStored"],
   ]);
+});
+
+test("what was found out about a catalog is not written to another one that was made under its name meanwhile", async () => {
+  await pass();
+  const old = server.catalog;
+  const { status: _, ...fresh } = server.catalog;
+  server.catalog = { ...fresh, metadata: { ...fresh.metadata, uid: "other" } };
+  images.digests.set(REF, "sha256:2");
+  now += 11 * MINUTE;
+  await reconciler.reconcile(old, log, new AbortController().signal);
+  expect(server.catalog.status).toBeUndefined();
 });
 
 test("a pass with nothing to do asks nobody and writes nothing", async () => {

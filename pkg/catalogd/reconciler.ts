@@ -1,12 +1,12 @@
 import type { ClusterCatalog } from "../api/clusterCatalog.ts";
 import { findCondition } from "../api/conditions.ts";
 import { FINALIZER_DELETE_SERVER_CACHE } from "../api/constants.ts";
-import { type Condition, type ObjectMeta, refOf } from "../api/k8s.ts";
+import type { Condition, KubeObject, ObjectMeta } from "../api/k8s.ts";
+import { replaceStatus } from "../controller/objectStatus.ts";
 import { runSteps, type Step, type StepResult, withoutStep } from "../controller/steps.ts";
 import { wrapError } from "../errors/errors.ts";
 import { canonicalJson } from "../fbc/canonical.ts";
 import type { Client } from "../kube/client.ts";
-import { isNotFound } from "../kube/errors.ts";
 import type { EventRecorder } from "../kube/events.ts";
 import type { Logger } from "../telemetry/log.ts";
 import type { CatalogContent } from "./content.ts";
@@ -17,7 +17,7 @@ import { statusFrom } from "./status.ts";
 
 /** What a pass over one catalog needs from the outside. */
 export interface ReconcilerDependencies {
-  client: Pick<Client, "patch">;
+  client: Pick<Client, "get" | "patch">;
   events: Pick<EventRecorder, "record">;
   metadata: CatalogMetadata;
   contents: { get(name: string): CatalogContent | undefined };
@@ -99,16 +99,16 @@ export class CatalogReconciler {
     const time = new Date(now()).toISOString().replace(/\.\d+Z$/, "Z");
     const status = statusFrom(catalog, facts, { error, base: baseOf(catalog.metadata.name), now: time });
     if (canonicalJson(status) === canonicalJson(catalog.status ?? {})) return {};
-    const { conditions, resolvedSource = null, urls = null, lastUnpacked = null } = status;
-    const body = { metadata: { uid: catalog.metadata.uid }, status: { conditions, resolvedSource, urls, lastUnpacked } };
+    let written: KubeObject | undefined;
     try {
-      const { metadata } = await client.patch(refOf(catalog), body, { type: "merge", subresource: "status" });
-      this.#announce(catalog, conditions ?? [], log);
-      return metadata.resourceVersion === undefined ? {} : { resourceVersion: metadata.resourceVersion };
+      written = await replaceStatus(client, catalog, status);
     } catch (err) {
-      if (isNotFound(err)) return {};
       throw wrapError("error updating status: ", err);
     }
+    if (!written) return {};
+    this.#announce(catalog, status.conditions ?? [], log);
+    const { resourceVersion } = written.metadata;
+    return resourceVersion === undefined ? {} : { resourceVersion };
   }
 
   /** Logs every condition that changed; one that changed for the worse is an Event too. What went well is told by the step that did it. */

@@ -62,7 +62,7 @@ export class FakeStore {
   }
 }
 
-/** One catalog in an API server that knows merge patches, as `Client` gives access to it. */
+/** One catalog in an API server that knows merge patches, and JSON patches that test the uid and replace the status, as `Client` gives access to it. */
 export class FakeCatalogServer {
   readonly patches: unknown[] = [];
   catalog: ClusterCatalog;
@@ -81,10 +81,15 @@ export class FakeCatalogServer {
     };
   }
 
+  get<T extends KubeObject>(): Promise<T> {
+    return Promise.resolve(this.catalog as KubeObject as T);
+  }
+
   patch<T extends KubeObject>(_ref: ObjectRef, body: unknown): Promise<T> {
     this.patches.push(body);
-    const { metadata } = body as KubeObject;
     const version = this.catalog.metadata.resourceVersion;
+    if (Array.isArray(body)) return this.#replaceStatus(body as JsonPatch) as Promise<KubeObject> as Promise<T>;
+    const { metadata } = body as KubeObject;
     if (metadata.resourceVersion !== undefined && metadata.resourceVersion !== version) {
       return Promise.reject(new KubeError("the object has been modified", { status: 409, reason: "Conflict" }));
     }
@@ -92,7 +97,20 @@ export class FakeCatalogServer {
     this.catalog = { ...merged, metadata: { ...merged.metadata, resourceVersion: String(Number(version) + 1) } };
     return Promise.resolve(this.catalog as KubeObject as T);
   }
+
+  #replaceStatus([test, add]: JsonPatch): Promise<ClusterCatalog> {
+    if (test.value !== this.catalog.metadata.uid) {
+      return Promise.reject(new KubeError("the server rejected our request", { status: 422, reason: "Invalid" }));
+    }
+    const resourceVersion = String(Number(this.catalog.metadata.resourceVersion) + 1);
+    const metadata = { ...this.catalog.metadata, resourceVersion };
+    this.catalog = { ...this.catalog, metadata, status: add.value as NonNullable<ClusterCatalog["status"]> };
+    return Promise.resolve(this.catalog);
+  }
 }
+
+/** What `replaceStatus` sends. */
+type JsonPatch = [test: { value: unknown }, add: { value: unknown }];
 
 /** RFC 7386. */
 function merge(target: unknown, patch: unknown): unknown {
