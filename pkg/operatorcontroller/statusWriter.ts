@@ -1,6 +1,7 @@
 import type { ClusterExtension, ClusterExtensionStatus } from "../api/clusterExtension.ts";
+import { replaceStatus } from "../controller/objectStatus.ts";
 import type { Client } from "../kube/client.ts";
-import { isInvalid, isNotFound } from "../kube/errors.ts";
+import { isInvalid } from "../kube/errors.ts";
 
 /** Writes the status of extensions. */
 export class StatusWriter {
@@ -17,30 +18,16 @@ export class StatusWriter {
    * or nobody would ever see its conditions.
    */
   async write(extension: Readonly<ClusterExtension>, { conditions, install }: ClusterExtensionStatus): Promise<"written" | "changed"> {
+    const written = await this.#replace(extension, install === undefined ? { conditions } : { conditions, install });
+    return written ? "written" : "changed";
+  }
+
+  async #replace(extension: Readonly<ClusterExtension>, status: ClusterExtensionStatus): Promise<unknown> {
     try {
-      await this.#replace(extension, install === undefined ? { conditions } : { conditions, install });
-      return "written";
+      return await replaceStatus(this.#client, extension, status);
     } catch (err) {
-      if (isNotFound(err)) return "changed";
-      if (!isInvalid(err)) throw err;
-      if (!(await this.#isSame(extension))) return "changed";
-      if (install === undefined) throw err;
-      await this.#replace(extension, { conditions });
-      return "written";
+      if (!isInvalid(err) || status.install === undefined) throw err;
+      return replaceStatus(this.#client, extension, { conditions: status.conditions });
     }
-  }
-
-  /** A merge patch would not do: of the metadata in a patch of a status the API server takes nothing, not even the uid as a condition. */
-  async #replace({ apiVersion, kind, metadata }: Readonly<ClusterExtension>, status: ClusterExtensionStatus): Promise<void> {
-    const body = [
-      { op: "test", path: "/metadata/uid", value: metadata.uid },
-      { op: "add", path: "/status", value: status },
-    ];
-    await this.#client.patch({ apiVersion, kind, name: metadata.name }, body, { type: "json", subresource: "status" });
-  }
-
-  async #isSame({ apiVersion, kind, metadata }: Readonly<ClusterExtension>): Promise<boolean> {
-    const live = await this.#client.get({ apiVersion, kind, name: metadata.name }, { metadataOnly: true });
-    return live?.metadata.uid === metadata.uid;
   }
 }
