@@ -4,7 +4,6 @@ import { startContentServer } from "../../pkg/catalogd/http/contentServer.ts";
 import { TlsFiles } from "../../pkg/catalogd/http/tlsFiles.ts";
 import { CatalogStore } from "../../pkg/catalogd/store.ts";
 import { runUntilStopped, stopOnSignals } from "../../pkg/controller/shutdown.ts";
-import { messageOf } from "../../pkg/errors/errors.ts";
 import { Client } from "../../pkg/kube/client.ts";
 import { CATALOG_LIMITS } from "../../pkg/oci/limits.ts";
 import { Puller } from "../../pkg/oci/puller.ts";
@@ -12,6 +11,7 @@ import { restClientMetrics } from "../../pkg/telemetry/controllerMetrics.ts";
 import { parseBindAddress, startProbeServer } from "../../pkg/telemetry/health.ts";
 import { createLogger } from "../../pkg/telemetry/log.ts";
 import { createMetrics } from "../../pkg/telemetry/metrics.ts";
+import { runProgram } from "../program.ts";
 import { type Flags, parseFlags, usage } from "./flags.ts";
 
 async function run(flags: Flags): Promise<void> {
@@ -77,13 +77,4 @@ async function run(flags: Flags): Promise<void> {
   log.info("stopped");
 }
 
-async function main(): Promise<void> {
-  const flags = parseFlags(process.argv.slice(2));
-  if (flags === "help") process.stdout.write(usage());
-  else await run(flags);
-}
-
-await main().catch((err: unknown) => {
-  process.stderr.write(`catalogd: ${messageOf(err)}\n`);
-  process.exit(1);
-});
+await runProgram({ name: "catalogd", parseFlags, usage, run });

@@ -1,5 +1,4 @@
 import { runUntilStopped, stopOnSignals } from "../../pkg/controller/shutdown.ts";
-import { messageOf } from "../../pkg/errors/errors.ts";
 import { Client } from "../../pkg/kube/client.ts";
 import { BUNDLE_LIMITS } from "../../pkg/oci/limits.ts";
 import { Puller } from "../../pkg/oci/puller.ts";
@@ -9,6 +8,7 @@ import { restClientMetrics } from "../../pkg/telemetry/controllerMetrics.ts";
 import { startProbeServer } from "../../pkg/telemetry/health.ts";
 import { createLogger } from "../../pkg/telemetry/log.ts";
 import { createMetrics } from "../../pkg/telemetry/metrics.ts";
+import { runProgram } from "../program.ts";
 import { type Flags, parseFlags, usage } from "./flags.ts";
 
 async function run(flags: Flags): Promise<void> {
@@ -58,13 +58,4 @@ async function run(flags: Flags): Promise<void> {
   log.info("stopped");
 }
 
-async function main(): Promise<void> {
-  const flags = parseFlags(process.argv.slice(2));
-  if (flags === "help") process.stdout.write(usage());
-  else await run(flags);
-}
-
-await main().catch((err: unknown) => {
-  process.stderr.write(`operator-controller: ${messageOf(err)}\n`);
-  process.exit(1);
-});
+await runProgram({ name: "operator-controller", parseFlags, usage, run });
