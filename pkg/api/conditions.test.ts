@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { boundedMessage, findCondition, sanitizeNetworkError, setCondition } from "./conditions.ts";
+import { boundedMessage, changedConditions, findCondition, sanitizeNetworkError, setCondition } from "./conditions.ts";
 import type { Condition } from "./k8s.ts";
 
 const EARLIER = "2026-01-01T00:00:00Z";
@@ -109,4 +109,24 @@ test("whatever the text, the message fits and is valid text", () => {
     }),
     { numRuns: 50 },
   );
+});
+
+test("a condition changed when its status, reason or message did, or when it is new; its times do not count", () => {
+  const base = { status: "True", reason: "Succeeded", message: "m", lastTransitionTime: "2026-01-01T00:00:00Z" } as const;
+  const before = ["A", "B", "C", "D"].map((type) => ({ ...base, type }));
+  const after = [
+    { ...base, type: "A", lastTransitionTime: "2026-01-02T00:00:00Z", observedGeneration: 2 },
+    { ...base, type: "B", status: "False" as const },
+    { ...base, type: "C", reason: "Failed" },
+    { ...base, type: "D", message: "n" },
+    { ...base, type: "E" },
+  ];
+  const changed = changedConditions(before, after).map(({ condition, before: old }) => [condition.type, old?.type]);
+  expect(changed).toEqual([
+    ["B", "B"],
+    ["C", "C"],
+    ["D", "D"],
+    ["E", undefined],
+  ]);
+  expect(changedConditions(undefined, undefined)).toEqual([]);
 });

@@ -28,6 +28,19 @@ export function setCondition(
   return (conditions ?? []).map((condition) => (condition === before ? { ...next, lastTransitionTime } : condition));
 }
 
+/** Those of `after` that say something else than the one of their type before, each with that one; a new one has none. */
+export function changedConditions(
+  before: readonly Condition[] | undefined,
+  after: readonly Condition[] | undefined,
+): { condition: Condition; before: Condition | undefined }[] {
+  return (after ?? [])
+    .map((condition) => ({ condition, before: findCondition(before, condition.type) }))
+    .filter(
+      ({ condition: { status, reason, message }, before: old }) =>
+        old?.status !== status || old.reason !== reason || old.message !== message,
+    );
+}
+
 /**
  * `text` as the message of a condition: addresses of broken connections left out, the words "terminal error: " too unless
  * `keepTerminal` is set (a ClusterCatalog shows them inside a chain of causes), at most 32768 bytes of UTF-8 with a note where it was cut.

@@ -1,3 +1,4 @@
+import { timeText } from "../api/time.ts";
 import { goQuote } from "../errors/goQuote.ts";
 
 const LAYOUT = '"2006-01-02T15:04:05Z07:00"';
@@ -37,7 +38,7 @@ export function goTime(text: string): string {
   if (rest !== "") throw new Error(`parsing time ${goQuote(text)}: extra text: ${goQuote(rest)}`);
   if (Number(found[4]) < 1 || Number(found[4]) > daysIn(Number(found[0]), Number(found[2])))
     throw new Error(`parsing time ${goQuote(text)}: day out of range`);
-  return new Date(text.replace(",", ".")).toISOString().replace(/\.\d+Z$/, "Z");
+  return timeText(new Date(text.replace(",", ".")));
 }
 
 function rangeFault(name: string, found: readonly string[]): string | undefined {

@@ -1,7 +1,8 @@
 import type { ClusterCatalog } from "../api/clusterCatalog.ts";
-import { findCondition } from "../api/conditions.ts";
+import { changedConditions } from "../api/conditions.ts";
 import { FINALIZER_DELETE_SERVER_CACHE } from "../api/constants.ts";
 import type { Condition, KubeObject, ObjectMeta } from "../api/k8s.ts";
+import { timeText } from "../api/time.ts";
 import { replaceStatus } from "../controller/objectStatus.ts";
 import { runSteps, type Step, type StepResult, withoutStep } from "../controller/steps.ts";
 import { wrapError } from "../errors/errors.ts";
@@ -96,7 +97,7 @@ export class CatalogReconciler {
     log: Logger,
   ): Promise<Pick<ObjectMeta, "resourceVersion">> {
     const { client, baseOf, now } = this.#deps;
-    const time = new Date(now()).toISOString().replace(/\.\d+Z$/, "Z");
+    const time = timeText(new Date(now()));
     const status = statusFrom(catalog, facts, { error, base: baseOf(catalog.metadata.name), now: time });
     if (canonicalJson(status) === canonicalJson(catalog.status ?? {})) return {};
     let written: KubeObject | undefined;
@@ -113,9 +114,8 @@ export class CatalogReconciler {
 
   /** Logs every condition that changed; one that changed for the worse is an Event too. What went well is told by the step that did it. */
   #announce(catalog: Readonly<ClusterCatalog>, conditions: readonly Condition[], log: Logger): void {
-    for (const { type: condition, status, reason, message } of conditions) {
-      const before = findCondition(catalog.status?.conditions, condition);
-      if (before?.status === status && before.reason === reason && before.message === message) continue;
+    for (const { condition: after, before } of changedConditions(catalog.status?.conditions, conditions)) {
+      const { type: condition, status, reason, message } = after;
       log.info({ condition, status, reason, message }, "condition changed");
       const worse =
         condition === "Progressing" ? reason === "Retrying" || status === "False" : before?.status === "True" && status === "False";

@@ -1,12 +1,14 @@
 import { mkdir, readdir, readFile, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { findCondition } from "../api/conditions.ts";
 import { SYSTEM_NAMESPACE } from "../api/constants.ts";
-import type { KubeObject } from "../api/k8s.ts";
+import type { Condition, KubeObject } from "../api/k8s.ts";
 import { parseYamlDocuments } from "../fbc/yaml.ts";
 import type { Client } from "../kube/client.ts";
 import { freePorts } from "./ports.ts";
 import { type LogLine, ServerProcess } from "./serverProcess.ts";
 import { tokenKubeconfig } from "./tokenKubeconfig.ts";
+import { until } from "./until.ts";
 
 /** Who the operator-controller is, as config/rbac has it: the right to mint an installer's tokens is granted to it. */
 export const CONTROLLER_SUBJECT = {
@@ -135,8 +137,8 @@ async function filesOf(folder: string): Promise<string[]> {
 }
 
 function isEstablished(crd: KubeObject | undefined): boolean {
-  const status = crd?.["status"] as { conditions?: { type: string; status: string }[] } | undefined;
-  return status?.conditions?.some(({ type, status: value }) => type === "Established" && value === "True") ?? false;
+  const status = crd?.["status"] as { conditions?: Condition[] } | undefined;
+  return findCondition(status?.conditions, "Established")?.status === "True";
 }
 
 async function ready(server: ServerProcess, url: string): Promise<void> {
@@ -144,14 +146,6 @@ async function ready(server: ServerProcess, url: string): Promise<void> {
     if (server.ended) throw new Error(server.ended);
     return (await fetch(url).catch(() => undefined))?.status === 200;
   });
-}
-
-async function until(timeoutMs: number, what: string, done: () => Promise<boolean>): Promise<void> {
-  const deadline = Date.now() + timeoutMs;
-  while (!(await done())) {
-    if (Date.now() > deadline) throw new Error(`waited ${timeoutMs / 1_000} s in vain until ${what}`);
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
 }
 
 /** Keeps one token file for each server fresh, as the kubelet does for Pods. */

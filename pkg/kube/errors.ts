@@ -68,11 +68,6 @@ export function isInvalid(err: unknown): err is KubeError {
   return err instanceof KubeError && err.status === 422;
 }
 
-/** True for 401: no or no valid credential. */
-export function isUnauthorized(err: unknown): err is KubeError {
-  return err instanceof KubeError && err.status === 401;
-}
-
 /** True when a list or watch must start anew: the resourceVersion or continue token is too old (410 Gone, Expired). */
 export function isExpired(err: unknown): err is KubeError {
   return err instanceof KubeError && (err.status === 410 || err.reason === "Expired");

@@ -1,5 +1,6 @@
 import type { ClusterExtension, ClusterExtensionStatus } from "../api/clusterExtension.ts";
-import { findCondition } from "../api/conditions.ts";
+import { changedConditions } from "../api/conditions.ts";
+import { timeText } from "../api/time.ts";
 import { runSteps, type Step, type StepContext, type StepResult, withoutStep } from "../controller/steps.ts";
 import { messageOf, ReconcileError, RetryableError, TerminalError, terminalIn, wrapError } from "../errors/errors.ts";
 import { canonicalJson } from "../fbc/canonical.ts";
@@ -70,7 +71,7 @@ export class Reconciler {
     log: Logger,
   ): Promise<"written" | "unchanged" | "changed"> {
     const { statuses, now } = this.#deps;
-    const status = statusFrom(extension, facts, error, new Date(now()).toISOString().replace(/\.\d+Z$/, "Z"));
+    const status = statusFrom(extension, facts, error, timeText(new Date(now())));
     if (canonicalJson(status) === canonicalJson(extension.status ?? {})) return "unchanged";
     try {
       const outcome = await statuses.write(extension, status);
@@ -85,9 +86,7 @@ export class Reconciler {
 
   /** Logs every condition that changed; one that changed for the worse is an Event too. What went well is told by the step that did it. */
   #announce(extension: Readonly<ClusterExtension>, status: ClusterExtensionStatus, log: Logger): void {
-    for (const after of status.conditions ?? []) {
-      const before = findCondition(extension.status?.conditions, after.type);
-      if (before?.status === after.status && before.reason === after.reason && before.message === after.message) continue;
+    for (const { condition: after } of changedConditions(extension.status?.conditions, status.conditions)) {
       const { type: condition, reason, message } = after;
       log.info({ condition, status: after.status, reason, message }, "condition changed");
       const worse = condition === "Progressing" && (reason === "Retrying" || after.status === "False");

@@ -11,6 +11,7 @@ import { startDevCluster } from "../../../pkg/devcluster/devCluster.ts";
 import { type Installation, startInstallation } from "../../../pkg/devcluster/installation.ts";
 import { startRegistry } from "../../../pkg/devcluster/registryServer.ts";
 import { SAMPLE_PACKAGE } from "../../../pkg/devcluster/sample/sample.ts";
+import { until } from "../../../pkg/devcluster/until.ts";
 import { Client } from "../../../pkg/kube/client.ts";
 import { describeObject } from "../../../pkg/release/identity.ts";
 import type { Narrator } from "./narrator.ts";
@@ -180,16 +181,12 @@ export class DevEnvironment {
   }
 
   async #until(what: string, done: () => Promise<boolean>): Promise<void> {
-    const deadline = Date.now() + WAIT_MS;
-    while (!(await done())) {
+    await until(WAIT_MS, `${what}; look at: kubectl --kubeconfig ${this.kubeconfig} describe clusterextension`, async () => {
+      if (await done()) return true;
       this.#signal.throwIfAborted();
       if (this.#failure.text !== undefined) throw new Error(this.#failure.text);
-      if (Date.now() > deadline)
-        throw new Error(
-          `waited ${WAIT_MS / 1_000} s in vain until ${what}; look at: kubectl --kubeconfig ${this.kubeconfig} describe clusterextension`,
-        );
-      await sleep(POLL_MS);
-    }
+      return false;
+    });
   }
 }
 

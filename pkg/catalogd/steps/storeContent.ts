@@ -1,5 +1,6 @@
 import { lstat, realpath } from "node:fs/promises";
 import { join, sep } from "node:path";
+import { timeText } from "../../api/time.ts";
 import type { Step } from "../../controller/steps.ts";
 import { messageOf, RetryableError, TerminalError, wrapError } from "../../errors/errors.ts";
 import { goQuote } from "../../errors/goQuote.ts";
@@ -28,7 +29,7 @@ export function storeContent({ store, images, events }: StoreDependencies): Step
       const { name } = catalog.metadata;
       if (unpacked) {
         const root = await catalogRoot(facts, unpacked);
-        const origin = { ref: unpacked.canonical, digest: unpacked.digest, lastUnpacked: wholeSeconds(unpacked.modTime) };
+        const origin = { ref: unpacked.canonical, digest: unpacked.digest, lastUnpacked: timeText(unpacked.modTime) };
         facts.content = await stored(() => store.store(name, root, origin, signal), signal);
         events.record(catalog, "Normal", "ContentStored", `serving ${summary(facts.content)} of ${unpacked.canonical}`);
         await images.remove(name).catch((err: unknown) => log.warn({ err }, "unpacked image was not removed"));
@@ -65,8 +66,4 @@ function summary({ index }: CatalogContent): string {
   const counts = index.countsBySchema();
   const known = (["olm.package", "olm.bundle"] as const).map((schema) => `${counts.get(schema) ?? 0} ${schema.slice("olm.".length)}s`);
   return `${index.lines} objects (${known.join(", ")})`;
-}
-
-function wholeSeconds(time: Date): string {
-  return time.toISOString().replace(/\.\d+Z$/, "Z");
 }
