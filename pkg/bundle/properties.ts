@@ -2,6 +2,7 @@ import { messageOf } from "../errors/errors.ts";
 import { goJson } from "../fbc/canonical.ts";
 import { sortedKeys } from "./goSpecial.ts";
 import { jsonMismatch, kindOf } from "./goValues.ts";
+import { propertiesText, type RawProperty, rawProperties } from "./propertyList.ts";
 import type { BundleProperty, Csv } from "./types.ts";
 import { yamlDocument } from "./yamlText.ts";
 
@@ -13,31 +14,37 @@ const CSV_ANNOTATION = "csv.metadata.annotations['olm.properties']";
  * @throws Error when the annotation is no JSON list of properties.
  */
 export function bundleProperties(csv: Csv): BundleProperty[] {
-  const text = csv.metadata.annotations?.[ANNOTATION];
-  if (text === undefined) return [];
-  return reading(CSV_ANNOTATION, () => propertiesFrom(parsed(text)));
+  return annotated(csv).map(({ type, value }) => ({ type, value: value === "" ? null : JSON.parse(value) }));
 }
 
 /**
  * Appends the properties of `metadata/properties.yaml` to those in the CSV's annotation `olm.properties`, which is written anew;
- * without that file (or with an empty one) the annotation is only checked.
+ * without that file (or with an empty one) the annotation is only checked. Numbers of the annotation stay as they are written, 4.10 for one,
+ * while those of the file are read as floating point first: 4.10 becomes 4.1 and 5.0 becomes 5.
  * @throws Error when one of the two cannot be read.
  */
 export function addProperties(csv: Csv, file: Uint8Array | undefined): void {
-  const properties = bundleProperties(csv);
+  const properties = annotated(csv);
   if (!file || file.byteLength === 0) return;
   properties.push(...reading("metadata/properties.yaml", () => propertiesIn(yamlDocument(new TextDecoder().decode(file)))));
-  const text = properties.length === 0 ? "null" : goJson(properties, { sortKeys: false });
-  csv.metadata.annotations = sortedKeys({ ...csv.metadata.annotations, [ANNOTATION]: text }) as Record<string, string>;
+  csv.metadata.annotations = sortedKeys({ ...csv.metadata.annotations, [ANNOTATION]: propertiesText(properties) }) as Record<
+    string,
+    string
+  >;
+}
+
+function annotated(csv: Csv): RawProperty[] {
+  const text = csv.metadata.annotations?.[ANNOTATION];
+  return text === undefined ? [] : reading(CSV_ANNOTATION, () => rawProperties(text));
 }
 
 /** The list under `properties` of the parsed file. */
-function propertiesIn(document: unknown): BundleProperty[] {
+function propertiesIn(document: unknown): RawProperty[] {
   try {
     if (document === null) return [];
     if (kindOf(document) !== "map") throw jsonMismatch(document, "source.RegistryV1Properties");
     const { properties = null } = document as { properties?: unknown };
-    return propertiesFrom(sortedKeys(properties));
+    return rawProperties(goJson(properties));
   } catch (err) {
     throw new Error(`error unmarshaling JSON: while decoding JSON: ${messageOf(err)}`, { cause: err });
   }
@@ -49,35 +56,4 @@ function reading<T>(what: string, read: () => T): T {
   } catch (err) {
     throw new Error(`failed to unmarshal ${what}: ${messageOf(err)}`, { cause: err });
   }
-}
-
-/** The beginning of what is no JSON is told in Go's words. */
-function parsed(text: string): unknown {
-  const [first] = text.trimStart();
-  if (first === undefined) throw new Error("unexpected end of JSON input");
-  if (!/^[-{["\dtfn]/.test(first)) throw new Error(`invalid character '${first}' looking for beginning of value`);
-  return JSON.parse(text);
-}
-
-function propertiesFrom(value: unknown): BundleProperty[] {
-  if (value === null) return [];
-  if (!Array.isArray(value)) throw jsonMismatch(value, "[]property.Property");
-  return value.map((item: unknown) => {
-    const members = item === null ? {} : item;
-    if (kindOf(members) !== "map") throw jsonMismatch(members, "property.Property");
-    return propertyFrom(members as Readonly<Record<string, unknown>>);
-  });
-}
-
-/** Keys are taken in any letter case, as Go's decoder does. */
-function propertyFrom(members: Readonly<Record<string, unknown>>): BundleProperty {
-  const property: BundleProperty = { type: "", value: null };
-  for (const [key, value] of Object.entries(members)) {
-    const name = key.toLowerCase();
-    if (name === "value") property.value = value;
-    if (name !== "type" || value === null) continue;
-    if (typeof value !== "string") throw jsonMismatch(value, "string").within("Property", "type");
-    property.type = value;
-  }
-  return property;
 }

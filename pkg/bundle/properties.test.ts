@@ -1,0 +1,58 @@
+import { expect, test } from "vitest";
+import { bundleFiles } from "../../test/support/bundleFixture.ts";
+import { loadBundle } from "./load.ts";
+import { bundleProperties } from "./properties.ts";
+
+function annotationOf(annotation: string | undefined, file?: string): string | undefined {
+  const annotations = annotation === undefined ? {} : { "olm.properties": annotation };
+  const { csv } = loadBundle(
+    bundleFiles({
+      "manifests/csv.yaml": JSON.stringify({ kind: "ClusterServiceVersion", metadata: { annotations } }),
+      ...(file === undefined ? {} : { "metadata/properties.yaml": file }),
+    }),
+  );
+  return csv.metadata.annotations?.["olm.properties"];
+}
+
+const MAX = "olm.maxOpenShiftVersion";
+
+test("a number of the annotation stays as it is written, also when properties of the file follow", () => {
+  const written = `[ {"value": 4.10, "type": "${MAX}"} ]`;
+  expect(annotationOf(written)).toBe(written);
+  expect(annotationOf(written, "properties: [{type: a, value: b}]")).toBe(`[{"type":"${MAX}","value":4.10},{"type":"a","value":"b"}]`);
+});
+
+test("a number of the file that is not quoted is a floating-point number first", () => {
+  const file = `properties: [{type: ${MAX}, value: 4.10}, {type: ${MAX}, value: 5.0}, {type: ${MAX}, value: '4.10'}]`;
+  expect(annotationOf(undefined, file)).toBe(
+    `[{"type":"${MAX}","value":4.1},{"type":"${MAX}","value":5},{"type":"${MAX}","value":"4.10"}]`,
+  );
+});
+
+test("values of the annotation are written as Go writes raw JSON", () => {
+  const written = '[{"type":"<a>","value": { "b" : [1 , 1e2, "\\u0041 & \\" ]"], "a": {} }}, {"type": "none"}, null]';
+  expect(annotationOf(written, "properties: []")).toBe(
+    '[{"type":"\\u003ca\\u003e","value":{"b":[1,1e2,"\\u0041 \\u0026 \\" ]"],"a":{}}},{"type":"none","value":null},{"type":"","value":null}]',
+  );
+});
+
+test("keys are taken in any letter case, of a repeated one the last", () => {
+  const written = '[{"Type":"a","TYPE":"b","type":null,"value":1,"VALUE":2.0}]';
+  expect(annotationOf(written, "properties: []")).toBe('[{"type":"b","value":2.0}]');
+});
+
+test.for([
+  ["", "unexpected end of JSON input"],
+  ["abcd", "invalid character 'a' looking for beginning of value"],
+  ["{}", "json: cannot unmarshal object into Go value of type []property.Property"],
+  ["[1]", "json: cannot unmarshal number into Go value of type property.Property"],
+  ['[{"type":1}]', "json: cannot unmarshal number into Go struct field Property.type of type string"],
+] as const)("the annotation %j is refused: %s", ([annotation, error]) => {
+  expect(() => annotationOf(annotation)).toThrow(`failed to unmarshal csv.metadata.annotations['olm.properties']: ${error}`);
+});
+
+test("a value that is absent is null", () => {
+  expect(bundleProperties({ metadata: { annotations: { "olm.properties": '[{"type":"a"}]' } } } as never)).toEqual([
+    { type: "a", value: null },
+  ]);
+});

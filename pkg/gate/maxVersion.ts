@@ -1,0 +1,85 @@
+import { messageOf } from "../errors/errors.ts";
+import { goQuote } from "../errors/goQuote.ts";
+import { goJsonFault } from "../fbc/goJsonSyntax.ts";
+import { type MinorVersion, minorOf } from "./minorVersion.ts";
+import type { RawProperty } from "./properties.ts";
+
+/** Type of the property that states up to which OpenShift version, major and minor, an operator works. */
+export const MAX_OPENSHIFT_VERSION = "olm.maxOpenShiftVersion";
+
+/** What a bundle says about the OpenShift versions it works on: nothing, the last one, or something that cannot be read. */
+export type MaxVersion =
+  | { readonly kind: "none" }
+  | { readonly kind: "stated"; readonly max: MinorVersion }
+  /** One text for each thing that is wrong, in the order of the properties. */
+  | { readonly kind: "invalid"; readonly errors: readonly string[] };
+
+/** No version is written longer; what is longer is not looked into. */
+const MAX_VALUE_LENGTH = 256;
+const QUOTED_LENGTH = 64;
+const NUMBER = /^[1-9][0-9]*\.(?:0|[1-9][0-9]*)$/;
+
+/**
+ * The maximum that the properties state. The value is judged as it is written: the number 4.10 is 4.10.
+ * @see https://github.com/openshift/cluster-olm-operator/blob/main/internal/versionutils/version_utils.go ToAllowedSemver
+ */
+export function maxVersionIn(properties: readonly RawProperty[]): MaxVersion {
+  const [first, second] = properties.filter(({ type }) => type === MAX_OPENSHIFT_VERSION);
+  if (first === undefined) return { kind: "none" };
+  const errors: string[] = [];
+  let max: MinorVersion | undefined;
+  try {
+    max = maxVersionFrom(first.value);
+  } catch (err) {
+    errors.push(`error converting to semver for version ${clipped(first.value)}: ${messageOf(err)}`);
+  }
+  if (second !== undefined) errors.push(`more than one ${MAX_OPENSHIFT_VERSION} found in bundle`);
+  return max === undefined || errors.length > 0 ? { kind: "invalid", errors } : { kind: "stated", max };
+}
+
+/** @throws Error in upstream's words. */
+function maxVersionFrom(token: string): MinorVersion {
+  const fault = goJsonFault(token);
+  if (fault !== undefined) throw new Error(fault);
+  const value: unknown = JSON.parse(token);
+  if (typeof value !== "string" && typeof value !== "number")
+    throw new Error(`invalid type ${goType(value)} for olm.maxOpenshiftVersion: ${clipped(token)}`);
+  if (token.length > MAX_VALUE_LENGTH) throw new Error(`invalid version format: longer than ${MAX_VALUE_LENGTH} characters`);
+  if (typeof value === "number") {
+    if (!NUMBER.test(token)) throw new Error(`invalid semver format ${goQuote(token)}: expected <major>.<minor>`);
+    return minorOf(`${token}.0`);
+  }
+  if (value.startsWith("v") || value.split(".").length !== 2) throw new Error("invalid version format");
+  return tolerant(value);
+}
+
+/**
+ * Two numbers with a dot between them, spaces around and zeros before them left out.
+ * @see https://github.com/blang/semver/blob/v4.0.0/v4/semver.go ParseTolerant
+ */
+function tolerant(text: string): MinorVersion {
+  const parts = text
+    .replace(/^\p{White_Space}+|\p{White_Space}+$/gu, "")
+    .replace(/^v/, "")
+    .split(".")
+    .map(withoutZeros);
+  if (/[+-]/.test(parts.at(-1) ?? "")) throw new Error("Short version cannot contain PreRelease/Build meta data");
+  return minorOf([...parts, "0"].join("."));
+}
+
+function withoutZeros(part: string): string {
+  if (Buffer.byteLength(part) <= 1) return part;
+  const rest = part.replace(/^0+/, "");
+  return /^[0-9]/.test(rest) ? rest : `0${rest}`;
+}
+
+/** Go's name for the type that a JSON value is read as. */
+function goType(value: unknown): string {
+  if (value === null) return "<nil>";
+  if (typeof value === "boolean") return "bool";
+  return Array.isArray(value) ? "[]interface {}" : "map[string]interface {}";
+}
+
+function clipped(text: string): string {
+  return text.length <= MAX_VALUE_LENGTH ? text : `${text.slice(0, QUOTED_LENGTH).toWellFormed()}...`;
+}
