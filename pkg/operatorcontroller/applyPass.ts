@@ -10,8 +10,7 @@ import type { ExtensionExists, Owner } from "../release/ownership.ts";
 import { prepareObjects } from "../release/prepare.ts";
 import { lastDeployed } from "../release/record.ts";
 import { determineState } from "../release/state.ts";
-import { Applier } from "./applier.ts";
-import { detachCrds } from "./crdUse.ts";
+import { Applier, type LiveObjects } from "./applier.ts";
 import type { PassFacts, ResolvedBundle } from "./facts.ts";
 import { kindsOf, requireServed, type ServedKinds, servedKinds } from "./kinds.ts";
 import type { ExtensionMemory } from "./memory.ts";
@@ -21,6 +20,7 @@ import { preflight } from "./preflight.ts";
 import { prune } from "./prune.ts";
 import { type JournalOptions, ReleaseJournal } from "./releaseJournal.ts";
 import { labelsFrom } from "./steps/retrieveReleases.ts";
+import { takeOver } from "./takeOver.ts";
 
 /** What applying needs from the outside. */
 export interface ApplyDependencies {
@@ -84,8 +84,7 @@ export class ApplyPass {
     const served = objects.filter((object) => !kinds.unserved.some((other) => objectKey(other) === objectKey(object)));
     await this.#claiming(served, async () => {
       try {
-        const live = await this.#applier.read(served.map(refOf));
-        await detachCrds(this.#scoped, [...live.values()], this.#owner.uid, this.#context.signal);
+        const live = await this.#taken(await this.#applier.read(served.map(refOf)));
         await this.#applier.apply(served, live, { goOn: true });
       } finally {
         const corrected = changes(this.#applier.actions);
@@ -126,8 +125,7 @@ export class ApplyPass {
       this.#deps.memory.record(extension, [record, ...history.current]);
       const verb = base ? "upgrade to" : "install of";
       try {
-        await detachCrds(this.#scoped, [...live.values()], this.#owner.uid, this.#context.signal);
-        await this.#applier.apply(objects, live);
+        await this.#applier.apply(objects, await this.#taken(live));
         await this.#prune(objects);
       } catch (err) {
         if (!this.#context.signal.aborted) {
@@ -145,6 +143,11 @@ export class ApplyPass {
     const [reason, what] = base ? ["Upgraded", "upgraded to"] : ["Installed", "installed"];
     this.#event("Normal", reason, `${what} bundle "${bundle.name}"${from}: ${summary(this.#applier.actions)}`);
     for (const note of notes) this.#event("Normal", "ManifestAdjusted", note);
+  }
+
+  async #taken(live: LiveObjects): Promise<LiveObjects> {
+    const objects = await takeOver(this.#scoped, [...live.values()], this.#owner.uid, this.#context.signal);
+    return new Map(objects.map((object) => [objectKey(object), object]));
   }
 
   async #prune(desired: readonly KubeObject[]): Promise<void> {

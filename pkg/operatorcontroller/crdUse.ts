@@ -1,8 +1,8 @@
-import { type KubeObject, refOf } from "../api/k8s.ts";
+import type { KubeObject } from "../api/k8s.ts";
 import { messageOf } from "../errors/errors.ts";
 import type { Client } from "../kube/client.ts";
 import { isForbidden, KindNotServed } from "../kube/errors.ts";
-import { describeObject, isCrd } from "../release/identity.ts";
+import { describeObject } from "../release/identity.ts";
 import type { CrdPolicy } from "../release/plan.ts";
 
 /** A CustomResourceDefinition that stays on the cluster, and the sentence that says so and why. */
@@ -35,25 +35,6 @@ export async function splitCrds(
     else kept.push({ crd, text: `${describeObject(crd)}: ${reason}` });
   }
   return { going, kept };
-}
-
-/**
- * Takes from CRDs the references that make the garbage collector delete them, and every custom resource with them, when the extension goes.
- * The Go operator-controller writes such references; an apply does not remove them, as they are another field manager's.
- * @param objects live; others than CRDs are passed over.
- */
-export async function detachCrds(
-  client: Pick<Client, "patch">,
-  objects: readonly KubeObject[],
-  ownerUid: string,
-  signal: AbortSignal,
-): Promise<void> {
-  for (const object of objects) {
-    const { ownerReferences = [], resourceVersion } = object.metadata;
-    const others = ownerReferences.filter(({ uid }) => uid !== ownerUid);
-    if (!isCrd(object) || others.length === ownerReferences.length) continue;
-    await client.patch(refOf(object), { metadata: { resourceVersion, ownerReferences: others } }, { type: "merge", signal });
-  }
 }
 
 /** Why a CRD counts as in use; undefined when no custom resource of it exists. */

@@ -7,7 +7,8 @@ import { uninstallOrder } from "../release/order.ts";
 import { ownershipOf } from "../release/ownership.ts";
 import type { CrdPolicy } from "../release/plan.ts";
 import type { Applier } from "./applier.ts";
-import { detachCrds, type KeptCrd, servedKindOf, splitCrds } from "./crdUse.ts";
+import { type KeptCrd, servedKindOf, splitCrds } from "./crdUse.ts";
+import { takeOver } from "./takeOver.ts";
 
 /** What one pass of an uninstall came to; what was deleted is in the applier's actions. */
 export interface UninstallProgress {
@@ -75,7 +76,7 @@ export class Uninstaller {
       async () => {
         const split = await splitCrds(this.#client, crds, policy, this.#signal);
         const keeping = split.kept.map(({ crd }) => crd);
-        await detachCrds(this.#client, keeping, uid, this.#signal);
+        await takeOver(this.#client, keeping, uid, this.#signal);
         kept.push(...split.kept);
         return this.#delete(split.going);
       },

@@ -1,0 +1,56 @@
+import { describe, expect, test } from "vitest";
+import type { JsonObject } from "../api/k8s.ts";
+import { handedOver } from "./managedFields.ts";
+
+const OURS = "olm.operatorframework.io";
+const entry = (manager: string, operation: string, fieldsV1: JsonObject, more: JsonObject = {}): JsonObject => ({
+  manager,
+  operation,
+  apiVersion: "v1",
+  fieldsType: "FieldsV1",
+  fieldsV1,
+  time: "2026-01-01T00:00:00Z",
+  ...more,
+});
+const moved = (entries: readonly JsonObject[]): JsonObject[] | undefined => handedOver(entries, "operator-controller", OURS);
+
+// Source: k8s.io/client-go util/csaupgrade; architecture.md 4.4.
+describe("what another manager wrote by updates", () => {
+  test("becomes what ours applies", () => {
+    const data = { "f:data": { "f:a": {} } };
+    expect(moved([entry("operator-controller", "Update", data)])).toEqual([entry(OURS, "Apply", data)]);
+  });
+
+  test("is joined with what ours applies already, at every depth; the entry has the later time and version", () => {
+    const theirs = entry("operator-controller", "Update", { "f:data": { "f:a": {}, ".": {} }, "f:immutable": {} });
+    const ours = entry(OURS, "Apply", { "f:data": { "f:b": {} } }, { apiVersion: "v2", time: "2026-02-01T00:00:00Z" });
+    const joined = { "f:data": { "f:a": {}, "f:b": {}, ".": {} }, "f:immutable": {} };
+    expect(moved([theirs, ours])).toEqual([{ ...ours, fieldsV1: joined }]);
+  });
+
+  test("leaves the entries of others, of applies and of subresources as they are", () => {
+    const others = [
+      entry("kubectl-edit", "Update", { "f:data": { "f:c": {} } }),
+      entry("operator-controller", "Apply", {}),
+      entry("operator-controller", "Update", { "f:status": {} }, { subresource: "status" }),
+    ];
+    const theirs = entry("operator-controller", "Update", {});
+    expect(moved([...others, theirs])).toEqual([...others, entry(OURS, "Apply", {})]);
+    expect(moved(others)).toBeUndefined();
+    expect(moved([])).toBeUndefined();
+  });
+
+  test("keeps Helm's marks out, and with them the maps that they are in", () => {
+    const labels = { ".": {}, "f:app": {}, "f:app.kubernetes.io/managed-by": {} };
+    const annotations = { ".": {}, "f:meta.helm.sh/release-name": {}, "f:meta.helm.sh/release-namespace": {} };
+    const given = entry("operator-controller", "Update", { "f:metadata": { "f:labels": labels, "f:annotations": annotations, "f:x": {} } });
+    const wanted = { "f:metadata": { "f:labels": { "f:app": {} }, "f:annotations": {}, "f:x": {} } };
+    expect(moved([given])).toEqual([entry(OURS, "Apply", wanted)]);
+  });
+
+  test("entries without fields or with odd ones are no obstacle", () => {
+    expect(moved([{ manager: "operator-controller", operation: "Update" }])).toEqual([{ manager: OURS, operation: "Apply", fieldsV1: {} }]);
+    const odd = entry("operator-controller", "Update", { "f:metadata": "x", "f:data": [] });
+    expect(moved([odd])).toEqual([{ ...odd, manager: OURS, operation: "Apply" }]);
+  });
+});

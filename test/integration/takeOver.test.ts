@@ -1,0 +1,159 @@
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import type { ClusterExtension } from "../../pkg/api/clusterExtension.ts";
+import { API_VERSION, CLUSTER_EXTENSION, FIELD_MANAGER, FINALIZER_UNINSTALL } from "../../pkg/api/constants.ts";
+import { type KubeObject, type ObjectRef, refOf } from "../../pkg/api/k8s.ts";
+import { loadBundle } from "../../pkg/bundle/load.ts";
+import { canonicalJson } from "../../pkg/fbc/canonical.ts";
+import { cleanObject } from "../../pkg/release/clean.ts";
+import { describeObject } from "../../pkg/release/identity.ts";
+import { withoutOwner } from "../../pkg/release/ownerMarks.ts";
+import { renderBundle } from "../../pkg/render/render.ts";
+import { describeWithPrivateCluster, eventually } from "../support/cluster.ts";
+import { type BundleParts, GoInstallation } from "../support/goInstallation.ts";
+import { grantInstaller } from "../support/installer.ts";
+import { describeWithData } from "../support/sharedData.ts";
+import { World } from "../support/world.ts";
+
+const EXTENSION: ObjectRef = { apiVersion: API_VERSION, kind: CLUSTER_EXTENSION, name: "flux" };
+const NAMESPACE = "flux-system";
+const REPORTS = "fluxreports.fluxcd.controlplane.io";
+
+/** The next version leaves out a label of the Service and the environment of the manager. */
+function nextVersion({ objects }: BundleParts): void {
+  const service = objects.find(({ kind }) => kind === "Service");
+  if (service?.metadata.labels) service.metadata.labels = { "app.kubernetes.io/part-of": "flux" };
+  const deployment = objects.find(({ kind }) => kind === "Deployment");
+  const { template } = deployment?.["spec"] as { template: { spec: { containers: { env?: unknown[] }[] } } };
+  for (const container of template.spec.containers) delete container.env;
+}
+
+// Source: architecture.md 4.4 (take-over from Go); the data are a real install by the Go operator-controller.
+describeWithData("real data", (data) =>
+  describeWithPrivateCluster("an extension that the Go operator-controller installed", (cluster) => {
+    const go = new GoInstallation(join(data, "go-release"));
+    const installed = go.bundle("0.38.1");
+    const next = go.bundle("0.39.0", nextVersion);
+    const objectsOf = (files: Map<string, Uint8Array>): KubeObject[] => renderBundle(loadBundle(files), { installNamespace: NAMESPACE });
+    let world: World;
+
+    const live = async (): Promise<Map<string, KubeObject>> => {
+      const found = await Promise.all(go.deployed.objects.map((object) => cluster.client.get(refOf(object))));
+      return new Map(found.flatMap((object) => (object ? [[describeObject(object), object] as const] : [])));
+    };
+    const workloads = async (): Promise<string[]> => {
+      const names: string[] = [];
+      for (const gvk of [
+        { apiVersion: "apps/v1", kind: "ReplicaSet" },
+        { apiVersion: "v1", kind: "Pod" },
+      ]) {
+        const { items } = await cluster.client.list(gvk, { namespace: NAMESPACE });
+        names.push(...items.map(({ kind, metadata }) => `${kind} ${metadata.name} ${metadata.uid}`));
+      }
+      return names.sort();
+    };
+    const finalizers = async (): Promise<string[]> => (await cluster.client.get(EXTENSION))?.metadata.finalizers ?? [];
+
+    beforeAll(async () => {
+      await cluster.installCrds();
+      await cluster.client.apply({ apiVersion: "v1", kind: "Namespace", metadata: { name: "olmv1-system" } }, { fieldManager: "test" });
+      await go.restore(cluster.client);
+      await eventually(async () => expect((await workloads()).filter((name) => name.startsWith("Pod"))).not.toEqual([]));
+      world = await World.start(cluster);
+      await world.pushBundle("bundles/flux-operator", "v0.38.1", "flux-operator", installed);
+      await world.pushBundle("bundles/flux-operator", "v0.39.0", "flux-operator", next);
+      const metas = [
+        { schema: "olm.package", name: "flux-operator", defaultChannel: "stable" },
+        {
+          schema: "olm.channel",
+          package: "flux-operator",
+          name: "stable",
+          entries: [{ name: "flux-operator.v0.38.1" }, { name: "flux-operator.v0.39.0", replaces: "flux-operator.v0.38.1" }],
+        },
+        ...["0.38.1", "0.39.0"].map((version) => ({
+          schema: "olm.bundle",
+          package: "flux-operator",
+          name: `flux-operator.v${version}`,
+          image: `quay.io/bundles/flux-operator:v${version}`,
+          properties: [{ type: "olm.package", value: { packageName: "flux-operator", version } }],
+        })),
+      ];
+      const catalog = new TextEncoder().encode(metas.map((meta) => JSON.stringify(meta)).join("\n"));
+      await world.pushCatalog("catalogs/flux", "latest", new Map([["catalog.json", catalog]]));
+      await world.serve("flux", "quay.io/catalogs/flux:latest");
+    });
+
+    afterAll(async () => {
+      await world?.stop();
+    });
+
+    test("its bundle renders to the objects that Go released", () => {
+      const texts = (objects: readonly KubeObject[]): string[] =>
+        objects.map((object) => canonicalJson(cleanObject(withoutOwner(object)))).sort();
+      expect(texts(objectsOf(installed))).toEqual(texts(go.deployed.objects));
+    });
+
+    test("counts as installed although it names no ServiceAccount, which the condition asks for, and nothing is written", async () => {
+      const before = await live();
+      const seen = await world.condition("ClusterExtension", "flux", (c) => c("Progressing")?.message.includes("serviceAccount") ?? false);
+      expect(seen["status"]).toMatchObject({ install: { bundle: { name: "flux-operator.v0.38.1", version: "0.38.1" } } });
+      const versions = (objects: Map<string, KubeObject>): unknown[] =>
+        [...objects.values()].map(({ metadata }) => metadata.resourceVersion);
+      expect(versions(await live())).toEqual(versions(before));
+    });
+
+    test("is taken over in place once it has a ServiceAccount: no generation, ReplicaSet or Pod changes", async () => {
+      const extension = (await cluster.client.get<ClusterExtension>(EXTENSION))!;
+      const serviceAccount = { name: "flux-installer" };
+      const named = { ...extension, spec: { ...extension.spec, serviceAccount } };
+      await grantInstaller(cluster.client, named, [...objectsOf(installed), ...objectsOf(next)]);
+      const [before, running] = [await live(), await workloads()];
+      await cluster.client.patch(EXTENSION, { spec: { serviceAccount } }, { type: "merge" });
+      await world.installed("flux", "0.38.1");
+
+      const after = await live();
+      const generations = (objects: Map<string, KubeObject>): unknown[] =>
+        [...objects].map(([name, { metadata }]) => [name, metadata.uid, metadata.generation]);
+      expect(generations(after)).toEqual(generations(before));
+      expect(await workloads()).toEqual(running);
+      for (const [name, { metadata, kind }] of after) {
+        const managers = (metadata.managedFields ?? []).flatMap(({ manager, operation }) => `${String(manager)} ${String(operation)}`);
+        expect([name, managers.filter((text) => text === "operator-controller Update")]).toEqual([name, []]);
+        expect([name, managers.includes(`${FIELD_MANAGER} Apply`)]).toEqual([name, true]);
+        if (kind === "CustomResourceDefinition") expect([name, metadata.ownerReferences]).toEqual([name, undefined]);
+      }
+      expect(await finalizers()).toEqual([FINALIZER_UNINSTALL]);
+    });
+
+    test("is upgraded, and what the next version leaves out is really gone", async () => {
+      const source = { catalog: { version: "0.39.0" } };
+      await cluster.client.patch(EXTENSION, { spec: { source } }, { type: "merge" });
+      await world.installed("flux", "0.39.0");
+      const service = await cluster.client.get({ apiVersion: "v1", kind: "Service", namespace: NAMESPACE, name: "flux-operator" });
+      expect(service?.metadata.labels).toMatchObject({ "app.kubernetes.io/part-of": "flux" });
+      expect(service?.metadata.labels).not.toHaveProperty("app.kubernetes.io/name");
+      const deployment = await cluster.client.get({
+        apiVersion: "apps/v1",
+        kind: "Deployment",
+        namespace: NAMESPACE,
+        name: "flux-operator",
+      });
+      const { template } = deployment?.["spec"] as { template: { spec: { containers: { env?: unknown }[] } } };
+      expect(template.spec.containers.map(({ env }) => env)).toEqual([undefined]);
+    });
+
+    test("is removed with its custom resources kept", async () => {
+      const crd = await cluster.client.get({ apiVersion: "apiextensions.k8s.io/v1", kind: "CustomResourceDefinition", name: REPORTS });
+      const { versions } = crd?.["spec"] as { versions: { name: string }[] };
+      const report = { apiVersion: `fluxcd.controlplane.io/${versions[0]?.name}`, kind: "FluxReport" };
+      await cluster.client.create({
+        ...report,
+        metadata: { name: "flux", namespace: NAMESPACE },
+        spec: { distribution: { entitlement: "none", status: "Installed" } },
+      });
+      await world.removed("ClusterExtension", "flux");
+      expect([...(await live()).keys()]).toEqual([`CustomResourceDefinition ${REPORTS}`]);
+      expect(await cluster.client.get({ ...report, name: "flux", namespace: NAMESPACE })).toBeDefined();
+    });
+  }),
+);
