@@ -15,9 +15,9 @@ import { GO_FIELD_MANAGER, handedOver } from "../release/managedFields.ts";
  * @returns the objects as they are now, in the same order.
  * @throws KubeError 409 when somebody wrote an object at the same time.
  */
-export async function takeOver<T extends KubeObject>(
+export async function takeOver(
   client: Pick<Client, "patch">,
-  objects: readonly T[],
+  objects: readonly KubeObject[],
   ownerUid: string,
   signal: AbortSignal,
 ): Promise<KubeObject[]> {

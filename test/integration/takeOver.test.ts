@@ -24,7 +24,7 @@ function nextVersion({ objects }: BundleParts): void {
   const service = objects.find(({ kind }) => kind === "Service");
   if (service?.metadata.labels) service.metadata.labels = { "app.kubernetes.io/part-of": "flux" };
   const deployment = objects.find(({ kind }) => kind === "Deployment");
-  const { template } = deployment?.["spec"] as { template: { spec: { containers: { env?: unknown[] }[] } } };
+  const { template } = deployment!["spec"] as { template: { spec: { containers: { env?: unknown[] }[] } } };
   for (const container of template.spec.containers) delete container.env;
 }
 
@@ -138,13 +138,13 @@ describeWithData("real data", (data) =>
         namespace: NAMESPACE,
         name: "flux-operator",
       });
-      const { template } = deployment?.["spec"] as { template: { spec: { containers: { env?: unknown }[] } } };
+      const { template } = deployment!["spec"] as { template: { spec: { containers: { env?: unknown }[] } } };
       expect(template.spec.containers.map(({ env }) => env)).toEqual([undefined]);
     });
 
     test("is removed with its custom resources kept", async () => {
       const crd = await cluster.client.get({ apiVersion: "apiextensions.k8s.io/v1", kind: "CustomResourceDefinition", name: REPORTS });
-      const { versions } = crd?.["spec"] as { versions: { name: string }[] };
+      const { versions } = crd!["spec"] as { versions: { name: string }[] };
       const report = { apiVersion: `fluxcd.controlplane.io/${versions[0]?.name}`, kind: "FluxReport" };
       await cluster.client.create({
         ...report,

@@ -127,7 +127,7 @@ function restored({ status: _status, ...object }: KubeObject, uid: string): Kube
     ownerReferences: ownerReferences.map((reference) => ({ ...reference, uid })),
   };
   const spec = object["spec"] as JsonObject | undefined;
-  if (object.kind !== "Service" || !spec) return { ...object, metadata } as KubeObject;
+  if (object.kind !== "Service" || !spec) return { ...object, metadata };
   const { clusterIP: _ip, clusterIPs: _ips, ...free } = spec;
-  return { ...object, metadata, spec: free } as KubeObject;
+  return { ...object, metadata, spec: free };
 }
