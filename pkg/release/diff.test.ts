@@ -1,0 +1,83 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import type { JsonObject, KubeObject } from "../api/k8s.ts";
+import { changedFields, MAX_FIELD_CHANGES } from "./diff.ts";
+
+const object = (members: JsonObject = {}, metadata: JsonObject = {}, kind = "ConfigMap"): KubeObject => ({
+  apiVersion: "v1",
+  kind,
+  metadata: { name: "x", ...metadata },
+  ...members,
+});
+const lines = (before: KubeObject | undefined, after: KubeObject): string[] =>
+  changedFields(before, after).changes.map((change) => `${change.path}: ${change.before ?? "-"} → ${change.after ?? "-"}`);
+
+// Source: what `olmv1 plan` has to show (user-demands.md C).
+describe("the fields in which an object changes", () => {
+  test.for<[string, KubeObject | undefined, KubeObject, string[]]>([
+    ["are none without a difference", object({ data: { a: "1" } }), object({ data: { a: "1" } }), []],
+    [
+      "are told by path, with both values",
+      object({ data: { a: "1", b: "2" } }),
+      object({ data: { a: "1", b: "3", c: "4" } }),
+      ['data.b: "2" → "3"', 'data.c: - → "4"'],
+    ],
+    [
+      "of list entries are told by the member that names them, whatever their order",
+      object({ spec: { containers: [{ name: "a", image: "i:1" }, { name: "b" }] } }),
+      object({ spec: { containers: [{ name: "b" }, { name: "a", image: "i:2" }] } }),
+      ['spec.containers[name=a].image: "i:1" → "i:2"'],
+    ],
+    [
+      "of other lists are told by position",
+      object({ spec: { args: ["--a", "--b"] } }),
+      object({ spec: { args: ["--a", "--c", "--d"] } }),
+      ['spec.args[1]: "--b" → "--c"', 'spec.args[2]: - → "--d"'],
+    ],
+    [
+      "with members that are no plain words are quoted",
+      object({}, { labels: { "a.b/c": "1" } }),
+      object({}, { labels: { "a.b/c": "2" } }),
+      ['metadata.labels["a.b/c"]: "1" → "2"'],
+    ],
+    [
+      "leave out what the API server writes, and status",
+      object({ status: { a: 1 } }, { resourceVersion: "1", uid: "u", generation: 1, managedFields: [] }),
+      object({ status: { a: 2 } }, { resourceVersion: "2" }),
+      [],
+    ],
+    [
+      "of a Secret do not show what it holds",
+      object({ data: { password: "b2xk", user: "dQ==" }, type: "Opaque" }, {}, "Secret"),
+      object({ data: { password: "bmV3", user: "dQ==" }, type: "Other" }, {}, "Secret"),
+      ["data.password: (secret) → (secret)", 'type: "Opaque" → "Other"'],
+    ],
+    [
+      "of a new Secret do not show it either",
+      undefined,
+      object({ stringData: { p: "x" } }, {}, "Secret"),
+      ['apiVersion: - → "v1"', "data: - → (secret)", 'kind: - → "Secret"', "metadata: - → (secret)"],
+    ],
+  ])("%s", ([, before, after, wanted]) => {
+    const found = lines(before, after);
+    expect(found.length).toBe(wanted.length);
+    wanted.forEach((line, i) => expect(found[i]).toContain(line));
+    expect(JSON.stringify(found)).not.toMatch(/b2xk|bmV3|eA==/);
+  });
+
+  test("are cut where there are many, and where a value is long", () => {
+    const data = Object.fromEntries(Array.from({ length: 80 }, (_, i) => [`k${i}`, "v".repeat(1_000)]));
+    const { changes, more } = changedFields(object({ data: {} }), object({ data }));
+    expect([changes.length, more]).toEqual([MAX_FIELD_CHANGES, 80 - MAX_FIELD_CHANGES]);
+    expect(Math.max(...changes.map(({ after = "" }) => after.length))).toBeLessThan(210);
+  });
+
+  test("are none of an object with itself and never throw", () => {
+    fc.assert(
+      fc.property(fc.dictionary(fc.string(), fc.jsonValue()), fc.dictionary(fc.string(), fc.jsonValue()), (a, b) => {
+        expect(changedFields(object({ spec: a }), object({ spec: a })).changes).toEqual([]);
+        changedFields(object({ spec: a }), object({ spec: b }));
+      }),
+    );
+  });
+});
