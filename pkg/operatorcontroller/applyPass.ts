@@ -11,6 +11,7 @@ import { prepareObjects } from "../release/prepare.ts";
 import { lastDeployed } from "../release/record.ts";
 import { determineState } from "../release/state.ts";
 import { Applier, type LiveObjects } from "./applier.ts";
+import type { ExtensionMetrics } from "./extensionMetrics.ts";
 import type { PassFacts, ResolvedBundle } from "./facts.ts";
 import { kindsOf, requireServed, type ServedKinds, servedKinds } from "./kinds.ts";
 import type { ExtensionMemory } from "./memory.ts";
@@ -36,6 +37,7 @@ export interface ApplyDependencies {
   extensionExists: ExtensionExists;
   memory: ExtensionMemory;
   claims: ObjectClaims;
+  metrics?: Pick<ExtensionMetrics, "corrected">;
 }
 
 /** A rendered bundle on its way to the cluster. */
@@ -88,8 +90,10 @@ export class ApplyPass {
         await this.#applier.apply(served, live, { goOn: true });
       } finally {
         const corrected = changes(this.#applier.actions);
-        if (corrected.length > 0)
+        if (corrected.length > 0) {
+          this.#deps.metrics?.corrected(this.#owner.name, corrected.length);
           this.#event("Normal", "DriftCorrected", `put back of bundle "${installed?.name ?? ""}": ${named(corrected)}`);
+        }
       }
     });
     if (kinds.unserved.length > 0) {

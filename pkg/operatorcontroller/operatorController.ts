@@ -14,6 +14,7 @@ import type { Logger } from "../telemetry/log.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
 import type { ApplyDependencies } from "./applyPass.ts";
 import { CatalogContents, type PackageReader } from "./catalogContents.ts";
+import { ExtensionMetrics } from "./extensionMetrics.ts";
 import { Identities, type ServiceAccountFallback } from "./identity.ts";
 import { ExtensionMemory } from "./memory.ts";
 import { ObjectClaims } from "./objectClaims.ts";
@@ -65,6 +66,7 @@ export class OperatorController {
   readonly #events: EventRecorder;
   readonly #identities: Identities;
   readonly #memory = new ExtensionMemory();
+  readonly #metrics: ExtensionMetrics;
   readonly #reconciler: Reconciler;
 
   constructor(options: OperatorControllerOptions) {
@@ -76,6 +78,7 @@ export class OperatorController {
     this.#queue = new WorkQueue({ maxDelayMs: maxBackoffMs, metrics: queueMetrics(metrics, NAME) });
     this.#events = new EventRecorder(client, { component: "operator-controller", log });
     this.#identities = new Identities(client, new ServiceAccountTokens(client), options.serviceAccountFallback);
+    this.#metrics = new ExtensionMetrics(metrics);
     this.#reconciler = this.#newReconciler();
     const reconcile = (name: string, context: ReconcileContext): Promise<ReconcileOutcome> => this.#reconcile(name, context);
     this.#controller = new Controller({
@@ -130,6 +133,7 @@ export class OperatorController {
   async #forget(name: string): Promise<void> {
     this.#memory.forget(name);
     this.#identities.forget(name);
+    this.#metrics.forget(name);
     await this.#options.puller.remove(name);
   }
 
@@ -151,10 +155,12 @@ export class OperatorController {
       extensionExists,
       memory,
       claims: new ObjectClaims(),
+      metrics: this.#metrics,
     };
     return new Reconciler({
       statuses: new StatusWriter(client),
       events,
+      metrics: this.#metrics,
       now,
       resyncMs: () => this.#resyncMs(),
       keepInstalled: (facts, context) => keepInstalled(applying, facts, context),
@@ -167,7 +173,7 @@ export class OperatorController {
         resolveBundle(this.#catalogs, this.#contents),
         unpackBundle(puller),
         applyBundle(applying),
-      ],
+      ].map((step) => this.#metrics.timed(step)),
     });
   }
 

@@ -6,6 +6,7 @@ import { messageOf, ReconcileError, RetryableError, TerminalError, terminalIn, w
 import { canonicalJson } from "../fbc/canonical.ts";
 import type { EventRecorder } from "../kube/events.ts";
 import type { Logger } from "../telemetry/log.ts";
+import type { ExtensionMetrics } from "./extensionMetrics.ts";
 import { newFacts, type PassFacts } from "./facts.ts";
 import { CHANGED_MS } from "./finalizers.ts";
 import { statusFrom } from "./status.ts";
@@ -16,6 +17,7 @@ export interface ReconcilerDependencies {
   statuses: Pick<StatusWriter, "write">;
   events: Pick<EventRecorder, "record">;
   steps: readonly Step<PassFacts["extension"], PassFacts>[];
+  metrics?: Pick<ExtensionMetrics, "report">;
   /** Called after a step failed, to keep what is installed as it is nevertheless. */
   keepInstalled: (facts: PassFacts, context: StepContext<PassFacts["extension"]>) => Promise<void>;
   /** Milliseconds since the epoch. */
@@ -72,6 +74,7 @@ export class Reconciler {
   ): Promise<"written" | "unchanged" | "changed"> {
     const { statuses, now } = this.#deps;
     const status = statusFrom(extension, facts, error, timeText(new Date(now())));
+    this.#deps.metrics?.report(extension, status);
     if (canonicalJson(status) === canonicalJson(extension.status ?? {})) return "unchanged";
     try {
       const outcome = await statuses.write(extension, status);
