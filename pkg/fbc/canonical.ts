@@ -1,3 +1,5 @@
+import { numberToken } from "./numberTokens.ts";
+
 /** How Go's encoder is set. */
 export interface GoJsonOptions {
   /** `<`, `>` and `&` become `\u003c`, `\u003e` and `\u0026`, as Go does unless told otherwise. Default true. */
@@ -27,7 +29,7 @@ interface Format {
 
 /**
  * `value` on one line as Go's encoder of a map prints it: keys sorted by bytes, no HTML escapes, U+2028 and U+2029 escaped,
- * lone surrogates as U+FFFD, bigint as digits. Members that are undefined are left out. No newline at the end.
+ * lone surrogates as U+FFFD, bigint as digits, a number that kept its text as that. Members that are undefined are left out. No newline at the end.
  * @throws TypeError on NaN, infinities, functions and symbols.
  */
 export function canonicalJson(value: unknown): string {
@@ -76,6 +78,8 @@ function encodeList(list: readonly unknown[], format: Format, emit: Emit): void 
 }
 
 function encodeObject(object: object, format: Format, emit: Emit): void {
+  const token = numberToken(object);
+  if (token !== undefined) return emit(token);
   const members = object as Readonly<Record<string, unknown>>;
   const keys = Object.keys(members);
   if (format.sortKeys) keys.sort(keys.some((key) => BEYOND_BMP.test(key)) ? compareBytes : undefined);

@@ -6,6 +6,7 @@ import { ContentError } from "./contentError.ts";
 import { jsonFaultIn } from "./jsonError.ts";
 import { JsonScanner, MAX_DEPTH, type Scan } from "./jsonScanner.ts";
 import { metaFrom } from "./meta.ts";
+import { withNumberTokens } from "./numberTokens.ts";
 import type { Meta } from "./types.ts";
 import { parseYamlDocuments } from "./yaml.ts";
 import { newlinesIn, YamlSplitter } from "./yamlSplitter.ts";
@@ -26,7 +27,8 @@ const NEWLINE = 0x0a;
 
 /**
  * The metas in a stream of bytes: YAML documents, JSON objects one after another, or JSON Lines. One document at a time is in memory.
- * Documents that hold nothing (comments, null) are passed over.
+ * Documents that hold nothing (comments, null) are passed over. In JSON the number of property olm.maxOpenShiftVersion keeps its text, which
+ * `canonicalJson` writes again; in YAML it is a number like others, as for Go.
  * @param file names the stream in errors.
  * @throws ContentError with file, document, line and reason; metas before the fault were yielded.
  */
@@ -113,7 +115,7 @@ export class MetaDecoder {
 
   #parseJson(text: string, scan: Scan): unknown {
     try {
-      return JSON.parse(text);
+      return withNumberTokens(JSON.parse(text), text);
     } catch (err) {
       this.#giveUpJson(scan, jsonFaultIn(text) ?? { line: 1, reason: messageOf(err) });
       return undefined;
