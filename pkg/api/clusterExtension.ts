@@ -47,6 +47,14 @@ export const CatalogSource = z
       .describe(
         "upgradeConstraintPolicy says whether upgrades follow the catalog's edges (CatalogProvided) or may go to any version, older ones included (SelfCertified). Going against the catalog can lose data.",
       ),
+    clusterVersionPolicy: z
+      .enum(["Warn", "Enforce"])
+      .default("Warn")
+      .describe(
+        `clusterVersionPolicy says what happens with a bundle whose property olm.maxOpenShiftVersion is lower than the cluster's own minor version, or cannot be read. Warn takes it like any other and says so in condition Progressing. Enforce does not move to it; a bundle that is already installed stays.
+
+The policy compares with the version of the OpenShift cluster, or with the one that operator-controller is told by --cluster-version. Elsewhere there is nothing to compare with and it has no effect. Either way an installed bundle that does not support the cluster's next minor version keeps the cluster from being upgraded.`,
+      ),
   })
   .describe("catalog selects a bundle from the cluster's ClusterCatalogs. Required when sourceType is Catalog, forbidden otherwise.");
 export type CatalogSource = z.input<typeof CatalogSource>;
