@@ -2,6 +2,7 @@ import { generate } from "selfsigned";
 import { afterEach, expect, test } from "vitest";
 import { TempFolder } from "../../test/support/contentFixture.ts";
 import { type Answer, LoopbackApi } from "../../test/support/loopbackApi.ts";
+import { maxVersionOf } from "../resolve/clusterObjection.ts";
 import { CatalogClient, type CatalogClientOptions } from "./catalogClient.ts";
 
 const DIGEST = "sha256:1";
@@ -77,6 +78,13 @@ test("a server that knows no metas endpoint is read whole, and gives the same", 
 test("a package that the catalog does not hold is no error", async () => {
   expect(await (await start({ [OF_PACKAGE]: lines(), [PACKAGES]: lines() })).read()).toBeUndefined();
   expect(await (await start({ [ALL]: lines(OTHER, OTHERS_BUNDLE) })).read()).toBeUndefined();
+});
+
+test("a maximum that is written as a number arrives as it is written", async () => {
+  const line = `${JSON.stringify({ ...BUNDLE, properties: [{ type: "olm.maxOpenShiftVersion", value: 4.1 }] })}\n`;
+  const { read } = await start({ ...SERVED, [OF_PACKAGE]: { text: line.replace("4.1}", "4.10}") } });
+  const [bundle] = (await read())?.bundles ?? [];
+  expect(bundle && maxVersionOf(bundle)).toEqual({ kind: "stated", max: { major: 4, minor: 10 } });
 });
 
 test.for<[why: string, answers: Record<string, Answer>, message: string | RegExp]>([

@@ -1,7 +1,8 @@
 import { goQuote } from "../errors/goQuote.ts";
 import { stepBetween } from "../version/step.ts";
 import { type Candidate, compareCandidates } from "./candidates.ts";
-import { edgeTo, type Findings, type Query } from "./filters.ts";
+import { objectionText } from "./clusterObjection.ts";
+import { edgeTo, type Findings, objectionOf, type Query } from "./filters.ts";
 import { skippedBy } from "./successors.ts";
 import { counted, listed, versionOf, wanted } from "./wording.ts";
 
@@ -9,7 +10,8 @@ import { counted, listed, versionOf, wanted } from "./wording.ts";
  * Why `best` was chosen, in one sentence of some hundred characters, such as
  * `bundle "x.v1.2.0" (version 1.2.0) of catalog "c": highest of 3 versions in channels [stable] matching ">=1.0", successor of
  * "x.v1.1.0" by replaces in channel "stable"`, followed by what a user may wonder at: a major step, a higher version that no edge leads to,
- * a target that another entry skips, an upgrade constraint that was overridden, catalogs that were passed over.
+ * a target that another entry skips, an upgrade constraint that was overridden, catalogs that were passed over, a cluster that is beyond what
+ * the bundle supports. `ruledOut` are sentences about what the cluster's version rules out.
  */
 export function explainChoice(
   findings: Findings,
@@ -17,11 +19,14 @@ export function explainChoice(
   query: Query,
   passedOver: readonly Findings[],
   unasked: readonly string[],
+  ruledOut: readonly string[],
 ): string {
   const remarks = [
     ...stepRemark(best, query),
     ...unreachedRemark(findings, best, query),
     ...skipRemark(findings, best),
+    ...clusterRemark(best, query),
+    ...ruledOut,
     ...passedOverRemark(passedOver, findings, best),
     ...(unasked.length > 0 ? [`catalogs not asked: ${unasked.join(", ")}`] : []),
   ];
@@ -30,12 +35,12 @@ export function explainChoice(
 }
 
 /** Where `best` stands among what the filters left, `wanted` being what they ask for. */
-function rankOf({ eligible }: Findings, best: Candidate, query: Query): string {
-  const sound = eligible.filter((candidate) => !candidate.deprecated).length;
-  const count = best.deprecated ? eligible.length : sound;
+function rankOf({ allowed }: Findings, best: Candidate, query: Query): string {
+  const sound = allowed.filter((candidate) => !candidate.deprecated).length;
+  const count = best.deprecated ? allowed.length : sound;
   const versions = `${count === 1 ? "the only version" : `highest of ${counted(count, "version")}`}${wanted(query)}`;
   if (best.deprecated) return `${versions}, ${count === 1 ? "deprecated" : "all deprecated"}`;
-  return sound < eligible.length ? `${versions} that ${count === 1 ? "is" : "are"} not deprecated` : versions;
+  return sound < allowed.length ? `${versions} that ${count === 1 ? "is" : "are"} not deprecated` : versions;
 }
 
 function relation({ edges }: Findings, best: Candidate, query: Query): string {
@@ -61,6 +66,12 @@ function unreachedRemark({ inRange, eligible }: Findings, best: Candidate, { ins
   const kept = new Set(eligible);
   const [highest] = inRange.filter((candidate) => !kept.has(candidate) && compareCandidates(candidate, best) < 0).sort(compareCandidates);
   return highest?.version ? [`version ${versionOf(highest)} is higher, but no edge leads to it from ${goQuote(installed.name)}`] : [];
+}
+
+/** The cluster is beyond what the chosen bundle supports; where its version is not known there is nothing to warn of. */
+function clusterRemark(best: Candidate, query: Query): string[] {
+  const objection = objectionOf(best, query);
+  return objection && objection.kind !== "unknown" ? [`warning: ${objectionText(objection)}`] : [];
 }
 
 function skipRemark({ channels }: Findings, best: Candidate): string[] {

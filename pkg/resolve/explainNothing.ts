@@ -1,7 +1,8 @@
 import { goQuote } from "../errors/goQuote.ts";
 import type { FbcChannel } from "../fbc/types.ts";
 import { type Candidate, compareCandidates, entryNames } from "./candidates.ts";
-import { type Findings, isInRange, type Query } from "./filters.ts";
+import { listRuledOut } from "./explainRuledOut.ts";
+import { type Findings, isInRange, objectionOf, type Query } from "./filters.ts";
 import { counted, listed, versionOf } from "./wording.ts";
 
 const MAX_SENTENCES = 3;
@@ -30,8 +31,8 @@ export function explainNothing(asked: readonly string[], findings: readonly Find
 
 /** Such as `6 bundles, 2 in channels [beta], none matching "3.0.0": the highest there is 1.0.2`. */
 function emptied(findings: Findings, query: Query): string {
-  const { all, inChannels, inRange } = findings;
-  const { channels, range } = query;
+  const { all, inChannels, inRange, eligible } = findings;
+  const { channels, range, installed } = query;
   const left = [counted(all.length, "bundle")];
   const note = (count: number, what: string): void => void left.push(`${count === 0 ? "none" : count} ${what}`);
   if (all.length === 0) return "the package has no bundles";
@@ -39,8 +40,10 @@ function emptied(findings: Findings, query: Query): string {
   if (inChannels.length === 0) return `${left.join(", ")}: the package has channels ${listed(channelNames(findings.content.channels))}`;
   if (range) note(inRange.length, `matching ${goQuote(range.text)}`);
   if (inRange.length === 0) return `${left.join(", ")}: ${nearRange(findings, query).join(", ")}`;
-  note(0, `a direct successor of ${goQuote(query.installed?.name ?? "")}`);
-  return `${left.join(", ")}: ${nearSuccessor(findings, query).join(", ")}`;
+  if (installed && query.edgesDecide) note(eligible.length, `a direct successor of ${goQuote(installed.name)}`);
+  if (eligible.length === 0) return `${left.join(", ")}: ${nearSuccessor(findings, query).join(", ")}`;
+  note(0, "that clusterVersionPolicy Enforce allows");
+  return `${left.join(", ")}: ${nearCluster(findings, query).join(", ")}`;
 }
 
 function nearRange({ all, inChannels, content }: Findings, query: Query): string[] {
@@ -72,6 +75,18 @@ function nearSuccessor({ inRange, inChannels, edges, all }: Findings, { installe
       : "no entry replaces it, skips it or has its version in skipRange",
     ...(all.some(({ bundle }) => bundle.name === name) ? [] : ["the catalog does not have it itself"]),
     `upgradeConstraintPolicy SelfCertified would take ${highestVersion(inRange)}`,
+  ];
+}
+
+/** What is ruled out and why, and the two ways past it: the policy, or another version where the package has one. */
+function nearCluster({ all, ruledOut, eligible }: Findings, query: Query): string[] {
+  const others = all.filter((candidate) => !eligible.includes(candidate) && objectionOf(candidate, query) === undefined);
+  return [
+    listRuledOut(ruledOut),
+    `clusterVersionPolicy Warn would take ${highestVersion(eligible)}`,
+    ...(others.length > 0
+      ? [`of the versions that spec or the edges leave out, ${highestVersion(others)} is the highest that the cluster's version allows`]
+      : []),
   ];
 }
 

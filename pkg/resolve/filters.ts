@@ -1,7 +1,9 @@
 import type { FbcChannel, FbcDeprecations, PackageContent } from "../fbc/types.ts";
+import type { ClusterVersion } from "../gate/clusterVersion.ts";
 import type { Constraint } from "../version/masterminds.ts";
 import { compareVersionRelease, type VersionRelease } from "../version/version.ts";
 import { bestOf, type Candidate, candidatesFrom, entryNames } from "./candidates.ts";
+import { type ClusterObjection, maxVersionOf, objectionTo } from "./clusterObjection.ts";
 import { deprecatedBundles } from "./deprecation.ts";
 import { type Edge, type InstalledBundle, successorEdges } from "./successors.ts";
 
@@ -15,6 +17,18 @@ export interface Query {
   readonly installed?: InstalledBundle & { readonly parsed: VersionRelease };
   /** False under SelfCertified: any version may follow the installed one. */
   readonly edgesDecide: boolean;
+  /** Name of the installed bundle, also where its version cannot be read: it may stay whatever the cluster's version is. */
+  readonly keeps?: string;
+  /** What bundles state their maximum for. */
+  readonly cluster: ClusterVersion;
+  /** True under clusterVersionPolicy Enforce: a bundle that the cluster's version speaks against is not moved to. */
+  readonly clusterDecides: boolean;
+}
+
+/** A candidate that only the cluster's version rules out, and why. */
+export interface RuledOut {
+  readonly candidate: Candidate;
+  readonly objection: ClusterObjection;
 }
 
 /** What one catalog has for a query: after each filter the candidates that are left, in the catalog's order. */
@@ -31,11 +45,15 @@ export interface Findings {
   readonly inChannels: readonly Candidate[];
   readonly inRange: readonly Candidate[];
   readonly eligible: readonly Candidate[];
+  /** Of the eligible ones those that the cluster's version rules out; none unless it decides. */
+  readonly ruledOut: readonly RuledOut[];
+  /** The eligible ones without those. */
+  readonly allowed: readonly Candidate[];
   readonly best: Candidate | undefined;
 }
 
 /**
- * Filters one catalog's package: channels, then version range, then upgrade edges.
+ * Filters one catalog's package: channels, then version range, then upgrade edges, then the cluster's version.
  * A bundle without a readable version is in no range. The installed version is always a legal target of an upgrade.
  */
 export function findIn(catalog: { name: string; priority: number }, content: PackageContent, query: Query): Findings {
@@ -47,6 +65,9 @@ export function findIn(catalog: { name: string; priority: number }, content: Pac
   const inRange = inChannels.filter((candidate) => isInRange(candidate, query));
   const edges = query.installed ? successorEdges(channels, query.installed) : new Map<string, Edge>();
   const eligible = inRange.filter((candidate) => !query.installed || !query.edgesDecide || edgeTo(candidate, query, edges) !== undefined);
+  const ruledOut = query.clusterDecides ? eligible.flatMap((candidate) => ruledOutOf(candidate, query)) : [];
+  const out = new Set(ruledOut.map(({ candidate }) => candidate));
+  const allowed = eligible.filter((candidate) => !out.has(candidate));
   return {
     catalog: catalog.name,
     priority: catalog.priority,
@@ -58,8 +79,26 @@ export function findIn(catalog: { name: string; priority: number }, content: Pac
     inChannels,
     inRange,
     eligible,
-    best: bestOf(eligible),
+    ruledOut,
+    allowed,
+    best: bestOf(allowed),
   };
+}
+
+function ruledOutOf(candidate: Candidate, query: Query): RuledOut[] {
+  const objection = isInstalled(candidate, query) ? undefined : objectionOf(candidate, query);
+  return objection ? [{ candidate, objection }] : [];
+}
+
+/** What the cluster's version has against the candidate, whether that decides or not. */
+export function objectionOf({ bundle }: Candidate, { cluster }: Query): ClusterObjection | undefined {
+  return objectionTo(maxVersionOf(bundle), cluster);
+}
+
+/** Whether the candidate is the very bundle that is installed. */
+function isInstalled({ bundle, version }: Candidate, { keeps, installed }: Query): boolean {
+  if (bundle.name !== keeps) return false;
+  return installed === undefined || (version !== undefined && compareVersionRelease(version, installed.parsed) === 0);
 }
 
 /** Whether the query's range, if it has one, contains the candidate. */

@@ -1,7 +1,14 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { type CaseHead, loadCases } from "../../test/support/caseFiles.ts";
-import { type BundleFixture, type CatalogFixture, catalogsFrom, contentFrom } from "../../test/support/catalogFixture.ts";
+import {
+  type BundleFixture,
+  type CatalogFixture,
+  type ClusterFixture,
+  catalogsFrom,
+  clusterFrom,
+  contentFrom,
+} from "../../test/support/catalogFixture.ts";
 import type { DeprecationEntry } from "../fbc/types.ts";
 import { compareVersionRelease, formatVersionRelease, parseVersionRelease } from "../version/version.ts";
 import { dependencyRefusal } from "./dependencies.ts";
@@ -26,6 +33,8 @@ interface Want {
   cause?: Unresolved["cause"];
   /** Text that must stand in the explanation. */
   explains?: string;
+  /** All of them. */
+  notes?: string[];
 }
 
 interface Row {
@@ -33,6 +42,7 @@ interface Row {
   catalogs?: Record<string, CatalogFixture>;
   catalog?: Partial<Source>;
   installed?: InstalledBundle;
+  cluster?: ClusterFixture;
   want: Want;
 }
 
@@ -59,9 +69,10 @@ function requestFrom({
   catalogs,
   catalog,
   installed,
-}: Pick<Row, "catalog" | "installed" | "catalogs"> & { packageName: string }): ResolveRequest {
+  cluster,
+}: Pick<Row, "catalog" | "installed" | "catalogs" | "cluster"> & { packageName: string }): ResolveRequest {
   const source = { packageName, ...catalog };
-  return { source, catalogs: catalogsFrom(catalogs ?? {}, packageName), installed };
+  return { source, catalogs: catalogsFrom(catalogs ?? {}, packageName), installed, cluster: clusterFrom(cluster) };
 }
 
 function edgeText(resolution: Resolution): string {
@@ -87,13 +98,16 @@ test.for(rows)("$about: $id", ({ want, ...row }) => {
   if (want.edge !== undefined) expect(edgeText(got)).toBe(want.edge);
   if (want.refusal !== undefined) expect(dependencyRefusal(got.bundle) ?? null).toBe(want.refusal);
   if (want.explains !== undefined) expect(got.explanation).toContain(want.explains);
+  if (want.notes !== undefined) expect(got.notes).toEqual(want.notes);
   if (want.deprecated !== undefined)
     expect((got.deprecations?.entries ?? []).map(({ reference }) => reference.name)).toEqual(want.deprecated);
 });
 
 test.for(successors)("$about: from $installed.name", ({ packageName, catalogs, installed, expect: wanted }) => {
   const [[name, fixture] = ["", {}]] = Object.entries(catalogs);
-  const query = { packageName, channels: [], edgesDecide: true, installed: { ...installed, parsed: installedVersion(installed) } };
+  const before = { ...installed, parsed: installedVersion(installed) };
+  const cluster = clusterFrom(undefined);
+  const query = { packageName, channels: [], edgesDecide: true, clusterDecides: false, cluster, installed: before };
   const { eligible } = findIn({ name, priority: 0 }, contentFrom(fixture, packageName), query);
   expect(eligible.map(({ bundle }) => bundle.name)).toEqual(wanted);
 });
@@ -119,7 +133,7 @@ const names = fc.uniqueArray(
   versionText.map((version) => `p.v${version}`),
   { minLength: 1, maxLength: 8 },
 );
-const catalog: fc.Arbitrary<CatalogFixture> = fc.tuple(names, names, fc.nat(2)).chain(([bundles, mentioned, priority]) => {
+const catalog = fc.tuple(names, names, fc.nat(2)).chain(([bundles, mentioned, priority]) => {
   const edge = fc.record(
     { replaces: fc.constantFrom(...mentioned), skipRange: fc.constantFrom("<1.0.0", ">=1.0.0 <2.0.0", "broken") },
     { requiredKeys: [] },
@@ -170,6 +184,41 @@ test("under SelfCertified the answer is never lower than by the edges", () => {
       const free = resolve(requestFrom({ ...one, catalogs, catalog: { ...one.catalog, upgradeConstraintPolicy: "SelfCertified" } }));
       if (byEdges.kind !== "resolved" || free.kind !== "resolved") throw new Error("nothing resolved");
       expect(compareVersionRelease(free.version, byEdges.version)).toBeGreaterThanOrEqual(0);
+    }),
+  );
+});
+
+const maxima = fc.infiniteStream(fc.constantFrom(undefined, "4.16", "4.18", "4.19", "broken"));
+/** The catalogs of a request, each bundle with a maximum or without. */
+const limited = fc.tuple(request, maxima).map(([one, stream]) => {
+  const withMax = (bundle: BundleFixture): BundleFixture => ({
+    ...(typeof bundle === "string" ? { name: bundle } : bundle),
+    max: stream.next().value,
+  });
+  const catalogs = Object.entries(one.catalogs).map(([name, fixture]) => [name, { ...fixture, bundles: fixture.bundles.map(withMax) }]);
+  return { ...one, catalogs: Object.fromEntries(catalogs) as Record<string, CatalogFixture> };
+});
+type Policy = NonNullable<Source["clusterVersionPolicy"]>;
+const withPolicy = (one: Omit<Row, "id" | "want"> & { packageName: string }, cluster: string, clusterVersionPolicy: Policy) =>
+  resolve(requestFrom({ ...one, cluster, catalog: { ...one.catalog, clusterVersionPolicy } }));
+const outcome = (got: Resolution): unknown => (got.kind === "resolved" ? [got.catalog, got.bundle.name] : got.reason);
+
+test("under Warn the cluster's version changes no choice", () => {
+  fc.assert(
+    fc.property(limited, (one) => {
+      expect(outcome(withPolicy(one, "4.18.0", "Warn"))).toEqual(outcome(resolve(requestFrom(one))));
+    }),
+  );
+});
+
+test("under Enforce a bundle that the cluster is beyond is never moved to, and on an old enough cluster only one that cannot be read", () => {
+  fc.assert(
+    fc.property(limited, fc.constantFrom("4.18.0", "4.9.0"), (one, cluster) => {
+      const got = withPolicy(one, cluster, "Enforce");
+      fc.pre(got.kind === "resolved");
+      if (got.kind !== "resolved" || got.bundle.name === one.installed?.name) return;
+      const max = got.bundle.properties.find(({ type }) => type === "olm.maxOpenShiftVersion")?.value;
+      expect(cluster === "4.18.0" ? [undefined, "4.18", "4.19"] : [undefined, "4.16", "4.18", "4.19"]).toContain(max);
     }),
   );
 });

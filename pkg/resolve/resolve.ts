@@ -2,14 +2,20 @@ import type { CatalogSource } from "../api/clusterExtension.ts";
 import { messageOf } from "../errors/errors.ts";
 import { goQuote } from "../errors/goQuote.ts";
 import type { FbcBundle, FbcDeprecations, PackageContent } from "../fbc/types.ts";
+import type { ClusterVersion } from "../gate/clusterVersion.ts";
 import { parseConstraint } from "../version/masterminds.ts";
 import type { VersionRelease } from "../version/version.ts";
 import { bundleVersion, type Candidate } from "./candidates.ts";
+import { objectionWarning } from "./clusterObjection.ts";
 import { explainChoice } from "./explainChoice.ts";
 import { explainNothing } from "./explainNothing.ts";
-import { edgeTo, type Findings, findIn, type Query } from "./filters.ts";
+import { explainRuledOut } from "./explainRuledOut.ts";
+import { edgeTo, type Findings, findIn, objectionOf, type Query } from "./filters.ts";
 import { matchesSelector, selectorError } from "./selector.ts";
 import { type Edge, type InstalledBundle, installedVersion } from "./successors.ts";
+
+const NOTHING_TO_COMPARE =
+  "clusterVersionPolicy Enforce has no effect: this is no OpenShift cluster, and operator-controller is told no --cluster-version";
 
 /** One catalog that is to be asked, with what it says about the package. */
 export interface CatalogContent {
@@ -22,11 +28,15 @@ export interface CatalogContent {
   unavailable?: string;
 }
 
-/** What is asked: the package and its limits, the catalogs (in any order; disabled ones left out), and what is installed. */
+/**
+ * What is asked: the package and its limits, the catalogs (in any order; disabled ones left out), what is installed, and the version of the
+ * cluster (without it as on no OpenShift cluster).
+ */
 export interface ResolveRequest {
   source: CatalogSource;
   catalogs: readonly CatalogContent[];
   installed?: InstalledBundle | undefined;
+  cluster?: ClusterVersion | undefined;
 }
 
 /** The bundle to install or keep. */
@@ -40,6 +50,8 @@ export interface Resolved {
   deprecations: FbcDeprecations | undefined;
   /** Why this bundle, one sentence. */
   explanation: string;
+  /** What clusterVersionPolicy comes to, one sentence each, for people who look at the extension; often none. */
+  notes: string[];
   /** How it follows the installed bundle; absent when nothing is installed, or when SelfCertified goes where no edge leads. */
   edge?: Edge;
 }
@@ -63,13 +75,13 @@ export type Resolution = Resolved | Unresolved;
 
 /**
  * Chooses the bundle of a package to install: of each catalog the best one that channels, version range and upgrade edges
- * allow (not deprecated first, then highest version), then of the catalogs those without deprecation first, then the one with
+ * and, under clusterVersionPolicy Enforce, the cluster's version allow (not deprecated first, then highest version), then of the catalogs those without deprecation first, then the one with
  * the highest priority. Two catalogs of the same highest priority make it ambiguous.
  * A catalog that cannot answer stands in the way only where its answer could be another. Dependencies are not looked at.
  * Pure: no clock, no I/O; the order of catalogs does not matter. Linear in bundles and channel entries.
  * @see operator-controller internal/operator-controller/resolve/catalog.go
  */
-export function resolve({ source, catalogs, installed }: ResolveRequest): Resolution {
+export function resolve({ source, catalogs, installed, cluster = { kind: "none" } }: ResolveRequest): Resolution {
   const badSelector = selectorError(source.selector);
   if (badSelector !== undefined) {
     return unresolved(
@@ -95,6 +107,9 @@ export function resolve({ source, catalogs, installed }: ResolveRequest): Resolu
     packageName: source.packageName,
     channels: source.channels ?? [],
     edgesDecide,
+    cluster,
+    clusterDecides: source.clusterVersionPolicy === "Enforce",
+    ...(installed ? { keeps: installed.name } : {}),
     ...(range ? { range } : {}),
     ...(before instanceof Error || before === undefined ? {} : { installed: before }),
   };
@@ -145,7 +160,8 @@ function choose(selected: readonly CatalogContent[], query: Query, installed: In
   }
   const passedOver = offers.filter((offer) => offer.catalog !== first.catalog);
   const unasked = silent.map(({ name, unavailable = "" }) => `${goQuote(name)} (${unavailable})`);
-  return resolved(first, first.best, query, explainChoice(first, first.best, query, passedOver, unasked));
+  const ruledOut = explainRuledOut(findings, first);
+  return resolved(first, query, explainChoice(first, first.best, query, passedOver, unasked, ruledOut), ruledOut);
 }
 
 type Offer = Findings & { readonly best: Candidate };
@@ -163,16 +179,26 @@ function blocked({ name, priority, unavailable = "" }: CatalogContent, { package
   return unresolved("catalog", reason, explanation);
 }
 
-function resolved(found: Findings, best: Candidate, query: Query, explanation: string): Resolution {
+function resolved(found: Offer, query: Query, explanation: string, ruledOut: readonly string[]): Resolution {
+  const { best } = found;
   try {
     const version = best.version ?? bundleVersion(best.bundle);
     const edge = edgeTo(best, query, found.edges);
     const { catalog, deprecations } = found;
-    return { kind: "resolved", bundle: best.bundle, version, catalog, deprecations, explanation, ...(edge ? { edge } : {}) };
+    const notes = [...clusterNotes(best, query), ...ruledOut];
+    return { kind: "resolved", bundle: best.bundle, version, catalog, deprecations, explanation, notes, ...(edge ? { edge } : {}) };
   } catch (err) {
     const reason = `error getting resolved bundle version for bundle ${goQuote(best.bundle.name)}: ${messageOf(err)}`;
     return unresolved("bundle", reason, `no bundle of catalog ${goQuote(found.catalog)} that fits has a version that can be read`);
   }
+}
+
+/** That the policy has nothing to compare with, or that the chosen bundle may not work here. */
+function clusterNotes(best: Candidate, query: Query): string[] {
+  const { cluster, clusterDecides } = query;
+  if (clusterDecides && cluster.kind === "none") return [NOTHING_TO_COMPARE];
+  const objection = objectionOf(best, query);
+  return objection && objection.kind !== "unknown" ? [objectionWarning(best.bundle.name, objection)] : [];
 }
 
 /** Go's text, word for word; `catalogs` are those between which the choice is ambiguous. */

@@ -1,10 +1,19 @@
 import type { ChannelEntry, FbcBundle, FbcDeprecations, PackageContent } from "../../pkg/fbc/types.ts";
+import type { ClusterVersion } from "../../pkg/gate/clusterVersion.ts";
+import { minorOf } from "../../pkg/gate/minorVersion.ts";
 import type { CatalogContent } from "../../pkg/resolve/resolve.ts";
 
 /** A bundle by its name alone, the version being what stands behind the first ".v", or with what differs from that. */
 export type BundleFixture =
   | string
-  | { name: string; version?: string | null; release?: string; properties?: { type: string; value: unknown }[] };
+  | {
+      name: string;
+      version?: string | null;
+      release?: string;
+      /** Value of olm.maxOpenShiftVersion. */
+      max?: unknown;
+      properties?: { type: string; value: unknown }[];
+    };
 
 /** One catalog with one package, as short as a case can say it. */
 export interface CatalogFixture {
@@ -17,6 +26,17 @@ export interface CatalogFixture {
   bundles?: BundleFixture[];
   /** Deprecated bundles. */
   deprecated?: string[];
+}
+
+/** A cluster's version as a case says it: a version, why it is not known, or nothing for no OpenShift cluster. */
+export type ClusterFixture = string | { unknown: string };
+
+/** The cluster that a fixture stands for. */
+export function clusterFrom(fixture: ClusterFixture | undefined): ClusterVersion {
+  if (fixture === undefined) return { kind: "none" };
+  return typeof fixture === "string"
+    ? { kind: "known", text: fixture, minor: minorOf(fixture) }
+    : { kind: "unknown", because: fixture.unknown };
 }
 
 /** The catalogs of a case, each with the label that catalogs have by their name. */
@@ -46,10 +66,11 @@ export function contentFrom({ channels = {}, bundles = [], deprecated = [] }: Ca
 }
 
 function bundleFrom(fixture: BundleFixture, packageName: string): FbcBundle {
-  const { name, version, release, properties = [] } = typeof fixture === "string" ? { name: fixture } : fixture;
+  const { name, version, release, max, properties = [] } = typeof fixture === "string" ? { name: fixture } : fixture;
   const value = { packageName, version: version ?? name.slice(name.indexOf(".v") + 2), ...(release === undefined ? {} : { release }) };
   const own = version === null ? [] : [{ type: "olm.package", value }];
-  return { name, package: packageName, image: `registry.example/${name}`, properties: [...own, ...properties] };
+  const limit = max === undefined ? [] : [{ type: "olm.maxOpenShiftVersion", value: max }];
+  return { name, package: packageName, image: `registry.example/${name}`, properties: [...own, ...limit, ...properties] };
 }
 
 function deprecationsFrom(names: readonly string[], packageName: string): FbcDeprecations {
