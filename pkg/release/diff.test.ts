@@ -1,4 +1,4 @@
-import fc from "fast-check";
+import { assert, dictionary, jsonValue, property, string } from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { JsonObject, KubeObject } from "../api/k8s.ts";
 import { changedFields, MAX_FIELD_CHANGES } from "./diff.ts";
@@ -73,8 +73,8 @@ describe("the fields in which an object changes", () => {
   });
 
   test("are none of an object with itself and never throw", () => {
-    fc.assert(
-      fc.property(fc.dictionary(fc.string(), fc.jsonValue()), fc.dictionary(fc.string(), fc.jsonValue()), (a, b) => {
+    assert(
+      property(dictionary(string(), jsonValue()), dictionary(string(), jsonValue()), (a, b) => {
         expect(changedFields(object({ spec: a }), object({ spec: a })).changes).toEqual([]);
         changedFields(object({ spec: a }), object({ spec: b }));
       }),
