@@ -34,7 +34,13 @@ test("a second one is an error, also behind one that is wrong", () => {
 });
 
 test("a huge value is refused and quoted in part", () => {
-  const huge = [`"${"9".repeat(1_000_000)}.1"`, `${"9".repeat(1_000_000)}.1`, `"${"v".repeat(1_000_000)}"`, `[${"1,".repeat(500_000)}1]`];
+  const huge = [
+    `"${"9".repeat(1_000_000)}.1"`,
+    `${"9".repeat(1_000_000)}.1`,
+    `"${"v".repeat(1_000_000)}"`,
+    `[${"1,".repeat(500_000)}1]`,
+    "[".repeat(9_999) + "]".repeat(9_999),
+  ];
   for (const value of huge) {
     const found = maxVersionIn([{ type, value }]);
     expect(found.kind === "invalid" && found.errors.join("").length).toBeLessThan(400);

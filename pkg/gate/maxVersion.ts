@@ -46,6 +46,7 @@ function maxVersionFrom(token: string): MinorVersion {
     throw new Error(`invalid type ${goType(value)} for olm.maxOpenshiftVersion: ${clipped(token)}`);
   if (token.length > MAX_VALUE_LENGTH) throw new Error(`invalid version format: longer than ${MAX_VALUE_LENGTH} characters`);
   if (typeof value === "number") {
+    if (!Number.isFinite(value)) throw new Error(`json: cannot unmarshal number ${token} into Go value of type float64`);
     if (!NUMBER.test(token)) throw new Error(`invalid semver format ${goQuote(token)}: expected <major>.<minor>`);
     return minorOf(`${token}.0`);
   }

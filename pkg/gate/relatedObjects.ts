@@ -1,0 +1,47 @@
+import { GROUP } from "../api/constants.ts";
+
+/** Names an object of a ClusterOperator's `relatedObjects`; an empty name stands for all objects of the resource. */
+export interface ObjectReference {
+  /** Empty for the core group. */
+  readonly group: string;
+  readonly resource: string;
+  readonly namespace?: string;
+  readonly name: string;
+}
+
+const RBAC = "rbac.authorization.k8s.io";
+const COMPONENTS = ["catalogd", "operator-controller"] as const;
+
+/**
+ * What belongs to this operator, for those who gather data about it: every object that the manifests in `config` make, in the order of
+ * their files (managers, namespace, definitions, rights), and all extensions and catalogs.
+ * @param namespace where the controllers run.
+ */
+export function relatedObjects(namespace: string): ObjectReference[] {
+  return [
+    { group: "apps", resource: "deployments", namespace, name: "catalogd-controller-manager" },
+    { group: "", resource: "services", namespace, name: "catalogd-service" },
+    { group: "apps", resource: "deployments", namespace, name: "operator-controller-controller-manager" },
+    { group: "", resource: "services", namespace, name: "operator-controller-service" },
+    { group: "", resource: "namespaces", name: namespace },
+    { group: "apiextensions.k8s.io", resource: "customresourcedefinitions", name: `clustercatalogs.${GROUP}` },
+    { group: "apiextensions.k8s.io", resource: "customresourcedefinitions", name: `clusterextensions.${GROUP}` },
+    ...COMPONENTS.flatMap((component) => rightsOf(component, namespace)),
+    { group: GROUP, resource: "clusterextensions", name: "" },
+    { group: GROUP, resource: "clustercatalogs", name: "" },
+  ];
+}
+
+function rightsOf(component: (typeof COMPONENTS)[number], namespace: string): ObjectReference[] {
+  const manager = `${component}-manager`;
+  const events = `${component}-events`;
+  return [
+    { group: "", resource: "serviceaccounts", namespace, name: `${component}-controller-manager` },
+    { group: RBAC, resource: "clusterroles", name: `${manager}-role` },
+    { group: RBAC, resource: "clusterrolebindings", name: `${manager}-rolebinding` },
+    { group: RBAC, resource: "roles", namespace, name: `${manager}-role` },
+    { group: RBAC, resource: "rolebindings", namespace, name: `${manager}-rolebinding` },
+    { group: RBAC, resource: "roles", namespace: "default", name: `${events}-role` },
+    { group: RBAC, resource: "rolebindings", namespace: "default", name: `${events}-rolebinding` },
+  ];
+}
