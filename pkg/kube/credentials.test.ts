@@ -136,3 +136,22 @@ test("without any kubeconfig the error says what is missing", () => {
   vi.stubEnv("HOME", folder);
   expect(() => Credentials.fromKubeConfig()).toThrow("no kubeconfig: give its path, set KUBECONFIG, or run in a Pod");
 });
+
+test("a context other than the current one is used when it is named; one that is not there is refused", async () => {
+  const path = kubeconfig({ token: "current" });
+  const content = JSON.parse(readFileSync(path, "utf8")) as { contexts: object[]; users: object[] };
+  content.contexts.push({ name: "other", context: { cluster: "k", user: "v" } });
+  content.users.push({ name: "v", user: { token: "other" } });
+  writeFileSync(path, JSON.stringify(content));
+  const header = async (context?: string): Promise<string | undefined> =>
+    (await Credentials.fromKubeConfig(path, context).endpoint()).headers["authorization"];
+  expect([await header(), await header("other")]).toEqual(["Bearer current", "Bearer other"]);
+  expect(() => Credentials.fromKubeConfig(path, "third")).toThrow(new Error('kubeconfig: there is no context "third"'));
+});
+
+test("a kubeconfig that is no YAML is not quoted: it holds credentials", () => {
+  const path = join(folder, "kubeconfig");
+  writeFileSync(path, "users: [{name: u, user: {token: hidden}\ncontexts: [}");
+  expect(() => Credentials.fromKubeConfig(path)).toThrow(/^kubeconfig: [^\n]*\([\d:]+\)$/);
+  expect(() => Credentials.fromKubeConfig(path)).not.toThrow(/hidden/);
+});

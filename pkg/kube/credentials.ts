@@ -3,6 +3,7 @@ import type { RequestOptions } from "node:https";
 import { homedir } from "node:os";
 import { delimiter, dirname, join, resolve } from "node:path";
 import { KubeConfig } from "@kubernetes/client-node";
+import { messageOf } from "../errors/errors.ts";
 import { parseYaml } from "../fbc/yaml.ts";
 
 /** TLS material of connections to one API server. */
@@ -52,10 +53,16 @@ export class Credentials {
 
   /**
    * Credentials from the kubeconfig at `path`, else from the files in KUBECONFIG, else those of the Pod, else ~/.kube/config.
-   * @throws Error when the file cannot be read or names no server.
+   * @param context one of its contexts; without it the current one.
+   * @throws Error when the file cannot be read, has no such context, or names no server.
    */
-  static fromKubeConfig(path?: string): Credentials {
-    return new Credentials(() => configFrom(path));
+  static fromKubeConfig(path?: string, context?: string): Credentials {
+    return new Credentials(() => {
+      const config = readConfig(path);
+      if (context !== undefined && !config.getContextObject(context)) throw new Error(`kubeconfig: there is no context "${context}"`);
+      if (context !== undefined) config.setCurrentContext(context);
+      return config;
+    });
   }
 
   /** The endpoint as of now, at most half a minute old. Concurrent calls share one read. */
@@ -103,6 +110,16 @@ export class Credentials {
     const endpoint: Endpoint = { server: cluster.server.replace(/\/+$/, ""), tls, headers };
     if (cluster.proxyUrl) endpoint.proxyUrl = cluster.proxyUrl;
     return endpoint;
+  }
+}
+
+/** What a YAML parser says after its first line quotes the file, credentials included. */
+function readConfig(path: string | undefined): KubeConfig {
+  try {
+    return configFrom(path);
+  } catch (err) {
+    const [text = ""] = messageOf(err).split("\n");
+    throw new Error(/^(no )?kubeconfig: /.test(text) ? text : `kubeconfig: ${text}`, { cause: err });
   }
 }
 
