@@ -187,7 +187,16 @@ test.for<[name: string, change: (index: KubeObject) => KubeObject, text: RegExp]
     (index) => withData(index, { chunk: "hello" }),
     /^failed to decode release from index secret "sh\.helm\.release\.v1\.hello\.v2": /,
   ],
-  ["no JSON", (index) => withData(index, { chunk: gzipSync("hello") }), /^failed to decode release: /],
+  [
+    "no JSON",
+    (index) => withData(index, { chunk: gzipSync("hello") }),
+    /^failed to decode release: line 1, column 1: unexpected character "h", expected a value$/,
+  ],
+  [
+    "an object that is no JSON, which may be a Secret and is not quoted,",
+    (index) => withData(index, { chunk: gzipSync('{"manifest":"{\\"data\\":{\\"password\\":hidden}}\\n"}') }),
+    /^failed to decode object 1 of the release's manifest: line 1, column 21: unexpected character "h", expected a value$/,
+  ],
   [
     "a broken object",
     (index) => withData(index, { chunk: gzipSync('{"manifest":"{}\\n"}') }),

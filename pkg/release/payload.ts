@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import type { JsonObject, KubeObject } from "../api/k8s.ts";
 import { RetryableError } from "../errors/errors.ts";
 import { goJson } from "../fbc/canonical.ts";
+import { jsonFaultIn } from "../fbc/jsonError.ts";
 import { parseExactJson } from "./exactJson.ts";
 import { isObject } from "./jsonObject.ts";
 import { withoutOwner } from "./ownerMarks.ts";
@@ -107,10 +108,16 @@ function parse(json: string, doing: string): JsonObject {
   try {
     value = parseExactJson(json);
   } catch (err) {
-    throw broken(`${doing}: ${err instanceof Error ? err.message.slice(0, 200) : "no JSON"}`, err);
+    throw broken(`${doing}: ${faultIn(json)}`, err);
   }
   if (!isObject(value)) throw broken(`${doing}: not a JSON object`);
   return value;
+}
+
+/** What is wrong with the JSON; the engine would quote it, and a release may hold Secrets. */
+function faultIn(json: string): string {
+  const fault = jsonFaultIn(json);
+  return fault ? `line ${fault.line}, column ${fault.column}: ${fault.reason}` : "no JSON";
 }
 
 function broken(message: string, cause?: unknown): RetryableError {
