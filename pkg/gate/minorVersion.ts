@@ -37,9 +37,12 @@ export function allowsNext(max: MinorVersion, cluster: MinorVersion): boolean {
   return compare(max, equivalent(cluster)) > 0;
 }
 
-/** Whether `max` is less than the version that the cluster has already; 4.23 and 5.0 count as equal. */
+/**
+ * Whether `max` is less than `cluster`, a version that a cluster has already or is to get. 4.23 and 5.0 count as equal, so that a maximum
+ * between the two in writing, such as 4.99, is below neither.
+ */
 export function isBelow(max: MinorVersion, cluster: MinorVersion): boolean {
-  return compare(equivalent(max), equivalent(cluster)) < 0;
+  return compare(max, compare(cluster, FIRST_OF_5) === 0 ? LAST_OF_4 : cluster) < 0;
 }
 
 function equivalent(version: MinorVersion): MinorVersion {
