@@ -1,0 +1,95 @@
+import { type Command, Option } from "commander";
+import { SYSTEM_NAMESPACE } from "../../../pkg/api/constants.ts";
+import { messageOf } from "../../../pkg/errors/errors.ts";
+import { goQuote } from "../../../pkg/errors/goQuote.ts";
+import { checkUpgrade, type UpgradeCheck, type UpgradeTarget, upgradeTarget } from "../../../pkg/gate/check.ts";
+import type { ClusterVersion } from "../../../pkg/gate/clusterVersion.ts";
+import { Client } from "../../../pkg/kube/client.ts";
+import { Credentials } from "../../../pkg/kube/credentials.ts";
+import { isForbidden } from "../../../pkg/kube/errors.ts";
+import { parseClusterVersion, readClusterVersion, readExtensions } from "../upgradeCheck/clusterState.ts";
+import { printable, textReport } from "../upgradeCheck/textReport.ts";
+
+interface CheckOptions {
+  to?: string;
+  kubeconfig?: string;
+  context?: string;
+  systemNamespace: string;
+  clusterVersion?: string;
+  output: "text" | "json";
+}
+
+/** What the command exits with: scripts rely on it. */
+const EXIT = { upgradeable: 0, blocked: 1, notChecked: 2 } as const;
+
+const AFTER_HELP = `
+Exit codes: 0 nothing blocks the upgrade; 1 something does, or cannot be judged; 2 the check could not be made.
+It reads ClusterExtensions (list), ClusterVersion "version" (get) and the Secrets of the system namespace (get, list); it changes nothing.
+`;
+
+/** Adds `olmv1 cluster-upgrade-check`: whether what is installed lets the cluster be upgraded, for people and CI. */
+export function addClusterUpgradeCheck(program: Command): void {
+  program
+    .command("cluster-upgrade-check")
+    .description("tell whether the cluster may be upgraded: every installed bundle must support the version it is upgraded to")
+    .option("--to <version>", "version to upgrade to, such as 4.19 or 4.20.3; default: the next minor version")
+    .option("--kubeconfig <path>", "path of a kubeconfig; default: $KUBECONFIG, else the Pod's own identity, else ~/.kube/config")
+    .option("--context <name>", "context of the kubeconfig; default: its current one")
+    .option("--system-namespace <name>", "namespace that holds the release Secrets", SYSTEM_NAMESPACE)
+    .option("--cluster-version <version>", "version of the cluster, such as 4.18.9; default: what its ClusterVersion says")
+    .addOption(new Option("--output <format>", "how to print the answer").choices(["text", "json"]).default("text"))
+    .addHelpText("after", AFTER_HELP)
+    .exitOverride(({ exitCode }) => process.exit(exitCode === 0 ? 0 : EXIT.notChecked))
+    .action(async (options: CheckOptions) => {
+      try {
+        const check = await answer(options);
+        process.stdout.write(options.output === "json" ? `${JSON.stringify(check, null, 2)}\n` : textReport(check));
+        process.exitCode = check.upgradeable ? EXIT.upgradeable : EXIT.blocked;
+      } catch (err) {
+        process.stderr.write(`olmv1: ${printable(messageOf(err))}\n`);
+        process.exitCode = EXIT.notChecked;
+      }
+    });
+}
+
+async function answer({ to, kubeconfig, context, systemNamespace, clusterVersion }: CheckOptions): Promise<UpgradeCheck> {
+  const given = clusterVersion === undefined ? undefined : givenVersion(clusterVersion);
+  const client = Client.of(Credentials.fromKubeConfig(kubeconfig, context), { userAgent: "olmv1" });
+  try {
+    const cluster = given ?? (await readClusterVersion(client));
+    const target = targetOf(to, cluster);
+    return checkUpgrade(await readExtensions(client, systemNamespace), cluster, target);
+  } catch (err) {
+    if (!isRefusal(err)) throw err;
+    throw new Error(`${messageOf(err)}; grant that right, as config/openshift/upgrade-checker.yaml does`, { cause: err });
+  } finally {
+    await client.close();
+  }
+}
+
+function givenVersion(text: string): ClusterVersion {
+  try {
+    return parseClusterVersion(text);
+  } catch (err) {
+    throw new Error(`--cluster-version: ${goQuote(text)}: ${messageOf(err)}`, { cause: err });
+  }
+}
+
+function targetOf(to: string | undefined, cluster: ClusterVersion): UpgradeTarget {
+  if (to === undefined && cluster.kind !== "known") {
+    const why = cluster.kind === "none" ? "this cluster has no ClusterVersion" : cluster.because;
+    throw new Error(
+      `the version of the cluster is not known: ${why}; give it with --cluster-version, or the version to upgrade to with --to`,
+    );
+  }
+  try {
+    return upgradeTarget(to, cluster);
+  } catch (err) {
+    throw new Error(`--to: ${messageOf(err)}`, { cause: err });
+  }
+}
+
+function isRefusal(err: unknown): boolean {
+  for (let cause = err; cause instanceof Error; cause = cause.cause) if (isForbidden(cause)) return true;
+  return false;
+}

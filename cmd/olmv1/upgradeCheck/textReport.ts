@@ -1,0 +1,79 @@
+import type { UpgradeCheck, UpgradeCheckRow } from "../../../pkg/gate/check.ts";
+
+const HEAD = ["EXTENSION", "BUNDLE", "VERSION", "MAXIMUM", "VERDICT"] as const;
+/** Rows of extensions that block nothing; the JSON output has them all. */
+const MAX_OTHERS = 100;
+/** Longest reason that is printed for one extension, in characters; the JSON output has all of it. */
+const MAX_REASON = 1_000;
+/** What a terminal would act on instead of showing it: bundle names and property values are the author's. */
+const UNPRINTABLE = /[^\P{C}\n]|[\u2028\u2029]/gu;
+
+/** The answer for people: a line with the verdict, a table of what is installed with what blocks first, and what to do. */
+export function textReport(check: UpgradeCheck): string {
+  const blocking = check.extensions.filter(({ blocks }) => blocks);
+  const others = check.extensions.filter(({ blocks }) => !blocks);
+  const shown = others.slice(0, MAX_OTHERS);
+  const left = others.length - shown.length;
+  const parts = [
+    [verdictLine(check, blocking)],
+    check.extensions.length > 0 ? table([...blocking, ...shown]) : [],
+    left > 0 ? [`... and ${left} more that block nothing; --output json lists all of them`] : [],
+    reasons(check.extensions),
+    check.upgradeable ? [] : whatToDo(check, blocking),
+  ];
+  return `${parts
+    .filter((lines) => lines.length > 0)
+    .map((lines) => lines.map(printable).join("\n"))
+    .join("\n\n")}\n`;
+}
+
+/** `text` with everything but printable characters and line ends written as Unicode escapes. */
+export function printable(text: string): string {
+  return text.replace(UNPRINTABLE, (char) => `\\u{${(char.codePointAt(0) ?? 0).toString(16)}}`);
+}
+
+function verdictLine({ clusterVersion, target, upgradeable, extensions }: UpgradeCheck, blocking: readonly UpgradeCheckRow[]): string {
+  const step = clusterVersion === null ? `the upgrade to ${target}` : `the upgrade from ${clusterVersion} to ${target}`;
+  if (upgradeable)
+    return extensions.length === 0 ? `OK: nothing is installed that could block ${step}` : `OK: nothing installed blocks ${step}`;
+  const names = new Set(blocking.map(({ extension }) => extension));
+  const all = new Set(extensions.map(({ extension }) => extension));
+  return `BLOCKED: ${names.size} of ${all.size} extensions ${names.size === 1 ? "blocks" : "block"} ${step}`;
+}
+
+function table(rows: readonly UpgradeCheckRow[]): string[] {
+  const cells = rows.map(({ extension, bundle, version, maximum, verdict }) =>
+    [extension, bundle || "-", version || "-", maximum ?? "-", verdict].map((cell) => printable(cell).replaceAll("\n", " ")),
+  );
+  const lines = [[...HEAD], ...cells];
+  const widths = HEAD.map((_, column) => Math.max(...lines.map((line) => line[column]?.length ?? 0)));
+  return lines.map((line) =>
+    line
+      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+      .join("  ")
+      .trimEnd(),
+  );
+}
+
+function reasons(rows: readonly UpgradeCheckRow[]): string[] {
+  const lines = rows.filter(({ verdict }) => verdict === "error").map(({ message }) => `  ${indented(shortened(message))}`);
+  return lines.length === 0 ? [] : ["Errors:", ...lines];
+}
+
+function whatToDo({ target }: UpgradeCheck, blocking: readonly UpgradeCheckRow[]): string[] {
+  const seen = new Map<string, UpgradeCheckRow>();
+  for (const row of blocking) if (!seen.has(row.extension)) seen.set(row.extension, row);
+  const lines = [...seen.values()].map((row) => {
+    const text = row.verdict === "error" ? "repair what the error names, or" : `upgrade it to a bundle that supports ${target}, or`;
+    return `  ${row.extension}: ${text} uninstall it${row.remedy === "" ? "" : `; ${indented(shortened(row.remedy))}`}`;
+  });
+  return ["What to do:", ...lines];
+}
+
+function indented(text: string): string {
+  return text.replaceAll("\n", "\n    ");
+}
+
+function shortened(text: string): string {
+  return text.length <= MAX_REASON ? text : `${text.slice(0, MAX_REASON)}... (--output json has all of it)`;
+}

@@ -1,0 +1,426 @@
+import { execFile } from "node:child_process";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { gunzipSync, gzipSync } from "node:zlib";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import type { ClusterExtension } from "../../pkg/api/clusterExtension.ts";
+import { LABEL_BUNDLE_NAME, LABEL_BUNDLE_VERSION, SYSTEM_NAMESPACE } from "../../pkg/api/constants.ts";
+import { type KubeObject, refOf } from "../../pkg/api/k8s.ts";
+import { tokenKubeconfig } from "../../pkg/devcluster/tokenKubeconfig.ts";
+import { parseYaml, parseYamlDocuments } from "../../pkg/fbc/yaml.ts";
+import type { UpgradeCheck } from "../../pkg/gate/check.ts";
+import { ServiceAccountTokens } from "../../pkg/kube/tokens.ts";
+import { ReleaseStore } from "../../pkg/operatorcontroller/releaseStore.ts";
+import { encodeRelease } from "../../pkg/release/encode.ts";
+import type { ReleaseStatus } from "../../pkg/release/record.ts";
+import { describeWithPrivateCluster, eventually } from "../support/cluster.ts";
+import { extensionNamed } from "../support/extensions.ts";
+import { releaseRecord } from "../support/releases.ts";
+import { describeWithData } from "../support/sharedData.ts";
+
+const ROOT = join(import.meta.dirname, "../..");
+const CLUSTER_VERSION = { apiVersion: "config.openshift.io/v1", kind: "ClusterVersion", name: "version" } as const;
+const SECRET = { apiVersion: "v1", kind: "Secret" } as const;
+
+/** How one run of the program ended. */
+interface Run {
+  code: number;
+  stdout: string;
+  stderr: string;
+}
+
+/** One release of an extension: its maximum, or the whole text of olm.properties. */
+interface Release {
+  status?: ReleaseStatus;
+  max?: string;
+  properties?: string;
+}
+
+function run(args: readonly string[], env: Record<string, string> = {}): Promise<Run> {
+  const options = { cwd: ROOT, env: { ...process.env, KUBECONFIG: "", ...env } };
+  return new Promise((resolve) => {
+    execFile(process.execPath, ["cmd/olmv1/main.ts", "cluster-upgrade-check", ...args], options, (err, stdout, stderr) => {
+      resolve({ code: err === null ? 0 : Number(err.code), stdout, stderr });
+    });
+  });
+}
+
+const maxOf = (value: string): string => JSON.stringify([{ type: "olm.maxOpenShiftVersion", value }]);
+
+describeWithPrivateCluster("olmv1 cluster-upgrade-check", (cluster) => {
+  let store: ReleaseStore;
+  let folder = "";
+  const made: KubeObject[] = [];
+
+  beforeAll(async () => {
+    await cluster.installCrds();
+    folder = await mkdtemp(join(tmpdir(), "olmv1-check-"));
+    store = new ReleaseStore(cluster.client, SYSTEM_NAMESPACE);
+    for (const object of await objectsOf("config/namespace.yaml")) await apply(object);
+  });
+  afterEach(async () => {
+    for (const object of made.splice(0)) await cluster.client.delete(refOf(object));
+    const { items } = await cluster.client.list(SECRET, { namespace: SYSTEM_NAMESPACE, labelSelector: "owner=operator-controller" });
+    for (const secret of items) await cluster.client.delete(refOf(secret));
+  });
+  afterAll(() => rm(folder, { recursive: true, force: true }));
+
+  const objectsOf = async (file: string): Promise<KubeObject[]> =>
+    parseYamlDocuments(await readFile(join(ROOT, file), "utf8")) as KubeObject[];
+  const apply = (object: KubeObject): Promise<KubeObject> => cluster.client.apply(object, { fieldManager: "test", force: true });
+  const check = (...args: string[]): Promise<Run> => run(["--kubeconfig", cluster.kubeconfig, ...args]);
+  const checkJson = async (...args: string[]): Promise<{ code: number; answer: UpgradeCheck }> => {
+    const { code, stdout, stderr } = await check("--output", "json", ...args);
+    expect(stderr).toBe("");
+    return { code, answer: JSON.parse(stdout) as UpgradeCheck };
+  };
+
+  /** An extension on the cluster with these releases, oldest first. */
+  async function extension(name: string, ...releases: Release[]): Promise<ClusterExtension> {
+    const object = await cluster.client.create(extensionNamed(name, { packageName: name }));
+    made.push(object);
+    for (const [i, { status = "deployed", max, properties }] of releases.entries()) {
+      const stated = max === undefined ? properties : maxOf(max);
+      const record = releaseRecord(i + 1, status, {
+        name,
+        labels: { [LABEL_BUNDLE_NAME]: `${name}.v${i + 1}.0.0`, [LABEL_BUNDLE_VERSION]: `${i + 1}.0.0` },
+        annotations: stated === undefined ? {} : { "olm.properties": stated },
+        objects: ["a"],
+      });
+      await store.create(record, { name, uid: object.metadata.uid ?? "" });
+    }
+    return object;
+  }
+
+  const setStatus = (object: KubeObject, status: object): Promise<KubeObject> =>
+    cluster.client.patch(refOf(object), { status }, { type: "merge", subresource: "status" });
+
+  describe("on a cluster that is no OpenShift cluster", () => {
+    test("the target has to be named", async () => {
+      await extension("old", { max: "4.18" });
+      const { code, stdout, stderr } = await check();
+      expect([code, stdout]).toEqual([2, ""]);
+      expect(stderr).toBe(
+        "olmv1: the version of the cluster is not known: this cluster has no ClusterVersion; give it with --cluster-version, or the version to upgrade to with --to\n",
+      );
+      expect(await check("--to", "4.18")).toMatchObject({
+        code: 0,
+        stdout: expect.stringMatching(/^OK: nothing installed blocks the upgrade to 4\.18\n/),
+      });
+      expect(await check("--to", "4.19")).toMatchObject({
+        code: 1,
+        stdout: expect.stringMatching(/^BLOCKED: 1 of 1 extensions blocks the upgrade to 4\.19\n/),
+      });
+    });
+
+    test("--cluster-version says which it is, also as major and minor alone", async () => {
+      await extension("old", { max: "4.18" });
+      for (const version of ["4.18.9", "4.18"]) {
+        const { code, answer } = await checkJson("--cluster-version", version);
+        expect([code, answer.clusterVersion, answer.target]).toEqual([1, version, "4.19"]);
+      }
+      expect((await check("--cluster-version", "4.17.3")).code).toBe(0);
+    });
+  });
+
+  test.for<[why: string, args: string[], stderr: RegExp]>([
+    ["an option that there is not", ["--nope"], /^error: unknown option '--nope'\n$/],
+    ["an argument", ["4.19"], /^error: too many arguments for 'cluster-upgrade-check'/],
+    ["another format", ["--output", "yaml"], /^error: option '--output <format>' argument 'yaml' is invalid/],
+    ["an option without its value", ["--to"], /^error: option '--to <version>' argument missing\n$/],
+    ["a version of the cluster that is none", ["--cluster-version", "four"], /^olmv1: --cluster-version: "four": /],
+    ["a target that is none", ["--cluster-version", "4.18.9", "--to", "v4.19"], /^olmv1: --to: "v4\.19": /],
+    [
+      "a target that lies behind",
+      ["--cluster-version", "4.18.9", "--to", "4.18.8"],
+      /^olmv1: --to: 4\.18\.8 is below the version of the cluster, 4\.18\.9\n$/,
+    ],
+    ["no kubeconfig", ["--kubeconfig", "/nonexistent"], /^olmv1: kubeconfig: ENOENT: .*\/nonexistent'\n$/],
+    ["a context that there is not", ["--context", "nope"], /^olmv1: kubeconfig: there is no context "nope"\n$/],
+  ])("%s: exit code 2 and a line about it", async ([, args, stderr]) => {
+    const result = await run(args.includes("--kubeconfig") ? args : ["--kubeconfig", cluster.kubeconfig, ...args]);
+    expect([result.code, result.stdout]).toEqual([2, ""]);
+    expect(result.stderr).toMatch(stderr);
+  });
+
+  test("nobody answers: exit code 2, and what was being read", async () => {
+    const config = parseYaml(await readFile(cluster.kubeconfig, "utf8")) as { clusters: { cluster: { server: string } }[] };
+    for (const one of config.clusters) one.cluster.server = "https://127.0.0.1:1";
+    const path = join(folder, "dead");
+    await writeFile(path, JSON.stringify(config));
+    const result = await run(["--to", "4.19"], { KUBECONFIG: path });
+    expect(result).toEqual({ code: 2, stdout: "", stderr: 'olmv1: read ClusterVersion "version": connect ECONNREFUSED 127.0.0.1:1\n' });
+  });
+
+  test("--help says what the exit codes mean, and is no failure", async () => {
+    const { code, stdout } = await run(["--help"]);
+    expect(code).toBe(0);
+    expect(stdout).toContain(
+      "Exit codes: 0 nothing blocks the upgrade; 1 something does, or cannot be judged; 2 the check could not be made",
+    );
+  });
+
+  describe("on an OpenShift cluster", () => {
+    beforeAll(async () => {
+      for (const crd of await objectsOf("test/support/openshift/clusterversions.yaml")) await apply(crd);
+      await eventually(() => cluster.client.list(CLUSTER_VERSION));
+      expect(await check()).toMatchObject({ code: 2, stderr: expect.stringContaining('ClusterVersion "version" does not exist') });
+      const { name, ...kind } = CLUSTER_VERSION;
+      const object = await cluster.client.create({ ...kind, metadata: { name }, spec: { clusterID: "1" } });
+      expect(await check()).toMatchObject({ code: 2, stderr: expect.stringContaining("states no status.desired.version") });
+      await setStatus(object, { desired: { version: "4.18.9" } });
+    });
+
+    test("with nothing installed nothing blocks", async () => {
+      expect(await check()).toEqual({
+        code: 0,
+        stdout: "OK: nothing is installed that could block the upgrade from 4.18.9 to 4.19\n",
+        stderr: "",
+      });
+    });
+
+    test("people get a verdict, a table with what blocks first, and what to do", async () => {
+      await extension("new", { max: "4.19" });
+      await extension("old", { max: "4.18" });
+      await extension("pending");
+      await extension("plain", {});
+      const { code, stdout } = await check();
+      expect(code).toBe(1);
+      expect(stdout).toBe(`BLOCKED: 1 of 4 extensions blocks the upgrade from 4.18.9 to 4.19
+
+EXTENSION  BUNDLE        VERSION  MAXIMUM  VERDICT
+old        old.v1.0.0    1.0.0    4.18     blocked
+new        new.v1.0.0    1.0.0    4.19     compatible
+pending    -             -        -        not installed
+plain      plain.v1.0.0  1.0.0    -        unlimited
+
+What to do:
+  old: upgrade it to a bundle that supports 4.19, or uninstall it
+`);
+    });
+
+    test("programs get the documented shape", async () => {
+      await extension("old", { max: "4.18" });
+      await extension("new", { max: "4.19" });
+      expect(await checkJson()).toEqual({
+        code: 1,
+        answer: {
+          formatVersion: 1,
+          clusterVersion: "4.18.9",
+          target: "4.19",
+          upgradeable: false,
+          extensions: [
+            {
+              extension: "new",
+              bundle: "new.v1.0.0",
+              version: "1.0.0",
+              maximum: "4.19",
+              verdict: "compatible",
+              blocks: false,
+              message: "",
+              remedy: "",
+            },
+            {
+              extension: "old",
+              bundle: "old.v1.0.0",
+              version: "1.0.0",
+              maximum: "4.18",
+              verdict: "blocked",
+              blocks: true,
+              message: "",
+              remedy: "",
+            },
+          ],
+        },
+      });
+    });
+
+    test.for<[to: string, code: number]>([
+      ["4.18.10", 0],
+      ["4.19.2", 0],
+      ["4.20", 1],
+    ])("--to %s ends with %i where 4.19 is the maximum", async ([to, code]) => {
+      await extension("new", { max: "4.19" });
+      const { answer, code: ended } = await checkJson("--to", to);
+      expect([ended, answer.target, answer.upgradeable]).toEqual([code, to, code === 0]);
+    });
+
+    test("what runs and what is rolled out both count, what was before does not", async () => {
+      await extension("a", { status: "superseded", max: "4.17" }, { max: "4.18" }, { status: "pending-upgrade", max: "4.19" });
+      await extension("b", { status: "superseded", max: "4.17" }, { max: "4.19" }, { status: "failed", max: "4.18" });
+      await extension("c", { status: "superseded", max: "4.18" }, { max: "4.19" });
+      const { code, answer } = await checkJson();
+      expect(code).toBe(1);
+      expect(answer.extensions.map(({ bundle, verdict }) => `${bundle} ${verdict}`)).toEqual([
+        "a.v3.0.0 compatible",
+        "a.v2.0.0 blocked",
+        "b.v3.0.0 blocked",
+        "b.v2.0.0 compatible",
+        "c.v2.0.0 compatible",
+      ]);
+    });
+
+    test("properties that cannot be read block; what an author wrote there cannot move the cursor", async () => {
+      await extension("odd", { properties: `[{"type":"olm.maxOpenShiftVersion","value":"\u009b2J"}]` });
+      const { code, stdout } = await check();
+      expect(code).toBe(1);
+      expect(stdout).toContain("odd        odd.v1.0.0  1.0.0    -        error\n");
+      expect(stdout).toContain(
+        '  error(s) with cluster extension odd: error in bundle odd.v1.0.0: error converting to semver for version "\\u{9b}2J": invalid version format\n',
+      );
+      expect(stdout).toContain("  odd: repair what the error names, or uninstall it\n");
+    });
+
+    test("a release that cannot be read blocks, whatever its reason", async () => {
+      const lost = await extension("lost");
+      const owner = { name: "lost", uid: lost.metadata.uid ?? "" };
+      const [index] = encodeRelease(releaseRecord(1, "deployed", { name: "lost" }), { systemNamespace: SYSTEM_NAMESPACE, owner });
+      const data = { chunk: gzipSync('{"manifest": hidden}').toString("base64"), extraChunks: btoa("[]") };
+      await cluster.client.create({ ...index!, data });
+      const { code, answer } = await checkJson();
+      expect(code).toBe(1);
+      expect(answer.extensions).toMatchObject([
+        {
+          verdict: "error",
+          blocks: true,
+          message:
+            'error returning the last deployed release for lost; failed to decode release: line 1, column 14: unexpected character "h", expected a value',
+        },
+      ]);
+      expect((await checkJson("--to", "4.18.20")).code).toBe(0);
+    });
+
+    test("an installed extension without a release is not taken for one that is not installed", async () => {
+      const elsewhere = await extension("elsewhere", { max: "4.19" });
+      await setStatus(elsewhere, { conditions: [], install: { bundle: { name: "elsewhere.v1.0.0", version: "1.0.0" } } });
+      expect((await check()).code).toBe(0);
+      const { code, stdout } = await check("--system-namespace", "default");
+      expect(code).toBe(1);
+      expect(stdout).toContain(
+        'its status says that bundle "elsewhere.v1.0.0" is installed, and namespace "default" holds no release of it; give --system-namespace',
+      );
+    });
+
+    test("many extensions are all read, and the long list is complete in JSON only", async () => {
+      const names = Array.from({ length: 110 }, (_, i) => `many-${String(i).padStart(3, "0")}`);
+      for (const name of names) await extension(name, { max: name === "many-105" ? "4.18" : "4.19" });
+      const { answer } = await checkJson();
+      expect(answer.extensions.map(({ extension: name }) => name)).toEqual(names);
+      const { stdout } = await check();
+      expect(stdout).toMatch(/^BLOCKED: 1 of 110 extensions[^]*\nmany-105 [^]*\nmany-000 /);
+      expect(stdout).toContain("... and 9 more that block nothing; --output json lists all of them\n");
+      expect(stdout).not.toContain("many-109");
+    });
+
+    describe("with the rights of config/openshift/upgrade-checker.yaml", () => {
+      let kubeconfig = "";
+      let checker: KubeObject[] = [];
+
+      beforeAll(async () => {
+        checker = await objectsOf("config/openshift/upgrade-checker.yaml");
+        for (const object of checker) await apply(object);
+        const { name } = checker.find(({ kind }) => kind === "ServiceAccount")!.metadata;
+        const token = join(folder, "token");
+        await writeFile(token, await new ServiceAccountTokens(cluster.client).tokenFor(SYSTEM_NAMESPACE, name)());
+        kubeconfig = join(folder, "kubeconfig");
+        await writeFile(kubeconfig, await tokenKubeconfig(cluster.kubeconfig, token));
+      });
+
+      const asChecker = (...args: string[]): Promise<Run> => run(["--kubeconfig", kubeconfig, ...args]);
+
+      test("the check is made", async () => {
+        await extension("old", { max: "4.18" });
+        await eventually(async () => expect(await asChecker()).toMatchObject({ code: 1, stderr: "" }));
+      });
+
+      test.for<[kind: string, resource: string, verb: string, message: RegExp]>([
+        [
+          "ClusterRole",
+          "clusterextensions",
+          "list",
+          /^olmv1: list ClusterExtensions: clusterextensions\.olm\.operatorframework\.io is forbidden: .* cannot list resource "clusterextensions"/,
+        ],
+        [
+          "ClusterRole",
+          "clusterversions",
+          "get",
+          /^olmv1: read ClusterVersion "version": clusterversions\.config\.openshift\.io "version" is forbidden: .* cannot get resource "clusterversions"/,
+        ],
+        [
+          "Role",
+          "secrets",
+          "list",
+          /^olmv1: read the releases of ClusterExtension "old": secrets is forbidden: .* cannot list resource "secrets" .* in the namespace "olmv1-system"/,
+        ],
+        [
+          "Role",
+          "secrets",
+          "get",
+          /^olmv1: read the releases of ClusterExtension "old": secrets "sh\.helm\.release\.v1\.old\.v1" is forbidden: .* cannot get resource "secrets"/,
+        ],
+      ])("without %s %s %s it says which right is missing", async ([kind, resource, verb, message]) => {
+        await extension("old", { max: "4.18" });
+        const role = checker.find((object) => object.kind === kind)!;
+        const rules = (role["rules"] as { resources: string[]; verbs: string[] }[])
+          .map((rule) => (rule.resources.includes(resource) ? { ...rule, verbs: rule.verbs.filter((one) => one !== verb) } : rule))
+          .filter(({ verbs }) => verbs.length > 0);
+        await apply({ ...role, rules });
+        try {
+          await eventually(async () => {
+            const { code, stdout, stderr } = await asChecker();
+            expect([code, stdout]).toEqual([2, ""]);
+            expect(stderr).toMatch(message);
+            expect(stderr).toMatch(/; grant that right, as config\/openshift\/upgrade-checker\.yaml does\n$/);
+          });
+        } finally {
+          await apply(role);
+        }
+      });
+    });
+
+    describeWithData("releases that the Go operator-controller wrote", (data) => {
+      /** The releases of the recorded cluster, for an extension of this one; `change` is laid over the annotations of the chart. */
+      async function flux(change: Record<string, string> = {}): Promise<void> {
+        const recorded = JSON.parse(await readFile(join(data, "go-release/secrets.json"), "utf8")) as
+          | { items: KubeObject[] }
+          | KubeObject[];
+        const { metadata } = await extension("flux");
+        for (const secret of Array.isArray(recorded) ? recorded : recorded.items) {
+          const { name, labels, ownerReferences = [] } = secret.metadata;
+          const { chunk = "", ...rest } = secret["data"] as Record<string, string>;
+          const payload = JSON.parse(gunzipSync(Buffer.from(chunk, "base64")).toString("utf8")) as {
+            chart: { metadata: { annotations: Record<string, string> } };
+          };
+          Object.assign(payload.chart.metadata.annotations, change);
+          await cluster.client.create({
+            ...secret,
+            metadata: {
+              name,
+              namespace: SYSTEM_NAMESPACE,
+              labels: labels ?? {},
+              ownerReferences: ownerReferences.map((owner) => ({ ...owner, uid: metadata.uid ?? "" })),
+            },
+            data: { ...rest, chunk: gzipSync(JSON.stringify(payload)).toString("base64") },
+          });
+        }
+      }
+
+      test("count like our own", async () => {
+        await flux();
+        expect(await checkJson()).toMatchObject({
+          code: 0,
+          answer: { extensions: [{ bundle: "flux-operator.v0.38.1", version: "0.38.1", maximum: null, verdict: "unlimited" }] },
+        });
+      });
+
+      test("block with a maximum in the annotation of their chart", async () => {
+        await flux({ "olm.properties": '[{"type":"olm.maxOpenShiftVersion","value":4.18}]' });
+        expect(await checkJson()).toMatchObject({
+          code: 1,
+          answer: { extensions: [{ bundle: "flux-operator.v0.38.1", maximum: "4.18", verdict: "blocked" }] },
+        });
+      });
+    });
+  });
+});
