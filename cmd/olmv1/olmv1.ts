@@ -1,0 +1,14 @@
+import { Command } from "commander";
+import { addClusterUpgradeCheck } from "./commands/clusterUpgradeCheck.ts";
+import { addDev } from "./commands/dev.ts";
+import { addRbac } from "./commands/rbac.ts";
+
+/** The command line with all of its commands, fresh for each caller: commander keeps what it has parsed. */
+export function olmv1(): Command {
+  const program = new Command("olmv1");
+  program.description("Operator Lifecycle Manager v1: run it, and look into catalogs, bundles and rights").version("0.1.0");
+  addDev(program);
+  addRbac(program);
+  addClusterUpgradeCheck(program);
+  return program;
+}
