@@ -17,6 +17,16 @@ const CONFIG = join(import.meta.dirname, "../../config");
 const CONTROLLER = "operator-controller-controller-manager";
 const CATALOGD = "catalogd-controller-manager";
 const SAMPLE_NAMESPACE = "cockroachdb";
+/** What `kubectl apply -k` is told. */
+const FOLDERS = ["config", "config/openshift", "config/samples"];
+/** Applied by itself, by those who want it. */
+const UPGRADE_CHECKER = "openshift/upgrade-checker.yaml";
+
+/** What the overlays change of a Deployment's Pods. */
+interface PodTemplate {
+  metadata: { annotations: Record<string, string> };
+  spec: { priorityClassName?: string };
+}
 
 describeWithCluster("config", (cluster) => {
   beforeAll(async () => {
@@ -24,7 +34,7 @@ describeWithCluster("config", (cluster) => {
     for (const object of filesOf("namespace.yaml", "rbac/operator-controller.yaml", "rbac/catalogd.yaml")) await apply(cluster, object);
   });
 
-  test.for(["config", "config/samples"])("kubectl apply -k %s is accepted as it is and gives no warning", async (folder) => {
+  test.for(FOLDERS)("kubectl apply -k %s is accepted as it is and gives no warning", async (folder) => {
     const objects = await kustomized(folder);
     const namespaces = objects.filter(({ kind }) => kind === "Namespace");
     for (const namespace of namespaces) await apply(cluster, namespace);
@@ -38,14 +48,32 @@ describeWithCluster("config", (cluster) => {
     expect(objects.map(({ kind }) => kind)).not.toHaveLength(0);
   });
 
+  test("what the upgrade check needs is accepted as it is", async () => {
+    for (const object of filesOf(UPGRADE_CHECKER))
+      expect(await dryRun(cluster, object), `${object.kind} ${object.metadata.name}`).toEqual([]);
+  });
+
+  test("the OpenShift overlay changes how the controllers run and adds no object and no right", async () => {
+    const [plain, overlay] = [await kustomized("config"), await kustomized("config/openshift")];
+    const others = (of: readonly KubeObject[]): KubeObject[] => of.filter(({ kind }) => kind !== "Deployment" && kind !== "Namespace");
+    expect(others(overlay)).toEqual(others(plain));
+    expect(namesOf(overlay)).toEqual(namesOf(plain));
+    const [namespace] = filesOf("namespace.yaml");
+    expect(overlay.find(({ kind }) => kind === "Namespace")).toMatchObject(namespace!);
+    for (const object of overlay.filter(({ kind }) => kind === "Deployment")) {
+      const { spec, metadata } = (object["spec"] as { template: PodTemplate }).template;
+      expect(metadata.annotations).toMatchObject({ "openshift.io/required-scc": "restricted-v2" });
+      expect(spec.priorityClassName).toBe("system-cluster-critical");
+    }
+  });
+
   test("kustomize finds every file", async () => {
     const objects = [...(await kustomized("config")), ...(await kustomized("config/samples"))];
     const files = (readdirSync(CONFIG, { recursive: true }) as string[]).filter(
       (file) => file.endsWith(".yaml") && !file.endsWith("kustomization.yaml"),
     );
-    const names = (of: readonly KubeObject[]): string[] =>
-      of.map(({ kind, metadata }) => `${kind} ${metadata.namespace ?? ""}/${metadata.name}`).sort();
-    expect(names(objects)).toEqual(names(filesOf(...files)));
+    expect(namesOf(objects)).toEqual(namesOf(filesOf(...files.filter((file) => !file.startsWith("openshift/")))));
+    expect(files.filter((file) => file.startsWith("openshift/")).sort()).toEqual(["openshift/namespace.yaml", UPGRADE_CHECKER]);
   });
 
   describe("rights", () => {
@@ -101,6 +129,11 @@ describeWithData("the sample's installer", (data) => {
     expect(missing(namespaceRules.get(SAMPLE_NAMESPACE) ?? [], "Role")).toEqual([]);
   });
 });
+
+/** Which objects these are, sorted. */
+function namesOf(objects: readonly KubeObject[]): string[] {
+  return objects.map(({ kind, metadata }) => `${kind} ${metadata.namespace ?? ""}/${metadata.name}`).sort();
+}
 
 function singleVerbs(rule: PolicyRule): PolicyRule[] {
   return rule.verbs.map((verb) => ({ ...rule, verbs: [verb] }));
