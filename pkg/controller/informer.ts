@@ -18,6 +18,10 @@ export interface InformerOptions<T extends KubeObject> extends Selection {
   /** Longest pause between attempts while the API server does not answer or refuses. Default 30 s. */
   maxBackoffMs?: number;
   clock?: Clock;
+  /** Told after each complete list, once the store holds it. */
+  listed?: () => void;
+  /** Told of each failure, and what failed, before it waits and tries again. */
+  failed?: (err: unknown, during: "list" | "watch") => void;
 }
 
 const BASE_BACKOFF_MS = 250;
@@ -47,6 +51,8 @@ export class Informer<T extends KubeObject = KubeObject> {
   readonly #transform: (object: T) => T;
   readonly #backoff: Backoff;
   readonly #clock: Clock;
+  readonly #listed: () => void;
+  readonly #failed: (err: unknown, during: "list" | "watch") => void;
   readonly #log: Logger;
   readonly #store = new Store<T>();
   readonly #handlers: ((event: StoreEvent<T>) => void)[] = [];
@@ -56,13 +62,15 @@ export class Informer<T extends KubeObject = KubeObject> {
   #resourceVersion: string | undefined;
 
   constructor(client: ListerWatcher, gvk: GroupVersionKind, options: InformerOptions<T>, log: Logger) {
-    const { transform, maxBackoffMs = MAX_BACKOFF_MS, clock = systemClock, ...selection } = options;
+    const { transform, maxBackoffMs = MAX_BACKOFF_MS, clock = systemClock, listed, failed, ...selection } = options;
     this.#client = client;
     this.#gvk = { apiVersion: gvk.apiVersion, kind: gvk.kind };
     this.#selection = selection;
     this.#transform = transform ?? ((object) => object);
     this.#backoff = new Backoff(BASE_BACKOFF_MS, maxBackoffMs);
     this.#clock = clock;
+    this.#listed = listed ?? (() => undefined);
+    this.#failed = failed ?? (() => undefined);
     this.#log = log.child({ informer: gvk.kind });
     this.synced = this.#sync.promise;
     this.synced.catch(() => {});
@@ -131,6 +139,7 @@ export class Informer<T extends KubeObject = KubeObject> {
     if (!this.#hasSynced) this.#log.debug({ objects: items.length }, "informer synced");
     this.#hasSynced = true;
     this.#sync.resolve();
+    this.#listed();
     return resourceVersion;
   }
 
@@ -153,6 +162,7 @@ export class Informer<T extends KubeObject = KubeObject> {
   async #recoverFrom(err: unknown, signal: AbortSignal): Promise<void> {
     const retryInMs = this.#backoff.next();
     const first = this.#backoff.attempts === 1;
+    this.#failed(err, this.#resourceVersion === undefined ? "list" : "watch");
     if (isExpired(err) || !first) this.#resourceVersion = undefined;
     const level = first && !(err instanceof KubeError && !isExpired(err)) ? "debug" : "warn";
     this.#log[level]({ reason: messageOf(err), attempt: this.#backoff.attempts, retryInMs }, "watch interrupted");

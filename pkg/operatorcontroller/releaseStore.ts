@@ -37,7 +37,14 @@ export function noReleases(): ReleaseHistory {
   return { current: [], older: [], unfinished: [], highest: 0, orphaned: false };
 }
 
-interface Index extends ReleaseSummary {
+/** Told of every release that the store has read or written as a whole, with the metadata of its index Secret. */
+export interface ReleaseObserver {
+  note(index: ObjectMeta, record: ReleaseRecord): void;
+}
+
+/** One release as the metadata of its index Secret tells it. */
+export interface ReleaseIndex extends ReleaseSummary {
+  /** The Secret's name. */
   key: string;
   /** The extension that the Secret refers to. */
   uid: string | undefined;
@@ -55,10 +62,12 @@ class ChangedMeanwhile extends RetryableError {}
 export class ReleaseStore {
   readonly #client: Client;
   readonly #systemNamespace: string;
+  readonly #observer: ReleaseObserver | undefined;
 
-  constructor(client: Client, systemNamespace: string) {
+  constructor(client: Client, systemNamespace: string, observer?: ReleaseObserver) {
     this.#client = client;
     this.#systemNamespace = systemNamespace;
+    this.#observer = observer;
   }
 
   /**
@@ -91,6 +100,7 @@ export class ReleaseStore {
       throw new RetryableError("Retrying", text, { cause: err });
     }
     await this.#createChunks(chunks, stored, options);
+    this.#observer?.note(stored.metadata, record);
   }
 
   /**
@@ -110,7 +120,8 @@ export class ReleaseStore {
     const { createdAt = "" } = live.metadata.labels ?? {};
     const labels = { ...index.metadata.labels, createdAt, modifiedAt: index.metadata.labels?.["createdAt"] ?? "" };
     const ownerReferences = index.metadata.ownerReferences ?? [];
-    await this.#client.replace({ ...index, metadata: { ...live.metadata, labels, ownerReferences } }, options);
+    const stored = await this.#client.replace({ ...index, metadata: { ...live.metadata, labels, ownerReferences } }, options);
+    this.#observer?.note(stored.metadata, record);
     const wanted = new Set(chunks.map((chunk) => chunk.metadata.name));
     for (const name of known) if (!wanted.has(name)) await this.#delete(name, options);
   }
@@ -145,7 +156,7 @@ export class ReleaseStore {
     };
   }
 
-  async #record({ key }: Index, options: CallOptions): Promise<ReleaseRecord | undefined> {
+  async #record({ key }: ReleaseIndex, options: CallOptions): Promise<ReleaseRecord | undefined> {
     const index = await this.#client.get({ ...SECRET, name: key, namespace: this.#systemNamespace }, options);
     if (!index) throw new ChangedMeanwhile("Retrying", `release secret "${key}" was removed while it was read`);
     return this.#decode(index, options);
@@ -155,13 +166,19 @@ export class ReleaseStore {
   async #decode(index: KubeObject, options: CallOptions): Promise<ReleaseRecord | undefined> {
     const { name, resourceVersion } = index.metadata;
     const names = extraChunks(index);
-    if (names.length === 0) return decodeRelease(index, []);
+    if (names.length === 0) return this.#decoded(index, []);
     const chunks = await this.#chunksOf(name, options);
-    if (names.every((wanted) => chunks.some((chunk) => chunk.metadata.name === wanted))) return decodeRelease(index, chunks);
+    if (names.every((wanted) => chunks.some((chunk) => chunk.metadata.name === wanted))) return this.#decoded(index, chunks);
     const now = await this.#client.get({ ...SECRET, name, namespace: this.#systemNamespace }, { ...options, metadataOnly: true });
     if (now?.metadata.resourceVersion !== resourceVersion)
       throw new ChangedMeanwhile("Retrying", `release secret "${name}" was written while it was read`);
     return isPending(indexFrom(index.metadata)) ? undefined : decodeRelease(index, chunks);
+  }
+
+  #decoded(index: KubeObject, chunks: readonly KubeObject[]): ReleaseRecord {
+    const record = decodeRelease(index, chunks);
+    this.#observer?.note(index.metadata, record);
+    return record;
   }
 
   #encode(record: ReleaseRecord, owner: ReleaseOwner): { index: KubeObject; chunks: KubeObject[] } {
@@ -188,7 +205,7 @@ export class ReleaseStore {
 }
 
 /** What the metadata of an index Secret says; a status that is no known one counts as unknown. */
-function indexFrom({ name, labels, ownerReferences = [] }: ObjectMeta): Index {
+export function indexFrom({ name, labels, ownerReferences = [] }: ObjectMeta): ReleaseIndex {
   const { version = "0", status = "" } = labels ?? {};
   const owner = ownerReferences.find(({ apiVersion, kind }) => kind === CLUSTER_EXTENSION && groupOf(apiVersion) === groupOf(API_VERSION));
   return { key: name, version: Number(version), status: RELEASE_STATUSES.find((known) => known === status) ?? "unknown", uid: owner?.uid };

@@ -1,0 +1,115 @@
+import type { KubeObject } from "../../api/k8s.ts";
+import { type Clock, systemClock } from "../../controller/clock.ts";
+import { Informer, withoutBulk } from "../../controller/informer.ts";
+import { messageOf } from "../../errors/errors.ts";
+import type { ActiveRelease, UnreadableReleases } from "../../gate/verdict.ts";
+import type { Client } from "../../kube/client.ts";
+import { isForbidden } from "../../kube/errors.ts";
+import { RELEASE_OWNER } from "../../release/encode.ts";
+import { leavingObjects } from "../../release/history.ts";
+import { newestFirst } from "../../release/record.ts";
+import type { Logger } from "../../telemetry/log.ts";
+import { indexFrom, type ReleaseIndex, type ReleaseOwner, type ReleaseStore } from "../releaseStore.ts";
+import type { ReleaseFactsCache } from "./releaseFacts.ts";
+import { ReleaseReader } from "./releaseReader.ts";
+
+/** What InstalledReleases is built from. */
+export interface InstalledReleasesOptions {
+  client: Pick<Client, "list" | "watch">;
+  store: Pick<ReleaseStore, "read">;
+  /** Shared with the store that the passes use. */
+  cache: ReleaseFactsCache;
+  systemNamespace: string;
+  log: Logger;
+  clock?: Clock;
+}
+
+const SECRET = { apiVersion: "v1", kind: "Secret" } as const;
+const BY_EXTENSION = "extension";
+
+/** The releases of all extensions as their Secrets change: metadata is watched, and what a release holds is read once. */
+export class InstalledReleases {
+  readonly #secrets: Informer;
+  readonly #reader: ReleaseReader;
+  readonly #handlers: (() => void)[] = [];
+  readonly #answered = Promise.withResolvers<void>();
+  /** Why nothing can be read. */
+  #refusal: string | undefined;
+
+  constructor({ client, store, cache, systemNamespace, log, clock = systemClock }: InstalledReleasesOptions) {
+    this.#reader = new ReleaseReader({ store, cache, clock, log });
+    const selection = { namespace: systemNamespace, labelSelector: `owner=${RELEASE_OWNER},type=index`, metadataOnly: true };
+    const listed = (): void => this.#setRefusal(undefined);
+    const failed = (err: unknown, during: "list" | "watch"): void => {
+      if (during === "list" && isForbidden(err)) this.#setRefusal(`list release secrets: ${messageOf(err)}`);
+    };
+    this.#secrets = new Informer(client, SECRET, { ...selection, transform: withoutBulk, clock, listed, failed }, log);
+    this.#secrets.addIndex(BY_EXTENSION, ({ metadata }) => [metadata.labels?.["name"] ?? ""]);
+    this.#secrets.onEvent(({ type, object }) => {
+      if (type !== "delete") this.#reader.moved(object.metadata);
+      else if (object.metadata.uid !== undefined) this.#reader.forget(object.metadata.uid);
+      this.#changed();
+    });
+    this.#reader.onChange(() => this.#changed());
+    cache.onChange(() => this.#changed());
+  }
+
+  /** Resolves when the first complete list of release Secrets is in, or was refused; not when stopped before. */
+  get synced(): Promise<void> {
+    return this.#answered.promise;
+  }
+
+  /** Calls `handler` whenever `of` may give something else. */
+  onChange(handler: () => void): void {
+    this.#handlers.push(handler);
+  }
+
+  /** Follows until `signal` aborts; never throws. Call once. */
+  async run(signal: AbortSignal): Promise<void> {
+    this.#reader.start(signal);
+    await this.#secrets.run(signal);
+  }
+
+  /**
+   * The releases that count of each extension: the last deployed one and every attempt after it, without those that refer to another
+   * extension of the same name and those whose record was never complete. A bundle that several of them hold is given once.
+   * @returns undefined while some of them are still being read.
+   */
+  of(extensions: readonly ReleaseOwner[]): (ActiveRelease | UnreadableReleases)[] | undefined {
+    const refusal = this.#refusal;
+    if (refusal !== undefined) return extensions.map(({ name }) => ({ extension: name, because: refusal }));
+    const all = extensions.map((extension) => this.#ofOne(extension));
+    return all.some((releases) => releases === undefined) ? undefined : all.flatMap((releases) => releases ?? []);
+  }
+
+  #ofOne({ name, uid }: ReleaseOwner): (ActiveRelease | UnreadableReleases)[] | undefined {
+    const found = new Map<string, ActiveRelease | UnreadableReleases>();
+    let complete = true;
+    for (const { secret } of this.#counting(name, uid)) {
+      const outcome = this.#reader.outcomeOf(secret.metadata);
+      if (outcome === undefined) complete = false;
+      else if (outcome.kind === "unreadable") found.set(outcome.because, { extension: name, because: outcome.because });
+      else if (outcome.kind === "read") found.set(JSON.stringify(outcome.facts), { extension: name, ...outcome.facts });
+    }
+    return complete ? [...found.values()] : undefined;
+  }
+
+  /** After an uninstallation that left its record nothing of the releases before it is on the cluster. */
+  #counting(name: string, uid: string): (ReleaseIndex & { secret: KubeObject })[] {
+    const indexes = this.#secrets.byIndex(BY_EXTENSION, name).map((secret) => ({ ...indexFrom(secret.metadata), secret }));
+    const own = newestFirst(indexes.filter((index) => index.uid === undefined || index.uid === uid));
+    const uninstalled = own.findIndex(({ status }) => status === "uninstalled");
+    return leavingObjects(uninstalled < 0 ? own : own.slice(0, uninstalled));
+  }
+
+  #setRefusal(refusal: string | undefined): void {
+    const before = this.#refusal;
+    this.#refusal = refusal;
+    this.#answered.resolve();
+    if (before !== refusal) this.#changed();
+  }
+
+  #changed(): void {
+    for (const handler of this.#handlers) handler();
+  }
+}

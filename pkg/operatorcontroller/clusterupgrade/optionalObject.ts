@@ -1,0 +1,131 @@
+import type { KubeObject, ObjectRef } from "../../api/k8s.ts";
+import { Backoff } from "../../controller/backoff.ts";
+import { type Clock, sleep, systemClock } from "../../controller/clock.ts";
+import { Informer, withoutBulk } from "../../controller/informer.ts";
+import { messageOf } from "../../errors/errors.ts";
+import type { Client } from "../../kube/client.ts";
+import { isForbidden, KindNotServed } from "../../kube/errors.ts";
+import type { Logger } from "../../telemetry/log.ts";
+
+/** What is known of one object of a kind that a cluster need not have. */
+export type ObjectState<T extends KubeObject = KubeObject> =
+  /** The API server has not answered yet; `because` is what it failed with last. */
+  | { readonly kind: "unknown"; readonly because?: string }
+  | { readonly kind: "notServed" }
+  | { readonly kind: "absent" }
+  | { readonly kind: "present"; readonly object: T }
+  /** The API server refuses to show it. */
+  | { readonly kind: "unreadable"; readonly because: string };
+
+/** Options of OptionalObject. */
+export interface OptionalObjectOptions {
+  log: Logger;
+  clock?: Clock;
+  /** How often a kind that is not served is looked for, with up to a third of jitter. Default 45 s. */
+  recheckMs?: number;
+}
+
+const RECHECK_MS = 45_000;
+/** A kind that was served must be missing for longer than an API server needs to serve its CRDs again after a restart. */
+const CONFIRM_MS = 5_000;
+const BASE_BACKOFF_MS = 250;
+const MAX_BACKOFF_MS = 30_000;
+
+/**
+ * Follows one cluster-scoped object by name. The kind may appear and go at any time: while it is not served one small request asks for it
+ * now and then, once it is there is a watch. What it was told last stays true while connections are broken.
+ */
+export class OptionalObject<T extends KubeObject = KubeObject> {
+  readonly #client: Pick<Client, "list" | "watch" | "resourceFor">;
+  readonly #ref: ObjectRef;
+  readonly #clock: Clock;
+  readonly #recheckMs: number;
+  readonly #log: Logger;
+  readonly #handlers: (() => void)[] = [];
+  #state: ObjectState<T> = { kind: "unknown" };
+
+  constructor(client: Pick<Client, "list" | "watch" | "resourceFor">, ref: ObjectRef, options: OptionalObjectOptions) {
+    this.#client = client;
+    this.#ref = ref;
+    this.#clock = options.clock ?? systemClock;
+    this.#recheckMs = options.recheckMs ?? RECHECK_MS;
+    this.#log = options.log;
+  }
+
+  get state(): ObjectState<T> {
+    return this.#state;
+  }
+
+  /** Calls `handler` after every change of `state`. */
+  onChange(handler: () => void): void {
+    this.#handlers.push(handler);
+  }
+
+  /** Follows until `signal` aborts; never throws. Call once. */
+  async run(signal: AbortSignal): Promise<void> {
+    const backoff = new Backoff(BASE_BACKOFF_MS, MAX_BACKOFF_MS);
+    while (!signal.aborted) {
+      try {
+        await this.#client.resourceFor(this.#ref);
+        backoff.reset();
+        await this.#followWhileServed(signal);
+        await sleep(this.#clock, CONFIRM_MS, signal);
+      } catch (err) {
+        if (err instanceof KindNotServed) {
+          backoff.reset();
+          this.#set({ kind: "notServed" });
+          await sleep(this.#clock, this.#recheckMs * (1 + Math.random() / 3), signal);
+        } else {
+          this.#failed(err);
+          await sleep(this.#clock, backoff.next(), signal);
+        }
+      }
+    }
+  }
+
+  async #followWhileServed(signal: AbortSignal): Promise<void> {
+    const { name } = this.#ref;
+    const gone = new AbortController();
+    const look = (): void => {
+      const object = informer.get(name);
+      this.#set(object ? { kind: "present", object } : { kind: "absent" });
+    };
+    const informer = new Informer<T>(
+      this.#client,
+      this.#ref,
+      {
+        fieldSelector: `metadata.name=${name}`,
+        transform: withoutBulk,
+        clock: this.#clock,
+        listed: look,
+        failed: (err, during) => {
+          if (err instanceof KindNotServed) gone.abort();
+          else if (during === "list") this.#failed(err);
+        },
+      },
+      this.#log,
+    );
+    informer.onEvent(() => {
+      if (informer.hasSynced) look();
+    });
+    await informer.run(AbortSignal.any([signal, gone.signal]));
+  }
+
+  /** Only a refusal makes what was known before worthless. */
+  #failed(err: unknown): void {
+    const because = messageOf(err);
+    if (isForbidden(err)) this.#set({ kind: "unreadable", because });
+    else if (this.#state.kind === "unknown") this.#set({ kind: "unknown", because });
+  }
+
+  #set(state: ObjectState<T>): void {
+    const before = this.#state;
+    this.#state = state;
+    const same =
+      before.kind === state.kind &&
+      (state.kind !== "present" ||
+        (before.kind === "present" && before.object.metadata.resourceVersion === state.object.metadata.resourceVersion)) &&
+      (!("because" in state) || ("because" in before && before.because === state.because));
+    if (!same) for (const handler of this.#handlers) handler();
+  }
+}

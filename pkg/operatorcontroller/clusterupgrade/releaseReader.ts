@@ -1,0 +1,161 @@
+import type { ObjectMeta } from "../../api/k8s.ts";
+import { Backoff } from "../../controller/backoff.ts";
+import type { Clock } from "../../controller/clock.ts";
+import { messageOf } from "../../errors/errors.ts";
+import { releaseKey } from "../../release/encode.ts";
+import type { Logger } from "../../telemetry/log.ts";
+import type { ReleaseStore } from "../releaseStore.ts";
+import { indexFrom } from "../releaseStore.ts";
+import { type ReleaseFacts, type ReleaseFactsCache, releaseFacts } from "./releaseFacts.ts";
+
+/** What came of reading a release. */
+export type ReadOutcome =
+  | { readonly kind: "read"; readonly facts: ReleaseFacts }
+  /** Its record was not stored completely, so nothing was applied from it; or it is gone by now. */
+  | { readonly kind: "unfinished" }
+  | { readonly kind: "unreadable"; readonly because: string };
+
+/** What ReleaseReader is built from. */
+export interface ReleaseReaderOptions {
+  store: Pick<ReleaseStore, "read">;
+  cache: ReleaseFactsCache;
+  clock: Clock;
+  log: Logger;
+}
+
+interface Reading {
+  readonly resourceVersion: string | undefined;
+  readonly backoff: Backoff;
+  outcome?: ReadOutcome;
+  cancel: () => void;
+}
+
+/** Who writes a release notes what it holds right after; reading it as well before that would be work for nothing. */
+const GRACE_MS = 100;
+const CONCURRENCY = 4;
+const TIMEOUT_MS = 20_000;
+const BASE_BACKOFF_MS = 1_000;
+const MAX_BACKOFF_MS = 60_000;
+const MAX_CAUSE = 1_024;
+
+/**
+ * Reads the releases that nobody in this process has read or written yet, each version of a Secret once and some at a time.
+ * What cannot be read, or is not complete, is tried again with back-off.
+ */
+export class ReleaseReader {
+  readonly #options: ReleaseReaderOptions;
+  readonly #readings = new Map<string, Reading>();
+  readonly #due = new Map<string, ObjectMeta>();
+  readonly #handlers: (() => void)[] = [];
+  #running = 0;
+  #signal: AbortSignal | undefined;
+
+  constructor(options: ReleaseReaderOptions) {
+    this.#options = options;
+    options.cache.onChange((uid) => this.#drop(uid));
+  }
+
+  /** Reads until `signal` aborts. */
+  start(signal: AbortSignal): void {
+    this.#signal = signal;
+    signal.addEventListener("abort", () => {
+      for (const { cancel } of this.#readings.values()) cancel();
+      this.#due.clear();
+    });
+    this.#work();
+  }
+
+  /** Calls `handler` after every outcome. */
+  onChange(handler: () => void): void {
+    this.#handlers.push(handler);
+  }
+
+  /** What is known of the release in that index Secret; undefined while it is being read. */
+  outcomeOf(index: ObjectMeta): ReadOutcome | undefined {
+    const { uid, resourceVersion } = index;
+    const facts = this.#options.cache.get(index);
+    if (facts) return { kind: "read", facts };
+    if (uid === undefined) return { kind: "unreadable", because: `release secret "${index.name}" has no uid` };
+    const before = this.#readings.get(uid);
+    if (before && before.resourceVersion === resourceVersion) return before.outcome;
+    before?.cancel();
+    const reading = { resourceVersion, backoff: new Backoff(BASE_BACKOFF_MS, MAX_BACKOFF_MS), cancel: () => undefined };
+    this.#readings.set(uid, reading);
+    this.#later(reading, index, GRACE_MS);
+    return undefined;
+  }
+
+  /** Tells that a Secret has that version now: where that one is known, nothing about an earlier one need be read. */
+  moved(index: ObjectMeta): void {
+    if (index.uid !== undefined && this.#options.cache.get(index)) this.#drop(index.uid);
+  }
+
+  /** Drops everything about a Secret that is gone. */
+  forget(uid: string): void {
+    this.#drop(uid);
+    this.#options.cache.forget(uid);
+  }
+
+  #drop(uid: string): void {
+    this.#readings.get(uid)?.cancel();
+    this.#readings.delete(uid);
+    this.#due.delete(uid);
+  }
+
+  #later(reading: Reading, index: ObjectMeta, ms: number): void {
+    reading.cancel = this.#options.clock.after(ms, () => {
+      this.#due.set(index.uid ?? "", index);
+      this.#work();
+    });
+  }
+
+  #work(): void {
+    const signal = this.#signal;
+    if (!signal || signal.aborted) return;
+    for (const [uid, index] of this.#due) {
+      if (this.#running >= CONCURRENCY) return;
+      this.#due.delete(uid);
+      const reading = this.#readings.get(uid);
+      if (!reading || reading.resourceVersion !== index.resourceVersion) continue;
+      void this.#readOne(reading, index, signal);
+    }
+  }
+
+  async #readOne(reading: Reading, index: ObjectMeta, signal: AbortSignal): Promise<void> {
+    this.#running++;
+    const outcome = await this.#read(index, signal);
+    this.#running--;
+    if (!signal.aborted) this.#ended(reading, index, outcome);
+    this.#work();
+  }
+
+  #ended(reading: Reading, index: ObjectMeta, outcome: ReadOutcome): void {
+    if (this.#readings.get(index.uid ?? "") !== reading) return;
+    const before = reading.outcome;
+    reading.outcome = outcome;
+    if (outcome.kind !== "read") {
+      const retryInMs = reading.backoff.next();
+      this.#later(reading, index, retryInMs);
+      if (outcome.kind === "unreadable" && before?.kind !== "unreadable")
+        this.#options.log.warn({ secret: index.name, reason: outcome.because, retryInMs }, "release cannot be read");
+    }
+    for (const handler of this.#handlers) handler();
+  }
+
+  /** Never throws. */
+  async #read(index: ObjectMeta, signal: AbortSignal): Promise<ReadOutcome> {
+    const facts = this.#options.cache.get(index);
+    if (facts) return { kind: "read", facts };
+    try {
+      const { name = "" } = index.labels ?? {};
+      const { key, version, status } = indexFrom(index);
+      if (releaseKey(name, version) !== key) throw new Error(`release secret "${key}" holds another release by its labels`);
+      const record = await this.#options.store.read(name, version, { signal: AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]) });
+      if (record) return { kind: "read", facts: releaseFacts(record) };
+      if (status === "uninstalling") throw new Error(`release secret "${key}" is incomplete`);
+      return { kind: "unfinished" };
+    } catch (err) {
+      return { kind: "unreadable", because: messageOf(err).slice(0, MAX_CAUSE).toWellFormed() };
+    }
+  }
+}

@@ -1,0 +1,81 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { findCondition } from "../../pkg/api/conditions.ts";
+import type { Condition, KubeObject } from "../../pkg/api/k8s.ts";
+import { parseYaml } from "../../pkg/fbc/yaml.ts";
+import type { Client } from "../../pkg/kube/client.ts";
+import { CLUSTER_VERSION } from "../../pkg/operatorcontroller/clusterupgrade/clusterVersionSource.ts";
+import { CLUSTER_OPERATOR, OLM } from "../../pkg/operatorcontroller/clusterupgrade/gateMode.ts";
+import { eventually } from "./eventually.ts";
+
+const FOLDER = join(import.meta.dirname, "openshift");
+const DEFINITIONS = ["clusteroperators", "clusterversions", "olms"] as const;
+
+/** What makes a cluster an OpenShift one for the cluster-upgrade gate: ClusterOperators, the cluster's version, and cluster-olm-operator's configuration. */
+export class OpenShift {
+  readonly #admin: Client;
+
+  constructor(admin: Client) {
+    this.#admin = admin;
+  }
+
+  /** Has the cluster serve these kinds. */
+  async install(definitions: readonly (typeof DEFINITIONS)[number][] = DEFINITIONS): Promise<void> {
+    for (const name of definitions) {
+      const crd = parseYaml(await readFile(join(FOLDER, `${name}.yaml`), "utf8")) as KubeObject;
+      await this.#admin.apply(crd, { fieldManager: "test", force: true });
+      await eventually(async () => {
+        const live = await this.#admin.get({ apiVersion: crd.apiVersion, kind: crd.kind, name: crd.metadata.name });
+        const { conditions } = (live?.["status"] ?? {}) as { conditions?: Condition[] };
+        if (findCondition(conditions, "Established")?.status !== "True") throw new Error(`${name} are not served yet`);
+      });
+    }
+  }
+
+  /** Sets the version that the cluster has or is being updated to. */
+  async setVersion(version: string): Promise<void> {
+    const { name, ...gvk } = CLUSTER_VERSION;
+    await this.#admin.apply({ ...gvk, metadata: { name }, spec: { clusterID: "test" } }, { fieldManager: "test", force: true });
+    await this.#admin.patch(CLUSTER_VERSION, { status: { desired: { version } } }, { type: "merge", subresource: "status" });
+  }
+
+  /** Creates what cluster-olm-operator is configured by. */
+  async addOlm(managementState: "Managed" | "Unmanaged" = "Managed"): Promise<void> {
+    const { name, ...gvk } = OLM;
+    await this.#admin.apply({ ...gvk, metadata: { name }, spec: { managementState } }, { fieldManager: "test", force: true });
+  }
+
+  async removeOlm(): Promise<void> {
+    await this.#admin.delete(OLM);
+  }
+
+  clusterOperator(): Promise<KubeObject | undefined> {
+    return this.#admin.get(CLUSTER_OPERATOR);
+  }
+
+  /** One condition of ClusterOperator `olm`, without its time. */
+  async condition(type: string): Promise<Omit<Condition, "lastTransitionTime"> | undefined> {
+    const condition = conditionOf(await this.clusterOperator(), type);
+    if (!condition) return undefined;
+    const { lastTransitionTime: _time, ...rest } = condition;
+    return rest;
+  }
+
+  /** Waits until condition Upgradeable of ClusterOperator `olm` satisfies `holds`. @returns it. */
+  async upgradeable(holds: (condition: Omit<Condition, "lastTransitionTime">) => boolean, timeoutMs = 30_000) {
+    return eventually(
+      async () => {
+        const condition = await this.condition("Upgradeable");
+        if (!condition || !holds(condition)) throw new Error(`Upgradeable is ${JSON.stringify(condition)}`);
+        return condition;
+      },
+      { timeoutMs },
+    );
+  }
+}
+
+/** A condition in an object's status. */
+export function conditionOf(object: KubeObject | undefined, type: string): Condition | undefined {
+  const { conditions } = (object?.["status"] ?? {}) as { conditions?: Condition[] };
+  return findCondition(conditions, type);
+}

@@ -1,0 +1,97 @@
+import type { GroupVersionKind, KubeObject, ObjectMeta } from "../../pkg/api/k8s.ts";
+import type { ApiResource } from "../../pkg/kube/discovery.ts";
+import { KindNotServed } from "../../pkg/kube/errors.ts";
+import type { ListResult, WatchEvent, WatchOptions } from "../../pkg/kube/options.ts";
+
+/** One kind of an API server in memory, as those who list and watch it see it; a test says what there is and what is refused. */
+export class WatchedKind {
+  served = true;
+  /** What every call is answered with while it is set. */
+  refusal: Error | undefined;
+  /** Such as "discover", "list" and "watch", in order. */
+  readonly calls: string[] = [];
+  readonly #gvk: GroupVersionKind;
+  readonly #objects = new Map<string, KubeObject>();
+  readonly #watches = new Set<(event: WatchEvent | Error | undefined) => void>();
+  #version = 0;
+
+  constructor(gvk: GroupVersionKind) {
+    this.#gvk = { apiVersion: gvk.apiVersion, kind: gvk.kind };
+  }
+
+  /** Creates or replaces an object; its resourceVersion is a new one. */
+  put(object: { metadata: ObjectMeta; [member: string]: unknown }): KubeObject {
+    const { name } = object.metadata;
+    const type = this.#objects.has(name) ? "MODIFIED" : "ADDED";
+    const stored: KubeObject = { ...object, ...this.#gvk, metadata: { uid: name, ...object.metadata, resourceVersion: this.#next() } };
+    this.#objects.set(name, stored);
+    this.#send({ type, object: stored });
+    return stored;
+  }
+
+  remove(name: string): void {
+    const object = this.#objects.get(name);
+    this.#objects.delete(name);
+    if (object) this.#send({ type: "DELETED", object: { ...object, metadata: { ...object.metadata, resourceVersion: this.#next() } } });
+  }
+
+  /** Ends every watch, with an error or without. */
+  endWatches(err?: Error): void {
+    for (const tell of this.#watches) tell(err);
+  }
+
+  async resourceFor(): Promise<ApiResource> {
+    await this.#called("discover");
+    const { kind } = this.#gvk;
+    return { group: "", version: "v1", resource: `${kind.toLowerCase()}s`, kind, namespaced: false, verbs: [] };
+  }
+
+  async list<T extends KubeObject>(): Promise<ListResult<T>> {
+    await this.#called("list");
+    return { items: [...this.#objects.values()] as T[], resourceVersion: String(this.#version) };
+  }
+
+  async *watch<T extends KubeObject>(_gvk: GroupVersionKind, { signal }: WatchOptions): AsyncGenerator<WatchEvent<T>> {
+    await this.#called("watch");
+    const pending: (WatchEvent | Error | undefined)[] = [];
+    let wake = (): void => undefined;
+    const tell = (event: WatchEvent | Error | undefined): void => {
+      pending.push(event);
+      wake();
+    };
+    const stop = (): void => tell(undefined);
+    this.#watches.add(tell);
+    signal?.addEventListener("abort", stop);
+    try {
+      for (;;) {
+        if (pending.length === 0) await new Promise<void>((resolve) => (wake = resolve));
+        const event = pending.shift();
+        if (event === undefined) return;
+        if (event instanceof Error) throw event;
+        yield event as WatchEvent<T>;
+      }
+    } finally {
+      this.#watches.delete(tell);
+      signal?.removeEventListener("abort", stop);
+    }
+  }
+
+  #called(call: string): Promise<void> {
+    this.calls.push(call);
+    if (!this.served) return Promise.reject(new KindNotServed(this.#gvk.apiVersion, this.#gvk.kind));
+    return this.refusal ? Promise.reject(this.refusal) : Promise.resolve();
+  }
+
+  #next(): string {
+    return String(++this.#version);
+  }
+
+  #send(event: WatchEvent): void {
+    for (const tell of this.#watches) tell(event);
+  }
+}
+
+/** Lets everything go on that waits for nothing but promises. */
+export async function settled(): Promise<void> {
+  for (let i = 0; i < 20; i++) await new Promise((resolve) => setImmediate(resolve));
+}
