@@ -11,10 +11,30 @@ test("by default nobody acts for an extension without a ServiceAccount, and drif
   });
 });
 
+test("by default ClusterOperator olm is written where nobody else does, and the version of the cluster is asked of the cluster", () => {
+  const flags = parseFlags([]);
+  expect(flags).toMatchObject({ "cluster-operator": "auto" });
+  expect(flags).not.toHaveProperty("cluster-version");
+});
+
+// Source: S1-34, cluster-upgrade-gate.md A.2.
+test.for([
+  ["4.18", 4, 18],
+  ["4.18.0-rc.3+x", 4, 18],
+  ["5.0.1", 5, 0],
+] as const)("--cluster-version %s is %d.%d", ([text, major, minor]) => {
+  expect(parseFlags(["--cluster-version", text])).toMatchObject({ "cluster-version": { kind: "known", text, minor: { major, minor } } });
+});
+
 test.for([
   [["--service-account-fallback", "root"], "--service-account-fallback: "],
   [["--max-concurrent-reconciles", "0"], "--max-concurrent-reconciles: "],
   [["--drift-interval", "5"], '--drift-interval: want a duration of at least a second, such as "5m"'],
+  [["--cluster-operator", "yes"], "--cluster-operator: "],
+  [["--cluster-version", "v4.18"], '--cluster-version: want a version such as "4.18" or "4.18.3": '],
+  [["--cluster-version", "4"], "--cluster-version: want a version"],
+  [["--cluster-version", "4.018"], "--cluster-version: want a version"],
+  [["--cluster-version", ""], "--cluster-version: want a version"],
   [["--unknown"], "Unknown option '--unknown'"],
 ] as const)("%j is refused", ([args, message]) => {
   expect(() => parseFlags([...args])).toThrow(message);

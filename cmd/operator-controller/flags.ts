@@ -1,4 +1,7 @@
 import { z } from "zod";
+import { messageOf } from "../../pkg/errors/errors.ts";
+import { parseClusterVersion } from "../../pkg/operatorcontroller/clusterupgrade/clusterVersionSource.ts";
+import { CLUSTER_OPERATOR_MODES } from "../../pkg/operatorcontroller/clusterupgrade/gateMode.ts";
 import { duration, parseFlagsWith, usageOf } from "../flags.ts";
 
 /** Flags of the binary: the schema is the help text, the defaults and the validation. Names are upstream's where upstream has the flag. */
@@ -18,8 +21,37 @@ const Flags = z.strictObject({
   "max-concurrent-reconciles": z.coerce.number().int().min(1).max(64).default(4).describe("extensions worked on at once"),
   "drift-interval": duration("5m").describe("how often an unchanged release is compared with the cluster"),
   "max-backoff": duration("2m").describe("longest wait between two tries of a failing extension"),
+  "cluster-operator": z
+    .enum(CLUSTER_OPERATOR_MODES)
+    .default("auto")
+    .describe("who writes ClusterOperator olm: this program (on), or not (off); auto: this one where no cluster-olm-operator does"),
+  "cluster-version": clusterVersion()
+    .optional()
+    .describe('version of the OpenShift cluster where no ClusterVersion object tells it, such as "4.18" or "4.18.3"'),
+  "operator-image-version": z
+    .string()
+    .optional()
+    .describe("version that ClusterOperator olm reports; default: $OPERATOR_IMAGE_VERSION, else the cluster's version"),
+  "release-version": z
+    .string()
+    .optional()
+    .describe(
+      "release that the cluster is updated to: until ClusterOperator olm reports it, Progressing is True; default: $RELEASE_VERSION",
+    ),
   "log-level": z.enum(["debug", "info", "warn", "error"]).default("info").describe("least level that is logged"),
 });
+/** A version as `parseClusterVersion` takes it. */
+function clusterVersion() {
+  return z.string().transform((text, context) => {
+    try {
+      return parseClusterVersion(text);
+    } catch (err) {
+      context.addIssue({ code: "custom", message: `want a version such as "4.18" or "4.18.3": ${messageOf(err)}` });
+      return z.NEVER;
+    }
+  });
+}
+
 export type Flags = z.output<typeof Flags>;
 
 /** What `--help` prints. */

@@ -3,6 +3,7 @@ import { Client } from "../../pkg/kube/client.ts";
 import { BUNDLE_LIMITS } from "../../pkg/oci/limits.ts";
 import { Puller } from "../../pkg/oci/puller.ts";
 import { CatalogClient } from "../../pkg/operatorcontroller/catalogClient.ts";
+import { ClusterVersionSource } from "../../pkg/operatorcontroller/clusterupgrade/clusterVersionSource.ts";
 import { OperatorController } from "../../pkg/operatorcontroller/operatorController.ts";
 import { restClientMetrics } from "../../pkg/telemetry/controllerMetrics.ts";
 import { startProbeServer } from "../../pkg/telemetry/health.ts";
@@ -25,12 +26,19 @@ async function run(flags: Flags): Promise<void> {
     casDir: flags["pull-cas-dir"],
     log,
   });
+  const clusterVersion = new ClusterVersionSource({ client, byFlag: flags["cluster-version"], log });
   const controller = new OperatorController({
     client,
     puller,
     packages,
     systemNamespace: flags["system-namespace"],
     serviceAccountFallback: flags["service-account-fallback"],
+    clusterVersion,
+    clusterUpgrade: {
+      mode: flags["cluster-operator"],
+      operatorImageVersion: flags["operator-image-version"] ?? process.env["OPERATOR_IMAGE_VERSION"],
+      releaseVersion: flags["release-version"] ?? process.env["RELEASE_VERSION"],
+    },
     workers: flags["max-concurrent-reconciles"],
     driftIntervalMs: flags["drift-interval"],
     maxBackoffMs: flags["max-backoff"],
@@ -48,7 +56,11 @@ async function run(flags: Flags): Promise<void> {
   });
   log.info({ node: process.version, probes: probes.url }, "starting");
   try {
-    await runUntilStopped({ tasks: { controller: (signal) => controller.run(signal) }, signal: stopOnSignals(log), log });
+    const tasks = {
+      clusterVersion: (signal: AbortSignal) => clusterVersion.run(signal),
+      controller: (signal: AbortSignal) => controller.run(signal),
+    };
+    await runUntilStopped({ tasks, signal: stopOnSignals(log), log });
   } finally {
     await probes.close();
     await packages.close();

@@ -14,6 +14,9 @@ import type { Logger } from "../telemetry/log.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
 import type { ApplyDependencies } from "./applyPass.ts";
 import { CatalogContents, type PackageReader } from "./catalogContents.ts";
+import { ClusterUpgradeGate, type ClusterUpgradeSettings } from "./clusterupgrade/clusterUpgradeGate.ts";
+import type { ClusterVersionReader } from "./clusterupgrade/clusterVersionSource.ts";
+import { ReleaseFactsCache } from "./clusterupgrade/releaseFacts.ts";
 import { ExtensionMetrics } from "./extensionMetrics.ts";
 import { Identities, type ServiceAccountFallback } from "./identity.ts";
 import { ExtensionMemory } from "./memory.ts";
@@ -38,6 +41,10 @@ export interface OperatorControllerOptions {
   packages: PackageReader;
   systemNamespace: string;
   serviceAccountFallback: ServiceAccountFallback;
+  /** Version of the OpenShift cluster; passes wait until it has been looked for once. */
+  clusterVersion: ClusterVersionReader;
+  /** How the cluster is told whether it may be upgraded. */
+  clusterUpgrade: ClusterUpgradeSettings;
   /** Extensions worked on at once. */
   workers: number;
   /** Objects of an unchanged release are compared with the cluster this often, with a tenth of jitter. */
@@ -67,7 +74,9 @@ export class OperatorController {
   readonly #identities: Identities;
   readonly #memory = new ExtensionMemory();
   readonly #metrics: ExtensionMetrics;
+  readonly #releases: ReleaseStore;
   readonly #reconciler: Reconciler;
+  readonly #gate: ClusterUpgradeGate;
 
   constructor(options: OperatorControllerOptions) {
     this.#options = options;
@@ -79,7 +88,22 @@ export class OperatorController {
     this.#events = new EventRecorder(client, { component: "operator-controller", log });
     this.#identities = new Identities(client, new ServiceAccountTokens(client), options.serviceAccountFallback);
     this.#metrics = new ExtensionMetrics(metrics);
+    const facts = new ReleaseFactsCache();
+    this.#releases = new ReleaseStore(client, options.systemNamespace, facts);
     this.#reconciler = this.#newReconciler();
+    this.#gate = new ClusterUpgradeGate({
+      client,
+      settings: options.clusterUpgrade,
+      systemNamespace: options.systemNamespace,
+      extensions: this.#extensions,
+      clusterVersion: options.clusterVersion,
+      releases: this.#releases,
+      facts,
+      findRemedy: () => Promise.resolve(undefined),
+      events: this.#events,
+      log,
+      metrics,
+    });
     const reconcile = (name: string, context: ReconcileContext): Promise<ReconcileOutcome> => this.#reconcile(name, context);
     this.#controller = new Controller({
       name: NAME,
@@ -101,10 +125,10 @@ export class OperatorController {
   async run(signal: AbortSignal): Promise<void> {
     const informers = [this.#extensions, this.#catalogs];
     const work = async (): Promise<void> => {
-      await Promise.all(informers.map((informer) => informer.synced));
+      await Promise.all([...informers.map((informer) => informer.synced), this.#options.clusterVersion.synced]);
       await this.#controller.run(signal);
     };
-    await Promise.all([...informers.map((informer) => informer.run(signal)), work()]);
+    await Promise.all([...informers.map((informer) => informer.run(signal)), this.#gate.run(signal), work()]);
     await Promise.race([this.#events.flush(), sleep(FLUSH_MS, undefined, { ref: false })]);
   }
 
@@ -138,9 +162,8 @@ export class OperatorController {
   }
 
   #newReconciler(): Reconciler {
-    const { client, puller, systemNamespace, driftIntervalMs } = this.#options;
-    const [events, identities, memory] = [this.#events, this.#identities, this.#memory];
-    const releases = new ReleaseStore(client, systemNamespace);
+    const { client, puller, driftIntervalMs } = this.#options;
+    const [events, identities, memory, releases] = [this.#events, this.#identities, this.#memory, this.#releases];
     const now = (): number => Date.now();
     const extensionExists = (name: string, uid: string | undefined): boolean => {
       const found = this.#extensions.get(name);
@@ -185,7 +208,12 @@ export class OperatorController {
       if (event.type === "delete") this.#contents.forget(event.object.metadata.name);
       const after = event.type === "delete" ? undefined : event.object;
       const before = event.type === "delete" ? event.object : event.old;
-      for (const name of extensionsToResolve(this.#extensions.list(), after, before)) this.#queue.add(name);
+      const affected = extensionsToResolve(this.#extensions.list(), after, before);
+      for (const name of affected) this.#queue.add(name);
+      if (affected.length > 0) this.#gate.remediesChanged();
+    });
+    this.#options.clusterVersion.onChange(() => {
+      for (const { metadata } of this.#extensions.list()) this.#queue.add(metadata.name);
     });
   }
 }

@@ -89,7 +89,18 @@ describeWithCluster("config", (cluster) => {
       { user: CONTROLLER, verb: "get", what: "serviceaccounts in default", allowed: false },
       { user: CONTROLLER, verb: "create", what: "serviceaccounts/token in default", allowed: false },
       { user: CONTROLLER, verb: "impersonate", what: "serviceaccounts in default", allowed: false },
-      { user: CONTROLLER, verb: "get", what: "deployments.apps in olmv1-system", allowed: false },
+      { user: CONTROLLER, verb: "watch", what: "secrets in olmv1-system", allowed: true },
+      { user: CONTROLLER, verb: "watch", what: "deployments.apps in olmv1-system", allowed: true },
+      { user: CONTROLLER, verb: "patch", what: "deployments.apps in olmv1-system", allowed: false },
+      { user: CONTROLLER, verb: "get", what: "deployments.apps in default", allowed: false },
+      { user: CONTROLLER, verb: "watch", what: "clusterversions.config.openshift.io named version", allowed: true },
+      { user: CONTROLLER, verb: "list", what: "clusterversions.config.openshift.io", allowed: false },
+      { user: CONTROLLER, verb: "create", what: "clusteroperators.config.openshift.io named olm", allowed: true },
+      { user: CONTROLLER, verb: "patch", what: "clusteroperators.config.openshift.io/status named olm", allowed: true },
+      { user: CONTROLLER, verb: "patch", what: "clusteroperators.config.openshift.io/status named etcd", allowed: false },
+      { user: CONTROLLER, verb: "delete", what: "clusteroperators.config.openshift.io named olm", allowed: false },
+      { user: CONTROLLER, verb: "watch", what: "olms.operator.openshift.io named cluster", allowed: true },
+      { user: CONTROLLER, verb: "patch", what: "olms.operator.openshift.io named cluster", allowed: false },
       { user: CONTROLLER, verb: "list", what: "customresourcedefinitions.apiextensions.k8s.io", allowed: false },
       { user: CONTROLLER, verb: "create", what: "clusterroles.rbac.authorization.k8s.io", allowed: false },
       { user: CATALOGD, verb: "patch", what: "clustercatalogs.olm.operatorframework.io", allowed: true },
@@ -98,13 +109,16 @@ describeWithCluster("config", (cluster) => {
       { user: CATALOGD, verb: "get", what: "clusterextensions.olm.operatorframework.io", allowed: false },
       { user: CATALOGD, verb: "get", what: "secrets in olmv1-system", allowed: false },
     ])("$user may $verb $what: $allowed", async ({ user, verb, what, allowed }) => {
-      const [, resource = "", group = "", subresource = "", namespace = ""] =
-        /^([^./ ]+)(?:\.([^/ ]+))?(?:\/(\S+))?(?: in (\S+))?$/.exec(what) ?? [];
+      const [, resource = "", group = "", subresource = "", namespace = "", name = ""] =
+        /^([^./ ]+)(?:\.([^/ ]+))?(?:\/(\S+))?(?: in (\S+))?(?: named (\S+))?$/.exec(what) ?? [];
       const review: KubeObject = {
         apiVersion: "authorization.k8s.io/v1",
         kind: "SubjectAccessReview",
         metadata: { name: "" },
-        spec: { user: `system:serviceaccount:olmv1-system:${user}`, resourceAttributes: { verb, resource, group, subresource, namespace } },
+        spec: {
+          user: `system:serviceaccount:olmv1-system:${user}`,
+          resourceAttributes: { verb, resource, group, subresource, namespace, name },
+        },
       };
       const answer = await cluster.client.create(review);
       expect(answer["status"]).toMatchObject({ allowed });

@@ -1,0 +1,232 @@
+import type { ClusterExtension } from "../../api/clusterExtension.ts";
+import { type Clock, systemClock } from "../../controller/clock.ts";
+import { Controller, type ReconcileContext, type ReconcileOutcome } from "../../controller/controller.ts";
+import type { Informer } from "../../controller/informer.ts";
+import { WorkQueue } from "../../controller/workQueue.ts";
+import { clusterOperatorStatus, type OperatorInputs, type OperatorStatus } from "../../gate/clusterOperator.ts";
+import type { ClusterVersion } from "../../gate/clusterVersion.ts";
+import { deploymentConditions } from "../../gate/deployment.ts";
+import { keptConditions, type NewOperatorCondition } from "../../gate/operatorCondition.ts";
+import { relatedObjects } from "../../gate/relatedObjects.ts";
+import { gateDegradedFrom, upgradeableFrom } from "../../gate/upgradeable.ts";
+import { type Verdict, verdictOn } from "../../gate/verdict.ts";
+import type { Client } from "../../kube/client.ts";
+import type { EventRecorder } from "../../kube/events.ts";
+import { controllerMetrics, queueMetrics } from "../../telemetry/controllerMetrics.ts";
+import type { Logger } from "../../telemetry/log.ts";
+import type { Metrics } from "../../telemetry/metrics.ts";
+import type { ReleaseStore } from "../releaseStore.ts";
+import { ClusterOperatorWriter } from "./clusterOperatorWriter.ts";
+import type { ClusterVersionReader } from "./clusterVersionSource.ts";
+import { ControllerDeployments } from "./controllerDeployments.ts";
+import { GateMetrics } from "./gateMetrics.ts";
+import { CLUSTER_OPERATOR, type ClusterOperatorMode, type GateMode, gateModeFrom, OLM } from "./gateMode.ts";
+import { InstalledReleases } from "./installedReleases.ts";
+import { OptionalObject } from "./optionalObject.ts";
+import type { ReleaseFactsCache } from "./releaseFacts.ts";
+import { Remedies, type RemedyFinder } from "./remedies.ts";
+
+/** How ClusterOperator `olm` is written. */
+export interface ClusterUpgradeSettings {
+  mode: ClusterOperatorMode;
+  /** Version of the operand `operator`; without it the cluster's own. */
+  operatorImageVersion?: string | undefined;
+  /** Release that the cluster is updated to; until the ClusterOperator reports it Progressing is True. */
+  releaseVersion?: string | undefined;
+}
+
+/** What the gate is built from. */
+export interface ClusterUpgradeGateOptions {
+  client: Client;
+  settings: ClusterUpgradeSettings;
+  systemNamespace: string;
+  extensions: Pick<Informer<ClusterExtension>, "list" | "onEvent" | "synced">;
+  clusterVersion: ClusterVersionReader;
+  releases: Pick<ReleaseStore, "read">;
+  /** Shared with the store that the passes use. */
+  facts: ReleaseFactsCache;
+  findRemedy: RemedyFinder;
+  events: Pick<EventRecorder, "record">;
+  log: Logger;
+  metrics: Metrics;
+  clock?: Clock;
+}
+
+/** Name of the controller in logs and metrics. */
+const NAME = "controller-operator-cluster-upgrade-controller";
+/** The one thing to work on. */
+const KEY = CLUSTER_OPERATOR.name;
+/** The first change of several is answered at once, the others together after this time. */
+const COALESCE_MS = 200;
+const RESYNC_MS = 600_000;
+/** The parts of this operator; the Deployment of each is named `<part>-controller-manager`. */
+const COMPONENTS = ["catalogd", "operator-controller"] as const;
+const BASE_BACKOFF_MS = 250;
+const MAX_BACKOFF_MS = 60_000;
+
+/**
+ * Tells the cluster whether it may be upgraded to its next minor version, by the maxima that the installed bundles state:
+ * in ClusterOperator `olm` where nobody else does, and in metrics everywhere.
+ */
+export class ClusterUpgradeGate {
+  readonly #options: ClusterUpgradeGateOptions;
+  readonly #clock: Clock;
+  readonly #clusterOperator: OptionalObject;
+  readonly #olm: OptionalObject;
+  readonly #deployments: ControllerDeployments;
+  readonly #releases: InstalledReleases;
+  readonly #remedies: Remedies;
+  readonly #writer: ClusterOperatorWriter;
+  readonly #metrics: GateMetrics;
+  readonly #queue: WorkQueue;
+  readonly #controller: Controller;
+  #ready = false;
+  #evaluatedAt = Number.NEGATIVE_INFINITY;
+  #outdatedAt: number;
+  #saidMode = "";
+
+  constructor(options: ClusterUpgradeGateOptions) {
+    this.#options = options;
+    const { client, systemNamespace, facts, log, metrics, events, clock = systemClock } = options;
+    this.#clock = clock;
+    this.#outdatedAt = clock.now();
+    this.#clusterOperator = new OptionalObject(client, CLUSTER_OPERATOR, { log, clock });
+    this.#olm = new OptionalObject(client, OLM, { log, clock });
+    this.#deployments = new ControllerDeployments({ client, systemNamespace, log, clock });
+    this.#releases = new InstalledReleases({ client, store: options.releases, cache: facts, systemNamespace, log, clock });
+    this.#remedies = new Remedies(options.findRemedy, log);
+    this.#writer = new ClusterOperatorWriter({ client, events });
+    this.#metrics = new GateMetrics(metrics);
+    this.#queue = new WorkQueue({
+      baseDelayMs: BASE_BACKOFF_MS,
+      maxDelayMs: MAX_BACKOFF_MS,
+      clock,
+      metrics: queueMetrics(metrics, NAME),
+    });
+    this.#controller = new Controller({
+      name: NAME,
+      queue: this.#queue,
+      workers: 1,
+      log,
+      metrics: controllerMetrics(metrics, NAME),
+      reconcile: (_key, context) => this.#evaluate(context),
+    });
+    this.#listen();
+  }
+
+  /** Runs until `signal` aborts. Nothing is written before extensions, releases and the cluster's version have been seen once. */
+  async run(signal: AbortSignal): Promise<void> {
+    const follows = this.#options.settings.mode === "off" ? [] : [this.#clusterOperator.run(signal), this.#olm.run(signal)];
+    await Promise.all([...follows, this.#releases.run(signal), this.#work(signal)]);
+    await this.#deployments.ended();
+  }
+
+  /** Tells that the answer of `findRemedy` may be another one by now. */
+  remediesChanged(): void {
+    this.#outdateRemedies();
+    this.#trigger();
+  }
+
+  async #work(signal: AbortSignal): Promise<void> {
+    const { extensions, clusterVersion } = this.#options;
+    await Promise.race([Promise.all([extensions.synced, this.#releases.synced, clusterVersion.synced]), aborted(signal)]);
+    if (signal.aborted) return;
+    this.#ready = true;
+    this.#trigger();
+    await this.#controller.run(signal);
+  }
+
+  #listen(): void {
+    const trigger = (): void => this.#trigger();
+    const { extensions, clusterVersion } = this.#options;
+    extensions.onEvent(({ type, object, old }) => {
+      if (type === "update" && old?.metadata.generation === object.metadata.generation) return;
+      this.remediesChanged();
+    });
+    clusterVersion.onChange(() => this.remediesChanged());
+    this.#releases.onChange(trigger);
+    this.#remedies.onChange(trigger);
+    this.#deployments.onChange(trigger);
+    this.#clusterOperator.onChange(trigger);
+    this.#olm.onChange(trigger);
+  }
+
+  #trigger(): void {
+    if (this.#ready) this.#queue.addAfter(KEY, this.#evaluatedAt + COALESCE_MS - this.#clock.now());
+  }
+
+  async #evaluate({ log, signal }: ReconcileContext): Promise<ReconcileOutcome> {
+    this.#evaluatedAt = this.#clock.now();
+    const { extensions, clusterVersion, settings } = this.#options;
+    const installed = extensions.list().map(({ metadata: { name, uid = "" } }) => ({ name, uid }));
+    const releases = this.#releases.of(installed);
+    if (!releases) return undefined; // once they are read there is another evaluation
+    const mode = gateModeFrom(settings.mode, this.#clusterOperator.state, this.#olm.state);
+    this.#tellMode(mode, log);
+    const isActive = mode.kind === "active";
+    const cluster = isActive ? requireVersion(clusterVersion.current()) : clusterVersion.current();
+    const verdicts = releases.map((release) => verdictOn(release, cluster));
+    const remedies = isActive ? this.#remediesFor(verdicts, signal) : undefined;
+    const upgradeable = upgradeableFrom(verdicts, cluster, remedies);
+    const counts = isActive || cluster.kind === "known";
+    this.#metrics.report(verdicts, cluster, counts ? upgradeable.status === "True" : undefined);
+    if (!isActive) return { requeueAfterMs: RESYNC_MS };
+    if (!this.#deployments.known(signal)) return undefined; // there is another evaluation then
+    const extensionConditions = [upgradeable, gateDegradedFrom(verdicts, cluster)];
+    const { nextCheckAfterMs = RESYNC_MS } = await this.#writer.write(
+      (before) => this.#statusFrom(before, extensionConditions, mode.unmanaged, cluster),
+      { log, signal },
+    );
+    return { requeueAfterMs: Math.min(nextCheckAfterMs, RESYNC_MS) };
+  }
+
+  #statusFrom(before: unknown, found: readonly NewOperatorCondition[], unmanaged: boolean, cluster: ClusterVersion): OperatorStatus {
+    const { settings, systemNamespace } = this.#options;
+    const now = new Date();
+    const kept = keptConditions(before, now);
+    const ofDeployments = COMPONENTS.flatMap((component) => {
+      const name = `${component}-controller-manager`;
+      return deploymentConditions({ component, name, deployment: this.#deployments.get(name) }, kept, now);
+    });
+    const inputs: OperatorInputs = {
+      conditions: [...ofDeployments, ...found],
+      unmanaged,
+      operatorVersion: settings.operatorImageVersion || (cluster.kind === "known" ? cluster.text : undefined),
+      releaseVersion: settings.releaseVersion,
+      relatedObjects: relatedObjects(systemNamespace),
+    };
+    return clusterOperatorStatus(before, inputs, now);
+  }
+
+  #remediesFor(verdicts: readonly Verdict[], signal: AbortSignal): ReadonlyMap<string, string> {
+    if (this.#clock.now() - this.#outdatedAt >= RESYNC_MS) this.#outdateRemedies();
+    const inTheWay = verdicts.filter(({ kind, bundle }) => kind === "blocked" || (kind === "error" && bundle !== ""));
+    return this.#remedies.of(inTheWay, signal);
+  }
+
+  #outdateRemedies(): void {
+    this.#outdatedAt = this.#clock.now();
+    this.#remedies.outdate();
+  }
+
+  /** Says once who writes the ClusterOperator from now on. */
+  #tellMode(mode: GateMode, log: Logger): void {
+    const said = `${mode.kind}: ${mode.because}`;
+    if (said === this.#saidMode) return;
+    this.#saidMode = said;
+    log[mode.kind === "undecided" ? "debug" : "info"]({ mode: mode.kind, reason: mode.because }, "cluster upgrade gate");
+  }
+}
+
+/** Where a ClusterOperator is written there is an OpenShift cluster, and it has a version, whether it is seen or not. */
+function requireVersion(version: ClusterVersion): ClusterVersion {
+  return version.kind === "none" ? { kind: "unknown", because: "this cluster has ClusterOperators and no ClusterVersion" } : version;
+}
+
+/** Settles when `signal` aborts. */
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener("abort", () => resolve(), { once: true });
+  });
+}

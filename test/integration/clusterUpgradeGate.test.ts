@@ -1,0 +1,262 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { SYSTEM_NAMESPACE } from "../../pkg/api/constants.ts";
+import type { KubeObject } from "../../pkg/api/k8s.ts";
+import { AdmissionGate } from "../support/admissionGate.ts";
+import { describeWithPrivateCluster, eventually } from "../support/cluster.ts";
+import { GateWorld } from "../support/gateWorld.ts";
+import { SmallPackage } from "../support/smallPackage.ts";
+
+const maximum = (...tokens: string[]): string =>
+  `[${tokens.map((token) => `{"type": "olm.maxOpenShiftVersion", "value": ${token}}`).join(",")}]`;
+const yaml = (token: string): string => `properties:\n  - type: olm.maxOpenShiftVersion\n    value: ${token}\n`;
+
+const FREE = new SmallPackage("free", { version: "1.0.0" }, { version: "1.1.0", properties: maximum('"4.18"') });
+const HELD = new SmallPackage(
+  "held",
+  { version: "1.0.0", properties: maximum('"4.18"') },
+  { version: "1.1.0", properties: maximum("4.19") },
+);
+const OTHER = new SmallPackage("other", { version: "2.0.0", properties: maximum('"4.17"') });
+const FIVE = new SmallPackage("five", { version: "1.0.0", properties: maximum('"5.0"') });
+const BIG = new SmallPackage("big", { version: "1.0.0", properties: maximum('"4.19"'), noise: 600_000 });
+/** One version each, by what it states. */
+const VALUES = {
+  number: new SmallPackage("number", { version: "1.0.0", properties: maximum("4.10") }),
+  inYaml: new SmallPackage("in-yaml", { version: "1.0.0", propertiesYaml: yaml('"4.18"') }),
+  float: new SmallPackage("float", { version: "1.0.0", propertiesYaml: yaml("5.0") }),
+  invalid: new SmallPackage("invalid", { version: "1.0.0", properties: maximum('"v4.18"') }),
+  nothing: new SmallPackage("nothing", { version: "1.0.0", properties: maximum("null") }),
+  twice: new SmallPackage("twice", { version: "1.0.0", properties: maximum('"4.20"', '"4.21"') }),
+  both: new SmallPackage("both", { version: "1.0.0", properties: maximum('"4.20"'), propertiesYaml: yaml('"4.20"') }),
+} as const;
+const PACKAGES = [FREE, HELD, OTHER, FIVE, BIG, ...Object.values(VALUES)];
+
+const IN_THE_WAY = "Found ClusterExtensions that require upgrades prior to upgrading cluster to version";
+const ERRORS = "Additionally the following errors were encountered while getting extension metadata:";
+const bundles = (...names: string[]): string =>
+  names.map((name) => `bundle "${name}" for ClusterExtension "${name.slice(0, name.indexOf(".v"))}"`).join(",");
+
+// Source: S1-29 to S1-36, X-14, cluster-upgrade-gate.md A.2 to A.5 and A.8.
+describeWithPrivateCluster("whether the cluster may be upgraded", (cluster) => {
+  let gate: GateWorld;
+
+  const upgradeable = () => gate.openShift.upgradeable(({ status }) => status === "True");
+  const firstLine = async (begins: string): Promise<string> => {
+    const { message } = await gate.openShift.upgradeable(({ status, message: text }) => status === "False" && text.startsWith(begins));
+    return message.split("\n")[0] ?? "";
+  };
+  const blocked = (next: string, ...names: string[]) =>
+    firstLine(`InstalledOLMOperatorsUpgradeable: ${IN_THE_WAY} ${next}: ${bundles(...names)}.`);
+  const gateFor = ({ name }: SmallPackage): Promise<AdmissionGate> => {
+    const probe: KubeObject = { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "probe", namespace: `${name}-system` } };
+    return AdmissionGate.start(cluster.client, probe, { group: "", version: "v1", resource: "configmaps" });
+  };
+
+  beforeAll(async () => {
+    gate = await GateWorld.start(cluster, { version: "4.18.3", packages: PACKAGES });
+  });
+  afterEach(async () => {
+    await gate.clear();
+    await gate.openShift.setVersion("4.18.3");
+    await upgradeable();
+  });
+  afterAll(() => gate?.world.stop());
+
+  test("with nothing in the way it may, and the ClusterOperator says so in OpenShift's words", async () => {
+    await gate.install(FREE, "1.0.0");
+    expect(await upgradeable()).toEqual({ type: "Upgradeable", status: "True", reason: "AsExpected", message: "All is well" });
+    await eventually(async () =>
+      expect(await gate.openShift.condition("Available")).toMatchObject({ status: "True", reason: "AsExpected" }),
+    );
+    await eventually(async () =>
+      expect(await gate.openShift.condition("Progressing")).toMatchObject({ status: "False", reason: "AsExpected" }),
+    );
+    expect(await gate.openShift.condition("Degraded")).toMatchObject({ status: "False", reason: "AsExpected" });
+    expect(await gate.openShift.condition("EvaluationConditionsDetected")).toMatchObject({ status: "Unknown", reason: "NoData" });
+    expect((await gate.openShift.clusterOperator())?.["status"]).toMatchObject({ versions: [{ name: "operator", version: "4.18.3" }] });
+  });
+
+  test("a bundle that does not support the next minor version is in the way until it is upgraded", async () => {
+    await gate.install(HELD, "1.0.0");
+    expect(await blocked("4.19", "held.v1.0.0")).toBe(
+      'InstalledOLMOperatorsUpgradeable: Found ClusterExtensions that require upgrades prior to upgrading cluster to version 4.19: bundle "held.v1.0.0" for ClusterExtension "held".',
+    );
+    expect((await gate.openShift.condition("Upgradeable"))?.reason).toBe("InstalledOLMOperators_IncompatibleOperatorsInstalled");
+    const conditions = gate.watchUpgradeable();
+    const releases = gate.watchReleases("held");
+    await gate.install(HELD, "1.1.0");
+    await upgradeable();
+    const lifted = await eventually(() => conditions.seen.find(({ status }) => status === "True")!);
+    const deployed = await eventually(() => releases.seen.get("v2 deployed")!);
+    expect(lifted.at).toBeGreaterThan(deployed);
+    console.info(`the block was lifted ${Math.round(lifted.at - deployed)} ms after the release was deployed`);
+    await Promise.all([conditions.stop(), releases.stop()]);
+  });
+
+  test("or until it is uninstalled", async () => {
+    await gate.install(HELD, "1.0.0");
+    await blocked("4.19", "held.v1.0.0");
+    await gate.world.removed("ClusterExtension", "held");
+    await upgradeable();
+  });
+
+  test("of several bundles all are named in order, with a comma between them", async () => {
+    await Promise.all([gate.install(OTHER, "2.0.0"), gate.install(HELD, "1.0.0"), gate.install(FREE, "1.1.0")]);
+    await blocked("4.19", "free.v1.1.0", "held.v1.0.0", "other.v2.0.0");
+  });
+
+  test("updates within a minor version change nothing but the version that is reported", async () => {
+    await gate.install(HELD, "1.0.0");
+    const before = await blocked("4.19", "held.v1.0.0");
+    await gate.openShift.setVersion("4.18.20");
+    await eventually(async () =>
+      expect((await gate.openShift.clusterOperator())?.["status"]).toMatchObject({ versions: [{ name: "operator", version: "4.18.20" }] }),
+    );
+    expect(await blocked("4.19", "held.v1.0.0")).toBe(before);
+    const text = 'OperatorVersionChanged: clusteroperator/olm version "operator" changed from "4.18.3" to "4.18.20"';
+    await eventually(async () => expect(await gate.events()).toContain(text));
+    await gate.openShift.setVersion("4.17.9");
+    await upgradeable();
+  });
+
+  test("4.23 and 5.0 both go to 5.1", async () => {
+    await gate.install(FIVE, "1.0.0");
+    await gate.openShift.setVersion("4.22.1");
+    await eventually(async () =>
+      expect((await gate.openShift.clusterOperator())?.["status"]).toMatchObject({ versions: [{ version: "4.22.1" }] }),
+    );
+    await upgradeable();
+    await gate.openShift.setVersion("4.23.0");
+    await blocked("5.1", "five.v1.0.0");
+    await gate.openShift.setVersion("4.21.0");
+    await upgradeable();
+    await gate.openShift.setVersion("5.0.2");
+    await blocked("5.1", "five.v1.0.0");
+  });
+
+  test("a version that the cluster states wrongly is no reason to let it be upgraded", async () => {
+    await gate.install(BIG, "1.0.0");
+    await upgradeable();
+    await gate.openShift.setVersion("four");
+    expect(await firstLine("InstalledOLMOperatorsUpgradeable: error with cluster extension big: ")).toContain(
+      'status.desired.version "four" of ClusterVersion "version" is no version',
+    );
+  });
+
+  describe("by what a bundle states", () => {
+    test("the number 4.10 is 4.10", async () => {
+      await gate.openShift.setVersion("4.9.1");
+      await gate.install(VALUES.number, "1.0.0");
+      await upgradeable();
+      await gate.openShift.setVersion("4.10.1");
+      await blocked("4.11", "number.v1.0.0");
+    });
+
+    test("properties.yaml counts as well", async () => {
+      await gate.install(VALUES.inYaml, "1.0.0");
+      await blocked("4.19", "in-yaml.v1.0.0");
+    });
+
+    test.for([
+      ["float", "error converting to semver for version 5: "],
+      ["invalid", 'error converting to semver for version "v4.18": invalid version format'],
+      ["nothing", "error converting to semver for version null: invalid type <nil> for olm.maxOpenshiftVersion: null"],
+      ["twice", "more than one olm.maxOpenShiftVersion found in bundle"],
+      ["both", "more than one olm.maxOpenShiftVersion found in bundle"],
+    ] as const)("what is wrong is in the way and told: %s", async ([key, error]) => {
+      const { name } = await gate.install(VALUES[key], "1.0.0").then(({ metadata }) => metadata);
+      const line = `InstalledOLMOperatorsUpgradeable: error(s) with cluster extension ${name}: error in bundle ${name}.v1.0.0: ${error}`;
+      expect(await firstLine(line)).toContain(line);
+      expect((await gate.openShift.condition("Upgradeable"))?.reason).toBe("InstalledOLMOperators_FailureGettingExtensionMetadata");
+    });
+
+    test("beside bundles that are in the way, errors come second", async () => {
+      await Promise.all([gate.install(HELD, "1.0.0"), gate.install(VALUES.invalid, "1.0.0")]);
+      await blocked("4.19", "held.v1.0.0");
+      const { reason, message } = await gate.openShift.upgradeable(({ message: text }) => text.includes(ERRORS));
+      expect(reason).toBe("InstalledOLMOperators_IncompatibleOperatorsInstalled");
+      expect(message.split("\n")[1]).toMatch(
+        `InstalledOLMOperatorsUpgradeable:  ${ERRORS} error(s) with cluster extension invalid: error in bundle invalid.v1.0.0: `,
+      );
+    });
+  });
+
+  describe("while an upgrade of the bundle is under way", () => {
+    test("the one that still runs counts", async () => {
+      await gate.install(HELD, "1.0.0");
+      await blocked("4.19", "held.v1.0.0");
+      const conditions = gate.watchUpgradeable();
+      await using door = await gateFor(HELD);
+      door.close();
+      await gate.ask(HELD, "1.1.0");
+      await door.holds();
+      expect(conditions.seen.map(({ status }) => status)).not.toContain("True");
+      await blocked("4.19", "held.v1.0.0");
+      door.open();
+      await upgradeable();
+      await conditions.stop();
+    });
+
+    test("the one that comes counts as well", async () => {
+      await gate.install(FREE, "1.0.0");
+      await upgradeable();
+      await using door = await gateFor(FREE);
+      door.close();
+      await gate.ask(FREE, "1.1.0");
+      await door.holds();
+      await blocked("4.19", "free.v1.1.0");
+      door.open();
+      await gate.world.installed("free", "1.1.0");
+      await blocked("4.19", "free.v1.1.0");
+    });
+  });
+
+  test("killed and started again while bundles are in the way, the answer is never another one", async () => {
+    await Promise.all([gate.install(HELD, "1.0.0"), gate.install(OTHER, "2.0.0")]);
+    await blocked("4.19", "held.v1.0.0", "other.v2.0.0");
+    const conditions = gate.watchUpgradeable();
+    await gate.restart("SIGKILL");
+    await gate.install(FREE, "1.1.0");
+    await blocked("4.19", "free.v1.1.0", "held.v1.0.0", "other.v2.0.0");
+    await conditions.stop();
+    expect(new Set(conditions.seen.map(({ status }) => status))).toEqual(new Set(["False"]));
+  });
+
+  test("a release of which a part is missing is in the way, and no longer once it is there again", async () => {
+    await gate.install(BIG, "1.0.0");
+    await upgradeable();
+    const selection = { namespace: SYSTEM_NAMESPACE, labelSelector: "type=chunk,key=sh.helm.release.v1.big.v1" };
+    const { items } = await cluster.client.list({ apiVersion: "v1", kind: "Secret" }, selection);
+    const [chunk] = items;
+    if (!chunk) throw new Error("the release has a single Secret");
+    await gate.restart("SIGKILL", async () => {
+      await cluster.client.delete({ ...chunk, name: chunk.metadata.name, namespace: SYSTEM_NAMESPACE });
+    });
+    const because = `failed to get chunk 2 secret "${chunk.metadata.name}": it is not there`;
+    expect(await firstLine("InstalledOLMOperatorsUpgradeable: error returning")).toBe(
+      `InstalledOLMOperatorsUpgradeable: error returning the last deployed release for big; ${because}`,
+    );
+    const { resourceVersion: _version, uid: _uid, ...metadata } = chunk.metadata;
+    await cluster.client.create({ ...chunk, metadata });
+    await upgradeable();
+  });
+
+  test("metrics tell it too", async () => {
+    await Promise.all([gate.install(HELD, "1.0.0"), gate.install(BIG, "1.0.0")]);
+    await blocked("4.19", "held.v1.0.0");
+    expect(await gate.metrics("operator_controller_cluster_upgrade")).toEqual(
+      expect.arrayContaining([
+        'operator_controller_cluster_upgrade_blocked{extension="held",bundle="held.v1.0.0",max="4.18"} 1',
+        'operator_controller_cluster_upgrade_blocked{extension="big",bundle="big.v1.0.0",max="4.19"} 0',
+        "operator_controller_cluster_upgradeable 0",
+      ]),
+    );
+    await gate.world.removed("ClusterExtension", "held");
+    await eventually(async () =>
+      expect(await gate.metrics("operator_controller_cluster_upgrade")).toEqual([
+        'operator_controller_cluster_upgrade_blocked{extension="big",bundle="big.v1.0.0",max="4.19"} 0',
+        "operator_controller_cluster_upgradeable 1",
+      ]),
+    );
+  });
+});

@@ -1,0 +1,174 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import type { ClusterExtension } from "../../pkg/api/clusterExtension.ts";
+import { API_VERSION, CLUSTER_EXTENSION, SYSTEM_NAMESPACE } from "../../pkg/api/constants.ts";
+import type { KubeObject } from "../../pkg/api/k8s.ts";
+import { parseYamlDocuments } from "../../pkg/fbc/yaml.ts";
+import { CLUSTER_OPERATOR } from "../../pkg/operatorcontroller/clusterupgrade/gateMode.ts";
+import { eventually } from "./eventually.ts";
+import { grantInstaller } from "./installer.ts";
+import { conditionOf, OpenShift } from "./openShift.ts";
+import type { SmallPackage } from "./smallPackage.ts";
+import { World, type WorldCluster } from "./world.ts";
+
+const MANAGERS = join(import.meta.dirname, "../../config/manager");
+
+/** What condition Upgradeable of ClusterOperator `olm` was at some time. */
+export interface SeenUpgradeable {
+  readonly at: number;
+  readonly status: string | undefined;
+  readonly message: string | undefined;
+}
+
+/** The whole product at work on an OpenShift-like cluster, with small packages in one catalog. */
+export class GateWorld {
+  readonly world: World;
+  readonly openShift: OpenShift;
+  /** Flags of operator-controller from its next start on. */
+  readonly flags: string[];
+  readonly #cluster: WorldCluster;
+
+  private constructor(cluster: WorldCluster, world: World, openShift: OpenShift, flags: string[]) {
+    this.#cluster = cluster;
+    this.world = world;
+    this.openShift = openShift;
+    this.flags = flags;
+  }
+
+  /** @param options.version of the cluster. */
+  static async start(cluster: WorldCluster, { version, packages }: { version: string; packages: readonly SmallPackage[] }) {
+    const openShift = new OpenShift(cluster.client);
+    await openShift.install();
+    await openShift.setVersion(version);
+    const flags = ["--max-backoff", "2s"];
+    const world = await World.start(cluster, { extraArgs: { "operator-controller": flags } });
+    const made = new GateWorld(cluster, world, openShift, flags);
+    await made.applyManagers();
+    await made.#serve(packages);
+    return made;
+  }
+
+  /** Creates the Deployments that would run the controllers; here Pods only pretend to run. */
+  async applyManagers(): Promise<void> {
+    for (const file of ["catalogd.yaml", "operator-controller.yaml"]) {
+      const objects = parseYamlDocuments(await readFile(join(MANAGERS, file), "utf8")) as KubeObject[];
+      for (const object of objects) if (object.kind === "Deployment") await this.world.apply(object);
+    }
+  }
+
+  async #serve(packages: readonly SmallPackage[]): Promise<void> {
+    const metas: object[] = [];
+    for (const each of packages) {
+      const images = new Map<string, string>();
+      for (const of of each.versions) {
+        const repository = `bundles/${each.name}`;
+        images.set(of.version, await this.world.pushBundle(repository, `v${of.version}`, each.name, each.bundleFiles(of)));
+      }
+      metas.push(...each.catalogMetas(({ version }) => images.get(version) ?? ""));
+    }
+    const lines = Buffer.from(metas.map((meta) => `${JSON.stringify(meta)}\n`).join(""));
+    await this.world.pushCatalog("catalogs/gate", "latest", new Map([["catalog.json", lines]]));
+    await this.world.serve("gate", "quay.io/catalogs/gate:latest");
+  }
+
+  /** Installs one version of a package, or upgrades to it, and waits until it is there. */
+  async install(of: SmallPackage, version: string): Promise<ClusterExtension> {
+    const made = await this.ask(of, version);
+    await this.world.installed(of.name, version);
+    return made;
+  }
+
+  /** The same without waiting. */
+  async ask(of: SmallPackage, version: string): Promise<ClusterExtension> {
+    const made = of.extension({ version });
+    await grantInstaller(this.#cluster.client, made, of.objects(made.spec.namespace));
+    await this.world.apply(made);
+    return made;
+  }
+
+  /** Removes every extension. */
+  async clear(): Promise<void> {
+    const { items } = await this.#cluster.client.list({ apiVersion: API_VERSION, kind: CLUSTER_EXTENSION });
+    await Promise.all(items.map(({ metadata }) => this.world.removed("ClusterExtension", metadata.name)));
+  }
+
+  /** Ends operator-controller at once, or restarts it with the flags of now. */
+  async restart(signal: NodeJS.Signals | undefined, meanwhile: () => Promise<void> = async () => undefined): Promise<void> {
+    const server = this.world.installation.servers["operator-controller"];
+    if (signal) {
+      process.kill(server.pid ?? 0, signal);
+      await eventually(() => {
+        if (server.ended === undefined) throw new Error("operator-controller still runs");
+      });
+      this.world.unexpectedEnds.pop();
+    }
+    await meanwhile();
+    await this.world.installation.restart("operator-controller");
+  }
+
+  /** Everything that Upgradeable is from now on, until the returned function is called. */
+  watchUpgradeable(): { readonly seen: readonly SeenUpgradeable[]; stop: () => Promise<void> } {
+    const seen: SeenUpgradeable[] = [];
+    return {
+      seen,
+      stop: this.#watch(CLUSTER_OPERATOR, { fieldSelector: `metadata.name=${CLUSTER_OPERATOR.name}` }, (object) => {
+        const { status, message } = conditionOf(object, "Upgradeable") ?? {};
+        seen.push({ at: performance.now(), status, message });
+      }),
+    };
+  }
+
+  /** When which release Secrets were seen in which state, as "v2 deployed". */
+  watchReleases(extension: string): { readonly seen: ReadonlyMap<string, number>; stop: () => Promise<void> } {
+    const seen = new Map<string, number>();
+    const labelSelector = `owner=operator-controller,type=index,name=${extension}`;
+    const selection = { namespace: SYSTEM_NAMESPACE, labelSelector };
+    return {
+      seen,
+      stop: this.#watch({ apiVersion: "v1", kind: "Secret" }, selection, ({ metadata: { labels = {} } }) => {
+        const text = `v${labels["version"]} ${labels["status"]}`;
+        if (!seen.has(text)) seen.set(text, performance.now());
+      }),
+    };
+  }
+
+  #watch(gvk: { apiVersion: string; kind: string }, selection: object, see: (object: KubeObject) => void): () => Promise<void> {
+    const stop = new AbortController();
+    const { client } = this.#cluster;
+    const follow = async (): Promise<void> => {
+      const { items, resourceVersion } = await client.list(gvk, selection);
+      for (const item of items) see(item);
+      for await (const { type, object } of client.watch(gvk, { ...selection, resourceVersion, signal: stop.signal }))
+        if (type !== "BOOKMARK") see(object);
+    };
+    const following = follow();
+    return async () => {
+      stop.abort();
+      await following;
+    };
+  }
+
+  /** Events about ClusterOperator `olm`, as "Reason: message". */
+  async events(): Promise<string[]> {
+    const fieldSelector = `involvedObject.kind=${CLUSTER_OPERATOR.kind},involvedObject.name=${CLUSTER_OPERATOR.name}`;
+    const { items } = await this.#cluster.client.list({ apiVersion: "v1", kind: "Event" }, { fieldSelector });
+    return items.map((event) => `${String(event["reason"])}: ${String(event["message"])}`);
+  }
+
+  /** The lines of operator-controller's metrics whose name begins so, without the help. */
+  async metrics(name: string): Promise<string[]> {
+    const probes = (await this.logged("starting")).at(-1)?.["probes"];
+    const text = await (await fetch(`${String(probes)}/metrics`)).text();
+    return text.split("\n").filter((line) => line.startsWith(name));
+  }
+
+  /** What operator-controller logged so far under that message, oldest first. */
+  async logged(message: string): Promise<Record<string, unknown>[]> {
+    const text = await readFile(join(this.world.workDir, "operator-controller.log"), "utf8");
+    return text
+      .split("\n")
+      .filter((line) => line.includes(message))
+      .map((line) => JSON.parse(line) as Record<string, unknown>)
+      .filter(({ msg }) => msg === message);
+  }
+}
