@@ -2,19 +2,13 @@ import { listOf, membersOf, type NewOperatorCondition, type OperatorCondition } 
 
 /** One Deployment of ours and what is found of it. */
 export interface WatchedDeployment {
-  /** Name of the component in one word, such as "OperatorController". */
+  /** Name of the component, such as "operator-controller". */
   readonly component: string;
   /** Name of the Deployment. */
   readonly name: string;
   /** The Deployment as it stands on the wire; undefined when there is none. */
   readonly deployment: unknown;
 }
-
-/** Our Deployments, in the order in which their conditions are listed. */
-export const DEPLOYMENTS: readonly Omit<WatchedDeployment, "deployment">[] = [
-  { component: "Catalogd", name: "catalogd-controller-manager" },
-  { component: "OperatorController", name: "operator-controller-controller-manager" },
-];
 
 /** A rollout that takes longer has failed. */
 export const ROLLOUT_LIMIT_MS = 15 * 60_000;
@@ -38,7 +32,7 @@ export function deploymentConditions(
   before: readonly OperatorCondition[],
   now: Date,
 ): NewOperatorCondition[] {
-  const controller = controllerName(component, "Deployment", name);
+  const controller = controllerName(component.replaceAll("-", ""), "Deployment", name);
   const since = before.find(({ type, status }) => type === `${controller}Progressing` && status === "True")?.lastTransitionTime;
   const rollout = deployment === undefined ? undefined : rolloutIn(deployment);
   const error = deployment === undefined ? `deployments.apps "${name}" not found` : rollout && tooLong(since, now);

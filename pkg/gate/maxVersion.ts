@@ -1,6 +1,7 @@
 import { messageOf } from "../errors/errors.ts";
 import { goQuote } from "../errors/goQuote.ts";
 import { goJsonFault } from "../fbc/goJsonSyntax.ts";
+import { clipped } from "./clipped.ts";
 import { type MinorVersion, minorOf } from "./minorVersion.ts";
 import type { RawProperty } from "./properties.ts";
 
@@ -16,7 +17,6 @@ export type MaxVersion =
 
 /** No version is written longer; what is longer is not looked into. */
 const MAX_VALUE_LENGTH = 256;
-const QUOTED_LENGTH = 64;
 const NUMBER = /^[1-9][0-9]*\.(?:0|[1-9][0-9]*)$/;
 
 /**
@@ -31,7 +31,7 @@ export function maxVersionIn(properties: readonly RawProperty[]): MaxVersion {
   try {
     max = maxVersionFrom(first.value);
   } catch (err) {
-    errors.push(`error converting to semver for version ${clipped(first.value)}: ${messageOf(err)}`);
+    errors.push(`error converting to semver for version ${clipped(first.value, MAX_VALUE_LENGTH)}: ${messageOf(err)}`);
   }
   if (second !== undefined) errors.push(`more than one ${MAX_OPENSHIFT_VERSION} found in bundle`);
   return max === undefined || errors.length > 0 ? { kind: "invalid", errors } : { kind: "stated", max };
@@ -43,7 +43,7 @@ function maxVersionFrom(token: string): MinorVersion {
   if (fault !== undefined) throw new Error(fault);
   const value: unknown = JSON.parse(token);
   if (typeof value !== "string" && typeof value !== "number")
-    throw new Error(`invalid type ${goType(value)} for olm.maxOpenshiftVersion: ${clipped(token)}`);
+    throw new Error(`invalid type ${goType(value)} for olm.maxOpenshiftVersion: ${clipped(token, MAX_VALUE_LENGTH)}`);
   if (token.length > MAX_VALUE_LENGTH) throw new Error(`invalid version format: longer than ${MAX_VALUE_LENGTH} characters`);
   if (typeof value === "number") {
     if (!Number.isFinite(value)) throw new Error(`json: cannot unmarshal number ${token} into Go value of type float64`);
@@ -79,8 +79,4 @@ function goType(value: unknown): string {
   if (value === null) return "<nil>";
   if (typeof value === "boolean") return "bool";
   return Array.isArray(value) ? "[]interface {}" : "map[string]interface {}";
-}
-
-function clipped(text: string): string {
-  return text.length <= MAX_VALUE_LENGTH ? text : `${text.slice(0, QUOTED_LENGTH).toWellFormed()}...`;
 }

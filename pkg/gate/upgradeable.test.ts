@@ -91,11 +91,23 @@ describe("very many extensions", () => {
     }
   });
 
-  test("one text that is too long for everything is cut", () => {
-    const verdict: Verdict = { ...blocked(1)[0]!, bundle: "é".repeat(40_000) };
-    expect(sizeOf(upgradeableFrom([verdict], cluster).message)).toBeLessThanOrEqual(MESSAGE_MAX_BYTES);
-    const { message } = gateDegradedFrom([{ ...errors(1)[0]!, kind: "error", text: "x".repeat(40_000) }], cluster);
-    expect(sizeOf(message)).toBeLessThanOrEqual(MESSAGE_MAX_BYTES);
+  test("are not crowded out by one with a huge name or cause", () => {
+    const huge = "é".repeat(40_000);
+    const releases = [
+      { extension: "a", because: huge },
+      { extension: "b", bundle: huge, version: huge, properties: "x" },
+    ];
+    const hostile: Verdict[] = [{ ...blocked(1)[0]!, bundle: huge, version: huge }, ...releases.map((one) => verdictOn(one, cluster))];
+    const { message } = upgradeableFrom([...hostile, ...blocked(20)], cluster);
+    expect(message.match(/for ClusterExtension/g)).toHaveLength(21);
+    expect(message.length).toBeLessThan(10_000);
+    expect(gateDegradedFrom(hostile, cluster).message.length).toBeLessThan(3_000);
+  });
+
+  test("with a remedy that is too long for everything keep within the bound", () => {
+    const remedies = new Map([["extension-00000", "x".repeat(40_000)]]);
+    const { message } = upgradeableFrom(blocked(2), cluster, remedies);
+    expect(message).toMatch(/\nand 2 more ClusterExtensions$/);
   });
 });
 

@@ -1,6 +1,7 @@
 import { boundedMessage } from "../api/conditions.ts";
 import { MESSAGE_MAX_BYTES } from "../api/constants.ts";
 import { goQuote } from "../errors/goQuote.ts";
+import { CAUSE_LENGTH, clipped, NAME_LENGTH } from "./clipped.ts";
 import type { ClusterVersion } from "./clusterVersion.ts";
 import { joinedWithin } from "./joinedWithin.ts";
 import { minorText, nextMinor } from "./minorVersion.ts";
@@ -74,7 +75,7 @@ function errorLines(errors: readonly string[], bytes: number): string {
 
 function obstaclesIn(verdicts: readonly Verdict[], cluster: ClusterVersion, remedies: ReadonlyMap<string, string>): Obstacles {
   const blocked = verdicts.flatMap((verdict) =>
-    verdict.kind === "blocked" ? [`bundle ${goQuote(verdict.bundle)} for ClusterExtension ${goQuote(verdict.extension)}`] : [],
+    verdict.kind === "blocked" ? [`bundle ${quoted(verdict.bundle)} for ClusterExtension ${goQuote(verdict.extension)}`] : [],
   );
   const errors = ordered(verdicts, (verdict) => errorOf(verdict, cluster));
   const advice = ordered(verdicts, (verdict) => adviceOn(verdict, cluster, remedies.get(verdict.extension)));
@@ -93,12 +94,12 @@ function errorOf(verdict: Verdict, cluster: ClusterVersion): string | undefined 
   if (verdict.kind === "error") return verdict.text;
   if (verdict.kind !== "undecided" || cluster.kind === "none") return undefined;
   const { extension, bundle, max, because } = verdict;
-  return `error with cluster extension ${extension}: error in bundle ${bundle}: it supports OpenShift up to ${minorText(max)} and the version of this cluster is not known: ${because}`;
+  return `error with cluster extension ${extension}: error in bundle ${clipped(bundle, NAME_LENGTH)}: it supports OpenShift up to ${minorText(max)} and the version of this cluster is not known: ${clipped(because, CAUSE_LENGTH)}`;
 }
 
 function adviceOn(verdict: Verdict, cluster: ClusterVersion, remedy: string | undefined): string | undefined {
   const { extension, bundle, version } = verdict;
-  const what = `ClusterExtension ${goQuote(extension)}: bundle ${goQuote(bundle)} version ${version}`;
+  const what = `ClusterExtension ${goQuote(extension)}: bundle ${quoted(bundle)} version ${clipped(version, NAME_LENGTH)}`;
   if (verdict.kind === "blocked") {
     const instead = remedy ?? `upgrade it to a version that supports ${nextText(cluster)}, or uninstall it`;
     return `${what} supports OpenShift up to ${minorText(verdict.max)}; ${instead}`;
@@ -107,6 +108,11 @@ function adviceOn(verdict: Verdict, cluster: ClusterVersion, remedy: string | un
   if (verdict.kind !== "error" || bundle === "") return undefined;
   const instead = remedy ?? "upgrade it to a version that states one such as 4.18, or uninstall it";
   return `${what} states a maximum OpenShift version that cannot be read; ${instead}`;
+}
+
+/** A bundle's name, which is content of a catalog. */
+function quoted(name: string): string {
+  return goQuote(clipped(name, NAME_LENGTH));
 }
 
 function nextText(cluster: ClusterVersion): string {

@@ -1,4 +1,5 @@
 import { messageOf } from "../errors/errors.ts";
+import { CAUSE_LENGTH, clipped, NAME_LENGTH } from "./clipped.ts";
 import type { ClusterVersion } from "./clusterVersion.ts";
 import { type MaxVersion, maxVersionIn } from "./maxVersion.ts";
 import { allowsNext, type MinorVersion } from "./minorVersion.ts";
@@ -27,7 +28,7 @@ export type Verdict = { readonly extension: string; readonly bundle: string; rea
   | { readonly kind: "compatible" | "blocked"; readonly max: MinorVersion }
   /** A maximum is stated and the version of the cluster is not known, or there is no OpenShift cluster. */
   | { readonly kind: "undecided"; readonly max: MinorVersion; readonly because: string }
-  /** `text` has a line for each thing that is wrong; it names extension and bundle. */
+  /** `text` has a line for each thing that is wrong; it names extension and bundle, and is of bounded length. */
   | { readonly kind: "error"; readonly text: string }
 );
 
@@ -38,7 +39,7 @@ export type Verdict = { readonly extension: string; readonly bundle: string; rea
 export function verdictOn(release: ActiveRelease | UnreadableReleases, cluster: ClusterVersion): Verdict {
   if ("because" in release) {
     const { extension, because } = release;
-    const text = `error returning the last deployed release for ${extension}; ${because}`;
+    const text = `error returning the last deployed release for ${extension}; ${clipped(because, CAUSE_LENGTH)}`;
     return { extension, bundle: "", version: "", kind: "error", text };
   }
   const { extension, bundle, version } = release;
@@ -46,7 +47,7 @@ export function verdictOn(release: ActiveRelease | UnreadableReleases, cluster: 
   try {
     return { ...about, ...judged(maxVersionOf(release.properties), cluster, about) };
   } catch (err) {
-    const text = `error with cluster extension ${extension}: error in bundle ${bundle}: could not convert olm.properties: failed to unmarshal properties annotation: ${messageOf(err)}`;
+    const text = `error with cluster extension ${extension}: error in bundle ${clipped(bundle, NAME_LENGTH)}: could not convert olm.properties: failed to unmarshal properties annotation: ${messageOf(err)}`;
     return { ...about, kind: "error", text };
   }
 }
@@ -58,7 +59,7 @@ function maxVersionOf(annotation: string | undefined): MaxVersion {
 function judged(max: MaxVersion, cluster: ClusterVersion, { extension, bundle }: { extension: string; bundle: string }) {
   if (max.kind === "none") return { kind: "unlimited" } as const;
   if (max.kind === "invalid") {
-    const text = `error(s) with cluster extension ${extension}: error in bundle ${bundle}: ${max.errors.join("\n")}`;
+    const text = `error(s) with cluster extension ${extension}: error in bundle ${clipped(bundle, NAME_LENGTH)}: ${max.errors.join("\n")}`;
     return { kind: "error", text } as const;
   }
   if (cluster.kind === "known") return { kind: allowsNext(max.max, cluster.minor) ? "compatible" : "blocked", max: max.max } as const;
