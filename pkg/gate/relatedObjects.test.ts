@@ -1,30 +1,36 @@
-import { globSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { loadAll } from "js-yaml";
+import { load, loadAll } from "js-yaml";
 import { expect, test } from "vitest";
 import type { KubeObject } from "../api/k8s.ts";
 import { groupOf } from "../api/k8s.ts";
 import { relatedObjects } from "./relatedObjects.ts";
 
 const CONFIG = join(import.meta.dirname, "../../config");
-const ORDER = ["manager", "namespace.yaml", "crd", "rbac"];
+/** What a file's path holds, in the order in which its objects are listed. */
+const ORDER = ["/manager/", "namespace.yaml", "/crd/", "/rbac/"];
 
-/** Every manifest of the installation, in order of folder and name; a folder that is not known here comes last. */
-function manifests(): KubeObject[] {
-  const rank = (file: string): number => (ORDER.indexOf(file.split("/")[0]!) + ORDER.length + 1) % (ORDER.length + 1);
-  return globSync("**/*.yaml", { cwd: CONFIG })
-    .filter((file) => !file.startsWith("samples/") && !file.endsWith("kustomization.yaml"))
+/** The files that `kubectl apply -k` of the folder reads. */
+function filesOf(folder: string): string[] {
+  const { resources } = load(readFileSync(join(folder, "kustomization.yaml"), "utf8")) as { resources: string[] };
+  return resources.flatMap((resource) => (resource.endsWith(".yaml") ? [join(folder, resource)] : filesOf(join(folder, resource))));
+}
+
+/** Every object of the installation, in order of what its file holds and then of the file's name; what is not known here comes last. */
+function manifests(folder: string): KubeObject[] {
+  const rank = (file: string): number => (ORDER.findIndex((part) => file.includes(part)) + ORDER.length + 1) % (ORDER.length + 1);
+  return filesOf(folder)
     .sort()
     .sort((a, b) => rank(a) - rank(b))
-    .flatMap((file) => loadAll(readFileSync(join(CONFIG, file), "utf8")) as KubeObject[]);
+    .flatMap((file) => loadAll(readFileSync(file, "utf8")) as KubeObject[]);
 }
 
 function resourceOf({ kind }: KubeObject): string {
   return `${kind.toLowerCase()}s`;
 }
 
-test("every object of the manifests is named, in order of the files", () => {
-  const expected = manifests().map((object) => {
+test.for(["", "openshift"])("every object that config/%s installs is named, in order of the files", (overlay) => {
+  const expected = manifests(join(CONFIG, overlay)).map((object) => {
     const { name, namespace } = object.metadata;
     return { group: groupOf(object.apiVersion), resource: resourceOf(object), ...(namespace ? { namespace } : {}), name };
   });

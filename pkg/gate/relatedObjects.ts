@@ -13,7 +13,7 @@ const RBAC = "rbac.authorization.k8s.io";
 const COMPONENTS = ["catalogd", "operator-controller"] as const;
 
 /**
- * What belongs to this operator, for those who gather data about it: every object that the manifests in `config` make, in the order of
+ * What belongs to this operator, for those who gather data about it: every object that the manifests in `config` install, in the order of
  * their files (managers, namespace, definitions, rights), and all extensions and catalogs.
  * @param namespace where the controllers run.
  */
