@@ -1,0 +1,60 @@
+import type { Condition, ObjectRef } from "../../api/k8s.ts";
+import { describeObject } from "../identity.ts";
+import type { PodProblem } from "./podHealth.ts";
+import { bounded, type Health, type HealthState } from "./verdict.ts";
+
+/** What one object of a release says about itself. */
+export interface ObjectHealth {
+  ref: ObjectRef;
+  health: Health;
+}
+
+/** The health of a release as a whole: condition Available. */
+export interface Availability {
+  status: Condition["status"];
+  reason: "Healthy" | "Unhealthy" | "RollingOut" | "Unknown";
+  message: string;
+}
+
+/** The worst first. */
+const ORDER: readonly HealthState[] = ["failed", "progressing", "unknown"];
+
+/**
+ * Sums up the objects of a release; the first row that matches decides:
+ *
+ * | some object                     | status  | reason     |
+ * | failed                          | False   | Unhealthy  |
+ * | progressing, rolled out before  | False   | Unhealthy  |
+ * | progressing                     | False   | RollingOut |
+ * | unknown                         | Unknown | Unknown    |
+ * | none of these                   | True    | Healthy    |
+ *
+ * The message names the first object of the deciding row, says why, and how many others are not healthy.
+ * @param options.rolledOut whether all of the release was healthy at some time before.
+ */
+export function availabilityOf(objects: readonly ObjectHealth[], { rolledOut }: { rolledOut: boolean }): Availability {
+  const ill = ORDER.flatMap((state) => objects.filter(({ health }) => health.state === state));
+  const [worst] = ill;
+  if (!worst) return { status: "True", reason: "Healthy", message: healthyText(objects.length) };
+  const others = ill.length - 1;
+  const more = others === 0 ? "" : `; ${others} more object${others === 1 ? " is" : "s are"} not healthy`;
+  const message = `${describeObject(worst.ref)}: ${worst.health.message}${more}`;
+  const { state } = worst.health;
+  if (state === "unknown") return { status: "Unknown", reason: "Unknown", message };
+  return { status: "False", reason: state === "failed" || rolledOut ? "Unhealthy" : "RollingOut", message };
+}
+
+/** `health` of a workload with what is wrong with its Pods: one that waits for Pods that do not come has failed. */
+export function withPodProblem(health: Health, problem: PodProblem | undefined): Health {
+  if (!problem) return health;
+  return {
+    ...health,
+    state: problem.isFailing ? "failed" : health.state,
+    message: bounded(health.message === "" ? problem.text : `${health.message}; ${problem.text}`),
+  };
+}
+
+function healthyText(count: number): string {
+  if (count === 0) return "all objects are on the cluster, and none of them is of a kind that has a health";
+  return count === 1 ? "the one object that has a health is healthy" : `all ${count} objects that have a health are healthy`;
+}

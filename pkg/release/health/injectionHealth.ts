@@ -1,0 +1,33 @@
+import type { JsonObject, KubeObject } from "../../api/k8s.ts";
+import { listAt, memberAt, textAt } from "./members.ts";
+import { HEALTHY, type Health, health } from "./verdict.ts";
+
+/** An object with one of these asks somebody to write the CA of its webhook's certificate into it. */
+const INJECTED_BY: Readonly<Record<string, string>> = {
+  "cert-manager.io/inject-ca-from": "cert-manager",
+  "cert-manager.io/inject-ca-from-secret": "cert-manager",
+  "service.beta.openshift.io/inject-cabundle": "the service CA operator",
+};
+
+/**
+ * A webhook configuration, or a CustomResourceDefinition with a conversion webhook, that waits for its CA: until it is there, the API server
+ * cannot call the webhook. Whether anything answers is told by the workload behind it, which is an object of the bundle as well.
+ */
+export function injectionHealth(object: KubeObject): Health {
+  const annotation = Object.keys(INJECTED_BY).find((name) => object.metadata.annotations?.[name]);
+  if (annotation === undefined) return HEALTHY;
+  const waiting = clientConfigs(object).filter(({ config }) => textAt(config, "caBundle") === "");
+  const [first] = waiting;
+  if (!first) return HEALTHY;
+  const more = waiting.length > 1 ? ` and ${waiting.length - 1} more` : "";
+  return health("progressing", "NoCABundle", `${first.name}${more} has no CA yet, which ${INJECTED_BY[annotation]} is to write`);
+}
+
+function clientConfigs(object: KubeObject): { name: string; config: JsonObject }[] {
+  const conversion = memberAt(object, "spec.conversion.webhook.clientConfig");
+  const own = listAt({ list: [conversion] }, "list").map((config) => ({ name: "its conversion webhook", config }));
+  const webhooks = listAt(object, "webhooks").flatMap((webhook) =>
+    listAt({ list: [webhook["clientConfig"]] }, "list").map((config) => ({ name: `webhook ${textAt(webhook, "name")}`, config })),
+  );
+  return [...own, ...webhooks];
+}
