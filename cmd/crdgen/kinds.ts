@@ -7,6 +7,8 @@ export interface PrinterColumn {
   name: string;
   type: "string" | "date";
   jsonPath: string;
+  /** From 1: shown by `-o wide` only. */
+  priority?: number;
 }
 
 /** What a CustomResourceDefinition says about a kind beside its schema. */
@@ -33,6 +35,8 @@ export const KINDS: readonly KindDescription[] = [
       { name: "Installed", type: "string", jsonPath: ".status.conditions[?(@.type=='Installed')].status" },
       { name: "Progressing", type: "string", jsonPath: ".status.conditions[?(@.type=='Progressing')].status" },
       age,
+      { name: "Available", type: "string", jsonPath: ".status.conditions[?(@.type=='Available')].status", priority: 1 },
+      { name: "Ready", type: "string", jsonPath: ".status.conditions[?(@.type=='Ready')].status", priority: 1 },
     ],
   },
   {

@@ -167,7 +167,7 @@ export const ClusterExtensionSpec = z
     progressDeadlineMinutes: z.int().min(10).max(720).optional().meta({
       format: "int32",
       description:
-        "progressDeadlineMinutes is how long a rollout may take before it counts as failed, 10 to 720 minutes. Without it there is no limit. Accepted and kept; this version does not wait for rollouts.",
+        "progressDeadlineMinutes is how long a rollout may take before it counts as failed, 10 to 720 minutes: condition Progressing then becomes False with reason ProgressDeadlineExceeded until the rollout is complete after all. A rollout is complete as soon as condition Available has been True. Without it there is no limit.",
     }),
     uninstall: uninstall.optional(),
     dependencies: dependencies.optional(),
@@ -200,7 +200,7 @@ export const ClusterExtensionStatus = z
     conditions: conditions(
       `conditions describe the state of the extension.
 
-Installed: whether a bundle is installed. Progressing: True when the desired state is reached (Succeeded), rolling out (RollingOut), being removed (Uninstalling) or tried again (Retrying); False when somebody has to act (Blocked, InvalidConfiguration). Deprecated, PackageDeprecated, ChannelDeprecated and BundleDeprecated: whether the catalog advises against the package, the channels or the bundle.`,
+Installed: whether a bundle is installed. Progressing: True when the desired state is reached (Succeeded), rolling out (RollingOut), being removed (Uninstalling) or tried again (Retrying); False when somebody has to act (Blocked, InvalidConfiguration, ProgressDeadlineExceeded). Available: whether what is installed works: True (Healthy), False while it is rolled out (RollingOut) or when something is wrong with it (Unhealthy, with the object and its Pod in the message), Unknown when that cannot be told. Ready: True when a bundle is installed, nothing is left to do and it is available; otherwise with the reason of the first that is not so. Deprecated, PackageDeprecated, ChannelDeprecated and BundleDeprecated: whether the catalog advises against the package, the channels or the bundle.`,
     ).optional(),
     install: z.object({ bundle }).optional().describe("install describes what is installed. Absent when nothing is."),
     activeRevisions: z

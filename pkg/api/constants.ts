@@ -45,6 +45,9 @@ export const FINALIZER_DELETE_SERVER_CACHE = `${GROUP}/delete-server-cache`;
 export const ConditionType = {
   Installed: "Installed",
   Progressing: "Progressing",
+  /** Whether what is installed works; and `Ready`, the sum of the others, for `kubectl wait`. Neither is the Go operator-controller's. */
+  Available: "Available",
+  Ready: "Ready",
   Serving: "Serving",
   Deprecated: "Deprecated",
   PackageDeprecated: "PackageDeprecated",
@@ -59,6 +62,9 @@ export const Reason = {
   Failed: "Failed",
   Absent: "Absent",
   RollingOut: "RollingOut",
+  Healthy: "Healthy",
+  Unhealthy: "Unhealthy",
+  Unknown: "Unknown",
   Retrying: "Retrying",
   Blocked: "Blocked",
   Uninstalling: "Uninstalling",

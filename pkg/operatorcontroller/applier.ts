@@ -27,6 +27,7 @@ export class Applier {
   readonly #log: Logger;
   readonly #signal: AbortSignal;
   readonly #actions: ObjectAction[] = [];
+  readonly #applied = new Map<string, KubeObject>();
 
   constructor(client: ObjectClient, log: Logger, signal: AbortSignal) {
     this.#client = client;
@@ -37,6 +38,11 @@ export class Applier {
   /** Everything done so far, also by a call that failed in the middle. */
   get actions(): readonly ObjectAction[] {
     return this.#actions;
+  }
+
+  /** Every object that was applied, as the API server answered. */
+  get applied(): LiveObjects {
+    return this.#applied;
   }
 
   /**
@@ -105,6 +111,7 @@ export class Applier {
     const ref = refOf(object);
     const before = live.get(objectKey(ref));
     const after = await this.#client.apply(object, { fieldManager: FIELD_MANAGER, force: true, signal: this.#signal });
+    this.#applied.set(objectKey(ref), after);
     const verb = !before ? "created" : before.metadata.resourceVersion === after.metadata.resourceVersion ? "unchanged" : "updated";
     this.#actions.push({ verb, ref });
     this.#log[verb === "unchanged" ? "debug" : "info"]({ verb, target: describeObject(ref), apiVersion: ref.apiVersion }, "object applied");

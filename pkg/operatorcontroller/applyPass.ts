@@ -88,6 +88,7 @@ export class ApplyPass {
       try {
         const live = await this.#taken(await this.#applier.read(served.map(refOf)));
         await this.#applier.apply(served, live, { goOn: true });
+        this.#facts.live = this.#applier.applied;
       } finally {
         const corrected = changes(this.#applier.actions);
         if (corrected.length > 0) {
@@ -140,7 +141,8 @@ export class ApplyPass {
         }
         throw err;
       }
-      await this.#journal.deployed(record);
+      this.#facts.deployed = await this.#journal.deployed(record);
+      this.#facts.live = this.#applier.applied;
     });
     this.#deps.memory.of(extension).checkedAt = this.#deps.now();
     const from = installed === undefined || installed.name === bundle.name ? "" : ` from "${installed.name}"`;

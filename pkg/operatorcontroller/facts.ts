@@ -2,6 +2,9 @@ import type { ClusterExtension } from "../api/clusterExtension.ts";
 import type { RegistryV1Bundle } from "../bundle/types.ts";
 import type { FbcDeprecations } from "../fbc/types.ts";
 import type { Client } from "../kube/client.ts";
+import type { Availability } from "../release/health/availability.ts";
+import type { ReleaseRecord } from "../release/record.ts";
+import type { LiveObjects } from "./applier.ts";
 import { noReleases, type ReleaseHistory } from "./releaseStore.ts";
 
 /** What a release says about the bundle it holds. */
@@ -48,6 +51,14 @@ export interface PassFacts {
   inputDigest?: string;
   /** Objects may have been written in this pass. */
   began?: boolean;
+  /** The deployed release as it is by now, where this pass changed it; otherwise it is in the history. */
+  deployed?: ReleaseRecord;
+  /** Objects as the API server answered when they were compared or applied in this pass. */
+  live?: LiveObjects;
+  /** Whether what is installed works; absent when it could not be asked. */
+  availability?: Availability;
+  /** The rollout takes longer than `spec.progressDeadlineMinutes` gives it: the text of condition Progressing. */
+  overdue?: string;
   /** Set while the extension is being removed: what is going on. */
   deleting?: string;
   /** No status is written: the object is gone, or another one by now than the pass began with. */

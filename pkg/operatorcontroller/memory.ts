@@ -1,13 +1,26 @@
 import type { ClusterExtension } from "../api/clusterExtension.ts";
 import { type ObjectRef, refOf } from "../api/k8s.ts";
+import type { Availability } from "../release/health/availability.ts";
 import { objectKey } from "../release/identity.ts";
 import type { ReleaseRecord } from "../release/record.ts";
+
+/** What a release was last found to be. */
+export interface RememberedHealth {
+  /** Its number. */
+  readonly release: number;
+  readonly availability: Availability;
+  /** How many checks in a row did not find it healthy. */
+  readonly checks: number;
+  /** When to read it again, in milliseconds since the epoch; infinite while it is healthy. */
+  dueAt: number;
+}
 
 /** What is remembered of one extension between passes. A controller that has just started knows none of it and is as right without. */
 export interface Remembered {
   readonly uid: string;
   /** When its objects were last compared with the cluster; milliseconds since the epoch. */
   checkedAt?: number;
+  health?: RememberedHealth;
   /**
    * The objects of the releases that were last seen. A deletion in the foreground makes the garbage collector delete the releases at once,
    * which would leave nothing to tell which CustomResourceDefinitions have to be looked after.
@@ -38,6 +51,12 @@ export class ExtensionMemory {
     const refs = releases.flatMap(({ objects }) => objects.map(refOf));
     const all = keep ? [...remembered.recorded, ...refs] : refs;
     remembered.recorded = [...new Map(all.map((ref) => [objectKey(ref), ref])).values()];
+  }
+
+  /** Makes the next pass over an extension read its health, whatever it was last time. */
+  healthChanged(name: string): void {
+    const health = this.#byName.get(name)?.health;
+    if (health) health.dueAt = 0;
   }
 
   forget(name: string): void {

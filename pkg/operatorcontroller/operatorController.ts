@@ -18,6 +18,7 @@ import { ClusterUpgradeGate, type ClusterUpgradeSettings } from "./clusterupgrad
 import type { ClusterVersionReader } from "./clusterupgrade/clusterVersionSource.ts";
 import { ReleaseFactsCache } from "./clusterupgrade/releaseFacts.ts";
 import { ExtensionMetrics } from "./extensionMetrics.ts";
+import { checkHealth, type HealthDependencies } from "./healthCheck.ts";
 import { Identities, type ServiceAccountFallback } from "./identity.ts";
 import { ExtensionMemory } from "./memory.ts";
 import { ObjectClaims } from "./objectClaims.ts";
@@ -51,6 +52,8 @@ export interface OperatorControllerOptions {
   driftIntervalMs: number;
   /** Longest wait between two tries of a failing extension. */
   maxBackoffMs: number;
+  /** How long a minute of `spec.progressDeadlineMinutes` is, in milliseconds; 60,000 unless a test is in a hurry. */
+  deadlineMinuteMs?: number;
   log: Logger;
   metrics: Metrics;
 }
@@ -59,6 +62,8 @@ const EXTENSION = { apiVersion: API_VERSION, kind: CLUSTER_EXTENSION } as const;
 const CATALOG = { apiVersion: API_VERSION, kind: CLUSTER_CATALOG } as const;
 /** Name of the controller in logs and metrics, as dashboards know it. */
 const NAME = "controller-operator-cluster-extension-controller";
+/** Changes of an extension's objects within this time are looked at together. */
+const HEALTH_CHANGED_MS = 250;
 /** How long a stop waits for Events that are still to be written. */
 const FLUSH_MS = 1_000;
 
@@ -121,6 +126,12 @@ export class OperatorController {
     return this.#extensions.hasSynced && this.#catalogs.hasSynced;
   }
 
+  /** Tells that an object of an extension, or the status of one, is not as it was: its health is read again soon. */
+  healthChanged(extension: string): void {
+    this.#memory.healthChanged(extension);
+    this.#queue.addAfter(extension, HEALTH_CHANGED_MS);
+  }
+
   /** Runs until `signal` aborts; passes under way are finished or aborted first. */
   async run(signal: AbortSignal): Promise<void> {
     const informers = [this.#extensions, this.#catalogs];
@@ -180,6 +191,9 @@ export class OperatorController {
       claims: new ObjectClaims(),
       metrics: this.#metrics,
     };
+    const { deadlineMinuteMs: minuteMs = 60_000 } = this.#options;
+    const comeBack = (name: string, afterMs: number): void => this.#queue.addAfter(name, afterMs);
+    const health: HealthDependencies = { releases, memory, now, comeBack, minuteMs };
     return new Reconciler({
       statuses: new StatusWriter(client),
       events,
@@ -187,6 +201,7 @@ export class OperatorController {
       now,
       resyncMs: () => this.#resyncMs(),
       keepInstalled: (facts, context) => keepInstalled(applying, facts, context),
+      checkHealth: (facts, context) => checkHealth(health, facts, context),
       steps: [
         handleDeletion({ client, identities, releases, events, memory, forget: (name) => this.#forget(name) }),
         requireSpec,

@@ -1,5 +1,7 @@
 import type { ClusterExtension, ClusterExtensionStatus } from "../api/clusterExtension.ts";
 import { changedConditions } from "../api/conditions.ts";
+import { ConditionType, Reason } from "../api/constants.ts";
+import type { Condition } from "../api/k8s.ts";
 import { timeText } from "../api/time.ts";
 import { runSteps, type Step, type StepContext, type StepResult, withoutStep } from "../controller/steps.ts";
 import { messageOf, ReconcileError, RetryableError, TerminalError, terminalIn, wrapError } from "../errors/errors.ts";
@@ -20,6 +22,8 @@ export interface ReconcilerDependencies {
   metrics?: Pick<ExtensionMetrics, "report">;
   /** Called after a step failed, to keep what is installed as it is nevertheless. */
   keepInstalled: (facts: PassFacts, context: StepContext<PassFacts["extension"]>) => Promise<void>;
+  /** Finds out whether what is installed works; called at the end of every pass, whatever came of it. */
+  checkHealth: (facts: PassFacts, context: StepContext<PassFacts["extension"]>) => Promise<void>;
   /** Milliseconds since the epoch. */
   now: () => number;
   /** When to look at an extension again although nothing happened. */
@@ -47,6 +51,7 @@ export class Reconciler {
       error = await this.#failure(facts, withoutStep(err), context);
     }
     if (facts.leave) return result;
+    await this.#deps.checkHealth(facts, context);
     const written = await this.#writeStatus(extension, facts, error, log);
     if (error !== undefined) throw error;
     if (written === "changed") return { requeueAfterMs: CHANGED_MS };
@@ -89,12 +94,18 @@ export class Reconciler {
 
   /** Logs every condition that changed; one that changed for the worse is an Event too. What went well is told by the step that did it. */
   #announce(extension: Readonly<ClusterExtension>, status: ClusterExtensionStatus, log: Logger): void {
-    for (const { condition: after } of changedConditions(extension.status?.conditions, status.conditions)) {
+    for (const { condition: after, before } of changedConditions(extension.status?.conditions, status.conditions)) {
       const { type: condition, reason, message } = after;
       log.info({ condition, status: after.status, reason, message }, "condition changed");
       const worse = condition === "Progressing" && (reason === "Retrying" || after.status === "False");
       if (worse) this.#deps.events.record(extension, "Warning", reason, message);
+      if (condition === ConditionType.Available && before?.reason !== reason) this.#announceHealth(extension, after);
     }
+  }
+
+  #announceHealth(extension: Readonly<ClusterExtension>, { reason, message }: Condition): void {
+    if (reason === Reason.Unhealthy) this.#deps.events.record(extension, "Warning", reason, message);
+    if (reason === Reason.Healthy) this.#deps.events.record(extension, "Normal", reason, message);
   }
 }
 

@@ -1,5 +1,6 @@
 import { messageOf, wrapError } from "../errors/errors.ts";
 import type { CallOptions } from "../kube/options.ts";
+import { hasHealth } from "../release/health/health.ts";
 import { releasesToRemove } from "../release/history.ts";
 import { objectKey } from "../release/identity.ts";
 import { isPending, lastDeployed, type ReleaseRecord, type ReleaseStatus } from "../release/record.ts";
@@ -62,11 +63,16 @@ export class ReleaseJournal {
     return record;
   }
 
-  /** Stores that everything of a release is on the cluster and nothing else of the extension; then puts the others in order. */
-  async deployed(record: ReleaseRecord): Promise<void> {
-    const deployed: ReleaseRecord = { ...record, status: "deployed", description: "deployed" };
+  /**
+   * Stores that everything of a release is on the cluster and nothing else of the extension; then puts the others in order.
+   * @returns the record as it is stored; one without any object that could be unhealthy is rolled out with that.
+   */
+  async deployed(record: ReleaseRecord): Promise<ReleaseRecord> {
+    const rolledOut = record.objects.some(hasHealth) ? {} : { rolledOutAt: new Date(this.#options.now()).toISOString() };
+    const deployed: ReleaseRecord = { ...record, ...rolledOut, status: "deployed", description: "deployed" };
     await storing(deployed, this.#options.store.update(deployed, this.#options.owner, this.#calls));
     await this.settle(deployed);
+    return deployed;
   }
 
   /** Stores that a release failed. What goes wrong here is only logged: the failure itself must be told. */

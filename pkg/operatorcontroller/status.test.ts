@@ -23,7 +23,7 @@ test.for(loadCases<StatusCase>("status"))("$name", ({ channels, facts, error, wa
   const got = Object.fromEntries((status.conditions ?? []).map((c) => [c.type, [c.status, c.reason, c.message]]));
   expect(got).toMatchObject(want);
   const deprecations = facts.deleting === undefined ? ["BundleDeprecated", "ChannelDeprecated", "Deprecated", "PackageDeprecated"] : [];
-  expect(Object.keys(got).sort()).toEqual([...deprecations, "Installed", "Progressing"].sort());
+  expect(Object.keys(got).sort()).toEqual([...deprecations, "Available", "Installed", "Progressing", "Ready"].sort());
   expect(status.install).toEqual(install);
 });
 

@@ -18,7 +18,9 @@ const NO_CATALOG_DATA = "deprecation status unknown: catalog data unavailable";
  */
 export function statusFrom(extension: Readonly<ClusterExtension>, facts: PassFacts, error: unknown, now: string): ClusterExtensionStatus {
   const deprecations = facts.deleting === undefined ? deprecationVerdicts(facts) : [];
-  const verdicts = [installedVerdict(facts), progressingVerdict(facts, error), ...deprecations];
+  const go = [installedVerdict(facts), progressingVerdict(facts, error)] as const;
+  const available = availableVerdict(facts);
+  const verdicts = [...go, ...deprecations, available, readyVerdict(facts, ...go, available)];
   const observedGeneration = extension.metadata.generation ?? 0;
   let conditions: Condition[] = [...(extension.status?.conditions ?? [])];
   for (const verdict of verdicts) {
@@ -45,16 +47,19 @@ function installedVerdict(facts: PassFacts): Verdict {
 }
 
 /**
- * | pass ended with          | Progressing                    |
- * | nothing                  | True / Succeeded               |
- * | nothing, while removed   | True / Uninstalling            |
- * | a terminal error         | False / Blocked, or its reason |
- * | any other error          | True / Retrying                |
+ * | pass ended with                 | Progressing                      |
+ * | nothing                         | True / Succeeded                 |
+ * | nothing, and a rollout overdue  | False / ProgressDeadlineExceeded |
+ * | nothing, while removed          | True / Uninstalling              |
+ * | a terminal error                | False / Blocked, or its reason   |
+ * | any other error                 | True / Retrying                  |
  */
 function progressingVerdict(facts: PassFacts, error: unknown): Verdict {
   const type = ConditionType.Progressing;
   if (error === undefined && facts.deleting !== undefined)
     return { type, status: "True", reason: Reason.Uninstalling, message: facts.deleting };
+  if (error === undefined && facts.overdue !== undefined)
+    return { type, status: "False", reason: Reason.ProgressDeadlineExceeded, message: facts.overdue };
   if (error === undefined) {
     const message = ["Desired state reached", ...facts.notes].join("; ");
     return { type, status: "True", reason: Reason.Succeeded, message };
@@ -63,6 +68,40 @@ function progressingVerdict(facts: PassFacts, error: unknown): Verdict {
   const message = messageOf(error);
   if (terminal) return { type, status: "False", reason: terminal.reason || Reason.Blocked, message };
   return { type, status: "True", reason: Reason.Retrying, message };
+}
+
+/**
+ * | extension                  | Available                    |
+ * | is being removed           | False / Uninstalling         |
+ * | has nothing installed      | False / Absent               |
+ * | cannot be asked            | Unknown / Unknown            |
+ * | is installed               | what its objects say         |
+ */
+function availableVerdict({ deleting, installed, unknownBecause, availability }: PassFacts): Verdict {
+  const type = ConditionType.Available;
+  if (deleting !== undefined) return { type, status: "False", reason: Reason.Uninstalling, message: deleting };
+  if (!installed && unknownBecause === undefined) return { type, status: "False", reason: Reason.Absent, message: "No bundle installed" };
+  if (availability) return { type, ...availability };
+  return { type, status: "Unknown", reason: Reason.Unknown, message: unknownBecause ?? "the objects of the bundle were not looked at yet" };
+}
+
+/** True when all three are as a user wishes them; otherwise the first that is not gives reason and message, Progressing before the others. */
+function readyVerdict(facts: PassFacts, installed: Verdict, progressing: Verdict, available: Verdict): Verdict {
+  const type = ConditionType.Ready;
+  const { resolved, installed: bundle } = facts;
+  const unknown = [installed, available].some(({ status }) => status === "Unknown");
+  const not = ({ reason, message }: Verdict): Verdict => ({ type, status: unknown ? "Unknown" : "False", reason, message });
+  if (progressing.status !== "True" || progressing.reason !== Reason.Succeeded) return not(progressing);
+  if (installed.status !== "True") return not(installed);
+  if (resolved && bundle && (resolved.name !== bundle.name || resolved.version !== bundle.version)) {
+    return not({
+      ...progressing,
+      reason: Reason.RollingOut,
+      message: `bundle "${bundle.name}" is installed, "${resolved.name}" is wanted`,
+    });
+  }
+  if (available.status !== "True") return not(available);
+  return { type, status: "True", reason: Reason.Succeeded, message: `bundle "${bundle?.name ?? ""}" is installed and available` };
 }
 
 function deprecationVerdicts(facts: PassFacts): Verdict[] {

@@ -249,6 +249,7 @@ const anyRecord: fc.Arbitrary<ReleaseRecord> = fc.record(
     annotations: map,
     objects: fc.array(anyObject, { maxLength: 6 }),
     inputDigest: text,
+    rolledOutAt: text,
   },
   {
     requiredKeys: [

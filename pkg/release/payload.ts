@@ -11,7 +11,7 @@ import { RELEASE_STATUSES, type ReleaseRecord, type ReleaseStatus } from "./reco
 /**
  * A release as Helm's JSON, members in the order in which Go writes them, ended by a newline:
  * the manifest holds one object a line; the chart holds each object as it was rendered, with a template that prints it.
- * `inputDigest` is a member of our own, which Go passes over.
+ * `inputDigest` and `rolledOutAt` are members of our own, which Go passes over.
  * @see helm.sh/helm/v3 v3.21 pkg/release/release.go
  */
 export function payloadFrom(record: ReleaseRecord): string {
@@ -42,6 +42,7 @@ export function payloadFrom(record: ReleaseRecord): string {
     namespace: record.namespace,
     labels: sorted(record.labels),
     ...(record.inputDigest === undefined ? {} : { inputDigest: record.inputDigest }),
+    ...(record.rolledOutAt === undefined ? {} : { rolledOutAt: record.rolledOutAt }),
   };
   return `${goJson(release, { sortKeys: false })}\n`;
 }
@@ -55,7 +56,7 @@ export function recordFrom(payload: string, fallbackLabels: Readonly<Record<stri
   const release = parse(payload, "failed to decode release");
   const info = members(release["info"]);
   const annotations = members(members(members(release["chart"])["metadata"])["annotations"]);
-  const { inputDigest } = release;
+  const { inputDigest, rolledOutAt } = release;
   return {
     name: text(release["name"]),
     namespace: text(release["namespace"]),
@@ -68,6 +69,7 @@ export function recordFrom(payload: string, fallbackLabels: Readonly<Record<stri
     annotations: strings(annotations),
     objects: objectsFrom(text(release["manifest"])),
     ...(typeof inputDigest === "string" ? { inputDigest } : {}),
+    ...(typeof rolledOutAt === "string" ? { rolledOutAt } : {}),
   };
 }
 

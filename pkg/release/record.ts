@@ -39,6 +39,8 @@ export interface ReleaseRecord {
   objects: KubeObject[];
   /** Identity of everything the objects were rendered from; absent on releases of other writers. */
   inputDigest?: string;
+  /** When all of it was healthy for the first time, RFC 3339; absent on releases of other writers. */
+  rolledOutAt?: string;
 }
 
 /** The part of a release that can be told without reading what it holds. */

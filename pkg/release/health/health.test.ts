@@ -32,7 +32,13 @@ test.for<[KubeObject, boolean]>([
   [of("networking.k8s.io/v1", "NetworkPolicy"), false],
   [of("console.openshift.io/v1", "ConsolePlugin"), false],
   [of("admissionregistration.k8s.io/v1", "ValidatingWebhookConfiguration"), false],
-  [of("admissionregistration.k8s.io/v1", "ValidatingWebhookConfiguration", { metadata: { name: "a", annotations: { b: "c" } } }), true],
+  [of("admissionregistration.k8s.io/v1", "ValidatingWebhookConfiguration", { metadata: { name: "a", annotations: { b: "c" } } }), false],
+  [
+    of("admissionregistration.k8s.io/v1", "ValidatingWebhookConfiguration", {
+      metadata: { name: "a", annotations: { "cert-manager.io/inject-ca-from": "ns/c" } },
+    }),
+    true,
+  ],
 ])("only kinds that can be unhealthy are worth a request: %j", ([object, want]) => {
   expect(hasHealth(object)).toBe(want);
 });

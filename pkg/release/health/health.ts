@@ -1,7 +1,7 @@
 import { groupOf, type KubeObject } from "../../api/k8s.ts";
 import { crdHealth, jobHealth, serviceHealth, volumeClaimHealth } from "./coreHealth.ts";
-import { injectionHealth } from "./injectionHealth.ts";
-import { conditionsOf, memberAt, numberAt, textAt } from "./members.ts";
+import { injectionHealth, isInjected } from "./injectionHealth.ts";
+import { conditionsOf, numberAt, textAt } from "./members.ts";
 import { podHealth } from "./podHealth.ts";
 import { HEALTHY, type Health, health } from "./verdict.ts";
 import { daemonSetHealth, deploymentHealth, replicaSetHealth, statefulSetHealth } from "./workloadHealth.ts";
@@ -43,7 +43,7 @@ export function healthOf(object: KubeObject, now: number): Health {
 export function hasHealth(object: KubeObject): boolean {
   const key = kindKey(object);
   if (key === "/Service") return textAt(object, "spec.type") === "LoadBalancer";
-  if (key.startsWith("admissionregistration.k8s.io/")) return memberAt(object, "metadata.annotations") !== undefined;
+  if (key.startsWith("admissionregistration.k8s.io/")) return isInjected(object);
   const group = groupOf(object.apiVersion);
   return key in BY_KIND || (group.includes(".") && !group.endsWith(".k8s.io") && !group.endsWith(".openshift.io"));
 }

@@ -9,18 +9,27 @@ const INJECTED_BY: Readonly<Record<string, string>> = {
   "service.beta.openshift.io/inject-cabundle": "the service CA operator",
 };
 
+/** Whether somebody is asked to write a CA into the object. */
+export function isInjected(object: KubeObject): boolean {
+  return annotationOf(object) !== undefined;
+}
+
 /**
  * A webhook configuration, or a CustomResourceDefinition with a conversion webhook, that waits for its CA: until it is there, the API server
  * cannot call the webhook. Whether anything answers is told by the workload behind it, which is an object of the bundle as well.
  */
 export function injectionHealth(object: KubeObject): Health {
-  const annotation = Object.keys(INJECTED_BY).find((name) => object.metadata.annotations?.[name]);
+  const annotation = annotationOf(object);
   if (annotation === undefined) return HEALTHY;
   const waiting = clientConfigs(object).filter(({ config }) => textAt(config, "caBundle") === "");
   const [first] = waiting;
   if (!first) return HEALTHY;
   const more = waiting.length > 1 ? ` and ${waiting.length - 1} more` : "";
   return health("progressing", "NoCABundle", `${first.name}${more} has no CA yet, which ${INJECTED_BY[annotation]} is to write`);
+}
+
+function annotationOf({ metadata: { annotations } }: KubeObject): string | undefined {
+  return Object.keys(INJECTED_BY).find((name) => annotations?.[name]);
 }
 
 function clientConfigs(object: KubeObject): { name: string; config: JsonObject }[] {

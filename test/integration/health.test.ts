@@ -1,0 +1,118 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import type { KubeObject } from "../../pkg/api/k8s.ts";
+import { describeWithPrivateCluster, eventually } from "../support/cluster.ts";
+import { OperatorWorld } from "../support/operatorWorld.ts";
+import { tinyBundle } from "../support/tinyBundle.ts";
+
+const READY = { Installed: "True/Succeeded", Progressing: "True/Succeeded", Available: "True/Healthy", Ready: "True/Succeeded" };
+
+// Source: user-demands.md B10, architecture.md 4.4.
+describeWithPrivateCluster("the health of what is installed", (cluster) => {
+  let world: OperatorWorld;
+
+  beforeAll(async () => {
+    world = await OperatorWorld.start(cluster, { minuteMs: 300 });
+    world.bundle("p.v1.0.0", tinyBundle("1.0.0"));
+    await world.serve({ channels: { stable: ["p.v1.0.0"] }, bundles: ["p.v1.0.0"] });
+  });
+
+  afterAll(async () => {
+    await world?.[Symbol.asyncDispose]();
+  });
+
+  /** Requests of an extension's ServiceAccount so far, as "verb resource". */
+  const requestsOf = async (namespace: string): Promise<string[]> => {
+    const events = await cluster.auditEvents();
+    const own = events.filter(({ user }) => user.username.startsWith(`system:serviceaccount:${namespace}:`));
+    return own.map(({ verb, objectRef }) => `${verb} ${objectRef?.resource ?? ""}`);
+  };
+
+  test("what gets ready is available and ready, and costs no request any more", async () => {
+    const { spec } = await world.extension("fine");
+    expect(await world.conditions("fine", READY)).toMatchObject({
+      Available: "the one object that has a health is healthy",
+      Ready: 'bundle "p.v1.0.0" is installed and available',
+    });
+    await eventually(async () => expect(await world.events("fine")).toContain("Healthy: the one object that has a health is healthy"));
+    const before = await requestsOf(spec.namespace);
+    for (let pass = 0; pass < 3; pass++) await world.serve({ channels: { stable: ["p.v1.0.0"] }, bundles: ["p.v1.0.0"] });
+    const other = await world.extension("fine-2");
+    await world.conditions("fine-2", READY);
+    expect(await requestsOf(spec.namespace)).toEqual(before);
+    expect(await requestsOf(other.spec.namespace)).not.toEqual([]);
+  });
+
+  test("what does not get ready says so with its Pod, and recovers by itself", async () => {
+    const { spec } = await world.extension("late", { fate: "NotReady" });
+    const { Ready } = await world.conditions("late", {
+      Progressing: "True/Succeeded",
+      Available: "False/RollingOut",
+      Ready: "False/RollingOut",
+    });
+    expect(Ready).toMatch(/^Deployment late-system\/tiny: /);
+    await eventually(async () => {
+      const { Available } = await world.conditions("late", { Available: "False/RollingOut" });
+      expect(Available).toMatch(
+        /^Deployment late-system\/tiny: 0 of 1 replicas are available; Pod tiny-\S+: container "manager" is running and not ready$/,
+      );
+    });
+    await cluster.setPodFate(spec.namespace, "Ready");
+    await world.conditions("late", READY);
+  });
+
+  test("a crash loop is told with container and count, and is noticed at once when somebody tells of a change", async () => {
+    const { spec } = await world.extension("crash");
+    await world.conditions("crash", READY);
+    await cluster.setPodFate(spec.namespace, "CrashLoop");
+    const deployment = { apiVersion: "apps/v1", kind: "Deployment", namespace: spec.namespace, name: "tiny" };
+    await eventually(async () => {
+      const live = (await cluster.client.get(deployment)) as KubeObject & { status?: { unavailableReplicas?: number } };
+      expect(live.status?.unavailableReplicas).toBe(1);
+    });
+    world.controller.healthChanged("crash");
+    const { Available } = await world.conditions("crash", { Available: "False/Unhealthy", Ready: "False/Unhealthy" });
+    expect(Available).toMatch(/container "manager" is in CrashLoopBackOff, restarted 5 times/);
+    await eventually(async () =>
+      expect((await world.events("crash")).join("\n")).toMatch(/Unhealthy: Deployment crash-system\/tiny: .*CrashLoop/),
+    );
+    await cluster.setPodFate(spec.namespace, "Ready");
+    await world.conditions("crash", READY);
+  });
+
+  test("a quota that keeps Pods from being created is told in its own words", async () => {
+    const quota = async (namespace: string): Promise<void> => {
+      const made = { apiVersion: "v1", kind: "ResourceQuota", metadata: { name: "none", namespace }, spec: { hard: { pods: "0" } } };
+      await cluster.client.create(made);
+      await eventually(async () =>
+        expect((await cluster.client.get({ ...made, namespace, name: "none" }))?.["status"]).toMatchObject({ hard: { pods: "0" } }),
+      );
+    };
+    await world.extension("quota", { before: quota });
+    const { Available } = await world.conditions("quota", { Progressing: "True/Succeeded", Available: "False/Unhealthy" });
+    expect(Available).toMatch(
+      /^Deployment quota-system\/tiny: its Pods cannot be created: pods "tiny-\S+" is forbidden: exceeded quota: none/,
+    );
+  });
+
+  // Source: install.md 6.5, progress deadline.
+  test("a rollout over its deadline has failed, with the exact text, until it is over after all", async () => {
+    const { spec } = await world.extension("overdue", { fate: "NotReady", progressDeadlineMinutes: 10 });
+    await world.conditions("overdue", { Progressing: "True/Succeeded", Available: "False/RollingOut" });
+    const { Progressing } = await world.conditions("overdue", {
+      Installed: "True/Succeeded",
+      Progressing: "False/ProgressDeadlineExceeded",
+      Ready: "False/ProgressDeadlineExceeded",
+    });
+    expect(Progressing).toMatch(
+      /^Revision has not rolled out for 10 minute\(s\)\. Last status: Revision 1\.0\.0 is rolling out\.; Deployment overdue-system\/tiny: 0 of 1 replicas are available/,
+    );
+    await eventually(async () =>
+      expect((await world.events("overdue")).join("\n")).toContain("ProgressDeadlineExceeded: Revision has not rolled out for 10"),
+    );
+    await cluster.setPodFate(spec.namespace, "Ready");
+    await world.conditions("overdue", READY);
+    await cluster.setPodFate(spec.namespace, "NotReady");
+    world.controller.healthChanged("overdue");
+    await world.conditions("overdue", { Progressing: "True/Succeeded", Available: "False/Unhealthy", Ready: "False/Unhealthy" });
+  });
+});

@@ -1,0 +1,43 @@
+import type { JsonObject, KubeObject } from "../../pkg/api/k8s.ts";
+
+/** A bundle of one Deployment, as files; `version` is in its name and in the Deployment's image, so that another version is a rollout. */
+export function tinyBundle(
+  version: string,
+  { objects = [], deployment = {} }: { objects?: readonly KubeObject[]; deployment?: JsonObject } = {},
+): Record<string, string> {
+  const labels = { app: "tiny" };
+  const csv = {
+    apiVersion: "operators.coreos.com/v1alpha1",
+    kind: "ClusterServiceVersion",
+    metadata: { name: `p.v${version}` },
+    spec: {
+      version,
+      installModes: [{ type: "AllNamespaces", supported: true }],
+      install: {
+        strategy: "deployment",
+        spec: {
+          deployments: [
+            {
+              name: "tiny",
+              spec: {
+                replicas: 1,
+                selector: { matchLabels: labels },
+                template: {
+                  metadata: { labels },
+                  spec: { containers: [{ name: "manager", image: `registry.example.com/tiny:${version}` }] },
+                },
+                ...deployment,
+              },
+            },
+          ],
+        },
+      },
+    },
+  };
+  const files: Record<string, string> = {
+    "metadata/annotations.yaml": JSON.stringify({ annotations: { "operators.operatorframework.io.bundle.package.v1": "p" } }),
+    "manifests/csv.yaml": JSON.stringify(csv),
+  };
+  for (const object of objects) files[`manifests/${object.kind}-${object.metadata.name}.yaml`] = JSON.stringify(object);
+  return files;
+}
