@@ -44,6 +44,8 @@ export class OperatorWorld implements AsyncDisposable {
       packages: { packageContent: () => Promise.resolve(this.#content) },
       systemNamespace: SYSTEM,
       serviceAccountFallback: "deny",
+      clusterVersion: { current: () => ({ kind: "none" }), onChange: () => undefined, synced: Promise.resolve() },
+      clusterUpgrade: { mode: "off" },
       workers: 2,
       driftIntervalMs: times.driftIntervalMs ?? 600_000,
       maxBackoffMs: times.maxBackoffMs ?? 500,
