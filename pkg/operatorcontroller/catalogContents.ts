@@ -2,7 +2,7 @@ import type { ClusterCatalog } from "../api/clusterCatalog.ts";
 import { findCondition } from "../api/conditions.ts";
 import { messageOf } from "../errors/errors.ts";
 import type { PackageContent } from "../fbc/types.ts";
-import type { CatalogContent } from "../resolve/resolve.ts";
+import type { CatalogContent } from "../resolve/catalogContent.ts";
 import { UnexpectedContent, UnexpectedStatus } from "./catalogClient.ts";
 
 /** Reads one package of one catalog, from the content that `ref` names by digest. */

@@ -1,32 +1,22 @@
 import type { CatalogSource } from "../api/clusterExtension.ts";
 import { messageOf } from "../errors/errors.ts";
 import { goQuote } from "../errors/goQuote.ts";
-import type { FbcBundle, FbcDeprecations, PackageContent } from "../fbc/types.ts";
+import type { FbcBundle, FbcDeprecations } from "../fbc/types.ts";
 import type { ClusterVersion } from "../gate/clusterVersion.ts";
-import { parseConstraint } from "../version/masterminds.ts";
 import type { VersionRelease } from "../version/version.ts";
 import { bundleVersion, type Candidate } from "./candidates.ts";
+import { type CatalogContent, hasContent, selectedCatalogs } from "./catalogContent.ts";
 import { objectionWarning } from "./clusterObjection.ts";
 import { explainChoice } from "./explainChoice.ts";
 import { explainNothing } from "./explainNothing.ts";
 import { explainRuledOut } from "./explainRuledOut.ts";
 import { edgeTo, type Findings, findIn, objectionOf, type Query } from "./filters.ts";
-import { matchesSelector, selectorError } from "./selector.ts";
-import { type Edge, type InstalledBundle, installedVersion } from "./successors.ts";
+import { readQuery } from "./query.ts";
+import { selectorError } from "./selector.ts";
+import type { Edge, InstalledBundle } from "./successors.ts";
 
 const NOTHING_TO_COMPARE =
   "clusterVersionPolicy Enforce has no effect: this is no OpenShift cluster, and operator-controller is told no --cluster-version";
-
-/** One catalog that is to be asked, with what it says about the package. */
-export interface CatalogContent {
-  name: string;
-  priority: number;
-  labels: Record<string, string>;
-  /** Undefined where the catalog does not have the package, or cannot answer. */
-  content: PackageContent | undefined;
-  /** Why the catalog cannot answer; absent for one that can. */
-  unavailable?: string;
-}
 
 /**
  * What is asked: the package and its limits, the catalogs (in any order; disabled ones left out), what is installed, and the version of the
@@ -90,54 +80,18 @@ export function resolve({ source, catalogs, installed, cluster = { kind: "none" 
       "no catalog can be chosen until spec.source.catalog.selector is corrected",
     );
   }
-  const range = rangeFrom(source.version);
-  if (range instanceof Error) {
+  const read = readQuery(source, installed, cluster);
+  if (read.kind === "badRange") {
     const hint = 'a range is written like ">=1.2.0 <2.0.0", "1.2.x", "~1.2", "^1.2" or "1.2.3 || >=2.0.0"';
-    return unresolved("version", `desired version range ${goQuote(source.version ?? "")} is invalid: ${range.message}`, hint);
+    return unresolved("version", `desired version range ${goQuote(source.version ?? "")} is invalid: ${read.error.message}`, hint);
   }
-  const selected = catalogs.filter(({ labels }) => matchesSelector(source.selector, labels)).sort((a, b) => (a.name < b.name ? -1 : 1));
-  const edgesDecide = source.upgradeConstraintPolicy !== "SelfCertified";
-  const before = readInstalled(installed);
-  if (before instanceof Error && edgesDecide && selected.some(({ content }) => hasContent(content))) {
+  const selected = selectedCatalogs(source.selector, catalogs);
+  if (read.kind === "badInstalled" && selected.some(({ content }) => hasContent(content))) {
     const hint =
       "the version of what is installed cannot be read, so its successors are unknown; upgradeConstraintPolicy SelfCertified does without";
-    return unresolved("installed", `error walking catalogs: error finding upgrade edges: ${before.message}`, hint);
+    return unresolved("installed", `error walking catalogs: error finding upgrade edges: ${read.error.message}`, hint);
   }
-  const query: Query = {
-    packageName: source.packageName,
-    channels: source.channels ?? [],
-    edgesDecide,
-    cluster,
-    clusterDecides: source.clusterVersionPolicy === "Enforce",
-    ...(installed ? { keeps: installed.name } : {}),
-    ...(range ? { range } : {}),
-    ...(before instanceof Error || before === undefined ? {} : { installed: before }),
-  };
-  return choose(selected, query, installed);
-}
-
-function rangeFrom(text: string | undefined): Query["range"] | Error {
-  if (!text) return undefined;
-  try {
-    return { text, constraint: parseConstraint(text) };
-  } catch (err) {
-    return new Error(messageOf(err), { cause: err });
-  }
-}
-
-function readInstalled(installed: InstalledBundle | undefined): Query["installed"] | Error {
-  if (!installed) return undefined;
-  try {
-    return { ...installed, parsed: installedVersion(installed) };
-  } catch (err) {
-    return new Error(messageOf(err), { cause: err });
-  }
-}
-
-function hasContent(content: PackageContent | undefined): content is PackageContent {
-  if (!content) return false;
-  const { channels, bundles, deprecations, others } = content;
-  return content.package !== undefined || channels.length + bundles.length + deprecations.length + others > 0;
+  return choose(selected, read.query, installed);
 }
 
 function choose(selected: readonly CatalogContent[], query: Query, installed: InstalledBundle | undefined): Resolution {

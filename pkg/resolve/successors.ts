@@ -17,6 +17,9 @@ export interface Edge {
   readonly via: "replaces" | "skips" | "skipRange" | "stay";
 }
 
+/** Ranges by their text, for callers that ask for the successors of many bundles; undefined stands for what is no range. */
+export type ParsedRanges = Map<string, Range | undefined>;
+
 const STRENGTH: Readonly<Record<Edge["via"], number>> = { stay: 0, replaces: 1, skips: 2, skipRange: 3 };
 
 /**
@@ -41,14 +44,19 @@ export function installedVersion({ version, release }: InstalledBundle): Version
  * Of several edges to one bundle replaces comes before skips before skipRange, then the channel's name decides.
  * A skipRange that is no range is passed over. The installed version must be readable.
  */
-export function successorEdges(channels: readonly FbcChannel[], installed: InstalledBundle): ReadonlyMap<string, Edge> {
+export function successorEdges(
+  channels: readonly FbcChannel[],
+  installed: InstalledBundle,
+  parsed: ParsedRanges = new Map(),
+): ReadonlyMap<string, Edge> {
   const edges = new Map<string, Edge>();
   const version = parseVersion(installed.version);
   const ranges = new Map<string, boolean>();
   const inRange = (text: string): boolean => {
     const known = ranges.get(text);
     if (known !== undefined) return known;
-    const contained = rangeOrNone(text)?.contains(version) ?? false;
+    if (!parsed.has(text)) parsed.set(text, rangeOrNone(text));
+    const contained = parsed.get(text)?.contains(version) ?? false;
     ranges.set(text, contained);
     return contained;
   };

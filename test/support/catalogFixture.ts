@@ -1,7 +1,7 @@
 import type { ChannelEntry, FbcBundle, FbcDeprecations, PackageContent } from "../../pkg/fbc/types.ts";
 import type { ClusterVersion } from "../../pkg/gate/clusterVersion.ts";
 import { minorOf } from "../../pkg/gate/minorVersion.ts";
-import type { CatalogContent } from "../../pkg/resolve/resolve.ts";
+import type { CatalogContent } from "../../pkg/resolve/catalogContent.ts";
 
 /** A bundle by its name alone, the version being what stands behind the first ".v", or with what differs from that. */
 export type BundleFixture =

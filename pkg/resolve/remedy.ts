@@ -1,0 +1,147 @@
+import type { CatalogSource } from "../api/clusterExtension.ts";
+import { allowsNext, type MinorVersion } from "../gate/minorVersion.ts";
+import { compareVersionRelease } from "../version/version.ts";
+import { type Candidate, entryNames } from "./candidates.ts";
+import { type CatalogContent, hasContent, selectedCatalogs } from "./catalogContent.ts";
+import { maxVersionOf } from "./clusterObjection.ts";
+import { type Findings, findIn, isInRange, objectionOf, type Query } from "./filters.ts";
+import { readQuery } from "./query.ts";
+import type { InstalledBundle } from "./successors.ts";
+import { type Destination, destinationsFrom, SearchBudget } from "./upgradePaths.ts";
+import { versionOf } from "./wording.ts";
+
+/** What is asked: how to get an extension to a bundle that lets the cluster go to its next minor version. */
+export interface RemedyRequest {
+  readonly source: CatalogSource;
+  readonly catalogs: readonly CatalogContent[];
+  readonly installed?: InstalledBundle | undefined;
+  /** Names of the bundles that keep the cluster back, whatever the catalogs say of them. */
+  readonly blocking: readonly string[];
+  /** What the cluster is. */
+  readonly cluster: MinorVersion;
+}
+
+/**
+ * What stands in the way: spec's version range, spec's channels, or the lack of an upgrade edge.
+ * `way`: the version itself is in, but not what leads to it.
+ */
+export interface Obstacle {
+  readonly kind: "range" | "channels" | "edges";
+  readonly excludes: "target" | "way";
+}
+
+/** The version that lets the cluster go on, how to get there and what stands in the way; or that there is none. */
+export type Remedy =
+  | {
+      readonly kind: "version";
+      readonly version: string;
+      readonly bundle: string;
+      readonly catalog: string;
+      readonly deprecated: boolean;
+      /** Versions in between, in the order of the upgrades. */
+      readonly through: readonly string[];
+      /** None: it is allowed as things are. */
+      readonly obstacles: readonly Obstacle[];
+    }
+  /** Names of the catalogs that answered, and of those that could not; none at all where none is selected. */
+  | { readonly kind: "none"; readonly asked: readonly string[]; readonly silent: readonly string[] };
+
+/** One way of asking: as spec says, or with something of it left out. */
+interface Stage {
+  readonly query: Query;
+  readonly without: readonly Obstacle["kind"][];
+}
+
+/**
+ * The version to go to: among those that resolution could choose next, then among those that several upgrades lead to, then the same with the
+ * version range, the channels or both of spec left out, at last anywhere in the package. The first of these that has one decides; in it a version
+ * that is not deprecated comes before one that is, one below the installed last, and then the lowest first.
+ * A bundle lets the cluster go on when it states no maximum or a high enough one. Catalogs that cannot answer are passed over.
+ * Undefined when spec or the installed version cannot be read. Pure, and of bounded effort.
+ */
+export function findRemedy({ source, catalogs, installed, blocking, cluster }: RemedyRequest): Remedy | undefined {
+  const read = readQuery(source, installed, { kind: "known", text: "", minor: cluster });
+  if (read.kind !== "read") return undefined;
+  const { query } = read;
+  const selected = selectedCatalogs(source.selector, catalogs);
+  const asked = selected.filter(({ unavailable }) => unavailable === undefined);
+  const lifts = ({ candidate }: Destination): boolean => !blocking.includes(candidate.bundle.name) && isHighEnough(candidate, cluster);
+  const budget = new SearchBudget();
+  for (const stage of stagesOf(query)) {
+    const findings = asked.flatMap((one) => (hasContent(one.content) ? [findIn(one, one.content, stage.query)] : []));
+    findings.sort((a, b) => b.priority - a.priority);
+    const best =
+      bestOf(nextFrom(findings, stage.query).filter(lifts), query) ?? bestOf(laterFrom(findings, stage.query, budget).filter(lifts), query);
+    if (best) return remedyFrom(best, findings, query, stage);
+  }
+  const silent = selected.filter((one) => !asked.includes(one));
+  return { kind: "none", asked: asked.map(({ name }) => name), silent: silent.map(({ name }) => name) };
+}
+
+function isHighEnough({ bundle }: Candidate, cluster: MinorVersion): boolean {
+  const max = maxVersionOf(bundle);
+  return max.kind === "none" || (max.kind === "stated" && allowsNext(max.max, cluster));
+}
+
+function stagesOf(query: Query): Stage[] {
+  const { range: _range, ...anyVersion } = query;
+  const stages: Stage[] = [{ query, without: [] }];
+  if (query.range) stages.push({ query: anyVersion, without: ["range"] });
+  if (query.channels.length > 0) stages.push({ query: { ...query, channels: [] }, without: ["channels"] });
+  if (query.range && query.channels.length > 0) stages.push({ query: { ...anyVersion, channels: [] }, without: ["range", "channels"] });
+  if (query.installed && query.edgesDecide) stages.push({ query: { ...anyVersion, channels: [], edgesDecide: false }, without: ["edges"] });
+  return stages;
+}
+
+/** What resolution could choose next. Where no edges decide that is no way back to an older version. */
+function nextFrom(findings: readonly Findings[], query: Query): Destination[] {
+  return findings.flatMap(({ catalog, allowed }) =>
+    allowed
+      .filter((candidate) => candidate.version && (query.edgesDecide || !isOlder(candidate, query)))
+      .map((candidate) => ({ catalog, candidate, through: [] })),
+  );
+}
+
+/** What is more than one upgrade away. */
+function laterFrom(findings: readonly Findings[], query: Query, budget: SearchBudget): Destination[] {
+  const { installed, edgesDecide, clusterDecides } = query;
+  if (!installed || !edgesDecide) return [];
+  const maps = findings.map(({ catalog, channels, inRange }) => {
+    const candidates = inRange.filter((candidate) => !clusterDecides || objectionOf(candidate, query) === undefined);
+    return { catalog, channels, candidates };
+  });
+  return destinationsFrom(maps, installed, budget);
+}
+
+function isOlder({ version }: Candidate, { installed }: Query): boolean {
+  return installed !== undefined && version !== undefined && compareVersionRelease(version, installed.parsed) < 0;
+}
+
+/** The first of them in the order that `findRemedy` promises; of equal ones the first in the list. */
+function bestOf(found: readonly Destination[], query: Query): Destination | undefined {
+  const order = ({ candidate: a }: Destination, { candidate: b }: Destination): number =>
+    Number(a.deprecated) - Number(b.deprecated) ||
+    Number(isOlder(a, query)) - Number(isOlder(b, query)) ||
+    (a.version && b.version ? compareVersionRelease(a.version, b.version) : 0);
+  return found.toSorted(order)[0];
+}
+
+function remedyFrom({ catalog, candidate, through }: Destination, findings: readonly Findings[], query: Query, { without }: Stage): Remedy {
+  const content = findings.find((one) => one.catalog === catalog)?.content;
+  const named = entryNames(content?.channels.filter(({ name }) => query.channels.includes(name)) ?? []);
+  const isIn = {
+    range: isInRange(candidate, query),
+    channels: query.channels.length === 0 || named.has(candidate.bundle.name),
+    edges: false,
+  };
+  const left = without.includes("edges") ? (["range", "channels", "edges"] as const).filter((kind) => !isIn[kind]) : without;
+  return {
+    kind: "version",
+    version: versionOf(candidate),
+    bundle: candidate.bundle.name,
+    catalog,
+    deprecated: candidate.deprecated,
+    through: through.map(versionOf),
+    obstacles: left.map((kind) => ({ kind, excludes: isIn[kind] ? "way" : "target" })),
+  };
+}
