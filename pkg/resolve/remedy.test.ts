@@ -31,7 +31,7 @@ interface RemedyCases extends CaseHead {
   rows: Row[];
 }
 
-const rows = loadCases<RemedyCases>("remedy").flatMap(({ rows: all, name: about, source: _, ...shared }) =>
+const rows = loadCases<RemedyCases>("remedy").flatMap(({ rows: all, name: about, ...shared }) =>
   all.map((row) => ({ about, ...shared, ...row })),
 );
 
