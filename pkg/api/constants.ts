@@ -31,6 +31,8 @@ export const LABEL_METADATA_NAME = `${GROUP}/metadata.name`;
 
 /** On a CustomResourceDefinition of a bundle, in place of an ownerReference: uid of the ClusterExtension that owns it. */
 export const ANNOTATION_OWNER_UID = `${GROUP}/owner-uid`;
+/** Of a ClusterServiceVersion and of the release made of it: the bundle's properties, a JSON list of type and value. */
+export const ANNOTATION_PROPERTIES = "olm.properties";
 /** On our CRDs: which variant of the API they are. */
 export const ANNOTATION_GENERATOR = `${GROUP}/generator`;
 
@@ -53,6 +55,7 @@ export const ConditionType = {
   PackageDeprecated: "PackageDeprecated",
   ChannelDeprecated: "ChannelDeprecated",
   BundleDeprecated: "BundleDeprecated",
+  ClusterUpgradeBlocked: "ClusterUpgradeBlocked",
 } as const;
 export type ConditionType = (typeof ConditionType)[keyof typeof ConditionType];
 
@@ -76,6 +79,10 @@ export const Reason = {
   Available: "Available",
   Unavailable: "Unavailable",
   UserSpecifiedUnavailable: "UserSpecifiedUnavailable",
+  IncompatibleOperatorInstalled: "IncompatibleOperatorInstalled",
+  InvalidMaxOpenShiftVersion: "InvalidMaxOpenShiftVersion",
+  ClusterVersionUnknown: "ClusterVersionUnknown",
+  Compatible: "Compatible",
 } as const;
 export type Reason = (typeof Reason)[keyof typeof Reason];
 

@@ -1,3 +1,4 @@
+import { ANNOTATION_PROPERTIES } from "../api/constants.ts";
 import { messageOf } from "../errors/errors.ts";
 import { goJson } from "../fbc/canonical.ts";
 import { sortedKeys } from "./goSpecial.ts";
@@ -6,7 +7,6 @@ import { propertiesText, type RawProperty, rawProperties } from "./propertyList.
 import type { BundleProperty, Csv } from "./types.ts";
 import { yamlDocument } from "./yamlText.ts";
 
-const ANNOTATION = "olm.properties";
 const CSV_ANNOTATION = "csv.metadata.annotations['olm.properties']";
 
 /**
@@ -27,14 +27,14 @@ export function addProperties(csv: Csv, file: Uint8Array | undefined): void {
   const properties = annotated(csv);
   if (!file || file.byteLength === 0) return;
   properties.push(...reading("metadata/properties.yaml", () => propertiesIn(yamlDocument(new TextDecoder().decode(file)))));
-  csv.metadata.annotations = sortedKeys({ ...csv.metadata.annotations, [ANNOTATION]: propertiesText(properties) }) as Record<
+  csv.metadata.annotations = sortedKeys({ ...csv.metadata.annotations, [ANNOTATION_PROPERTIES]: propertiesText(properties) }) as Record<
     string,
     string
   >;
 }
 
 function annotated(csv: Csv): RawProperty[] {
-  const text = csv.metadata.annotations?.[ANNOTATION];
+  const text = csv.metadata.annotations?.[ANNOTATION_PROPERTIES];
   return text === undefined ? [] : reading(CSV_ANNOTATION, () => rawProperties(text));
 }
 

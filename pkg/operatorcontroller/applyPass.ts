@@ -127,6 +127,7 @@ export class ApplyPass {
       const content = { namespace: extension.spec.namespace, labels, annotations, objects };
       const record = await this.#journal.begin({ ...content, ...(inputDigest === undefined ? {} : { inputDigest }) }, state);
       this.#facts.began = true;
+      this.#facts.active = [record, ...history.current.filter(({ version }) => version !== record.version)];
       this.#deps.memory.record(extension, [record, ...history.current]);
       const verb = base ? "upgrade to" : "install of";
       try {
@@ -143,6 +144,7 @@ export class ApplyPass {
       }
       this.#facts.deployed = await this.#journal.deployed(record);
       this.#facts.live = this.#applier.applied;
+      this.#facts.active = [this.#facts.deployed];
     });
     this.#deps.memory.of(extension).checkedAt = this.#deps.now();
     const from = installed === undefined || installed.name === bundle.name ? "" : ` from "${installed.name}"`;

@@ -1,9 +1,11 @@
 import type { ClusterExtension } from "../api/clusterExtension.ts";
 import type { RegistryV1Bundle } from "../bundle/types.ts";
 import type { FbcDeprecations } from "../fbc/types.ts";
+import type { ClusterVersion } from "../gate/clusterVersion.ts";
 import type { Client } from "../kube/client.ts";
 import type { Availability } from "../release/health/availability.ts";
 import type { ReleaseRecord } from "../release/record.ts";
+import type { CatalogContent } from "../resolve/catalogContent.ts";
 import type { LiveObjects } from "./applier.ts";
 import { noReleases, type ReleaseHistory } from "./releaseStore.ts";
 
@@ -37,10 +39,16 @@ export type DeprecationFacts = { kind: "unknown" } | { kind: "known"; entries: F
  */
 export interface PassFacts {
   readonly extension: Readonly<ClusterExtension>;
+  /** Of the OpenShift cluster, at the start of the pass. */
+  readonly clusterVersion: ClusterVersion;
   history: ReleaseHistory;
   installed: InstalledBundle | undefined;
   /** Set when it could not be told what is installed, or whether the pass may act: the text of condition Installed. */
   unknownBecause?: string;
+  /** The releases that count at the end of the pass: the last deployed one and every attempt after it. Absent while they are not known. */
+  active?: readonly Pick<ReleaseRecord, "labels" | "annotations">[];
+  /** What the selected catalogs say about the package; absent while they were not asked. */
+  catalogs?: readonly CatalogContent[];
   deprecation: DeprecationFacts;
   /** Client with the identity that `spec.serviceAccount` names. */
   scoped?: Client;
@@ -68,8 +76,8 @@ export interface PassFacts {
 }
 
 /** Facts before the first step. */
-export function newFacts(extension: Readonly<ClusterExtension>): PassFacts {
-  return { extension, history: noReleases(), installed: undefined, deprecation: { kind: "unknown" }, notes: [] };
+export function newFacts(extension: Readonly<ClusterExtension>, clusterVersion: ClusterVersion = { kind: "none" }): PassFacts {
+  return { extension, clusterVersion, history: noReleases(), installed: undefined, deprecation: { kind: "unknown" }, notes: [] };
 }
 
 /** Older definitions let extensions in that have no spec, although the type says that there is one. */

@@ -24,8 +24,10 @@ import { ExtensionMemory } from "./memory.ts";
 import { ObjectClaims } from "./objectClaims.ts";
 import { Reconciler } from "./reconciler.ts";
 import { ReleaseStore } from "./releaseStore.ts";
+import { remedyFor } from "./remedyFor.ts";
 import { StatusWriter } from "./statusWriter.ts";
 import { applyBundle, keepInstalled } from "./steps/applyBundle.ts";
+import { checkClusterVersion } from "./steps/checkClusterVersion.ts";
 import { ensureFinalizer } from "./steps/ensureFinalizer.ts";
 import { handleDeletion } from "./steps/handleDeletion.ts";
 import { requireSpec } from "./steps/requireSpec.ts";
@@ -104,7 +106,7 @@ export class OperatorController {
       clusterVersion: options.clusterVersion,
       releases: this.#releases,
       facts,
-      findRemedy: () => Promise.resolve(undefined),
+      findRemedy: (name, signal) => this.#findRemedy(name, signal),
       events: this.#events,
       log,
       metrics,
@@ -161,6 +163,12 @@ export class OperatorController {
     }
   }
 
+  async #findRemedy(name: string, signal: AbortSignal): Promise<string | undefined> {
+    const extension = this.#extensions.get(name);
+    const sources = { catalogs: this.#catalogs, contents: this.#contents };
+    return extension && remedyFor(extension, sources, this.#options.clusterVersion.current(), signal);
+  }
+
   #resyncMs(): number {
     return this.#options.driftIntervalMs * (1 + Math.random() / 10);
   }
@@ -198,6 +206,7 @@ export class OperatorController {
       statuses: new StatusWriter(client),
       events,
       metrics: this.#metrics,
+      clusterVersion: () => this.#options.clusterVersion.current(),
       now,
       resyncMs: () => this.#resyncMs(),
       keepInstalled: (facts, context) => keepInstalled(applying, facts, context),
@@ -210,6 +219,7 @@ export class OperatorController {
         validate(identities),
         resolveBundle(this.#catalogs, this.#contents),
         unpackBundle(puller),
+        checkClusterVersion,
         applyBundle(applying),
       ].map((step) => this.#metrics.timed(step)),
     });

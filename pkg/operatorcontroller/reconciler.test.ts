@@ -41,6 +41,7 @@ async function pass({ extension = X, step = () => undefined, keepFails, patchFai
       return keepFails ? Promise.reject(keepFails) : Promise.resolve();
     },
     checkHealth: () => Promise.resolve(),
+    clusterVersion: () => ({ kind: "none" }),
     now: () => Date.parse("2026-01-01T00:00:00.500Z"),
     resyncMs: () => RESYNC,
   });

@@ -1,11 +1,12 @@
 import type { ClusterExtension, ClusterExtensionStatus } from "../api/clusterExtension.ts";
-import { changedConditions } from "../api/conditions.ts";
+import { changedConditions, findCondition } from "../api/conditions.ts";
 import { ConditionType, Reason } from "../api/constants.ts";
 import type { Condition } from "../api/k8s.ts";
 import { timeText } from "../api/time.ts";
 import { runSteps, type Step, type StepContext, type StepResult, withoutStep } from "../controller/steps.ts";
 import { messageOf, ReconcileError, RetryableError, TerminalError, terminalIn, wrapError } from "../errors/errors.ts";
 import { canonicalJson } from "../fbc/canonical.ts";
+import type { ClusterVersion } from "../gate/clusterVersion.ts";
 import type { EventRecorder } from "../kube/events.ts";
 import type { Logger } from "../telemetry/log.ts";
 import type { ExtensionMetrics } from "./extensionMetrics.ts";
@@ -24,6 +25,8 @@ export interface ReconcilerDependencies {
   keepInstalled: (facts: PassFacts, context: StepContext<PassFacts["extension"]>) => Promise<void>;
   /** Finds out whether what is installed works; called at the end of every pass, whatever came of it. */
   checkHealth: (facts: PassFacts, context: StepContext<PassFacts["extension"]>) => Promise<void>;
+  /** Version of the OpenShift cluster, as it is known now. */
+  clusterVersion: () => ClusterVersion;
   /** Milliseconds since the epoch. */
   now: () => number;
   /** When to look at an extension again although nothing happened. */
@@ -40,7 +43,7 @@ export class Reconciler {
 
   /** @throws what the steps threw, after it has been written to the conditions. */
   async reconcile(extension: Readonly<ClusterExtension>, log: Logger, signal: AbortSignal): Promise<StepResult> {
-    const facts = newFacts(extension);
+    const facts = newFacts(extension, this.#deps.clusterVersion());
     const context = { object: extension, log, signal };
     let result: StepResult;
     let error: unknown;
@@ -101,6 +104,22 @@ export class Reconciler {
       if (worse) this.#deps.events.record(extension, "Warning", reason, message);
       if (condition === ConditionType.Available && before?.reason !== reason) this.#announceHealth(extension, after);
     }
+    this.#announceBlock(extension, status);
+  }
+
+  /** An Event when the extension begins to keep the cluster from being upgraded, and one when it stops. */
+  #announceBlock(extension: Readonly<ClusterExtension>, status: ClusterExtensionStatus): void {
+    const { events } = this.#deps;
+    const before = findCondition(extension.status?.conditions, ConditionType.ClusterUpgradeBlocked)?.status === "True";
+    const after = findCondition(status.conditions, ConditionType.ClusterUpgradeBlocked);
+    if (after?.status === "True" && !before) events.record(extension, "Warning", "ClusterUpgradeBlocked", after.message);
+    if (after?.status !== "True" && before)
+      events.record(
+        extension,
+        "Normal",
+        "ClusterUpgradeUnblocked",
+        after?.message ?? "no bundle of this extension limits the cluster's version",
+      );
   }
 
   #announceHealth(extension: Readonly<ClusterExtension>, { reason, message }: Condition): void {

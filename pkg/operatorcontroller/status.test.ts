@@ -1,6 +1,8 @@
 import { expect, test } from "vitest";
 import { type CaseHead, loadCases } from "../../test/support/caseFiles.ts";
+import { type CatalogFixture, type ClusterFixture, catalogsFrom, clusterFrom } from "../../test/support/catalogFixture.ts";
 import { extensionNamed } from "../../test/support/extensions.ts";
+import type { CatalogSource } from "../api/clusterExtension.ts";
 import type { Condition } from "../api/k8s.ts";
 import { RetryableError, TerminalError } from "../errors/errors.ts";
 import { newFacts, type PassFacts } from "./facts.ts";
@@ -8,22 +10,46 @@ import { statusFrom } from "./status.ts";
 
 interface StatusCase extends CaseHead {
   channels?: string[];
+  catalog?: Partial<CatalogSource>;
+  cluster?: ClusterFixture;
+  /** The releases that count, newest first; `properties` is annotation olm.properties, `max` one property olm.maxOpenShiftVersion in it. */
+  active?: { bundle: string; version: string; properties?: string; max?: string }[];
+  /** What the catalogs said in this pass. */
+  catalogs?: Record<string, CatalogFixture>;
+  /** Conditions before the pass. */
+  before?: Condition[];
   facts: Partial<PassFacts>;
   error?: { kind: "retryable" | "terminal"; reason?: string; message: string };
   want: Record<string, [Condition["status"], string, string]>;
   install?: unknown;
 }
 
+/** A release as a pass sees it. */
+function releaseFrom({ bundle, version, properties, max }: NonNullable<StatusCase["active"]>[number]) {
+  const stated = max === undefined ? properties : JSON.stringify([{ type: "olm.maxOpenShiftVersion", value: max }]);
+  const labels = { "olm.operatorframework.io/bundle-name": bundle, "olm.operatorframework.io/bundle-version": version };
+  return { labels, annotations: stated === undefined ? {} : { "olm.properties": stated } };
+}
+
 const NOW = "2026-01-01T00:00:00Z";
 
-test.for(loadCases<StatusCase>("status"))("$name", ({ channels, facts, error, want, install }) => {
-  const extension = extensionNamed("x", { packageName: "p", ...(channels ? { channels } : {}) });
+test.for(loadCases<StatusCase>("status"))("$name", ({ channels, catalog, facts: given, error, want, install, ...rest }) => {
+  const { cluster, active, catalogs, before } = rest;
+  const made = extensionNamed("x", { packageName: "p", ...catalog, ...(channels ? { channels } : {}) });
+  const extension = before ? { ...made, status: { conditions: before } } : made;
+  const facts: Partial<PassFacts> = {
+    ...given,
+    clusterVersion: clusterFrom(cluster),
+    ...(active ? { active: active.map(releaseFrom) } : {}),
+    ...(catalogs ? { catalogs: catalogsFrom(catalogs, "p") } : {}),
+  };
   const thrown = error && new (error.kind === "terminal" ? TerminalError : RetryableError)(error.reason ?? "Blocked", error.message);
   const status = statusFrom(extension, { ...newFacts(extension), ...facts }, thrown, NOW);
   const got = Object.fromEntries((status.conditions ?? []).map((c) => [c.type, [c.status, c.reason, c.message]]));
   expect(got).toMatchObject(want);
   const deprecations = facts.deleting === undefined ? ["BundleDeprecated", "ChannelDeprecated", "Deprecated", "PackageDeprecated"] : [];
-  expect(Object.keys(got).sort()).toEqual([...deprecations, "Available", "Installed", "Progressing", "Ready"].sort());
+  const upgrade = "ClusterUpgradeBlocked" in want ? ["ClusterUpgradeBlocked"] : [];
+  expect(Object.keys(got).sort()).toEqual([...deprecations, ...upgrade, "Available", "Installed", "Progressing", "Ready"].sort());
   expect(status.install).toEqual(install);
 });
 

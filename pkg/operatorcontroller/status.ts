@@ -4,9 +4,11 @@ import { ConditionType, Reason } from "../api/constants.ts";
 import type { Condition } from "../api/k8s.ts";
 import { messageOf, terminalIn } from "../errors/errors.ts";
 import { deprecationsFor } from "../resolve/deprecation.ts";
+import { upgradeVerdict } from "./clusterUpgradeVerdict.ts";
 import type { DeprecationFacts, InstalledBundle, PassFacts } from "./facts.ts";
 
-type Verdict = Pick<Condition, "type" | "status" | "reason" | "message">;
+/** A condition as a pass sees it. */
+export type ConditionVerdict = Pick<Condition, "type" | "status" | "reason" | "message">;
 
 const NO_CATALOG_DATA = "deprecation status unknown: catalog data unavailable";
 
@@ -22,7 +24,10 @@ export function statusFrom(extension: Readonly<ClusterExtension>, facts: PassFac
   const available = availableVerdict(facts);
   const verdicts = [...go, ...deprecations, available, readyVerdict(facts, ...go, available)];
   const observedGeneration = extension.metadata.generation ?? 0;
-  let conditions: Condition[] = [...(extension.status?.conditions ?? [])];
+  const upgrade = facts.active && upgradeVerdict(facts, facts.active);
+  if (upgrade) verdicts.push(upgrade);
+  const outdated = (type: string): boolean => type === ConditionType.ClusterUpgradeBlocked && facts.active !== undefined && !upgrade;
+  let conditions: Condition[] = (extension.status?.conditions ?? []).filter(({ type }) => !outdated(type));
   for (const verdict of verdicts) {
     conditions = setCondition(conditions, { ...verdict, message: boundedMessage(verdict.message), observedGeneration }, now);
   }
@@ -36,7 +41,7 @@ function bundleStatus(installed: InstalledBundle): { name: string; version: stri
   return release === undefined ? { name, version } : { name, version, release };
 }
 
-function installedVerdict(facts: PassFacts): Verdict {
+function installedVerdict(facts: PassFacts): ConditionVerdict {
   const type = ConditionType.Installed;
   const { installed, unknownBecause } = facts;
   if (installed) {
@@ -54,7 +59,7 @@ function installedVerdict(facts: PassFacts): Verdict {
  * | a terminal error                | False / Blocked, or its reason   |
  * | any other error                 | True / Retrying                  |
  */
-function progressingVerdict(facts: PassFacts, error: unknown): Verdict {
+function progressingVerdict(facts: PassFacts, error: unknown): ConditionVerdict {
   const type = ConditionType.Progressing;
   if (error === undefined && facts.deleting !== undefined)
     return { type, status: "True", reason: Reason.Uninstalling, message: facts.deleting };
@@ -77,7 +82,7 @@ function progressingVerdict(facts: PassFacts, error: unknown): Verdict {
  * | cannot be asked            | Unknown / Unknown            |
  * | is installed               | what its objects say         |
  */
-function availableVerdict({ deleting, installed, unknownBecause, availability }: PassFacts): Verdict {
+function availableVerdict({ deleting, installed, unknownBecause, availability }: PassFacts): ConditionVerdict {
   const type = ConditionType.Available;
   if (deleting !== undefined) return { type, status: "False", reason: Reason.Uninstalling, message: deleting };
   if (!installed && unknownBecause === undefined) return { type, status: "False", reason: Reason.Absent, message: "No bundle installed" };
@@ -86,11 +91,21 @@ function availableVerdict({ deleting, installed, unknownBecause, availability }:
 }
 
 /** True when all three are as a user wishes them; otherwise the first that is not gives reason and message, Progressing before the others. */
-function readyVerdict(facts: PassFacts, installed: Verdict, progressing: Verdict, available: Verdict): Verdict {
+function readyVerdict(
+  facts: PassFacts,
+  installed: ConditionVerdict,
+  progressing: ConditionVerdict,
+  available: ConditionVerdict,
+): ConditionVerdict {
   const type = ConditionType.Ready;
   const { resolved, installed: bundle } = facts;
   const unknown = [installed, available].some(({ status }) => status === "Unknown");
-  const not = ({ reason, message }: Verdict): Verdict => ({ type, status: unknown ? "Unknown" : "False", reason, message });
+  const not = ({ reason, message }: ConditionVerdict): ConditionVerdict => ({
+    type,
+    status: unknown ? "Unknown" : "False",
+    reason,
+    message,
+  });
   if (progressing.status !== "True" || progressing.reason !== Reason.Succeeded) return not(progressing);
   if (installed.status !== "True") return not(installed);
   if (resolved && bundle && (resolved.name !== bundle.name || resolved.version !== bundle.version)) {
@@ -104,12 +119,17 @@ function readyVerdict(facts: PassFacts, installed: Verdict, progressing: Verdict
   return { type, status: "True", reason: Reason.Succeeded, message: `bundle "${bundle?.name ?? ""}" is installed and available` };
 }
 
-function deprecationVerdicts(facts: PassFacts): Verdict[] {
+function deprecationVerdicts(facts: PassFacts): ConditionVerdict[] {
   const { deprecation, installed } = facts;
   const { Deprecated, PackageDeprecated, ChannelDeprecated, BundleDeprecated } = ConditionType;
-  const notInstalled: Verdict = { type: BundleDeprecated, status: "Unknown", reason: Reason.Absent, message: "no bundle installed yet" };
+  const notInstalled: ConditionVerdict = {
+    type: BundleDeprecated,
+    status: "Unknown",
+    reason: Reason.Absent,
+    message: "no bundle installed yet",
+  };
   if (deprecation.kind === "unknown") {
-    const unknown = (type: string): Verdict => ({
+    const unknown = (type: string): ConditionVerdict => ({
       type,
       status: "Unknown",
       reason: Reason.DeprecationStatusUnknown,
@@ -123,7 +143,7 @@ function deprecationVerdicts(facts: PassFacts): Verdict[] {
     ];
   }
   const found = messagesOf(deprecation, facts);
-  const verdict = (type: string, messages: readonly string[], otherwise: string): Verdict =>
+  const verdict = (type: string, messages: readonly string[], otherwise: string): ConditionVerdict =>
     messages.length > 0
       ? { type, status: "True", reason: Reason.Deprecated, message: messages.join("\n") }
       : { type, status: "False", reason: Reason.NotDeprecated, message: otherwise };

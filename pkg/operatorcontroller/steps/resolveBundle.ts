@@ -36,12 +36,9 @@ export function resolveBundle(catalogs: CatalogLister, contents: CatalogContents
           Reason.Blocked,
           "spec.source.catalog is missing: name the package to install in spec.source.catalog.packageName",
         );
-      const matching = selected(catalogs.list(), source);
-      const resolution = resolve({
-        source,
-        catalogs: await contents.of(matching, source.packageName, signal),
-        installed: facts.installed,
-      });
+      const matching = matchingCatalogs(catalogs, source);
+      facts.catalogs = await contents.of(matching, source.packageName, signal);
+      const resolution = resolve({ source, catalogs: facts.catalogs, installed: facts.installed, cluster: facts.clusterVersion });
       if (resolution.kind === "unresolved") {
         const fallBack = resolution.cause !== "selector" && canFallBack(facts.installed, source, matching);
         if (!fallBack || !facts.installed) throw new RetryableError(Reason.Retrying, resolution.message);
@@ -52,6 +49,7 @@ export function resolveBundle(catalogs: CatalogLister, contents: CatalogContents
       facts.deprecation = { kind: "known", entries: resolution.deprecations };
       refuseDependencies(facts, resolution);
       facts.resolved = resolvedFrom(resolution, source);
+      facts.notes.push(...resolution.notes);
       const changed = facts.resolved.name !== facts.installed?.name;
       const { name, version, catalog, edge, explanation } = facts.resolved;
       log[changed ? "info" : "debug"]({ bundle: name, version, catalog, edge, explanation }, "bundle resolved");
@@ -60,8 +58,9 @@ export function resolveBundle(catalogs: CatalogLister, contents: CatalogContents
   };
 }
 
-function selected(catalogs: readonly ClusterCatalog[], source: CatalogSource): ClusterCatalog[] {
-  const matching = catalogs.filter((catalog) => matchesSelector(source.selector, catalog.metadata.labels ?? {}));
+/** The catalogs that `source` selects, by name. */
+export function matchingCatalogs(catalogs: CatalogLister, source: CatalogSource): ClusterCatalog[] {
+  const matching = catalogs.list().filter((catalog) => matchesSelector(source.selector, catalog.metadata.labels ?? {}));
   return matching.sort((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1));
 }
 

@@ -29,6 +29,7 @@ export function retrieveReleases(
         facts.unknownBecause = messageOf(err);
         throw new RetryableError(Reason.Retrying, "retrying to get installed bundle", { cause: err });
       }
+      facts.active = facts.history.current;
       memory.record(extension, facts.history.current);
       facts.installed = installedOf(facts.history.current);
       return undefined;
