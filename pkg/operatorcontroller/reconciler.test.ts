@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { clusterFrom } from "../../test/support/catalogFixture.ts";
 import { RecordedEvents, RecordedPatches, refusal, stepContext } from "../../test/support/extensionFakes.ts";
 import { extensionNamed } from "../../test/support/extensions.ts";
 import type { ClusterExtension } from "../api/clusterExtension.ts";
@@ -24,9 +25,18 @@ interface Given {
   /** The extension is another one by now. */
   madeAnew?: boolean;
   aborted?: boolean;
+  cluster?: string;
 }
 
-async function pass({ extension = X, step = () => undefined, keepFails, patchFails = [], madeAnew = false, aborted = false }: Given) {
+async function pass({
+  extension = X,
+  step = () => undefined,
+  keepFails,
+  patchFails = [],
+  madeAnew = false,
+  aborted = false,
+  cluster,
+}: Given) {
   const patches = new RecordedPatches();
   patches.failures.push(...patchFails);
   if (madeAnew) patches.uid = "other";
@@ -41,7 +51,7 @@ async function pass({ extension = X, step = () => undefined, keepFails, patchFai
       return keepFails ? Promise.reject(keepFails) : Promise.resolve();
     },
     checkHealth: () => Promise.resolve(),
-    clusterVersion: () => ({ kind: "none" }),
+    clusterVersion: () => clusterFrom(cluster),
     now: () => Date.parse("2026-01-01T00:00:00.500Z"),
     resyncMs: () => RESYNC,
   });
@@ -170,6 +180,32 @@ test("a bundle whose name the API server refuses in status does not hide the con
   expect(error).toBeUndefined();
   expect(written.map(({ status }) => status.install)).toEqual([{ bundle: { name: "Not_A_Subdomain", version: "1.0.0" } }, undefined]);
   expect((await pass({ patchFails: [refusal(422, "Invalid", "no")] })).error?.message).toBe("error updating status: no");
+});
+
+const LIMITED = {
+  labels: { "olm.operatorframework.io/bundle-name": "p.v1.0.0", "olm.operatorframework.io/bundle-version": "1.0.0" },
+  annotations: { "olm.properties": '[{"type":"olm.maxOpenShiftVersion","value":"4.18"}]' },
+};
+const BLOCKS = 'bundle "p.v1.0.0" (version 1.0.0) states olm.maxOpenShiftVersion 4.18, which keeps the cluster from being upgraded to 4.19';
+
+test("an Event tells when an extension begins to keep the cluster from being upgraded, and when it stops", async () => {
+  const releases =
+    (...active: NonNullable<PassFacts["active"]>) =>
+    (facts: PassFacts): void => {
+      facts.active = active;
+    };
+  const began = await pass({ cluster: "4.18.2", step: releases(LIMITED) });
+  expect(began.events).toEqual([`Warning ClusterUpgradeBlocked: ${BLOCKS}`]);
+  const blocked = { ...X, status: began.written[0]?.status ?? {} };
+  expect((await pass({ extension: blocked, cluster: "4.18.3", step: releases(LIMITED) })).events).toEqual([]);
+  expect((await pass({ extension: blocked, cluster: "4.17.1", step: releases(LIMITED) })).events).toEqual([
+    'Normal ClusterUpgradeUnblocked: bundle "p.v1.0.0" (version 1.0.0) states olm.maxOpenShiftVersion 4.18: the cluster may be upgraded to 4.18',
+  ]);
+  const unlimited = { ...LIMITED, annotations: {} };
+  expect((await pass({ extension: blocked, cluster: "4.18.3", step: releases(unlimited) })).events).toEqual([
+    "Normal ClusterUpgradeUnblocked: no bundle of this extension limits the cluster's version",
+  ]);
+  expect((await pass({ cluster: "4.17.1", step: releases(LIMITED) })).events).toEqual([]);
 });
 
 test("revisions that another implementation left in the status go", async () => {

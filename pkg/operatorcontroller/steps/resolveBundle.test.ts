@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { contentFrom } from "../../../test/support/catalogFixture.ts";
+import { type ClusterFixture, clusterFrom, contentFrom } from "../../../test/support/catalogFixture.ts";
 import { type CatalogState, catalogNamed } from "../../../test/support/catalogs.ts";
 import { CannedPackages, ListedCatalogs, stepContext } from "../../../test/support/extensionFakes.ts";
 import { extensionNamed } from "../../../test/support/extensions.ts";
@@ -23,9 +23,17 @@ interface Given {
   /** What the catalog says about the package. */
   content?: PackageContent | "absent" | "unreadable";
   policy?: "Require" | "Install" | "Ignore";
+  cluster?: ClusterFixture;
 }
 
-async function pass({ installed, source, catalog, content = CONTENT, policy }: Given): Promise<{ facts: PassFacts; error?: Error }> {
+async function pass({
+  installed,
+  source,
+  catalog,
+  content = CONTENT,
+  policy,
+  cluster,
+}: Given): Promise<{ facts: PassFacts; error?: Error }> {
   const made = extensionNamed("x", { packageName: "p", ...source });
   const extension: ClusterExtension = policy ? { ...made, spec: { ...made.spec, dependencies: { policy } } } : made;
   const catalogs = catalog ? [catalogNamed("c", catalog)] : [];
@@ -33,7 +41,7 @@ async function pass({ installed, source, catalog, content = CONTENT, policy }: G
     content === "unreadable" ? [] : [["https://catalogd/catalogs/c", content === "absent" ? undefined : content] as const],
   );
   const step = resolveBundle(new ListedCatalogs(catalogs), new CatalogContents(new CannedPackages(canned)));
-  const facts = { ...newFacts(extension), installed };
+  const facts: PassFacts = { ...newFacts(extension, clusterFrom(cluster)), installed };
   try {
     await step.run(facts, stepContext(extension));
     return { facts };
@@ -146,6 +154,34 @@ test("under policy Ignore it is taken, and the condition says that the policy is
   const { facts } = await pass({ catalog: SERVED, content: NEEDY, policy: "Ignore" });
   expect(facts.resolved?.name).toBe("p.v1.0.0");
   expect(facts.notes).toEqual(['the dependencies of bundle "p.v1.0.0" are not checked: spec.dependencies.policy is Ignore']);
+});
+
+const LIMITED = contentFrom(
+  {
+    channels: { stable: ["p.v1.0.0", { name: "p.v1.1.0", replaces: "p.v1.0.0" }] },
+    bundles: ["p.v1.0.0", { name: "p.v1.1.0", max: "4.17" }],
+  },
+  "p",
+);
+
+test("the cluster's version warns under the default policy and decides under Enforce, and the condition says so", async () => {
+  const given: Given = { installed: INSTALLED, catalog: SERVED, content: LIMITED, cluster: "4.18.2" };
+  const warned = await pass(given);
+  expect(warned.facts.resolved?.name).toBe("p.v1.1.0");
+  expect(warned.facts.notes).toEqual([
+    `bundle "p.v1.1.0" may not work on this cluster: its olm.maxOpenShiftVersion 4.17 is below the cluster's 4.18`,
+  ]);
+  const held = await pass({ ...given, source: { clusterVersionPolicy: "Enforce" } });
+  expect(held.facts.resolved).toMatchObject({ name: "p.v1.0.0", edge: "stay" });
+  expect(held.facts.notes).toEqual([
+    `clusterVersionPolicy Enforce does not move to bundle "p.v1.1.0" (its olm.maxOpenShiftVersion 4.17 is below the cluster's 4.18); Warn would`,
+  ]);
+});
+
+test("what the catalogs said is known to the rest of the pass, also when nothing was found", async () => {
+  const { facts, error } = await pass({ catalog: SERVED, source: { version: ">=9" } });
+  expect(error?.message).toContain("no bundles found");
+  expect(facts.catalogs).toMatchObject([{ name: "c", content: CONTENT }]);
 });
 
 test("an extension without a catalog to ask is blocked until it is edited", async () => {
