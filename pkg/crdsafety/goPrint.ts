@@ -1,0 +1,80 @@
+import { elementsOf, fieldOf, type GoObject, type GoStruct, type GoType, type GoValue } from "./goType.ts";
+
+/** Exponents below the first and from the second on Go's `%v` writes with an exponent. */
+const PLAIN_FROM = -4;
+const PLAIN_BELOW = 6;
+
+/** A number as Go's `%v` prints it: an integer by its digits, a float64 as `0.5`, `100` or `4.294967295e+09`. */
+export function goNumber(value: GoValue, kind: "int" | "float" | "byte"): string {
+  if (kind !== "float" || typeof value !== "number") return String(value);
+  const [digits = "0", exponentText = "0"] = value.toExponential().split("e");
+  const exponent = Number(exponentText);
+  if (exponent >= PLAIN_FROM && exponent < PLAIN_BELOW) return String(value);
+  return `${digits}e${exponent < 0 ? "-" : "+"}${String(Math.abs(exponent)).padStart(2, "0")}`;
+}
+
+/**
+ * A pointer to a struct of the CRD API as its String method prints it: all fields, `nil` for what is not set, `*` before what a pointer
+ * points to. Structs inside maps print without field names; Go shows addresses for the pointers in them, this their content.
+ * @see https://pkg.go.dev/k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1#JSONSchemaProps.String
+ */
+export function goString({ label, fields }: GoStruct, value: GoValue): string {
+  const members = fields.map((field) => `${field.name}:${memberText(field.type, fieldOf(value, field))},`);
+  return `&${withoutPackage(label)}{${members.join("")}}`;
+}
+
+function memberText(type: GoType, value: GoValue): string {
+  switch (type.kind) {
+    case "pointer":
+      if (value === null) return "nil";
+      return type.to.kind === "struct" ? goString(type.to, value) : `*${plainText(type.to, value)}`;
+    case "slice":
+      if (type.of.kind === "struct") return structList(type.label, type.of, value);
+      if (type.of.kind === "byte") return value === null ? "nil" : `*${plainText(type, value)}`;
+      return plainText(type, value);
+    case "map": {
+      const members = [...((value ?? new Map()) as ReadonlyMap<string, GoValue>)].sort(([a], [b]) => (a < b ? -1 : 1));
+      return `${withoutPackage(type.label)}{${members.map(([key, member]) => `${key}: ${plainText(type.of, member)},`).join("")}}`;
+    }
+    default:
+      return plainText(type, value);
+  }
+}
+
+function structList(label: string, of: GoStruct, value: GoValue): string {
+  const elements = ((value ?? []) as readonly GoObject[]).map((element) => `${goString(of, element).slice(1)},`);
+  const name = label.startsWith("[]") ? withoutPackage(label) : `[]${withoutPackage(of.label)}`;
+  return `${name}{${elements.join("")}}`;
+}
+
+/** A value as Go's `%v` prints it. */
+function plainText(type: GoType, value: GoValue): string {
+  switch (type.kind) {
+    case "int":
+    case "float":
+    case "byte":
+      return goNumber(value, type.kind);
+    case "pointer":
+      return value === null ? "<nil>" : `&${plainText(type.to, value)}`;
+    case "slice":
+      return `[${
+        value === null
+          ? ""
+          : elementsOf(type, value)
+              .map((element) => plainText(type.of, element))
+              .join(" ")
+      }]`;
+    case "map": {
+      const members = [...((value ?? new Map()) as ReadonlyMap<string, GoValue>)].sort(([a], [b]) => (a < b ? -1 : 1));
+      return `map[${members.map(([key, member]) => `${key}:${plainText(type.of, member)}`).join(" ")}]`;
+    }
+    case "struct":
+      return `{${type.fields.map((field) => plainText(field.type, fieldOf(value, field))).join(" ")}}`;
+    default:
+      return String(value);
+  }
+}
+
+function withoutPackage(label: string): string {
+  return label.replaceAll("v1.", "");
+}
