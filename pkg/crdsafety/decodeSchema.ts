@@ -42,6 +42,7 @@ function decode(type: GoType, raw: unknown): GoValue {
       return isObject(raw) ? new Map(Object.entries(raw).map(([key, value]) => [key, decode(type.of, value)])) : null;
     case "struct":
       return decodeStruct(type, raw);
+    case "byte":
     default:
       return zeroOf(type);
   }
@@ -74,6 +75,11 @@ function fits(type: GoType, raw: unknown): boolean {
       return integer(raw) !== undefined;
     case "float":
       return typeof raw === "number" || typeof raw === "bigint";
+    case "byte":
+    case "pointer":
+    case "slice":
+    case "map":
+    case "struct":
     default:
       if (type === SCHEMA_OR_BOOL) return isObject(raw) || typeof raw === "boolean";
       return type === ANY_JSON || type === SCHEMA_OR_LIST || isObject(raw);

@@ -1,4 +1,4 @@
-import { elementsOf, fieldOf, type GoObject, type GoStruct, type GoType, type GoValue } from "./goType.ts";
+import { elementsOf, fieldOf, type GoObject, type GoStruct, type GoType, type GoValue, scalarText } from "./goType.ts";
 
 /** Exponents below the first and from the second on Go's `%v` writes with an exponent. */
 const PLAIN_FROM = -4;
@@ -6,10 +6,10 @@ const PLAIN_BELOW = 6;
 
 /** A number as Go's `%v` prints it: an integer by its digits, a float64 as `0.5`, `100` or `4.294967295e+09`. */
 export function goNumber(value: GoValue, kind: "int" | "float" | "byte"): string {
-  if (kind !== "float" || typeof value !== "number") return String(value);
+  if (kind !== "float" || typeof value !== "number") return scalarText(value);
   const [digits = "0", exponentText = "0"] = value.toExponential().split("e");
   const exponent = Number(exponentText);
-  if (exponent >= PLAIN_FROM && exponent < PLAIN_BELOW) return String(value);
+  if (exponent >= PLAIN_FROM && exponent < PLAIN_BELOW) return scalarText(value);
   return `${digits}e${exponent < 0 ? "-" : "+"}${String(Math.abs(exponent)).padStart(2, "0")}`;
 }
 
@@ -36,6 +36,12 @@ function memberText(type: GoType, value: GoValue): string {
       const members = [...((value ?? new Map()) as ReadonlyMap<string, GoValue>)].sort(([a], [b]) => (a < b ? -1 : 1));
       return `${withoutPackage(type.label)}{${members.map(([key, member]) => `${key}: ${plainText(type.of, member)},`).join("")}}`;
     }
+    case "string":
+    case "bool":
+    case "int":
+    case "float":
+    case "byte":
+    case "struct":
     default:
       return plainText(type, value);
   }
@@ -70,8 +76,10 @@ function plainText(type: GoType, value: GoValue): string {
     }
     case "struct":
       return `{${type.fields.map((field) => plainText(field.type, fieldOf(value, field))).join(" ")}}`;
+    case "string":
+    case "bool":
     default:
-      return String(value);
+      return scalarText(value);
   }
 }
 

@@ -64,9 +64,17 @@ export function zeroOf(type: GoType): GoValue {
       return 0;
     case "struct":
       return NO_FIELDS;
+    case "pointer":
+    case "slice":
+    case "map":
     default:
       return null;
   }
+}
+
+/** A string, number or boolean as text; empty for what is nil or absent. */
+export function scalarText(value: GoValue | undefined): string {
+  return typeof value === "object" || value === undefined ? "" : String(value);
 }
 
 /** A field of a struct value. */
@@ -82,7 +90,7 @@ export function isZero(type: GoType, value: GoValue): boolean {
 
 /** The elements of a list value that is not nil. */
 export function elementsOf({ of }: GoSlice, value: GoValue): readonly GoValue[] {
-  if (of.kind === "byte") return [...Buffer.from(value as string)];
+  if (of.kind === "byte") return [...Buffer.from(scalarText(value))];
   return value as readonly GoValue[];
 }
 
@@ -107,6 +115,11 @@ export function sameMeaning(type: GoType, a: GoValue, b: GoValue): boolean {
     }
     case "struct":
       return a === b || type.fields.every((field) => sameMeaning(field.type, fieldOf(a, field), fieldOf(b, field)));
+    case "string":
+    case "bool":
+    case "int":
+    case "float":
+    case "byte":
     default:
       return a === b;
   }

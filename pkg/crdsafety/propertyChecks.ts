@@ -1,7 +1,7 @@
 import { goQuote } from "../errors/goQuote.ts";
 import type { CrdCheck } from "./checkNames.ts";
 import { goNumber, goString } from "./goPrint.ts";
-import type { GoObject } from "./goType.ts";
+import { type GoObject, scalarText } from "./goType.ts";
 import { SCHEMA } from "./schemaType.ts";
 
 /** A check of one attribute of a schema. */
@@ -10,7 +10,7 @@ export interface PropertyCheck {
   /** The field that it looks at, and that nobody else looks at after it. */
   readonly field: string;
   /** What is wrong with going from `before` to `after`; undefined when that is safe. */
-  fault(before: GoObject, after: GoObject): string | undefined;
+  readonly fault: (before: GoObject, after: GoObject) => string | undefined;
 }
 
 /** The checks with the texts of crdify, which users see. @see https://github.com/kubernetes-sigs/crdify */
@@ -27,7 +27,7 @@ export const PROPERTY_CHECKS: readonly PropertyCheck[] = [
 ];
 
 function text(node: GoObject, field: string): string {
-  return String(node[field] ?? "");
+  return scalarText(node[field]);
 }
 
 function changed(what: string, before: string, after: string): string | undefined {
@@ -53,7 +53,7 @@ function rawTexts(node: GoObject): string[] {
 }
 
 function rawText(json: GoObject): string {
-  return String(json["Raw"] ?? "");
+  return scalarText(json["Raw"]);
 }
 
 function defaultFault(before: GoObject, after: GoObject): string | undefined {
@@ -69,7 +69,7 @@ function boundCheck(field: string, bound: "maximum" | "minimum"): PropertyCheck 
   return {
     name: `${field[0]?.toLowerCase() ?? ""}${field.slice(1)}` as CrdCheck,
     field,
-    fault(before, after) {
+    fault: (before, after) => {
       const [old, now] = [(before[field] ?? null) as number | bigint | null, (after[field] ?? null) as number | bigint | null];
       if (now === null) return undefined;
       if (old === null) return `${bound} constraint added when there was none previously : ${goNumber(now, kind)}`;

@@ -7,6 +7,7 @@ import { describeWithData } from "../support/sharedData.ts";
 import { CatalogCache } from "./catalogCache.ts";
 import { runCases, type Summary } from "./runCases.ts";
 import type { Topic } from "./topic.ts";
+import { crdUpgradeTopic } from "./topics/crdUpgrade.ts";
 import { rangesTopic } from "./topics/ranges.ts";
 import { resolveTopic } from "./topics/resolve.ts";
 import { UsageError } from "./usageError.ts";
@@ -25,6 +26,7 @@ describeWithData("real catalogs and expected results", (data) => {
   test.for([
     ["ranges", rangesTopic, "ranges"],
     ["resolve", resolveTopic, "resolve"],
+    ["crd-upgrade", crdUpgradeTopic, "crd-upgrade"],
   ] as [string, Topic, string][])("%s", { timeout: 300_000 }, async ([, topic, folder]) => {
     const { failed, passed, printed } = await run(topic, [join(data, folder)]);
     expect(printed).toEqual([]);
@@ -137,7 +139,6 @@ describe("the command", () => {
     [["resolve"], "error: no path given"],
     [["resolve", "nowhere"], "error: there is no file or folder "],
     [["resolve", "resolve", "--fast"], "error: Unknown option '--fast'"],
-    [["crd-upgrade", "x"], "error: topic crd-upgrade is not available in this version"],
     [["fbc-load", "x"], "error: topic fbc-load is not available in this version"],
   ] as [string[], string][])("exits with 2 for %j", ([args, message]) => {
     const { status, stderr } = command(...args);

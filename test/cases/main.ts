@@ -3,14 +3,20 @@ import { parseArgs } from "node:util";
 import { messageOf } from "../../pkg/errors/errors.ts";
 import { runCases } from "./runCases.ts";
 import type { Topic } from "./topic.ts";
+import { crdUpgradeTopic } from "./topics/crdUpgrade.ts";
 import { rangesTopic } from "./topics/ranges.ts";
 import { renderTopic } from "./topics/render.ts";
 import { resolveTopic } from "./topics/resolve.ts";
 import { UsageError } from "./usageError.ts";
 
-const TOPICS: Readonly<Record<string, Topic>> = { ranges: rangesTopic, resolve: resolveTopic, render: renderTopic };
+const TOPICS: Readonly<Record<string, Topic>> = {
+  ranges: rangesTopic,
+  resolve: resolveTopic,
+  render: renderTopic,
+  "crd-upgrade": crdUpgradeTopic,
+};
 /** Topics whose feature is not built yet. */
-const LATER: readonly string[] = ["crd-upgrade", "fbc-load"];
+const LATER: readonly string[] = ["fbc-load"];
 const USAGE = `usage: npm run -s cases -- TOPIC PATH... [--data FOLDER]
   TOPIC   ${[...Object.keys(TOPICS), ...LATER].join(", ")}
   PATH    a case file (.json, .jsonl) or a folder that is searched for them

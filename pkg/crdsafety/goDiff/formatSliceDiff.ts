@@ -1,5 +1,5 @@
 import { goQuote } from "../../errors/goQuote.ts";
-import type { GoValue } from "../goType.ts";
+import { type GoValue, scalarText } from "../goType.ts";
 import { type Chunk, chunks } from "./chunks.ts";
 import { editScript } from "./editScript.ts";
 import { typed } from "./formatValue.ts";
@@ -30,7 +30,7 @@ export function isSliceDiff({ type, x, y, same, diff }: DiffNode, { side }: Form
 
 /** The pieces that differ between two texts: lines as they are, or chunks of 64 bytes as literals. */
 export function formatSliceDiff({ type, x, y }: DiffNode, options: FormatOptions): TextNode {
-  const [before, after] = [String(x ?? ""), String(y ?? "")];
+  const [before, after] = [scalarText(x), scalarText(y)];
   const most = unit(options) * 4;
   let delimiter = "";
   let records: TextRecord[];
@@ -52,7 +52,7 @@ export function formatSliceDiff({ type, x, y }: DiffNode, options: FormatOptions
 }
 
 function lengthOf(value: GoValue): number {
-  return Buffer.byteLength(String(value ?? ""));
+  return Buffer.byteLength(scalarText(value));
 }
 
 function byLines(before: string, after: string): boolean {

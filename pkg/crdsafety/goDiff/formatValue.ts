@@ -1,5 +1,5 @@
 import { goNumber, goString } from "../goPrint.ts";
-import { elementsOf, fieldOf, type GoType, type GoValue, isZero } from "../goType.ts";
+import { elementsOf, fieldOf, type GoType, type GoValue, isZero, scalarText } from "../goType.ts";
 import { goLiteral, goLiteralOfBytes, isPrintable } from "./goLiteral.ts";
 import { deeper, type FormatOptions, maxMembers, unit } from "./options.ts";
 import { ELLIPSIS, list, type TextNode, type TextRecord, wrap } from "./textTree.ts";
@@ -17,23 +17,24 @@ export function formatValue(type: GoType, value: GoValue, options: FormatOptions
   }
   switch (type.kind) {
     case "string":
-      return formatText(String(value), options, "");
+      return formatText(scalarText(value), options, "");
     case "struct":
       return typed(type, list(structRecords(type, value, options)), options);
     case "slice":
       if (value === null) return typed(type, "nil", options);
-      if (type.of.kind === "byte" && PRINTABLE_OR_SPACE.test(String(value)))
-        return typed(type, formatText(String(value), options, ""), options);
+      if (type.of.kind === "byte" && PRINTABLE_OR_SPACE.test(scalarText(value)))
+        return typed(type, formatText(scalarText(value), options, ""), options);
       return typed(type, list(elementRecords(elementsOf(type, value), type.of, options)), options);
     case "map":
       return value === null ? typed(type, "nil", options) : typed(type, list(entryRecords(type.of, value, options)), options);
     case "byte":
-      return inList ? `0x${Number(value).toString(16).padStart(2, "0")}` : String(value);
+      return inList ? `0x${Number(value).toString(16).padStart(2, "0")}` : scalarText(value);
     case "int":
     case "float":
       return goNumber(value, type.kind);
+    case "bool":
     default:
-      return String(value);
+      return scalarText(value);
   }
 }
 

@@ -117,7 +117,7 @@ function batches(records: readonly TextRecord[]): string[] {
   const lines: string[] = [];
   let line = "";
   for (const { value } of records) {
-    const text = String(value);
+    const text = typeof value === "string" ? value : "";
     if (Buffer.byteLength(line) + Buffer.byteLength(text) + 2 > MAX_COLUMNS && line !== "") {
       lines.push(line.trimEnd());
       line = "";

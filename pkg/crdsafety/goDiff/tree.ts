@@ -44,6 +44,11 @@ export function diffTree(type: GoType, x: GoValue | undefined, y: GoValue | unde
       return x === null || y === null
         ? leaf(type, x, y, x === y)
         : branch(type, x, y, entryRecords(type.of, x as ReadonlyMap<string, GoValue>, y as ReadonlyMap<string, GoValue>));
+    case "string":
+    case "bool":
+    case "int":
+    case "float":
+    case "byte":
     default:
       return leaf(type, x, y, x === y);
   }

@@ -1,4 +1,5 @@
 import type { Measurement } from "../measurement.ts";
+import { crdMeasurement } from "./crd.ts";
 import { httpMeasurement } from "./http.ts";
 import { installMeasurement } from "./install.ts";
 import { largeCatalogMeasurement } from "./largeCatalog.ts";
@@ -11,6 +12,7 @@ import { unpackMeasurement } from "./unpack.ts";
 export const MEASUREMENTS: readonly Measurement[] = [
   resolveMeasurement,
   renderMeasurement,
+  crdMeasurement,
   unpackMeasurement,
   httpMeasurement,
   largeCatalogMeasurement,

@@ -1,0 +1,176 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { array, assert, constantFrom, dictionary, jsonValue, letrec, oneof, property } from "fast-check";
+import { describe, expect, test } from "vitest";
+import { type CrdUpgradeCase, compareCrdUpgrade } from "../../test/cases/topics/crdUpgrade.ts";
+import { type CaseHead, loadCases } from "../../test/support/caseFiles.ts";
+import { describeWithData } from "../../test/support/sharedData.ts";
+import { crdFindings, findingsText } from "./crdFindings.ts";
+
+/** A CRD in few words. */
+interface ShortCrd {
+  scope?: string;
+  conversion?: { strategy: string };
+  stored?: string[];
+  versions: Record<string, { served?: boolean; x: unknown }>;
+}
+
+interface Case extends CaseHead {
+  before?: unknown;
+  after?: unknown;
+  old?: ShortCrd;
+  new?: ShortCrd;
+  ignore?: string[];
+  /** Only findings of these checks are looked at. */
+  checks?: string[];
+  findings?: string[];
+  begins?: string[];
+}
+
+const HERE = "v1: ^.spec.x: ";
+
+function crd({ scope = "Namespaced", conversion, stored = [], versions }: ShortCrd): unknown {
+  return {
+    spec: {
+      scope,
+      ...(conversion ? { conversion } : {}),
+      versions: Object.entries(versions).map(([name, { served = true, x }]) => ({
+        name,
+        served,
+        ...(x === null ? {} : { schema: { openAPIV3Schema: { properties: { spec: { properties: { x } } } } } }),
+      })),
+    },
+    status: { storedVersions: stored },
+  };
+}
+
+function withSchema(openAPIV3Schema: unknown): unknown {
+  return { spec: { versions: [{ name: "v1", served: true, schema: { openAPIV3Schema } }] } };
+}
+
+test.for(loadCases<Case>("crd-safety"))("$name", ({ before, after, old, new: now, ignore, checks, findings, begins }) => {
+  const [one, other] = [crd(old ?? { versions: { v1: { x: before } } }), crd(now ?? { versions: { v1: { x: after } } })];
+  const found = crdFindings(one, other, new Set(ignore)).filter(({ check }) => checks?.includes(check) ?? true);
+  const texts = found.map(({ text }) => (old === undefined && text.startsWith(HERE) ? text.slice(HERE.length) : text));
+  if (findings) expect(texts.sort()).toEqual(findings.sort());
+  else expect(texts.map((text, index) => text.slice(0, begins?.[index]?.length))).toEqual(begins);
+});
+
+describe("findings", () => {
+  const before = withSchema({ properties: { b: { type: "string", maxLength: 2, nullable: true }, a: { type: "string" } } });
+  const after = withSchema({ properties: { b: { type: "integer", maxLength: 1 }, a: { type: "integer" } } });
+
+  test("come by path, then by check, whatever the order of members", () => {
+    const wanted = ["a: type", "b: type", "b: maxLength", "b: nullable"];
+    const places = (texts: { text: string }[]) => texts.map(({ text }) => /\^\.(\w: \w+)/.exec(text)?.[1]);
+    expect(places(crdFindings(before, after))).toEqual(wanted);
+    const reversed = withSchema({ properties: { a: { type: "string" }, b: { nullable: true, maxLength: 2, type: "string" } } });
+    expect(crdFindings(reversed, after)).toEqual(crdFindings(before, after));
+  });
+
+  test("are one text, a line each, after the name of the CRD", () => {
+    expect(findingsText('a"b', [{ text: "scope: x" }, { text: "v1: ^: y" }])).toBe(
+      'validating upgrade for CRD "a\\"b": scope: x\nv1: ^: y',
+    );
+  });
+
+  test("are none for a CRD and itself", () => {
+    expect(crdFindings(before, before)).toEqual([]);
+  });
+});
+
+describe("schemas that are none", () => {
+  function nested(levels: number): unknown {
+    let schema: unknown = { type: "string" };
+    for (let level = 0; level < levels; level++) schema = { properties: { x: schema } };
+    return schema;
+  }
+
+  test("real depths are compared to the end", () => {
+    const [path] = crdFindings(withSchema(nested(150)), withSchema(nested(149))).map(({ text }) => text);
+    expect(path).toContain(`^${".x".repeat(150)}`);
+  });
+
+  test.for([
+    ["deeper than any API server takes", () => nested(5_000), "it is nested deeper than 400 levels"],
+    [
+      "that holds itself",
+      () => {
+        const schema: Record<string, unknown> = { type: "object" };
+        schema["properties"] = { again: schema };
+        return schema;
+      },
+      "it is nested deeper than 400 levels",
+    ],
+    [
+      "that grows without end out of few parts",
+      () => {
+        let schema: unknown = { type: "string" };
+        for (let level = 0; level < 40; level++) schema = { properties: { a: schema, b: schema } };
+        return schema;
+      },
+      "it has more than 500000 parts",
+    ],
+  ] as const)("one %s is refused", ([, make, because]) => {
+    const finding = { check: "unhandled", text: `v1: ^: unhandled: the schema cannot be compared: ${because}` };
+    expect(crdFindings(withSchema(make()), withSchema({ type: "object" }))).toEqual([finding]);
+    expect(crdFindings(withSchema({ type: "object" }), withSchema(make()))).toEqual([finding]);
+  });
+
+  test("integers beyond 2^53 are told by their digits", () => {
+    const [large, larger] = [9007199254740993n, 9223372036854775807n];
+    const texts = crdFindings(withSchema({ maxLength: larger, default: larger }), withSchema({ maxLength: large, default: large }));
+    expect(texts.map(({ text }) => text)).toEqual([
+      'v1: ^: default: default value changed : "9223372036854775807" -> "9007199254740993"',
+      "v1: ^: maxLength: maximum decreased : 9223372036854775807 -> 9007199254740993",
+    ]);
+  });
+
+  test("members of a wrong type are as if they were not there", () => {
+    const odd = { type: ["string"], required: "a", maxLength: "3", enum: {}, properties: [], items: true, nullable: 1, oneOf: { a: 1 } };
+    expect(crdFindings(withSchema(odd), withSchema({}))).toEqual([]);
+    expect(crdFindings(withSchema({ type: "string" }), withSchema(odd)).map(({ text }) => text)).toEqual([
+      'v1: ^: type: type changed : "string" -> ""',
+    ]);
+  });
+
+  test("nothing makes it throw", () => {
+    const keyword = constantFrom("type", "properties", "items", "enum", "default", "oneOf", "not", "required", "maximum", "maxLength");
+    const more = constantFrom("additionalProperties", "x-kubernetes-validations", "example", "dependencies", "title", "externalDocs");
+    const { schema } = letrec<{ schema: unknown }>((tie) => ({
+      schema: oneof(
+        { depthSize: "small" },
+        jsonValue(),
+        dictionary(oneof(keyword, more), tie("schema")),
+        array(tie("schema"), { maxLength: 3 }),
+      ),
+    }));
+    assert(
+      property(schema, schema, (a, b) => {
+        for (const [one, other] of [
+          [a, b],
+          [withSchema(a), withSchema(b)],
+          [withSchema(a), b],
+        ]) {
+          const texts = crdFindings(one, other).map(({ text }) => text);
+          expect(texts.every((text) => text.includes(": "))).toBe(true);
+          expect(crdFindings(one, one)).toEqual([]);
+        }
+      }),
+      { numRuns: 500 },
+    );
+  });
+});
+
+// Source: what the Go operator-controller says of these upgrades.
+describeWithData("real upgrades have the findings that operator-controller tells", (folder) => {
+  test("all of them", { timeout: 120_000 }, () => {
+    const differing: string[] = [];
+    for (const file of readdirSync(join(folder, "crd-upgrade"))) {
+      const upgrade = JSON.parse(readFileSync(join(folder, "crd-upgrade", file), "utf8")) as CrdUpgradeCase;
+      const lines = compareCrdUpgrade(upgrade);
+      if (lines.length > 0) differing.push(`${file}: ${lines.join("\n  ")}`);
+    }
+    expect(differing).toEqual([]);
+  });
+});

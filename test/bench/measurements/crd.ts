@@ -1,0 +1,46 @@
+import { join } from "node:path";
+import { crdFindings } from "../../../pkg/crdsafety/crdFindings.ts";
+import { caseFilesUnder, casesIn } from "../../cases/readCases.ts";
+import { type CrdUpgradeCase, crdUpgradeTopic } from "../../cases/topics/crdUpgrade.ts";
+import type { Measurement } from "../measurement.ts";
+import { dataFolder } from "../realData.ts";
+
+const RUNS = 5;
+
+/** Two decoded CRDs become findings. */
+export const crdMeasurement: Measurement = {
+  name: "crd",
+  title: "real upgrades of CRDs, from two objects to findings",
+  figures: ["crd-upgrade"],
+  async *run(context) {
+    const upgrades = await upgradesIn(join(dataFolder(context), "crd-upgrade"));
+    const runs = context.runs ?? RUNS;
+    const first = pass(upgrades);
+    const samples: number[] = [];
+    for (let run = 1; run <= runs; run++) {
+      samples.push(pass(upgrades).seconds / upgrades.length);
+      context.say(`run ${run} of ${runs}`);
+    }
+    const note =
+      `mean of ${upgrades.length} upgrades (${first.findings} findings); ` +
+      `in a process that has just started: ${((first.seconds / upgrades.length) * 1_000).toFixed(1)} ms`;
+    yield { id: "crd-upgrade", samples, note };
+  },
+};
+
+async function upgradesIn(folder: string): Promise<CrdUpgradeCase[]> {
+  const upgrades: CrdUpgradeCase[] = [];
+  for await (const file of caseFilesUnder(folder)) {
+    for await (const { value } of casesIn(file)) {
+      if ("decoded" in value && crdUpgradeTopic.isCase(value.decoded)) upgrades.push(value.decoded);
+    }
+  }
+  return upgrades;
+}
+
+function pass(upgrades: readonly CrdUpgradeCase[]): { seconds: number; findings: number } {
+  const started = performance.now();
+  let findings = 0;
+  for (const { old, new: after } of upgrades) findings += crdFindings(old, after).length;
+  return { seconds: (performance.now() - started) / 1_000, findings };
+}
