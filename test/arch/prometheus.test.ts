@@ -1,0 +1,64 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { CatalogMetrics, requestDuration } from "../../pkg/catalogd/catalogMetrics.ts";
+import { parseYamlDocuments } from "../../pkg/fbc/yaml.ts";
+import { ExtensionMetrics } from "../../pkg/operatorcontroller/extensionMetrics.ts";
+import { controllerMetrics, queueMetrics, restClientMetrics } from "../../pkg/telemetry/controllerMetrics.ts";
+import { createMetrics } from "../../pkg/telemetry/metrics.ts";
+
+const CONFIG = join(import.meta.dirname, "../../config/prometheus");
+/** Words of PromQL that look like names of metrics. */
+const NO_METRICS = new Set(["histogram_quantile"]);
+
+/** Names of all metrics that the two programs have, histograms with their suffixes. */
+async function known(): Promise<ReadonlySet<string>> {
+  const [controller, catalogd] = [createMetrics("operator_controller"), createMetrics("catalogd")];
+  controller.collectProcess();
+  new ExtensionMetrics(controller);
+  new CatalogMetrics(catalogd);
+  requestDuration(catalogd);
+  controllerMetrics(controller, "x");
+  queueMetrics(controller, "x");
+  restClientMetrics(controller);
+  const texts = await Promise.all([controller.text(), catalogd.text()]);
+  const types = texts.join("\n").matchAll(/^# TYPE (\w+) (\w+)$/gm);
+  const names = [...types].flatMap(([, name = "", type]) =>
+    type === "histogram" ? [`${name}_bucket`, `${name}_sum`, `${name}_count`] : [name],
+  );
+  return new Set(names);
+}
+
+function metricsIn(expression: string): string[] {
+  const words = expression.replaceAll(/"[^"]*"|\{[^}]*\}|by \([^)]*\)/g, "").match(/[a-z]\w*_\w+/g) ?? [];
+  return words.filter((word) => !NO_METRICS.has(word));
+}
+
+describe("config/prometheus", () => {
+  test("the rules name metrics that exist", async () => {
+    const names = await known();
+    const [document] = parseYamlDocuments(readFileSync(join(CONFIG, "rules.yaml"), "utf8"));
+    const { spec } = document as { spec: { groups: { rules: { alert: string; expr: string }[] }[] } };
+    const used = spec.groups.flatMap(({ rules }) =>
+      rules.flatMap(({ alert, expr }) => metricsIn(expr).map((name) => [alert, name] as const)),
+    );
+    expect(used.length).toBeGreaterThan(5);
+    expect(used.filter(([, name]) => !names.has(name))).toEqual([]);
+  });
+
+  test("so does the dashboard, which places its panels beside each other", async () => {
+    const names = await known();
+    const { panels } = JSON.parse(readFileSync(join(CONFIG, "dashboard.json"), "utf8")) as {
+      panels: { title: string; gridPos: { x: number; y: number; w: number; h: number }; targets: { expr: string }[] }[];
+    };
+    const used = panels.flatMap(({ title, targets }) =>
+      targets.flatMap(({ expr }) => metricsIn(expr).map((name) => [title, name] as const)),
+    );
+    expect(used.length).toBeGreaterThan(panels.length - 1);
+    expect(used.filter(([, name]) => !names.has(name))).toEqual([]);
+    const cells = panels.flatMap(({ gridPos: { x, y, w, h } }) =>
+      Array.from({ length: w * h }, (_, i) => `${x + (i % w)},${y + Math.floor(i / w)}`),
+    );
+    expect(new Set(cells).size).toBe(cells.length);
+  });
+});
