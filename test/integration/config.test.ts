@@ -72,8 +72,27 @@ describeWithCluster("config", (cluster) => {
     const files = (readdirSync(CONFIG, { recursive: true }) as string[]).filter(
       (file) => file.endsWith(".yaml") && !file.endsWith("kustomization.yaml"),
     );
-    expect(namesOf(objects)).toEqual(namesOf(filesOf(...files.filter((file) => !file.startsWith("openshift/")))));
+    expect(namesOf(objects)).toEqual(namesOf(filesOf(...files.filter((file) => !/^(openshift|prometheus)\//.test(file)))));
     expect(files.filter((file) => file.startsWith("openshift/")).sort()).toEqual(["openshift/namespace.yaml", UPGRADE_CHECKER]);
+  });
+
+  test("config/prometheus watches the ports that config opens, and holds the dashboard", async () => {
+    const objects = await kustomized("config/prometheus");
+    expect(objects.map(({ kind }) => kind).sort()).toEqual(["ConfigMap", "PrometheusRule", "ServiceMonitor", "ServiceMonitor"]);
+    const services = (await kustomized("config")).filter(({ kind }) => kind === "Service");
+    for (const monitor of objects.filter(({ kind }) => kind === "ServiceMonitor")) {
+      const { selector, endpoints } = monitor["spec"] as {
+        selector: { matchLabels: Record<string, string> };
+        endpoints: { port: string }[];
+      };
+      const chosen = services.filter(({ metadata }) =>
+        Object.entries(selector.matchLabels).every(([label, value]) => metadata.labels?.[label] === value),
+      );
+      const ports = chosen.flatMap((service) => (service["spec"] as { ports: { name: string }[] }).ports.map(({ name }) => name));
+      expect([monitor.metadata.name, chosen.length, ports.includes(endpoints[0]?.port ?? "")]).toEqual([monitor.metadata.name, 1, true]);
+    }
+    const { data } = objects.find(({ kind }) => kind === "ConfigMap") as unknown as { data: Record<string, string> };
+    expect(JSON.parse(data["olmv1.json"] ?? "")).toMatchObject({ title: "OLM v1" });
   });
 
   describe("rights", () => {
