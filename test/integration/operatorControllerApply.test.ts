@@ -1,5 +1,6 @@
 import { beforeAll, expect, test } from "vitest";
 import type { ClusterExtension } from "../../pkg/api/clusterExtension.ts";
+import { LABEL_BUNDLE_NAME } from "../../pkg/api/constants.ts";
 import { type KubeObject, refOf } from "../../pkg/api/k8s.ts";
 import type { Client } from "../../pkg/kube/client.ts";
 import { Applier } from "../../pkg/operatorcontroller/applier.ts";
@@ -203,6 +204,25 @@ describeWithCluster("applying an extension's objects on a real API server", (clu
     await lift();
     expect(await pass()).toEqual({ error: "", events: ['Normal Installed: installed bundle "p.v1.0.0": 1 unchanged, 1 created'] });
     expect(releases.state).toEqual(["v1 deployed"]);
+  });
+
+  // Source: cluster-upgrade-gate.md A.8.
+  test("beside the deployed release a failed attempt counts, until one is deployed", async () => {
+    const { x, ns, account } = await loneExtension(cluster);
+    const labels = { [LABEL_BUNDLE_NAME]: "p.v0.9.0" };
+    const releases = new MemoryReleases(releaseRecord(1, "deployed", { name: ns, labels }));
+    const lift = await refuseConfigMaps(ns);
+    const counting = async (): Promise<(string | undefined)[]> => {
+      const { deps, facts, context } = passOver(x, account.client, releases);
+      const rendered = { bundle: { ...BUNDLE, explanation: "" }, objects: [configMap("a", ns)], annotations: {} };
+      await new ApplyPass(deps, facts, account.client, context).release(rendered).catch(() => undefined);
+      return (facts.active ?? []).map((release) => release.labels[LABEL_BUNDLE_NAME]);
+    };
+    expect(await counting()).toEqual(["p.v1.0.0", "p.v0.9.0"]);
+    expect(await counting()).toEqual(["p.v1.0.0", "p.v0.9.0"]);
+    await lift();
+    expect(await counting()).toEqual(["p.v1.0.0"]);
+    expect(releases.state).toEqual(["v1 superseded", "v2 deployed"]);
   });
 
   test("a failure is told although it cannot be recorded", async () => {

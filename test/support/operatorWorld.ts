@@ -4,10 +4,12 @@ import { API_VERSION, CLUSTER_CATALOG, CLUSTER_EXTENSION } from "../../pkg/api/c
 import type { Condition, ObjectRef } from "../../pkg/api/k8s.ts";
 import { POD_FATE_ANNOTATION, type PodFate } from "../../pkg/devcluster/podFate.ts";
 import type { PackageContent } from "../../pkg/fbc/types.ts";
+import type { ClusterVersion } from "../../pkg/gate/clusterVersion.ts";
+import type { ClusterVersionReader } from "../../pkg/operatorcontroller/clusterupgrade/clusterVersionSource.ts";
 import { OperatorController } from "../../pkg/operatorcontroller/operatorController.ts";
 import { createLogger } from "../../pkg/telemetry/log.ts";
 import { createMetrics } from "../../pkg/telemetry/metrics.ts";
-import { type CatalogFixture, contentFrom } from "./catalogFixture.ts";
+import { type CatalogFixture, type ClusterFixture, clusterFrom, contentFrom } from "./catalogFixture.ts";
 import { catalogNamed } from "./catalogs.ts";
 import type { TestCluster } from "./cluster.ts";
 import { TempFolder } from "./contentFixture.ts";
@@ -26,6 +28,8 @@ const SYSTEM = "olmv1-system";
  */
 export class OperatorWorld implements AsyncDisposable {
   readonly controller: OperatorController;
+  /** Version of the cluster that the controller is told. */
+  readonly clusterVersion = new SetClusterVersion();
   readonly #cluster: TestCluster;
   readonly #folder = new TempFolder();
   readonly #stop = new AbortController();
@@ -44,7 +48,7 @@ export class OperatorWorld implements AsyncDisposable {
       packages: { packageContent: () => Promise.resolve(this.#content) },
       systemNamespace: SYSTEM,
       serviceAccountFallback: "deny",
-      clusterVersion: { current: () => ({ kind: "none" }), onChange: () => undefined, synced: Promise.resolve() },
+      clusterVersion: this.clusterVersion,
       clusterUpgrade: { mode: "off" },
       workers: 2,
       driftIntervalMs: times.driftIntervalMs ?? 600_000,
@@ -133,6 +137,26 @@ export class OperatorWorld implements AsyncDisposable {
       { fieldSelector: `involvedObject.name=${name}` },
     );
     return items.map((event) => `${String(event["reason"])}: ${String(event["message"])}`);
+  }
+}
+
+/** A cluster's version that a test sets; no OpenShift cluster to begin with. */
+export class SetClusterVersion implements ClusterVersionReader {
+  readonly synced = Promise.resolve();
+  readonly #handlers: (() => void)[] = [];
+  #current: ClusterVersion = { kind: "none" };
+
+  current(): ClusterVersion {
+    return this.#current;
+  }
+
+  onChange(handler: () => void): void {
+    this.#handlers.push(handler);
+  }
+
+  set(version: ClusterFixture): void {
+    this.#current = clusterFrom(version);
+    for (const handler of this.#handlers) handler();
   }
 }
 

@@ -1,15 +1,15 @@
 import type { JsonObject, KubeObject } from "../../pkg/api/k8s.ts";
 
-/** A bundle of one Deployment, as files; `version` is in its name and in the Deployment's image, so that another version is a rollout. */
+/** A bundle of one Deployment, as files; `version` is in its name and in the Deployment's image, so that another version is a rollout. `properties` is annotation olm.properties. */
 export function tinyBundle(
   version: string,
-  { objects = [], deployment = {} }: { objects?: readonly KubeObject[]; deployment?: JsonObject } = {},
+  { objects = [], deployment = {}, properties }: { objects?: readonly KubeObject[]; deployment?: JsonObject; properties?: string } = {},
 ): Record<string, string> {
   const labels = { app: "tiny" };
   const csv = {
     apiVersion: "operators.coreos.com/v1alpha1",
     kind: "ClusterServiceVersion",
-    metadata: { name: `p.v${version}` },
+    metadata: { name: `p.v${version}`, ...(properties === undefined ? {} : { annotations: { "olm.properties": properties } }) },
     spec: {
       version,
       installModes: [{ type: "AllNamespaces", supported: true }],
