@@ -106,7 +106,7 @@ export class OperatorController {
       clusterVersion: options.clusterVersion,
       releases: this.#releases,
       facts,
-      findRemedy: (name, signal) => this.#findRemedy(name, signal),
+      findRemedy: (name, bundles, signal) => this.#findRemedy(name, bundles, signal),
       events: this.#events,
       log,
       metrics,
@@ -163,10 +163,10 @@ export class OperatorController {
     }
   }
 
-  async #findRemedy(name: string, signal: AbortSignal): Promise<string | undefined> {
+  async #findRemedy(name: string, bundles: readonly string[], signal: AbortSignal): Promise<string | undefined> {
     const extension = this.#extensions.get(name);
     const sources = { catalogs: this.#catalogs, contents: this.#contents };
-    return extension && remedyFor(extension, sources, this.#options.clusterVersion.current(), signal);
+    return extension && remedyFor(extension, sources, this.#options.clusterVersion.current(), signal, bundles);
   }
 
   #resyncMs(): number {

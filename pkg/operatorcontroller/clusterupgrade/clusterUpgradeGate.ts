@@ -140,8 +140,7 @@ export class ClusterUpgradeGate {
     const trigger = (): void => this.#trigger();
     const { extensions, clusterVersion } = this.#options;
     extensions.onEvent(({ type, object, old }) => {
-      if (type === "update" && old?.metadata.generation === object.metadata.generation) return;
-      this.remediesChanged();
+      if (type !== "update" || !old || remedyInput(old) !== remedyInput(object)) this.remediesChanged();
     });
     clusterVersion.onChange(() => this.remediesChanged());
     this.#releases.onChange(trigger);
@@ -216,6 +215,11 @@ export class ClusterUpgradeGate {
     this.#saidMode = said;
     log[mode.kind === "undecided" ? "debug" : "info"]({ mode: mode.kind, reason: mode.because }, "cluster upgrade gate");
   }
+}
+
+/** What of an extension decides about what lifts its block; other changes of its status change nothing for the gate. */
+function remedyInput({ metadata: { uid, generation = 0 }, status }: ClusterExtension): string {
+  return `${uid}/${generation}/${status?.install?.bundle.name}`;
 }
 
 /** Where a ClusterOperator is written there is an OpenShift cluster, and it has a version, whether it is seen or not. */

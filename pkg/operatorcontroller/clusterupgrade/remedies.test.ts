@@ -70,3 +70,16 @@ test("what is no longer in the way is forgotten", async () => {
   await settled();
   expect(asked).toEqual(["a", "a"]);
 });
+
+test("for all bundles of an extension together", async () => {
+  const asked: (readonly string[])[] = [];
+  const { made } = remedies((_extension, bundles) => {
+    asked.push(bundles);
+    return Promise.resolve("to 2");
+  });
+  made.of([{ ...A, bundle: "a.v2" }, A], signal);
+  await settled();
+  made.of([A, { ...A, bundle: "a.v2" }], signal);
+  await settled();
+  expect(asked).toEqual([["a.v1", "a.v2"]]);
+});

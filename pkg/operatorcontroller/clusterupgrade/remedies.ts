@@ -1,8 +1,11 @@
 import { messageOf } from "../../errors/errors.ts";
 import type { Logger } from "../../telemetry/log.ts";
 
-/** Says what would lift the block of an extension, such as `version 1.1.0 of catalog "x" lifts the block`; undefined where nothing is known. */
-export type RemedyFinder = (extension: string, signal: AbortSignal) => Promise<string | undefined>;
+/**
+ * Says what would lift the block that these bundles of an extension are, such as `version 1.1.0 of catalog "x" lifts the block`; undefined where
+ * nothing is known.
+ */
+export type RemedyFinder = (extension: string, bundles: readonly string[], signal: AbortSignal) => Promise<string | undefined>;
 
 /** An installed bundle that blocks. */
 export interface BlockingBundle {
@@ -11,7 +14,8 @@ export interface BlockingBundle {
 }
 
 interface Remedy {
-  readonly bundle: string;
+  /** Sorted. */
+  readonly bundles: readonly string[];
   text: string | undefined;
   /** Something changed since it was looked for. */
   outdated: boolean;
@@ -39,10 +43,12 @@ export class Remedies {
 
   /** By extension what is known already; the rest is looked for from now on, and extensions that are not named are forgotten. */
   of(blocking: readonly BlockingBundle[], signal: AbortSignal): ReadonlyMap<string, string> {
-    const bundles = new Map(blocking.map(({ extension, bundle }) => [extension, bundle]));
-    for (const extension of this.#known.keys()) if (!bundles.has(extension)) this.#known.delete(extension);
-    for (const [extension, bundle] of bundles) {
-      if (this.#known.get(extension)?.bundle !== bundle) this.#known.set(extension, { bundle, text: undefined, outdated: true });
+    const wanted = Map.groupBy(blocking, ({ extension }) => extension);
+    for (const extension of this.#known.keys()) if (!wanted.has(extension)) this.#known.delete(extension);
+    for (const [extension, ofExtension] of wanted) {
+      const bundles = ofExtension.map(({ bundle }) => bundle).sort();
+      if (this.#known.get(extension)?.bundles.join() !== bundles.join())
+        this.#known.set(extension, { bundles, text: undefined, outdated: true });
     }
     void this.#work(signal);
     return new Map([...this.#known].flatMap(([extension, { text }]) => (text === undefined ? [] : [[extension, text]])));
@@ -68,7 +74,7 @@ export class Remedies {
     remedy.outdated = false;
     let text: string | undefined;
     try {
-      text = await this.#find(extension, AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]));
+      text = await this.#find(extension, remedy.bundles, AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]));
     } catch (err) {
       this.#log.debug({ extension, reason: messageOf(err) }, "what lifts the block is not known");
       return;
