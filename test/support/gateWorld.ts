@@ -13,11 +13,16 @@ import { World, type WorldCluster } from "./world.ts";
 
 const MANAGERS = join(import.meta.dirname, "../../config/manager");
 
-/** What condition Upgradeable of ClusterOperator `olm` was at some time. */
-export interface SeenUpgradeable {
+/** A write as a watch showed it: when, in milliseconds, and its place among all writes of the cluster. */
+export interface SeenWrite {
   readonly at: number;
+  readonly revision: number;
+}
+
+/** What a condition of ClusterOperator `olm` was from some write on. */
+export interface SeenCondition extends SeenWrite {
   readonly status: string | undefined;
-  readonly message: string | undefined;
+  readonly reason: string | undefined;
 }
 
 /** The whole product at work on an OpenShift-like cluster, with small packages in one catalog. */
@@ -106,43 +111,41 @@ export class GateWorld {
     await this.world.installation.restart("operator-controller");
   }
 
-  /** Everything that Upgradeable is from now on, until the returned function is called. */
-  watchUpgradeable(): { readonly seen: readonly SeenUpgradeable[]; stop: () => Promise<void> } {
-    const seen: SeenUpgradeable[] = [];
-    return {
-      seen,
-      stop: this.#watch(CLUSTER_OPERATOR, { fieldSelector: `metadata.name=${CLUSTER_OPERATOR.name}` }, (object) => {
-        const { status, message } = conditionOf(object, "Upgradeable") ?? {};
-        seen.push({ at: performance.now(), status, message });
-      }),
-    };
+  /** Everything that a condition is from now on, until `stop` is called. */
+  async watchCondition(type: string): Promise<{ readonly seen: readonly SeenCondition[]; stop: () => Promise<void> }> {
+    const seen: SeenCondition[] = [];
+    const selection = { fieldSelector: `metadata.name=${CLUSTER_OPERATOR.name}` };
+    const stop = await this.#watch(CLUSTER_OPERATOR, selection, (object) => {
+      const { status, reason } = conditionOf(object, type) ?? {};
+      seen.push({ ...writeOf(object), status, reason });
+    });
+    return { seen, stop };
   }
 
-  /** When which release Secrets were seen in which state, as "v2 deployed". */
-  watchReleases(extension: string): { readonly seen: ReadonlyMap<string, number>; stop: () => Promise<void> } {
-    const seen = new Map<string, number>();
-    const labelSelector = `owner=operator-controller,type=index,name=${extension}`;
-    const selection = { namespace: SYSTEM_NAMESPACE, labelSelector };
-    return {
-      seen,
-      stop: this.#watch({ apiVersion: "v1", kind: "Secret" }, selection, ({ metadata: { labels = {} } }) => {
-        const text = `v${labels["version"]} ${labels["status"]}`;
-        if (!seen.has(text)) seen.set(text, performance.now());
-      }),
-    };
+  /** The first write of each state of an extension's releases, such as "v2 deployed". */
+  async watchReleases(extension: string): Promise<{ readonly seen: ReadonlyMap<string, SeenWrite>; stop: () => Promise<void> }> {
+    const seen = new Map<string, SeenWrite>();
+    const selection = { namespace: SYSTEM_NAMESPACE, labelSelector: `owner=operator-controller,type=index,name=${extension}` };
+    const stop = await this.#watch({ apiVersion: "v1", kind: "Secret" }, selection, (object) => {
+      const { labels = {} } = object.metadata;
+      const text = `v${labels["version"]} ${labels["status"]}`;
+      if (!seen.has(text)) seen.set(text, writeOf(object));
+    });
+    return { seen, stop };
   }
 
-  #watch(gvk: { apiVersion: string; kind: string }, selection: object, see: (object: KubeObject) => void): () => Promise<void> {
+  async #watch(gvk: { apiVersion: string; kind: string }, selection: object, see: (object: KubeObject) => void) {
     const stop = new AbortController();
     const { client } = this.#cluster;
+    const { items, resourceVersion } = await client.list(gvk, selection);
+    for (const item of items) see(item);
     const follow = async (): Promise<void> => {
-      const { items, resourceVersion } = await client.list(gvk, selection);
-      for (const item of items) see(item);
       for await (const { type, object } of client.watch(gvk, { ...selection, resourceVersion, signal: stop.signal }))
         if (type !== "BOOKMARK") see(object);
     };
     const following = follow();
-    return async () => {
+    following.catch(() => undefined); // a test that fails does not stop its watches
+    return async (): Promise<void> => {
       stop.abort();
       await following;
     };
@@ -171,4 +174,8 @@ export class GateWorld {
       .map((line) => JSON.parse(line) as Record<string, unknown>)
       .filter(({ msg }) => msg === message);
   }
+}
+
+function writeOf({ metadata }: KubeObject): SeenWrite {
+  return { at: performance.now(), revision: Number(metadata.resourceVersion) };
 }

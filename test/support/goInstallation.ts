@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { gunzipSync, gzipSync } from "node:zlib";
 import { API_VERSION, CLUSTER_EXTENSION } from "../../pkg/api/constants.ts";
 import { type JsonObject, type KubeObject, type ObjectMeta, refOf } from "../../pkg/api/k8s.ts";
 import type { Client } from "../../pkg/kube/client.ts";
@@ -33,8 +34,12 @@ export class GoInstallation {
     return decodeRelease(last, []);
   }
 
-  /** Puts all of it on a cluster as Go left it, with the uid that the extension has there. @returns the extension. */
-  async restore(admin: Client): Promise<KubeObject> {
+  /**
+   * Puts all of it on a cluster as Go left it, with the uid that the extension has there.
+   * @param change may say something else in what each release holds.
+   * @returns the extension.
+   */
+  async restore(admin: Client, change: (release: JsonObject) => void = () => undefined): Promise<KubeObject> {
     const { name, finalizers } = this.extension.metadata;
     const namespace = this.deployed.namespace;
     await admin.apply({ apiVersion: "v1", kind: "Namespace", metadata: { name: namespace } }, { fieldManager: "test" });
@@ -45,7 +50,7 @@ export class GoInstallation {
       metadata: { name, ...(finalizers ? { finalizers } : {}) },
       spec,
     });
-    for (const object of [...this.#secrets, ...this.#objects]) {
+    for (const object of [...this.#secrets.map((secret) => changedRelease(secret, change)), ...this.#objects]) {
       const created = await admin.create(restored(object, extension.metadata.uid ?? ""), { fieldManager: GO_MANAGER });
       const managedFields = (object.metadata.managedFields ?? []).filter(({ manager }) => manager === GO_MANAGER);
       if (managedFields.length > 0) await admin.patch(refOf(created), { metadata: { managedFields } }, { type: "merge" });
@@ -109,6 +114,13 @@ function manifestOf(spec: unknown, csvAnnotations: Readonly<Record<string, strin
   const own = Object.entries(template.metadata.annotations ?? {}).filter(([key]) => !(key in csvAnnotations) && !key.startsWith("olm."));
   const metadata = { ...template.metadata, annotations: Object.fromEntries(own) };
   return { ...rest, template: { ...template, metadata } };
+}
+
+function changedRelease(secret: KubeObject, change: (release: JsonObject) => void): KubeObject {
+  const data = secret["data"] as { chunk: string };
+  const release = JSON.parse(gunzipSync(Buffer.from(data.chunk, "base64")).toString()) as JsonObject;
+  change(release);
+  return { ...secret, data: { ...data, chunk: gzipSync(JSON.stringify(release)).toString("base64") } };
 }
 
 function withoutNamespace(object: KubeObject): KubeObject {

@@ -1,0 +1,184 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { gunzipSync } from "node:zlib";
+import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
+import { SYSTEM_NAMESPACE } from "../../pkg/api/constants.ts";
+import type { JsonObject, KubeObject } from "../../pkg/api/k8s.ts";
+import { parseYamlDocuments } from "../../pkg/fbc/yaml.ts";
+import { CLUSTER_OPERATOR } from "../../pkg/operatorcontroller/clusterupgrade/gateMode.ts";
+import { describeWithPrivateCluster, eventually, type TestCluster } from "../support/cluster.ts";
+import { GateWorld } from "../support/gateWorld.ts";
+import { GoInstallation } from "../support/goInstallation.ts";
+import { describeWithData } from "../support/sharedData.ts";
+import { SmallPackage } from "../support/smallPackage.ts";
+
+const HELD = new SmallPackage("held", { version: "1.0.0", properties: '[{"type": "olm.maxOpenShiftVersion", "value": "4.18"}]' });
+const DEPLOYMENT = { apiVersion: "apps/v1", kind: "Deployment", namespace: SYSTEM_NAMESPACE, name: "catalogd-controller-manager" };
+const FIVE = ["Degraded", "Progressing", "Available", "Upgradeable", "EvaluationConditionsDetected"];
+/** Where cluster-olm-operator looks for releases. */
+const OPENSHIFT_NAMESPACE = "openshift-operator-controller";
+
+/** Lets operator-controller keep its releases in another namespace. */
+async function grantSystemNamespace(cluster: TestCluster, namespace: string): Promise<void> {
+  const apply = (object: KubeObject) => cluster.client.apply(object, { fieldManager: "test", force: true });
+  await apply({ apiVersion: "v1", kind: "Namespace", metadata: { name: namespace } });
+  const text = readFileSync(join(import.meta.dirname, "../../config/rbac/operator-controller.yaml"), "utf8");
+  for (const object of parseYamlDocuments(text) as KubeObject[]) {
+    if (object.metadata.namespace !== SYSTEM_NAMESPACE || !object.kind.startsWith("Role")) continue;
+    await apply({ ...object, metadata: { ...object.metadata, namespace } });
+  }
+}
+
+// Source: S1-35, S1-36, cluster-upgrade-gate.md A.1, A.2 and A.5.
+describeWithPrivateCluster("ClusterOperator olm", (cluster, dev) => {
+  let gate: GateWorld;
+
+  const is = (status: string) => gate.openShift.upgradeable((condition) => condition.status === status);
+  const mode = async (): Promise<unknown> => (await gate.logged("cluster upgrade gate")).at(-1)?.["mode"];
+  const restartWith = async (...flags: string[]): Promise<void> => {
+    gate.flags.splice(0, Number.POSITIVE_INFINITY, "--max-backoff", "2s", ...flags);
+    await gate.restart(undefined);
+  };
+
+  beforeAll(async () => {
+    gate = await GateWorld.start(cluster, { version: "4.18.3", packages: [HELD] });
+    await is("True");
+  });
+  afterEach(async () => {
+    await gate.openShift.removeOlm();
+    await gate.clear();
+    await is("True");
+  });
+  afterAll(() => gate?.world.stop());
+
+  test("is made again when somebody removes it, and put right when somebody edits it", async () => {
+    const first = await gate.openShift.clusterOperator();
+    await cluster.client.delete(CLUSTER_OPERATOR);
+    await eventually(async () => expect((await gate.openShift.clusterOperator())?.metadata.uid).not.toBe(first?.metadata.uid));
+    await is("True");
+    const status = { conditions: [], versions: [{ name: "operator", version: "1.2.3" }], relatedObjects: [] };
+    await cluster.client.patch(CLUSTER_OPERATOR, { status }, { type: "merge", subresource: "status" });
+    await is("True");
+    expect((await gate.openShift.clusterOperator())?.["status"]).toMatchObject({ versions: [{ name: "operator", version: "4.18.3" }] });
+    expect(first?.["status"]).toMatchObject({
+      relatedObjects: expect.arrayContaining([expect.objectContaining({ resource: "deployments" })]),
+    });
+  });
+
+  test("says which controller is not available, and that it is again", async () => {
+    const type = "CatalogdDeploymentCatalogdControllerManager";
+    await eventually(async () => expect(await gate.openShift.condition("Available")).toMatchObject({ status: "True" }));
+    await cluster.client.delete(DEPLOYMENT);
+    await eventually(async () =>
+      expect(await gate.openShift.condition("Available")).toEqual({
+        type: "Available",
+        status: "False",
+        reason: `${type}_Deploying`,
+        message: `${type}Available: Waiting for Deployment`,
+      }),
+    );
+    dev().setPodReadiness(() => "NotReady");
+    await gate.applyManagers();
+    await eventually(async () =>
+      expect(await gate.openShift.condition("Progressing")).toEqual({
+        type: "Progressing",
+        status: "True",
+        reason: `${type}_Deploying`,
+        message: `${type}Progressing: Waiting for Deployment to deploy pods`,
+      }),
+    );
+    dev().setPodReadiness(() => "Ready");
+    await eventually(async () => expect(await gate.openShift.condition("Available")).toMatchObject({ status: "True" }));
+    await eventually(async () => expect(await gate.openShift.condition("Progressing")).toMatchObject({ status: "False" }));
+  });
+
+  test("is left to cluster-olm-operator where there is one, and taken back when it goes", async () => {
+    await gate.install(HELD, "1.0.0");
+    await is("False");
+    await gate.openShift.addOlm();
+    await eventually(async () => expect(await mode()).toBe("inactive"));
+    const before = await gate.openShift.clusterOperator();
+    await gate.world.removed("ClusterExtension", "held");
+    await eventually(async () =>
+      expect(await gate.metrics("operator_controller_cluster_upgradeable")).toEqual(["operator_controller_cluster_upgradeable 1"]),
+    );
+    expect(await gate.openShift.clusterOperator()).toEqual(before);
+    await gate.openShift.removeOlm();
+    await is("True");
+    expect(await mode()).toBe("active");
+  });
+
+  test("cluster-olm-operator finds what it needs in our releases", async () => {
+    await grantSystemNamespace(cluster, OPENSHIFT_NAMESPACE);
+    await gate.openShift.addOlm();
+    await restartWith("--system-namespace", OPENSHIFT_NAMESPACE);
+    await gate.install(HELD, "1.0.0");
+    const labelSelector = "name=held,owner=operator-controller,status=deployed,type=index";
+    const { items } = await cluster.client.list({ apiVersion: "v1", kind: "Secret" }, { namespace: OPENSHIFT_NAMESPACE, labelSelector });
+    expect(items.map((secret) => [secret.metadata.name, secret["type"]])).toEqual([
+      ["sh.helm.release.v1.held.v1", "operatorframework.io/index.v1"],
+    ]);
+    const { chunk, extraChunks } = (items[0]?.["data"] ?? {}) as Record<string, string>;
+    expect(JSON.parse(Buffer.from(extraChunks ?? "", "base64").toString())).toEqual([]);
+    const release = JSON.parse(gunzipSync(Buffer.from(chunk ?? "", "base64")).toString()) as JsonObject;
+    expect(release).toMatchObject({
+      version: 1,
+      info: { status: "deployed" },
+      chart: { metadata: { annotations: { "olm.properties": '[{"type": "olm.maxOpenShiftVersion", "value": "4.18"}]' } } },
+      labels: { "olm.operatorframework.io/bundle-name": "held.v1.0.0" },
+    });
+    await gate.clear();
+    await restartWith();
+  });
+
+  test("is written beside cluster-olm-operator when that is asked for, and says when nobody looks after OLM", async () => {
+    await gate.openShift.addOlm("Managed");
+    await restartWith("--cluster-operator", "on");
+    await gate.install(HELD, "1.0.0");
+    await is("False");
+    await gate.openShift.addOlm("Unmanaged");
+    await is("Unknown");
+    const conditions = await Promise.all(FIVE.map((type) => gate.openShift.condition(type)));
+    expect(conditions).toEqual(FIVE.map((type) => ({ type, status: "Unknown", reason: "Unmanaged", message: "" })));
+    await gate.openShift.addOlm("Managed");
+    await is("False");
+    await restartWith();
+  });
+
+  test("is not written when that is not wanted; metrics tell nevertheless", async () => {
+    await restartWith("--cluster-operator", "off");
+    await cluster.client.delete(CLUSTER_OPERATOR);
+    await gate.install(HELD, "1.0.0");
+    await eventually(async () =>
+      expect(await gate.metrics("operator_controller_cluster_upgradeable")).toEqual(["operator_controller_cluster_upgradeable 0"]),
+    );
+    expect(await gate.openShift.clusterOperator()).toBeUndefined();
+    await restartWith();
+  });
+
+  test("shows the update of the cluster to another release once", async () => {
+    const progressing = await gate.watchCondition("Progressing");
+    await restartWith("--operator-image-version", "4.18.9", "--release-version", "4.18.9");
+    await eventually(() =>
+      expect(progressing.seen).toContainEqual(expect.objectContaining({ status: "True", reason: "UpgradeInProgress" })),
+    );
+    await eventually(async () => expect(await gate.openShift.condition("Progressing")).toMatchObject({ status: "False" }));
+    expect((await gate.openShift.clusterOperator())?.["status"]).toMatchObject({ versions: [{ name: "operator", version: "4.18.9" }] });
+    await progressing.stop();
+    await restartWith();
+  });
+
+  describeWithData("releases of the Go operator-controller", (data) => {
+    test("count as ours do", async () => {
+      const go = new GoInstallation(join(data, "go-release"));
+      await go.restore(cluster.client, (release) => {
+        const { metadata } = release["chart"] as { metadata: { annotations: Record<string, string> } };
+        metadata.annotations["olm.properties"] = '[{"type": "olm.maxOpenShiftVersion", "value": 4.18}]';
+      });
+      const { message } = await is("False");
+      expect(message.split("\n")[0]).toBe(
+        'InstalledOLMOperatorsUpgradeable: Found ClusterExtensions that require upgrades prior to upgrading cluster to version 4.19: bundle "flux-operator.v0.38.1" for ClusterExtension "flux".',
+      );
+    });
+  });
+});
