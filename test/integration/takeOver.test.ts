@@ -1,8 +1,9 @@
 import { join } from "node:path";
+import { gunzipSync } from "node:zlib";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { ClusterExtension } from "../../pkg/api/clusterExtension.ts";
 import { API_VERSION, CLUSTER_EXTENSION, FIELD_MANAGER, FINALIZER_UNINSTALL } from "../../pkg/api/constants.ts";
-import { type KubeObject, type ObjectRef, refOf } from "../../pkg/api/k8s.ts";
+import { type JsonObject, type KubeObject, type ObjectRef, refOf } from "../../pkg/api/k8s.ts";
 import { loadBundle } from "../../pkg/bundle/load.ts";
 import { canonicalJson } from "../../pkg/fbc/canonical.ts";
 import { cleanObject } from "../../pkg/release/clean.ts";
@@ -12,6 +13,7 @@ import { renderBundle } from "../../pkg/render/render.ts";
 import { describeWithPrivateCluster, eventually } from "../support/cluster.ts";
 import { type BundleParts, GoInstallation } from "../support/goInstallation.ts";
 import { grantInstaller } from "../support/installer.ts";
+import { SampleWorld } from "../support/sampleWorld.ts";
 import { describeWithData } from "../support/sharedData.ts";
 import { World } from "../support/world.ts";
 
@@ -157,3 +159,46 @@ describeWithData("real data", (data) =>
     });
   }),
 );
+
+/** What the Go operator-controller asks for to find the release of an extension, and what it reads of it. */
+function goReads(secrets: readonly KubeObject[], name: string): JsonObject[] {
+  const selector: Record<string, string> = { name, owner: "operator-controller", status: "deployed", type: "index" };
+  const found = secrets.filter(({ metadata }) => Object.entries(selector).every(([label, value]) => metadata.labels?.[label] === value));
+  return found.map((secret) => {
+    const { chunk = "", extraChunks = "" } = secret["data"] as Record<string, string>;
+    expect(Buffer.from(extraChunks, "base64").toString()).toMatch(/^(\[\]|null)$/);
+    return JSON.parse(gunzipSync(Buffer.from(chunk, "base64")).toString()) as JsonObject;
+  });
+}
+
+// Source: architecture.md 4.4; the steps are those of docs/how-to/move-from-the-go-implementation.md.
+describeWithPrivateCluster("an extension that is handed back to the Go operator-controller", (cluster) => {
+  test("keeps its objects and its release, in the form that Go reads", async () => {
+    const sample = await SampleWorld.start(cluster);
+    try {
+      const extension = await sample.installed("handed-back", "1.0.0");
+      const owned = await sample.owned("handed-back");
+      await sample.end("operator-controller", "SIGTERM");
+      const ref = refOf(extension);
+      await cluster.client.patch(ref, { metadata: { finalizers: null } }, { type: "merge" });
+
+      const { items } = await cluster.client.list({ apiVersion: "v1", kind: "Secret" }, { namespace: "olmv1-system" });
+      const [release, ...others] = goReads(items, "handed-back");
+      expect(others).toEqual([]);
+      expect(release).toMatchObject({ name: "handed-back", namespace: extension.spec.namespace, version: 1, info: { status: "deployed" } });
+      const { files, metadata } = release?.["chart"] as { files: { data: string }[]; metadata: { annotations: Record<string, string> } };
+      const released = files.map(({ data }) => JSON.parse(Buffer.from(data, "base64").toString()) as KubeObject);
+      expect(released.map(describeObject).sort()).toEqual(sample.wanted("1.0.0", extension));
+      expect(metadata.annotations).toBeDefined();
+      expect(release?.["labels"]).toMatchObject({
+        "olm.operatorframework.io/bundle-name": "hello-operator.v1.0.0",
+        "olm.operatorframework.io/bundle-version": "1.0.0",
+        "olm.operatorframework.io/package-name": "hello-operator",
+      });
+      expect(await sample.owned("handed-back")).toEqual(owned);
+      expect((await cluster.client.get(ref))?.metadata.finalizers).toBeUndefined();
+    } finally {
+      await sample.world.stop();
+    }
+  });
+});
