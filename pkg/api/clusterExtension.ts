@@ -104,11 +104,17 @@ const install = withRules(
       .describe(
         "preflight configures the checks that run before an installation or upgrade. Accepted and kept; these checks are not part of this version.",
       ),
+    onFailure: z
+      .enum(["Retain", "Rollback"])
+      .optional()
+      .describe(
+        "onFailure is what happens when an upgrade is not rolled out within progressDeadlineMinutes. Retain (the default) leaves it as it is, Rollback goes back to the release before, CustomResourceDefinitions excepted. An upgrade of which an object is refused is undone in either case, unless a Pod of it is ready already.",
+      ),
   }),
   {
-    rule: "has(self.preflight)",
+    rule: "has(self.preflight) || has(self.onFailure)",
     message: "at least one of [preflight] are required when install is specified",
-    holds: (value) => value.preflight !== undefined,
+    holds: (value) => value.preflight !== undefined || value.onFailure !== undefined,
   },
 ).describe("install configures how bundles are installed and upgraded.");
 

@@ -9,6 +9,7 @@ import { installOrder } from "../release/order.ts";
 import type { ExtensionExists, Owner } from "../release/ownership.ts";
 import { prepareObjects } from "../release/prepare.ts";
 import { lastDeployed } from "../release/record.ts";
+import type { RolledBack } from "../release/rolledBack.ts";
 import { determineState } from "../release/state.ts";
 import { Applier, type LiveObjects } from "./applier.ts";
 import type { ExtensionMetrics } from "./extensionMetrics.ts";
@@ -46,6 +47,8 @@ export interface RenderedBundle {
   objects: readonly KubeObject[];
   /** The CSV's. */
   annotations: Record<string, string>;
+  /** Set when an earlier release is gone back to: what is given up for it, and what its objects were rendered from. */
+  rollback?: { given: RolledBack; inputDigest: string | undefined };
 }
 
 /** One pass over the objects of one extension, with the extension's identity. */
@@ -109,8 +112,9 @@ export class ApplyPass {
    * An aborted pass leaves the release pending, and the next one goes on with it.
    */
   async release(rendered: RenderedBundle): Promise<void> {
-    const { extension, history, installed, inputDigest } = this.#facts;
-    const { bundle, annotations } = rendered;
+    const { extension, history, installed } = this.#facts;
+    const { bundle, annotations, rollback } = rendered;
+    const inputDigest = rollback ? rollback.inputDigest : this.#facts.inputDigest;
     const { objects, notes, kinds } = await this.#prepare(rendered.objects);
     requireServed(kinds);
     const labels = labelsFrom(bundle);
@@ -124,12 +128,13 @@ export class ApplyPass {
     await this.#claiming(objects, async () => {
       const { extensionExists } = this.#deps;
       const live = await preflight(this.#applier, { desired: objects, base, owner: this.#ownerOfObjects, extensionExists });
-      const content = { namespace: extension.spec.namespace, labels, annotations, objects };
+      const rolledBack = rollback ? { rolledBack: rollback.given } : {};
+      const content = { namespace: extension.spec.namespace, labels, annotations, objects, ...rolledBack };
       const record = await this.#journal.begin({ ...content, ...(inputDigest === undefined ? {} : { inputDigest }) }, state);
       this.#facts.began = true;
       this.#facts.active = [record, ...history.current.filter(({ version }) => version !== record.version)];
       this.#deps.memory.record(extension, [record, ...history.current]);
-      const verb = base ? "upgrade to" : "install of";
+      const verb = rollback ? "rollback to" : base ? "upgrade to" : "install of";
       try {
         await this.#applier.apply(objects, await this.#taken(live));
         await this.#prune(objects);
@@ -137,7 +142,8 @@ export class ApplyPass {
         if (!this.#context.signal.aborted) {
           const done = changes(this.#applier.actions);
           const text = `${verb} bundle "${bundle.name}" failed${done.length > 0 ? ` after ${summary(done)}` : ""}: ${messageOf(err)}`;
-          await this.#journal.failed(record, text);
+          const release = await this.#journal.failed(record, text);
+          this.#facts.failed = { release, applied: this.#applier.applied, actions: this.#applier.actions };
           this.#event("Warning", "ApplyFailed", text);
         }
         throw err;
@@ -148,7 +154,7 @@ export class ApplyPass {
     });
     this.#deps.memory.of(extension).checkedAt = this.#deps.now();
     const from = installed === undefined || installed.name === bundle.name ? "" : ` from "${installed.name}"`;
-    const [reason, what] = base ? ["Upgraded", "upgraded to"] : ["Installed", "installed"];
+    const [reason, what] = rollback ? ["RolledBack", "rolled back to"] : base ? ["Upgraded", "upgraded to"] : ["Installed", "installed"];
     this.#event("Normal", reason, `${what} bundle "${bundle.name}"${from}: ${summary(this.#applier.actions)}`);
     for (const note of notes) this.#event("Normal", "ManifestAdjusted", note);
   }

@@ -7,6 +7,7 @@ import type { Availability } from "../release/health/availability.ts";
 import type { ReleaseRecord } from "../release/record.ts";
 import type { CatalogContent } from "../resolve/catalogContent.ts";
 import type { LiveObjects } from "./applier.ts";
+import type { ObjectAction } from "./objectAction.ts";
 import { noReleases, type ReleaseHistory } from "./releaseStore.ts";
 
 /** What a release says about the bundle it holds. */
@@ -32,6 +33,12 @@ export interface ResolvedBundle extends InstalledBundle {
 
 /** What the catalogs said about deprecation in this pass. */
 export type DeprecationFacts = { kind: "unknown" } | { kind: "known"; entries: FbcDeprecations | undefined };
+
+/** Reason and message of condition Progressing. */
+export interface Held {
+  reason: "ProgressDeadlineExceeded" | "Retrying";
+  message: string;
+}
 
 /**
  * All that the steps of one pass found out, in the order in which they find it.
@@ -65,6 +72,10 @@ export interface PassFacts {
   live?: LiveObjects;
   /** Whether what is installed works; absent when it could not be asked. */
   availability?: Availability;
+  /** A release that was refused in the middle in this pass: its record, what had been applied, and everything that was done. */
+  failed?: { release: ReleaseRecord; applied: LiveObjects; actions: readonly ObjectAction[] };
+  /** Set while a bundle that was given up is not tried again: what condition Progressing says about it. */
+  held?: Held;
   /** The rollout takes longer than `spec.progressDeadlineMinutes` gives it: the text of condition Progressing. */
   overdue?: string;
   /** Set while the extension is being removed: what is going on. */

@@ -12,7 +12,6 @@ import { ServiceAccountTokens } from "../kube/tokens.ts";
 import { controllerMetrics, queueMetrics } from "../telemetry/controllerMetrics.ts";
 import type { Logger } from "../telemetry/log.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
-import type { ApplyDependencies } from "./applyPass.ts";
 import { CatalogContents, type PackageReader } from "./catalogContents.ts";
 import { ClusterUpgradeGate, type ClusterUpgradeSettings } from "./clusterupgrade/clusterUpgradeGate.ts";
 import type { ClusterVersionReader } from "./clusterupgrade/clusterVersionSource.ts";
@@ -25,11 +24,13 @@ import { ObjectClaims } from "./objectClaims.ts";
 import { Reconciler } from "./reconciler.ts";
 import { ReleaseStore } from "./releaseStore.ts";
 import { remedyFor } from "./remedyFor.ts";
+import { type RollbackDependencies, rollBackOverdue } from "./rollback.ts";
 import { StatusWriter } from "./statusWriter.ts";
 import { applyBundle, keepInstalled } from "./steps/applyBundle.ts";
 import { checkClusterVersion } from "./steps/checkClusterVersion.ts";
 import { ensureFinalizer } from "./steps/ensureFinalizer.ts";
 import { handleDeletion } from "./steps/handleDeletion.ts";
+import { holdBack } from "./steps/holdBack.ts";
 import { requireSpec } from "./steps/requireSpec.ts";
 import { resolveBundle } from "./steps/resolveBundle.ts";
 import { retrieveReleases } from "./steps/retrieveReleases.ts";
@@ -188,7 +189,7 @@ export class OperatorController {
       const found = this.#extensions.get(name);
       return found !== undefined && (uid === undefined || uid === found.metadata.uid);
     };
-    const applying: ApplyDependencies = {
+    const applying: RollbackDependencies = {
       client,
       releases,
       events,
@@ -197,6 +198,7 @@ export class OperatorController {
       extensionExists,
       memory,
       claims: new ObjectClaims(),
+      catalogContent: (name) => this.#catalogs.get(name ?? "")?.status?.resolvedSource?.image?.ref ?? "",
       metrics: this.#metrics,
     };
     const { deadlineMinuteMs: minuteMs = 60_000 } = this.#options;
@@ -210,7 +212,10 @@ export class OperatorController {
       now,
       resyncMs: () => this.#resyncMs(),
       keepInstalled: (facts, context) => keepInstalled(applying, facts, context),
-      checkHealth: (facts, context) => checkHealth(health, facts, context),
+      checkHealth: async (facts, context) => {
+        await checkHealth(health, facts, context);
+        if (await rollBackOverdue(applying, facts, context)) await checkHealth(health, facts, context);
+      },
       steps: [
         handleDeletion({ client, identities, releases, events, memory, forget: (name) => this.#forget(name) }),
         requireSpec,
@@ -218,6 +223,7 @@ export class OperatorController {
         retrieveReleases(releases, memory),
         validate(identities),
         resolveBundle(this.#catalogs, this.#contents),
+        holdBack({ ...applying, comeBack }),
         unpackBundle(puller),
         checkClusterVersion,
         applyBundle(applying),

@@ -9,7 +9,7 @@ import type { Logger } from "../telemetry/log.ts";
 import type { ReleaseHistory, ReleaseOwner, ReleaseStore } from "./releaseStore.ts";
 
 /** What a release that begins is about. */
-export type ReleaseContent = Pick<ReleaseRecord, "namespace" | "labels" | "annotations" | "objects" | "inputDigest">;
+export type ReleaseContent = Pick<ReleaseRecord, "namespace" | "labels" | "annotations" | "objects" | "inputDigest" | "rolledBack">;
 
 /** Where and for whom one pass keeps its record. */
 export interface JournalOptions {
@@ -47,8 +47,7 @@ export class ReleaseJournal {
     const lastDeployedAt = new Date(now()).toISOString();
     const begun = {
       name: owner.name,
-      status: isUpgrade ? ("pending-upgrade" as const) : ("pending-install" as const),
-      description: isUpgrade ? "preparing upgrade" : "initial install underway",
+      ...beginning(content, isUpgrade),
       lastDeployed: lastDeployedAt,
       ...content,
     };
@@ -75,8 +74,8 @@ export class ReleaseJournal {
     return deployed;
   }
 
-  /** Stores that a release failed. What goes wrong here is only logged: the failure itself must be told. */
-  async failed(record: ReleaseRecord, description: string): Promise<void> {
+  /** Stores that a release failed. What goes wrong here is only logged: the failure itself must be told. @returns the record as it is stored. */
+  async failed(record: ReleaseRecord, description: string): Promise<ReleaseRecord> {
     const { store, owner, history, log } = this.#options;
     const failed: ReleaseRecord = { ...record, status: "failed", description: description.slice(0, MAX_DESCRIPTION) };
     try {
@@ -85,6 +84,7 @@ export class ReleaseJournal {
     } catch (err) {
       log.warn({ release: record.version, reason: messageOf(err) }, "failed release not recorded as such; it counts as interrupted");
     }
+    return failed;
   }
 
   /** Renews what an unchanged release was rendered from, so that the next pass need not render again to find it unchanged. */
@@ -106,7 +106,7 @@ export class ReleaseJournal {
         const status: ReleaseStatus | undefined = other.status === "deployed" ? "superseded" : isPending(other) ? "failed" : undefined;
         if (!status && !(history.orphaned && known.has(other.version))) continue;
         const record = known.get(other.version) ?? (await store.read(owner.name, other.version, this.#calls));
-        const ending = status ? { status, description: `followed by release v${newest.version}` } : {};
+        const ending = status ? endingOf(other.version, status, newest) : {};
         if (record) await store.update({ ...record, ...ending }, owner, this.#calls);
       }
       if (history.orphaned && known.has(newest.version)) await store.update(newest, owner, this.#calls);
@@ -141,6 +141,21 @@ export class ReleaseJournal {
     return (version) =>
       current.some((release) => release.version === version && release.objects.some((object) => !named.has(objectKey(object))));
   }
+}
+
+function beginning({ rolledBack }: ReleaseContent, isUpgrade: boolean): Pick<ReleaseRecord, "status" | "description"> {
+  if (rolledBack) return { status: "pending-rollback", description: `rolling back release v${rolledBack.release}` };
+  if (isUpgrade) return { status: "pending-upgrade", description: "preparing upgrade" };
+  return { status: "pending-install", description: "initial install underway" };
+}
+
+/** What was given up has failed, although all of it was on the cluster. */
+function endingOf(version: number, status: ReleaseStatus, newest: ReleaseRecord): Pick<ReleaseRecord, "status" | "description"> {
+  if (newest.rolledBack?.release !== version) return { status, description: `followed by release v${newest.version}` };
+  return {
+    status: "failed",
+    description: `rolled back by release v${newest.version}: ${newest.rolledBack.message}`.slice(0, MAX_DESCRIPTION),
+  };
 }
 
 async function storing({ version, status }: ReleaseRecord, work: Promise<void>): Promise<void> {

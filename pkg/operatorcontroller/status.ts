@@ -54,6 +54,7 @@ function installedVerdict(facts: PassFacts): ConditionVerdict {
 /**
  * | pass ended with                 | Progressing                      |
  * | nothing                         | True / Succeeded                 |
+ * | nothing, what is wanted is held | that one's reason                |
  * | nothing, and a rollout overdue  | False / ProgressDeadlineExceeded |
  * | nothing, while removed          | True / Uninstalling              |
  * | a terminal error                | False / Blocked, or its reason   |
@@ -63,6 +64,8 @@ function progressingVerdict(facts: PassFacts, error: unknown): ConditionVerdict 
   const type = ConditionType.Progressing;
   if (error === undefined && facts.deleting !== undefined)
     return { type, status: "True", reason: Reason.Uninstalling, message: facts.deleting };
+  const { held } = facts;
+  if (error === undefined && held) return { type, status: held.reason === Reason.Retrying ? "True" : "False", ...held };
   if (error === undefined && facts.overdue !== undefined)
     return { type, status: "False", reason: Reason.ProgressDeadlineExceeded, message: facts.overdue };
   if (error === undefined) {

@@ -6,6 +6,7 @@ import { TerminalError } from "../errors/errors.ts";
 import { goJson } from "../fbc/canonical.ts";
 import { CHUNK_BYTES, decodeRelease, encodeRelease, extraChunks, releaseKey } from "./encode.ts";
 import { RELEASE_STATUSES, type ReleaseRecord } from "./record.ts";
+import type { RolledBack } from "./rolledBack.ts";
 
 const WHERE = { systemNamespace: "olmv1-system", owner: { name: "hello", uid: "11111111-2222-3333-4444-555555555555" } };
 
@@ -236,6 +237,18 @@ const member = fc.jsonValue({ maxDepth: 3, stringUnit: "grapheme" });
 const anyObject: fc.Arbitrary<KubeObject> = fc
   .record({ apiVersion: text, kind: text, name: text, labels: map, spec: member, big: fc.bigInt({ min: 2n ** 53n, max: 2n ** 63n - 1n }) })
   .map(({ apiVersion, kind, name, labels, spec, big }) => ({ apiVersion, kind, metadata: { name, labels }, spec, big }));
+const anyRolledBack: fc.Arbitrary<RolledBack> = fc.record({
+  release: fc.nat(),
+  bundle: text,
+  version: text,
+  inputDigest: text,
+  generation: fc.nat(),
+  catalog: text,
+  reason: fc.constantFrom("ProgressDeadlineExceeded", "Retrying"),
+  message: text,
+  attempts: fc.nat(),
+  at: text,
+});
 const anyRecord: fc.Arbitrary<ReleaseRecord> = fc.record(
   {
     name: text,
@@ -250,6 +263,7 @@ const anyRecord: fc.Arbitrary<ReleaseRecord> = fc.record(
     objects: fc.array(anyObject, { maxLength: 6 }),
     inputDigest: text,
     rolledOutAt: text,
+    rolledBack: anyRolledBack,
   },
   {
     requiredKeys: [

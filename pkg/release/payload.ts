@@ -7,11 +7,12 @@ import { parseExactJson } from "./exactJson.ts";
 import { isObject } from "./jsonObject.ts";
 import { withoutOwner } from "./ownerMarks.ts";
 import { RELEASE_STATUSES, type ReleaseRecord, type ReleaseStatus } from "./record.ts";
+import { rolledBackFrom } from "./rolledBack.ts";
 
 /**
  * A release as Helm's JSON, members in the order in which Go writes them, ended by a newline:
  * the manifest holds one object a line; the chart holds each object as it was rendered, with a template that prints it.
- * `inputDigest` and `rolledOutAt` are members of our own, which Go passes over.
+ * `inputDigest`, `rolledOutAt` and `rolledBack` are members of our own, which Go passes over.
  * @see helm.sh/helm/v3 v3.21 pkg/release/release.go
  */
 export function payloadFrom(record: ReleaseRecord): string {
@@ -43,6 +44,7 @@ export function payloadFrom(record: ReleaseRecord): string {
     labels: sorted(record.labels),
     ...(record.inputDigest === undefined ? {} : { inputDigest: record.inputDigest }),
     ...(record.rolledOutAt === undefined ? {} : { rolledOutAt: record.rolledOutAt }),
+    ...(record.rolledBack === undefined ? {} : { rolledBack: record.rolledBack }),
   };
   return `${goJson(release, { sortKeys: false })}\n`;
 }
@@ -57,6 +59,7 @@ export function recordFrom(payload: string, fallbackLabels: Readonly<Record<stri
   const info = members(release["info"]);
   const annotations = members(members(members(release["chart"])["metadata"])["annotations"]);
   const { inputDigest, rolledOutAt } = release;
+  const rolledBack = rolledBackFrom(release["rolledBack"]);
   return {
     name: text(release["name"]),
     namespace: text(release["namespace"]),
@@ -70,6 +73,7 @@ export function recordFrom(payload: string, fallbackLabels: Readonly<Record<stri
     objects: objectsFrom(text(release["manifest"])),
     ...(typeof inputDigest === "string" ? { inputDigest } : {}),
     ...(typeof rolledOutAt === "string" ? { rolledOutAt } : {}),
+    ...(rolledBack ? { rolledBack } : {}),
   };
 }
 

@@ -1,4 +1,5 @@
 import type { KubeObject } from "../api/k8s.ts";
+import type { RolledBack } from "./rolledBack.ts";
 
 /** Helm's names of what a release can be; `pending-*` is a release under way, or one that was left behind by a crash. */
 export const RELEASE_STATUSES = [
@@ -41,6 +42,8 @@ export interface ReleaseRecord {
   inputDigest?: string;
   /** When all of it was healthy for the first time, RFC 3339; absent on releases of other writers. */
   rolledOutAt?: string;
+  /** On a release that went back to an earlier one: what was given up for it. */
+  rolledBack?: RolledBack;
 }
 
 /** The part of a release that can be told without reading what it holds. */

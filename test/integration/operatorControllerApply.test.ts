@@ -4,10 +4,11 @@ import { LABEL_BUNDLE_NAME } from "../../pkg/api/constants.ts";
 import { type KubeObject, refOf } from "../../pkg/api/k8s.ts";
 import type { Client } from "../../pkg/kube/client.ts";
 import { Applier } from "../../pkg/operatorcontroller/applier.ts";
-import { type ApplyDependencies, ApplyPass } from "../../pkg/operatorcontroller/applyPass.ts";
+import { ApplyPass } from "../../pkg/operatorcontroller/applyPass.ts";
 import { type InstalledBundle, newFacts, type PassFacts } from "../../pkg/operatorcontroller/facts.ts";
 import { ExtensionMemory } from "../../pkg/operatorcontroller/memory.ts";
 import { ObjectClaims } from "../../pkg/operatorcontroller/objectClaims.ts";
+import type { RollbackDependencies } from "../../pkg/operatorcontroller/rollback.ts";
 import { keepInstalled } from "../../pkg/operatorcontroller/steps/applyBundle.ts";
 import type { PolicyRule } from "../../pkg/rbac/policyRule.ts";
 import { describeWithCluster, eventually } from "../support/cluster.ts";
@@ -94,7 +95,7 @@ describeWithCluster("applying an extension's objects on a real API server", (clu
     const events = new RecordedEvents();
     const facts: PassFacts = { ...newFacts(x), history: releases.now(), installed: BUNDLE, scoped };
     const memory = new ExtensionMemory();
-    const deps: ApplyDependencies = {
+    const deps: RollbackDependencies = {
       client: cluster.client,
       releases,
       events,
@@ -103,6 +104,7 @@ describeWithCluster("applying an extension's objects on a real API server", (clu
       extensionExists: () => true,
       memory,
       claims: new ObjectClaims(),
+      catalogContent: () => "",
     };
     return { deps, facts, events, memory, context: stepContext(x) };
   }

@@ -1,3 +1,5 @@
+import { rmSync } from "node:fs";
+import { join } from "node:path";
 import type { CatalogSource, ClusterExtension, ClusterExtensionSpec } from "../../pkg/api/clusterExtension.ts";
 import { findCondition } from "../../pkg/api/conditions.ts";
 import { API_VERSION, CLUSTER_CATALOG, CLUSTER_EXTENSION } from "../../pkg/api/constants.ts";
@@ -72,8 +74,9 @@ export class OperatorWorld implements AsyncDisposable {
     this.#folder[Symbol.dispose]();
   }
 
-  /** Writes the files of a bundle, which the catalog names by `name`, such as "p.v1.0.0". */
+  /** Writes the files of a bundle, which the catalog names by `name`, such as "p.v1.0.0", in place of those it had. */
   bundle(name: string, files: Readonly<Record<string, string | Uint8Array>>): void {
+    rmSync(join(this.#folder.path, name), { recursive: true, force: true });
     this.#folder.write(name, files);
   }
 
@@ -121,6 +124,15 @@ export class OperatorWorld implements AsyncDisposable {
     const found = await this.#cluster.client.get<ClusterExtension>({ apiVersion: API_VERSION, kind: CLUSTER_EXTENSION, name });
     if (!found) throw new Error(`ClusterExtension ${name} does not exist`);
     return found;
+  }
+
+  /** Deletes an extension and waits until it is gone. */
+  async remove(name: string): Promise<void> {
+    const ref = { apiVersion: API_VERSION, kind: CLUSTER_EXTENSION, name };
+    await this.#cluster.client.delete(ref);
+    await eventually(async () => {
+      if (await this.#cluster.client.get(ref)) throw new Error(`ClusterExtension ${name} is still there`);
+    });
   }
 
   /** Such as "v1 superseded", oldest first. */

@@ -1,11 +1,21 @@
 import type { JsonObject, KubeObject } from "../../pkg/api/k8s.ts";
+import { POD_FATE_ANNOTATION, type PodFate } from "../../pkg/devcluster/podFate.ts";
 
-/** A bundle of one Deployment, as files; `version` is in its name and in the Deployment's image, so that another version is a rollout. `properties` is annotation olm.properties. */
-export function tinyBundle(
-  version: string,
-  { objects = [], deployment = {}, properties }: { objects?: readonly KubeObject[]; deployment?: JsonObject; properties?: string } = {},
-): Record<string, string> {
+/** What differs from one Deployment of one replica that gets ready. */
+interface TinyParts {
+  objects?: readonly KubeObject[];
+  deployment?: JsonObject;
+  fate?: PodFate;
+  properties?: string;
+}
+
+/**
+ * A bundle of one Deployment, as files; `version` is in its name and in the Deployment's image, so that another version is a rollout.
+ * `fate` is that of its Pods, `properties` is annotation olm.properties.
+ */
+export function tinyBundle(version: string, { objects = [], deployment = {}, fate, properties }: TinyParts = {}): Record<string, string> {
   const labels = { app: "tiny" };
+  const metadata = fate === undefined ? { labels } : { labels, annotations: { [POD_FATE_ANNOTATION]: fate } };
   const csv = {
     apiVersion: "operators.coreos.com/v1alpha1",
     kind: "ClusterServiceVersion",
@@ -23,7 +33,7 @@ export function tinyBundle(
                 replicas: 1,
                 selector: { matchLabels: labels },
                 template: {
-                  metadata: { labels },
+                  metadata,
                   spec: { containers: [{ name: "manager", image: `registry.example.com/tiny:${version}` }] },
                 },
                 ...deployment,

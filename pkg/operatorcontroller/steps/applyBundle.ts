@@ -1,7 +1,8 @@
 import type { Step, StepContext } from "../../controller/steps.ts";
 import { renderBundle } from "../../render/render.ts";
-import { type ApplyDependencies, ApplyPass } from "../applyPass.ts";
+import { ApplyPass } from "../applyPass.ts";
 import type { PassFacts } from "../facts.ts";
+import { finishRollback, type RollbackDependencies, undoFailed } from "../rollback.ts";
 
 /**
  * Brings the cluster to what the resolved bundle says, as a numbered release:
@@ -11,21 +12,32 @@ import type { PassFacts } from "../facts.ts";
  * | deployed                    | not available  | the same (maintain what is installed)               |
  * | none, failed or left behind | any            | preflight, then apply as a release                  |
  * | deployed, other objects     | available      | preflight, then apply as a new release and prune    |
+ * | a rollback, bundle held     | not needed     | complete the rollback, then compare and correct     |
+ *
+ * An upgrade that is refused in the middle is undone, see `undoFailed`.
  */
-export function applyBundle(deps: ApplyDependencies): Step<PassFacts["extension"], PassFacts> {
+export function applyBundle(deps: RollbackDependencies): Step<PassFacts["extension"], PassFacts> {
   return {
     name: "ApplyBundle",
     async run(facts, context) {
       const { extension, resolved, scoped, content } = facts;
       if (!resolved || !scoped) return undefined;
       const pass = new ApplyPass(deps, facts, scoped, context);
+      if (facts.held && facts.history.current[0]?.status !== "deployed") {
+        await finishRollback(deps, facts, context);
+        return undefined;
+      }
       if (!content) {
         await pass.maintain();
         return undefined;
       }
       const objects = renderBundle(content, { installNamespace: extension.spec.namespace, config: extension.spec.config?.inline });
-      await pass.release({ bundle: resolved, objects, annotations: content.csv.metadata.annotations ?? {} });
-      facts.installed = resolved;
+      try {
+        await pass.release({ bundle: resolved, objects, annotations: content.csv.metadata.annotations ?? {} });
+        facts.installed = resolved;
+      } catch (err) {
+        if (!(await undoFailed(deps, facts, context, err))) throw err;
+      }
       return undefined;
     },
   };
@@ -36,12 +48,14 @@ export function applyBundle(deps: ApplyDependencies): Step<PassFacts["extension"
  * applied. Once a release of something newer has begun there is nothing to keep: putting the old objects back would undo it half.
  */
 export async function keepInstalled(
-  deps: ApplyDependencies,
+  deps: RollbackDependencies,
   facts: PassFacts,
   context: StepContext<PassFacts["extension"]>,
 ): Promise<void> {
   const { scoped, history, began, deleting, installed } = facts;
   const [latest] = history.current;
+  if (scoped && latest?.rolledBack && latest.status !== "deployed" && !began && deleting === undefined)
+    return finishRollback(deps, facts, context);
   if (!scoped || !installed || began || deleting !== undefined || latest?.status !== "deployed") return;
   await new ApplyPass(deps, facts, scoped, context).maintain();
 }

@@ -1,0 +1,194 @@
+import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
+import type { ClusterExtension } from "../../pkg/api/clusterExtension.ts";
+import { type KubeObject, refOf } from "../../pkg/api/k8s.ts";
+import { describeWithPrivateCluster, eventually } from "../support/cluster.ts";
+import { OperatorWorld } from "../support/operatorWorld.ts";
+import { tinyBundle } from "../support/tinyBundle.ts";
+
+const READY = { Installed: "True/Succeeded", Progressing: "True/Succeeded", Available: "True/Healthy", Ready: "True/Succeeded" };
+
+const secret = (name: string, value: string): KubeObject => ({
+  apiVersion: "v1",
+  kind: "Secret",
+  metadata: { name },
+  data: { value: Buffer.from(value).toString("base64") },
+});
+
+const service = (name: string): KubeObject => ({
+  apiVersion: "v1",
+  kind: "Service",
+  metadata: { name },
+  spec: { selector: { app: "tiny" }, ports: [{ port: 80 }] },
+});
+
+/** A definition of the group of an extension, with one more property in each version. */
+const definition = (group: string, properties: readonly string[]): KubeObject => ({
+  apiVersion: "apiextensions.k8s.io/v1",
+  kind: "CustomResourceDefinition",
+  metadata: { name: `things.${group}` },
+  spec: {
+    group,
+    scope: "Namespaced",
+    names: { plural: "things", singular: "thing", kind: "Thing", listKind: "ThingList" },
+    versions: [
+      {
+        name: "v1",
+        served: true,
+        storage: true,
+        schema: {
+          openAPIV3Schema: { type: "object", properties: Object.fromEntries(properties.map((name) => [name, { type: "string" }])) },
+        },
+      },
+    ],
+  },
+});
+
+// Source: architecture.md 4.4.
+describeWithPrivateCluster("going back to the release before", (cluster) => {
+  let world: OperatorWorld;
+
+  beforeAll(async () => {
+    world = await OperatorWorld.start(cluster, { minuteMs: 200, driftIntervalMs: 1_000 });
+  });
+
+  afterEach(async () => {
+    for (const name of ["late", "refused", "first"]) await world.remove(name);
+  });
+
+  afterAll(async () => {
+    await world?.[Symbol.asyncDispose]();
+  });
+
+  /** Serves the versions of one package of its own, each replacing the one before. */
+  const serve = (...versions: string[]): Promise<void> => {
+    const entries = versions.map((version, i) =>
+      i === 0 ? `p.v${version}` : { name: `p.v${version}`, replaces: `p.v${versions[i - 1]}` },
+    );
+    return world.serve({ channels: { stable: entries }, bundles: versions.map((version) => `p.v${version}`) });
+  };
+  const imageOf = async (namespace: string): Promise<string | undefined> => {
+    const live = await cluster.client.get({ apiVersion: "apps/v1", kind: "Deployment", namespace, name: "tiny" });
+    const spec = live?.["spec"] as { template: { spec: { containers: { image: string }[] } } } | undefined;
+    return spec?.template.spec.containers[0]?.image;
+  };
+  const valueOf = async (namespace: string, name: string): Promise<string | undefined> => {
+    const live = await cluster.client.get({ apiVersion: "v1", kind: "Secret", namespace, name });
+    const value = (live?.["data"] as Record<string, string> | undefined)?.["value"];
+    return value === undefined ? undefined : Buffer.from(value, "base64").toString();
+  };
+  const propertiesOf = async (group: string): Promise<string[]> => {
+    const live = await cluster.client.get({
+      apiVersion: "apiextensions.k8s.io/v1",
+      kind: "CustomResourceDefinition",
+      name: `things.${group}`,
+    });
+    const { versions } = live?.["spec"] as { versions: { schema: { openAPIV3Schema: { properties: object } } }[] };
+    return Object.keys(versions[0]!.schema.openAPIV3Schema.properties).sort();
+  };
+  const edit = (x: ClusterExtension, patch: object): Promise<KubeObject> => cluster.client.patch(refOf(x), patch, { type: "merge" });
+  const installed = async (name: string): Promise<string | undefined> => (await world.get(name)).status?.install?.bundle.version;
+
+  test("an upgrade that misses its deadline is rolled back where that is wanted, and tried again when the catalog changes", async () => {
+    const group = "late.example.com";
+    world.bundle("p.v1.0.0", tinyBundle("1.0.0", { objects: [secret("kept", "1"), definition(group, ["a"])] }));
+    world.bundle(
+      "p.v2.0.0",
+      tinyBundle("2.0.0", { fate: "NotReady", objects: [secret("kept", "2"), secret("new", "2"), definition(group, ["a", "b"])] }),
+    );
+    world.bundle("p.v2.0.1", tinyBundle("2.0.1", { objects: [definition(group, ["a", "b"])] }));
+    await serve("1.0.0");
+    const x = await world.extension("late", { progressDeadlineMinutes: 10, install: { onFailure: "Rollback" } });
+    await world.conditions("late", READY);
+    await serve("1.0.0", "2.0.0");
+    const { Progressing } = await world.conditions("late", {
+      Installed: "True/Succeeded",
+      Progressing: "False/ProgressDeadlineExceeded",
+      Available: "True/Healthy",
+      Ready: "False/ProgressDeadlineExceeded",
+    });
+    expect(Progressing).toMatch(
+      /^Revision has not rolled out for 10 minute\(s\)\. Last status: Revision 2\.0\.0 is rolling out\.; Deployment late-system\/tiny: .*; bundle "p\.v1\.0\.0" was rolled back to; bundle "p\.v2\.0\.0" is tried again after 20\S+Z, or as soon as spec, bundle or catalog change$/,
+    );
+    expect(await installed("late")).toBe("1.0.0");
+    expect(await world.releases("late")).toEqual(["v1 superseded", "v2 failed", "v3 deployed"]);
+    expect(await imageOf("late-system")).toBe("registry.example.com/tiny:1.0.0");
+    expect([await valueOf("late-system", "kept"), await valueOf("late-system", "new")]).toEqual(["1", undefined]);
+    expect(await propertiesOf(group)).toEqual(["a", "b"]);
+    await eventually(async () =>
+      expect((await world.events("late")).join("\n")).toMatch(/RolledBack: rolled back to bundle "p\.v1\.0\.0" from "p\.v2\.0\.0"/),
+    );
+    await cluster.client.delete({ apiVersion: "v1", kind: "Secret", namespace: "late-system", name: "kept" });
+    await edit(x, { metadata: { labels: { pass: "again" } } });
+    await eventually(async () => expect(await valueOf("late-system", "kept")).toBe("1"));
+    expect(await world.releases("late")).toEqual(["v1 superseded", "v2 failed", "v3 deployed"]);
+    await serve("1.0.0", "2.0.0", "2.0.1");
+    await eventually(async () => expect(await installed("late")).toBe("2.0.0"));
+    expect((await world.releases("late")).slice(2)).toEqual(["v3 superseded", "v4 deployed"]);
+  });
+
+  test("an upgrade that is refused in the middle is undone and not tried again until the extension is edited", async () => {
+    const group = "refused.example.com";
+    world.bundle("p.v1.0.0", tinyBundle("1.0.0", { objects: [secret("kept", "1"), definition(group, ["a"])] }));
+    world.bundle(
+      "p.v2.0.0",
+      tinyBundle("2.0.0", { objects: [secret("kept", "2"), secret("new", "2"), definition(group, ["a", "b"]), service("refused")] }),
+    );
+    await serve("1.0.0");
+    const x = await world.extension("refused");
+    await world.conditions("refused", READY);
+    const lift = await refuseServices("refused-system");
+    await serve("1.0.0", "2.0.0");
+    const { Progressing } = await world.conditions("refused", {
+      Installed: "True/Succeeded",
+      Progressing: "True/Retrying",
+      Available: "True/Healthy",
+      Ready: "False/Retrying",
+    });
+    expect(Progressing).toMatch(
+      /^error for resolved bundle "p\.v2\.0\.0" with version "2\.0\.0": Service refused-system\/refused: .*not today; bundle "p\.v1\.0\.0" was put back; bundle "p\.v2\.0\.0" is tried again after 20\S+Z, or as soon as spec, bundle or catalog change$/,
+    );
+    expect(await installed("refused")).toBe("1.0.0");
+    expect(await world.releases("refused")).toEqual(["v1 superseded", "v2 failed", "v3 deployed"]);
+    expect([await valueOf("refused-system", "kept"), await valueOf("refused-system", "new")]).toEqual(["1", undefined]);
+    expect(await propertiesOf(group)).toEqual(["a", "b"]);
+    expect(await imageOf("refused-system")).toBe("registry.example.com/tiny:1.0.0");
+    await lift();
+    await edit(x, { metadata: { labels: { pass: "again" } } });
+    await cluster.client.delete({ apiVersion: "v1", kind: "Secret", namespace: "refused-system", name: "kept" });
+    await eventually(async () => expect(await valueOf("refused-system", "kept")).toBe("1"));
+    expect(await installed("refused")).toBe("1.0.0");
+    await edit(x, { spec: { progressDeadlineMinutes: 720 } });
+    await world.conditions("refused", READY);
+    expect([await installed("refused"), await valueOf("refused-system", "new")]).toEqual(["2.0.0", "2"]);
+    expect(await world.releases("refused")).toEqual(["v1 superseded", "v2 failed", "v3 superseded", "v4 deployed"]);
+  });
+
+  test("without an earlier release there is nothing to go back to", async () => {
+    world.bundle("p.v1.0.0", tinyBundle("1.0.0", { fate: "NotReady" }));
+    await serve("1.0.0");
+    await world.extension("first", { progressDeadlineMinutes: 10, install: { onFailure: "Rollback" } });
+    const { Progressing } = await world.conditions("first", { Installed: "True/Succeeded", Progressing: "False/ProgressDeadlineExceeded" });
+    expect(Progressing).toMatch(/there is no earlier release to roll back to$/);
+    expect(await world.releases("first")).toEqual(["v1 deployed"]);
+  });
+
+  /** Lets dry runs of Services in a namespace pass and refuses to write them. @returns what lifts it. */
+  async function refuseServices(ns: string): Promise<() => Promise<unknown>> {
+    const policy = { apiVersion: "admissionregistration.k8s.io/v1", kind: "ValidatingAdmissionPolicy", metadata: { name: ns } };
+    const rule = { apiGroups: [""], apiVersions: ["v1"], operations: ["CREATE"], resources: ["services"] };
+    const namespaceSelector = { matchLabels: { "kubernetes.io/metadata.name": ns } };
+    const validations = [{ expression: "has(request.dryRun) && request.dryRun", message: "not today" }];
+    await cluster.client.create({ ...policy, spec: { matchConstraints: { resourceRules: [rule], namespaceSelector }, validations } });
+    const binding = { ...policy, kind: "ValidatingAdmissionPolicyBinding" };
+    await cluster.client.create({ ...binding, spec: { policyName: ns, validationActions: ["Deny"] } });
+    const probe = (): KubeObject => ({ ...service(cluster.name("probe")), metadata: { name: cluster.name("probe"), namespace: ns } });
+    await eventually(async () => {
+      expect(String(await cluster.client.create(probe()).catch((err: unknown) => err))).toContain("not today");
+    });
+    return async () => {
+      await cluster.client.delete(refOf(binding));
+      await cluster.client.delete(refOf(policy));
+      await eventually(() => cluster.client.create(probe()));
+    };
+  }
+});
