@@ -28,15 +28,17 @@ describeWithCluster("ClusterExtension and ClusterCatalog on the API server", (cl
     expect(stored["spec"]).not.toHaveProperty("nonsense");
   });
 
-  test("kubectl get shows what upstream shows", async () => {
-    for (const [plural, columns] of [
-      ["clusterextensions", ["Name", "Installed Bundle", "Version", "Installed", "Progressing", "Age"]],
-      ["clustercatalogs", ["Name", "LastUnpacked", "Serving", "Age"]],
+  test("kubectl get shows what upstream shows, and with -o wide our own conditions behind that", async () => {
+    for (const [plural, columns, wide] of [
+      ["clusterextensions", ["Name", "Installed Bundle", "Version", "Installed", "Progressing", "Age"], ["Available", "Ready"]],
+      ["clustercatalogs", ["Name", "LastUnpacked", "Serving", "Age"], []],
     ] as const) {
       const headers = { accept: "application/json;as=Table;v=v1;g=meta.k8s.io" };
       const response = await cluster.client.request("GET", `/apis/${API_VERSION}/${plural}`, { headers });
-      const table = (await response.body.json()) as { columnDefinitions: { name: string }[] };
-      expect(table.columnDefinitions.map(({ name }) => name)).toEqual(columns);
+      const table = (await response.body.json()) as { columnDefinitions: { name: string; priority: number }[] };
+      const shown = (wide: boolean): string[] =>
+        table.columnDefinitions.filter(({ priority }) => priority > 0 === wide).map(({ name }) => name);
+      expect([shown(false), shown(true)]).toEqual([columns, wide]);
     }
   });
 

@@ -82,7 +82,7 @@ describeWithPrivateCluster("going back to the release before", (cluster) => {
       kind: "CustomResourceDefinition",
       name: `things.${group}`,
     });
-    const { versions } = live?.["spec"] as { versions: { schema: { openAPIV3Schema: { properties: object } } }[] };
+    const { versions } = live!["spec"] as { versions: { schema: { openAPIV3Schema: { properties: object } } }[] };
     return Object.keys(versions[0]!.schema.openAPIV3Schema.properties).sort();
   };
   const edit = (x: ClusterExtension, patch: object): Promise<KubeObject> => cluster.client.patch(refOf(x), patch, { type: "merge" });
