@@ -96,6 +96,11 @@ describeWithPrivateCluster("whether the cluster may be upgraded", (cluster) => {
       'InstalledOLMOperatorsUpgradeable: Found ClusterExtensions that require upgrades prior to upgrading cluster to version 4.19: bundle "held.v1.0.0" for ClusterExtension "held".',
     );
     expect((await gate.openShift.condition("Upgradeable"))?.reason).toBe("InstalledOLMOperators_IncompatibleOperatorsInstalled");
+    await eventually(async () =>
+      expect((await gate.events()).join("\n")).toContain(
+        'OperatorStatusChanged: Status for clusteroperator/olm changed: Upgradeable changed from True to False ("InstalledOLMOperatorsUpgradeable: Found',
+      ),
+    );
     await gate.openShift.upgradeable(({ message }) =>
       message.includes(
         'supports OpenShift up to 4.18; version 1.1.0 of catalog "gate" would lift the block, but spec.source.catalog.version "1.0.0" excludes it',

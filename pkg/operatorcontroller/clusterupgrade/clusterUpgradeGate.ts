@@ -3,11 +3,8 @@ import { type Clock, systemClock } from "../../controller/clock.ts";
 import { Controller, type ReconcileContext, type ReconcileOutcome } from "../../controller/controller.ts";
 import type { Informer } from "../../controller/informer.ts";
 import { WorkQueue } from "../../controller/workQueue.ts";
-import { clusterOperatorStatus, type OperatorInputs, type OperatorStatus } from "../../gate/clusterOperator.ts";
+import type { OperatorStatus } from "../../gate/clusterOperator.ts";
 import type { ClusterVersion } from "../../gate/clusterVersion.ts";
-import { deploymentConditions } from "../../gate/deployment.ts";
-import { keptConditions, type NewOperatorCondition } from "../../gate/operatorCondition.ts";
-import { relatedObjects } from "../../gate/relatedObjects.ts";
 import { gateDegradedFrom, upgradeableFrom } from "../../gate/upgradeable.ts";
 import { type Verdict, verdictOn } from "../../gate/verdict.ts";
 import type { Client } from "../../kube/client.ts";
@@ -22,22 +19,19 @@ import { ControllerDeployments } from "./controllerDeployments.ts";
 import { GateMetrics } from "./gateMetrics.ts";
 import { CLUSTER_OPERATOR, type ClusterOperatorMode, type GateMode, gateModeFrom, OLM } from "./gateMode.ts";
 import { InstalledReleases } from "./installedReleases.ts";
+import { type OperatorSettings, operatorStatusFrom } from "./operatorStatus.ts";
 import { OptionalObject } from "./optionalObject.ts";
 import type { ReleaseFactsCache } from "./releaseFacts.ts";
 import { Remedies, type RemedyFinder } from "./remedies.ts";
 
 /** How ClusterOperator `olm` is written. */
-export interface ClusterUpgradeSettings {
+export interface ClusterUpgradeSettings extends OperatorSettings {
   mode: ClusterOperatorMode;
-  /** Version of the operand `operator`; without it the cluster's own. */
-  operatorImageVersion?: string | undefined;
-  /** Release that the cluster is updated to; until the ClusterOperator reports it Progressing is True. */
-  releaseVersion?: string | undefined;
 }
 
 /** What the gate is built from. */
 export interface ClusterUpgradeGateOptions {
-  client: Client;
+  client: Pick<Client, "list" | "watch" | "resourceFor" | "get" | "apply" | "patch">;
   settings: ClusterUpgradeSettings;
   systemNamespace: string;
   extensions: Pick<Informer<ClusterExtension>, "list" | "onEvent" | "synced">;
@@ -59,8 +53,6 @@ const KEY = CLUSTER_OPERATOR.name;
 /** The first change of several is answered at once, the others together after this time. */
 const COALESCE_MS = 200;
 const RESYNC_MS = 600_000;
-/** The parts of this operator; the Deployment of each is named `<part>-controller-manager`. */
-const COMPONENTS = ["catalogd", "operator-controller"] as const;
 const BASE_BACKOFF_MS = 250;
 const MAX_BACKOFF_MS = 60_000;
 
@@ -171,30 +163,15 @@ export class ClusterUpgradeGate {
     this.#metrics.report(verdicts, cluster, counts ? upgradeable.status === "True" : undefined);
     if (!isActive) return { requeueAfterMs: RESYNC_MS };
     if (!this.#deployments.known(signal)) return undefined; // there is another evaluation then
-    const extensionConditions = [upgradeable, gateDegradedFrom(verdicts, cluster)];
-    const { nextCheckAfterMs = RESYNC_MS } = await this.#writer.write(
-      (before) => this.#statusFrom(before, extensionConditions, mode.unmanaged, cluster),
-      { log, signal },
-    );
-    return { requeueAfterMs: Math.min(nextCheckAfterMs, RESYNC_MS) };
-  }
-
-  #statusFrom(before: unknown, found: readonly NewOperatorCondition[], unmanaged: boolean, cluster: ClusterVersion): OperatorStatus {
-    const { settings, systemNamespace } = this.#options;
-    const now = new Date();
-    const kept = keptConditions(before, now);
-    const ofDeployments = COMPONENTS.flatMap((component) => {
-      const name = `${component}-controller-manager`;
-      return deploymentConditions({ component, name, deployment: this.#deployments.get(name) }, kept, now);
-    });
-    const inputs: OperatorInputs = {
-      conditions: [...ofDeployments, ...found],
-      unmanaged,
-      operatorVersion: settings.operatorImageVersion || (cluster.kind === "known" ? cluster.text : undefined),
-      releaseVersion: settings.releaseVersion,
-      relatedObjects: relatedObjects(systemNamespace),
+    const found = {
+      conditions: [upgradeable, gateDegradedFrom(verdicts, cluster)],
+      deployment: (name: string) => this.#deployments.get(name),
+      cluster,
+      unmanaged: mode.unmanaged,
     };
-    return clusterOperatorStatus(before, inputs, now);
+    const statusFrom = (before: unknown): OperatorStatus => operatorStatusFrom(before, found, this.#options, new Date());
+    const { nextCheckAfterMs = RESYNC_MS } = await this.#writer.write(statusFrom, { log, signal });
+    return { requeueAfterMs: Math.min(nextCheckAfterMs, RESYNC_MS) };
   }
 
   #remediesFor(verdicts: readonly Verdict[], signal: AbortSignal): ReadonlyMap<string, string> {
