@@ -43,7 +43,7 @@ function decisiveProperties(text: string): string {
   }
   if (kept.length > MAX_PROPERTIES)
     throw new Error(`annotation ${PROPERTIES} states ${MAX_OPENSHIFT_VERSION} with ${kept.length} characters`);
-  return kept;
+  return Buffer.from(kept).toString(); // a copy: a part of a text keeps the whole of it in memory
 }
 
 /** Facts by the Secret that holds the release and its resourceVersion: who has written or read a release shares what it knows. */
