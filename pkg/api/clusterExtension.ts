@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { EXTENSION_NAME_MAX } from "./constants.ts";
+import { CRD_UPGRADE_CHECKS } from "./crdUpgradeChecks.ts";
 import { conditions, labelSelector } from "./fields.ts";
 import type { KubeObject } from "./k8s.ts";
 import { DNS1123_LABEL, DNS1123_SUBDOMAIN, immutable, matches, type Rule, unionMember, withRules } from "./rules.ts";
@@ -90,9 +91,23 @@ const crdUpgradeSafety = z
   .object({
     enforcement: z
       .enum(["None", "Strict"])
-      .describe("enforcement is Strict to refuse upgrades that could lose data of custom resources, or None to allow them."),
+      .describe(
+        "enforcement is Strict to refuse CustomResourceDefinitions that could lose data of custom resources or break those who use them, or None to check nothing. Where spec.install is absent, it is Strict.",
+      ),
+    ignore: z
+      .array(z.enum(CRD_UPGRADE_CHECKS))
+      .max(CRD_UPGRADE_CHECKS.length)
+      .refine((names) => new Set(names).size === names.length, "must not hold a name twice")
+      .optional()
+      .meta({
+        "x-kubernetes-list-type": "set",
+        description:
+          "ignore are the names of checks to leave out, as findings name them: those of the definition (scope, storedVersionRemoval), of values in its schema (such as enum or maxLength; unhandled for changes that no check knows), and those against the custom resources that exist (existingObjects: they must be valid under the new schema; servedVersionRemoval: none may exist when a served version goes). With existingFieldRemoval nothing is said about a field that is gone.",
+      }),
   })
-  .describe("crdUpgradeSafety is the check of CustomResourceDefinitions before an upgrade.");
+  .describe(
+    "crdUpgradeSafety is the check of the bundle's CustomResourceDefinitions against those that exist, before anything is installed or upgraded.",
+  );
 
 const install = withRules(
   z.object({
@@ -101,9 +116,7 @@ const install = withRules(
       message: "at least one of [crdUpgradeSafety] are required when preflight is specified",
     })
       .optional()
-      .describe(
-        "preflight configures the checks that run before an installation or upgrade. Accepted and kept; these checks are not part of this version.",
-      ),
+      .describe("preflight configures the checks that run before an installation or upgrade."),
     onFailure: z
       .enum(["Retain", "Rollback"])
       .optional()

@@ -1,4 +1,4 @@
-import type { CrdCheck } from "./checkNames.ts";
+import type { CrdCheck } from "../api/crdUpgradeChecks.ts";
 import { decodeNode, type RawObject } from "./decodeSchema.ts";
 import { flatten, sizeFault } from "./flatten.ts";
 import { type GoObject, sameMeaning } from "./goType.ts";

@@ -1,7 +1,7 @@
+import type { CrdCheck } from "../api/crdUpgradeChecks.ts";
 import { goQuote } from "../errors/goQuote.ts";
-import { CRD_CHECKS, type CrdCheck } from "./checkNames.ts";
 import { compareSchemas, type SchemaFault } from "./compareSchemas.ts";
-import { isObject, type RawObject } from "./decodeSchema.ts";
+import { type CrdVersion, hasWebhook, scopeOf, storedVersionsOf, versionsOf } from "./crdParts.ts";
 import { flatten, sizeFault } from "./flatten.ts";
 import { compareKubeVersions } from "./kubeVersion.ts";
 
@@ -10,13 +10,6 @@ export interface CrdFinding {
   check: CrdCheck;
   /** `scope: …` for the CRD as a whole, `v1: ^.spec.x: type: …` for a version, `v1alpha1 -> v1: ^.spec.x: type: …` between two served ones. */
   text: string;
-}
-
-/** A version of a CRD. */
-interface Version {
-  name: string;
-  served: boolean;
-  schema: unknown;
 }
 
 /**
@@ -52,7 +45,7 @@ export function findingsText(name: string, findings: readonly { text: string }[]
 
 function* wholeFindings(before: unknown, after: unknown): Generator<CrdFinding> {
   const [old, now] = [versionsOf(before), versionsOf(after)];
-  const [scope, newScope] = [textOf(specOf(before)["scope"]), textOf(specOf(after)["scope"])];
+  const [scope, newScope] = [scopeOf(before), scopeOf(after)];
   if (scope !== newScope) yield whole("scope", `scope changed : ${goQuote(scope)} -> ${goQuote(newScope)}`);
   const removed = storedVersionsOf(before).filter((name) => !now.some((version) => version.name === name));
   if (removed.length > 0) yield whole("storedVersionRemoval", `stored versions removed : [${removed.join(" ")}]`);
@@ -65,7 +58,7 @@ function* wholeFindings(before: unknown, after: unknown): Generator<CrdFinding> 
   }
 }
 
-function servedFaults(versions: readonly Version[], ignored: ReadonlySet<string>): Map<string, SchemaFault[]> {
+function servedFaults(versions: readonly CrdVersion[], ignored: ReadonlySet<string>): Map<string, SchemaFault[]> {
   const served = versions.filter((version) => version.served).sort((a, b) => compareKubeVersions(a.name, b.name));
   const faults = new Map<string, SchemaFault[]>();
   for (const [index, older] of served.entries()) {
@@ -86,40 +79,4 @@ function finding(version: string, { path, check, text }: SchemaFault): CrdFindin
 
 function identity({ path, check, identity: text }: SchemaFault): string {
   return JSON.stringify([path, check, text]);
-}
-
-function specOf(crd: unknown): RawObject {
-  const spec = isObject(crd) ? crd["spec"] : undefined;
-  return isObject(spec) ? spec : {};
-}
-
-/** Versions that the API server has stored objects of, or may have. */
-export function storedVersionsOf(crd: unknown): string[] {
-  const status = isObject(crd) ? crd["status"] : undefined;
-  const stored = isObject(status) ? status["storedVersions"] : undefined;
-  return Array.isArray(stored) ? stored.filter((name) => typeof name === "string") : [];
-}
-
-function versionsOf(crd: unknown): Version[] {
-  const { versions } = specOf(crd);
-  if (!Array.isArray(versions)) return [];
-  return versions.filter(isObject).map(({ name, served, schema }) => ({
-    name: textOf(name),
-    served: served === true,
-    schema: isObject(schema) ? schema["openAPIV3Schema"] : undefined,
-  }));
-}
-
-function hasWebhook(crd: unknown): boolean {
-  const { conversion } = specOf(crd);
-  return isObject(conversion) && conversion["strategy"] === "Webhook";
-}
-
-function textOf(value: unknown): string {
-  return typeof value === "string" ? value : "";
-}
-
-/** Whether `name` is that of a check. */
-export function isCrdCheck(name: string): name is CrdCheck {
-  return (CRD_CHECKS as readonly string[]).includes(name);
 }

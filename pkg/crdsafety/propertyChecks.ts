@@ -1,5 +1,5 @@
+import type { CrdCheck } from "../api/crdUpgradeChecks.ts";
 import { goQuote } from "../errors/goQuote.ts";
-import type { CrdCheck } from "./checkNames.ts";
 import { goNumber, goString } from "./goPrint.ts";
 import { type GoObject, scalarText } from "./goType.ts";
 import { SCHEMA } from "./schemaType.ts";

@@ -127,7 +127,16 @@ export class ApplyPass {
     const base = lastDeployed(history.current);
     await this.#claiming(objects, async () => {
       const { extensionExists } = this.#deps;
-      const live = await preflight(this.#applier, { desired: objects, base, owner: this.#ownerOfObjects, extensionExists });
+      const { live, notes: remarks } = await preflight(this.#applier, {
+        desired: objects,
+        base,
+        owner: this.#ownerOfObjects,
+        extensionExists,
+        spec: extension.spec,
+        client: this.#scoped,
+        signal: this.#context.signal,
+      });
+      for (const remark of remarks) this.#event("Normal", "CrdUpgradeSafety", remark);
       const rolledBack = rollback ? { rolledBack: rollback.given } : {};
       const content = { namespace: extension.spec.namespace, labels, annotations, objects, ...rolledBack };
       const record = await this.#journal.begin({ ...content, ...(inputDigest === undefined ? {} : { inputDigest }) }, state);

@@ -1,10 +1,13 @@
+import type { ClusterExtension } from "../api/clusterExtension.ts";
 import { Reason } from "../api/constants.ts";
 import { type KubeObject, refOf } from "../api/k8s.ts";
 import { RetryableError } from "../errors/errors.ts";
+import type { Client } from "../kube/client.ts";
 import { objectKey } from "../release/identity.ts";
 import { type ExtensionExists, type Owner, ownershipOf } from "../release/ownership.ts";
 import type { ReleaseRecord } from "../release/record.ts";
 import type { Applier, LiveObjects } from "./applier.ts";
+import { checkCrdUpgrades } from "./crdupgrade/crdUpgrades.ts";
 
 /** What is to be applied, and for whom. */
 export interface PreflightRequest {
@@ -14,15 +17,25 @@ export interface PreflightRequest {
   base: ReleaseRecord | undefined;
   owner: Owner;
   extensionExists: ExtensionExists;
+  spec: ClusterExtension["spec"];
+  /** Sees and writes what the extension may. */
+  client: Pick<Client, "list" | "patch">;
+  signal: AbortSignal;
+}
+
+/** The objects as they are on the cluster, and what the checks want to be known. */
+export interface Passed {
+  live: LiveObjects;
+  notes: string[];
 }
 
 /**
- * Asks everything that can refuse the objects before anything is written: whose the live ones are, then admission, validation, quota and
- * rights of the ServiceAccount.
- * @returns the live objects.
+ * Asks everything that can refuse the objects before anything is written: whose the live ones are, whether CRDs may replace those that
+ * exist, then admission, validation, quota and rights of the ServiceAccount.
  * @throws RetryableError Retrying with every refusal of one sort at once.
  */
-export async function preflight(applier: Applier, { desired, base, owner, extensionExists }: PreflightRequest): Promise<LiveObjects> {
+export async function preflight(applier: Applier, request: PreflightRequest): Promise<Passed> {
+  const { desired, base, owner, extensionExists, spec, client, signal } = request;
   const live = await applier.read(desired.map(refOf));
   const released = new Set(base?.objects.map(objectKey));
   const refusals = desired.flatMap((object) => {
@@ -32,6 +45,7 @@ export async function preflight(applier: Applier, { desired, base, owner, extens
   if (refusals.length > 0) {
     throw new RetryableError(Reason.Retrying, `failed to get release state using server-side dry-run: ${refusals.join("\n")}`);
   }
+  const notes = await checkCrdUpgrades(client, { desired, live, spec }, signal);
   await applier.dryRun(desired);
-  return live;
+  return { live, notes };
 }

@@ -1,0 +1,61 @@
+import { describe, expect, test } from "vitest";
+import { droppedStoredVersions, objectChecks, removedServedVersions } from "./existingObjects.ts";
+
+interface Short {
+  [version: string]: { served?: boolean; storage?: boolean; type: string };
+}
+
+function crd(versions: Short, { stored = [] as string[], webhook = false } = {}): unknown {
+  return {
+    spec: {
+      group: "g.io",
+      names: { kind: "K" },
+      ...(webhook ? { conversion: { strategy: "Webhook" } } : {}),
+      versions: Object.entries(versions).map(([name, { served = true, storage = false, type }]) => ({
+        name,
+        served,
+        storage,
+        schema: { openAPIV3Schema: { type } },
+      })),
+    },
+    status: { storedVersions: stored },
+  };
+}
+
+const A = { type: "a" };
+const B = { type: "b" };
+
+// Source: S0-045, S2-33.
+describe("existing objects are looked at", () => {
+  const checks = (before: unknown, after: unknown): string[] =>
+    objectChecks(before, after).map(
+      ({ apiVersion, kind, version, schema }) => `${kind} of ${apiVersion} as ${version}: ${(schema as { type: string }).type}`,
+    );
+
+  test("in each version that both serve and that changes", () => {
+    expect(checks(crd({ v1: A, v2: A, v3: A }), crd({ v1: B, v2: A, v3: { ...B, served: false } }))).toEqual(["K of g.io/v1 as v1: b"]);
+  });
+
+  test("not at all where nothing changes", () => {
+    expect(checks(crd({ v1: A }), crd({ v1: A, v2: B }))).toEqual([]);
+  });
+
+  test("in the version that they will be stored in where no version stays, unless a webhook converts them", () => {
+    const before = crd({ v1beta1: A, v1: A });
+    expect(checks(before, crd({ v2: B, v3: { ...A, storage: true } }))).toEqual(["K of g.io/v1 as v3: a"]);
+    expect(checks(before, crd({ v3: { ...B, storage: true } }, { webhook: true }))).toEqual([]);
+  });
+});
+
+// Source: S0-047.
+test("served versions that go are told; those that are served no longer, or were not, are not", () => {
+  const before = crd({ v1: A, v2: A, v3: { ...A, served: false }, v4: A });
+  expect(removedServedVersions(before, crd({ v2: { ...A, served: false }, v4: A }))).toEqual(["v1"]);
+});
+
+// Source: S0-048.
+test("stored versions that go are told apart by whether objects are still written in them", () => {
+  const before = crd({ v1: A, v2: { ...A, storage: true }, v3: A }, { stored: ["v1", "v2", "v3"] });
+  expect(droppedStoredVersions(before, crd({ v3: A }))).toEqual({ versions: ["v1"], writtenNow: ["v2"] });
+  expect(droppedStoredVersions(before, before)).toEqual({ versions: [], writtenNow: [] });
+});

@@ -1,0 +1,166 @@
+import { goJson } from "../fbc/canonical.ts";
+import { isObject, type RawObject } from "./decodeSchema.ts";
+
+/** Whether a text matches a pattern of a schema; undefined when that cannot be told. */
+export type PatternMatcher = (pattern: string, text: string) => boolean | undefined;
+
+/** Where it was found and what is wrong there, without the value: `spec.size: is required`. */
+export type ObjectFault = string;
+
+const MAX_PATH = 200;
+
+/**
+ * Why an object is not valid under a schema, in the order of the schema. Looked at are type, nullable, enum, bounds, lengths, patterns,
+ * required and the members of objects and lists, and combinations of these; not looked at are formats, rules of the Common Expression
+ * Language and the uniqueness that list types demand. Members that the schema does not know are no fault, as the API server drops
+ * them, nor are missing members that have a default.
+ * @param schema no larger than `sizeFault` allows.
+ */
+export function objectFaults(schema: unknown, object: unknown, matches: PatternMatcher): ObjectFault[] {
+  const faults: ObjectFault[] = [];
+  new Checker(matches, faults).check(schema, object, "");
+  return faults;
+}
+
+class Checker {
+  readonly #matches: PatternMatcher;
+  readonly #faults: ObjectFault[];
+
+  constructor(matches: PatternMatcher, faults: ObjectFault[]) {
+    this.#matches = matches;
+    this.#faults = faults;
+  }
+
+  check(schema: unknown, value: unknown, path: string): void {
+    if (!isObject(schema)) return;
+    if (value === null || value === undefined) {
+      if (schema["nullable"] !== true && schema["default"] === undefined && typeOf(schema) !== undefined) this.#add(path, "is null");
+      return;
+    }
+    const wanted = typeOf(schema);
+    if (wanted !== undefined && !isOfType(wanted, value)) {
+      this.#add(path, `is no ${wanted}`);
+      return;
+    }
+    const { enum: allowed } = schema;
+    if (Array.isArray(allowed) && allowed.length > 0 && !allowed.some((one) => goJson(one) === goJson(value))) {
+      this.#add(path, "is none of the allowed values");
+    }
+    if (typeof value === "number" || typeof value === "bigint") this.#checkNumber(schema, Number(value), path);
+    if (typeof value === "string") this.#checkText(schema, value, path);
+    if (Array.isArray(value)) this.#checkList(schema, value, path);
+    else if (isObject(value)) this.#checkObject(schema, value, path);
+    this.#checkCombinations(schema, value, path);
+  }
+
+  #checkNumber(schema: RawObject, value: number, path: string): void {
+    const { minimum, maximum, exclusiveMinimum, exclusiveMaximum, multipleOf } = schema;
+    if (typeof minimum === "number" && (exclusiveMinimum === true ? value <= minimum : value < minimum)) {
+      this.#add(path, `is less than ${exclusiveMinimum === true ? "or equal to " : ""}${minimum}`);
+    }
+    if (typeof maximum === "number" && (exclusiveMaximum === true ? value >= maximum : value > maximum)) {
+      this.#add(path, `is more than ${exclusiveMaximum === true ? "or equal to " : ""}${maximum}`);
+    }
+    if (typeof multipleOf === "number" && multipleOf > 0 && !Number.isInteger(value / multipleOf)) {
+      this.#add(path, `is no multiple of ${multipleOf}`);
+    }
+  }
+
+  #checkText(schema: RawObject, value: string, path: string): void {
+    const length = Array.from(value).length;
+    const { pattern } = schema;
+    this.#checkCount(schema, "Length", length, "character", path);
+    if (typeof pattern === "string" && this.#matches(pattern, value) === false) this.#add(path, `does not match ${goJson(pattern)}`);
+  }
+
+  #checkList(schema: RawObject, value: readonly unknown[], path: string): void {
+    this.#checkCount(schema, "Items", value.length, "element", path);
+    if (schema["uniqueItems"] === true && new Set(value.map((element) => goJson(element))).size < value.length) {
+      this.#add(path, "has an element twice");
+    }
+    const { items } = schema;
+    if (Array.isArray(items)) return;
+    for (const [index, element] of value.entries()) this.check(items, element, `${path}[${index}]`);
+  }
+
+  #checkObject(schema: RawObject, value: RawObject, path: string): void {
+    const { required, additionalProperties } = schema;
+    const properties = isObject(schema["properties"]) ? schema["properties"] : {};
+    const schemaOf = (name: string) => (Object.hasOwn(properties, name) ? properties[name] : undefined);
+    const kept = Object.keys(value).filter((name) => keepsUnknown(schema) || schemaOf(name) !== undefined);
+    this.#checkCount(schema, "Properties", kept.length, "member", path);
+    for (const name of Array.isArray(required) ? required : []) {
+      if (typeof name !== "string" || Object.hasOwn(value, name)) continue;
+      const property = schemaOf(name);
+      if (!isObject(property) || property["default"] === undefined) this.#add(below(path, name), "is required");
+    }
+    for (const [name, member] of Object.entries(value)) {
+      const property = schemaOf(name);
+      if (property !== undefined) this.check(property, member, below(path, name));
+      else if (isObject(additionalProperties)) this.check(additionalProperties, member, below(path, name));
+    }
+  }
+
+  #checkCount(schema: RawObject, of: "Length" | "Items" | "Properties", count: number, unit: string, path: string): void {
+    const [least, most] = [schema[`min${of}`], schema[`max${of}`]];
+    const units = (number: number) => `${number} ${unit}${number === 1 ? "" : "s"}`;
+    if (typeof least === "number" && count < least) this.#add(path, `has less than ${units(least)}`);
+    if (typeof most === "number" && count > most) this.#add(path, `has more than ${units(most)}`);
+  }
+
+  #checkCombinations({ allOf, anyOf, oneOf, not }: RawObject, value: unknown, path: string): void {
+    for (const one of Array.isArray(allOf) ? allOf : []) this.check(one, value, path);
+    // Every alternative is looked at, also after a match, so that a matcher sees all texts in its first pass.
+    if (Array.isArray(anyOf) && anyOf.length > 0 && this.#fitting(anyOf, value, path) === 0) this.#add(path, "fits none of anyOf");
+    if (Array.isArray(oneOf) && oneOf.length > 0) {
+      const fitting = this.#fitting(oneOf, value, path);
+      if (fitting !== 1) this.#add(path, fitting === 0 ? "fits none of oneOf" : "fits several of oneOf");
+    }
+    if (isObject(not) && this.#fitting([not], value, path) > 0) this.#add(path, "fits what it must not");
+  }
+
+  #fitting(schemas: readonly unknown[], value: unknown, path: string): number {
+    return schemas.filter((schema) => {
+      const faults: ObjectFault[] = [];
+      new Checker(this.#matches, faults).check(schema, value, path);
+      return faults.length === 0;
+    }).length;
+  }
+
+  #add(path: string, text: string): void {
+    const shown = path.length > MAX_PATH ? `${path.slice(0, MAX_PATH)}…` : path;
+    this.#faults.push(shown === "" ? text : `${shown}: ${text}`);
+  }
+}
+
+/** What a value must be; undefined when the schema does not say. */
+function typeOf(schema: RawObject): string | undefined {
+  if (schema["x-kubernetes-int-or-string"] === true) return "integer or string";
+  return typeof schema["type"] === "string" && schema["type"] !== "" ? schema["type"] : undefined;
+}
+
+function isOfType(type: string, value: unknown): boolean {
+  const isInteger = typeof value === "bigint" || Number.isInteger(value);
+  switch (type) {
+    case "integer or string":
+      return isInteger || typeof value === "string";
+    case "integer":
+      return isInteger;
+    case "number":
+      return typeof value === "number" || typeof value === "bigint";
+    case "array":
+      return Array.isArray(value);
+    case "object":
+      return isObject(value);
+    default:
+      return typeof value === type;
+  }
+}
+
+function keepsUnknown({ additionalProperties, ...schema }: RawObject): boolean {
+  return schema["x-kubernetes-preserve-unknown-fields"] === true || isObject(additionalProperties) || additionalProperties === true;
+}
+
+function below(path: string, name: string): string {
+  return path === "" ? name : `${path}.${name}`;
+}

@@ -1,0 +1,141 @@
+import type { ClusterExtension } from "../../api/clusterExtension.ts";
+import { Reason } from "../../api/constants.ts";
+import type { KubeObject } from "../../api/k8s.ts";
+import { crdFindings, findingsText } from "../../crdsafety/crdFindings.ts";
+import { droppedStoredVersions, objectChecks, removedServedVersions } from "../../crdsafety/existingObjects.ts";
+import { RetryableError } from "../../errors/errors.ts";
+import { goQuote } from "../../errors/goQuote.ts";
+import type { Client } from "../../kube/client.ts";
+import { wireJson } from "../../kube/wire.ts";
+import { isCrd, objectKey } from "../../release/identity.ts";
+import type { LiveObjects } from "../applier.ts";
+import { servedKindOf } from "../crdUse.ts";
+import { lookAtObjects, MOST_OBJECTS, type ObjectsFound } from "./existingObjects.ts";
+import { dropStoredVersions } from "./storedVersions.ts";
+
+/** What is to be applied over what. */
+export interface CrdUpgradeRequest {
+  desired: readonly KubeObject[];
+  live: LiveObjects;
+  spec: ClusterExtension["spec"];
+}
+
+/** What was found out about one CRD that exists already. */
+interface CrdUpgrade {
+  name: string;
+  live: KubeObject;
+  /** In the words of the Go operator-controller; empty: nothing is wrong. */
+  findings: string;
+  /** What refuses it beside the findings. */
+  refusals: string[];
+  /** What else is worth knowing. */
+  notes: string[];
+  /** Versions to take from status.storedVersions, which lifts the only finding there is. */
+  drop: string[];
+}
+
+/**
+ * Refuses CRDs that could lose data of custom resources or break their users, unless spec.install.preflight.crdUpgradeSafety says
+ * otherwise. Versions that no object is stored in any more are taken from the CRD's status, as the API server demands.
+ * @returns what could not be looked at.
+ * @throws RetryableError Retrying with every finding of every CRD, first those of the Go operator-controller.
+ */
+export async function checkCrdUpgrades(
+  client: Pick<Client, "list" | "patch">,
+  { desired, live, spec }: CrdUpgradeRequest,
+  signal: AbortSignal,
+): Promise<string[]> {
+  const { enforcement = "Strict", ignore = [] } = spec.install?.preflight?.crdUpgradeSafety ?? {};
+  if (enforcement === "None") return [];
+  const ignored = new Set<string>(ignore);
+  const upgrades: CrdUpgrade[] = [];
+  for (const object of desired) {
+    const before = isCrd(object) ? live.get(objectKey(object)) : undefined;
+    if (before) upgrades.push(await crdUpgrade(client, before, asRead(object), ignored, signal));
+  }
+  const findings = upgrades.flatMap(({ findings: text }) => (text === "" ? [] : [text])).join("\n");
+  const refusals = upgrades.flatMap((upgrade) => upgrade.refusals);
+  const notes = upgrades.flatMap((upgrade) => upgrade.notes);
+  if (findings !== "" || refusals.length > 0) {
+    throw new RetryableError(Reason.Retrying, [...(findings === "" ? [] : [findings]), ...refusals, ...notes].join("; "));
+  }
+  for (const { live: crd, drop } of upgrades) if (drop.length > 0) notes.push(await dropStoredVersions(client, crd, drop, signal));
+  return notes;
+}
+
+/** As the API server would give it back: integers beyond 2^53 are rounded on both sides, or every one of them would differ. */
+function asRead(object: KubeObject): KubeObject {
+  return JSON.parse(wireJson(object)) as KubeObject;
+}
+
+async function crdUpgrade(
+  client: Pick<Client, "list">,
+  live: KubeObject,
+  after: KubeObject,
+  ignored: ReadonlySet<string>,
+  signal: AbortSignal,
+): Promise<CrdUpgrade> {
+  const { name } = live.metadata;
+  const upgrade: CrdUpgrade = { name, live, findings: "", refusals: [], notes: [], drop: [] };
+  const findings = crdFindings(live, after, ignored);
+  const checks = ignored.has("existingObjects") ? [] : objectChecks(live, after);
+  const removed = ignored.has("servedVersionRemoval") ? [] : removedServedVersions(live, after);
+  const stored = droppedStoredVersions(live, after);
+  if (findings.length > 0 || checks.length > 0 || removed.length > 0 || stored.versions.length > 0) {
+    const objects = await lookAtObjects(client, checks, servedKindOf(live), signal);
+    if (checks.length > 0) tellInvalid(upgrade, objects, findings.length > 0);
+    if (removed.length > 0) tellRemoved(upgrade, objects, removed);
+    const onlyStored = findings.every(({ check }) => check === "storedVersionRemoval");
+    if (onlyStored && stored.writtenNow.length === 0 && upgrade.refusals.length === 0 && isEmpty(objects)) {
+      return { ...upgrade, drop: stored.versions };
+    }
+  }
+  if (findings.length > 0) upgrade.findings = findingsText(name, findings);
+  if (findings.some(({ check }) => check === "storedVersionRemoval")) upgrade.refusals.push(storedAdvice(name, stored));
+  return upgrade;
+}
+
+function isEmpty(objects: ObjectsFound): boolean {
+  return objects.kind === "seen" && objects.count === 0;
+}
+
+function tellInvalid({ name, refusals, notes }: CrdUpgrade, objects: ObjectsFound, refused: boolean): void {
+  if (objects.kind === "unseen") {
+    notes.push(`existingObjects: the custom resources of CRD ${goQuote(name)} were not looked at: ${objects.because}`);
+    return;
+  }
+  const { count, cut, invalid, named, someUnknown } = objects;
+  const all = cut ? `the first ${MOST_OBJECTS} custom resources` : count === 1 ? "1 custom resource" : `${count} custom resources`;
+  if (invalid > 0) {
+    const more = invalid > named.length ? `; and ${invalid - named.length} more` : "";
+    refusals.push(
+      `existingObjects: ${invalid} of ${all} would not be valid under the new CRD ${goQuote(name)}: ${named.join("; ")}${more}`,
+    );
+  } else if (refused) {
+    notes.push(count === 0 ? `no custom resource of CRD ${goQuote(name)} exists` : `${all} of CRD ${goQuote(name)} would still be valid`);
+  } else if (cut) notes.push(`existingObjects: only ${all} of CRD ${goQuote(name)} were looked at`);
+  if (someUnknown) notes.push(`existingObjects: some patterns of CRD ${goQuote(name)} could not be evaluated`);
+}
+
+function tellRemoved({ name, refusals, notes }: CrdUpgrade, objects: ObjectsFound, removed: readonly string[]): void {
+  const versions = `served versions removed : [${removed.join(" ")}]`;
+  if (objects.kind === "unseen") {
+    notes.push(
+      `servedVersionRemoval: ${versions} of CRD ${goQuote(name)}: whether custom resources exist could not be seen: ${objects.because}`,
+    );
+  } else if (objects.count > 0) {
+    const advice = "a version has to be served no longer in one upgrade before a later one removes it";
+    refusals.push(`servedVersionRemoval: ${versions} of CRD ${goQuote(name)} while custom resources exist: ${advice}`);
+  }
+}
+
+function storedAdvice(name: string, { versions, writtenNow }: { versions: string[]; writtenNow: string[] }): string {
+  if (writtenNow.length > 0) {
+    return `storedVersionRemoval: objects of CRD ${goQuote(name)} are stored in version ${writtenNow.join(", ")}: first upgrade to a version that stores them in another one`;
+  }
+  return (
+    `storedVersionRemoval: objects of CRD ${goQuote(name)} may be stored in version ${versions.join(", ")}: write every custom resource once ` +
+    `(kubectl get ${name} --all-namespaces --output json | kubectl replace --filename -), then take the version out of the CRD's ` +
+    "status.storedVersions (kubectl patch --subresource status)"
+  );
+}

@@ -1,0 +1,301 @@
+import { beforeAll, describe, expect, test } from "vitest";
+import type { ClusterExtension } from "../../pkg/api/clusterExtension.ts";
+import { type KubeObject, refOf } from "../../pkg/api/k8s.ts";
+import { ApplyPass } from "../../pkg/operatorcontroller/applyPass.ts";
+import { type InstalledBundle, newFacts, type PassFacts } from "../../pkg/operatorcontroller/facts.ts";
+import { ExtensionMemory } from "../../pkg/operatorcontroller/memory.ts";
+import { ObjectClaims } from "../../pkg/operatorcontroller/objectClaims.ts";
+import type { RollbackDependencies } from "../../pkg/operatorcontroller/rollback.ts";
+import { keepInstalled } from "../../pkg/operatorcontroller/steps/applyBundle.ts";
+import type { PolicyRule } from "../../pkg/rbac/policyRule.ts";
+import { describeWithCluster, eventually, type TestCluster } from "../support/cluster.ts";
+import { MemoryReleases, RecordedEvents, stepContext } from "../support/extensionFakes.ts";
+import { type LoneExtension, loneExtension } from "../support/ownedObjects.ts";
+import { configMap } from "../support/releases.ts";
+
+type Safety = NonNullable<NonNullable<ClusterExtension["spec"]["install"]>["preflight"]>["crdUpgradeSafety"];
+
+interface Version {
+  served?: boolean;
+  storage?: boolean;
+  /** The schema of spec. */
+  spec: unknown;
+}
+
+const STRING = { type: "object", properties: { size: { type: "string" } } };
+const SHORT = { type: "object", properties: { size: { type: "string", maxLength: 3 } } };
+const NUMBER = { type: "object", properties: { size: { type: "integer" } } };
+
+/** A CRD of widgets in a group of its own; the only version, or the first one, is stored. */
+function widgets(ns: string, versions: Record<string, Version>, conversion?: unknown): KubeObject {
+  const group = `${ns}.example.com`;
+  return {
+    apiVersion: "apiextensions.k8s.io/v1",
+    kind: "CustomResourceDefinition",
+    metadata: { name: `widgets.${group}` },
+    spec: {
+      group,
+      scope: "Namespaced",
+      names: { plural: "widgets", singular: "widget", kind: "Widget", listKind: "WidgetList" },
+      ...(conversion === undefined ? {} : { conversion }),
+      versions: Object.entries(versions).map(([name, { served = true, storage = Object.keys(versions)[0] === name, spec }]) => ({
+        name,
+        served,
+        storage,
+        schema: { openAPIV3Schema: { type: "object", properties: { spec } } },
+      })),
+    },
+  };
+}
+
+/** An extension whose bundles are applied pass by pass, as the controller would. */
+class Installing {
+  readonly #cluster: TestCluster;
+  readonly #lone: LoneExtension;
+  readonly releases = new MemoryReleases();
+  readonly events = new RecordedEvents();
+
+  constructor(cluster: TestCluster, lone: LoneExtension) {
+    this.#cluster = cluster;
+    this.#lone = lone;
+  }
+
+  get ns(): string {
+    return this.#lone.ns;
+  }
+
+  grant(rules: readonly PolicyRule[]): Promise<void> {
+    return this.#lone.account.grant(rules);
+  }
+
+  /** Applies a bundle of these objects. @returns the error's text, or "". */
+  async apply(version: string, objects: readonly KubeObject[], safety?: Safety): Promise<string> {
+    const { x, account } = this.#lone;
+    const extension = safety ? { ...x, spec: { ...x.spec, install: { preflight: { crdUpgradeSafety: safety } } } } : x;
+    const bundle: InstalledBundle = { packageName: "p", name: `p.v${version}`, version, image: "quay.io/p@sha256:1" };
+    const installed = this.releases.now().current.length > 0 ? bundle : undefined;
+    const facts: PassFacts = { ...newFacts(extension), history: this.releases.now(), installed, scoped: account.client };
+    const deps: RollbackDependencies = {
+      client: this.#cluster.client,
+      releases: this.releases,
+      events: this.events,
+      now: Date.now,
+      driftIntervalMs: 0,
+      extensionExists: () => true,
+      memory: new ExtensionMemory(),
+      claims: new ObjectClaims(),
+      catalogContent: () => "",
+    };
+    try {
+      await new ApplyPass(deps, facts, account.client, stepContext(extension)).release({
+        bundle: { ...bundle, explanation: "" },
+        objects,
+        annotations: {},
+      });
+      return "";
+    } catch (err) {
+      await keepInstalled(deps, facts, stepContext(extension));
+      return (err as Error).message;
+    }
+  }
+
+  /** Creates a widget as soon as its kind is served. */
+  async widget(name: string, version: string, spec: unknown): Promise<void> {
+    const object = { apiVersion: `${this.ns}.example.com/${version}`, kind: "Widget", metadata: { name, namespace: this.ns }, spec };
+    await eventually(() => this.#cluster.client.create(object));
+  }
+
+  /** The live CRD. */
+  async crd(): Promise<KubeObject> {
+    const found = await this.#cluster.client.get(refOf(widgets(this.ns, { v1: { spec: STRING } })));
+    if (!found) throw new Error("the CRD does not exist");
+    return found;
+  }
+
+  /** What a version of the live CRD says of spec. */
+  async schemaOf(version: string): Promise<unknown> {
+    const { versions } = (await this.crd())["spec"] as {
+      versions: { name: string; schema: { openAPIV3Schema: { properties: { spec: unknown } } } }[];
+    };
+    return versions.find(({ name }) => name === version)?.schema.openAPIV3Schema.properties.spec;
+  }
+
+  /** Waits until the CRD says that it has stored objects in these versions. */
+  async stores(...versions: string[]): Promise<void> {
+    await eventually(async () => expect((await this.crd())["status"]).toMatchObject({ storedVersions: versions }));
+  }
+}
+
+describeWithCluster("CRD upgrade safety on a real API server", (cluster) => {
+  beforeAll(() => cluster.installCrds());
+
+  const start = async (): Promise<Installing> => new Installing(cluster, await loneExtension(cluster));
+
+  test("an upgrade that could lose data writes nothing, says everything, and leaves what is installed maintained", async () => {
+    const it = await start();
+    expect(await it.apply("1", [widgets(it.ns, { v1: { spec: STRING } }), configMap("a", it.ns)])).toBe("");
+    await it.widget("fine", "v1", { size: "123" });
+    await it.widget("large", "v1", { size: "1234" });
+    const live = await it.crd();
+    await cluster.client.delete(refOf(configMap("a", it.ns)));
+    const changed = { type: "object", required: ["size"], properties: { size: { type: "string", maxLength: 3, pattern: "^[0-9]+$" } } };
+    const refused = await it.apply("2", [widgets(it.ns, { v1: { spec: changed } }), configMap("b", it.ns)]);
+    expect(refused).toBe(
+      `validating upgrade for CRD "widgets.${it.ns}.example.com": v1: ^.spec: required: new required fields: [size]\n` +
+        "v1: ^.spec.size: maxLength: maximum constraint added when there was none previously : 3\n" +
+        'v1: ^.spec.size: pattern: pattern added : "" -> "^[0-9]+$"; ' +
+        `existingObjects: 1 of 2 custom resources would not be valid under the new CRD "widgets.${it.ns}.example.com": ` +
+        `${it.ns}/large (v1): spec.size: has more than 3 characters`,
+    );
+    expect(await it.apply("2", [widgets(it.ns, { v1: { spec: changed } }), configMap("b", it.ns)])).toBe(refused);
+    expect((await it.crd()).metadata.resourceVersion).toBe(live.metadata.resourceVersion);
+    expect(await cluster.client.get(refOf(configMap("b", it.ns)))).toBeUndefined();
+    expect(await cluster.client.get(refOf(configMap("a", it.ns)))).toBeDefined();
+    expect(it.releases.state).toEqual(["v1 deployed"]);
+  });
+
+  test("a safe upgrade passes, and lists nothing", async () => {
+    const it = await start();
+    await it.apply("1", [widgets(it.ns, { v1: { spec: SHORT } })]);
+    await it.grant([{ apiGroups: ["apiextensions.k8s.io"], resources: ["customresourcedefinitions"], verbs: ["get", "create", "patch"] }]);
+    expect(await it.apply("2", [widgets(it.ns, { v1: { spec: SHORT }, v2: { spec: SHORT } })])).toBe("");
+    expect(it.events.seen.filter((event) => event.includes("CrdUpgradeSafety"))).toEqual([]);
+  });
+
+  describe("the extension decides", () => {
+    test("None lets every upgrade through", async () => {
+      const it = await start();
+      await it.apply("1", [widgets(it.ns, { v1: { spec: STRING } })]);
+      await it.widget("w", "v1", { size: "1234" });
+      const after = [widgets(it.ns, { v1: { spec: NUMBER } })];
+      expect(await it.apply("2", after, { enforcement: "Strict" })).toContain('type: type changed : "string" -> "integer"');
+      expect(await it.apply("2", after, { enforcement: "None" })).toBe("");
+      expect(await it.schemaOf("v1")).toEqual(NUMBER);
+    });
+
+    test("a check is left out, and objects that would be broken still count until that is left out too", async () => {
+      const it = await start();
+      await it.apply("1", [widgets(it.ns, { v1: { spec: STRING } })]);
+      await it.widget("w", "v1", { size: "1234" });
+      const after = [widgets(it.ns, { v1: { spec: SHORT } })];
+      const refused = await it.apply("2", after, { enforcement: "Strict", ignore: ["maxLength"] });
+      expect(refused).toMatch(/^existingObjects: 1 of 1 custom resource would not be valid under the new CRD /);
+      expect(await it.apply("2", after, { enforcement: "Strict", ignore: ["maxLength", "existingObjects"] })).toBe("");
+      expect(await it.schemaOf("v1")).toEqual(SHORT);
+    });
+  });
+
+  test("objects are named up to a number, and all of them are counted", async () => {
+    const it = await start();
+    await it.apply("1", [widgets(it.ns, { v1: { spec: STRING } })]);
+    for (const name of ["a", "b", "c", "d", "e", "f", "g"]) await it.widget(name, "v1", { size: "long" });
+    const refused = await it.apply("2", [widgets(it.ns, { v1: { spec: SHORT } })]);
+    expect(refused).toContain("existingObjects: 7 of 7 custom resources would not be valid");
+    expect(refused).toMatch(/e \(v1\): spec\.size: has more than 3 characters; and 2 more$/);
+  });
+
+  test("without the right to list them objects are not looked at, which is said and refuses nothing", async () => {
+    const it = await start();
+    await it.apply("1", [widgets(it.ns, { v1: { spec: SHORT } })]);
+    await it.widget("w", "v1", { size: "123" });
+    await it.grant([{ apiGroups: ["apiextensions.k8s.io"], resources: ["customresourcedefinitions"], verbs: ["get", "create", "patch"] }]);
+    const wider = { type: "object", properties: { size: { type: "string", maxLength: 4 } } };
+    expect(await it.apply("2", [widgets(it.ns, { v1: { spec: wider } })])).toBe("");
+    const note = it.events.seen.find((event) => event.includes("CrdUpgradeSafety"));
+    expect(note).toContain(`existingObjects: the custom resources of CRD "widgets.${it.ns}.example.com" were not looked at: `);
+    expect(note).toContain(`cannot list resource "widgets" in API group "${it.ns}.example.com"`);
+  });
+
+  test("a CRD that somebody else owns is refused as theirs, before it is compared", async () => {
+    const it = await start();
+    const theirs = widgets(it.ns, { v1: { spec: STRING } });
+    await cluster.client.create({ ...theirs, metadata: { ...theirs.metadata, labels: { "app.kubernetes.io/managed-by": "somebody" } } });
+    const refused = await it.apply("1", [widgets(it.ns, { v1: { spec: NUMBER } })]);
+    expect(refused).toMatch(/^failed to get release state using server-side dry-run: .*cannot be managed by operator-controller/);
+    expect(refused).not.toContain("validating upgrade");
+  });
+
+  describe("served versions", () => {
+    const both = (ns: string, conversion?: unknown) => widgets(ns, { v1: { spec: STRING }, v2: { spec: NUMBER } }, conversion);
+
+    test("that differ are refused, unless a webhook converts between them", async () => {
+      const it = await start();
+      await it.apply("1", [widgets(it.ns, { v1: { spec: STRING } })]);
+      await it.widget("w", "v1", { size: "1234" });
+      expect(await it.apply("2", [both(it.ns)])).toMatch(/: v1 -> v2: \^\.spec\.size: type: type changed : "string" -> "integer"$/);
+      const service = { name: "converter", namespace: it.ns, path: "/convert" };
+      const webhook = { strategy: "Webhook", webhook: { conversionReviewVersions: ["v1"], clientConfig: { service } } };
+      expect(await it.apply("2", [both(it.ns, webhook)])).toBe("");
+      expect(await it.schemaOf("v2")).toEqual(NUMBER);
+    });
+
+    test("go in two steps while custom resources exist", async () => {
+      const it = await start();
+      const versions = { v1: { spec: STRING }, v1beta1: { spec: STRING } };
+      await it.apply("1", [widgets(it.ns, versions)]);
+      await it.widget("w", "v1", { size: "1" });
+      const gone = [widgets(it.ns, { v1: { spec: STRING } })];
+      expect(await it.apply("2", gone)).toBe(
+        `servedVersionRemoval: served versions removed : [v1beta1] of CRD "widgets.${it.ns}.example.com" while custom resources exist: ` +
+          "a version has to be served no longer in one upgrade before a later one removes it",
+      );
+      expect(await it.apply("2", [widgets(it.ns, { ...versions, v1beta1: { served: false, spec: STRING } })])).toBe("");
+      expect(await it.apply("3", gone)).toBe("");
+    });
+  });
+
+  describe("a version that objects may be stored in", () => {
+    const old = (ns: string) => widgets(ns, { v1alpha1: { spec: STRING }, v1: { spec: STRING } });
+    const moved = (ns: string) =>
+      widgets(ns, { v1alpha1: { served: false, storage: false, spec: STRING }, v1: { storage: true, spec: STRING } });
+    const without = (ns: string) => widgets(ns, { v1: { spec: STRING } });
+
+    test("does not go while custom resources exist; the text says what has to be done, and that works", async () => {
+      const it = await start();
+      await it.apply("1", [old(it.ns)]);
+      await it.widget("w", "v1", { size: "1" });
+      expect(await it.apply("2", [moved(it.ns)])).toBe("");
+      await it.stores("v1alpha1", "v1");
+      const refused = await it.apply("3", [without(it.ns)]);
+      const crd = `widgets.${it.ns}.example.com`;
+      expect(refused).toContain(`validating upgrade for CRD "${crd}": storedVersionRemoval: stored versions removed : [v1alpha1]; `);
+      expect(refused).toContain(
+        `objects of CRD "${crd}" may be stored in version v1alpha1: write every custom resource once (kubectl get ${crd} `,
+      );
+      await cluster.client.patch(refOf(await it.crd()), { status: { storedVersions: ["v1"] } }, { type: "merge", subresource: "status" });
+      expect(await it.apply("3", [without(it.ns)])).toBe("");
+    });
+
+    test("is taken from the CRD's status where no custom resource exists, as far as that is allowed", async () => {
+      const it = await start();
+      await it.apply("1", [old(it.ns)]);
+      await it.apply("2", [moved(it.ns)]);
+      await it.stores("v1alpha1", "v1");
+      const rights: PolicyRule = {
+        apiGroups: ["apiextensions.k8s.io"],
+        resources: ["customresourcedefinitions"],
+        verbs: ["get", "create", "patch"],
+      };
+      const widgetRights: PolicyRule = { apiGroups: [`${it.ns}.example.com`], resources: ["widgets"], verbs: ["list"] };
+      await it.grant([rights, widgetRights]);
+      const refused = await it.apply("3", [without(it.ns)]);
+      expect(refused).toContain("status.storedVersions of the CRD could not be written: ");
+      expect(refused).toContain('cannot patch resource "customresourcedefinitions/status"');
+      await it.grant([{ ...rights, resources: ["customresourcedefinitions", "customresourcedefinitions/status"] }, widgetRights]);
+      expect(await it.apply("3", [without(it.ns)])).toBe("");
+      await it.stores("v1");
+      expect(it.events.seen).toContain(
+        `Normal CrdUpgradeSafety: took v1alpha1 from status.storedVersions of CRD "widgets.${it.ns}.example.com": no custom resource of it exists`,
+      );
+    });
+
+    test("does not go while objects are written in it", async () => {
+      const it = await start();
+      await it.apply("1", [old(it.ns)]);
+      await it.stores("v1alpha1");
+      const refused = await it.apply("2", [without(it.ns)]);
+      expect(refused).toContain("are stored in version v1alpha1: first upgrade to a version that stores them in another one");
+      expect(await it.schemaOf("v1alpha1")).toEqual(STRING);
+    });
+  });
+});
