@@ -186,7 +186,7 @@ describeWithPrivateCluster("an extension that is handed back to the Go operator-
       const [release, ...others] = goReads(items, "handed-back");
       expect(others).toEqual([]);
       expect(release).toMatchObject({ name: "handed-back", namespace: extension.spec.namespace, version: 1, info: { status: "deployed" } });
-      const { files, metadata } = release?.["chart"] as { files: { data: string }[]; metadata: { annotations: Record<string, string> } };
+      const { files, metadata } = release!["chart"] as { files: { data: string }[]; metadata: { annotations: Record<string, string> } };
       const released = files.map(({ data }) => JSON.parse(Buffer.from(data, "base64").toString()) as KubeObject);
       expect(released.map(describeObject).sort()).toEqual(sample.wanted("1.0.0", extension));
       expect(metadata.annotations).toBeDefined();
