@@ -2,6 +2,7 @@ import { Command } from "commander";
 import { addClusterUpgradeCheck } from "./commands/clusterUpgradeCheck.ts";
 import { addDev } from "./commands/dev.ts";
 import { addRbac } from "./commands/rbac.ts";
+import { addRollback } from "./commands/rollback.ts";
 
 /** The command line with all of its commands, fresh for each caller: commander keeps what it has parsed. */
 export function olmv1(): Command {
@@ -9,6 +10,7 @@ export function olmv1(): Command {
   program.description("Operator Lifecycle Manager v1: run it, and look into catalogs, bundles and rights").version("0.1.0");
   addDev(program);
   addRbac(program);
+  addRollback(program);
   addClusterUpgradeCheck(program);
   return program;
 }

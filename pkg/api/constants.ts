@@ -33,6 +33,8 @@ export const LABEL_METADATA_NAME = `${GROUP}/metadata.name`;
 export const ANNOTATION_OWNER_UID = `${GROUP}/owner-uid`;
 /** Of a ClusterServiceVersion and of the release made of it: the bundle's properties, a JSON list of type and value. */
 export const ANNOTATION_PROPERTIES = "olm.properties";
+/** On a ClusterExtension: number of the release to go back to and to stay at, until the annotation is removed. */
+export const ANNOTATION_ROLLBACK_TO = `${GROUP}/rollback-to`;
 /** On our CRDs: which variant of the API they are. */
 export const ANNOTATION_GENERATOR = `${GROUP}/generator`;
 

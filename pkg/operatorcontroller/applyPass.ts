@@ -8,8 +8,7 @@ import { objectKey, requireIdentities } from "../release/identity.ts";
 import { installOrder } from "../release/order.ts";
 import type { ExtensionExists, Owner } from "../release/ownership.ts";
 import { prepareObjects } from "../release/prepare.ts";
-import { lastDeployed } from "../release/record.ts";
-import type { RolledBack } from "../release/rolledBack.ts";
+import { lastDeployed, type ReleaseRecord } from "../release/record.ts";
 import { determineState } from "../release/state.ts";
 import { Applier, type LiveObjects } from "./applier.ts";
 import type { ExtensionMetrics } from "./extensionMetrics.ts";
@@ -47,8 +46,8 @@ export interface RenderedBundle {
   objects: readonly KubeObject[];
   /** The CSV's. */
   annotations: Record<string, string>;
-  /** Set when an earlier release is gone back to: what is given up for it, and what its objects were rendered from. */
-  rollback?: { given: RolledBack; inputDigest: string | undefined };
+  /** Set when an earlier release is gone back to: why, and what its objects were rendered from. */
+  rollback?: { why: Pick<ReleaseRecord, "rolledBack" | "pinnedTo">; inputDigest: string | undefined };
 }
 
 /** One pass over the objects of one extension, with the extension's identity. */
@@ -137,8 +136,7 @@ export class ApplyPass {
         signal: this.#context.signal,
       });
       for (const remark of remarks) this.#event("Normal", "CrdUpgradeSafety", remark);
-      const rolledBack = rollback ? { rolledBack: rollback.given } : {};
-      const content = { namespace: extension.spec.namespace, labels, annotations, objects, ...rolledBack };
+      const content = { namespace: extension.spec.namespace, labels, annotations, objects, ...rollback?.why };
       const record = await this.#journal.begin({ ...content, ...(inputDigest === undefined ? {} : { inputDigest }) }, state);
       this.#facts.began = true;
       this.#facts.active = [record, ...history.current.filter(({ version }) => version !== record.version)];

@@ -74,6 +74,8 @@ export interface PassFacts {
   availability?: Availability;
   /** A release that was refused in the middle in this pass: its record, what had been applied, and everything that was done. */
   failed?: { release: ReleaseRecord; applied: LiveObjects; actions: readonly ObjectAction[] };
+  /** Set while an annotation keeps the extension at an earlier release: the number that it names, and the release it names or has led to. */
+  pinned?: { revision: number; release: ReleaseRecord };
   /** Set while a bundle that was given up is not tried again: what condition Progressing says about it. */
   held?: Held;
   /** The rollout takes longer than `spec.progressDeadlineMinutes` gives it: the text of condition Progressing. */

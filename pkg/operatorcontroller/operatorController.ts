@@ -31,6 +31,7 @@ import { checkClusterVersion } from "./steps/checkClusterVersion.ts";
 import { ensureFinalizer } from "./steps/ensureFinalizer.ts";
 import { handleDeletion } from "./steps/handleDeletion.ts";
 import { holdBack } from "./steps/holdBack.ts";
+import { pinRelease } from "./steps/pinRelease.ts";
 import { requireSpec } from "./steps/requireSpec.ts";
 import { resolveBundle } from "./steps/resolveBundle.ts";
 import { retrieveReleases } from "./steps/retrieveReleases.ts";
@@ -222,7 +223,7 @@ export class OperatorController {
         ensureFinalizer(client),
         retrieveReleases(releases, memory),
         validate(identities),
-        resolveBundle(this.#catalogs, this.#contents),
+        pinRelease(releases, resolveBundle(this.#catalogs, this.#contents)),
         holdBack({ ...applying, comeBack }),
         unpackBundle(puller),
         checkClusterVersion,

@@ -9,7 +9,10 @@ import type { Logger } from "../telemetry/log.ts";
 import type { ReleaseHistory, ReleaseOwner, ReleaseStore } from "./releaseStore.ts";
 
 /** What a release that begins is about. */
-export type ReleaseContent = Pick<ReleaseRecord, "namespace" | "labels" | "annotations" | "objects" | "inputDigest" | "rolledBack">;
+export type ReleaseContent = Pick<
+  ReleaseRecord,
+  "namespace" | "labels" | "annotations" | "objects" | "inputDigest" | "rolledBack" | "pinnedTo"
+>;
 
 /** Where and for whom one pass keeps its record. */
 export interface JournalOptions {
@@ -143,8 +146,9 @@ export class ReleaseJournal {
   }
 }
 
-function beginning({ rolledBack }: ReleaseContent, isUpgrade: boolean): Pick<ReleaseRecord, "status" | "description"> {
+function beginning({ rolledBack, pinnedTo }: ReleaseContent, isUpgrade: boolean): Pick<ReleaseRecord, "status" | "description"> {
   if (rolledBack) return { status: "pending-rollback", description: `rolling back release v${rolledBack.release}` };
+  if (pinnedTo !== undefined) return { status: "pending-rollback", description: `rolling back to release v${pinnedTo}` };
   if (isUpgrade) return { status: "pending-upgrade", description: "preparing upgrade" };
   return { status: "pending-install", description: "initial install underway" };
 }

@@ -30,7 +30,7 @@ export interface RollbackDependencies extends ApplyDependencies {
 export async function undoFailed(deps: RollbackDependencies, facts: PassFacts, context: Context, cause: unknown): Promise<boolean> {
   const { failed, history, scoped } = facts;
   const base = lastDeployed(history.current);
-  if (!failed || !base || !scoped || failed.release.rolledBack || context.signal.aborted) return false;
+  if (!failed || !base || !scoped || isRollback(failed.release) || context.signal.aborted) return false;
   const { release, applied } = failed;
   if (await newPodsMayWork(facts, context)) {
     context.log.warn({ release: release.version }, "failed upgrade not undone: a Pod of it may be ready");
@@ -58,7 +58,7 @@ export async function rollBackOverdue(deps: RollbackDependencies, facts: PassFac
   const { overdue, extension, history, scoped } = facts;
   const release = facts.deployed ?? history.current[0];
   if (overdue === undefined || extension.spec.install?.onFailure !== "Rollback") return false;
-  if (!scoped || release?.status !== "deployed" || release.rolledBack) return false;
+  if (!scoped || release?.status !== "deployed" || isRollback(release)) return false;
   try {
     const target = await releaseBefore(deps, facts, release, context.signal);
     if (!target) {
@@ -83,6 +83,26 @@ export async function finishRollback(deps: RollbackDependencies, facts: PassFact
   await goBack(deps, facts, context, { target: latest, objects: latest.objects, given: latest.rolledBack });
 }
 
+/** Brings the pinned release to the cluster, unless it is there already; then as `maintain`. */
+export async function goToPinned(deps: RollbackDependencies, facts: PassFacts, context: Context): Promise<void> {
+  const { pinned, scoped, history } = facts;
+  if (!pinned || !scoped) return;
+  const { release, revision } = pinned;
+  const bundle = installedFrom(release);
+  const given = lastDeployed(history.current)?.objects ?? [];
+  await new ApplyPass(deps, facts, scoped, context).release({
+    bundle: { ...bundle, explanation: "" },
+    objects: release.pinnedTo === revision ? release.objects : rollbackObjects(release.objects, given),
+    annotations: release.annotations,
+    rollback: { why: { pinnedTo: revision }, inputDigest: release.inputDigest },
+  });
+  facts.installed = bundle;
+}
+
+function isRollback({ rolledBack, pinnedTo }: ReleaseRecord): boolean {
+  return rolledBack !== undefined || pinnedTo !== undefined;
+}
+
 /** What condition Progressing says while something that was given up is not tried again. */
 export function heldFrom(given: RolledBack, back: string): Held {
   const until = timeText(new Date(waitEnds(given)));
@@ -104,13 +124,12 @@ async function goBack(deps: RollbackDependencies, facts: PassFacts, context: Con
   const { scoped } = facts;
   if (!scoped) return;
   const bundle = installedFrom(target);
-  const why = { given, inputDigest: target.inputDigest };
   delete facts.failed;
   await new ApplyPass(deps, facts, scoped, context).release({
     bundle: { ...bundle, explanation: "" },
     objects,
     annotations: target.annotations,
-    rollback: why,
+    rollback: { why: { rolledBack: given }, inputDigest: target.inputDigest },
   });
   delete facts.overdue;
   facts.installed = bundle;

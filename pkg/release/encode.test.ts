@@ -264,6 +264,7 @@ const anyRecord: fc.Arbitrary<ReleaseRecord> = fc.record(
     inputDigest: text,
     rolledOutAt: text,
     rolledBack: anyRolledBack,
+    pinnedTo: fc.nat(),
   },
   {
     requiredKeys: [

@@ -12,7 +12,7 @@ import { rolledBackFrom } from "./rolledBack.ts";
 /**
  * A release as Helm's JSON, members in the order in which Go writes them, ended by a newline:
  * the manifest holds one object a line; the chart holds each object as it was rendered, with a template that prints it.
- * `inputDigest`, `rolledOutAt` and `rolledBack` are members of our own, which Go passes over.
+ * `inputDigest`, `rolledOutAt`, `rolledBack` and `pinnedTo` are members of our own, which Go passes over.
  * @see helm.sh/helm/v3 v3.21 pkg/release/release.go
  */
 export function payloadFrom(record: ReleaseRecord): string {
@@ -45,6 +45,7 @@ export function payloadFrom(record: ReleaseRecord): string {
     ...(record.inputDigest === undefined ? {} : { inputDigest: record.inputDigest }),
     ...(record.rolledOutAt === undefined ? {} : { rolledOutAt: record.rolledOutAt }),
     ...(record.rolledBack === undefined ? {} : { rolledBack: record.rolledBack }),
+    ...(record.pinnedTo === undefined ? {} : { pinnedTo: record.pinnedTo }),
   };
   return `${goJson(release, { sortKeys: false })}\n`;
 }
@@ -58,7 +59,7 @@ export function recordFrom(payload: string, fallbackLabels: Readonly<Record<stri
   const release = parse(payload, "failed to decode release");
   const info = members(release["info"]);
   const annotations = members(members(members(release["chart"])["metadata"])["annotations"]);
-  const { inputDigest, rolledOutAt } = release;
+  const { inputDigest, rolledOutAt, pinnedTo } = release;
   const rolledBack = rolledBackFrom(release["rolledBack"]);
   return {
     name: text(release["name"]),
@@ -74,6 +75,7 @@ export function recordFrom(payload: string, fallbackLabels: Readonly<Record<stri
     ...(typeof inputDigest === "string" ? { inputDigest } : {}),
     ...(typeof rolledOutAt === "string" ? { rolledOutAt } : {}),
     ...(rolledBack ? { rolledBack } : {}),
+    ...(typeof pinnedTo === "number" ? { pinnedTo } : {}),
   };
 }
 

@@ -44,6 +44,8 @@ export interface ReleaseRecord {
   rolledOutAt?: string;
   /** On a release that went back to an earlier one: what was given up for it. */
   rolledBack?: RolledBack;
+  /** On a release that went back to an earlier one because somebody said so: the number of that. */
+  pinnedTo?: number;
 }
 
 /** The part of a release that can be told without reading what it holds. */

@@ -1,3 +1,5 @@
+import { execFile } from "node:child_process";
+import { promisify } from "node:util";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import type { ClusterExtension } from "../../pkg/api/clusterExtension.ts";
 import { type KubeObject, refOf } from "../../pkg/api/k8s.ts";
@@ -52,7 +54,7 @@ describeWithPrivateCluster("going back to the release before", (cluster) => {
   });
 
   afterEach(async () => {
-    for (const name of ["late", "refused", "first"]) await world.remove(name);
+    for (const name of ["late", "refused", "manual", "first"]) await world.remove(name);
   });
 
   afterAll(async () => {
@@ -162,6 +164,55 @@ describeWithPrivateCluster("going back to the release before", (cluster) => {
     expect([await installed("refused"), await valueOf("refused-system", "new")]).toEqual(["2.0.0", "2"]);
     expect(await world.releases("refused")).toEqual(["v1 superseded", "v2 failed", "v3 superseded", "v4 deployed"]);
   });
+
+  // Source: user-demands.md B11.
+  test("somebody can take it back by hand, it stays there whatever the catalog holds, and follows it again when told so", async () => {
+    world.bundle("p.v1.0.0", tinyBundle("1.0.0", { objects: [secret("kept", "1")] }));
+    world.bundle("p.v2.0.0", tinyBundle("2.0.0", { objects: [secret("kept", "2"), secret("new", "2")] }));
+    await serve("1.0.0");
+    await world.extension("manual");
+    await world.conditions("manual", READY);
+    await expect(rollback("manual")).rejects.toThrow("there is no earlier revision to go back to");
+    await serve("1.0.0", "2.0.0");
+    await eventually(async () => expect(await installed("manual")).toBe("2.0.0"));
+    await expect(rollback("manual", "7")).rejects.toThrow(
+      "revision 7 is not among the releases that are kept: one of these can be gone back to: 2, 1",
+    );
+    expect(await rollback("manual")).toContain('ClusterExtension "manual" goes back to revision 1 (bundle "p.v1.0.0") and stays there');
+    await eventually(async () => expect(await installed("manual")).toBe("1.0.0"));
+    const { Progressing } = await world.conditions("manual", READY);
+    expect(Progressing).toMatch(
+      /^Desired state reached; annotation olm\.operatorframework\.io\/rollback-to keeps bundle "p\.v1\.0\.0" of revision 1; /,
+    );
+    expect([await valueOf("manual-system", "kept"), await valueOf("manual-system", "new")]).toEqual(["1", undefined]);
+    await serve("1.0.0", "2.0.0", "2.0.1");
+    await cluster.client.delete({ apiVersion: "v1", kind: "Secret", namespace: "manual-system", name: "kept" });
+    await eventually(async () => expect(await valueOf("manual-system", "kept")).toBe("1"));
+    expect(await world.releases("manual")).toEqual(["v1 superseded", "v2 superseded", "v3 deployed"]);
+    await cluster.client.patch(
+      refOf(await world.get("manual")),
+      { metadata: { annotations: { "olm.operatorframework.io/rollback-to": "x" } } },
+      { type: "merge" },
+    );
+    const blocked = await world.conditions("manual", { Progressing: "False/Blocked" });
+    expect(blocked["Progressing"]).toBe(
+      'annotation olm.operatorframework.io/rollback-to: "x" is no revision, which is a whole number from 1',
+    );
+    expect(await rollback("manual", "--cancel")).toBe('ClusterExtension "manual" follows its catalogs again\n');
+    await eventually(async () => expect(await installed("manual")).toBe("2.0.0"));
+  });
+
+  /** Runs `olmv1 rollback`. @returns what it printed. @throws Error with what it complained of. */
+  async function rollback(...args: string[]): Promise<string> {
+    const { stdout } = await promisify(execFile)(process.execPath, [
+      "cmd/olmv1/main.ts",
+      "rollback",
+      "--kubeconfig",
+      cluster.kubeconfig,
+      ...args,
+    ]);
+    return stdout;
+  }
 
   test("without an earlier release there is nothing to go back to", async () => {
     world.bundle("p.v1.0.0", tinyBundle("1.0.0", { fate: "NotReady" }));

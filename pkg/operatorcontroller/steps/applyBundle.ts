@@ -2,7 +2,7 @@ import type { Step, StepContext } from "../../controller/steps.ts";
 import { renderBundle } from "../../render/render.ts";
 import { ApplyPass } from "../applyPass.ts";
 import type { PassFacts } from "../facts.ts";
-import { finishRollback, type RollbackDependencies, undoFailed } from "../rollback.ts";
+import { finishRollback, goToPinned, type RollbackDependencies, undoFailed } from "../rollback.ts";
 
 /**
  * Brings the cluster to what the resolved bundle says, as a numbered release:
@@ -14,7 +14,7 @@ import { finishRollback, type RollbackDependencies, undoFailed } from "../rollba
  * | deployed, other objects     | available      | preflight, then apply as a new release and prune    |
  * | a rollback, bundle held     | not needed     | complete the rollback, then compare and correct     |
  *
- * An upgrade that is refused in the middle is undone, see `undoFailed`.
+ * A pinned release is applied, or maintained, in place of all this. An upgrade that is refused in the middle is undone, see `undoFailed`.
  */
 export function applyBundle(deps: RollbackDependencies): Step<PassFacts["extension"], PassFacts> {
   return {
@@ -22,6 +22,10 @@ export function applyBundle(deps: RollbackDependencies): Step<PassFacts["extensi
     async run(facts, context) {
       const { extension, resolved, scoped, content } = facts;
       if (!resolved || !scoped) return undefined;
+      if (facts.pinned) {
+        await goToPinned(deps, facts, context);
+        return undefined;
+      }
       const pass = new ApplyPass(deps, facts, scoped, context);
       if (facts.held && facts.history.current[0]?.status !== "deployed") {
         await finishRollback(deps, facts, context);

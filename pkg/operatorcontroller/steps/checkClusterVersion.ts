@@ -20,6 +20,7 @@ export const checkClusterVersion: Step<PassFacts["extension"], PassFacts> = {
   name: "CheckClusterVersion",
   run(facts) {
     const { resolved, extension, clusterVersion, notes } = facts;
+    if (facts.held || facts.pinned) return Promise.resolve(undefined); // what is gone back to was on this cluster before
     const objection = resolved && objectionTo(statedMax(facts), clusterVersion);
     if (!objection) return Promise.resolve(undefined);
     if (extension.spec.source.catalog?.clusterVersionPolicy === "Enforce" && !isInstalled(facts)) {

@@ -19,7 +19,7 @@ export function holdBack({ catalogContent, now, comeBack }: HoldBackDependencies
       const { extension, resolved, history } = facts;
       const [latest] = history.current;
       const given = latest?.rolledBack;
-      if (!resolved || !latest || !given) return Promise.resolve(undefined);
+      if (!resolved || !latest || !given || facts.pinned) return Promise.resolve(undefined);
       const generation = extension.metadata.generation ?? 0;
       const attempt = { inputDigest: inputDigest(facts), generation, catalog: catalogContent(resolved.catalog) };
       const until = heldUntil(given, attempt, now());

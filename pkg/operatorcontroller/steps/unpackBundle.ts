@@ -20,7 +20,7 @@ export function unpackBundle(puller: BundlePuller): Step<PassFacts["extension"],
     name: "UnpackBundle",
     async run(facts, { signal, log }) {
       const { extension, resolved, installed } = facts;
-      if (!resolved || facts.held) return undefined;
+      if (!resolved || facts.held || facts.pinned) return undefined;
       facts.inputDigest = inputDigest(facts);
       const [latest] = facts.history.current;
       if (latest?.status === "deployed" && latest.inputDigest === facts.inputDigest) return undefined;

@@ -1,0 +1,88 @@
+import type { Command } from "commander";
+import type { ClusterExtension } from "../../../pkg/api/clusterExtension.ts";
+import { ANNOTATION_ROLLBACK_TO, API_VERSION, CLUSTER_EXTENSION, LABEL_BUNDLE_NAME, SYSTEM_NAMESPACE } from "../../../pkg/api/constants.ts";
+import type { ObjectRef } from "../../../pkg/api/k8s.ts";
+import { goQuote } from "../../../pkg/errors/goQuote.ts";
+import { Client } from "../../../pkg/kube/client.ts";
+import { Credentials } from "../../../pkg/kube/credentials.ts";
+import { ReleaseStore } from "../../../pkg/operatorcontroller/releaseStore.ts";
+import { parseRevision, previousRevision, requireRevision } from "../../../pkg/release/rollbackTarget.ts";
+import { printable } from "../upgradeCheck/textReport.ts";
+
+interface RollbackOptions {
+  kubeconfig?: string;
+  context?: string;
+  systemNamespace: string;
+  cancel?: boolean;
+}
+
+const AFTER_HELP = `
+The extension goes back to the objects of that revision, CustomResourceDefinitions excepted, and stays there until --cancel.
+It reads the ClusterExtension and the Secrets of the system namespace (get, list), and patches an annotation of the ClusterExtension.
+`;
+
+/** Adds `olmv1 rollback`: takes an extension back to a release that it had, and keeps it there. */
+export function addRollback(program: Command): void {
+  program
+    .command("rollback")
+    .description("take an extension back to an earlier revision and keep it there")
+    .argument("<name>", "name of the ClusterExtension")
+    .argument("[revision]", "number of the release to go back to; default: the one before the deployed one")
+    .option("--cancel", "follow the catalogs again")
+    .option("--kubeconfig <path>", "path of a kubeconfig; default: $KUBECONFIG, else the Pod's own identity, else ~/.kube/config")
+    .option("--context <name>", "context of the kubeconfig; default: its current one")
+    .option("--system-namespace <name>", "namespace that holds the release Secrets", SYSTEM_NAMESPACE)
+    .addHelpText("after", AFTER_HELP)
+    .action(async (name: string, revision: string | undefined, options: RollbackOptions) => {
+      if (options.cancel && revision !== undefined) throw new Error("--cancel goes with no revision");
+      const client = Client.of(Credentials.fromKubeConfig(options.kubeconfig, options.context), { userAgent: "olmv1" });
+      try {
+        const text = options.cancel ? await cancel(client, name) : await rollBack(client, name, revision, options.systemNamespace);
+        process.stdout.write(`${printable(text)}\n`);
+      } finally {
+        await client.close();
+      }
+    });
+}
+
+async function rollBack(client: Client, name: string, given: string | undefined, systemNamespace: string): Promise<string> {
+  const wanted = given === undefined ? undefined : parseRevision(given);
+  const extension = await extensionNamed(client, name);
+  const { uid = "" } = extension.metadata;
+  const store = new ReleaseStore(client, systemNamespace);
+  const { current, older } = await store.history({ name, uid });
+  const releases = [...current, ...older];
+  const revision = wanted ?? previousRevision(releases);
+  requireRevision(releases, revision);
+  const record = current.find(({ version }) => version === revision) ?? (await store.read(name, revision));
+  await annotate(client, extension, String(revision));
+  const bundle = record?.labels[LABEL_BUNDLE_NAME];
+  return [
+    `ClusterExtension ${goQuote(name)} goes back to revision ${revision}${bundle ? ` (bundle ${goQuote(bundle)})` : ""} and stays there`,
+    `see how it goes:           kubectl wait clusterextension/${name} --for=condition=Ready`,
+    `follow the catalogs again: olmv1 rollback ${name} --cancel`,
+  ].join("\n");
+}
+
+async function cancel(client: Client, name: string): Promise<string> {
+  const extension = await extensionNamed(client, name);
+  if (extension.metadata.annotations?.[ANNOTATION_ROLLBACK_TO] === undefined)
+    return `ClusterExtension ${goQuote(name)} is not kept at any revision`;
+  await annotate(client, extension, null);
+  return `ClusterExtension ${goQuote(name)} follows its catalogs again`;
+}
+
+async function extensionNamed(client: Client, name: string): Promise<ClusterExtension> {
+  const extension = await client.get<ClusterExtension>(refTo(name));
+  if (!extension) throw new Error(`ClusterExtension ${goQuote(name)} does not exist`);
+  return extension;
+}
+
+/** An extension that was made anew under its name meanwhile is refused by the API server. */
+async function annotate(client: Client, { metadata: { name, uid } }: ClusterExtension, value: string | null): Promise<void> {
+  await client.patch(refTo(name), { metadata: { uid, annotations: { [ANNOTATION_ROLLBACK_TO]: value } } }, { type: "merge" });
+}
+
+function refTo(name: string): ObjectRef {
+  return { apiVersion: API_VERSION, kind: CLUSTER_EXTENSION, name };
+}
