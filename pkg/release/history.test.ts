@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { leavingObjects, MAX_HISTORY, releasesToRemove } from "./history.ts";
+import { activeReleases, leavingObjects, MAX_HISTORY, releasesToRemove } from "./history.ts";
 import { RELEASE_STATUSES, type ReleaseRecord, type ReleaseStatus } from "./record.ts";
 
 /** `statuses` of releases 1, 2, 3, … */
@@ -44,6 +44,22 @@ test.for<[statuses: ReleaseStatus[], versions: number[]]>([
   [[], []],
 ])("after %j objects of releases %j may be there", ([statuses, versions]) => {
   expect(leavingObjects(historyOf(statuses)).map(({ version }) => version)).toEqual(versions);
+});
+
+test.for<[statuses: ReleaseStatus[], versions: number[]]>([
+  [
+    ["superseded", "deployed", "failed", "pending-upgrade"],
+    [4, 3, 2],
+  ],
+  [["deployed", "uninstalled"], []],
+  [
+    ["deployed", "uninstalled", "failed", "failed"],
+    [4, 3],
+  ],
+  [["deployed", "uninstalled", "deployed"], [3]],
+  [[], []],
+])("of %j releases %j count as installed", ([statuses, versions]) => {
+  expect(activeReleases(historyOf(statuses)).map(({ version }) => version)).toEqual(versions);
 });
 
 test("law: at most ten stay, the last deployed one among them", () => {

@@ -25,6 +25,16 @@ export function leavingObjects<T extends ReleaseSummary>(history: readonly T[]):
   return newestFirst(history).filter((release) => release.version >= (deployed?.version ?? 0));
 }
 
+/**
+ * The releases that count as installed, newest first: those of `leavingObjects`, without what was before an uninstallation that left its record,
+ * since nothing of that is on the cluster.
+ */
+export function activeReleases<T extends ReleaseSummary>(history: readonly T[]): T[] {
+  const all = newestFirst(history);
+  const uninstalled = all.findIndex(({ status }) => status === "uninstalled");
+  return leavingObjects(uninstalled < 0 ? all : all.slice(0, uninstalled));
+}
+
 function isAmongNewest(history: readonly ReleaseSummary[], version: number): boolean {
   return newestFirst(history)
     .slice(0, MAX_HISTORY)

@@ -6,8 +6,7 @@ import type { ActiveRelease, UnreadableReleases } from "../../gate/verdict.ts";
 import type { Client } from "../../kube/client.ts";
 import { isForbidden } from "../../kube/errors.ts";
 import { RELEASE_OWNER } from "../../release/encode.ts";
-import { leavingObjects } from "../../release/history.ts";
-import { newestFirst } from "../../release/record.ts";
+import { activeReleases } from "../../release/history.ts";
 import type { Logger } from "../../telemetry/log.ts";
 import { indexFrom, type ReleaseIndex, type ReleaseOwner, type ReleaseStore } from "../releaseStore.ts";
 import type { ReleaseFactsCache } from "./releaseFacts.ts";
@@ -94,12 +93,9 @@ export class InstalledReleases {
     return complete ? [...found.values()] : undefined;
   }
 
-  /** After an uninstallation that left its record nothing of the releases before it is on the cluster. */
   #counting(name: string, uid: string): (ReleaseIndex & { secret: KubeObject })[] {
     const indexes = this.#secrets.byIndex(BY_EXTENSION, name).map((secret) => ({ ...indexFrom(secret.metadata), secret }));
-    const own = newestFirst(indexes.filter((index) => index.uid === undefined || index.uid === uid));
-    const uninstalled = own.findIndex(({ status }) => status === "uninstalled");
-    return leavingObjects(uninstalled < 0 ? own : own.slice(0, uninstalled));
+    return activeReleases(indexes.filter((index) => index.uid === undefined || index.uid === uid));
   }
 
   #setRefusal(refusal: string | undefined): void {
