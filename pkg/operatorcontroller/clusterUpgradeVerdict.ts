@@ -9,6 +9,9 @@ import { remedyText } from "../resolve/remedyText.ts";
 import type { PassFacts } from "./facts.ts";
 import type { ConditionVerdict } from "./status.ts";
 
+/** What the message says of a maximum that is too low; the version that the cluster would be upgraded to follows. */
+export const KEEPS_FROM = "which keeps the cluster from being upgraded to ";
+
 type Stated = Exclude<Verdict, { kind: "unlimited" }>;
 
 /**
@@ -53,7 +56,7 @@ function sentence(verdict: Stated, cluster: ClusterVersion): string {
   if (verdict.kind === "undecided")
     return `${states}, and the cluster's version is not known (${verdict.because}): --cluster-version of operator-controller would tell it`;
   const next = cluster.kind === "known" ? minorText(nextMinor(cluster.minor)) : "its next minor version";
-  return `${states}, which keeps the cluster from being upgraded to ${next}`;
+  return `${states}, ${KEEPS_FROM}${next}`;
 }
 
 /** What would lift the block, when the catalogs were asked in this pass. */
