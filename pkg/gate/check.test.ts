@@ -18,7 +18,7 @@ interface AnswerCase extends CaseHead {
   cluster?: string;
   to?: string;
   /** Properties of each active release, newest first; a text says why they cannot be read. */
-  extensions: Record<string, (string | null)[] | string>;
+  extensions: Record<string, (string | null | { bundle: string; properties: string })[] | string>;
   remedies?: Record<string, string>;
   want: { target: string; upgradeable: boolean; rows: string[]; messages?: string[] };
 }
@@ -74,9 +74,10 @@ function releasesOf(extensions: AnswerCase["extensions"], remedies: Record<strin
     releases:
       typeof releases === "string"
         ? releases
-        : releases.map((properties, i) => {
-            const number = releases.length - i;
-            return { extension, bundle: `${extension}.v${number}`, version: `${number}.0.0`, properties: properties ?? undefined };
+        : releases.map((release, i) => {
+            const bundle = `${extension}.v${releases.length - i}`;
+            if (typeof release === "object" && release !== null) return { extension, version: "1.0.0", ...release };
+            return { extension, bundle, version: "1.0.0", properties: release ?? undefined };
           }),
   }));
 }

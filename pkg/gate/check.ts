@@ -47,7 +47,7 @@ export interface UpgradeCheck {
   clusterVersion: string | null;
   target: string;
   upgradeable: boolean;
-  /** By name, in byte order; several active releases of one extension newest first. */
+  /** By name, in byte order; several active releases of one extension newest first, those that say the same once. */
   extensions: UpgradeCheckRow[];
 }
 
@@ -104,18 +104,22 @@ export function checkUpgrade(extensions: readonly ExtensionReleases[], cluster: 
 
 function rowsOf({ extension, releases, remedy = "" }: ExtensionReleases, target: UpgradeTarget): UpgradeCheckRow[] {
   if (typeof releases === "string") return [rowFrom(verdictOn({ extension, because: releases }, NO_CLUSTER), remedy, target)];
-  if (releases.length === 0)
-    return [{ extension, bundle: "", version: "", maximum: null, verdict: "not installed", blocks: false, message: "", remedy: "" }];
-  return releases.map((release) => rowFrom(verdictOn(release, NO_CLUSTER), remedy, target));
+  if (releases.length === 0) return [emptyRow({ extension, bundle: "", version: "" }, "not installed")];
+  const rows = releases.map((release) => rowFrom(verdictOn(release, NO_CLUSTER), remedy, target));
+  return [...new Map(rows.map((row) => [JSON.stringify(row), row])).values()];
 }
 
 function rowFrom(verdict: Verdict, remedy: string, target: UpgradeTarget): UpgradeCheckRow {
-  const { extension, bundle, version } = verdict;
-  const row = { extension, bundle, version, maximum: null, blocks: false, message: "", remedy: "" };
-  if (verdict.kind === "unlimited") return { ...row, verdict: "unlimited" };
-  if (verdict.kind === "error")
-    return { ...row, verdict: "error", message: verdict.text, ...(target.isPatch ? {} : { blocks: true, remedy }) };
+  if (verdict.kind === "unlimited") return emptyRow(verdict, "unlimited");
+  const obstacle = target.isPatch ? {} : { blocks: true, remedy };
+  if (verdict.kind === "error") return { ...emptyRow(verdict, "error"), ...obstacle, message: verdict.text };
   const maximum = minorText(verdict.max);
-  if (target.isPatch || !isBelow(verdict.max, target.minor)) return { ...row, maximum, verdict: "compatible" };
-  return { ...row, maximum, verdict: "blocked", blocks: true, remedy };
+  if (target.isPatch || !isBelow(verdict.max, target.minor)) return { ...emptyRow(verdict, "compatible"), maximum };
+  return { ...emptyRow(verdict, "blocked"), maximum, ...obstacle };
+}
+
+/** The members in the order in which they are printed. */
+function emptyRow(about: Pick<UpgradeCheckRow, "extension" | "bundle" | "version">, verdict: UpgradeCheckRow["verdict"]): UpgradeCheckRow {
+  const { extension, bundle, version } = about;
+  return { extension, bundle, version, maximum: null, verdict, blocks: false, message: "", remedy: "" };
 }

@@ -261,6 +261,17 @@ What to do:
       ]);
     });
 
+    test("what would lift the block is told as the extension's condition says it, for the version that it is about", async () => {
+      const remedy = 'version 1.1.0 of catalog "x" would lift the block, but spec.source.catalog.version "1.0.x" excludes it';
+      const message = `bundle "old.v1.0.0" (version 1.0.0) states olm.maxOpenShiftVersion 4.18, which keeps the cluster from being upgraded to 4.19; ${remedy}`;
+      const condition = { type: "ClusterUpgradeBlocked", status: "True", reason: "IncompatibleOperatorInstalled", message };
+      const old = await extension("old", { max: "4.18" });
+      await setStatus(old, { conditions: [{ ...condition, lastTransitionTime: "2026-01-01T00:00:00Z" }] });
+      expect((await check()).stdout).toContain(`  old: ${remedy}\n`);
+      expect((await checkJson("--to", "4.19.3")).answer.extensions).toMatchObject([{ verdict: "blocked", remedy }]);
+      expect((await checkJson("--to", "4.20")).answer.extensions).toMatchObject([{ verdict: "blocked", remedy: "" }]);
+    });
+
     test("properties that cannot be read block; what an author wrote there cannot move the cursor", async () => {
       await extension("odd", { properties: `[{"type":"olm.maxOpenShiftVersion","value":"\u009b2J"}]` });
       const { code, stdout } = await check();
@@ -269,7 +280,7 @@ What to do:
       expect(stdout).toContain(
         '  error(s) with cluster extension odd: error in bundle odd.v1.0.0: error converting to semver for version "\\u{9b}2J": invalid version format\n',
       );
-      expect(stdout).toContain("  odd: repair what the error names, or uninstall it\n");
+      expect(stdout).toContain("  odd: upgrade it to a bundle that states a maximum such as 4.18 or none, or uninstall it\n");
     });
 
     test("a release that cannot be read blocks, whatever its reason", async () => {

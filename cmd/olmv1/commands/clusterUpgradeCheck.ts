@@ -7,7 +7,8 @@ import type { ClusterVersion } from "../../../pkg/gate/clusterVersion.ts";
 import { Client } from "../../../pkg/kube/client.ts";
 import { Credentials } from "../../../pkg/kube/credentials.ts";
 import { isForbidden } from "../../../pkg/kube/errors.ts";
-import { parseClusterVersion, readClusterVersion, readExtensions } from "../upgradeCheck/clusterState.ts";
+import { parseClusterVersion } from "../../../pkg/operatorcontroller/clusterupgrade/clusterVersionSource.ts";
+import { readClusterVersion, readExtensions } from "../upgradeCheck/clusterState.ts";
 import { printable, textReport } from "../upgradeCheck/textReport.ts";
 
 interface CheckOptions {
@@ -58,7 +59,7 @@ async function answer({ to, kubeconfig, context, systemNamespace, clusterVersion
   try {
     const cluster = given ?? (await readClusterVersion(client));
     const target = targetOf(to, cluster);
-    return checkUpgrade(await readExtensions(client, systemNamespace), cluster, target);
+    return checkUpgrade(await readExtensions(client, { systemNamespace, cluster, target }), cluster, target);
   } catch (err) {
     if (!isRefusal(err)) throw err;
     throw new Error(`${messageOf(err)}; grant that right, as config/openshift/upgrade-checker.yaml does`, { cause: err });

@@ -3,6 +3,8 @@ import type { UpgradeCheck, UpgradeCheckRow } from "../../../pkg/gate/check.ts";
 const HEAD = ["EXTENSION", "BUNDLE", "VERSION", "MAXIMUM", "VERDICT"] as const;
 /** Rows of extensions that block nothing; the JSON output has them all. */
 const MAX_OTHERS = 100;
+/** No name of a bundle is longer; in characters. */
+const MAX_CELL = 253;
 /** Longest reason that is printed for one extension, in characters; the JSON output has all of it. */
 const MAX_REASON = 1_000;
 /** What a terminal would act on instead of showing it: bundle names and property values are the author's. */
@@ -43,7 +45,9 @@ function verdictLine({ clusterVersion, target, upgradeable, extensions }: Upgrad
 
 function table(rows: readonly UpgradeCheckRow[]): string[] {
   const cells = rows.map(({ extension, bundle, version, maximum, verdict }) =>
-    [extension, bundle || "-", version || "-", maximum ?? "-", verdict].map((cell) => printable(cell).replaceAll("\n", " ")),
+    [extension, bundle || "-", version || "-", maximum ?? "-", verdict].map((cell) =>
+      printable(cell.slice(0, MAX_CELL)).replaceAll("\n", " "),
+    ),
   );
   const lines = [[...HEAD], ...cells];
   const widths = HEAD.map((_, column) => Math.max(...lines.map((line) => line[column]?.length ?? 0)));
@@ -63,11 +67,15 @@ function reasons(rows: readonly UpgradeCheckRow[]): string[] {
 function whatToDo({ target }: UpgradeCheck, blocking: readonly UpgradeCheckRow[]): string[] {
   const seen = new Map<string, UpgradeCheckRow>();
   for (const row of blocking) if (!seen.has(row.extension)) seen.set(row.extension, row);
-  const lines = [...seen.values()].map((row) => {
-    const text = row.verdict === "error" ? "repair what the error names, or" : `upgrade it to a bundle that supports ${target}, or`;
-    return `  ${row.extension}: ${text} uninstall it${row.remedy === "" ? "" : `; ${indented(shortened(row.remedy))}`}`;
-  });
+  const lines = [...seen.values()].map((row) => `  ${row.extension}: ${indented(shortened(row.remedy || advice(row, target)))}`);
   return ["What to do:", ...lines];
+}
+
+/** What to do where the cluster says nothing more to the point. */
+function advice({ verdict, bundle }: UpgradeCheckRow, target: string): string {
+  if (verdict === "blocked") return `upgrade it to a bundle that supports ${target}, or uninstall it`;
+  if (bundle === "") return "repair what the error names";
+  return "upgrade it to a bundle that states a maximum such as 4.18 or none, or uninstall it";
 }
 
 function indented(text: string): string {
