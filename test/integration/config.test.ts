@@ -3,6 +3,7 @@ import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { beforeAll, describe, expect, test } from "vitest";
+import { parseFlags } from "../../cmd/operator-controller/flags.ts";
 import type { KubeObject } from "../../pkg/api/k8s.ts";
 import { loadBundle } from "../../pkg/bundle/load.ts";
 import { findBinaries } from "../../pkg/devcluster/binaries.ts";
@@ -25,7 +26,7 @@ const UPGRADE_CHECKER = "openshift/upgrade-checker.yaml";
 /** What the overlays change of a Deployment's Pods. */
 interface PodTemplate {
   metadata: { annotations: Record<string, string> };
-  spec: { priorityClassName?: string };
+  spec: { priorityClassName?: string; containers: { args: string[] }[] };
 }
 
 describeWithCluster("config", (cluster) => {
@@ -65,6 +66,9 @@ describeWithCluster("config", (cluster) => {
       expect(metadata.annotations).toMatchObject({ "openshift.io/required-scc": "restricted-v2" });
       expect(spec.priorityClassName).toBe("system-cluster-critical");
     }
+    const controller = overlay.find(({ kind, metadata }) => kind === "Deployment" && metadata.name === CONTROLLER)!;
+    const [program, ...flags] = (controller["spec"] as { template: PodTemplate }).template.spec.containers[0]?.args ?? [];
+    expect([program, parseFlags(flags)]).toMatchObject(["/app/operator-controller.js", { "cluster-operator": "auto" }]);
   });
 
   test("kustomize finds every file", async () => {
