@@ -6,6 +6,7 @@ import { isConflict, isNotFound, KindNotServed } from "../kube/errors.ts";
 import { describeObject, objectKey } from "../release/identity.ts";
 import type { Logger } from "../telemetry/log.ts";
 import type { ObjectAction } from "./objectAction.ts";
+import { haveSameOwner, isImmutableField, isRecreated } from "./recreate.ts";
 
 /** Live objects by `objectKey`; objects that do not exist are absent. */
 export type LiveObjects = ReadonlyMap<string, KubeObject>;
@@ -65,7 +66,8 @@ export class Applier {
 
   /**
    * Applies every object as a server-side dry run: admission, validation, quota and RBAC answer, nothing is written.
-   * A Role or ClusterRole that a binding of the same set names may not exist yet; that answer is no finding.
+   * A Role or ClusterRole that a binding of the same set names may not exist yet; that answer is no finding. Nor is a field that cannot be
+   * changed of an object that `apply` creates anew.
    * @throws RetryableError Retrying with every refusal at once.
    */
   async dryRun(objects: readonly KubeObject[]): Promise<void> {
@@ -75,6 +77,7 @@ export class Applier {
         await this.#client.apply(object, { fieldManager: FIELD_MANAGER, force: true, dryRun: true, signal: this.#signal });
       } catch (err) {
         if (object.kind.endsWith("RoleBinding") && isNotFound(err) && roles.has(roleOf(object))) return;
+        if (isImmutableField(err) && isRecreated(object)) return;
         throw err;
       }
     });
@@ -110,11 +113,29 @@ export class Applier {
   async #apply(object: KubeObject, live: LiveObjects): Promise<void> {
     const ref = refOf(object);
     const before = live.get(objectKey(ref));
-    const after = await this.#client.apply(object, { fieldManager: FIELD_MANAGER, force: true, signal: this.#signal });
+    const { after, recreated } = await this.#applyOrRecreate(object);
     this.#applied.set(objectKey(ref), after);
-    const verb = !before ? "created" : before.metadata.resourceVersion === after.metadata.resourceVersion ? "unchanged" : "updated";
+    const isSame = before?.metadata.resourceVersion === after.metadata.resourceVersion;
+    const verb = recreated ? "recreated" : !before ? "created" : isSame ? "unchanged" : "updated";
     this.#actions.push({ verb, ref });
     this.#log[verb === "unchanged" ? "debug" : "info"]({ verb, target: describeObject(ref), apiVersion: ref.apiVersion }, "object applied");
+  }
+
+  /** An object of which a field cannot be changed is deleted and created anew, if it is of a kind that can bear it and still its owner's. */
+  async #applyOrRecreate(object: KubeObject): Promise<{ after: KubeObject; recreated: boolean }> {
+    const options = { fieldManager: FIELD_MANAGER, force: true, signal: this.#signal };
+    try {
+      return { after: await this.#client.apply(object, options), recreated: false };
+    } catch (err) {
+      if (!isImmutableField(err) || !isRecreated(object)) throw err;
+      const ref = refOf(object);
+      const live = await this.#client.get(ref, { signal: this.#signal, metadataOnly: true });
+      if (live && !haveSameOwner(live, object)) throw err;
+      this.#log.info({ target: describeObject(ref), reason: messageOf(err) }, "object is created anew");
+      const { uid } = live?.metadata ?? {};
+      await this.#client.delete(ref, { ...(uid ? { uid } : {}), propagationPolicy: "Background", signal: this.#signal });
+      return { after: await this.#client.apply(object, options), recreated: true };
+    }
   }
 
   async #remove(object: KubeObject, propagationPolicy: "Background" | "Foreground"): Promise<void> {
@@ -167,6 +188,12 @@ function byKind(objects: readonly KubeObject[]): KubeObject[][] {
   return groups;
 }
 
+function adviceFor(item: KubeObject | ObjectRef, err: unknown): string {
+  if (!isImmutableField(err)) return "";
+  const why = isRecreated(item) ? "since it carries no mark of this extension" : "since something could be lost with it";
+  return `; a ${item.kind} is not created anew by itself, ${why}: delete it, and it is`;
+}
+
 /**
  * One error for all failures, in Helm's form for several ("N errors occurred:").
  * Terminal answers are retryable here: rights, quotas and policies change without an edit of the extension.
@@ -174,7 +201,7 @@ function byKind(objects: readonly KubeObject[]): KubeObject[][] {
 function throwAll(doing: string, failures: readonly Failure[]): void {
   const [first] = failures;
   if (!first) return;
-  const lines = failures.map(({ item, err }) => `${doing}${describeObject(item)}: ${messageOf(err)}`);
+  const lines = failures.map(({ item, err }) => `${doing}${describeObject(item)}: ${messageOf(err)}${adviceFor(item, err)}`);
   const text =
     lines.length === 1 ? String(lines[0]) : `${lines.length} errors occurred:\n${lines.map((line) => `\t* ${line}\n`).join("")}\n`;
   throw new RetryableError("Retrying", text, { cause: first.err });

@@ -3,7 +3,7 @@ import { describeObject } from "../release/identity.ts";
 
 /** What an apply or delete did to one object. */
 export interface ObjectAction {
-  verb: "created" | "updated" | "unchanged" | "deleted" | "absent";
+  verb: "created" | "updated" | "recreated" | "unchanged" | "deleted" | "absent";
   ref: ObjectRef;
 }
 

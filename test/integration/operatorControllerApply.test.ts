@@ -79,6 +79,49 @@ describeWithCluster("applying an extension's objects on a real API server", (clu
     expect(applier.actions).toEqual([]);
   });
 
+  // Source: architecture.md 4.4.
+  test("of a field that cannot be changed Deployments and bindings are created anew, and other kinds are refused by name", async () => {
+    const { x, ns, account } = await loneExtension(cluster);
+    const labelled = (kind: string, app: string): KubeObject => ({
+      apiVersion: "apps/v1",
+      kind,
+      metadata: { name: "w", namespace: ns },
+      spec: {
+        selector: { matchLabels: { app } },
+        template: { metadata: { labels: { app } }, spec: { containers: [{ name: "c", image: "registry.example.com/i" }] } },
+      },
+    });
+    const binding = (to: string): KubeObject => ({
+      apiVersion: RBAC,
+      kind: "RoleBinding",
+      metadata: { name: "b", namespace: ns },
+      roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: to },
+      subjects: [{ kind: "ServiceAccount", name: "operator", namespace: ns }],
+    });
+    const pass = async (objects: KubeObject[]): Promise<string[]> => {
+      const applier = new Applier(account.client, log, signal);
+      const live = await applier.read(objects.map(refOf));
+      await applier.dryRun(objects);
+      await applier.apply(objects, live);
+      return verbsOf(applier).sort();
+    };
+    await pass(preparedFor(x, [labelled("Deployment", "a"), binding("view"), labelled("StatefulSet", "a")]));
+    const recreated = ["recreated Deployment", "recreated RoleBinding"];
+    expect(await pass(preparedFor(x, [labelled("Deployment", "b"), binding("edit")]))).toEqual(recreated);
+    expect((await cluster.client.get(refOf(binding(""))))?.["roleRef"]).toMatchObject({ name: "edit" });
+    await expect(pass(preparedFor(x, [labelled("StatefulSet", "b")]))).rejects.toThrow(
+      /^StatefulSet \S+\/w: StatefulSet\.apps "w" is invalid: .*; a StatefulSet is not created anew by itself, since something could be lost with it: delete it, and it is$/,
+    );
+    await cluster.client.patch(refOf(binding("")), { metadata: { ownerReferences: null } }, { type: "merge" });
+    await expect(pass(preparedFor(x, [binding("view")]))).rejects.toThrow(
+      /a RoleBinding is not created anew by itself, since it carries no mark of this extension: delete it, and it is$/,
+    );
+    const broken = labelled("Deployment", "c");
+    (broken["spec"] as { replicas: number }).replicas = -1;
+    await expect(pass(preparedFor(x, [broken]))).rejects.toThrow(/replicas/);
+    expect((await cluster.client.get(refOf(broken)))?.["spec"]).toMatchObject({ selector: { matchLabels: { app: "b" } } });
+  });
+
   test("an object that was made anew after it was read is left alone", async () => {
     const { ns, account } = await loneExtension(cluster);
     const first = await cluster.client.create(configMap("a", ns, { whose: "ours" }));
