@@ -74,6 +74,16 @@ describe("findings", () => {
     );
   });
 
+  test("are bounded, in number and in length", () => {
+    const fields = (type: string) =>
+      Object.fromEntries(Array.from({ length: 6_000 }, (_, index) => [`f${index}`, { type, nullable: type === "a" }]));
+    expect(crdFindings(withSchema({ properties: fields("a") }), withSchema({ properties: fields("b") }))).toHaveLength(10_000);
+    const oneOf = Array.from({ length: 100 }, (_, index) => ({ required: [`r${index}`] }));
+    const [finding] = crdFindings(withSchema({}), withSchema({ oneOf }));
+    expect(finding?.text).toMatch(/^v1: \^: oneOf: .*…$/s);
+    expect(finding?.text.length).toBeLessThan(33_000);
+  });
+
   test("are none for a CRD and itself", () => {
     expect(crdFindings(before, before)).toEqual([]);
   });

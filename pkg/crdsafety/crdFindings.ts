@@ -1,8 +1,8 @@
 import type { CrdCheck } from "../api/crdUpgradeChecks.ts";
 import { goQuote } from "../errors/goQuote.ts";
 import { compareSchemas, type SchemaFault } from "./compareSchemas.ts";
-import { type CrdVersion, hasWebhook, scopeOf, storedVersionsOf, versionsOf } from "./crdParts.ts";
-import { flatten, sizeFault } from "./flatten.ts";
+import { hasWebhook, scopeOf, storedVersionsOf, versionsOf } from "./crdParts.ts";
+import { type FlatSchema, flatSchema } from "./flatten.ts";
 import { compareKubeVersions } from "./kubeVersion.ts";
 
 /** One reason why a CRD must not replace another. */
@@ -12,16 +12,26 @@ export interface CrdFinding {
   text: string;
 }
 
+/** A version of a CRD with its schema by paths. */
+interface FlatVersion {
+  name: string;
+  served: boolean;
+  schema: FlatSchema;
+}
+
+/** Far more than a message can show; the rest is not looked for. */
+const MAX_FINDINGS = 10_000;
+
 /**
  * What could break if CRD `after` replaced CRD `before`, as the Go operator-controller tells it: the CRD as a whole, then each version
  * that both have, then each pair of versions that `after` serves, unless it has a conversion webhook or `before` had the same fault.
  * Always in the same order: by check for the whole, else by version, path and check. Anything is taken for a CRD; what one must have and
- * `before` or `after` has not is as if it were empty.
+ * `before` or `after` has not is as if it were empty. Texts are at most some 32 KiB long, and 10,000 findings are enough.
  * @param ignored names of checks to leave out.
  */
 export function crdFindings(before: unknown, after: unknown, ignored: ReadonlySet<string> = new Set()): CrdFinding[] {
-  const findings: CrdFinding[] = [...wholeFindings(before, after)].filter(({ check }) => !ignored.has(check));
-  const [old, now] = [versionsOf(before), versionsOf(after)];
+  const [old, now] = [flatVersions(before), flatVersions(after)];
+  const findings: CrdFinding[] = [...wholeFindings(before, after), ...removedFields(old, now)].filter(({ check }) => !ignored.has(check));
   const told = new Set<string>();
   for (const { name, schema } of old) {
     const other = now.find((version) => version.name === name);
@@ -29,13 +39,16 @@ export function crdFindings(before: unknown, after: unknown, ignored: ReadonlySe
     told.add(name);
     for (const fault of compareSchemas(schema, other.schema, ignored)) findings.push(finding(name, fault));
   }
-  if (hasWebhook(after)) return findings;
-  const known = servedFaults(old, ignored);
-  for (const [pair, faults] of servedFaults(now, ignored)) {
-    const before = new Set(known.get(pair)?.map(identity));
-    for (const fault of faults) if (!before.has(identity(fault))) findings.push(finding(pair, fault));
+  if (hasWebhook(after)) return findings.slice(0, MAX_FINDINGS);
+  const known = new Map(servedPairs(old).map(({ label, older, newer }) => [label, { older, newer }]));
+  for (const { label, older, newer } of servedPairs(now)) {
+    if (findings.length >= MAX_FINDINGS) break;
+    const faults = compareSchemas(older.schema, newer.schema, ignored);
+    const was = faults.length > 0 ? known.get(label) : undefined;
+    const sameAsBefore = new Set(was ? compareSchemas(was.older.schema, was.newer.schema, ignored).map(identity) : []);
+    for (const fault of faults) if (!sameAsBefore.has(identity(fault))) findings.push(finding(label, fault));
   }
-  return findings;
+  return findings.slice(0, MAX_FINDINGS);
 }
 
 /** The findings of one CRD as the Go operator-controller writes them, a line each. */
@@ -43,30 +56,33 @@ export function findingsText(name: string, findings: readonly { text: string }[]
   return `validating upgrade for CRD ${goQuote(name)}: ${findings.map(({ text }) => text).join("\n")}`;
 }
 
+function flatVersions(crd: unknown): FlatVersion[] {
+  return versionsOf(crd).map(({ name, served, schema }) => ({ name, served, schema: flatSchema(schema) }));
+}
+
 function* wholeFindings(before: unknown, after: unknown): Generator<CrdFinding> {
-  const [old, now] = [versionsOf(before), versionsOf(after)];
+  const now = new Set(versionsOf(after).map(({ name }) => name));
   const [scope, newScope] = [scopeOf(before), scopeOf(after)];
   if (scope !== newScope) yield whole("scope", `scope changed : ${goQuote(scope)} -> ${goQuote(newScope)}`);
-  const removed = storedVersionsOf(before).filter((name) => !now.some((version) => version.name === name));
+  const removed = storedVersionsOf(before).filter((name) => !now.has(name));
   if (removed.length > 0) yield whole("storedVersionRemoval", `stored versions removed : [${removed.join(" ")}]`);
+}
+
+function* removedFields(old: readonly FlatVersion[], now: readonly FlatVersion[]): Generator<CrdFinding> {
   for (const { name, schema } of now) {
-    const existing = old.find((version) => version.name === name);
-    if (!existing || sizeFault(existing.schema) || sizeFault(schema)) continue;
-    const paths = flatten(schema);
-    const gone = [...flatten(existing.schema).keys()].filter((path) => !paths.has(path)).sort();
+    const existing = old.find((version) => version.name === name)?.schema;
+    if (!existing || "tooLarge" in existing || "tooLarge" in schema) continue;
+    const gone = [...existing.nodes.keys()].filter((path) => !schema.nodes.has(path)).sort();
     for (const path of gone) yield whole("existingFieldRemoval", `removed field : ${name}.${path}`);
   }
 }
 
-function servedFaults(versions: readonly CrdVersion[], ignored: ReadonlySet<string>): Map<string, SchemaFault[]> {
+/** Each two served versions, the older one first. */
+function servedPairs(versions: readonly FlatVersion[]): { label: string; older: FlatVersion; newer: FlatVersion }[] {
   const served = versions.filter((version) => version.served).sort((a, b) => compareKubeVersions(a.name, b.name));
-  const faults = new Map<string, SchemaFault[]>();
-  for (const [index, older] of served.entries()) {
-    for (const newer of served.slice(index + 1)) {
-      faults.set(`${older.name} -> ${newer.name}`, compareSchemas(older.schema, newer.schema, ignored));
-    }
-  }
-  return faults;
+  return served.flatMap((older, index) =>
+    served.slice(index + 1).map((newer) => ({ label: `${older.name} -> ${newer.name}`, older, newer })),
+  );
 }
 
 function whole(check: CrdCheck, text: string): CrdFinding {

@@ -12,7 +12,7 @@ type Walk = (schema: unknown, path: string) => void;
  * `.additionalProperties` for the values of a map, `.allOf[0]` and so on for alternatives. Where two schemas have one path the later counts.
  * @param root not larger than `sizeFault` allows.
  */
-export function flatten(root: unknown): Map<string, RawObject> {
+function flatten(root: unknown): Map<string, RawObject> {
   const nodes = new Map<string, RawObject>();
   const walk: Walk = (schema, path) => {
     if (!isObject(schema)) return;
@@ -34,6 +34,15 @@ export function flatten(root: unknown): Map<string, RawObject> {
   };
   walk(root, "^");
   return nodes;
+}
+
+/** A schema by paths, or why it is too large for that. */
+export type FlatSchema = { readonly nodes: ReadonlyMap<string, RawObject> } | { readonly tooLarge: string };
+
+/** `root` as `flatten` gives it, if it is not too large. */
+export function flatSchema(root: unknown): FlatSchema {
+  const tooLarge = sizeFault(root);
+  return tooLarge === undefined ? { nodes: flatten(root) } : { tooLarge };
 }
 
 /** Why a schema is too large to be compared; undefined when it is not. A schema that contains itself has no end of levels. */
