@@ -35,6 +35,8 @@ export const ANNOTATION_OWNER_UID = `${GROUP}/owner-uid`;
 export const ANNOTATION_PROPERTIES = "olm.properties";
 /** On a ClusterExtension: number of the release to go back to and to stay at, until the annotation is removed. */
 export const ANNOTATION_ROLLBACK_TO = `${GROUP}/rollback-to`;
+/** On a ClusterExtension that is deleted: "true" lets it go although nobody may delete its objects any more. */
+export const ANNOTATION_FORCE_DELETE = `${GROUP}/force-delete`;
 /** On our CRDs: which variant of the API they are. */
 export const ANNOTATION_GENERATOR = `${GROUP}/generator`;
 

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { CatalogMetrics, requestDuration } from "../../pkg/catalogd/catalogMetrics.ts";
 import { parseYamlDocuments } from "../../pkg/fbc/yaml.ts";
+import { GateMetrics } from "../../pkg/operatorcontroller/clusterupgrade/gateMetrics.ts";
 import { ExtensionMetrics } from "../../pkg/operatorcontroller/extensionMetrics.ts";
 import { controllerMetrics, queueMetrics, restClientMetrics } from "../../pkg/telemetry/controllerMetrics.ts";
 import { createMetrics } from "../../pkg/telemetry/metrics.ts";
@@ -15,8 +16,8 @@ const NO_METRICS = new Set(["histogram_quantile"]);
 async function known(): Promise<ReadonlySet<string>> {
   const [controller, catalogd] = [createMetrics("operator_controller"), createMetrics("catalogd")];
   controller.collectProcess();
-  new ExtensionMetrics(controller);
-  new CatalogMetrics(catalogd);
+  const shown = [new ExtensionMetrics(controller), new CatalogMetrics(catalogd), new GateMetrics(controller)];
+  expect(shown).toHaveLength(3);
   requestDuration(catalogd);
   controllerMetrics(controller, "x");
   queueMetrics(controller, "x");

@@ -214,14 +214,18 @@ describeWithPrivateCluster("what happens at night", (cluster, dev) => {
     await world.removed("ClusterCatalog", "moving");
   });
 
-  test("with its namespace and its ServiceAccount gone, an extension can still be deleted, and only its definitions stay", async () => {
+  test("with its namespace and its ServiceAccount gone, a deleted extension says what to do, and can be made to go", async () => {
     const made = await sample.installed("homeless", "1.0.0");
     const namespace = { apiVersion: "v1", kind: "Namespace", name: made.spec.namespace };
     await cluster.client.delete(namespace);
     await eventually(async () => expect(await cluster.client.get(namespace)).toBeUndefined());
     await world.condition("ClusterExtension", "homeless", (c) => c("Progressing")?.message.includes("does not exist") ?? false);
     expect((await world.extension("homeless"))?.status?.install?.bundle.version).toBe("1.0.0");
-    await world.removed("ClusterExtension", "homeless");
+    const ref = { apiVersion: API_VERSION, kind: "ClusterExtension", name: "homeless" };
+    await cluster.client.delete(ref);
+    await world.condition("ClusterExtension", "homeless", (c) => c("Progressing")?.message.includes("force-delete=true") ?? false);
+    await cluster.client.patch(ref, { metadata: { annotations: { "olm.operatorframework.io/force-delete": "true" } } }, { type: "merge" });
+    await eventually(async () => expect(await world.extension("homeless")).toBeUndefined());
     expect((await sample.events("homeless")).join("\n")).toContain(
       "UninstalledByGarbageCollector: objects are left to the garbage collector",
     );

@@ -1,6 +1,6 @@
-import { FINALIZER_UNINSTALL, GO_FINALIZERS } from "../../api/constants.ts";
+import { ANNOTATION_FORCE_DELETE, FINALIZER_UNINSTALL, GO_FINALIZERS } from "../../api/constants.ts";
 import type { Step, StepContext } from "../../controller/steps.ts";
-import { messageOf, TerminalError } from "../../errors/errors.ts";
+import { messageOf, RetryableError, TerminalError } from "../../errors/errors.ts";
 import type { Client } from "../../kube/client.ts";
 import type { EventRecorder } from "../../kube/events.ts";
 import { Applier } from "../applier.ts";
@@ -36,7 +36,8 @@ const ORPHAN = "orphan";
  *
  * | deleted                                  | objects                                                       | releases |
  * | with --cascade=orphan                    | stay                                                          | stay     |
- * | without a ServiceAccount that exists     | go by their ownerReferences; CRDs, which carry none, stay     | go       |
+ * | without a ServiceAccount that exists     | are waited for: the condition says what to do                 | stay     |
+ * | the same, with annotation force-delete   | go by their ownerReferences; CRDs, which carry none, stay     | go       |
  * | in any other way                         | are deleted as the ServiceAccount, in stages, and waited for  | go       |
  */
 export function handleDeletion(deps: DeletionDependencies): Step<PassFacts["extension"], PassFacts> {
@@ -53,7 +54,12 @@ export function handleDeletion(deps: DeletionDependencies): Step<PassFacts["exte
         return {};
       }
       const { signal } = context;
-      facts.history = await deps.releases.history({ name, uid }, { signal });
+      try {
+        facts.history = await deps.releases.history({ name, uid }, { signal });
+      } catch (err) {
+        facts.unknownBecause = messageOf(err);
+        throw err;
+      }
       facts.installed = installedOf(facts.history.current);
       const { current, older, unfinished, orphaned } = facts.history;
       if (orphaned || finalizers.includes(ORPHAN)) {
@@ -106,13 +112,23 @@ async function uninstall(deps: DeletionDependencies, facts: PassFacts, context: 
   return true;
 }
 
-/** The client that may delete the extension's objects, or why there is none and never will be. */
+/**
+ * The client that may delete the extension's objects, or why it is to go without one.
+ * @throws TerminalError Blocked or RetryableError Retrying when there is none, with what to do about it.
+ */
 async function clientOrReason(deps: DeletionDependencies, { extension }: PassFacts, { signal }: Context): Promise<Client | string> {
   if (!hasSpec(extension)) return "spec is missing, so that no ServiceAccount is named";
+  const { name, annotations } = extension.metadata;
   try {
     return await deps.identities.clientFor(extension, signal);
   } catch (err) {
-    if (err instanceof ServiceAccountMissing || err instanceof TerminalError) return messageOf(err);
-    throw err;
+    if (!(err instanceof ServiceAccountMissing) && !(err instanceof TerminalError)) throw err;
+    const why = messageOf(err);
+    if (annotations?.[ANNOTATION_FORCE_DELETE] === "true") return why;
+    const text =
+      `${why}; nobody may delete the objects of the bundle: create the ServiceAccount and its rules again (olmv1 rbac prints them), or leave ` +
+      `the objects to the garbage collector, CustomResourceDefinitions staying: kubectl annotate clusterextension ${name} ${ANNOTATION_FORCE_DELETE}=true`;
+    if (err instanceof TerminalError) throw new TerminalError(err.reason, text, { cause: err });
+    throw new RetryableError(err.reason, text, { cause: err });
   }
 }
