@@ -19,7 +19,9 @@ const Flags = z.strictObject({
     .default("deny")
     .describe("who acts for an extension that names no ServiceAccount"),
   "max-concurrent-reconciles": z.coerce.number().int().min(1).max(64).default(4).describe("extensions worked on at once"),
-  "drift-interval": duration("5m").describe("how often an unchanged release is compared with the cluster"),
+  "drift-interval": duration("5m").describe(
+    "how often objects that cannot be watched are compared with the cluster; all are every 12th time",
+  ),
   "max-backoff": duration("2m").describe("longest wait between two tries of a failing extension"),
   "cluster-operator": z
     .enum(CLUSTER_OPERATOR_MODES)

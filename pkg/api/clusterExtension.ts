@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { EXTENSION_NAME_MAX } from "./constants.ts";
 import { CRD_UPGRADE_CHECKS } from "./crdUpgradeChecks.ts";
+import { drift } from "./drift.ts";
 import { conditions, labelSelector } from "./fields.ts";
 import type { KubeObject } from "./k8s.ts";
 import { DNS1123_LABEL, DNS1123_SUBDOMAIN, immutable, matches, type Rule, unionMember, withRules } from "./rules.ts";
@@ -190,6 +191,13 @@ export const ClusterExtensionSpec = z
     }),
     uninstall: uninstall.optional(),
     dependencies: dependencies.optional(),
+    drift: drift.optional(),
+    suspend: z
+      .boolean()
+      .optional()
+      .describe(
+        "suspend stops everything that is done for the extension while it is true: nothing is resolved, installed, upgraded or put back. What is installed stays as it is. A deletion is not held up.",
+      ),
   })
   .describe("spec is the desired state.");
 export type ClusterExtensionSpec = z.input<typeof ClusterExtensionSpec>;
@@ -219,9 +227,16 @@ export const ClusterExtensionStatus = z
     conditions: conditions(
       `conditions describe the state of the extension.
 
-Installed: whether a bundle is installed. Progressing: True when the desired state is reached (Succeeded), rolling out (RollingOut), being removed (Uninstalling) or tried again (Retrying); False when somebody has to act (Blocked, InvalidConfiguration, ProgressDeadlineExceeded). Available: whether what is installed works: True (Healthy), False while it is rolled out (RollingOut) or when something is wrong with it (Unhealthy, with the object and its Pod in the message), Unknown when that cannot be told. Ready: True when a bundle is installed, nothing is left to do and it is available; otherwise with the reason of the first that is not so. Deprecated, PackageDeprecated, ChannelDeprecated and BundleDeprecated: whether the catalog advises against the package, the channels or the bundle. ClusterUpgradeBlocked, only where an installed bundle states up to which OpenShift version it works: whether it keeps the cluster from being upgraded to its next minor version, and what would lift that.`,
+Installed: whether a bundle is installed. Progressing: True when the desired state is reached (Succeeded), rolling out (RollingOut), being removed (Uninstalling) or tried again (Retrying); False when somebody has to act (Blocked, InvalidConfiguration, ProgressDeadlineExceeded) or asked for nothing to be done (Suspended). Available: whether what is installed works: True (Healthy), False while it is rolled out (RollingOut) or when something is wrong with it (Unhealthy, with the object and its Pod in the message), Unknown when that cannot be told. Ready: True when a bundle is installed, nothing is left to do and it is available; otherwise with the reason of the first that is not so. Deprecated, PackageDeprecated, ChannelDeprecated and BundleDeprecated: whether the catalog advises against the package, the channels or the bundle. ClusterUpgradeBlocked, only where an installed bundle states up to which OpenShift version it works: whether it keeps the cluster from being upgraded to its next minor version, and what would lift that.`,
     ).optional(),
     install: z.object({ bundle }).optional().describe("install describes what is installed. Absent when nothing is."),
+    lastHandledReconcileAt: z
+      .string()
+      .max(64)
+      .optional()
+      .describe(
+        "lastHandledReconcileAt is the value of annotation olm.operatorframework.io/reconcile-requested-at, cut at 64 characters, that the last pass dealt with.",
+      ),
     activeRevisions: z
       .array(
         z

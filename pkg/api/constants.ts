@@ -37,6 +37,10 @@ export const ANNOTATION_PROPERTIES = "olm.properties";
 export const ANNOTATION_ROLLBACK_TO = `${GROUP}/rollback-to`;
 /** On a ClusterExtension that is deleted: "true" lets it go although nobody may delete its objects any more. */
 export const ANNOTATION_FORCE_DELETE = `${GROUP}/force-delete`;
+/** On a ClusterExtension: a changed value asks for a pass that compares everything at once, whatever the value is; usually a time. */
+export const ANNOTATION_RECONCILE_REQUESTED_AT = `${GROUP}/reconcile-requested-at`;
+/** Longest part of that value that is looked at. */
+export const RECONCILE_REQUEST_MAX = 64;
 /** On our CRDs: which variant of the API they are. */
 export const ANNOTATION_GENERATOR = `${GROUP}/generator`;
 
@@ -75,6 +79,7 @@ export const Reason = {
   Retrying: "Retrying",
   Blocked: "Blocked",
   Uninstalling: "Uninstalling",
+  Suspended: "Suspended",
   InvalidConfiguration: "InvalidConfiguration",
   ProgressDeadlineExceeded: "ProgressDeadlineExceeded",
   Deprecated: "Deprecated",

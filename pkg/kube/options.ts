@@ -30,10 +30,14 @@ export interface ListResult<T extends KubeObject = KubeObject> {
   resourceVersion: string;
 }
 
-/** Options of `watch`. `timeoutSeconds`: when the server ends the stream; five to ten minutes by default, at random. */
+/**
+ * Options of `watch`. `timeoutSeconds`: when the server ends the stream; five to ten minutes by default, at random.
+ * `opened` is called once when the server has accepted it, which may be long before the first event.
+ */
 export interface WatchOptions extends Selection, CallOptions {
   resourceVersion: string;
   timeoutSeconds?: number;
+  opened?: () => void;
 }
 
 /** One change. A BOOKMARK carries only kind and metadata.resourceVersion: all changes up to it have been sent. */

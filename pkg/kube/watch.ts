@@ -34,6 +34,7 @@ export async function* watchEvents<T extends KubeObject>(
   try {
     const headers = { accept: acceptFor("object", metadataOnly) };
     const body = await open(query, { headers, bodyTimeoutMs: timeoutSeconds * 1_000 + SILENCE_MARGIN_MS });
+    options.opened?.();
     for await (const line of jsonLines(body)) yield eventFrom<T>(gvk, line);
   } catch (err) {
     if (!signal?.aborted) throw err;

@@ -17,6 +17,13 @@ export type ObjectClient = Pick<Client, "get" | "apply" | "delete">;
 /** Requests under way at once for one extension; enough to hide round trips, few enough to be fair to others. */
 const PARALLEL = 8;
 
+/** An object before an apply, and as the API server answered it. */
+export interface Outcome {
+  /** Undefined where there was none. */
+  readonly before: KubeObject | undefined;
+  readonly after: KubeObject;
+}
+
 interface Failure {
   item: KubeObject | ObjectRef;
   err: unknown;
@@ -28,7 +35,7 @@ export class Applier {
   readonly #log: Logger;
   readonly #signal: AbortSignal;
   readonly #actions: ObjectAction[] = [];
-  readonly #applied = new Map<string, KubeObject>();
+  readonly #outcomes = new Map<string, Outcome>();
 
   constructor(client: ObjectClient, log: Logger, signal: AbortSignal) {
     this.#client = client;
@@ -41,9 +48,14 @@ export class Applier {
     return this.#actions;
   }
 
-  /** Every object that was applied, as the API server answered. */
+  /** Every object that was applied or compared, as the API server answered. */
   get applied(): LiveObjects {
-    return this.#applied;
+    return new Map([...this.#outcomes].map(([key, { after }]) => [key, after]));
+  }
+
+  /** What became of every object that was applied or compared so far, by `objectKey`. */
+  get outcomes(): ReadonlyMap<string, Outcome> {
+    return this.#outcomes;
   }
 
   /**
@@ -85,6 +97,18 @@ export class Applier {
   }
 
   /**
+   * Finds out what `apply` would do, by server-side dry runs; nothing is written. What comes of it is in `outcomes`.
+   * @throws RetryableError Retrying with every refusal at once.
+   */
+  async compare(objects: readonly KubeObject[], live: LiveObjects): Promise<void> {
+    const failures = await this.#each(objects, async (object) => {
+      const after = await this.#client.apply(object, { fieldManager: FIELD_MANAGER, force: true, dryRun: true, signal: this.#signal });
+      this.#outcomes.set(objectKey(object), { before: live.get(objectKey(object)), after });
+    });
+    throwAll("", failures);
+  }
+
+  /**
    * Applies objects in the order given, those of one kind side by side. A refusal does not stop the rest of its kind, and with `goOn` none
    * of the rest.
    * @param live what was there before, to tell created from updated.
@@ -114,7 +138,7 @@ export class Applier {
     const ref = refOf(object);
     const before = live.get(objectKey(ref));
     const { after, recreated } = await this.#applyOrRecreate(object);
-    this.#applied.set(objectKey(ref), after);
+    this.#outcomes.set(objectKey(ref), { before, after });
     const isSame = before?.metadata.resourceVersion === after.metadata.resourceVersion;
     const verb = recreated ? "recreated" : !before ? "created" : isSame ? "unchanged" : "updated";
     this.#actions.push({ verb, ref });

@@ -1,10 +1,11 @@
 import { API_VERSION, CLUSTER_EXTENSION, Reason } from "../api/constants.ts";
-import { type KubeObject, refOf } from "../api/k8s.ts";
+import type { KubeObject } from "../api/k8s.ts";
 import type { StepContext } from "../controller/steps.ts";
 import { messageOf, RetryableError } from "../errors/errors.ts";
 import type { Client } from "../kube/client.ts";
 import type { EventRecorder, EventType } from "../kube/events.ts";
 import { objectKey, requireIdentities } from "../release/identity.ts";
+import { withIgnored } from "../release/ignoreRules.ts";
 import { installOrder } from "../release/order.ts";
 import type { ExtensionExists, Owner } from "../release/ownership.ts";
 import { prepareObjects } from "../release/prepare.ts";
@@ -13,15 +14,17 @@ import { determineState } from "../release/state.ts";
 import { Applier, type LiveObjects } from "./applier.ts";
 import type { ExtensionMetrics } from "./extensionMetrics.ts";
 import type { PassFacts, ResolvedBundle } from "./facts.ts";
-import { kindsOf, requireServed, type ServedKinds, servedKinds } from "./kinds.ts";
+import { requireServed, type ServedKinds, servedKinds } from "./kinds.ts";
+import { followRelease, maintain } from "./maintain.ts";
 import type { ExtensionMemory } from "./memory.ts";
-import { changes, named, summary } from "./objectAction.ts";
+import { changes, summary } from "./objectAction.ts";
 import type { ObjectClaims } from "./objectClaims.ts";
 import { preflight } from "./preflight.ts";
 import { prune } from "./prune.ts";
 import { type JournalOptions, ReleaseJournal } from "./releaseJournal.ts";
 import { labelsFrom } from "./steps/retrieveReleases.ts";
 import { takeOver } from "./takeOver.ts";
+import type { ObjectWatches } from "./watches/objectWatches.ts";
 
 /** What applying needs from the outside. */
 export interface ApplyDependencies {
@@ -31,13 +34,15 @@ export interface ApplyDependencies {
   events: Pick<EventRecorder, "record">;
   /** Milliseconds since the epoch. */
   now: () => number;
-  /** How long an unchanged release is trusted before its objects are compared with the cluster again. */
+  /** How long an object of an unchanged release that is not watched is trusted before it is compared with the cluster again. */
   driftIntervalMs: number;
   /** Whether an extension of that name, and of that uid where one is given, exists. */
   extensionExists: ExtensionExists;
   memory: ExtensionMemory;
   claims: ObjectClaims;
   metrics?: Pick<ExtensionMetrics, "corrected">;
+  /** Tells between comparisons what may have drifted; without it everything is compared at each interval. */
+  watches?: ObjectWatches;
 }
 
 /** A rendered bundle on its way to the cluster. */
@@ -70,40 +75,24 @@ export class ApplyPass {
   }
 
   /**
-   * Puts back what was deleted or changed since the last deployed release was applied; nothing while the interval since the last
-   * comparison is not up. An object whose kind is no longer served does not keep the others from it.
+   * Puts back what was deleted or changed since the last deployed release was applied, as far as a comparison is due.
    * @throws RetryableError with everything that could not be put back.
    */
   async maintain(): Promise<void> {
-    const { extension, history, installed } = this.#facts;
+    const { history } = this.#facts;
     const deployed = lastDeployed(history.current);
     if (!deployed) throw new RetryableError(Reason.Retrying, "catalog content unavailable and no release installed");
     if (this.#journal.isUnsettled) await this.#journal.settle(deployed);
-    const { memory, now, driftIntervalMs } = this.#deps;
-    const { checkedAt } = memory.of(extension);
-    const sinceMs = checkedAt === undefined ? Number.POSITIVE_INFINITY : now() - checkedAt;
-    if (sinceMs >= 0 && sinceMs < driftIntervalMs) return;
-    this.#facts.began = true;
-    const { objects, kinds } = await this.#prepare(deployed.objects);
-    const served = objects.filter((object) => !kinds.unserved.some((other) => objectKey(other) === objectKey(object)));
-    await this.#claiming(served, async () => {
-      try {
-        const live = await this.#taken(await this.#applier.read(served.map(refOf)));
-        await this.#applier.apply(served, live, { goOn: true });
-        this.#facts.live = this.#applier.applied;
-      } finally {
-        const corrected = changes(this.#applier.actions);
-        if (corrected.length > 0) {
-          this.#deps.metrics?.corrected(this.#owner.name, corrected.length);
-          this.#event("Normal", "DriftCorrected", `put back of bundle "${installed?.name ?? ""}": ${named(corrected)}`);
-        }
-      }
+    await maintain(deployed, {
+      deps: this.#deps,
+      facts: this.#facts,
+      scoped: this.#scoped,
+      context: this.#context,
+      applier: this.#applier,
+      take: (live) => this.#taken(live),
+      prepare: (objects) => this.#prepare(objects),
+      claiming: (objects, work) => this.#claiming(objects, work),
     });
-    if (kinds.unserved.length > 0) {
-      const text = `this cluster no longer serves ${kindsOf(kinds.unserved)}: objects of that kind in bundle "${installed?.name ?? ""}" cannot be put back`;
-      throw new RetryableError("KindNotServed", text);
-    }
-    memory.of(extension).checkedAt = now();
   }
 
   /**
@@ -141,9 +130,13 @@ export class ApplyPass {
       this.#facts.began = true;
       this.#facts.active = [record, ...history.current.filter(({ version }) => version !== record.version)];
       this.#deps.memory.record(extension, [record, ...history.current]);
+      this.#deps.watches?.hold(extension.metadata.name);
       const verb = rollback ? "rollback to" : base ? "upgrade to" : "install of";
       try {
-        await this.#applier.apply(objects, await this.#taken(live));
+        const { ignore = [] } = extension.spec.drift ?? {};
+        const taken = await this.#taken(live);
+        const applied = objects.map((object) => withIgnored(object, taken.get(objectKey(object)), ignore));
+        await this.#applier.apply(applied, taken);
         await this.#prune(objects);
       } catch (err) {
         if (!this.#context.signal.aborted) {
@@ -159,7 +152,7 @@ export class ApplyPass {
       this.#facts.live = this.#applier.applied;
       this.#facts.active = [this.#facts.deployed];
     });
-    this.#deps.memory.of(extension).checkedAt = this.#deps.now();
+    followRelease(this.#deps, extension, this.#scoped, this.#applier.outcomes);
     const from = installed === undefined || installed.name === bundle.name ? "" : ` from "${installed.name}"`;
     const [reason, what] = rollback ? ["RolledBack", "rolled back to"] : base ? ["Upgraded", "upgraded to"] : ["Installed", "installed"];
     this.#event("Normal", reason, `${what} bundle "${bundle.name}"${from}: ${summary(this.#applier.actions)}`);

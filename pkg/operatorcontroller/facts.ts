@@ -82,6 +82,8 @@ export interface PassFacts {
   overdue?: string;
   /** Set while the extension is being removed: what is going on. */
   deleting?: string;
+  /** `spec.suspend` is set: nothing was done. */
+  isSuspended?: boolean;
   /** No status is written: the object is gone, or another one by now than the pass began with. */
   leave?: boolean;
   /** Said behind "Desired state reached", such as catalogs that could not be asked. */

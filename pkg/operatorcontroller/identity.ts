@@ -3,6 +3,7 @@ import { RetryableError, TerminalError } from "../errors/errors.ts";
 import type { Client } from "../kube/client.ts";
 import { isForbidden, isNotFound, KubeError } from "../kube/errors.ts";
 import type { ServiceAccountTokens } from "../kube/tokens.ts";
+import type { WatchIdentity } from "./watches/streamPool.ts";
 
 /** What stands in for an extension that names no ServiceAccount: nobody, or the controller itself. */
 export type ServiceAccountFallback = "deny" | "controller";
@@ -103,6 +104,14 @@ export class Identities {
       return true;
     }
   }
+}
+
+/** Who watches an extension's objects: extensions of one ServiceAccount share their watches. */
+export function watchIdentityOf({ spec }: Readonly<ClusterExtension>, scoped: Client): WatchIdentity {
+  const account = spec.serviceAccount?.name;
+  return account
+    ? { key: `${spec.namespace}/${account}`, isController: false, client: scoped }
+    : { key: "controller", isController: true, client: scoped };
 }
 
 /** `work`, or the signal's reason as soon as it aborts; a token that is on its way then is not waited for. */

@@ -14,7 +14,7 @@ test("an extension that was made anew under its name starts with nothing", () =>
   memory.of(withUid("1")).checkedAt = 5;
   memory.record(withUid("1"), [releaseRecord(1, "deployed", { objects: ["a"] })]);
   expect(memory.of(withUid("1"))).toMatchObject({ checkedAt: 5, recorded: [{ name: "a" }] });
-  expect(memory.of(withUid("2"))).toEqual({ uid: "2", recorded: [] });
+  expect(memory.of(withUid("2"))).toEqual({ uid: "2", drifted: new Map(), recorded: [] });
   expect(memory.size).toBe(1);
   memory.forget("x");
   expect(memory.size).toBe(0);

@@ -18,9 +18,13 @@ export interface RememberedHealth {
 /** What is remembered of one extension between passes. A controller that has just started knows none of it and is as right without. */
 export interface Remembered {
   readonly uid: string;
-  /** When its objects were last compared with the cluster; milliseconds since the epoch. */
+  /** When its objects, or those that are not watched, were last compared with the cluster; milliseconds since the epoch. */
   checkedAt?: number;
   health?: RememberedHealth;
+  /** When all of its objects were. */
+  comparedAt?: number;
+  /** What has drifted and is left as it is, by `objectKey`; a sentence each. */
+  readonly drifted: Map<string, string>;
   /**
    * The objects of the releases that were last seen. A deletion in the foreground makes the garbage collector delete the releases at once,
    * which would leave nothing to tell which CustomResourceDefinitions have to be looked after.
@@ -40,7 +44,7 @@ export class ExtensionMemory {
   of({ metadata: { name, uid = "" } }: Readonly<ClusterExtension>): Remembered {
     const known = this.#byName.get(name);
     if (known?.uid === uid) return known;
-    const fresh: Remembered = { uid, recorded: [] };
+    const fresh: Remembered = { uid, drifted: new Map(), recorded: [] };
     this.#byName.set(name, fresh);
     return fresh;
   }

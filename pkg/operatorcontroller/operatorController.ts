@@ -28,16 +28,20 @@ import { type RollbackDependencies, rollBackOverdue } from "./rollback.ts";
 import { StatusWriter } from "./statusWriter.ts";
 import { applyBundle, keepInstalled } from "./steps/applyBundle.ts";
 import { checkClusterVersion } from "./steps/checkClusterVersion.ts";
+import { correctDrift } from "./steps/correctDrift.ts";
 import { ensureFinalizer } from "./steps/ensureFinalizer.ts";
 import { handleDeletion } from "./steps/handleDeletion.ts";
 import { holdBack } from "./steps/holdBack.ts";
 import { pinRelease } from "./steps/pinRelease.ts";
+import { holdSuspended } from "./steps/holdSuspended.ts";
 import { requireSpec } from "./steps/requireSpec.ts";
 import { resolveBundle } from "./steps/resolveBundle.ts";
 import { retrieveReleases } from "./steps/retrieveReleases.ts";
 import { type BundlePuller, unpackBundle } from "./steps/unpackBundle.ts";
 import { validate } from "./steps/validate.ts";
 import { extensionsToResolve, needsPass } from "./triggers.ts";
+import { ObjectWatches } from "./watches/objectWatches.ts";
+import { watchMetrics } from "./watches/watchMetrics.ts";
 
 /** Everything the controller is built from. */
 export interface OperatorControllerOptions {
@@ -52,7 +56,7 @@ export interface OperatorControllerOptions {
   clusterUpgrade: ClusterUpgradeSettings;
   /** Extensions worked on at once. */
   workers: number;
-  /** Objects of an unchanged release are compared with the cluster this often, with a tenth of jitter. */
+  /** Objects of an unchanged release that cannot be watched are compared with the cluster this often, with a tenth of jitter. */
   driftIntervalMs: number;
   /** Longest wait between two tries of a failing extension. */
   maxBackoffMs: number;
@@ -84,6 +88,7 @@ export class OperatorController {
   readonly #memory = new ExtensionMemory();
   readonly #metrics: ExtensionMetrics;
   readonly #releases: ReleaseStore;
+  readonly #watches: ObjectWatches;
   readonly #reconciler: Reconciler;
   readonly #gate: ClusterUpgradeGate;
 
@@ -99,6 +104,9 @@ export class OperatorController {
     this.#metrics = new ExtensionMetrics(metrics);
     const facts = new ReleaseFactsCache();
     this.#releases = new ReleaseStore(client, options.systemNamespace, facts);
+    const wake = (name: string, inMs: number): void => this.#queue.addAfter(name, inMs);
+    this.#watches = new ObjectWatches({ log, wake, retryRefusedMs: options.driftIntervalMs });
+    watchMetrics(metrics, () => this.#watches.states);
     this.#reconciler = this.#newReconciler();
     this.#gate = new ClusterUpgradeGate({
       client,
@@ -144,6 +152,7 @@ export class OperatorController {
       await this.#controller.run(signal);
     };
     await Promise.all([...informers.map((informer) => informer.run(signal)), this.#gate.run(signal), work()]);
+    this.#watches.close();
     await Promise.race([this.#events.flush(), sleep(FLUSH_MS, undefined, { ref: false })]);
   }
 
@@ -157,6 +166,7 @@ export class OperatorController {
       await this.#forget(name);
       return undefined;
     }
+    if (extension.metadata.deletionTimestamp !== undefined) this.#watches.forget(name);
     try {
       return await this.#reconciler.reconcile(withoutBulk(extension), log, signal);
     } catch (err) {
@@ -177,6 +187,7 @@ export class OperatorController {
 
   async #forget(name: string): Promise<void> {
     this.#memory.forget(name);
+    this.#watches.forget(name);
     this.#identities.forget(name);
     this.#metrics.forget(name);
     await this.#options.puller.remove(name);
@@ -201,6 +212,7 @@ export class OperatorController {
       claims: new ObjectClaims(),
       catalogContent: (name) => this.#catalogs.get(name ?? "")?.status?.resolvedSource?.image?.ref ?? "",
       metrics: this.#metrics,
+      watches: this.#watches,
     };
     const { deadlineMinuteMs: minuteMs = 60_000 } = this.#options;
     const comeBack = (name: string, afterMs: number): void => this.#queue.addAfter(name, afterMs);
@@ -220,10 +232,13 @@ export class OperatorController {
       steps: [
         handleDeletion({ client, identities, releases, events, memory, forget: (name) => this.#forget(name) }),
         requireSpec,
-        ensureFinalizer(client),
         retrieveReleases(releases, memory),
+        holdSuspended(this.#watches),
+        ensureFinalizer(client),
         validate(identities),
         pinRelease(releases, resolveBundle(this.#catalogs, this.#contents)),
+        correctDrift(applying),
+        resolveBundle(this.#catalogs, this.#contents),
         holdBack({ ...applying, comeBack }),
         unpackBundle(puller),
         checkClusterVersion,

@@ -6,6 +6,7 @@ import { messageOf, terminalIn } from "../errors/errors.ts";
 import { deprecationsFor } from "../resolve/deprecation.ts";
 import { upgradeVerdict } from "./clusterUpgradeVerdict.ts";
 import type { DeprecationFacts, InstalledBundle, PassFacts } from "./facts.ts";
+import { reconcileRequestOf } from "./reconcileRequest.ts";
 
 /** A condition as a pass sees it. */
 export type ConditionVerdict = Pick<Condition, "type" | "status" | "reason" | "message">;
@@ -19,10 +20,11 @@ const NO_CATALOG_DATA = "deprecation status unknown: catalog data unavailable";
  * @see operator-controller internal/operator-controller/controllers/common_controller.go
  */
 export function statusFrom(extension: Readonly<ClusterExtension>, facts: PassFacts, error: unknown, now: string): ClusterExtensionStatus {
-  const deprecations = facts.deleting === undefined ? deprecationVerdicts(facts) : [];
+  const isOver = facts.deleting !== undefined || facts.isSuspended;
+  const deprecations = isOver ? [] : deprecationVerdicts(facts);
   const go = [installedVerdict(facts), progressingVerdict(facts, error)] as const;
   const available = availableVerdict(facts);
-  const verdicts = [...go, ...deprecations, available, readyVerdict(facts, ...go, available)];
+  const verdicts = [...go, ...deprecations, ...(facts.isSuspended ? [] : [available]), readyVerdict(facts, ...go, available)];
   const observedGeneration = extension.metadata.generation ?? 0;
   const upgrade = facts.active && upgradeVerdict(facts, facts.active);
   if (upgrade) verdicts.push(upgrade);
@@ -32,8 +34,15 @@ export function statusFrom(extension: Readonly<ClusterExtension>, facts: PassFac
     conditions = setCondition(conditions, { ...verdict, message: boundedMessage(verdict.message), observedGeneration }, now);
   }
   const { installed } = facts;
-  if (facts.unknownBecause !== undefined && !installed) return { conditions };
-  return installed ? { conditions, install: { bundle: bundleStatus(installed) } } : { conditions };
+  const status = { conditions, ...handledRequest(extension, facts) };
+  if (facts.unknownBecause !== undefined && !installed) return status;
+  return installed ? { ...status, install: { bundle: bundleStatus(installed) } } : status;
+}
+
+/** A request counts as handled once a pass ended, whatever became of it: one that failed is tried again in any case. */
+function handledRequest(extension: Readonly<ClusterExtension>, facts: PassFacts): Pick<ClusterExtensionStatus, "lastHandledReconcileAt"> {
+  const handled = facts.isSuspended ? extension.status?.lastHandledReconcileAt : reconcileRequestOf(extension);
+  return handled === undefined ? {} : { lastHandledReconcileAt: handled };
 }
 
 function bundleStatus(installed: InstalledBundle): { name: string; version: string; release?: string } {
@@ -57,6 +66,7 @@ function installedVerdict(facts: PassFacts): ConditionVerdict {
  * | nothing, what is wanted is held | that one's reason                |
  * | nothing, and a rollout overdue  | False / ProgressDeadlineExceeded |
  * | nothing, while removed          | True / Uninstalling              |
+ * | nothing, while suspended        | False / Suspended                |
  * | a terminal error                | False / Blocked, or its reason   |
  * | any other error                 | True / Retrying                  |
  */
@@ -68,6 +78,10 @@ function progressingVerdict(facts: PassFacts, error: unknown): ConditionVerdict 
   if (error === undefined && held) return { type, status: held.reason === Reason.Retrying ? "True" : "False", ...held };
   if (error === undefined && facts.overdue !== undefined)
     return { type, status: "False", reason: Reason.ProgressDeadlineExceeded, message: facts.overdue };
+  if (error === undefined && facts.isSuspended) {
+    const message = "spec.suspend is true: nothing is resolved, installed, upgraded or put back until it is false";
+    return { type, status: "False", reason: Reason.Suspended, message };
+  }
   if (error === undefined) {
     const message = ["Desired state reached", ...facts.notes].join("; ");
     return { type, status: "True", reason: Reason.Succeeded, message };

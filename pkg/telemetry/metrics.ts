@@ -60,8 +60,8 @@ export class Metrics {
     return this.shared().counter({ ...init, name: this.#prefix + init.name });
   }
 
-  /** A gauge of the program's own. */
-  gauge(init: MetricInit): GaugeMetric {
+  /** A gauge of the program's own; `collect` is called before each reading, to set what is only known by looking. */
+  gauge(init: MetricInit & { collect?: (gauge: GaugeMetric) => void }): GaugeMetric {
     return this.shared().gauge({ ...init, name: this.#prefix + init.name });
   }
 
@@ -79,14 +79,16 @@ export class Metrics {
         for (const values of initial) metric.inc(values, 0);
         return { inc: (values = {}, by = 1) => metric.inc(values, by) };
       },
-      gauge: ({ name, help, labels = [], initial = [] }) => {
-        const metric = existing(registry, name, Gauge) ?? new Gauge({ name, help, labelNames: [...labels], registers: [registry] });
-        for (const values of initial) metric.set(values, 0);
-        return {
+      gauge: ({ name, help, labels = [], initial = [], collect }) => {
+        const options = { name, help, labelNames: [...labels], registers: [registry] };
+        const metric = existing(registry, name, Gauge) ?? new Gauge(collect ? { ...options, collect: () => collect(gauge) } : options);
+        const gauge: GaugeMetric = {
           set: (value, values = {}) => metric.set(values, value),
           add: (by, values = {}) => metric.inc(values, by),
           remove: (values) => metric.remove(values),
         };
+        for (const values of initial) metric.set(values, 0);
+        return gauge;
       },
       histogram: ({ name, help, labels = [], initial = [], buckets = SECONDS }) => {
         const metric =

@@ -28,8 +28,10 @@ export class SampleWorld {
     this.world = world;
   }
 
-  static async start(cluster: WorldCluster): Promise<SampleWorld> {
-    const world = await World.start(cluster, { extraArgs: { "operator-controller": ["--drift-interval", "1s", "--max-backoff", "2s"] } });
+  /** @param driftInterval how soon drift is noticed of what cannot be watched. */
+  static async start(cluster: WorldCluster, driftInterval = "1s"): Promise<SampleWorld> {
+    const flags = ["--drift-interval", driftInterval, "--max-backoff", "2s"];
+    const world = await World.start(cluster, { extraArgs: { "operator-controller": flags } });
     for (const { repository, tag, files, labels } of sampleImages("quay.io"))
       await pushImage(cluster.registry, repository, tag, { files, labels });
     await world.serve("sample", SAMPLE_CATALOG_REF);

@@ -1,0 +1,164 @@
+import type { KubeObject } from "../../api/k8s.ts";
+import { Backoff } from "../../controller/backoff.ts";
+import { type Clock, sleep } from "../../controller/clock.ts";
+import { messageOf } from "../../errors/errors.ts";
+import type { Client } from "../../kube/client.ts";
+import { isExpired, isForbidden } from "../../kube/errors.ts";
+import type { Selection } from "../../kube/options.ts";
+import type { Logger } from "../../telemetry/log.ts";
+import type { Gate } from "./gate.ts";
+import { describeSpec, type StreamSpec } from "./plan.ts";
+
+/** What a stream needs of a client. */
+export type MetadataClient = Pick<Client, "list" | "watch">;
+
+/** What a stream tells, of objects with nothing but their metadata. */
+export interface StreamListener {
+  /** Everything that there is at a resourceVersion; after a start, and whenever events may have been missed. */
+  listed(items: readonly KubeObject[], resourceVersion: string): void;
+  changed(object: KubeObject): void;
+  deleted(object: KubeObject): void;
+  /** The state is another than before. */
+  turned(state: StreamState, before: StreamState): void;
+}
+
+/** starting: not connected yet; open: nothing is missed; broken: is being connected again; refused: the identity may not list or watch. */
+export type StreamState = { readonly kind: "starting" | "open" | "broken" } | { readonly kind: "refused"; readonly message: string };
+
+/** What streams share. */
+export interface StreamOptions {
+  readonly clock: Clock;
+  /** Lets few connect at once. */
+  readonly gate: Gate;
+  readonly log: Logger;
+  /** How soon a refused stream is tried again, in milliseconds; half as much is added at random. */
+  readonly retryRefusedMs: number;
+}
+
+const BASE_BACKOFF_MS = 500;
+const MAX_BACKOFF_MS = 60_000;
+/** A watch that ends sooner without an event counts as a failure, or the loop would spin. */
+const SHORT_WATCH_MS = 1_000;
+/** Longer than client-go's five minutes: there may be thousands, and each end costs a request. Withdrawn rights show as late as this. */
+const WATCH_SECONDS = 900;
+
+/** Follows the metadata of some objects of one kind with one identity: a list, then watches, until it is closed. It keeps no objects. */
+export class MetadataStream {
+  readonly #client: MetadataClient;
+  readonly #spec: StreamSpec;
+  readonly #listener: StreamListener;
+  readonly #options: StreamOptions;
+  readonly #backoff = new Backoff(BASE_BACKOFF_MS, MAX_BACKOFF_MS);
+  /** Ends the attempt that is under way, with its requests and pauses. */
+  #attempt = new AbortController();
+  #closed = false;
+  #state: StreamState = { kind: "starting" };
+  /** Where to watch from; undefined when a list must come first. */
+  #resourceVersion: string | undefined;
+
+  constructor(client: MetadataClient, spec: StreamSpec, listener: StreamListener, options: StreamOptions) {
+    this.#client = client;
+    this.#spec = spec;
+    this.#listener = listener;
+    this.#options = options;
+  }
+
+  get state(): StreamState {
+    return this.#state;
+  }
+
+  /** Follows until `close`; never throws. Call once. */
+  async run(): Promise<void> {
+    while (!this.#closed) {
+      const { signal } = (this.#attempt = new AbortController());
+      try {
+        await this.#follow(signal);
+      } catch (err) {
+        if (!signal.aborted) await this.#recoverFrom(err, signal);
+      }
+    }
+  }
+
+  /** Lists anew, for a listener that may have missed something. */
+  refresh(): void {
+    this.#resourceVersion = undefined;
+    this.#attempt.abort();
+  }
+
+  /** Ends the stream; nothing is told any more. */
+  close(): void {
+    this.#closed = true;
+    this.#attempt.abort();
+  }
+
+  async #follow(signal: AbortSignal): Promise<void> {
+    const { gate, clock } = this.#options;
+    const leave = await gate.enter(signal);
+    let events = 0;
+    let openedAt: number | undefined;
+    try {
+      this.#resourceVersion ??= await this.#list(signal);
+      const opened = (): void => {
+        leave();
+        openedAt = clock.now();
+        this.#turn({ kind: "open" });
+      };
+      const timeoutSeconds = Math.ceil(WATCH_SECONDS * (1 + Math.random()));
+      const options = { ...this.#selection, resourceVersion: this.#resourceVersion, timeoutSeconds, opened, signal };
+      for await (const { type, object } of this.#client.watch(this.#spec, options)) {
+        if (signal.aborted) return;
+        events++;
+        this.#backoff.reset();
+        this.#resourceVersion = object.metadata.resourceVersion ?? this.#resourceVersion;
+        if (type === "DELETED") this.#listener.deleted(object);
+        else if (type !== "BOOKMARK") this.#listener.changed(object);
+      }
+    } finally {
+      leave();
+    }
+    if (signal.aborted) return;
+    if (events === 0 && (openedAt === undefined || clock.now() - openedAt < SHORT_WATCH_MS))
+      throw new Error("the server ended the watch at once");
+    this.#backoff.reset();
+  }
+
+  async #list(signal: AbortSignal): Promise<string> {
+    const { items, resourceVersion } = await this.#client.list(this.#spec, { ...this.#selection, signal });
+    if (!signal.aborted) this.#listener.listed(items, resourceVersion);
+    return resourceVersion;
+  }
+
+  get #selection(): Selection {
+    const { namespace, name, labelSelector } = this.#spec;
+    return { namespace, metadataOnly: true, ...(name === undefined ? { labelSelector } : { fieldSelector: `metadata.name=${name}` }) };
+  }
+
+  /**
+   * Decides where to go on, and waits.
+   * refused (403)                    list again, after minutes
+   * expired (410)                    list again
+   * first failure, any other         watch on from where the stream broke
+   * second and later ones in a row   list again: after a long absence the server may even be one with an older history
+   */
+  async #recoverFrom(err: unknown, signal: AbortSignal): Promise<void> {
+    const { clock, log, retryRefusedMs } = this.#options;
+    const refused = isForbidden(err);
+    const retryInMs = refused ? retryRefusedMs * (1 + Math.random() / 2) : this.#backoff.next();
+    const first = this.#backoff.attempts === 1;
+    if (refused || isExpired(err) || !first) this.#resourceVersion = undefined;
+    const level = first || refused ? "debug" : "warn";
+    log[level](
+      { reason: messageOf(err), watching: describeSpec(this.#spec), attempt: this.#backoff.attempts, retryInMs },
+      "watch of objects interrupted",
+    );
+    this.#turn(refused ? { kind: "refused", message: messageOf(err) } : { kind: "broken" });
+    await sleep(clock, retryInMs, signal);
+  }
+
+  #turn(state: StreamState): void {
+    if (this.#closed || this.#state.kind === state.kind) return;
+    const before = this.#state;
+    this.#state = state;
+    this.#listener.turned(state, before);
+  }
+}

@@ -1,0 +1,104 @@
+import { messageOf } from "../../errors/errors.ts";
+import { type MetadataClient, MetadataStream, type StreamListener, type StreamOptions, type StreamState } from "./metadataStream.ts";
+import { type StreamSpec, streamKey } from "./plan.ts";
+
+/** Who watches. */
+export interface WatchIdentity {
+  /** One text for one identity, such as "namespace/account". */
+  readonly key: string;
+  /** The controller's own identity. */
+  readonly isController: boolean;
+  readonly client: MetadataClient;
+}
+
+/** A stream and the extensions that it serves. */
+export interface SharedStream {
+  readonly key: string;
+  readonly spec: StreamSpec;
+  readonly identity: string;
+  readonly users: Set<string>;
+  readonly state: StreamState;
+  refresh(): void;
+}
+
+type Opened = SharedStream & { readonly stream: MetadataStream };
+
+/** Streams by identity and what they follow, each there once, for as long as somebody uses it. */
+export class StreamPool {
+  readonly #options: StreamOptions;
+  readonly #max: number;
+  readonly #open = new Map<string, Opened>();
+
+  /** @param max how many streams there may be. */
+  constructor(options: StreamOptions, max: number) {
+    this.#options = options;
+    this.#max = max;
+  }
+
+  /** How many streams there are. */
+  get size(): number {
+    return this.#open.size;
+  }
+
+  /** How many streams are in each state. */
+  get states(): Record<StreamState["kind"], number> {
+    const states = { starting: 0, open: 0, broken: 0, refused: 0 };
+    for (const { state } of this.#open.values()) states[state.kind]++;
+    return states;
+  }
+
+  get(key: string): SharedStream | undefined {
+    return this.#open.get(key);
+  }
+
+  /** Whether two extensions or more are served by streams of this identity, or would be with `user`. */
+  isShared(identity: string, user: string): boolean {
+    for (const stream of this.#open.values()) {
+      if (stream.identity === identity && [...stream.users].some((other) => other !== user)) return true;
+    }
+    return false;
+  }
+
+  /**
+   * The stream of an identity that follows `spec`, started if need be; undefined when there are as many as may be.
+   * @param listen is asked for the listener of a stream that is new.
+   */
+  acquire(identity: WatchIdentity, spec: StreamSpec, user: string, listen: (key: string) => StreamListener): SharedStream | undefined {
+    const key = `${identity.key} ${streamKey(spec)}`;
+    const known = this.#open.get(key);
+    if (known) {
+      known.users.add(user);
+      return known;
+    }
+    if (this.#open.size >= this.#max) return undefined;
+    const stream = new MetadataStream(identity.client, spec, listen(key), this.#options);
+    const opened: Opened = {
+      key,
+      spec,
+      identity: identity.key,
+      users: new Set([user]),
+      stream,
+      get state() {
+        return stream.state;
+      },
+      refresh: () => stream.refresh(),
+    };
+    this.#open.set(key, opened);
+    stream.run().catch((err: unknown) => this.#options.log.error({ reason: messageOf(err) }, "watch of objects ended"));
+    return opened;
+  }
+
+  /** Closes the stream when nobody else uses it. */
+  release(key: string, user: string): void {
+    const opened = this.#open.get(key);
+    opened?.users.delete(user);
+    if (!opened || opened.users.size > 0) return;
+    this.#open.delete(key);
+    opened.stream.close();
+  }
+
+  close(): void {
+    for (const { stream } of this.#open.values()) stream.close();
+    this.#open.clear();
+  }
+}

@@ -1,0 +1,40 @@
+import { isObject } from "./jsonObject.ts";
+
+/** Members and positions, from the outside in, as RFC 6901 writes them: "/metadata/annotations/example.com~1team". */
+export function pointerOf(path: readonly string[]): string {
+  return path.map((member) => `/${member.replaceAll("~", "~0").replaceAll("/", "~1")}`).join("");
+}
+
+/** The other way round. */
+export function pathOf(pointer: string): string[] {
+  return pointer
+    .split("/")
+    .slice(1)
+    .map((member) => member.replaceAll("~1", "/").replaceAll("~0", "~"));
+}
+
+/** What is at `path`; undefined where there is nothing. */
+export function valueAt(value: unknown, path: readonly string[]): unknown {
+  return path.reduce((at: unknown, member) => {
+    if (Array.isArray(at)) return at[Number(member)] as unknown;
+    return isObject(at) && Object.hasOwn(at, member) ? at[member] : undefined;
+  }, value);
+}
+
+/**
+ * `value` with something else at `path`, or without it where `replacement` is undefined; as it is where `path` leads nowhere.
+ * What is changed is copied on the way; items of a list are replaced, never removed.
+ */
+export function replacedAt<T>(value: T, path: readonly string[], replacement: unknown): T {
+  const [member, ...rest] = path;
+  if (member === undefined) return replacement as T;
+  if (Array.isArray(value)) {
+    const at = Number(member);
+    if (!(at in value) || (rest.length === 0 && replacement === undefined)) return value;
+    return value.with(at, replacedAt(value[at] as unknown, rest, replacement)) as T;
+  }
+  if (!isObject(value) || !Object.hasOwn(value, member)) return value;
+  if (rest.length > 0) return { ...value, [member]: replacedAt(value[member], rest, replacement) };
+  const { [member]: _left, ...others } = value;
+  return (replacement === undefined ? others : { ...value, [member]: replacement }) as T;
+}
