@@ -6,9 +6,8 @@ import type { Client } from "../kube/client.ts";
 import { describeObject, objectKey } from "../release/identity.ts";
 import { withIgnored } from "../release/ignoreRules.ts";
 import type { ReleaseRecord } from "../release/record.ts";
-import type { Applier, Outcome } from "./applier.ts";
+import type { Applier, LiveObjects, Outcome } from "./applier.ts";
 import type { ApplyDependencies } from "./applyPass.ts";
-import { detachCrds } from "./crdUse.ts";
 import { type Drift, describeDrift, driftOf } from "./driftReport.ts";
 import type { PassFacts } from "./facts.ts";
 import { watchIdentityOf } from "./identity.ts";
@@ -25,6 +24,8 @@ export interface MaintainTools {
   scoped: Client;
   context: StepContext<PassFacts["extension"]>;
   applier: Applier;
+  /** Makes live objects ours that another operator-controller wrote. */
+  take: (live: LiveObjects) => Promise<LiveObjects>;
   prepare: (objects: readonly KubeObject[]) => Promise<{ objects: KubeObject[]; kinds: ServedKinds }>;
   /** Runs `work` while no other extension writes these objects. */
   claiming: (objects: readonly KubeObject[], work: () => Promise<void>) => Promise<void>;
@@ -66,10 +67,10 @@ export async function maintain(deployed: ReleaseRecord, tools: MaintainTools): P
   deps.watches?.hold(name);
   try {
     await tools.claiming(served, async () => {
-      const live = await applier.read(served.map(refOf));
+      const found = await applier.read(served.map(refOf));
+      const live = policy === "Warn" ? found : await tools.take(found);
       const applied = served.map((object) => withIgnored(object, live.get(objectKey(object)), ignore));
       if (policy === "Warn") return applier.compare(applied, live);
-      await detachCrds(scoped, [...live.values()], extension.metadata.uid ?? "", context.signal);
       return applier.apply(applied, live, { goOn: true });
     });
   } finally {

@@ -11,6 +11,16 @@ export interface FieldChange {
   after?: string;
 }
 
+/** One step on the way to a field: a member, an entry of a list by what tells it apart, or one by its position. */
+export type PathStep = string | { readonly key: string; readonly value: string | number } | { readonly index: number };
+
+/** A field in which two states of an object differ, and its value in each. */
+export interface Difference {
+  readonly path: readonly PathStep[];
+  readonly before: unknown;
+  readonly after: unknown;
+}
+
 /** Fields told of one object at most. */
 export const MAX_FIELD_CHANGES = 50;
 const MAX_VALUE = 200;
@@ -28,59 +38,77 @@ const PLAIN_MEMBER = /^[A-Za-z_$][\w$-]*$/;
  * @param before as it is; undefined where there is no such object yet. @param after as it would be.
  */
 export function changedFields(before: KubeObject | undefined, after: KubeObject): { changes: FieldChange[]; more: number } {
-  const found: FieldChange[] = [];
-  compare(before ? cleanObject(before) : {}, cleanObject(after), "", found);
+  const found = differences(before, after).map(fieldChange);
   const changes = found.sort((a, b) => (a.path < b.path ? -1 : 1)).slice(0, MAX_FIELD_CHANGES);
   const secret = after.kind === "Secret" && after.apiVersion === "v1";
   return { changes: secret ? changes.map(masked) : changes, more: found.length - changes.length };
 }
 
-function compare(before: unknown, after: unknown, path: string, found: FieldChange[]): void {
+/** The same with paths in steps and whole values, in the order of the objects' members. */
+export function differences(before: KubeObject | undefined, after: KubeObject): Difference[] {
+  const found: Difference[] = [];
+  compare(before ? cleanObject(before) : {}, cleanObject(after), [], found);
+  return found;
+}
+
+/** Such as `spec.template.spec.containers[name=manager].image`. */
+export function pathText(path: readonly PathStep[]): string {
+  return path.reduce<string>((text, step) => {
+    if (typeof step === "object") return `${text}[${"key" in step ? `${step.key}=${step.value}` : step.index}]`;
+    if (!PLAIN_MEMBER.test(step)) return `${text}[${JSON.stringify(step)}]`;
+    return text === "" ? step : `${text}.${step}`;
+  }, "");
+}
+
+function compare(before: unknown, after: unknown, path: readonly PathStep[], found: Difference[]): void {
   if (isObject(before) && isObject(after)) {
     for (const member of new Set([...Object.keys(before), ...Object.keys(after)])) {
-      compare(own(before, member), own(after, member), joined(path, member), found);
+      compare(own(before, member), own(after, member), [...path, member], found);
     }
-    return;
-  }
-  if (Array.isArray(before) && Array.isArray(after)) {
+  } else if (Array.isArray(before) && Array.isArray(after)) {
     compareLists(before, after, path, found);
-    return;
+  } else if (textOf(before) !== textOf(after)) {
+    found.push({ path, before, after });
   }
+}
+
+function fieldChange({ path, before, after }: Difference): FieldChange {
   const [from, to] = [textOf(before), textOf(after)];
-  if (from === to) return;
-  found.push({
-    path,
+  return {
+    path: pathText(path),
     ...(from === undefined ? {} : { before: shortened(from) }),
     ...(to === undefined ? {} : { after: shortened(to) }),
-  });
+  };
 }
 
 function own(object: JsonObject, member: string): unknown {
   return Object.hasOwn(object, member) ? object[member] : undefined;
 }
 
-function compareLists(before: readonly unknown[], after: readonly unknown[], path: string, found: FieldChange[]): void {
+function compareLists(before: readonly unknown[], after: readonly unknown[], path: readonly PathStep[], found: Difference[]): void {
   const key = LIST_KEYS.find((member) => isKeyedBy(before, member) && isKeyedBy(after, member));
   if (key === undefined) {
-    for (let i = 0; i < Math.max(before.length, after.length); i++) compare(before[i], after[i], `${path}[${i}]`, found);
+    for (let index = 0; index < Math.max(before.length, after.length); index++) {
+      compare(before[index], after[index], [...path, { index }], found);
+    }
     return;
   }
   const [from, to] = [byKey(before, key), byKey(after, key)];
-  for (const name of new Set([...from.keys(), ...to.keys()])) compare(from.get(name), to.get(name), `${path}[${key}=${name}]`, found);
+  for (const value of new Set([...from.keys(), ...to.keys()])) compare(from.get(value), to.get(value), [...path, { key, value }], found);
 }
 
 function isKeyedBy(list: readonly unknown[], key: string): boolean {
-  const values = list.map((entry) => (isObject(entry) ? entry[key] : undefined));
-  return values.every((value) => typeof value === "string" || typeof value === "number") && new Set(values).size === values.length;
+  const values = list.map((entry) => keyOf(entry, key));
+  return values.every((value) => value !== undefined) && new Set(values).size === values.length;
 }
 
-function byKey(list: readonly unknown[], key: string): Map<string, unknown> {
-  return new Map(list.map((entry) => [String(isObject(entry) ? entry[key] : ""), entry]));
+function byKey(list: readonly unknown[], key: string): Map<string | number, unknown> {
+  return new Map(list.map((entry) => [keyOf(entry, key) ?? "", entry]));
 }
 
-function joined(path: string, member: string): string {
-  if (!PLAIN_MEMBER.test(member)) return `${path}[${JSON.stringify(member)}]`;
-  return path === "" ? member : `${path}.${member}`;
+function keyOf(entry: unknown, key: string): string | number | undefined {
+  const value = isObject(entry) ? entry[key] : undefined;
+  return typeof value === "string" || typeof value === "number" ? value : undefined;
 }
 
 function textOf(value: unknown): string | undefined {

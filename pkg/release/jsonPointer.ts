@@ -1,11 +1,6 @@
 import { isObject } from "./jsonObject.ts";
 
-/** Members and positions, from the outside in, as RFC 6901 writes them: "/metadata/annotations/example.com~1team". */
-export function pointerOf(path: readonly string[]): string {
-  return path.map((member) => `/${member.replaceAll("~", "~0").replaceAll("/", "~1")}`).join("");
-}
-
-/** The other way round. */
+/** Members and positions, from the outside in, of a JSON pointer (RFC 6901) such as "/metadata/annotations/example.com~1team". */
 export function pathOf(pointer: string): string[] {
   return pointer
     .split("/")

@@ -81,6 +81,11 @@ export const GOALS = {
     go: 25,
   },
   "many.quiet-cpu": { work: "  CPU time of operator-controller", unit: "seconds", go: 25 },
+  "watches.memory": { work: "operator-controller RSS, 100 extensions of 7 objects (--extensions), all watched, at rest", unit: "bytes" },
+  "watches.streams": { work: "  streams that watch objects", unit: "count" },
+  "watches.cpu": { work: "  CPU time of operator-controller in a minute of rest", unit: "seconds" },
+  "watches.requests": { work: "  requests to the API server in that minute", unit: "count" },
+  "watches.repair": { work: "an object deleted → there again", unit: "seconds", goal: { atMost: 1 } },
 } as const satisfies Record<string, Goal>;
 
 /** Names a row of the table. */

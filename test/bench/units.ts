@@ -1,5 +1,5 @@
-/** What a figure counts: seconds, bytes of memory, or how often in a second. */
-export type Unit = "seconds" | "bytes" | "perSecond";
+/** What a figure counts: seconds, bytes of memory, how often in a second, or things. */
+export type Unit = "seconds" | "bytes" | "perSecond" | "count";
 
 const TIMES: readonly [scale: number, name: string][] = [
   [1, "s"],
@@ -10,6 +10,7 @@ const TIMES: readonly [scale: number, name: string][] = [
 /** A value in words, with three digits that matter: "1.15 s", "48.0 ms", "91 MB", "1,480 /s". A megabyte is 1,000,000 bytes. */
 export function formatValue(value: number, unit: Unit): string {
   if (unit === "bytes") return `${Math.round(value / 1e6)} MB`;
+  if (unit === "count") return digits(value);
   if (unit === "perSecond") return `${digits(value)} /s`;
   const [scale, name] = TIMES.find(([factor]) => value * factor >= 1) ?? [1e6, "µs"];
   return `${digits(value * scale)} ${name}`;
@@ -22,9 +23,9 @@ export function digits(value: number): string {
 
 /**
  * A figure that does not depend on how fast the machine is: how many calibration loops a time is, or how often something is done during one.
- * Memory has none.
+ * Memory and things have none.
  */
 export function calibrated(value: number, unit: Unit, calibrationSeconds: number): number | undefined {
-  if (unit === "bytes") return undefined;
+  if (unit === "bytes" || unit === "count") return undefined;
   return unit === "seconds" ? value / calibrationSeconds : value * calibrationSeconds;
 }

@@ -12,7 +12,8 @@ export interface Compared {
 
 /** Least time between two checks of one object that was found changed. */
 const CHECK_MS = 5_000;
-/** An object that is changed again and again is put back ever more seldom, down to this. */
+/** So often in a row an object is put back at once; then ever more seldom, down to once in this time. */
+const AT_ONCE = 3;
 const MAX_CHECK_MS = 300_000;
 /** After this time without drift it counts as the first time. */
 const CALM_MS = 600_000;
@@ -75,7 +76,8 @@ export class FollowedObject {
     if (outcome === "corrected") {
       this.#corrections = now - this.#correctedAt > CALM_MS ? 1 : this.#corrections + 1;
       this.#correctedAt = now;
-      this.#notBefore = now + Math.min(CHECK_MS * 2 ** (this.#corrections - 1), MAX_CHECK_MS);
+      const repeated = this.#corrections - AT_ONCE;
+      if (repeated >= 0) this.#notBefore = now + Math.min(CHECK_MS * 2 ** repeated, MAX_CHECK_MS);
     } else if (wasSuspected || outcome === "failed") {
       this.#notBefore = Math.max(this.#notBefore, now + CHECK_MS);
     }

@@ -7,6 +7,7 @@ import { manyMeasurement } from "./many.ts";
 import { renderMeasurement } from "./render.ts";
 import { resolveMeasurement } from "./resolve.ts";
 import { unpackMeasurement } from "./unpack.ts";
+import { watchesMeasurement } from "./watches.ts";
 
 /** Every measurement, in the order in which a run without names makes them. */
 export const MEASUREMENTS: readonly Measurement[] = [
@@ -18,4 +19,5 @@ export const MEASUREMENTS: readonly Measurement[] = [
   largeCatalogMeasurement,
   installMeasurement,
   manyMeasurement,
+  watchesMeasurement,
 ];

@@ -1,0 +1,62 @@
+import type { ClusterExtension } from "../../../pkg/api/clusterExtension.ts";
+import { loadBundle } from "../../../pkg/bundle/load.ts";
+import { renderBundle } from "../../../pkg/render/render.ts";
+import { grantInstaller } from "../../support/installer.ts";
+import type { World } from "../../support/world.ts";
+import type { BenchCluster } from "../benchCluster.ts";
+import { isInstalled } from "../extensionState.ts";
+import { inParallel } from "../inParallel.ts";
+import { Observer } from "../observer.ts";
+import { TINY_VERSION, TinyPackage } from "./tinyPackage.ts";
+
+/** Name of the one catalog. */
+export const TINY_CATALOG = "tiny";
+const CATALOG_REPOSITORY = "bench/tiny-catalog";
+const AT_ONCE = 8;
+const INSTALL_TIMEOUT_MS = 300_000;
+
+/** Many tiny packages in a catalog, with a namespace and a ServiceAccount for each. */
+export class TinyWorld {
+  readonly packages: readonly TinyPackage[];
+  readonly #cluster: BenchCluster;
+  readonly #world: World;
+  readonly #images = new Map<string, string>();
+
+  private constructor(cluster: BenchCluster, world: World, count: number) {
+    this.#cluster = cluster;
+    this.#world = world;
+    this.packages = Array.from({ length: count }, (_, i) => new TinyPackage(i));
+  }
+
+  /** Pushes `count` packages, prepares their namespaces and serves the catalog. */
+  static async start(cluster: BenchCluster, world: World, count: number, say: (line: string) => void): Promise<TinyWorld> {
+    const tiny = new TinyWorld(cluster, world, count);
+    say(`preparing ${count} packages, namespaces and ServiceAccounts`);
+    await inParallel(tiny.packages, AT_ONCE, async (one) => {
+      const { name } = one;
+      tiny.#images.set(name, await world.pushBundle(`bench/${name}`, `v${TINY_VERSION}`, name, one.bundleFiles()));
+      const objects = renderBundle(loadBundle(one.bundleFiles()), { installNamespace: name });
+      await grantInstaller(cluster.client, one.extension(), objects);
+    });
+    await world.serve(TINY_CATALOG, await tiny.pushEdition(0));
+    return tiny;
+  }
+
+  /** @returns reference by digest of a catalog image that differs from every other edition's. */
+  pushEdition(edition: number): Promise<string> {
+    const lines = this.packages.map((one, i) => one.catalogLines(this.#images.get(one.name) ?? "", i === 0 ? edition : 0));
+    return this.#world.pushCatalog(CATALOG_REPOSITORY, `edition-${edition}`, new Map([["catalog.json", Buffer.from(lines.join(""))]]));
+  }
+
+  /** Applies an extension for each package at once. @returns seconds until all are installed. */
+  async install(spec: Partial<ClusterExtension["spec"]> = {}): Promise<number> {
+    await using extensions = await Observer.start<ClusterExtension>(this.#cluster.client, "ClusterExtension");
+    const applyAll = (): Promise<void> =>
+      inParallel(this.packages, this.packages.length, async (one) => {
+        const extension = one.extension();
+        await this.#world.apply({ ...extension, spec: { ...extension.spec, ...spec } });
+      });
+    const allInstalled = (): boolean => this.packages.every(({ name }) => isInstalled(extensions.get(name), TINY_VERSION));
+    return extensions.secondsUntil(applyAll, allInstalled, INSTALL_TIMEOUT_MS);
+  }
+}

@@ -1,0 +1,83 @@
+import { readFile } from "node:fs/promises";
+import { setTimeout as sleep } from "node:timers/promises";
+import { API_VERSION, CLUSTER_EXTENSION } from "../../../pkg/api/constants.ts";
+import type { AuditEvent } from "../../support/cluster.ts";
+import { eventually } from "../../support/eventually.ts";
+import { BenchCluster } from "../benchCluster.ts";
+import { inParallel } from "../inParallel.ts";
+import { requestsSince, untilQuiet } from "../many/quiet.ts";
+import { TinyWorld } from "../many/tinyWorld.ts";
+import type { Figure, Measurement } from "../measurement.ts";
+import { type ProcessUse, processUse } from "../processUse.ts";
+
+const REST_MS = 60_000;
+const QUIET_TIMEOUT_MS = 120_000;
+const AT_ONCE = 16;
+const REPAIRS = 10;
+
+/** Many extensions that are watched object by object, as installers with rights by name allow: what that costs while nothing happens. */
+export const watchesMeasurement: Measurement = {
+  name: "watches",
+  title: "100 small extensions installed (--extensions) and watched: a minute of rest; then single objects are deleted",
+  figures: ["watches.memory", "watches.streams", "watches.cpu", "watches.requests", "watches.repair"],
+  async *run(context) {
+    await using cluster = await BenchCluster.start(context);
+    await using world = await cluster.startServers();
+    const tiny = await TinyWorld.start(cluster, world, context.extensions, context.say);
+    await tiny.install({ drift: { policy: "Ignore" } });
+    const { pid } = world.installation.servers["operator-controller"];
+    await untilQuiet([pid], QUIET_TIMEOUT_MS);
+    const unwatched = await processUse(pid);
+    context.say("starting to watch");
+    const started = performance.now();
+    await inParallel(tiny.packages, AT_ONCE, async ({ name }) => {
+      const ref = { apiVersion: API_VERSION, kind: CLUSTER_EXTENSION, name };
+      await cluster.client.patch(ref, { spec: { drift: { policy: "Correct" } } }, { type: "merge" });
+    });
+    await untilQuiet([pid], QUIET_TIMEOUT_MS);
+    context.say(`watching after ${((performance.now() - started) / 1_000).toFixed(1)} s, resting for ${REST_MS / 1_000} s`);
+    yield* rest(cluster, pid, unwatched, tiny.packages.length);
+    yield { id: "watches.repair", samples: await repairs(cluster, tiny) };
+  },
+};
+
+async function* rest(cluster: BenchCluster, pid: number | undefined, unwatched: ProcessUse, extensions: number): AsyncGenerator<Figure> {
+  const streams = await streamsIn(cluster.auditLog);
+  const [before, since] = [await processUse(pid), new Date()];
+  await sleep(REST_MS);
+  const after = await processUse(pid);
+  const requests = await requestsSince(cluster.auditLog, since);
+  const each = Math.round((after.rssBytes - unwatched.rssBytes) / streams / 1_024);
+  const note = `${extensions} extensions; ${Math.round(unwatched.rssBytes / 1e6)} MB before watching, ${each} KiB more a stream; peak ${Math.round(after.peakRssBytes / 1e6)} MB`;
+  yield { id: "watches.memory", samples: [after.rssBytes], note };
+  yield { id: "watches.streams", samples: [streams] };
+  yield { id: "watches.cpu", samples: [after.cpuSeconds - before.cpuSeconds] };
+  yield { id: "watches.requests", samples: [requests.length] };
+}
+
+/** Different watches that installers have begun. */
+async function streamsIn(auditLog: string): Promise<number> {
+  const lines = (await readFile(auditLog, "utf8")).split("\n").filter((line) => line.includes('"verb":"watch"'));
+  const events = lines.map((line) => JSON.parse(line) as AuditEvent);
+  const watches = events.filter(({ user }) => /^system:serviceaccount:tiny-\d+:/.test(user.username));
+  return new Set(
+    watches.map(({ user, requestURI }) => `${user.username} ${requestURI.replace(/(resourceVersion|timeoutSeconds)=\d+/g, "")}`),
+  ).size;
+}
+
+async function repairs(cluster: BenchCluster, { packages }: TinyWorld): Promise<number[]> {
+  const times: number[] = [];
+  for (const { name } of packages.slice(0, REPAIRS)) {
+    const ref = { apiVersion: "v1", kind: "ConfigMap", namespace: name, name };
+    const started = performance.now();
+    await cluster.client.delete(ref);
+    await eventually(
+      async () => {
+        if (!(await cluster.client.get(ref))) throw new Error(`ConfigMap ${name} is still gone`);
+      },
+      { intervalMs: 5 },
+    );
+    times.push((performance.now() - started) / 1_000);
+  }
+  return times;
+}
