@@ -47,9 +47,12 @@ test.for(loadCases<StatusCase>("status"))("$name", ({ channels, catalog, facts: 
   const status = statusFrom(extension, { ...newFacts(extension), ...facts }, thrown, NOW);
   const got = Object.fromEntries((status.conditions ?? []).map((c) => [c.type, [c.status, c.reason, c.message]]));
   expect(got).toMatchObject(want);
-  const deprecations = facts.deleting === undefined ? ["BundleDeprecated", "ChannelDeprecated", "Deprecated", "PackageDeprecated"] : [];
+  const { deleting, isSuspended = false } = facts;
+  const deprecations =
+    deleting === undefined && !isSuspended ? ["BundleDeprecated", "ChannelDeprecated", "Deprecated", "PackageDeprecated"] : [];
   const upgrade = "ClusterUpgradeBlocked" in want ? ["ClusterUpgradeBlocked"] : [];
-  expect(Object.keys(got).sort()).toEqual([...deprecations, ...upgrade, "Available", "Installed", "Progressing", "Ready"].sort());
+  const available = isSuspended ? [] : ["Available"];
+  expect(Object.keys(got).sort()).toEqual([...deprecations, ...upgrade, ...available, "Installed", "Progressing", "Ready"].sort());
   expect(status.install).toEqual(install);
 });
 
@@ -66,4 +69,18 @@ test("a second pass with the same facts changes nothing, a change of status move
   );
   const moved = (blocked.conditions ?? []).filter((c) => c.lastTransitionTime === "2026-01-02T00:00:00Z").map((c) => c.type);
   expect(moved).toEqual(["Progressing"]);
+});
+
+test.for<[name: string, annotation: string | undefined, before: string | undefined, facts: Partial<PassFacts>, want: string | undefined]>([
+  ["nobody asked for a pass", undefined, undefined, {}, undefined],
+  ["a request is handled by the pass that sees it", "2026-01-01", undefined, {}, "2026-01-01"],
+  ["a long one is cut", "x".repeat(100), undefined, {}, "x".repeat(64)],
+  ["a request that was taken back is forgotten", undefined, "2026-01-01", {}, undefined],
+  ["a request waits while the extension is suspended", "2026-01-02", "2026-01-01", { isSuspended: true }, "2026-01-01"],
+])("lastHandledReconcileAt: %s", ([, annotation, before, facts, want]) => {
+  const made = extensionNamed("x", { packageName: "p" });
+  const annotations = annotation === undefined ? {} : { "olm.operatorframework.io/reconcile-requested-at": annotation };
+  const status = before === undefined ? {} : { lastHandledReconcileAt: before };
+  const extension = { ...made, metadata: { ...made.metadata, annotations }, status };
+  expect(statusFrom(extension, { ...newFacts(extension), ...facts }, undefined, NOW).lastHandledReconcileAt).toBe(want);
 });

@@ -97,14 +97,16 @@ export class MetadataStream {
     let events = 0;
     let openedAt: number | undefined;
     try {
-      this.#resourceVersion ??= await this.#list(signal);
+      const from = this.#resourceVersion ?? (await this.#list(signal));
+      if (signal.aborted) return; // what an attempt that was given up has read may be older than what it was given up for
+      this.#resourceVersion = from;
       const opened = (): void => {
         leave();
         openedAt = clock.now();
         this.#turn({ kind: "open" });
       };
       const timeoutSeconds = Math.ceil(WATCH_SECONDS * (1 + Math.random()));
-      const options = { ...this.#selection, resourceVersion: this.#resourceVersion, timeoutSeconds, opened, signal };
+      const options = { ...this.#selection, resourceVersion: from, timeoutSeconds, opened, signal };
       for await (const { type, object } of this.#client.watch(this.#spec, options)) {
         if (signal.aborted) return;
         events++;

@@ -181,13 +181,16 @@ export class ObjectWatches {
     );
     const stale = new Set<string>();
     const used = new Set<string>();
+    const started = new Set<string>();
+    const listenerOf = (key: string): StreamListener => {
+      started.add(key);
+      return this.#listenerOf(key);
+    };
     for (const [key, object] of objects) {
       const spec = planned.get(key);
-      const before = this.#pool.size;
-      const stream = spec && this.#pool.acquire(identity, spec, extension, (of) => this.#listenerOf(of));
-      const isNew = this.#pool.size > before;
+      const stream = spec && this.#pool.acquire(identity, spec, extension, listenerOf);
       if (stream) used.add(stream.key);
-      if (stream && !isNew && (fresh.has(key) || object.stream !== stream.key)) stale.add(stream.key);
+      if (stream && !started.has(stream.key) && (fresh.has(key) || object.stream !== stream.key)) stale.add(stream.key);
       object.stream = stream?.key;
     }
     for (const key of left) if (!used.has(key)) this.#pool.release(key, extension);

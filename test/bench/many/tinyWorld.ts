@@ -57,6 +57,6 @@ export class TinyWorld {
         await this.#world.apply({ ...extension, spec: { ...extension.spec, ...spec } });
       });
     const allInstalled = (): boolean => this.packages.every(({ name }) => isInstalled(extensions.get(name), TINY_VERSION));
-    return extensions.secondsUntil(applyAll, allInstalled, INSTALL_TIMEOUT_MS);
+    return await extensions.secondsUntil(applyAll, allInstalled, INSTALL_TIMEOUT_MS);
   }
 }

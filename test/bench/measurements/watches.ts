@@ -14,6 +14,7 @@ const REST_MS = 60_000;
 const QUIET_TIMEOUT_MS = 120_000;
 const AT_ONCE = 16;
 const REPAIRS = 10;
+const SETTLE_MS = 10_000;
 
 /** Many extensions that are watched object by object, as installers with rights by name allow: what that costs while nothing happens. */
 export const watchesMeasurement: Measurement = {
@@ -34,12 +35,21 @@ export const watchesMeasurement: Measurement = {
       const ref = { apiVersion: API_VERSION, kind: CLUSTER_EXTENSION, name };
       await cluster.client.patch(ref, { spec: { drift: { policy: "Correct" } } }, { type: "merge" });
     });
+    await untilWatched(cluster.auditLog);
     await untilQuiet([pid], QUIET_TIMEOUT_MS);
     context.say(`watching after ${((performance.now() - started) / 1_000).toFixed(1)} s, resting for ${REST_MS / 1_000} s`);
     yield* rest(cluster, pid, unwatched, tiny.packages.length);
     yield { id: "watches.repair", samples: await repairs(cluster, tiny) };
   },
 };
+
+/** Waits until no watch was begun for some seconds. */
+async function untilWatched(auditLog: string): Promise<void> {
+  for (let [before, now] = [-1, 0]; before !== now; ) {
+    await sleep(SETTLE_MS);
+    [before, now] = [now, await streamsIn(auditLog)];
+  }
+}
 
 async function* rest(cluster: BenchCluster, pid: number | undefined, unwatched: ProcessUse, extensions: number): AsyncGenerator<Figure> {
   const streams = await streamsIn(cluster.auditLog);
@@ -55,14 +65,14 @@ async function* rest(cluster: BenchCluster, pid: number | undefined, unwatched: 
   yield { id: "watches.requests", samples: [requests.length] };
 }
 
-/** Different watches that installers have begun. */
+/** What installers have begun to watch: the list before each watch, which unlike a watch is in the log before it ends. */
 async function streamsIn(auditLog: string): Promise<number> {
-  const lines = (await readFile(auditLog, "utf8")).split("\n").filter((line) => line.includes('"verb":"watch"'));
-  const events = lines.map((line) => JSON.parse(line) as AuditEvent);
-  const watches = events.filter(({ user }) => /^system:serviceaccount:tiny-\d+:/.test(user.username));
-  return new Set(
-    watches.map(({ user, requestURI }) => `${user.username} ${requestURI.replace(/(resourceVersion|timeoutSeconds)=\d+/g, "")}`),
-  ).size;
+  const lines = (await readFile(auditLog, "utf8")).split("\n").filter((line) => line.includes('"verb":"list"'));
+  const lists = lines
+    .map((line) => JSON.parse(line) as AuditEvent)
+    .filter(({ user }) => /^system:serviceaccount:tiny-\d+:/.test(user.username));
+  const selected = lists.filter(({ requestURI, responseStatus }) => requestURI.includes("Selector=") && responseStatus?.code === 200);
+  return new Set(selected.map(({ user, requestURI }) => `${user.username} ${requestURI}`)).size;
 }
 
 async function repairs(cluster: BenchCluster, { packages }: TinyWorld): Promise<number[]> {

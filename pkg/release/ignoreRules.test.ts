@@ -1,0 +1,70 @@
+import { expect, test } from "vitest";
+import type { JsonObject, KubeObject } from "../api/k8s.ts";
+import { type IgnoreRule, withIgnored } from "./ignoreRules.ts";
+
+const OURS = "olm.operatorframework.io";
+const owned = (manager: string, fieldsV1: JsonObject): JsonObject => ({ manager, operation: "Apply", fieldsV1 });
+const deployment = (spec: JsonObject, metadata: JsonObject = {}): KubeObject => ({
+  apiVersion: "apps/v1",
+  kind: "Deployment",
+  metadata: { name: "d", namespace: "ns", ...metadata },
+  spec,
+});
+const rule = (paths: string[], target: Partial<IgnoreRule["target"]> = {}): IgnoreRule => ({
+  paths,
+  target: { kind: "Deployment", ...target },
+});
+const REPLICAS = { "f:spec": { "f:replicas": {} } };
+
+// Source: architecture 4.16.
+test.for<[name: string, live: KubeObject | undefined, rules: IgnoreRule[], want: JsonObject]>([
+  ["an object that does not exist is made as the bundle has it", undefined, [rule(["/spec/replicas"])], { replicas: 1, paused: true }],
+  [
+    "a field that somebody else owns is left out",
+    deployment({ replicas: 3 }, { managedFields: [owned("hpa", REPLICAS), owned(OURS, REPLICAS)] }),
+    [rule(["/spec/replicas"])],
+    { paused: true },
+  ],
+  [
+    "a field that only we own keeps its live value, since an apply without it would remove it",
+    deployment({ replicas: 3 }, { managedFields: [owned(OURS, REPLICAS)] }),
+    [rule(["/spec/replicas"])],
+    { replicas: 3, paused: true },
+  ],
+  ["a field that is gone is left out", deployment({}), [rule(["/spec/replicas"])], { paused: true }],
+  ["a path that leads nowhere changes nothing", deployment({ replicas: 3 }), [rule(["/spec/other/field"])], { replicas: 1, paused: true }],
+  [
+    "below an object each member is looked at by itself",
+    deployment({ replicas: 3, paused: false }, { managedFields: [owned("hpa", REPLICAS), owned(OURS, { "f:spec": { "f:paused": {} } })] }),
+    [rule(["/spec"])],
+    { paused: false },
+  ],
+  ["another group is not meant", deployment({ replicas: 3 }), [rule(["/spec/replicas"], { group: "" })], { replicas: 1, paused: true }],
+  ["another namespace is not meant", deployment({}), [rule(["/spec/replicas"], { namespace: "other" })], { replicas: 1, paused: true }],
+  ["another name is not meant", deployment({}), [rule(["/spec/replicas"], { name: "e" })], { replicas: 1, paused: true }],
+  ["another kind is not meant", deployment({}), [rule(["/spec/replicas"], { kind: "StatefulSet" })], { replicas: 1, paused: true }],
+  ["all of it is meant", deployment({}), [rule(["/spec/replicas"], { group: "apps", namespace: "ns", name: "d" })], { paused: true }],
+])("%s", ([, live, rules, want]) => {
+  const object = deployment({ replicas: 1, paused: true });
+  expect(withIgnored(object, live, rules)["spec"]).toEqual(want);
+  expect(object).toEqual(deployment({ replicas: 1, paused: true }));
+});
+
+test("an entry of a list is found by its name in the live object, where it may stand elsewhere", () => {
+  const object = deployment({ containers: [{ name: "manager", image: "i:1" }] });
+  const live = deployment({
+    containers: [
+      { name: "sidecar", image: "s:1" },
+      { name: "manager", image: "i:2" },
+    ],
+  });
+  expect(withIgnored(object, live, [rule(["/spec/containers/0/image"])])["spec"]).toEqual({
+    containers: [{ name: "manager", image: "i:2" }],
+  });
+});
+
+test("annotations with a slash in their name are reached", () => {
+  const object = deployment({}, { annotations: { "example.com/team": "a", other: "b" } });
+  const applied = withIgnored(object, deployment({}), [rule(["/metadata/annotations/example.com~1team"])]);
+  expect(applied.metadata.annotations).toEqual({ other: "b" });
+});
