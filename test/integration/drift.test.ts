@@ -1,16 +1,21 @@
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import type { ClusterExtension } from "../../pkg/api/clusterExtension.ts";
+import { findCondition } from "../../pkg/api/conditions.ts";
 import { API_VERSION, CLUSTER_EXTENSION, LABEL_OWNER_NAME } from "../../pkg/api/constants.ts";
-import { type KubeObject, type ObjectRef, refOf } from "../../pkg/api/k8s.ts";
+import { type JsonObject, type KubeObject, type ObjectRef, refOf } from "../../pkg/api/k8s.ts";
+import type { PolicyRule } from "../../pkg/rbac/policyRule.ts";
 import { describeObject } from "../../pkg/release/identity.ts";
-import { describeWithPrivateCluster, eventually } from "../support/cluster.ts";
+import { type AuditEvent, describeWithPrivateCluster, eventually } from "../support/cluster.ts";
+import { EVERYTHING } from "../support/ownedObjects.ts";
 import { SampleWorld } from "../support/sampleWorld.ts";
 import type { World } from "../support/world.ts";
 
 /** Long enough for nothing to be found by it: what these tests see repaired was seen by watches. */
 const DRIFT_INTERVAL = "1h";
+const FIGHT_MS = 12_000;
+const REQUESTED = "olm.operatorframework.io/reconcile-requested-at";
 
-describeWithPrivateCluster("drift", (cluster) => {
+describeWithPrivateCluster("drift", (cluster, dev) => {
   let sample: SampleWorld;
   let world: World;
 
@@ -23,11 +28,16 @@ describeWithPrivateCluster("drift", (cluster) => {
     await world?.stop();
   });
 
-  /** What is on the cluster of an extension's version 1.0.0, by its kind. */
-  async function installedObjects(made: ClusterExtension): Promise<KubeObject[]> {
-    const objects = await Promise.all(sample.rendered("1.0.0", made.spec.namespace).map((object) => cluster.client.get(refOf(object))));
-    return objects.flatMap((object) => object ?? []);
-  }
+  const phrasesOf = ({ spec: { namespace } }: ClusterExtension): ObjectRef => ({
+    apiVersion: "v1",
+    kind: "ConfigMap",
+    namespace,
+    name: "hello-operator-phrases",
+  });
+  const patchExtension = (name: string, body: JsonObject): Promise<KubeObject> =>
+    cluster.client.patch({ apiVersion: API_VERSION, kind: CLUSTER_EXTENSION, name }, body, { type: "merge" });
+  const say = (name: string, text: string): Promise<KubeObject> =>
+    world.condition(CLUSTER_EXTENSION, name, (c) => c("Progressing")?.message.includes(text) ?? false);
 
   /** Waits until `holds`, looking often. @returns milliseconds. */
   async function repaired(ref: ObjectRef, holds: (object: KubeObject | undefined) => void): Promise<number> {
@@ -36,12 +46,47 @@ describeWithPrivateCluster("drift", (cluster) => {
     return performance.now() - started;
   }
 
+  async function isPutBack(made: ClusterExtension): Promise<number> {
+    await cluster.client.delete(phrasesOf(made));
+    return repaired(phrasesOf(made), (live) => expect(live?.["data"]).toEqual({ greeting: "Hello, %s!" }));
+  }
+
+  /** What an extension's installer asked for, of one object or of all. */
+  async function requestsOf({ spec: { namespace, serviceAccount } }: ClusterExtension, ref?: ObjectRef): Promise<AuditEvent[]> {
+    const username = `system:serviceaccount:${namespace}:${serviceAccount?.name ?? ""}`;
+    const events = await cluster.auditEvents();
+    return events.filter(
+      ({ user, objectRef, verb }) =>
+        user.username === username &&
+        (!ref ||
+          (objectRef?.name === ref.name && objectRef.resource === `${ref.kind.toLowerCase()}s` && !["list", "watch"].includes(verb))),
+    );
+  }
+
+  /** Replaces the rules that the installer has in its namespace and in the cluster. */
+  async function changeRules(
+    { spec: { namespace, serviceAccount } }: ClusterExtension,
+    change: (rule: PolicyRule) => PolicyRule,
+  ): Promise<void> {
+    const rbac = { apiVersion: "rbac.authorization.k8s.io/v1" };
+    const account = serviceAccount?.name ?? "";
+    for (const ref of [
+      { ...rbac, kind: "ClusterRole", name: `${namespace}-${account}` },
+      { ...rbac, kind: "Role", namespace, name: account },
+    ]) {
+      const role = await cluster.client.get(ref);
+      if (!role) throw new Error(`there is no ${ref.kind} ${ref.name}`);
+      await cluster.client.replace({ ...role, rules: (role["rules"] as PolicyRule[]).map(change).filter(({ verbs }) => verbs.length > 0) });
+    }
+  }
+
   const print = (times: readonly (readonly [string, number])[]): void =>
     void process.stderr.write(times.map(([what, ms]) => `${what}: repaired in ${Math.round(ms)} ms\n`).join(""));
 
-  test("with rights by name only, an object of any kind is put back when it is deleted or changed, status aside", async () => {
+  test("with rights by name only, an object of any kind is put back when it is deleted or changed", async () => {
     const made = await sample.installed("kinds", "1.0.0");
-    const objects = await installedObjects(made);
+    const rendered = sample.rendered("1.0.0", made.spec.namespace);
+    const objects = (await Promise.all(rendered.map((object) => cluster.client.get(refOf(object))))).flatMap((object) => object ?? []);
     expect(objects.map(describeObject).sort()).toEqual(sample.wanted("1.0.0", made));
     const times: [string, number][] = [];
     for (const object of objects) {
@@ -61,7 +106,117 @@ describeWithPrivateCluster("drift", (cluster) => {
     }
     print(times);
     expect(await sample.releases("kinds")).toEqual(["v1 deployed"]);
+    const account = `ServiceAccount ${made.spec.namespace}/hello-operator`;
+    const told = (await sample.events("kinds")).filter((event) => event.startsWith("Drifted")).join("\n");
+    expect(told).toContain(`${account} was changed: metadata.labels["olm.operatorframework.io/owner-name"] by `);
+    expect(told).toContain(`${account} was deleted`);
+  });
+
+  test("an install is not followed by a second comparison, and what nobody owns by any", async () => {
+    const made = await sample.installed("once", "1.0.0");
+    const phrases = phrasesOf(made);
+    const service: ObjectRef = { ...phrases, kind: "Service", name: "hello-operator-metrics" };
+    await cluster.client.patch(service, { metadata: { annotations: { "example.com/team": "theirs" } } }, { type: "merge" });
+    await isPutBack(made);
+    const verbs = async (ref: ObjectRef): Promise<string[]> => (await requestsOf(made, ref)).map(({ verb }) => verb);
+    expect(await verbs(service)).toEqual(["get", "patch", "patch"]); // looked at, dry run, apply
+    expect(await verbs(phrases)).toEqual(["get", "patch", "patch", "get", "patch"]);
+    expect((await cluster.client.get(service))?.metadata.annotations?.["example.com/team"]).toBe("theirs");
+  });
+
+  test("with rights on whole kinds, several objects of a kind share a stream", async () => {
+    const made = await sample.extension("wide", { version: "1.0.0" });
+    await changeRules(made, () => EVERYTHING);
+    await world.apply(made);
+    await world.installed("wide", "1.0.0");
+    const lists = async (): Promise<string[]> =>
+      (await requestsOf(made)).filter(({ verb }) => verb === "list").map(({ requestURI }) => requestURI);
+    await eventually(async () => {
+      const roles = (await lists()).filter((uri) => uri.includes("/clusterroles?"));
+      expect(roles).toEqual([expect.stringContaining("labelSelector=olm.operatorframework.io%2Fowner-name%3Dwide") as string]);
+    });
+    print([["with rights on whole kinds", await isPutBack(made)]]);
+    const role = sample.rendered("1.0.0", made.spec.namespace).find(({ kind }) => kind === "ClusterRole")!;
+    await cluster.client.delete(refOf(role));
+    await repaired(refOf(role), (live) => expect(live).toBeDefined());
+  });
+
+  test("without the right to watch, the condition says so, and a comparison can be asked for", async () => {
+    const made = await sample.extension("blind", { version: "1.0.0" });
+    await changeRules(made, (rule) => ({ ...rule, verbs: rule.verbs.filter((verb) => verb !== "watch" && verb !== "list") }));
+    await world.apply(made);
+    await world.installed("blind", "1.0.0");
+    const told = await say("blind", "are noticed within 60 min only, as they cannot be watched");
+    expect(JSON.stringify(told["status"])).toContain("cannot list resource");
+    await cluster.client.delete(phrasesOf(made));
+    await patchExtension("blind", { metadata: { annotations: { [REQUESTED]: "now" } } });
+    await repaired(phrasesOf(made), (live) => expect(live).toBeDefined());
+    await eventually(async () => expect((await world.extension("blind"))?.status?.lastHandledReconcileAt).toBe("now"));
+  });
+
+  test("against a writer that never gives up, an object is put back three times at once and then ever more seldom", async () => {
+    const made = await sample.installed("fight", "1.0.0");
+    const phrases = phrasesOf(made);
+    const before = (await requestsOf(made, phrases)).length;
+    const end = performance.now() + FIGHT_MS;
+    let edits = 0;
+    while (performance.now() < end) {
+      await cluster.client.patch(phrases, { data: { greeting: `edit ${edits++}` } }, { type: "merge" });
+    }
+    const writes = (await requestsOf(made, phrases)).slice(before).filter(({ verb }) => verb === "patch");
+    process.stderr.write(`${edits} edits in ${FIGHT_MS / 1_000} s were answered by ${writes.length} writes\n`);
+    expect(writes.length).toBeGreaterThanOrEqual(3);
+    expect(writes.length).toBeLessThanOrEqual(5);
+    await repaired(phrases, (live) => expect(live?.["data"]).toEqual({ greeting: "Hello, %s!" }));
+  });
+
+  test("after the API server restarts, objects are watched again", async () => {
+    const made = await sample.installed("restart", "1.0.0");
+    await dev().restart("kube-apiserver");
+    await eventually(() => cluster.client.delete(phrasesOf(made)));
+    print([["after a restart of the API server", await repaired(phrasesOf(made), (live) => expect(live).toBeDefined())]]);
+  });
+
+  test("with policy Warn drift is told and left alone until it is gone; with Ignore nothing is watched", async () => {
+    const made = await sample.extension("warn", { version: "1.0.0" });
+    await world.apply({ ...made, spec: { ...made.spec, drift: { policy: "Warn" } } });
+    await world.installed("warn", "1.0.0");
+    const phrases = phrasesOf(made);
+    await cluster.client.patch(phrases, { data: { greeting: "Hi" } }, { type: "merge", fieldManager: "somebody" });
+    const text = `ConfigMap ${made.spec.namespace}/hello-operator-phrases was changed: data.greeting by "somebody"`;
+    await say("warn", `drift is not put back, since spec.drift.policy is Warn: ${text}`);
+    await eventually(async () => expect(await sample.events("warn")).toContain(`Drifted: of bundle "hello-operator.v1.0.0": ${text}`));
+    expect((await cluster.client.get(phrases))?.["data"]).toEqual({ greeting: "Hi" });
+    await cluster.client.patch(phrases, { data: { greeting: "Hello, %s!" } }, { type: "merge", fieldManager: "somebody" });
+    await world.condition(CLUSTER_EXTENSION, "warn", (c) => c("Progressing")?.message === "Desired state reached");
+    await patchExtension("warn", { spec: { drift: { policy: "Ignore" } } });
+    await cluster.client.delete(phrases);
+    await patchExtension("warn", { metadata: { annotations: { [REQUESTED]: "now" } } });
+    await eventually(async () => expect((await world.extension("warn"))?.status?.lastHandledReconcileAt).toBe("now"));
+    expect(await cluster.client.get(phrases)).toBeUndefined();
+    await patchExtension("warn", { spec: { drift: { policy: "Correct" } } });
+    await repaired(phrases, (live) => expect(live).toBeDefined());
+    await eventually(() => isPutBack(made));
+  });
+
+  test("a suspended extension is left alone until it goes on, and can be deleted", async () => {
+    const made = await sample.installed("suspended", "1.0.0");
+    await patchExtension("suspended", { spec: { suspend: true } });
+    await say("suspended", "spec.suspend is true");
+    const before = (await requestsOf(made)).filter(({ verb }) => verb !== "watch").length;
+    await cluster.client.delete(phrasesOf(made));
+    await patchExtension("suspended", { metadata: { annotations: { [REQUESTED]: "1" } } });
+    const status = (await world.extension("suspended"))?.status;
+    expect(status?.install?.bundle.version).toBe("1.0.0");
+    expect(findCondition(status?.conditions, "Progressing")).toMatchObject({ status: "False", reason: "Suspended" });
+    await patchExtension("suspended", { spec: { source: { catalog: { version: "1.1.0" } } } });
+    await world.condition(CLUSTER_EXTENSION, "suspended", (c, { metadata }) => c("Installed")?.observedGeneration === metadata.generation);
+    expect((await requestsOf(made)).filter(({ verb }) => verb !== "watch")).toHaveLength(before);
+    await patchExtension("suspended", { spec: { suspend: false } });
+    await world.installed("suspended", "1.1.0");
+    await patchExtension("suspended", { spec: { suspend: true } });
+    await say("suspended", "spec.suspend is true");
+    await world.removed(CLUSTER_EXTENSION, "suspended");
+    expect(await sample.owned("suspended")).toEqual([]);
   });
 });
-
-export { API_VERSION, CLUSTER_EXTENSION };
