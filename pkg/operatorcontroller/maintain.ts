@@ -31,6 +31,8 @@ export interface MaintainTools {
   claiming: (objects: readonly KubeObject[], work: () => Promise<void>) => Promise<void>;
 }
 
+type ActivePolicy = "Correct" | "Warn";
+
 /** Watched objects are compared this seldom nevertheless, in drift intervals; with the default interval that is once an hour. */
 const FULL_EVERY = 12;
 
@@ -48,47 +50,34 @@ const FULL_EVERY = 12;
  * @throws RetryableError with everything that could not be compared or put back.
  */
 export async function maintain(deployed: ReleaseRecord, tools: MaintainTools): Promise<void> {
-  const { deps, facts, scoped, context, applier } = tools;
+  const { deps, facts } = tools;
   const { extension, installed } = facts;
-  const { name } = extension.metadata;
-  const { policy = "Correct", ignore = [] } = extension.spec.drift ?? {};
+  const { policy = "Correct" } = extension.spec.drift ?? {};
   const remembered = deps.memory.of(extension);
   if (policy !== "Warn") remembered.drifted.clear();
-  if (policy === "Ignore") return deps.watches?.forget(name);
-  const { isFull, isDue } = dueIn(tools);
-  const chosen = isFull ? deployed.objects : deployed.objects.filter(isDue);
-  if (chosen.length === 0) return note(tools);
+  if (policy === "Ignore") return deps.watches?.forget(extension.metadata.name);
+  const due = dueIn(tools);
+  if (!due.isFull && due.keys.size === 0) return note(tools);
   facts.began = true;
-  const { objects, kinds } = await tools.prepare(deployed.objects);
-  const wanted = isFull ? objects : objects.filter(isDue);
-  const isUnserved = (object: KubeObject): boolean => kinds.unserved.some((other) => objectKey(other) === objectKey(object));
-  const served = wanted.filter((object) => !isUnserved(object));
   const from = deps.now();
-  deps.watches?.hold(name);
+  const { objects, kinds } = await tools.prepare(deployed.objects);
+  const wanted = due.isFull ? objects : objects.filter((object) => due.keys.has(objectKey(object)));
+  const unserved = wanted.filter((object) => kinds.unserved.some((other) => objectKey(other) === objectKey(object)));
+  const served = wanted.filter((object) => !unserved.includes(object));
+  deps.watches?.hold(extension.metadata.name);
   try {
-    await tools.claiming(served, async () => {
-      const found = await applier.read(served.map(refOf));
-      const live = policy === "Warn" ? found : await tools.take(found);
-      const applied = served.map((object) => withIgnored(object, live.get(objectKey(object)), ignore));
-      if (policy === "Warn") return applier.compare(applied, live);
-      return applier.apply(applied, live, { goOn: true });
-    });
+    await compare(tools, served, policy);
   } finally {
-    const drifts = wanted.flatMap((object) => driftOf(applier.outcomes.get(objectKey(object))) ?? []);
-    report(tools, drifts, policy);
-    const compared = wanted.map((object) => comparedFrom(object, applier.outcomes.get(objectKey(object)), policy));
-    if (context.signal.aborted) deps.watches?.resume(name, []);
-    else if (isFull) deps.watches?.follow(name, extension.metadata.uid ?? "", watchIdentityOf(extension, scoped), compared);
-    else deps.watches?.resume(name, compared);
+    takeIn(tools, wanted, policy, due.isFull);
+    if (deps.watches && due.isFull) remembered.comparedAt = from; // what failed is known by name now
   }
+  if (due.isFull && policy === "Correct") facts.live = tools.applier.applied;
   note(tools);
-  const unserved = wanted.filter(isUnserved);
   if (unserved.length > 0) {
     const text = `this cluster no longer serves ${kindsOf(unserved)}: objects of that kind in bundle "${installed?.name ?? ""}" cannot be put back`;
     throw new RetryableError("KindNotServed", text);
   }
-  remembered.checkedAt = from;
-  if (isFull) remembered.comparedAt = from;
+  if (due.isFull || due.isIntervalUp) remembered.checkedAt = from;
 }
 
 /** Watches everything of a release that has just been applied. */
@@ -109,7 +98,14 @@ export function followRelease(
   return deps.watches?.follow(name, uid, watchIdentityOf(extension, scoped), compared);
 }
 
-function dueIn({ deps, facts, scoped }: MaintainTools): { isFull: boolean; isDue: (object: KubeObject) => boolean } {
+interface Due {
+  /** Everything is to be compared; otherwise `keys`. */
+  readonly isFull: boolean;
+  readonly isIntervalUp: boolean;
+  readonly keys: ReadonlySet<string>;
+}
+
+function dueIn({ deps, facts, scoped }: MaintainTools): Due {
   const { extension } = facts;
   const { name, uid = "" } = extension.metadata;
   const { watches, memory, now, driftIntervalMs } = deps;
@@ -118,19 +114,44 @@ function dueIn({ deps, facts, scoped }: MaintainTools): { isFull: boolean; isDue
     const sinceMs = since === undefined ? Number.POSITIVE_INFINITY : now() - since;
     return sinceMs < 0 || sinceMs >= ms;
   };
+  const isIntervalUp = isUp(checkedAt, driftIntervalMs);
   const request = reconcileRequestOf(extension);
   const isRequested = request !== undefined && request !== extension.status?.lastHandledReconcileAt;
-  if (!watches) return { isFull: isRequested || isUp(checkedAt, driftIntervalMs), isDue: () => false };
-  const isUnknown = comparedAt === undefined || !watches.isFollowing(name, uid, watchIdentityOf(extension, scoped).key);
-  const refs = [...watches.suspects(name), ...(isUp(checkedAt, driftIntervalMs) ? watches.unwatched(name).map(({ ref }) => ref) : [])];
-  const due = new Set(refs.map(objectKey));
-  return {
-    isFull: isRequested || isUnknown || isUp(comparedAt, driftIntervalMs * FULL_EVERY),
-    isDue: (object) => due.has(objectKey(object)),
-  };
+  if (!watches) return { isFull: isRequested || isIntervalUp, isIntervalUp, keys: new Set() };
+  const isUnknown = !watches.isFollowing(name, uid, watchIdentityOf(extension, scoped).key);
+  const isFull = isRequested || isUnknown || isUp(comparedAt, driftIntervalMs * FULL_EVERY);
+  const unwatched = isIntervalUp ? watches.unwatched(name).map(({ ref }) => ref) : [];
+  return { isFull, isIntervalUp, keys: new Set([...watches.suspects(name), ...unwatched].map(objectKey)) };
 }
 
-function comparedFrom(object: KubeObject, outcome: Outcome | undefined, policy: "Correct" | "Warn"): Compared {
+/** Puts objects back, or with policy Warn only finds out what would be; what comes of each is in the applier's outcomes. */
+function compare({ facts, applier, claiming, take }: MaintainTools, objects: readonly KubeObject[], policy: ActivePolicy): Promise<void> {
+  const { ignore = [] } = facts.extension.spec.drift ?? {};
+  return claiming(objects, async () => {
+    const found = await applier.read(objects.map(refOf));
+    const live = policy === "Warn" ? found : await take(found);
+    const applied = objects.map((object) => withIgnored(object, live.get(objectKey(object)), ignore));
+    await (policy === "Warn" ? applier.compare(applied, live) : applier.apply(applied, live, { goOn: true }));
+  });
+}
+
+/** Tells Events, memory and watches what a comparison came to, also one that ended early. */
+function takeIn(tools: MaintainTools, objects: readonly KubeObject[], policy: ActivePolicy, isFull: boolean): void {
+  const { deps, facts, scoped, context, applier } = tools;
+  const { name, uid = "" } = facts.extension.metadata;
+  const outcomes = objects.map((object) => [object, applier.outcomes.get(objectKey(object))] as const);
+  report(
+    tools,
+    outcomes.flatMap(([, outcome]) => driftOf(outcome) ?? []),
+    policy,
+  );
+  const compared = outcomes.map(([object, outcome]) => comparedFrom(object, outcome, policy));
+  if (context.signal.aborted) deps.watches?.resume(name, []);
+  else if (isFull) deps.watches?.follow(name, uid, watchIdentityOf(facts.extension, scoped), compared);
+  else deps.watches?.resume(name, compared);
+}
+
+function comparedFrom(object: KubeObject, outcome: Outcome | undefined, policy: ActivePolicy): Compared {
   const ref = refOf(object);
   if (!outcome) return { ref, mark: undefined, outcome: "failed" };
   const drifted = driftOf(outcome) !== undefined;
@@ -139,7 +160,7 @@ function comparedFrom(object: KubeObject, outcome: Outcome | undefined, policy: 
 }
 
 /** Events for what is newly found, and what is remembered of what stays as it is. */
-function report({ deps, facts, applier }: MaintainTools, drifts: readonly Drift[], policy: "Correct" | "Warn"): void {
+function report({ deps, facts, applier }: MaintainTools, drifts: readonly Drift[], policy: ActivePolicy): void {
   const { extension, installed } = facts;
   const bundle = installed?.name ?? "";
   const { drifted } = deps.memory.of(extension);
@@ -148,7 +169,8 @@ function report({ deps, facts, applier }: MaintainTools, drifts: readonly Drift[
   if (policy === "Warn") for (const drift of drifts) drifted.set(objectKey(drift.ref), describeDrift(drift));
   const news = drifts.map(describeDrift).filter((text) => !known.has(text));
   if (news.length > 0) deps.events.record(extension, "Warning", "Drifted", `of bundle "${bundle}": ${listed(news)}`);
-  const corrected = changes(applier.actions);
+  const keys = new Set(drifts.map(({ ref }) => objectKey(ref)));
+  const corrected = changes(applier.actions).filter(({ ref }) => keys.has(objectKey(ref)));
   if (corrected.length > 0)
     deps.events.record(extension, "Normal", "DriftCorrected", `put back of bundle "${bundle}": ${named(corrected)}`);
 }

@@ -17,8 +17,8 @@ export class StatusWriter {
    * @throws KubeError otherwise. A status that the API server refuses because of the bundle's name or version is written without `install`,
    * or nobody would ever see its conditions.
    */
-  async write(extension: Readonly<ClusterExtension>, { conditions, install }: ClusterExtensionStatus): Promise<"written" | "changed"> {
-    const written = await this.#replace(extension, install === undefined ? { conditions } : { conditions, install });
+  async write(extension: Readonly<ClusterExtension>, status: ClusterExtensionStatus): Promise<"written" | "changed"> {
+    const written = await this.#replace(extension, status);
     return written ? "written" : "changed";
   }
 
@@ -27,7 +27,8 @@ export class StatusWriter {
       return await replaceStatus(this.#client, extension, status);
     } catch (err) {
       if (!isInvalid(err) || status.install === undefined) throw err;
-      return replaceStatus(this.#client, extension, { conditions: status.conditions });
+      const { install: _refused, ...rest } = status;
+      return replaceStatus(this.#client, extension, rest);
     }
   }
 }

@@ -32,6 +32,18 @@ test.for<[name: string, before: KubeObject, after: KubeObject, want: string[]]>(
   ],
   ["a removed field has no manager", object({ data: {} }), object({ data: { a: "1" } }), ["data.a by "]],
   [
+    "what others wrote meanwhile is none, only fields of our apply are",
+    object({ spec: { replicas: 1 } }),
+    object({ spec: { replicas: 2, paused: true } }, [owned(OURS, { "f:spec": { "f:paused": {} } }, "Apply")]),
+    ["spec.paused by "],
+  ],
+  [
+    "of a list that we own as a whole every entry counts, also one too many",
+    object({ spec: { args: ["--a", "--b"] } }),
+    object({ spec: { args: ["--a"] } }, [owned(OURS, { "f:spec": { "f:args": {} } }, "Apply")]),
+    ["spec.args[1] by "],
+  ],
+  [
     "an entry of a list is found by its key, wherever it stands",
     object(
       {

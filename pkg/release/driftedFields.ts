@@ -1,6 +1,6 @@
 import type { KubeObject } from "../api/k8s.ts";
 import { differences, type PathStep, pathText } from "./diff.ts";
-import { managersOf } from "./fieldManagers.ts";
+import { isApplied, managersOf } from "./fieldManagers.ts";
 import { isObject } from "./jsonObject.ts";
 import { valueAt } from "./jsonPointer.ts";
 
@@ -13,12 +13,13 @@ export interface DriftedField {
 }
 
 /**
- * The fields in which a live object differs from what the API server makes of an apply to it, dry run or not; both as the server gave them,
- * so that defaults and ways of writing play no part. In the order of the object.
+ * The fields of our applies in which a live object differs from what the API server makes of an apply to it, dry run or not; both as the
+ * server gave them, so that defaults and ways of writing play no part, nor does what others wrote between the two. In the order of the object.
  * @param before the live object. @param after the answer to the apply.
  */
 export function driftedFields(before: KubeObject, after: KubeObject): DriftedField[] {
-  return differences(before, after).map(({ path }) => ({ path: pathText(path), managers: managersOf(before, positionsIn(before, path)) }));
+  const ours = differences(before, after).filter(({ path }) => isApplied(after, positionsIn(after, path)));
+  return ours.map(({ path }) => ({ path: pathText(path), managers: managersOf(before, positionsIn(before, path)) }));
 }
 
 /** The same path with the position of each entry of a list in `object`. */

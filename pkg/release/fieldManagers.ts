@@ -31,6 +31,12 @@ export function managersOf(object: { readonly metadata: Pick<ObjectMeta, "manage
   return [...new Set(owners.map(({ manager }) => manager))];
 }
 
+/** Whether our applies own the value at `path` of an object; true where the API server notes no fields of ours at all. */
+export function isApplied(object: { readonly metadata: Pick<ObjectMeta, "managedFields"> }, path: readonly string[]): boolean {
+  const fields = appliedFields(object.metadata);
+  return fields === undefined || owns(fields, object, path);
+}
+
 function entriesOf({ managedFields = [] }: Pick<ObjectMeta, "managedFields">): Entry[] {
   return managedFields.flatMap(({ manager, operation, subresource, fieldsV1 }) =>
     isObject(fieldsV1)

@@ -1,24 +1,19 @@
 import { beforeAll, expect, test } from "vitest";
-import type { ClusterExtension } from "../../pkg/api/clusterExtension.ts";
 import { LABEL_BUNDLE_NAME } from "../../pkg/api/constants.ts";
 import { type KubeObject, refOf } from "../../pkg/api/k8s.ts";
-import type { Client } from "../../pkg/kube/client.ts";
 import { Applier } from "../../pkg/operatorcontroller/applier.ts";
 import { ApplyPass } from "../../pkg/operatorcontroller/applyPass.ts";
-import { type InstalledBundle, newFacts, type PassFacts } from "../../pkg/operatorcontroller/facts.ts";
-import { ExtensionMemory } from "../../pkg/operatorcontroller/memory.ts";
-import { ObjectClaims } from "../../pkg/operatorcontroller/objectClaims.ts";
-import type { RollbackDependencies } from "../../pkg/operatorcontroller/rollback.ts";
+import type { PassFacts } from "../../pkg/operatorcontroller/facts.ts";
 import { keepInstalled } from "../../pkg/operatorcontroller/steps/applyBundle.ts";
 import type { PolicyRule } from "../../pkg/rbac/policyRule.ts";
+import { INSTALLED, passOver } from "../support/applyPasses.ts";
 import { describeWithCluster, eventually } from "../support/cluster.ts";
-import { MemoryReleases, RecordedEvents, stepContext } from "../support/extensionFakes.ts";
+import { MemoryReleases, stepContext } from "../support/extensionFakes.ts";
 import { extensionNamed } from "../support/extensions.ts";
 import { liveKinds, loneExtension, preparedFor, verbsOf } from "../support/ownedObjects.ts";
 import { configMap, releaseRecord } from "../support/releases.ts";
 
 const RBAC = "rbac.authorization.k8s.io/v1";
-const BUNDLE: InstalledBundle = { packageName: "p", name: "p.v1.0.0", version: "1.0.0", image: "quay.io/p@sha256:1" };
 const signal = new AbortController().signal;
 const { log } = stepContext(extensionNamed("x", { packageName: "p" }));
 
@@ -133,36 +128,20 @@ describeWithCluster("applying an extension's objects on a real API server", (clu
     expect((await cluster.client.get(refOf(first)))?.["data"]).toEqual({ whose: "theirs" });
   });
 
-  /** What a pass over `x` needs, with a release of these objects on record. */
-  function passOver(x: ClusterExtension, scoped: Client, releases: MemoryReleases) {
-    const events = new RecordedEvents();
-    const facts: PassFacts = { ...newFacts(x), history: releases.now(), installed: BUNDLE, scoped };
-    const memory = new ExtensionMemory();
-    const deps: RollbackDependencies = {
-      client: cluster.client,
-      releases,
-      events,
-      now: Date.now,
-      driftIntervalMs: 60_000,
-      extensionExists: () => true,
-      memory,
-      claims: new ObjectClaims(),
-      catalogContent: () => "",
-    };
-    return { deps, facts, events, memory, context: stepContext(x) };
-  }
-
   test("what is installed is put back as far as its kinds are served, and what is not is told", async () => {
     const { x, ns, account } = await loneExtension(cluster);
     const monitor = { apiVersion: `${ns}.example.com/v1`, kind: "Monitor", metadata: { name: "m", namespace: ns } };
     const objects = preparedFor(x, [configMap("a", ns, { k: "v" }), monitor]);
     const releases = new MemoryReleases(releaseRecord(1, "deployed", { name: ns, objects }));
-    const { deps, facts, events, memory, context } = passOver(x, account.client, releases);
+    const { deps, facts, events, memory, context } = passOver(cluster.client, x, account.client, releases);
     await expect(new ApplyPass(deps, facts, account.client, context).maintain()).rejects.toThrow(
       `this cluster no longer serves Monitor (${ns}.example.com/v1): objects of that kind in bundle "p.v1.0.0" cannot be put back`,
     );
     expect(await liveKinds(cluster, [configMap("a", ns)])).toEqual(["ConfigMap"]);
-    expect(events.seen).toEqual([`Normal DriftCorrected: put back of bundle "p.v1.0.0": ConfigMap ${ns}/a (created)`]);
+    expect(events.seen).toEqual([
+      `Warning Drifted: of bundle "p.v1.0.0": ConfigMap ${ns}/a was deleted`,
+      `Normal DriftCorrected: put back of bundle "p.v1.0.0": ConfigMap ${ns}/a (created)`,
+    ]);
     expect(memory.of(x).checkedAt).toBeUndefined();
   });
 
@@ -174,15 +153,15 @@ describeWithCluster("applying an extension's objects on a real API server", (clu
       releaseRecord(2, "pending-upgrade", { name: ns }),
       releaseRecord(3, "deployed", { name: ns, objects }),
     );
-    const { deps, facts, events, context } = passOver(x, account.client, releases);
+    const { deps, facts, events, context } = passOver(cluster.client, x, account.client, releases);
     await new ApplyPass(deps, facts, account.client, context).maintain();
     expect(releases.state).toEqual(["v1 superseded", "v2 failed", "v3 deployed"]);
     await cluster.client.delete(refOf(objects[0]!));
     await new ApplyPass(deps, facts, account.client, context).maintain();
-    expect([await liveKinds(cluster, objects), events.seen.length]).toEqual([[], 1]);
+    expect([await liveKinds(cluster, objects), events.seen.length]).toEqual([[], 2]);
     deps.driftIntervalMs = 0;
     await new ApplyPass(deps, facts, account.client, context).maintain();
-    expect([await liveKinds(cluster, objects), events.seen.length]).toEqual([["ConfigMap"], 2]);
+    expect([await liveKinds(cluster, objects), events.seen.length]).toEqual([["ConfigMap"], 4]);
   });
 
   test.for<[why: string, change: (facts: PassFacts) => void, kept: boolean]>([
@@ -195,7 +174,12 @@ describeWithCluster("applying an extension's objects on a real API server", (clu
   ])("after a failure what is installed is kept or left: %s", async ([, change, kept]) => {
     const { x, ns, account } = await loneExtension(cluster);
     const objects = preparedFor(x, [configMap("a", ns)]);
-    const { deps, facts, context } = passOver(x, account.client, new MemoryReleases(releaseRecord(1, "deployed", { name: ns, objects })));
+    const { deps, facts, context } = passOver(
+      cluster.client,
+      x,
+      account.client,
+      new MemoryReleases(releaseRecord(1, "deployed", { name: ns, objects })),
+    );
     change(facts);
     await keepInstalled(deps, facts, context);
     expect(await liveKinds(cluster, objects)).toEqual(kept ? ["ConfigMap"] : []);
@@ -227,9 +211,9 @@ describeWithCluster("applying an extension's objects on a real API server", (clu
     const objects = [configMap("a", ns), secret];
     const releases = new MemoryReleases();
     const pass = async (): Promise<{ error: string; events: string[] }> => {
-      const { deps, facts, events, context } = passOver(x, account.client, releases);
+      const { deps, facts, events, context } = passOver(cluster.client, x, account.client, releases);
       facts.installed = undefined;
-      const rendered = { bundle: { ...BUNDLE, explanation: "" }, objects, annotations: {} };
+      const rendered = { bundle: { ...INSTALLED, explanation: "" }, objects, annotations: {} };
       const running = new ApplyPass(deps, facts, account.client, context).release(rendered);
       return {
         error: await running.then(
@@ -258,8 +242,8 @@ describeWithCluster("applying an extension's objects on a real API server", (clu
     const releases = new MemoryReleases(releaseRecord(1, "deployed", { name: ns, labels }));
     const lift = await refuseConfigMaps(ns);
     const counting = async (): Promise<(string | undefined)[]> => {
-      const { deps, facts, context } = passOver(x, account.client, releases);
-      const rendered = { bundle: { ...BUNDLE, explanation: "" }, objects: [configMap("a", ns)], annotations: {} };
+      const { deps, facts, context } = passOver(cluster.client, x, account.client, releases);
+      const rendered = { bundle: { ...INSTALLED, explanation: "" }, objects: [configMap("a", ns)], annotations: {} };
       await new ApplyPass(deps, facts, account.client, context).release(rendered).catch(() => undefined);
       return (facts.active ?? []).map((release) => release.labels[LABEL_BUNDLE_NAME]);
     };
@@ -274,9 +258,9 @@ describeWithCluster("applying an extension's objects on a real API server", (clu
     const { x, ns, account } = await loneExtension(cluster);
     const releases = new MemoryReleases();
     releases.failures.update = new Error("connection refused");
-    const { deps, facts, context } = passOver(x, account.client, releases);
+    const { deps, facts, context } = passOver(cluster.client, x, account.client, releases);
     const lift = await refuseConfigMaps(ns);
-    const rendered = { bundle: { ...BUNDLE, explanation: "" }, objects: [configMap("a", ns)], annotations: {} };
+    const rendered = { bundle: { ...INSTALLED, explanation: "" }, objects: [configMap("a", ns)], annotations: {} };
     await expect(new ApplyPass(deps, facts, account.client, context).release(rendered)).rejects.toThrow("not today");
     expect(releases.state).toEqual(["v1 pending-install"]);
     await lift();

@@ -31,12 +31,15 @@ export interface StreamOptions {
   /** Lets few connect at once. */
   readonly gate: Gate;
   readonly log: Logger;
-  /** How soon a refused stream is tried again, in milliseconds; half as much is added at random. */
+  /** How often at least a refused stream is tried again, in milliseconds; at first it is sooner. */
   readonly retryRefusedMs: number;
 }
 
 const BASE_BACKOFF_MS = 500;
 const MAX_BACKOFF_MS = 60_000;
+const REFUSED_BACKOFF_MS = 5_000;
+/** An API server that has just started refuses everything until it knows the roles: so often in a row that is not believed of a right that was there. */
+const DOUBTED_REFUSALS = 3;
 /** A watch that ends sooner without an event counts as a failure, or the loop would spin. */
 const SHORT_WATCH_MS = 1_000;
 /** Longer than client-go's five minutes: there may be thousands, and each end costs a request. Withdrawn rights show as late as this. */
@@ -49,10 +52,14 @@ export class MetadataStream {
   readonly #listener: StreamListener;
   readonly #options: StreamOptions;
   readonly #backoff = new Backoff(BASE_BACKOFF_MS, MAX_BACKOFF_MS);
+  readonly #refusedBackoff: Backoff;
   /** Ends the attempt that is under way, with its requests and pauses. */
   #attempt = new AbortController();
   #closed = false;
   #state: StreamState = { kind: "starting" };
+  #wasOpen = false;
+  /** Refusals in a row. */
+  #refusals = 0;
   /** Where to watch from; undefined when a list must come first. */
   #resourceVersion: string | undefined;
 
@@ -61,6 +68,7 @@ export class MetadataStream {
     this.#spec = spec;
     this.#listener = listener;
     this.#options = options;
+    this.#refusedBackoff = new Backoff(REFUSED_BACKOFF_MS, options.retryRefusedMs);
   }
 
   get state(): StreamState {
@@ -103,6 +111,9 @@ export class MetadataStream {
       const opened = (): void => {
         leave();
         openedAt = clock.now();
+        this.#wasOpen = true;
+        this.#refusals = 0;
+        this.#refusedBackoff.reset();
         this.#turn({ kind: "open" });
       };
       const timeoutSeconds = Math.ceil(WATCH_SECONDS * (1 + Math.random()));
@@ -137,17 +148,19 @@ export class MetadataStream {
 
   /**
    * Decides where to go on, and waits.
-   * refused (403)                    list again, after minutes
+   * refused (403)                    list again, after seconds at first, later minutes
    * expired (410)                    list again
    * first failure, any other         watch on from where the stream broke
    * second and later ones in a row   list again: after a long absence the server may even be one with an older history
    */
   async #recoverFrom(err: unknown, signal: AbortSignal): Promise<void> {
-    const { clock, log, retryRefusedMs } = this.#options;
-    const refused = isForbidden(err);
-    const retryInMs = refused ? retryRefusedMs * (1 + Math.random() / 2) : this.#backoff.next();
+    const { clock, log } = this.#options;
+    this.#refusals = isForbidden(err) ? this.#refusals + 1 : 0;
+    const refused = this.#refusals > (this.#wasOpen ? DOUBTED_REFUSALS : 0);
+    const retryInMs = (refused ? this.#refusedBackoff : this.#backoff).next();
     const first = this.#backoff.attempts === 1;
     if (refused || isExpired(err) || !first) this.#resourceVersion = undefined;
+    if (refused) this.#wasOpen = false;
     const level = first || refused ? "debug" : "warn";
     log[level](
       { reason: messageOf(err), watching: describeSpec(this.#spec), attempt: this.#backoff.attempts, retryInMs },

@@ -34,7 +34,7 @@ function start(options: { maxStreams?: number } = {}) {
     log,
     clock,
     wake: (extension, inMs) => woken.push(`${extension} in ${inMs}`),
-    retryRefusedMs: 1_000,
+    retryRefusedMs: 60_000,
     ...options,
   });
   watches.onObjectEvent((event) => events.push(event));
@@ -169,6 +169,31 @@ test("a broken stream goes on where it broke, and is listed anew when that fails
   await expect.poll(() => (clock.advance(1_000), server.open), SOON).toBe(1);
   await expect.poll(() => suspects(), SOON).toEqual(["a"]);
   expect(b).toBeDefined();
+});
+
+test("refusals of an API server that has just started are not believed of what was watched; lasting ones are", async () => {
+  const { server, clock, woken, follow, suspects, isOpen, watches } = start();
+  const [a, b] = ["a", "b"].map((name) => server.put(map(name)));
+  follow("x", [a!, b!]);
+  await isOpen(1);
+  const cutAndRefuse = async (times: number): Promise<void> => {
+    let refused = 0;
+    server.refuses = () => refused++ < times;
+    server.cut(new Error("connection reset"));
+    await expect.poll(() => watches.states.open, SOON).toBe(0);
+  };
+  await cutAndRefuse(3);
+  server.delete(a!);
+  await expect.poll(() => (clock.advance(1_000), server.open), SOON).toBe(1);
+  await expect.poll(() => suspects(), SOON).toEqual(["a"]);
+  expect(server.calls.filter((call) => call.includes("metadata.name"))).toEqual([]);
+  await cutAndRefuse(Number.POSITIVE_INFINITY);
+  await expect.poll(() => (clock.advance(1_000), watches.states.refused), SOON).toBe(2);
+  expect(watches.unwatched("x").map(({ because }) => because)).toEqual([
+    "cannot list ConfigMap metadata.name=a",
+    "cannot list ConfigMap metadata.name=b",
+  ]);
+  expect(woken.length).toBeGreaterThan(0);
 });
 
 test("extensions of one ServiceAccount share a stream, which ends with the last of them", async () => {

@@ -23,7 +23,7 @@ export interface ObjectWatchesOptions {
   readonly log: Logger;
   /** Asks for a pass over an extension, in so many milliseconds: an object is to be compared, or what `unwatched` says has changed. */
   readonly wake: (extension: string, inMs: number) => void;
-  /** How soon a stream that was refused is tried again. */
+  /** How often at least a stream that was refused is tried again. */
   readonly retryRefusedMs: number;
   readonly clock?: Clock;
   /** How many streams there may be; default 4,000. */

@@ -1,0 +1,170 @@
+import { beforeAll, expect, test } from "vitest";
+import type { ClusterExtension } from "../../pkg/api/clusterExtension.ts";
+import { type KubeObject, refOf } from "../../pkg/api/k8s.ts";
+import { ApplyPass } from "../../pkg/operatorcontroller/applyPass.ts";
+import { INSTALLED, type PassParts, passOver } from "../support/applyPasses.ts";
+import { describeWithCluster } from "../support/cluster.ts";
+import { MemoryReleases } from "../support/extensionFakes.ts";
+import { type LoneExtension, loneExtension, preparedFor } from "../support/ownedObjects.ts";
+import { configMap, releaseRecord } from "../support/releases.ts";
+
+type DriftSpec = NonNullable<ClusterExtension["spec"]["drift"]>;
+
+describeWithCluster("what is put back, reported or left alone on a real API server", (cluster) => {
+  beforeAll(() => cluster.installCrds());
+
+  const deployment = (namespace: string): KubeObject => ({
+    apiVersion: "apps/v1",
+    kind: "Deployment",
+    metadata: { name: "d", namespace, annotations: { "example.com/theme": "dark" } },
+    spec: {
+      replicas: 1,
+      selector: { matchLabels: { app: "d" } },
+      template: { metadata: { labels: { app: "d" } }, spec: { containers: [{ name: "c", image: "i:1" }] } },
+    },
+  });
+
+  /** Objects of an extension as a deployed release applied them, and passes over them with a drift spec. */
+  async function installed(objectsIn: (ns: string) => KubeObject[]) {
+    const lone: LoneExtension = await loneExtension(cluster);
+    const { x, ns, account } = lone;
+    const rendered = objectsIn(ns);
+    const releases = new MemoryReleases();
+    const first = passOver(cluster.client, x, account.client, releases);
+    first.facts.installed = undefined;
+    await new ApplyPass(first.deps, first.facts, account.client, first.context).release({
+      bundle: { ...INSTALLED, explanation: "" },
+      objects: rendered,
+      annotations: {},
+    });
+    const maintain = async (drift: DriftSpec): Promise<PassParts> => {
+      const parts = passOver(cluster.client, { ...x, spec: { ...x.spec, drift } }, account.client, releases);
+      await new ApplyPass(parts.deps, parts.facts, account.client, parts.context).maintain();
+      return parts;
+    };
+    const live = (i = 0): Promise<KubeObject | undefined> => cluster.client.get(refOf(rendered[i]!));
+    const edit = (body: object, fieldManager = "somebody", i = 0): Promise<KubeObject> =>
+      cluster.client.patch(refOf(rendered[i]!), body, { type: "merge", fieldManager });
+    return { ...lone, rendered, releases, maintain, live, edit };
+  }
+
+  test("what others add survives: a restart by kubectl, labels, a sidecar, and their own data", async () => {
+    const { ns, maintain, live, edit } = await installed((namespace) => [deployment(namespace)]);
+    const restarted = { "kubectl.kubernetes.io/restartedAt": "2026-01-01T00:00:00Z" };
+    await edit({ metadata: { labels: { team: "theirs" } }, spec: { template: { metadata: { annotations: restarted } } } });
+    const sidecar = { spec: { template: { spec: { containers: [{ name: "sidecar", image: "s:1" }] } } } };
+    await cluster.client.patch({ apiVersion: "apps/v1", kind: "Deployment", name: "d", namespace: ns }, sidecar, {
+      type: "strategic",
+      fieldManager: "injector",
+    });
+    const before = await live();
+    const { events } = await maintain({ policy: "Correct" });
+    expect(events.seen).toEqual([]);
+    const after = await live();
+    expect([after?.["spec"], after?.metadata.labels]).toEqual([before?.["spec"], before?.metadata.labels]);
+  });
+
+  // S0-090: the cluster fills a ConfigMap that the bundle leaves empty.
+  test("a ConfigMap that the cluster fills with trusted certificates keeps them", async () => {
+    const labels = { "config.openshift.io/inject-trusted-cabundle": "true" };
+    const { maintain, live, edit, releases, x, account, rendered } = await installed((namespace) => [
+      { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "trusted-ca", namespace, labels } },
+    ]);
+    await edit({ data: { "ca-bundle.crt": "PEM" } }, "cluster-network-operator");
+    expect((await maintain({ policy: "Correct" })).events.seen).toEqual([]);
+    expect((await live())?.["data"]).toEqual({ "ca-bundle.crt": "PEM" });
+    await edit({ metadata: { labels: { "config.openshift.io/inject-trusted-cabundle": "false" } } });
+    await maintain({ policy: "Correct" });
+    expect(await live()).toMatchObject({ metadata: { labels }, data: { "ca-bundle.crt": "PEM" } });
+    const upgrade = passOver(cluster.client, x, account.client, releases);
+    const more = { ...rendered[0]!, metadata: { ...rendered[0]!.metadata, annotations: { version: "2" } } };
+    await new ApplyPass(upgrade.deps, upgrade.facts, account.client, upgrade.context).release({
+      bundle: { ...INSTALLED, name: "p.v2.0.0", version: "2.0.0", explanation: "" },
+      objects: [more],
+      annotations: {},
+    });
+    expect(await live()).toMatchObject({ metadata: { annotations: { version: "2" } }, data: { "ca-bundle.crt": "PEM" } });
+  });
+
+  test("a changed field is put back and told with its path and the manager that changed it, without its value", async () => {
+    const { ns, maintain, live, edit } = await installed((namespace) => [
+      { apiVersion: "v1", kind: "Secret", metadata: { name: "s", namespace }, data: { password: "b3Vycw==" } },
+    ]);
+    await edit({ data: { password: "dGhlaXJz" } }, "kubectl-edit");
+    const { events } = await maintain({ policy: "Correct" });
+    expect(events.seen).toEqual([
+      `Warning Drifted: of bundle "p.v1.0.0": Secret ${ns}/s was changed: data.password by "kubectl-edit"`,
+      `Normal DriftCorrected: put back of bundle "p.v1.0.0": Secret ${ns}/s (updated)`,
+    ]);
+    expect((await live())?.["data"]).toEqual({ password: "b3Vycw==" });
+  });
+
+  test("with policy Warn nothing is written, and the condition goes on saying what drifted", async () => {
+    const { ns, maintain, live, edit, rendered } = await installed((namespace) => [
+      configMap("a", namespace, { k: "v" }),
+      configMap("b", namespace),
+    ]);
+    const edited = await edit({ data: { k: "theirs" } });
+    await cluster.client.delete(refOf(rendered[1]!));
+    const { events, facts } = await maintain({ policy: "Warn" });
+    const texts = `ConfigMap ${ns}/a was changed: data.k by "somebody", ConfigMap ${ns}/b was deleted`;
+    expect(events.seen).toEqual([`Warning Drifted: of bundle "p.v1.0.0": ${texts}`]);
+    expect(facts.notes).toEqual([`drift is not put back, since spec.drift.policy is Warn: ${texts}`]);
+    expect((await live())?.metadata.resourceVersion).toBe(edited.metadata.resourceVersion);
+    expect(await live(1)).toBeUndefined();
+  });
+
+  test("with policy Ignore nothing is looked at", async () => {
+    const { maintain, live, edit } = await installed((namespace) => [configMap("a", namespace, { k: "v" })]);
+    await edit({ data: { k: "theirs" } });
+    const { events, facts } = await maintain({ policy: "Ignore" });
+    expect([events.seen, facts.notes, facts.began]).toEqual([[], [], undefined]);
+    expect((await live())?.["data"]).toEqual({ k: "theirs" });
+  });
+
+  test("ignored fields are left as others set them, in upgrades too, and the others are put back", async () => {
+    const { x, account, releases, maintain, live, edit, rendered } = await installed((namespace) => [deployment(namespace)]);
+    const drift: DriftSpec = {
+      ignore: [{ paths: ["/spec/replicas", "/metadata/annotations/example.com~1theme"], target: { group: "apps", kind: "Deployment" } }],
+    };
+    expect((await maintain(drift)).events.seen).toEqual([]);
+    await edit({ spec: { replicas: 3, paused: true }, metadata: { annotations: { "example.com/theme": "light" } } }, "hpa");
+    await edit({ spec: { selector: { matchLabels: { app: "d" } }, template: { spec: { containers: [{ name: "c", image: "i:9" }] } } } });
+    const { events } = await maintain(drift);
+    expect(events.seen[0]).toContain('was changed: spec.template.spec.containers[name=c].image by "somebody"');
+    expect(events.seen[0]).not.toContain("replicas");
+    const { spec, metadata } = (await live()) as KubeObject & { spec: { replicas: number } };
+    expect([spec.replicas, metadata.annotations?.["example.com/theme"]]).toEqual([3, "light"]);
+    const upgrade = passOver(cluster.client, { ...x, spec: { ...x.spec, drift } }, account.client, releases);
+    const next = { ...rendered[0]!, spec: { ...(rendered[0]!["spec"] as object), replicas: 2, minReadySeconds: 5 } };
+    await new ApplyPass(upgrade.deps, upgrade.facts, account.client, upgrade.context).release({
+      bundle: { ...INSTALLED, name: "p.v2.0.0", version: "2.0.0", explanation: "" },
+      objects: [next],
+      annotations: {},
+    });
+    expect((await live())?.["spec"]).toMatchObject({ replicas: 3, minReadySeconds: 5 });
+    await cluster.client.delete(refOf(rendered[0]!));
+    await maintain(drift);
+    expect((await live())?.["spec"]).toMatchObject({ replicas: 2 });
+  });
+
+  test("a field that is ignored from now on stays as it is, although nobody else owns it", async () => {
+    const { maintain, live, edit } = await installed((namespace) => [deployment(namespace)]);
+    const drift: DriftSpec = { ignore: [{ paths: ["/metadata/annotations"], target: { kind: "Deployment", name: "d" } }] };
+    await maintain(drift);
+    expect((await live())?.metadata.annotations?.["example.com/theme"]).toBe("dark");
+    await edit({ metadata: { annotations: { "example.com/theme": null } } });
+    await maintain(drift);
+    expect((await live())?.metadata.annotations?.["example.com/theme"]).toBeUndefined();
+  });
+
+  test("objects of a release that was prepared elsewhere are compared as they would be applied", async () => {
+    const { x, ns, account } = await loneExtension(cluster);
+    const objects = preparedFor(x, [configMap("a", ns, { k: "v" })]);
+    const { namespace: _left, ...metadata } = objects[0]!.metadata;
+    const releases = new MemoryReleases(releaseRecord(1, "deployed", { name: ns, objects: [{ ...objects[0]!, metadata }] }));
+    const { deps, facts, context } = passOver(cluster.client, x, account.client, releases);
+    await new ApplyPass(deps, facts, account.client, context).maintain();
+    expect(await cluster.client.get(refOf(objects[0]!))).toBeDefined();
+  });
+});
