@@ -32,8 +32,8 @@ import { correctDrift } from "./steps/correctDrift.ts";
 import { ensureFinalizer } from "./steps/ensureFinalizer.ts";
 import { handleDeletion } from "./steps/handleDeletion.ts";
 import { holdBack } from "./steps/holdBack.ts";
-import { pinRelease } from "./steps/pinRelease.ts";
 import { holdSuspended } from "./steps/holdSuspended.ts";
+import { pinRelease } from "./steps/pinRelease.ts";
 import { requireSpec } from "./steps/requireSpec.ts";
 import { resolveBundle } from "./steps/resolveBundle.ts";
 import { retrieveReleases } from "./steps/retrieveReleases.ts";
@@ -236,9 +236,8 @@ export class OperatorController {
         holdSuspended(this.#watches),
         ensureFinalizer(client),
         validate(identities),
-        pinRelease(releases, resolveBundle(this.#catalogs, this.#contents)),
         correctDrift(applying),
-        resolveBundle(this.#catalogs, this.#contents),
+        pinRelease(releases, resolveBundle(this.#catalogs, this.#contents)),
         holdBack({ ...applying, comeBack }),
         unpackBundle(puller),
         checkClusterVersion,
