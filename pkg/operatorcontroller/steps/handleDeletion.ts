@@ -36,8 +36,9 @@ const ORPHAN = "orphan";
  *
  * | deleted                                  | objects                                                       | releases |
  * | with --cascade=orphan                    | stay                                                          | stay     |
- * | without a ServiceAccount that exists     | are waited for: the condition says what to do                 | stay     |
+ * | naming a ServiceAccount that is gone     | are waited for: the condition says what to do                 | stay     |
  * | the same, with annotation force-delete   | go by their ownerReferences; CRDs, which carry none, stay     | go       |
+ * | naming no ServiceAccount                 | the same                                                      | go       |
  * | in any other way                         | are deleted as the ServiceAccount, in stages, and waited for  | go       |
  */
 export function handleDeletion(deps: DeletionDependencies): Step<PassFacts["extension"], PassFacts> {
@@ -114,7 +115,7 @@ async function uninstall(deps: DeletionDependencies, facts: PassFacts, context: 
 
 /**
  * The client that may delete the extension's objects, or why it is to go without one.
- * @throws TerminalError Blocked or RetryableError Retrying when there is none, with what to do about it.
+ * @throws RetryableError Retrying when the one it names does not exist, with what to do about it.
  */
 async function clientOrReason(deps: DeletionDependencies, { extension }: PassFacts, { signal }: Context): Promise<Client | string> {
   if (!hasSpec(extension)) return "spec is missing, so that no ServiceAccount is named";
@@ -122,13 +123,13 @@ async function clientOrReason(deps: DeletionDependencies, { extension }: PassFac
   try {
     return await deps.identities.clientFor(extension, signal);
   } catch (err) {
-    if (!(err instanceof ServiceAccountMissing) && !(err instanceof TerminalError)) throw err;
     const why = messageOf(err);
+    if (err instanceof TerminalError) return why;
+    if (!(err instanceof ServiceAccountMissing)) throw err;
     if (annotations?.[ANNOTATION_FORCE_DELETE] === "true") return why;
     const text =
       `${why}; nobody may delete the objects of the bundle: create the ServiceAccount and its rules again (olmv1 rbac prints them), or leave ` +
       `the objects to the garbage collector, CustomResourceDefinitions staying: kubectl annotate clusterextension ${name} ${ANNOTATION_FORCE_DELETE}=true`;
-    if (err instanceof TerminalError) throw new TerminalError(err.reason, text, { cause: err });
     throw new RetryableError(err.reason, text, { cause: err });
   }
 }
