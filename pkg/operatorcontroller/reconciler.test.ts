@@ -6,6 +6,7 @@ import type { ClusterExtension } from "../api/clusterExtension.ts";
 import { findCondition } from "../api/conditions.ts";
 import type { StepResult } from "../controller/steps.ts";
 import { isRetryable, RetryableError, TerminalError } from "../errors/errors.ts";
+import type { Availability } from "../release/health/availability.ts";
 import type { PassFacts, ResolvedBundle } from "./facts.ts";
 import { Reconciler } from "./reconciler.ts";
 import { StatusWriter } from "./statusWriter.ts";
@@ -26,6 +27,8 @@ interface Given {
   madeAnew?: boolean;
   aborted?: boolean;
   cluster?: string;
+  /** What looking at the objects finds. */
+  availability?: Availability;
 }
 
 async function pass({
@@ -36,6 +39,7 @@ async function pass({
   madeAnew = false,
   aborted = false,
   cluster,
+  availability,
 }: Given) {
   const patches = new RecordedPatches();
   patches.failures.push(...patchFails);
@@ -50,7 +54,10 @@ async function pass({
       kept++;
       return keepFails ? Promise.reject(keepFails) : Promise.resolve();
     },
-    checkHealth: () => Promise.resolve(),
+    checkHealth: (facts) => {
+      if (availability) facts.availability = availability;
+      return Promise.resolve();
+    },
     clusterVersion: () => clusterFrom(cluster),
     now: () => Date.parse("2026-01-01T00:00:00.500Z"),
     resyncMs: () => RESYNC,
@@ -221,4 +228,31 @@ test("an extension without spec is told what it lacks", async () => {
   expect(progressing?.message).toBe(
     "spec is missing: set spec.namespace, spec.serviceAccount and spec.source, or delete the ClusterExtension",
   );
+});
+
+const HEALTHY: Availability = { status: "True", reason: "Healthy", message: "fine" };
+const ILL: Availability = { status: "False", reason: "Unhealthy", message: "Deployment ns/a: no" };
+
+test.for<[why: string, before: Availability | undefined, after: Availability, events: string[]]>([
+  ["a rollout under way", undefined, { ...ILL, reason: "RollingOut" }, []],
+  ["a rollout that is over", { ...ILL, reason: "RollingOut" }, HEALTHY, ["Normal Healthy: fine"]],
+  ["something that broke", HEALTHY, ILL, ["Warning Unhealthy: Deployment ns/a: no"]],
+  ["another text about what is broken", ILL, { ...ILL, message: "Deployment ns/b: no" }, []],
+  ["something that was repaired", ILL, HEALTHY, ["Normal Healthy: fine"]],
+])("a change of health is an Event, once: %s", async ([, before, after, want]) => {
+  const step = (facts: PassFacts): void => {
+    facts.installed = RESOLVED;
+  };
+  const first = before ? (await pass({ step, availability: before })).written.at(-1)?.status : undefined;
+  const { events } = await pass({ extension: first ? { ...X, status: first } : X, step, availability: after });
+  expect(events).toEqual(want);
+});
+
+test("health is told although the pass failed", async () => {
+  const step = (facts: PassFacts): void => {
+    facts.installed = RESOLVED;
+    throw new RetryableError("Retrying", "no bundles found");
+  };
+  const { written } = await pass({ step, availability: ILL });
+  expect(findCondition(written.at(-1)?.status.conditions, "Available")).toMatchObject({ status: "False", reason: "Unhealthy" });
 });

@@ -25,6 +25,10 @@ export function haveSameOwner(a: KubeObject, b: KubeObject): boolean {
 export function isImmutableField(err: unknown): err is KubeError {
   if (!isInvalid(err)) return false;
   const causes = err.details?.["causes"];
-  const messages = Array.isArray(causes) ? causes.map((cause: { message?: unknown }) => String(cause?.message ?? "")) : [err.message];
+  const messages = Array.isArray(causes) ? causes.map(messageIn) : [err.message];
   return messages.length > 0 && messages.every((message) => IMMUTABLE.test(message));
+}
+
+function messageIn(cause: unknown): string {
+  return typeof cause === "object" && cause !== null && "message" in cause && typeof cause.message === "string" ? cause.message : "";
 }
