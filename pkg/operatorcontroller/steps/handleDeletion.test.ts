@@ -142,27 +142,30 @@ test("while objects are there it waits, and the condition names them", async () 
   expect([result, patches.bodies, forgotten]).toEqual([{ requeueAfterMs: 250 }, [], []]);
 });
 
-test.for<[why: string, err: Error]>([
-  ["its ServiceAccount is gone", new ServiceAccountMissing("Retrying", 'service account "i" not found in namespace "n"')],
-  ["it names none", new TerminalError("Blocked", "spec.serviceAccount.name is empty")],
-])(
-  "without an identity nothing is given up, and the condition says what to do; annotated, the garbage collector does the work: %s",
-  async ([, noClient]) => {
-    const releases = new MemoryReleases(releaseRecord(1, "deployed", { objects: ["a"] }));
-    const deleted = extension([FINALIZER_UNINSTALL], DELETED);
-    const waiting = await pass({ extension: deleted, releases, noClient });
-    expect((waiting.error as Error).message).toMatch(`${noClient.message}; nobody may delete the objects of the bundle: `);
-    expect((waiting.error as Error).message).toContain("kubectl annotate clusterextension x olm.operatorframework.io/force-delete=true");
-    expect([waiting.patches.bodies, releases.state, waiting.events]).toEqual([[], ["v1 deployed"], []]);
+test("without its ServiceAccount nothing is given up, and the condition says what to do; annotated, the garbage collector does the work", async () => {
+  const noClient = new ServiceAccountMissing("Retrying", 'service account "i" not found in namespace "n"');
+  const releases = new MemoryReleases(releaseRecord(1, "deployed", { objects: ["a"] }));
+  const deleted = extension([FINALIZER_UNINSTALL], DELETED);
+  const waiting = await pass({ extension: deleted, releases, noClient });
+  expect((waiting.error as Error).message).toMatch(`${noClient.message}; nobody may delete the objects of the bundle: `);
+  expect((waiting.error as Error).message).toContain("kubectl annotate clusterextension x olm.operatorframework.io/force-delete=true");
+  expect([waiting.patches.bodies, releases.state, waiting.events]).toEqual([[], ["v1 deployed"], []]);
 
-    const annotated = { ...deleted, metadata: { ...deleted.metadata, annotations: { "olm.operatorframework.io/force-delete": "true" } } };
-    const { facts, events } = await pass({ extension: annotated, releases, noClient });
-    expect(events).toEqual([
-      `Warning UninstalledByGarbageCollector: objects are left to the garbage collector and CustomResourceDefinitions stay: ${noClient.message}`,
-    ]);
-    expect([facts.leave, releases.records.size]).toEqual([true, 0]);
-  },
-);
+  const annotated = { ...deleted, metadata: { ...deleted.metadata, annotations: { "olm.operatorframework.io/force-delete": "true" } } };
+  const { facts, events } = await pass({ extension: annotated, releases, noClient });
+  expect(events).toEqual([
+    `Warning UninstalledByGarbageCollector: objects are left to the garbage collector and CustomResourceDefinitions stay: ${noClient.message}`,
+  ]);
+  expect([facts.leave, releases.records.size]).toEqual([true, 0]);
+});
+
+test("an extension that names no ServiceAccount goes without one", async () => {
+  const releases = new MemoryReleases(releaseRecord(1, "deployed", { objects: ["a"] }));
+  const noClient = new TerminalError("Blocked", "spec.serviceAccount.name is empty");
+  const { facts, events } = await pass({ extension: extension([FINALIZER_UNINSTALL], DELETED), releases, noClient });
+  expect(events).toEqual([expect.stringContaining("spec.serviceAccount.name is empty") as string]);
+  expect([facts.leave, releases.records.size]).toEqual([true, 0]);
+});
 
 test("while it cannot be read what is installed, the condition does not say that nothing is", async () => {
   const releases = new MemoryReleases();
