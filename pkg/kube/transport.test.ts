@@ -1,5 +1,8 @@
+import { execFile } from "node:child_process";
 import { createServer, type IncomingMessage } from "node:http";
 import { type AddressInfo, connect, type Socket } from "node:net";
+import { join } from "node:path";
+import { promisify } from "node:util";
 import { KubeConfig } from "@kubernetes/client-node";
 import { generate } from "selfsigned";
 import { afterEach, beforeAll, expect, test } from "vitest";
@@ -127,6 +130,12 @@ test("an aborted request ends with the signal's reason, also while waiting for a
     .request("GET", "/x", { signal })
     .catch((thrown: unknown) => thrown);
   expect(err).toBe(signal.reason);
+});
+
+test("writes over HTTP/2 that are aborted on their way leave the process alive", async () => {
+  const program = join(import.meta.dirname, "../../test/support/abortedWrites.ts");
+  const { stdout } = await promisify(execFile)(process.execPath, [program], { timeout: 25_000, killSignal: "SIGKILL" });
+  expect(stdout).toBe("done\n");
 });
 
 test("requests are observed with status, also those without an answer", async () => {
