@@ -1,6 +1,9 @@
-import { groupOf, type KubeObject } from "../api/k8s.ts";
+import { groupOf, type JsonObject, type KubeObject } from "../api/k8s.ts";
+import { TerminalError } from "../errors/errors.ts";
+import { describeObject } from "../release/identity.ts";
 import type { Grant } from "./grants.ts";
 import { normalRule, type PolicyRule } from "./policyRule.ts";
+import type { RequiredRules } from "./rules.ts";
 
 /**
  * How an installer may write roles that give more than it holds:
@@ -10,28 +13,40 @@ import { normalRule, type PolicyRule } from "./policyRule.ts";
 export type RoleStrategy = "escalate" | "union";
 
 const RBAC = "rbac.authorization.k8s.io";
+/** Room for ten times the largest role known; rules multiply groups by resources by names by verbs. */
+const MAX_RIGHTS = 100_000;
 
 interface RoleRef {
   kind: string;
   name: string;
 }
 
+/** Whether an installer holds `rules` in a namespace; "" is the cluster. */
+export type HeldCheck = (namespace: string, rules: readonly PolicyRule[]) => boolean;
+
+/** How roles are written. */
+export interface EscalationOptions {
+  strategy: RoleStrategy;
+  /** All of the set: of a role outside it the rules are not known, so under `union`, too, it takes `bind`. */
+  objects: readonly KubeObject[];
+  isHeld?: HeldCheck;
+}
+
 /**
  * The verbs that writing a role or binding needs beside those on the object itself, in the object's own scope.
- * The API server asks for `bind` in the binding's namespace, also on a ClusterRole.
- * @param objects all of the set: of a role outside it the rules are not known, so under `union`, too, it takes `bind`.
+ * The API server asks for `bind` in the binding's namespace, also on a ClusterRole; rules that the installer holds there take neither verb.
  */
-export function escalationGrants(object: KubeObject, strategy: RoleStrategy, objects: readonly KubeObject[]): Grant[] {
+export function escalationGrants(object: KubeObject, namespace: string, options: EscalationOptions): Grant[] {
   if (groupOf(object.apiVersion) !== RBAC) return [];
+  const { strategy, objects, isHeld = () => false } = options;
+  const isFree = (role: KubeObject): boolean => !isAggregated(role) && (strategy === "union" || isHeld(namespace, rulesOf(role)));
   if (isRole(object)) {
-    if (strategy === "union" && !isAggregated(object)) return [];
-    if (rulesOf(object).length === 0 && !isAggregated(object)) return [];
+    if (isFree(object) || (rulesOf(object).length === 0 && !isAggregated(object))) return [];
     return [{ group: RBAC, resource: pluralOf(object.kind), name: object.metadata.name, verb: "escalate" }];
   }
   const ref = roleRefOf(object);
   if (!ref) return [];
-  const isKnown = objects.some((role) => isRole(role) && !isAggregated(role) && isNamedBy(role, ref, object));
-  if (strategy === "union" && isKnown) return [];
+  if (objects.some((role) => isRole(role) && isNamedBy(role, ref, object) && isFree(role))) return [];
   return [{ group: RBAC, resource: pluralOf(ref.kind), name: ref.name, verb: "bind" }];
 }
 
@@ -55,9 +70,34 @@ function isNamedBy(role: KubeObject, ref: RoleRef, binding: KubeObject): boolean
   return role.kind === "ClusterRole" || role.metadata.namespace === binding.metadata.namespace;
 }
 
+/**
+ * The rules of a role as far as they can be read; what else stands there the API server refuses.
+ * @throws TerminalError Blocked on more rights than anybody could read.
+ */
 function rulesOf(role: KubeObject): PolicyRule[] {
-  const rules = role["rules"];
-  return Array.isArray(rules) ? (rules as PolicyRule[]) : [];
+  const rules: unknown = role["rules"];
+  const read = (Array.isArray(rules) ? rules : []).map(ruleFrom);
+  const count = read.reduce((sum, rule) => sum + countOf(rule), 0);
+  if (count <= MAX_RIGHTS) return read;
+  throw new TerminalError("Blocked", `${describeObject(role)} gives ${count} single rights, at most ${MAX_RIGHTS} are looked at`);
+}
+
+function ruleFrom(rule: unknown): PolicyRule {
+  const texts = (member: string): string[] => {
+    const list = (rule as JsonObject | null)?.[member];
+    return Array.isArray(list) ? list.filter((entry) => typeof entry === "string") : [];
+  };
+  return {
+    apiGroups: texts("apiGroups"),
+    resources: texts("resources"),
+    resourceNames: texts("resourceNames"),
+    nonResourceURLs: texts("nonResourceURLs"),
+    verbs: texts("verbs"),
+  };
+}
+
+function countOf({ apiGroups = [], resources = [], resourceNames = [], nonResourceURLs = [], verbs }: PolicyRule): number {
+  return verbs.length * (nonResourceURLs.length + apiGroups.length * resources.length * Math.max(1, resourceNames.length));
 }
 
 function roleRefOf(binding: KubeObject): RoleRef | undefined {
@@ -67,4 +107,16 @@ function roleRefOf(binding: KubeObject): RoleRef | undefined {
 
 function pluralOf(kind: string): string {
   return `${kind.toLowerCase()}s`;
+}
+
+/** What the roles among `objects` give to whoever they are bound to, each in its own scope; rules of aggregated roles are not known. */
+export function givenRules(objects: readonly KubeObject[], installNamespace: string): RequiredRules {
+  const given = new Map<string, PolicyRule[]>();
+  for (const role of objects) {
+    const namespace = role.kind === "Role" ? role.metadata.namespace || installNamespace : "";
+    given.set(namespace, [...(given.get(namespace) ?? []), ...heldRules(role, "union")]);
+  }
+  const { "": clusterRules = [], ...namespaces } = Object.fromEntries(given);
+  const namespaceRules = new Map(Object.entries(namespaces).sort(([a], [b]) => (a < b ? -1 : 1)));
+  return { clusterRules, namespaceRules, unknownKinds: [] };
 }

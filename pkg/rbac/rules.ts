@@ -1,6 +1,7 @@
 import { type GroupVersionKind, groupOf, type KubeObject } from "../api/k8s.ts";
-import { requireIdentities } from "../release/identity.ts";
-import { escalationGrants, heldRules, type RoleStrategy } from "./escalation.ts";
+import { isCrd, requireIdentities } from "../release/identity.ts";
+import type { CrdPolicy } from "../release/plan.ts";
+import { escalationGrants, type HeldCheck, heldRules, type RoleStrategy } from "./escalation.ts";
 import { type Grant, rulesFrom } from "./grants.ts";
 import { type PolicyRule, withoutCovered } from "./policyRule.ts";
 import { definedResource, knownResource, type Resource, type ResourceOf } from "./resources.ts";
@@ -22,64 +23,89 @@ export interface RuleOptions {
   resourceOf?: ResourceOf;
   /** How the installer may write Roles that give more than it holds itself. Default `escalate`. */
   strategy?: RoleStrategy;
-  /** What uninstalling does to CRDs decides about rights on their custom resources. Default `DeleteIfUnused`. */
-  crdPolicy?: "DeleteIfUnused" | "Delete" | "Retain";
+  /** What uninstalling does to CRDs decides about rights on them and on their custom resources. Default `DeleteIfUnused`. */
+  crdPolicy?: CrdPolicy;
+  /** What an older version left behind and this one removes. */
+  pruned?: readonly KubeObject[];
+  /** Without the rights that an extension works without: watching its objects, and looking at Pods and custom resources. Default false. */
+  essentialOnly?: boolean;
+  /** Whether the installer is known to hold `rules` in `namespace` ("" is the cluster): to hand those on takes neither escalate nor bind. */
+  isHeld?: HeldCheck;
 }
 
-/** Reading, watching by name, creating and changing by server-side apply, removing. A create by apply is authorised with its name. */
-const OBJECT_VERBS = ["get", "list", "watch", "create", "patch", "delete"];
+/** By name; reading, creating and changing by server-side apply (a create is authorised with its name), removing. */
+const APPLY_VERBS = ["get", "create", "patch"];
+const WATCH_VERBS = ["list", "watch"];
 const CUSTOM_RESOURCE_VERBS = { Retain: [], DeleteIfUnused: ["list"], Delete: ["get", "list", "delete"] } as const;
+/** Of these the Pods are looked at, to say why they are not ready. */
+const WORKLOADS: ReadonlySet<string> = new Set(["DaemonSet", "Deployment", "Job", "StatefulSet"]);
+
+/** A right and where it must hold; "" is the cluster. */
+interface PlacedGrant extends Grant {
+  namespace: string;
+}
 
 /**
  * The rules with which a ServiceAccount can install, upgrade, watch and uninstall exactly `objects`, and nothing else.
  * They hold for one version: names of generated roles change with their content. `unionOf` puts several versions together.
+ * Nothing is needed on the extension itself, such as its finalizers: the ownerReferences that we write do not block its deletion.
  * @throws TerminalError Blocked on objects without kind or name.
  * @see https://kubernetes.io/docs/reference/access-authn-authz/rbac/#privilege-escalation-prevention-and-bootstrapping
  */
 export function requiredRules(objects: readonly KubeObject[], options: RuleOptions): RequiredRules {
-  requireIdentities(objects);
-  const scopes = new Map<string, Grant[]>([["", []]]);
+  const { pruned = [], strategy = "escalate" } = options;
+  requireIdentities([...objects, ...pruned]);
+  const grants: PlacedGrant[] = [];
   const held = new Map<string, PolicyRule[]>();
   const unknown = new Map<string, GroupVersionKind>();
-  const grant = (namespace: string, grants: readonly Grant[]): unknown =>
-    scopes.set(namespace, [...(scopes.get(namespace) ?? []), ...grants]);
-  const find = finderFrom(objects, options.resourceOf);
-  const strategy = options.strategy ?? "escalate";
+  const find = finderFrom([...objects, ...pruned], options.resourceOf);
+  const place = (gvk: KubeObject): (Resource & { namespace: string }) | undefined => {
+    const found = find(gvk);
+    if (!found) unknown.set(`${groupOf(gvk.apiVersion)}/${gvk.kind}`, { apiVersion: gvk.apiVersion, kind: gvk.kind });
+    return found && { ...found, namespace: found.namespaced ? gvk.metadata.namespace || options.installNamespace : "" };
+  };
   for (const object of objects) {
-    const { apiVersion, kind } = object;
-    const found = find(object);
-    if (!found) {
-      unknown.set(`${groupOf(apiVersion)}/${kind}`, { apiVersion, kind });
-      continue;
-    }
-    const namespace = found.namespaced ? object.metadata.namespace || options.installNamespace : "";
-    const { group, resource } = found;
-    grant(
-      namespace,
-      OBJECT_VERBS.map((verb) => ({ group, resource, name: object.metadata.name, verb })),
-    );
-    grant(namespace, escalationGrants(object, strategy, objects));
+    const found = place(object);
+    if (!found) continue;
+    const { namespace } = found;
+    grants.push(...grantsOn(object, found, [...APPLY_VERBS, ...(options.essentialOnly ? [] : WATCH_VERBS)], options));
+    const roles = { strategy, objects, ...(options.isHeld ? { isHeld: options.isHeld } : {}) };
+    grants.push(...escalationGrants(object, namespace, roles).map((grant) => ({ ...grant, namespace })));
+    if (!options.essentialOnly && WORKLOADS.has(object.kind)) grants.push({ namespace, group: "", resource: "pods", verb: "list" });
     held.set(namespace, [...(held.get(namespace) ?? []), ...heldRules(object, strategy)]);
-    const defined = definedResource(object);
-    if (defined) {
-      grant(
-        "",
-        CUSTOM_RESOURCE_VERBS[options.crdPolicy ?? "DeleteIfUnused"].map((verb) => ({
-          group: defined.group,
-          resource: defined.resource,
-          verb,
-        })),
-      );
-    }
   }
-  const rulesOf = (namespace: string): PolicyRule[] =>
-    withoutCovered([...rulesFrom(scopes.get(namespace) ?? []), ...(held.get(namespace) ?? [])]);
-  const namespaces = [...scopes.keys()].filter((namespace) => namespace !== "").sort();
+  for (const object of pruned) {
+    const found = place(object);
+    if (found) grants.push(...grantsOn(object, found, ["get"], options));
+  }
+  const rulesOf = (where: string): PolicyRule[] =>
+    withoutCovered([...rulesFrom(grants.filter(({ namespace }) => namespace === where)), ...(held.get(where) ?? [])]);
+  const namespaces = [...new Set(grants.map(({ namespace }) => namespace))].filter((namespace) => namespace !== "").sort();
   return {
     clusterRules: rulesOf(""),
     namespaceRules: new Map(namespaces.map((namespace) => [namespace, rulesOf(namespace)])),
     unknownKinds: [...unknown.values()],
   };
+}
+
+/** `verbs` on one object and what its removal takes: of a CRD also rights on its custom resources, as far as the policy goes. */
+function grantsOn(
+  object: KubeObject,
+  { group, resource, namespace }: Resource & { namespace: string },
+  verbs: readonly string[],
+  { crdPolicy = "DeleteIfUnused", essentialOnly = false }: RuleOptions,
+): PlacedGrant[] {
+  const defined = definedResource(object);
+  const removal = isCrd(object) && crdPolicy === "Retain" ? [] : ["delete"];
+  const onObject = [...verbs, ...removal].map((verb) => ({ namespace, group, resource, name: object.metadata.name, verb }));
+  if (!defined || (essentialOnly && crdPolicy !== "Delete")) return onObject;
+  const onCustomResources = CUSTOM_RESOURCE_VERBS[crdPolicy].map((verb) => ({
+    namespace: "",
+    group: defined.group,
+    resource: defined.resource,
+    verb,
+  }));
+  return [...onObject, ...onCustomResources];
 }
 
 function finderFrom(objects: readonly KubeObject[], resourceOf: ResourceOf | undefined): (gvk: GroupVersionKind) => Resource | undefined {

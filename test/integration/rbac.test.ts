@@ -258,12 +258,14 @@ describeWithCluster("the rights that are derived from a bundle's objects", (clus
     for (const object of objects) await cluster.client.apply(object, APPLY);
     await refusals(true, ["get", "list", "watch", "patch", "delete", "escalate", "bind"]);
 
-    const listsCustomResources = rights.filter(({ grant }) => grant.name === undefined);
-    expect(listsCustomResources.map(({ grant }) => grant.verb)).toEqual(["list"]);
-    for (const right of listsCustomResources) {
+    const lists = rights.filter(({ grant }) => grant.name === undefined);
+    expect(lists.map(({ grant: { verb, resource } }) => `${verb} ${resource}`)).toEqual(["list greetings", "list pods"]);
+    const { group, kind } = objects.flatMap((object) => definedResource(object) ?? [])[0] ?? { group: "", kind: "" };
+    for (const right of lists) {
       const client = installers.get(right) as Client;
-      const { group, kind } = objects.flatMap((object) => definedResource(object) ?? [])[0] ?? { group: "", kind: "" };
-      const { refused } = await outcomes({ list: () => client.list({ apiVersion: `${group}/v1alpha1`, kind }) });
+      const listed = right.grant.resource === "pods" ? { apiVersion: "v1", kind: "Pod" } : { apiVersion: `${group}/v1alpha1`, kind };
+      const selection = right.scope === "" ? {} : { namespace: right.scope };
+      const { refused } = await outcomes({ list: () => client.list(listed, selection) });
       expect(isForbidden(refused["list"])).toBe(true);
       tried.add(right);
     }

@@ -1,0 +1,49 @@
+import { expect, test } from "vitest";
+import type { KubeObject } from "../api/k8s.ts";
+import { diffLines, diffRules } from "./diff.ts";
+import { givenRules } from "./escalation.ts";
+
+const role = (kind: string, rules: unknown, namespace?: string): KubeObject => ({
+  apiVersion: "rbac.authorization.k8s.io/v1",
+  kind,
+  metadata: { name: "r", ...(namespace === undefined ? {} : { namespace }) },
+  rules,
+});
+const READS_PODS = { apiGroups: [""], resources: ["pods"], verbs: ["get"] };
+
+test("roles give their rules in their own scope; what is no role, or aggregated, gives nothing", () => {
+  const objects: KubeObject[] = [
+    role("ClusterRole", [READS_PODS]),
+    role("Role", [READS_PODS]),
+    role("Role", [{ ...READS_PODS, verbs: ["list"] }], "watched"),
+    { ...role("ClusterRole", [{ ...READS_PODS, verbs: ["*"] }]), aggregationRule: {} },
+    { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "r" }, rules: [READS_PODS] },
+  ];
+  const { clusterRules, namespaceRules } = givenRules(objects, "ns");
+  expect(clusterRules).toEqual([READS_PODS]);
+  expect([...namespaceRules]).toEqual([
+    ["ns", [READS_PODS]],
+    ["watched", [{ ...READS_PODS, verbs: ["list"] }]],
+  ]);
+});
+
+test("rules that are none are passed over, and a role with more rights than anybody reads is refused", () => {
+  expect(
+    givenRules([role("Role", "all"), role("ClusterRole", [null, { verbs: null }, { ...READS_PODS, verbs: ["get", 1] }])], "ns")
+      .clusterRules,
+  ).toContainEqual(READS_PODS);
+  const many = Array.from({ length: 400 }, (_, i) => `r${i}`);
+  expect(() => givenRules([role("Role", [{ apiGroups: many, resources: many, verbs: ["get"] }])], "ns")).toThrow(
+    "Role r gives 160000 single rights, at most 100000 are looked at",
+  );
+});
+
+test("a comparison names what comes and what goes, right by right", () => {
+  const before = givenRules([role("ClusterRole", [{ ...READS_PODS, verbs: ["get", "list"] }])], "ns");
+  const after = givenRules([role("ClusterRole", [{ ...READS_PODS, verbs: ["get", "watch"] }])], "ns");
+  expect(diffLines(diffRules(before, after))).toEqual([
+    '+ Namespace:"" APIGroups:[] Resources:[pods] Verbs:[watch]',
+    '- Namespace:"" APIGroups:[] Resources:[pods] Verbs:[list]',
+  ]);
+  expect(diffLines(diffRules(before, before))).toEqual(["no change"]);
+});

@@ -1,0 +1,123 @@
+import * as fc from "fast-check";
+import { expect, test } from "vitest";
+import { type CaseHead, loadCases } from "../../test/support/caseFiles.ts";
+import { commonRules, type GrantedRules, isNothing, missingIn, missingRules } from "./missing.ts";
+import { ruleLines } from "./missingText.ts";
+import { covers, type PolicyRule } from "./policyRule.ts";
+import type { RequiredRules } from "./rules.ts";
+import { unionOf } from "./union.ts";
+
+type ByScope = Record<string, PolicyRule[]>;
+
+interface MissingCase extends CaseHead {
+  given: { needed: ByScope; held: ByScope };
+  want: ByScope;
+}
+
+interface LinesCase extends CaseHead {
+  given: { rules: ByScope; maxBytes: number };
+  want: string[];
+}
+
+function rulesOf({ "": clusterRules = [], ...namespaces }: ByScope): RequiredRules {
+  return { clusterRules, namespaceRules: new Map(Object.entries(namespaces)), unknownKinds: [] };
+}
+
+function byScope({ clusterRules, namespaceRules }: RequiredRules): ByScope {
+  return { ...(clusterRules.length > 0 ? { "": clusterRules } : {}), ...Object.fromEntries(namespaceRules) };
+}
+
+test.for(loadCases<MissingCase>("rbac-missing"))("$name", ({ given: { needed, held }, want }) => {
+  const missing = missingRules(rulesOf(needed), rulesOf(held));
+  expect(byScope(missing)).toEqual(want);
+  expect(isNothing(missing)).toBe(Object.keys(want).length === 0);
+});
+
+test.for(loadCases<LinesCase>("rbac-lines"))("$name", ({ given: { rules, maxBytes }, want }) => {
+  expect(ruleLines(rulesOf(rules), maxBytes)).toEqual(want);
+});
+
+const some = (...values: string[]): fc.Arbitrary<string[]> => fc.uniqueArray(fc.constantFrom(...values), { minLength: 1, maxLength: 3 });
+const resourceRule = (wild: string[]): fc.Arbitrary<PolicyRule> =>
+  fc.record(
+    {
+      apiGroups: some("", "apps", ...wild),
+      resources: some("as", "bs", "as/status", ...wild),
+      resourceNames: fc.uniqueArray(fc.constantFrom("x", "y"), { maxLength: 2 }),
+      verbs: some("get", "patch", "escalate", ...wild),
+    },
+    { requiredKeys: ["apiGroups", "resources", "verbs"] },
+  );
+const urlRule: fc.Arbitrary<PolicyRule> = fc.record({ nonResourceURLs: some("/a", "/a/b", "/*"), verbs: some("get", "post") });
+const list = (...wild: string[]): fc.Arbitrary<PolicyRule[]> =>
+  fc.array(fc.oneof({ weight: 4, arbitrary: resourceRule(wild) }, urlRule), { maxLength: 4 });
+const scopes = (...wild: string[]): fc.Arbitrary<RequiredRules> =>
+  fc.record({ "": list(...wild), ns: list(...wild), other: list(...wild) }).map(rulesOf);
+
+/** The rules with which somebody holds `a` and `b`. */
+function both(a: GrantedRules, b: RequiredRules): GrantedRules {
+  const names = [...new Set([...a.namespaceRules.keys(), ...b.namespaceRules.keys()])];
+  return {
+    clusterRules: [...a.clusterRules, ...b.clusterRules],
+    namespaceRules: new Map(names.map((name) => [name, [...(a.namespaceRules.get(name) ?? []), ...(b.namespaceRules.get(name) ?? [])]])),
+  };
+}
+
+test("law: with what is missing nothing is missing any more", () => {
+  fc.assert(
+    fc.property(scopes("*"), scopes("*"), (needed, held) => {
+      expect(isNothing(missingRules(needed, both(held, missingRules(needed, held))))).toBe(true);
+    }),
+  );
+});
+
+test("law: nothing is missing that is not needed, and nothing that is held", () => {
+  fc.assert(
+    fc.property(list("*"), list("*"), (needed, held) => {
+      for (const rule of missingIn(needed, held)) {
+        expect(missingIn([rule], needed)).toEqual([]);
+        expect(missingIn([rule], held)).toEqual([rule]);
+      }
+    }),
+  );
+});
+
+test("law: who holds nothing misses all, who holds more misses no more, and the order is without meaning", () => {
+  fc.assert(
+    fc.property(scopes(), scopes("*"), scopes("*"), (needed, held, more) => {
+      const missing = missingRules(needed, held);
+      expect(byScope(missingRules(needed, { clusterRules: [], namespaceRules: new Map() }))).toEqual(
+        byScope(missingRules(unionOf([needed]), { clusterRules: [], namespaceRules: new Map() })),
+      );
+      expect(isNothing(missingRules(missingRules(needed, both(held, more)), both(missing, needed)))).toBe(true);
+      const reversed = { clusterRules: held.clusterRules.toReversed(), namespaceRules: new Map([...held.namespaceRules].reverse()) };
+      expect(missingRules(needed, reversed)).toEqual(missing);
+    }),
+  );
+});
+
+test("law: what two sets of rules have in common is in both, and the rest of one is not in the other", () => {
+  fc.assert(
+    fc.property(scopes(), scopes(), (some, others) => {
+      const common = commonRules(some, others);
+      expect(isNothing(missingRules(common, some)) && isNothing(missingRules(common, others))).toBe(true);
+      expect(isNothing(commonRules(missingRules(some, others), others))).toBe(true);
+    }),
+  );
+});
+
+test("law: what one rule covers is never missing to who holds that rule", () => {
+  fc.assert(
+    fc.property(resourceRule(["*"]), resourceRule([]), (held, needed) => {
+      if (covers(held, needed)) expect(missingIn([needed], [held])).toEqual([]);
+    }),
+  );
+});
+
+test("law: lines keep to their bytes as long as the number of rules that are left out has room", () => {
+  fc.assert(
+    fc.property(scopes("*"), fc.integer({ min: 60, max: 2_000 }), (rules, maxBytes) => {
+      expect(Buffer.byteLength(ruleLines(rules, maxBytes).join("\n  "))).toBeLessThanOrEqual(maxBytes);
+    }),
+  );
+});

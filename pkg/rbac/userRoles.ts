@@ -1,0 +1,57 @@
+import { groupOf, type KubeObject } from "../api/k8s.ts";
+import { isCrd } from "../release/identity.ts";
+import type { PolicyRule } from "./policyRule.ts";
+import { definedResource } from "./resources.ts";
+
+const RBAC_API = "rbac.authorization.k8s.io/v1";
+const AGGREGATE = "rbac.authorization.k8s.io/aggregate-to-";
+
+/** A role for those who use an API. */
+interface UserRole {
+  suffix: string;
+  verbs: string[];
+  /** The roles of the cluster that it becomes part of. What view may do, edit and admin may do: nothing is inherited between them. */
+  into: readonly ("admin" | "edit" | "view")[];
+}
+
+const ON_CUSTOM_RESOURCES: readonly UserRole[] = [
+  { suffix: "admin", verbs: ["*"], into: ["admin"] },
+  { suffix: "edit", verbs: ["create", "update", "patch", "delete"], into: ["admin", "edit"] },
+  { suffix: "view", verbs: ["get", "list", "watch"], into: ["admin", "edit", "view"] },
+];
+const ON_DEFINITION: UserRole = { suffix: "view-crdview", verbs: ["get"], into: ["admin", "edit", "view"] };
+
+/**
+ * For each CRD among `objects` the ClusterRoles `<plural>.<group>-<version>-{admin,edit,view,view-crdview}` that make its custom resources part
+ * of the cluster's own roles admin, edit and view; the version is the stored one. Other objects are passed over. In the order of the CRDs.
+ * @see operator-lifecycle-manager pkg/controller/operators/olm/operatorgroup.go, ensureClusterRolesForCSV
+ */
+export function userRoles(objects: readonly KubeObject[]): KubeObject[] {
+  return objects.filter(isCrd).flatMap((crd) => {
+    const defined = definedResource(crd);
+    if (!defined) return [];
+    const prefix = `${crd.metadata.name}-${storedVersionOf(crd)}`;
+    const { group, resource } = defined;
+    const definition: PolicyRule = {
+      apiGroups: [groupOf(crd.apiVersion)],
+      resources: ["customresourcedefinitions"],
+      resourceNames: [crd.metadata.name],
+      verbs: ON_DEFINITION.verbs,
+    };
+    return [
+      ...ON_CUSTOM_RESOURCES.map((role) => clusterRole(prefix, role, { apiGroups: [group], resources: [resource], verbs: role.verbs })),
+      clusterRole(prefix, ON_DEFINITION, definition),
+    ];
+  });
+}
+
+function clusterRole(prefix: string, { suffix, into }: UserRole, rule: PolicyRule): KubeObject {
+  const labels = Object.fromEntries(into.map((role) => [AGGREGATE + role, "true"]));
+  return { apiVersion: RBAC_API, kind: "ClusterRole", metadata: { name: `${prefix}-${suffix}`, labels }, rules: [rule] };
+}
+
+function storedVersionOf(crd: KubeObject): string {
+  const spec = crd["spec"] as { versions?: { name: string; storage?: boolean }[] } | undefined;
+  const versions = spec?.versions ?? [];
+  return (versions.find(({ storage }) => storage) ?? versions[0])?.name ?? "v1";
+}
