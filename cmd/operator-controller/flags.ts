@@ -40,6 +40,7 @@ const Flags = z.strictObject({
     .describe(
       "release that the cluster is updated to: until ClusterOperator olm reports it, Progressing is True; default: $RELEASE_VERSION",
     ),
+  "recheck-interval": duration("15s").describe("how often rights, ServiceAccounts and kinds that an extension waits for are looked for"),
   "log-level": z.enum(["debug", "info", "warn", "error"]).default("info").describe("least level that is logged"),
 });
 /** A version as `parseClusterVersion` takes it. */

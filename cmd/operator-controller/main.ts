@@ -42,6 +42,7 @@ async function run(flags: Flags): Promise<void> {
     workers: flags["max-concurrent-reconciles"],
     driftIntervalMs: flags["drift-interval"],
     maxBackoffMs: flags["max-backoff"],
+    recheckIntervalMs: flags["recheck-interval"],
     log,
     metrics,
   });

@@ -124,11 +124,24 @@ const install = withRules(
       .describe(
         "onFailure is what happens when an upgrade is not rolled out within progressDeadlineMinutes. Retain (the default) leaves it as it is, Rollback goes back to the release before, CustomResourceDefinitions excepted. An upgrade of which an object is refused is undone in either case, unless a Pod of it is ready already.",
       ),
+    permissions: z
+      .enum(["Enforce", "Warn"])
+      .optional()
+      .describe(
+        "permissions is what happens when the ServiceAccount lacks rights that the bundle needs. Enforce (the default) writes nothing and names all of them, Warn names them and goes on, so that the API server decides.",
+      ),
+    userRoles: z
+      .enum(["None", "Aggregate"])
+      .optional()
+      .describe(
+        "userRoles is Aggregate to add the bundle's APIs to the cluster's roles admin, edit and view, by ClusterRoles of the extension. None is the default.",
+      ),
   }),
   {
-    rule: "has(self.preflight) || has(self.onFailure)",
+    rule: "has(self.preflight) || has(self.permissions) || has(self.onFailure) || has(self.userRoles)",
     message: "at least one of [preflight] are required when install is specified",
-    holds: (value) => value.preflight !== undefined || value.onFailure !== undefined,
+    holds: ({ preflight, permissions, onFailure, userRoles }) =>
+      [preflight, permissions, onFailure, userRoles].some((member) => member !== undefined),
   },
 ).describe("install configures how bundles are installed and upgraded.");
 

@@ -1,5 +1,5 @@
 import { API_VERSION, CLUSTER_EXTENSION, Reason } from "../api/constants.ts";
-import type { KubeObject } from "../api/k8s.ts";
+import type { GroupVersionKind, KubeObject } from "../api/k8s.ts";
 import type { StepContext } from "../controller/steps.ts";
 import { messageOf, RetryableError } from "../errors/errors.ts";
 import type { Client } from "../kube/client.ts";
@@ -8,6 +8,7 @@ import { objectKey, requireIdentities } from "../release/identity.ts";
 import { withIgnored } from "../release/ignoreRules.ts";
 import { installOrder } from "../release/order.ts";
 import type { ExtensionExists, Owner } from "../release/ownership.ts";
+import type { CrdPolicy } from "../release/plan.ts";
 import { prepareObjects } from "../release/prepare.ts";
 import { lastDeployed, type ReleaseRecord } from "../release/record.ts";
 import { determineState } from "../release/state.ts";
@@ -19,11 +20,13 @@ import { followRelease, maintain } from "./maintain.ts";
 import type { ExtensionMemory } from "./memory.ts";
 import { changes, summary } from "./objectAction.ts";
 import type { ObjectClaims } from "./objectClaims.ts";
+import { type LackingPermissions, lackingPermissions } from "./permissions.ts";
 import { preflight } from "./preflight.ts";
-import { prune } from "./prune.ts";
+import { prune, unwanted } from "./prune.ts";
 import { type JournalOptions, ReleaseJournal } from "./releaseJournal.ts";
 import { labelsFrom } from "./steps/retrieveReleases.ts";
 import { takeOver } from "./takeOver.ts";
+import { WaitingError } from "./waiting.ts";
 import type { ObjectWatches } from "./watches/objectWatches.ts";
 
 /** What applying needs from the outside. */
@@ -55,6 +58,8 @@ export interface RenderedBundle {
   rollback?: { why: Pick<ReleaseRecord, "rolledBack" | "pinnedTo">; inputDigest: string | undefined };
 }
 
+const NOTHING_CHANGED = "nothing was changed, and it goes on by itself within seconds once they are granted";
+
 /** One pass over the objects of one extension, with the extension's identity. */
 export class ApplyPass {
   readonly #deps: ApplyDependencies;
@@ -83,6 +88,7 @@ export class ApplyPass {
     const deployed = lastDeployed(history.current);
     if (!deployed) throw new RetryableError(Reason.Retrying, "catalog content unavailable and no release installed");
     if (this.#journal.isUnsettled) await this.#journal.settle(deployed);
+    if (this.#warns) await this.#warn(deployed);
     await maintain(deployed, {
       deps: this.#deps,
       facts: this.#facts,
@@ -104,7 +110,7 @@ export class ApplyPass {
     const { bundle, annotations, rollback } = rendered;
     const inputDigest = rollback ? rollback.inputDigest : this.#facts.inputDigest;
     const { objects, notes, kinds } = await this.#prepare(rendered.objects);
-    requireServed(kinds);
+    requireServed(kinds, this.#deps.client);
     const labels = labelsFrom(bundle);
     const state = determineState(history.current, { objects, labels });
     if (state.kind === "Unchanged") {
@@ -113,6 +119,7 @@ export class ApplyPass {
     }
     this.#context.log.info({ state: state.kind, reason: state.reason }, "release needed");
     const base = lastDeployed(history.current);
+    const lacking = await this.#permissions(objects, bundle.image, kinds);
     await this.#claiming(objects, async () => {
       const { extensionExists } = this.#deps;
       const { live, notes: remarks } = await preflight(this.#applier, {
@@ -123,6 +130,8 @@ export class ApplyPass {
         spec: extension.spec,
         client: this.#scoped,
         signal: this.#context.signal,
+      }).catch((err: unknown) => {
+        throw lacking ? withLacking(err, lacking) : err;
       });
       for (const remark of remarks) this.#event("Normal", "CrdUpgradeSafety", remark);
       const content = { namespace: extension.spec.namespace, labels, annotations, objects, ...rollback?.why };
@@ -164,10 +173,45 @@ export class ApplyPass {
     return new Map(objects.map((object) => [objectKey(object), object]));
   }
 
+  /**
+   * Looks for rights that are missing, where the pass goes on without being certain that they are; with Warn they become a fact instead.
+   * @throws WaitingError Retrying with all of them, where it does not.
+   */
+  async #permissions(desired: readonly KubeObject[], image: string, kinds: ServedKinds): Promise<LackingPermissions | undefined> {
+    const { extension, history, installed } = this.#facts;
+    const pruned = unwanted({ history: history.current, desired, crdPolicy: this.#crdPolicy });
+    const images = [...(installed ? [installed.image] : []), image];
+    const request = { extension, desired, pruned, images, resourceOf: (gvk: GroupVersionKind) => kinds.resourceOf(gvk) };
+    const lacking = await lackingPermissions(this.#scoped, request, this.#context.signal);
+    if (this.#warns) {
+      const text = lacking && `spec.install.permissions is Warn: ${lacking.text}`;
+      this.#deps.memory.of(extension).rights = { checkedAt: this.#deps.now(), lacking: text };
+      if (text !== undefined) this.#facts.lacking = text;
+      return undefined;
+    }
+    if (!lacking || lacking.doubtful) return lacking;
+    throw new WaitingError(Reason.Retrying, `${lacking.text}; ${NOTHING_CHANGED}`, lacking);
+  }
+
+  /** With Warn, says what is missing for a deployed release, looked up once an interval. */
+  async #warn({ objects }: ReleaseRecord): Promise<void> {
+    const facts = this.#facts;
+    const deps = this.#deps;
+    if (facts.lacking !== undefined) return;
+    const { rights } = deps.memory.of(facts.extension);
+    const sinceMs = rights ? deps.now() - rights.checkedAt : Number.POSITIVE_INFINITY;
+    if (rights && sinceMs >= 0 && sinceMs < deps.driftIntervalMs) {
+      if (rights.lacking !== undefined) facts.lacking = rights.lacking;
+      return;
+    }
+    const { objects: prepared, kinds } = await this.#prepare(objects);
+    const served = prepared.filter((object) => kinds.resourceOf(object) !== undefined);
+    await this.#permissions(served, facts.installed?.image ?? "", kinds);
+  }
+
   async #prune(desired: readonly KubeObject[]): Promise<void> {
-    const { extension, history } = this.#facts;
-    const crdPolicy = extension.spec.uninstall?.crdPolicy ?? "DeleteIfUnused";
-    const request = { history: history.current, desired, crdPolicy, owner: this.#ownerOfObjects };
+    const { history } = this.#facts;
+    const request = { history: history.current, desired, crdPolicy: this.#crdPolicy, owner: this.#ownerOfObjects };
     const kept = await prune(this.#applier, this.#scoped, request, this.#context.signal);
     for (const { text } of kept) this.#event("Normal", "Kept", text);
   }
@@ -199,6 +243,14 @@ export class ApplyPass {
     this.#deps.events.record(this.#facts.extension, type, reason, message);
   }
 
+  get #warns(): boolean {
+    return this.#facts.extension.spec.install?.permissions === "Warn";
+  }
+
+  get #crdPolicy(): CrdPolicy {
+    return this.#facts.extension.spec.uninstall?.crdPolicy ?? "DeleteIfUnused";
+  }
+
   get #owner(): { name: string; uid: string } {
     const { name, uid = "" } = this.#facts.extension.metadata;
     return { name, uid };
@@ -207,4 +259,9 @@ export class ApplyPass {
   get #ownerOfObjects(): Owner {
     return { ...this.#owner, installNamespace: this.#facts.extension.spec.namespace };
   }
+}
+
+/** A refusal that may come from rights of which it was not certain whether they are needed. */
+function withLacking(err: unknown, { text, isOver }: LackingPermissions): WaitingError {
+  return new WaitingError(Reason.Retrying, `${text}; ${NOTHING_CHANGED}; the API server says: ${messageOf(err)}`, { cause: err, isOver });
 }

@@ -60,10 +60,15 @@ export class CatalogClient {
 
   /**
    * What the catalog at `base` says about one package; undefined when it does not hold the package.
-   * @param ref of the content wanted, by digest, as status.resolvedSource says it.
+   * @param ref of the content wanted, by digest, as status.resolvedSource says it; undefined: whatever is served.
    * @throws UnexpectedStatus, UnexpectedContent, or an Error whose text begins with "error performing request: "; the signal's reason when it aborts.
    */
-  async packageContent(base: string, ref: string, packageName: string, signal: AbortSignal): Promise<PackageContent | undefined> {
+  async packageContent(
+    base: string,
+    ref: string | undefined,
+    packageName: string,
+    signal: AbortSignal,
+  ): Promise<PackageContent | undefined> {
     const deadline = AbortSignal.any([signal, AbortSignal.timeout(REQUEST_TIMEOUT_MS)]);
     try {
       const metas = await this.#packageMetas(base, ref, packageName, deadline);
@@ -83,7 +88,7 @@ export class CatalogClient {
     return this.#dispatcher.destroy();
   }
 
-  async #packageMetas(base: string, ref: string, packageName: string, signal: AbortSignal): Promise<Meta[]> {
+  async #packageMetas(base: string, ref: string | undefined, packageName: string, signal: AbortSignal): Promise<Meta[]> {
     const name = encodeURIComponent(packageName);
     try {
       const [ofPackage, packages] = await Promise.all([
@@ -97,14 +102,14 @@ export class CatalogClient {
     }
   }
 
-  async #metas(url: string, ref: string, keep: (meta: Meta) => boolean, signal: AbortSignal): Promise<Meta[]> {
+  async #metas(url: string, ref: string | undefined, keep: (meta: Meta) => boolean, signal: AbortSignal): Promise<Meta[]> {
     const answer = await request(url, { dispatcher: this.#dispatcher, signal, headers: { accept: "application/jsonl" } });
     if (answer.statusCode !== 200) {
       await answer.body.dump();
       throw new UnexpectedStatus(answer.statusCode);
     }
     const digest = answer.headers[DIGEST_HEADER];
-    if (typeof digest === "string" && !ref.endsWith(`@${digest}`)) {
+    if (ref !== undefined && typeof digest === "string" && !ref.endsWith(`@${digest}`)) {
       await answer.body.dump();
       throw new UnexpectedContent(digest, ref);
     }

@@ -86,6 +86,8 @@ export interface PassFacts {
   isSuspended?: boolean;
   /** No status is written: the object is gone, or another one by now than the pass began with. */
   leave?: boolean;
+  /** Rights that the ServiceAccount lacks and that the pass went on without; said whatever the pass came to. */
+  lacking?: string;
   /** Said behind "Desired state reached", such as catalogs that could not be asked. */
   notes: string[];
 }

@@ -114,3 +114,16 @@ test("a stop does not wait for a token", async () => {
   stop.abort(new Error("stopped"));
   await expect(waiting).rejects.toThrow("stopped");
 });
+
+test("who waits for a ServiceAccount is told when there is one, or another reason why there is none", async () => {
+  const answers: Record<string, Answer> = { [TOKEN]: noNamespace };
+  const { identities, api } = await start(answers);
+  const err: unknown = await identities.clientFor(X, signal).catch((thrown: unknown) => thrown);
+  const { isOver } = err as ServiceAccountMissing;
+  const before = api.requests.length;
+  expect([await isOver(signal), api.requests.length]).toEqual([false, before + 1]);
+  answers[TOKEN] = noAccount;
+  expect(await isOver(signal)).toBe(true);
+  delete answers[TOKEN];
+  expect(await isOver(signal)).toBe(true);
+});

@@ -1,15 +1,16 @@
 import type { ClusterExtension } from "../api/clusterExtension.ts";
-import { RetryableError, TerminalError } from "../errors/errors.ts";
+import { messageOf, TerminalError } from "../errors/errors.ts";
 import type { Client } from "../kube/client.ts";
 import { isForbidden, isNotFound, KubeError } from "../kube/errors.ts";
 import type { ServiceAccountTokens } from "../kube/tokens.ts";
+import { type IsOver, WaitingError } from "./waiting.ts";
 import type { WatchIdentity } from "./watches/streamPool.ts";
 
 /** What stands in for an extension that names no ServiceAccount: nobody, or the controller itself. */
 export type ServiceAccountFallback = "deny" | "controller";
 
 /** The named ServiceAccount, or its namespace, does not exist. */
-export class ServiceAccountMissing extends RetryableError {}
+export class ServiceAccountMissing extends WaitingError {}
 
 /** An extension's ServiceAccount and the client that is it. */
 interface Scoped {
@@ -40,7 +41,7 @@ export class Identities {
   /**
    * The client that acts as the extension's ServiceAccount; a token has been minted when this returns.
    * @throws TerminalError Blocked when the extension names no ServiceAccount and the fallback is deny.
-   * @throws RetryableError Retrying when the ServiceAccount or its namespace does not exist (ServiceAccountMissing), or its token may not be
+   * @throws WaitingError Retrying when the ServiceAccount or its namespace does not exist (ServiceAccountMissing), or its token may not be
    * minted; the signal's reason when it aborts.
    */
   async clientFor(extension: Readonly<ClusterExtension>, signal: AbortSignal): Promise<Client> {
@@ -58,7 +59,7 @@ export class Identities {
     try {
       await untilAborted(source(), signal);
     } catch (err) {
-      throw signal.aborted ? err : await this.#explain(err, namespace, account);
+      throw signal.aborted ? err : await this.#explain(err, namespace, account, unlike(err, source));
     }
     const { name } = extension.metadata;
     const known = this.#scoped.get(name);
@@ -79,21 +80,21 @@ export class Identities {
     if (!shared) this.#tokens.forget(namespace, account);
   }
 
-  async #explain(err: unknown, namespace: string, name: string): Promise<unknown> {
+  async #explain(err: unknown, namespace: string, name: string, isOver: IsOver): Promise<unknown> {
     if (!(err instanceof KubeError)) return err;
     const missing = `${FAILED_VALIDATION}service account "${name}" not found in namespace "${namespace}"`;
     if (isNotFound(err)) {
       const also = err.message.includes(`namespaces "${namespace}"`) ? `; namespace "${namespace}" does not exist` : "";
-      return new ServiceAccountMissing("Retrying", missing + also, { cause: err });
+      return new ServiceAccountMissing("Retrying", missing + also, { cause: err, isOver });
     }
     if (!isForbidden(err)) return err;
     if (!(await this.#namespaceExists(namespace))) {
-      return new ServiceAccountMissing("Retrying", `${missing}; namespace "${namespace}" does not exist`, { cause: err });
+      return new ServiceAccountMissing("Retrying", `${missing}; namespace "${namespace}" does not exist`, { cause: err, isOver });
     }
     const text =
       `operator-controller may not create serviceaccounts/token "${name}" in namespace "${namespace}"; ` +
       `apply: olmv1 rbac --token-only --namespace ${namespace} --service-account ${name}`;
-    return new RetryableError("Retrying", FAILED_VALIDATION + text, { cause: err });
+    return new WaitingError("Retrying", FAILED_VALIDATION + text, { cause: err, isOver });
   }
 
   /** Without the right to look, the namespace is taken to exist: the message about rights then stays the right one. */
@@ -112,6 +113,18 @@ export function watchIdentityOf({ spec }: Readonly<ClusterExtension>, scoped: Cl
   return account
     ? { key: `${spec.namespace}/${account}`, isController: false, client: scoped }
     : { key: "controller", isController: true, client: scoped };
+}
+
+/** Asks for the token once more: whether there is one now, or another reason why there is none. */
+function unlike(before: unknown, source: () => Promise<string>): IsOver {
+  return async (signal) => {
+    try {
+      await untilAborted(source(), signal);
+      return true;
+    } catch (err) {
+      return messageOf(err) !== messageOf(before);
+    }
+  };
 }
 
 /** `work`, or the signal's reason as soon as it aborts; a token that is on its way then is not waited for. */

@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import type { KubeObject } from "../api/k8s.ts";
 import { KindNotServed } from "../kube/errors.ts";
 import { requireServed, servedKinds } from "./kinds.ts";
+import { waitingIn } from "./waiting.ts";
 
 /** Discovery that knows core kinds only, and counts lookups. */
 class CoreOnly {
@@ -44,8 +45,11 @@ ensure CRDs are installed first, resource mapping not found for name: "b" namesp
 ensure CRDs are installed first]; this cluster does not serve Certificate (cert-manager.io/v1), Issuer (cert-manager.io/v1): nothing was changed, and the install goes on by itself once it does`,
   ],
 ])("kinds that are not served are told in Go's words, then in ours: %s", async ([, missing, text]) => {
-  const kinds = await servedKinds(new CoreOnly(), [object("v1", "ConfigMap", "x", "ns"), ...missing]);
-  expect(() => requireServed(kinds)).toThrow(expect.objectContaining({ message: text, reason: "KindNotServed", retry: true }) as Error);
+  const discovery = new CoreOnly();
+  const kinds = await servedKinds(discovery, [object("v1", "ConfigMap", "x", "ns"), ...missing]);
+  expect(() => requireServed(kinds, discovery)).toThrow(
+    expect.objectContaining({ message: text, reason: "KindNotServed", retry: true }) as Error,
+  );
 });
 
 test("each kind is looked up once, missing ones too", async () => {
@@ -61,4 +65,20 @@ test("each kind is looked up once, missing ones too", async () => {
 test("another failure of discovery is none about kinds", async () => {
   const broken = { resourceFor: () => Promise.reject(new Error("connection refused")) };
   await expect(servedKinds(broken, [object("v1", "ConfigMap", "x")])).rejects.toThrow("connection refused");
+});
+
+test("who waits for a kind asks for one of those that are missing", async () => {
+  const discovery = new CoreOnly();
+  const missing = [object("cert-manager.io/v1", "Issuer", "self", "ns"), object("example.com/v1", "Thing", "x")];
+  const kinds = await servedKinds(discovery, missing);
+  const thrown = ((): unknown => {
+    try {
+      return requireServed(kinds, discovery);
+    } catch (err) {
+      return err;
+    }
+  })();
+  discovery.lookups.length = 0;
+  expect(await waitingIn(thrown)?.isOver(new AbortController().signal)).toBe(false);
+  expect(discovery.lookups).toEqual(["Issuer"]);
 });

@@ -25,6 +25,8 @@ export interface Remembered {
   comparedAt?: number;
   /** What has drifted and is left as it is, by `objectKey`; a sentence each. */
   readonly drifted: Map<string, string>;
+  /** When its ServiceAccount's rights were last looked up, and what it lacked then, where that is only warned of. */
+  rights?: { checkedAt: number; lacking: string | undefined };
   /**
    * The objects of the releases that were last seen. A deletion in the foreground makes the garbage collector delete the releases at once,
    * which would leave nothing to tell which CustomResourceDefinitions have to be looked after.

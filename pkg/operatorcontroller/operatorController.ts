@@ -21,6 +21,7 @@ import { checkHealth, type HealthDependencies } from "./healthCheck.ts";
 import { Identities, type ServiceAccountFallback } from "./identity.ts";
 import { ExtensionMemory } from "./memory.ts";
 import { ObjectClaims } from "./objectClaims.ts";
+import { Rechecks } from "./rechecks.ts";
 import { Reconciler } from "./reconciler.ts";
 import { ReleaseStore } from "./releaseStore.ts";
 import { remedyFor } from "./remedyFor.ts";
@@ -40,6 +41,7 @@ import { retrieveReleases } from "./steps/retrieveReleases.ts";
 import { type BundlePuller, unpackBundle } from "./steps/unpackBundle.ts";
 import { validate } from "./steps/validate.ts";
 import { extensionsToResolve, needsPass } from "./triggers.ts";
+import { waitingIn } from "./waiting.ts";
 import { ObjectWatches } from "./watches/objectWatches.ts";
 import { watchMetrics } from "./watches/watchMetrics.ts";
 
@@ -62,6 +64,8 @@ export interface OperatorControllerOptions {
   maxBackoffMs: number;
   /** How long a minute of `spec.progressDeadlineMinutes` is, in milliseconds; 60,000 unless a test is in a hurry. */
   deadlineMinuteMs?: number;
+  /** What an extension waits for (rights, a ServiceAccount, a kind) is looked for at least this often. */
+  recheckIntervalMs: number;
   log: Logger;
   metrics: Metrics;
 }
@@ -89,16 +93,18 @@ export class OperatorController {
   readonly #metrics: ExtensionMetrics;
   readonly #releases: ReleaseStore;
   readonly #watches: ObjectWatches;
+  readonly #rechecks: Rechecks;
   readonly #reconciler: Reconciler;
   readonly #gate: ClusterUpgradeGate;
 
   constructor(options: OperatorControllerOptions) {
     this.#options = options;
-    const { client, log, metrics, workers, maxBackoffMs } = options;
+    const { client, log, metrics, workers, maxBackoffMs, recheckIntervalMs } = options;
     this.#extensions = new Informer<ClusterExtension>(client, EXTENSION, { transform: withoutBulk }, log);
     this.#catalogs = new Informer<ClusterCatalog>(client, CATALOG, { transform: withoutBulk }, log);
     this.#contents = new CatalogContents(options.packages);
     this.#queue = new WorkQueue({ maxDelayMs: maxBackoffMs, metrics: queueMetrics(metrics, NAME) });
+    this.#rechecks = new Rechecks({ intervalMs: recheckIntervalMs, onOver: (name) => this.#queue.add(name) });
     this.#events = new EventRecorder(client, { component: "operator-controller", log });
     this.#identities = new Identities(client, new ServiceAccountTokens(client), options.serviceAccountFallback);
     this.#metrics = new ExtensionMetrics(metrics);
@@ -150,6 +156,7 @@ export class OperatorController {
     const work = async (): Promise<void> => {
       await Promise.all([...informers.map((informer) => informer.synced), this.#options.clusterVersion.synced]);
       await this.#controller.run(signal);
+      this.#rechecks.endAll();
     };
     await Promise.all([...informers.map((informer) => informer.run(signal)), this.#gate.run(signal), work()]);
     this.#watches.close();
@@ -158,9 +165,11 @@ export class OperatorController {
 
   /**
    * A pass reads the extension afresh: the informer's copy may be older than what the pass before wrote.
-   * A pass that is not tried again until something changes still comes again in time to keep what is installed as it is.
+   * A pass that is not tried again until something changes, or until what it waits for is there, still comes again in time to keep what is
+   * installed as it is.
    */
   async #reconcile(name: string, { log, signal }: ReconcileContext): Promise<ReconcileOutcome> {
+    this.#rechecks.end(name);
     const extension = await this.#options.client.get<ClusterExtension>({ ...EXTENSION, name }, { signal });
     if (!extension) {
       await this.#forget(name);
@@ -170,6 +179,12 @@ export class OperatorController {
     try {
       return await this.#reconciler.reconcile(withoutBulk(extension), log, signal);
     } catch (err) {
+      const waiting = waitingIn(err);
+      if (waiting && !signal.aborted) {
+        log.info({ reason: waiting.reason }, "waiting until somebody acts");
+        this.#rechecks.begin(name, waiting.isOver);
+        return { requeueAfterMs: this.#resyncMs() };
+      }
       if (!isRetryable(err) && extension.status?.install) this.#queue.addAfter(name, this.#resyncMs());
       throw err;
     }

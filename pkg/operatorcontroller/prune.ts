@@ -2,7 +2,7 @@ import { type KubeObject, refOf } from "../api/k8s.ts";
 import type { Client } from "../kube/client.ts";
 import { objectKey } from "../release/identity.ts";
 import { type Owner, ownershipOf } from "../release/ownership.ts";
-import { type CrdPolicy, planRelease } from "../release/plan.ts";
+import { type CrdPolicy, planRelease, type ReleasePlan } from "../release/plan.ts";
 import type { ReleaseRecord } from "../release/record.ts";
 import type { Applier } from "./applier.ts";
 import { type KeptCrd, splitCrds } from "./crdUse.ts";
@@ -22,9 +22,8 @@ export interface PruneRequest {
  * @throws RetryableError Retrying with every refusal; what was removed until then is in the applier's actions.
  */
 export async function prune(applier: Applier, scoped: Client, request: PruneRequest, signal: AbortSignal): Promise<KeptCrd[]> {
-  const { history, desired, crdPolicy, owner } = request;
-  const recorded = new Map(history.flatMap(({ objects }) => objects.map((object) => [objectKey(object), object])));
-  const plan = planRelease({ recorded: [...recorded.values()], desired, crdPolicy });
+  const { crdPolicy, owner } = request;
+  const plan = planOf(request);
   const undecided = [...plan.crds.ifUnused, ...plan.crds.kept];
   const leaving = [...plan.prune, ...undecided];
   if (leaving.length === 0) return [];
@@ -38,4 +37,15 @@ export async function prune(applier: Applier, scoped: Client, request: PruneRequ
   const { going, kept } = await splitCrds(scoped, ours(undecided), crdPolicy, signal);
   await applier.remove(going);
   return kept;
+}
+
+/** What the history holds and the desired objects do not, whosever it is by now. */
+export function unwanted(request: Omit<PruneRequest, "owner">): KubeObject[] {
+  const { prune: going, crds } = planOf(request);
+  return [...going, ...crds.ifUnused, ...crds.kept];
+}
+
+function planOf({ history, desired, crdPolicy }: Omit<PruneRequest, "owner">): ReleasePlan {
+  const recorded = new Map(history.flatMap(({ objects }) => objects.map((object) => [objectKey(object), object])));
+  return planRelease({ recorded: [...recorded.values()], desired, crdPolicy });
 }

@@ -66,8 +66,13 @@ class FakeCluster {
     return Promise.resolve(this.live.delete(objectKey(ref)));
   }
 
-  resourceFor(): Promise<{ namespaced: boolean }> {
-    return Promise.resolve({ namespaced: true });
+  /** Who may do everything. */
+  raw(): Promise<unknown> {
+    return Promise.resolve({ status: { resourceRules: [{ apiGroups: ["*"], resources: ["*"], verbs: ["*"] }] } });
+  }
+
+  resourceFor({ kind }: { kind: string }): Promise<{ group: string; resource: string; namespaced: boolean }> {
+    return Promise.resolve({ group: "", resource: `${kind.toLowerCase()}s`, namespaced: true });
   }
 
   get names(): string[] {

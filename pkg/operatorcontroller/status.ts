@@ -82,12 +82,13 @@ function progressingVerdict(facts: PassFacts, error: unknown): ConditionVerdict 
     const message = "spec.suspend is true: nothing is resolved, installed, upgraded or put back until it is false";
     return { type, status: "False", reason: Reason.Suspended, message };
   }
+  const lacking = facts.lacking === undefined ? [] : [facts.lacking];
   if (error === undefined) {
-    const message = ["Desired state reached", ...facts.notes].join("; ");
+    const message = ["Desired state reached", ...facts.notes, ...lacking].join("; ");
     return { type, status: "True", reason: Reason.Succeeded, message };
   }
   const terminal = terminalIn(error);
-  const message = messageOf(error);
+  const message = [messageOf(error), ...lacking].join("; ");
   if (terminal) return { type, status: "False", reason: terminal.reason || Reason.Blocked, message };
   return { type, status: "True", reason: Reason.Retrying, message };
 }

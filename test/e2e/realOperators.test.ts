@@ -136,8 +136,10 @@ describeWithData("real data", (data) =>
       await world.apply({ ...extension, spec: { ...extension.spec, config: { configType: "Inline", inline: config } } });
       const refused = await world.condition("ClusterExtension", name, (c) => c("Progressing")?.message.includes("forbidden") ?? false);
       const message = messageOf(refused, "Progressing");
-      expect(message).toContain(`User "system:serviceaccount:${namespace}:${extension.spec.serviceAccount?.name}" cannot`);
-      expect(message).toContain('resource "services" in API group ""');
+      expect(message).toContain(`User "system:serviceaccount:${namespace}:${extension.spec.serviceAccount?.name}" is forbidden`);
+      expect(message).toMatch(
+        new RegExp(`Namespace:"${namespace}" APIGroups:\\[\\] Resources:\\[services\\] ResourceNames:\\[[^\\]]+\\] Verbs:`),
+      );
       expect(await ownObjects(cluster.client, name)).toEqual([]);
 
       await granted.complete();

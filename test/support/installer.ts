@@ -14,12 +14,13 @@ export interface Granted {
 /**
  * Creates an extension's namespace and its ServiceAccount with exactly the rules that `objects` need.
  * @param options.without a resource whose rules are kept back until `complete`.
+ * @param options.withoutVerb a verb that is.
  */
 export async function grantInstaller(
   admin: Client,
   extension: ClusterExtension,
   objects: readonly KubeObject[],
-  options: { without?: string } = {},
+  options: { without?: string; withoutVerb?: string } = {},
 ): Promise<Granted> {
   const { namespace, serviceAccount } = extension.spec;
   const installer = { namespace, name: serviceAccount?.name ?? "" };
@@ -28,7 +29,7 @@ export async function grantInstaller(
     for (const object of manifests) await admin.apply(object, { fieldManager: "test", force: true });
   };
   await apply([{ apiVersion: "v1", kind: "Namespace", metadata: { name: namespace } }]);
-  await apply(all.map((object) => without(object, options.without)));
+  await apply(all.map((object) => withoutVerb(without(object, options.without), options.withoutVerb)));
   return { complete: () => apply(all) };
 }
 
@@ -36,4 +37,10 @@ function without(object: KubeObject, resource: string | undefined): KubeObject {
   const rules = object["rules"] as PolicyRule[] | undefined;
   if (!rules || resource === undefined) return object;
   return { ...object, rules: rules.filter((rule) => !rule.resources?.includes(resource)) };
+}
+
+function withoutVerb(object: KubeObject, verb: string | undefined): KubeObject {
+  const rules = object["rules"] as PolicyRule[] | undefined;
+  if (!rules || verb === undefined) return object;
+  return { ...object, rules: rules.map((rule) => ({ ...rule, verbs: rule.verbs.filter((other) => other !== verb) })) };
 }

@@ -54,6 +54,7 @@ export class OperatorWorld implements AsyncDisposable {
       clusterUpgrade: { mode: "off" },
       workers: 2,
       driftIntervalMs: times.driftIntervalMs ?? 600_000,
+      recheckIntervalMs: times.recheckIntervalMs ?? 15_000,
       maxBackoffMs: times.maxBackoffMs ?? 500,
       ...(times.minuteMs === undefined ? {} : { deadlineMinuteMs: times.minuteMs }),
       log: createLogger({ component: "operator-controller", level: "silent" }),
@@ -183,6 +184,7 @@ export interface ExtensionParts {
 export interface Times {
   driftIntervalMs?: number;
   maxBackoffMs?: number;
+  recheckIntervalMs?: number;
   /** How long a minute of the progress deadline is. */
   minuteMs?: number;
 }

@@ -1,4 +1,5 @@
 import type { Step, StepContext } from "../../controller/steps.ts";
+import { userRoles } from "../../rbac/userRoles.ts";
 import { renderBundle } from "../../render/render.ts";
 import { ApplyPass } from "../applyPass.ts";
 import type { PassFacts } from "../facts.ts";
@@ -35,7 +36,8 @@ export function applyBundle(deps: RollbackDependencies): Step<PassFacts["extensi
         await pass.maintain();
         return undefined;
       }
-      const objects = renderBundle(content, { installNamespace: extension.spec.namespace, config: extension.spec.config?.inline });
+      const rendered = renderBundle(content, { installNamespace: extension.spec.namespace, config: extension.spec.config?.inline });
+      const objects = extension.spec.install?.userRoles === "Aggregate" ? [...rendered, ...userRoles(rendered)] : rendered;
       try {
         await pass.release({ bundle: resolved, objects, annotations: content.csv.metadata.annotations ?? {} });
         facts.installed = resolved;

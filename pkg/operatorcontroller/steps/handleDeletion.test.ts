@@ -143,7 +143,9 @@ test("while objects are there it waits, and the condition names them", async () 
 });
 
 test("without its ServiceAccount nothing is given up, and the condition says what to do; annotated, the garbage collector does the work", async () => {
-  const noClient = new ServiceAccountMissing("Retrying", 'service account "i" not found in namespace "n"');
+  const noClient = new ServiceAccountMissing("Retrying", 'service account "i" not found in namespace "n"', {
+    isOver: () => Promise.resolve(false),
+  });
   const releases = new MemoryReleases(releaseRecord(1, "deployed", { objects: ["a"] }));
   const deleted = extension([FINALIZER_UNINSTALL], DELETED);
   const waiting = await pass({ extension: deleted, releases, noClient });

@@ -45,7 +45,7 @@ export function unpackBundle(puller: BundlePuller): Step<PassFacts["extension"],
  * them, since one that was made anew under its name must mark them as its own.
  */
 export function inputDigest({ extension, resolved }: Pick<PassFacts, "extension" | "resolved">): string {
-  const { namespace, config } = extension.spec;
+  const { namespace, config, install } = extension.spec;
   const input = {
     rendering: RENDERING,
     owner: extension.metadata.uid ?? "",
@@ -55,6 +55,7 @@ export function inputDigest({ extension, resolved }: Pick<PassFacts, "extension"
     release: resolved?.release ?? null,
     namespace,
     config: config?.inline ?? null,
+    ...(install?.userRoles === "Aggregate" ? { userRoles: install.userRoles } : {}),
   };
   return createHash("sha256").update(canonicalJson(input)).digest("hex");
 }

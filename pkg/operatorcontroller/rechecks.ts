@@ -1,0 +1,67 @@
+import { type Clock, sleep, systemClock } from "../controller/clock.ts";
+import type { IsOver } from "./waiting.ts";
+
+/** Options of Rechecks. */
+export interface RechecksOptions {
+  /** Longest time between two questions of one extension. */
+  intervalMs: number;
+  /** Called once when what an extension waits for has come, or may have. */
+  onOver: (extension: string) => void;
+  clock?: Clock;
+}
+
+/** The first question comes after so long, each next one after twice the time, up to the interval. */
+const FIRST_MS = 1_000;
+const TIMEOUT_MS = 30_000;
+
+/** Looks for what extensions wait for, one request each time. */
+export class Rechecks {
+  readonly #intervalMs: number;
+  readonly #onOver: (extension: string) => void;
+  readonly #clock: Clock;
+  readonly #waiting = new Map<string, AbortController>();
+
+  constructor({ intervalMs, onOver, clock = systemClock }: RechecksOptions) {
+    this.#intervalMs = intervalMs;
+    this.#onOver = onOver;
+    this.#clock = clock;
+  }
+
+  /** How many extensions wait. */
+  get size(): number {
+    return this.#waiting.size;
+  }
+
+  /** Asks `isOver` from now on, in place of what the extension waited for before. */
+  begin(extension: string, isOver: IsOver): void {
+    this.end(extension);
+    const stopping = new AbortController();
+    this.#waiting.set(extension, stopping);
+    void this.#ask(extension, isOver, stopping.signal);
+  }
+
+  /** Asks no more for an extension. */
+  end(extension: string): void {
+    this.#waiting.get(extension)?.abort();
+    this.#waiting.delete(extension);
+  }
+
+  /** Asks no more at all. */
+  endAll(): void {
+    for (const extension of this.#waiting.keys()) this.end(extension);
+  }
+
+  async #ask(extension: string, isOver: IsOver, stopped: AbortSignal): Promise<void> {
+    for (let waitMs = Math.min(FIRST_MS, this.#intervalMs); ; waitMs = Math.min(waitMs * 2, this.#intervalMs)) {
+      await sleep(this.#clock, waitMs, stopped);
+      if (stopped.aborted) return;
+      // A question that fails is left to the pass, which can say what is wrong.
+      const over = await isOver(AbortSignal.any([stopped, AbortSignal.timeout(TIMEOUT_MS)])).catch(() => true);
+      if (stopped.aborted) return;
+      if (!over) continue;
+      this.end(extension);
+      this.#onOver(extension);
+      return;
+    }
+  }
+}

@@ -1,0 +1,23 @@
+import { RetryableError } from "../errors/errors.ts";
+
+/** Asks with one request whether there is an end to what is waited for, or a change in it; what it throws counts as one. */
+export type IsOver = (signal: AbortSignal) => Promise<boolean>;
+
+/**
+ * Somebody has to do something on the cluster before a new try can succeed: grant rights, create a ServiceAccount, serve a kind.
+ * Instead of whole passes that fail, `isOver` is asked until it is.
+ */
+export class WaitingError extends RetryableError {
+  readonly isOver: IsOver;
+
+  constructor(reason: string, message: string, { isOver, ...options }: ErrorOptions & { isOver: IsOver }) {
+    super(reason, message, options);
+    this.isOver = isOver;
+  }
+}
+
+/** The first WaitingError in the cause chain, if any. */
+export function waitingIn(err: unknown): WaitingError | undefined {
+  for (let e = err; e instanceof Error; e = e.cause) if (e instanceof WaitingError) return e;
+  return undefined;
+}

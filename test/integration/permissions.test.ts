@@ -1,0 +1,306 @@
+import { execFile } from "node:child_process";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import type { ClusterExtension } from "../../pkg/api/clusterExtension.ts";
+import type { Condition, KubeObject } from "../../pkg/api/k8s.ts";
+import { SAMPLE_PACKAGE } from "../../pkg/devcluster/sample/sample.ts";
+import { parseYamlDocuments } from "../../pkg/fbc/yaml.ts";
+import { lackingPermissions } from "../../pkg/operatorcontroller/permissions.ts";
+import type { PolicyRule } from "../../pkg/rbac/policyRule.ts";
+import { knownResource } from "../../pkg/rbac/resources.ts";
+import { renderBundle } from "../../pkg/render/render.ts";
+import { describeWithCluster, describeWithPrivateCluster, eventually } from "../support/cluster.ts";
+import { extensionNamed } from "../support/extensions.ts";
+import { grantInstaller } from "../support/installer.ts";
+import { preparedFor } from "../support/ownedObjects.ts";
+import { renamedSample } from "../support/sampleBundle.ts";
+import { SampleWorld } from "../support/sampleWorld.ts";
+import { serviceAccount } from "../support/serviceAccount.ts";
+
+const RBAC = "rbac.authorization.k8s.io";
+const signal = new AbortController().signal;
+/** The time within which an extension goes on after what it waited for has come. */
+const GOES_ON_MS = 20_000;
+
+describeWithCluster("what a ServiceAccount lacks, as the API server sees it", (cluster) => {
+  /** A copy of the sample in a namespace of its own, and an account with some rules in the whole cluster. */
+  async function world(rules: readonly PolicyRule[]) {
+    const ns = await cluster.namespace("lacks");
+    const x: ClusterExtension = extensionNamed(ns, { packageName: "p" });
+    x.spec = { ...x.spec, namespace: ns, serviceAccount: { name: "installer" } };
+    const desired = preparedFor(x, renderBundle(renamedSample(ns, "1.0.0"), { installNamespace: ns }));
+    const account = await serviceAccount(cluster.client, ns, "installer", rules);
+    const lacking = (objects: readonly KubeObject[] = desired, pruned: readonly KubeObject[] = []) =>
+      lackingPermissions(
+        account.client,
+        { extension: x, desired: objects, pruned, resourceOf: knownResource, images: ["quay.io/p:v1"] },
+        signal,
+      );
+    return { ns, x, desired, account, lacking };
+  }
+
+  test("nothing, with every right there is", async () => {
+    const { lacking } = await world([{ apiGroups: ["*"], resources: ["*"], verbs: ["*"] }]);
+    await eventually(async () => expect(await lacking()).toBeUndefined());
+  });
+
+  test("everything, told at once with the five facts and the command, and watching is told but asked of nobody", async () => {
+    const { ns, lacking, account } = await world([]);
+    const { text, doubtful } = (await lacking())!;
+    const [head, ...lines] = text.split("\n  ");
+    expect(head).toBe("pre-authorization failed: service account requires the following permissions to manage cluster extension:");
+    expect(lines.length).toBeGreaterThan(5);
+    expect(lines).toContain(`Namespace:"${ns}" APIGroups:[] Resources:[pods] Verbs:[list]`);
+    expect(text).toContain(
+      `Namespace:"${ns}" APIGroups:[apps] Resources:[deployments] ResourceNames:[${ns}-operator] Verbs:[create,delete,get,list,patch,watch]; `,
+    );
+    expect(text).toContain(
+      `Namespace:"" APIGroups:[apiextensions.k8s.io] Resources:[customresourcedefinitions] ResourceNames:[greetings.${ns}.example.com]`,
+    );
+    expect(text).toMatch(/Namespace:"" APIGroups:\[rbac\.authorization\.k8s\.io\] Resources:\[clusterroles\] .*escalate/);
+    expect(text.split("; ").slice(1)).toEqual([
+      `User "system:serviceaccount:${ns}:installer" is forbidden to do these on these resources and names (Namespace:"" is the cluster scope)`,
+      `print the exact roles: olmv1 rbac quay.io/p:v1 --namespace ${ns} --service-account installer`,
+    ]);
+    expect(doubtful).toBe(false);
+    await account.grant([{ apiGroups: ["*"], resources: ["*"], verbs: ["get", "create", "patch", "delete", "escalate", "bind"] }]);
+    await eventually(async () => expect(await lacking()).toBeUndefined());
+  });
+
+  test("what holds in a namespace only holds for nothing in the cluster", async () => {
+    const { ns, lacking } = await world([]);
+    const binding: KubeObject = {
+      apiVersion: `${RBAC}/v1`,
+      kind: "RoleBinding",
+      metadata: { name: "all", namespace: ns },
+      roleRef: { apiGroup: RBAC, kind: "ClusterRole", name: "cluster-admin" },
+      subjects: [{ kind: "ServiceAccount", name: "installer", namespace: ns }],
+    };
+    await cluster.client.create(binding);
+    await eventually(async () => {
+      const { text } = (await lacking())!;
+      expect(text).not.toContain(`Namespace:"${ns}"`);
+      expect(text).toContain("Resources:[clusterrolebindings]");
+    });
+  });
+
+  test("who holds what the bundle's roles give needs neither escalate nor bind", async () => {
+    const own: PolicyRule = { apiGroups: ["*"], resources: ["*"], verbs: ["get", "create", "patch", "delete"] };
+    const { lacking, desired, account } = await world([own]);
+    await eventually(async () => expect((await lacking())?.text).toContain("Verbs:[bind,escalate,list,watch]"));
+    const given = desired.flatMap((object) =>
+      object.kind === "ClusterRole" || object.kind === "Role" ? (object["rules"] as PolicyRule[]) : [],
+    );
+    expect(given.length).toBeGreaterThan(0);
+    await account.grant([own, ...given]);
+    await eventually(async () => expect(await lacking()).toBeUndefined());
+  });
+
+  test("rights to bind a role of somebody else are asked for, but it is tried: its rules may be held", async () => {
+    const { ns, x, lacking, account } = await world([]);
+    const binding: KubeObject = {
+      apiVersion: `${RBAC}/v1`,
+      kind: "RoleBinding",
+      metadata: { name: "theirs", namespace: ns },
+      roleRef: { apiGroup: RBAC, kind: "ClusterRole", name: "view" },
+      subjects: [{ kind: "ServiceAccount", name: "operator", namespace: ns }],
+    };
+    expect((await lacking(preparedFor(x, [binding])))?.doubtful).toBe(false);
+    await account.grant([{ apiGroups: [RBAC], resources: ["rolebindings"], verbs: ["*"] }]);
+    await eventually(async () => {
+      const found = await lacking(preparedFor(x, [binding]));
+      expect(found).toMatchObject({ doubtful: true, text: expect.stringContaining("ResourceNames:[view] Verbs:[bind]") as string });
+    });
+  });
+
+  // requirements S0-013: what a version leaves out is deleted
+  test("rights to delete what goes", async () => {
+    const { ns, x, lacking, account } = await world([]);
+    const verbs = ["get", "create", "patch", "delete"];
+    await account.grant([{ apiGroups: [""], resources: ["configmaps"], resourceNames: ["new"], verbs }]);
+    const named = (name: string): KubeObject => ({ apiVersion: "v1", kind: "ConfigMap", metadata: { name, namespace: ns } });
+    await eventually(async () => expect(await lacking(preparedFor(x, [named("new")]))).toBeUndefined());
+    expect((await lacking(preparedFor(x, [named("new")]), [named("old")]))?.text).toContain("ResourceNames:[old] Verbs:[delete,get]");
+  });
+
+  test("one request tells whether there is a change, and a change of other accounts is none", async () => {
+    const { ns, lacking, account } = await world([]);
+    const { isOver } = (await lacking())!;
+    await serviceAccount(cluster.client, ns, "another", [{ apiGroups: ["*"], resources: ["*"], verbs: ["*"] }]);
+    expect(await isOver(signal)).toBe(false);
+    await account.grant([{ apiGroups: [""], resources: ["configmaps"], verbs: ["get"] }]);
+    await eventually(async () => expect(await isOver(signal)).toBe(true));
+  });
+});
+
+/** Runs the command that a condition prints, as its reader would, and applies what it gives. */
+async function runPrinted({ world }: SampleWorld, message: string): Promise<void> {
+  const command = /olmv1 (rbac [^;]*)/.exec(message)?.[1] ?? "";
+  const program = join(import.meta.dirname, "../../cmd/olmv1/main.ts");
+  const args = [program, ...command.split(" "), "--registries-conf", join(world.workDir, "registries.conf")];
+  const { stdout } = await promisify(execFile)(process.execPath, args);
+  for (const object of parseYamlDocuments(stdout) as KubeObject[]) await world.apply(object);
+}
+
+function refused({ world }: SampleWorld, name: string): Promise<KubeObject> {
+  return world.condition("ClusterExtension", name, (c) => c("Progressing")?.message.includes("pre-authorization failed") ?? false);
+}
+
+describeWithPrivateCluster("an extension that waits", (cluster) => {
+  let sample: SampleWorld;
+  beforeAll(async () => {
+    sample = await SampleWorld.start(cluster, "10m");
+  });
+  afterAll(async () => {
+    await sample?.world.stop();
+  });
+
+  const userOf = ({ spec }: ClusterExtension): string => `system:serviceaccount:${spec.namespace}:${spec.serviceAccount?.name}`;
+
+  /** Requests about an extension since its status was last written: its ServiceAccount's, those for its token, and reads of it. */
+  async function requestsWhileWaiting(x: ClusterExtension): Promise<string[]> {
+    const { name } = x.metadata;
+    const about = (await cluster.auditEvents()).filter(
+      ({ user, objectRef }) =>
+        user.username === userOf(x) ||
+        (user.username.endsWith("operator-controller-controller-manager") &&
+          (objectRef?.name === name || objectRef?.namespace === x.spec.namespace)),
+    );
+    const written = about.findLastIndex(({ verb, objectRef }) => verb === "patch" && objectRef?.subresource === "status");
+    return about
+      .slice(written + 1)
+      .map(({ verb, objectRef }) => [verb, objectRef?.resource, objectRef?.subresource].filter(Boolean).join(" "));
+  }
+
+  async function waitsWith(x: ClusterExtension, request: string): Promise<void> {
+    await eventually(async () => expect((await requestsWhileWaiting(x)).length).toBeGreaterThan(2));
+    expect(new Set(await requestsWhileWaiting(x))).toEqual(new Set([request]));
+  }
+
+  async function installedWithin(x: ClusterExtension, since: number): Promise<void> {
+    await sample.world.installed(x.metadata.name, "1.0.0");
+    expect(Date.now() - since).toBeLessThan(GOES_ON_MS);
+    await sample.world.removed("ClusterExtension", x.metadata.name);
+    expect(await sample.owned(x.metadata.name)).toEqual([]);
+  }
+
+  test("for rights is told all of them at once, writes nothing and asks with one request a time", async () => {
+    const x = extensionNamed("poor", { packageName: SAMPLE_PACKAGE, version: "1.0.0" });
+    await grantInstaller(cluster.client, x, []);
+    await sample.world.apply(x);
+    const message = progressing(await refused(sample, "poor"));
+    expect(message).toMatch(/^error for resolved bundle "hello-operator\.v1\.0\.0" with version "1\.0\.0": pre-authorization failed: /);
+    for (const resource of ["deployments", "configmaps", "clusterroles", "customresourcedefinitions"])
+      expect(message).toMatch(new RegExp(`Resources:\\[[^\\]]*${resource}`));
+    await waitsWith(x, "create selfsubjectrulesreviews");
+    const asked = (await cluster.auditEvents())
+      .filter(({ user }) => user.username === userOf(x))
+      .map(({ objectRef }) => objectRef?.resource);
+    expect(new Set(asked)).toEqual(new Set(["selfsubjectrulesreviews"]));
+    expect(await sample.owned("poor")).toEqual([]);
+    const granted = Date.now();
+    await runPrinted(sample, message);
+    await installedWithin(x, granted);
+  });
+
+  test("for its namespace and ServiceAccount asks for a token", async () => {
+    const x = extensionNamed("nobody", { packageName: SAMPLE_PACKAGE, version: "1.0.0" });
+    await sample.world.apply(x);
+    await sample.world.condition("ClusterExtension", "nobody", (c) => c("Progressing")?.message.includes("does not exist") ?? false);
+    await waitsWith(x, "create serviceaccounts token");
+    const granted = Date.now();
+    await grantInstaller(cluster.client, x, sample.rendered("1.0.0", x.spec.namespace));
+    await installedWithin(x, granted);
+  });
+});
+
+describeWithPrivateCluster("an extension whose ServiceAccount lacks rights", (cluster) => {
+  let sample: SampleWorld;
+  beforeAll(async () => {
+    sample = await SampleWorld.start(cluster);
+  });
+  afterAll(async () => {
+    await sample?.world.stop();
+  });
+
+  test("keeps what is installed when an upgrade needs more, maintains it, and upgrades once that is granted", async () => {
+    const x = extensionNamed("modest", { packageName: SAMPLE_PACKAGE, version: "1.0.0" });
+    await grantInstaller(cluster.client, x, sample.rendered("1.0.0", x.spec.namespace));
+    await sample.world.apply(x);
+    await sample.world.installed("modest", "1.0.0");
+    const before = await sample.owned("modest");
+    const { catalog } = x.spec.source;
+    const wider: ClusterExtension = {
+      ...x,
+      spec: { ...x.spec, source: { sourceType: "Catalog", catalog: { ...catalog!, version: "1.x" } } },
+    };
+    await sample.world.apply(wider);
+    const after = await refused(sample, "modest");
+    expect((after["status"] as ClusterExtension["status"])?.install?.bundle.version).toBe("1.0.0");
+    expect(conditionsOf(after).find(({ type }) => type === "Installed")?.status).toBe("True");
+    expect(await sample.owned("modest")).toEqual(before);
+    await sample.damageIsRepaired(x);
+
+    const granted = Date.now();
+    await runPrinted(sample, progressing(after));
+    await sample.world.condition("ClusterExtension", "modest", (_, object) => {
+      const version = (object["status"] as ClusterExtension["status"])?.install?.bundle.version;
+      return version !== undefined && version !== "1.0.0";
+    });
+    expect(Date.now() - granted).toBeLessThan(GOES_ON_MS);
+    await sample.world.removed("ClusterExtension", "modest");
+    expect(await sample.owned("modest")).toEqual([]);
+  });
+
+  test("goes on with Warn, and the condition says what is missing as long as it is", async () => {
+    const x = extensionNamed("bold", { packageName: SAMPLE_PACKAGE, version: "1.0.0" });
+    x.spec = { ...x.spec, install: { permissions: "Warn" } };
+    const granted = await grantInstaller(cluster.client, x, sample.rendered("1.0.0", x.spec.namespace), { withoutVerb: "delete" });
+    await sample.world.apply(x);
+    const installed = await sample.world.installed("bold", "1.0.0");
+    expect(progressing(installed)).toMatch(
+      /^Desired state reached; spec\.install\.permissions is Warn: pre-authorization failed: .*\n {2}Namespace:.* Verbs:\[delete\]/,
+    );
+    await granted.complete();
+    await sample.world.condition("ClusterExtension", "bold", (c) => c("Progressing")?.message === "Desired state reached");
+    await sample.world.removed("ClusterExtension", "bold");
+  });
+
+  // requirements S0-057, S0-070
+  test("gives the users of its APIs their roles when asked to, and takes them back", async () => {
+    const x = await sample.installed("served", "1.0.0");
+    const role = { apiVersion: `${RBAC}/v1`, kind: "ClusterRole", name: "greetings.hello.example.com-v1alpha1-view" };
+    expect(await cluster.client.get(role)).toBeUndefined();
+    const { namespace } = x.spec;
+    const aggregating: ClusterExtension = { ...x, spec: { ...x.spec, install: { userRoles: "Aggregate" } } };
+    await sample.world.apply(aggregating);
+    await runPrinted(sample, progressing(await refused(sample, "served")));
+    await eventually(async () => expect(await cluster.client.get(role)).toBeDefined(), { timeoutMs: GOES_ON_MS });
+    const viewer = await serviceAccount(cluster.client, namespace, "viewer", []);
+    await cluster.client.apply(
+      {
+        apiVersion: `${RBAC}/v1`,
+        kind: "RoleBinding",
+        metadata: { name: "viewer", namespace },
+        roleRef: { apiGroup: RBAC, kind: "ClusterRole", name: "view" },
+        subjects: [{ kind: "ServiceAccount", name: "viewer", namespace }],
+      },
+      { fieldManager: "test" },
+    );
+    const greetings = { apiVersion: "hello.example.com/v1alpha1", kind: "Greeting" };
+    await eventually(async () => expect((await viewer.client.list(greetings, { namespace })).items).toEqual([]));
+    await expect(viewer.client.delete({ ...greetings, namespace, name: "any" })).rejects.toThrow("forbidden");
+    await sample.world.apply({ ...x, spec: { ...x.spec, install: { userRoles: "None" } } });
+    await eventually(async () => expect(await cluster.client.get(role)).toBeUndefined());
+    await sample.world.removed("ClusterExtension", "served");
+  });
+});
+
+function progressing(object: KubeObject): string {
+  return conditionsOf(object).find(({ type }) => type === "Progressing")?.message ?? "";
+}
+
+function conditionsOf(object: KubeObject): Condition[] {
+  return (object["status"] as { conditions?: Condition[] } | undefined)?.conditions ?? [];
+}
