@@ -8,6 +8,7 @@ import { addRollback } from "./commands/rollback.ts";
 export function olmv1(): Command {
   const program = new Command("olmv1");
   program.description("Operator Lifecycle Manager v1: run it, and look into catalogs, bundles and rights").version("0.1.0");
+  program.enablePositionalOptions(); // a command may have an option of the program's name, as --version
   addDev(program);
   addRbac(program);
   addRollback(program);

@@ -1,84 +1,99 @@
-import { mkdtemp, rm, stat } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import type { Command } from "commander";
+import { type Command, Option } from "commander";
 import { SYSTEM_NAMESPACE } from "../../../pkg/api/constants.ts";
 import type { KubeObject } from "../../../pkg/api/k8s.ts";
-import { loadBundle } from "../../../pkg/bundle/load.ts";
-import type { BundleFiles } from "../../../pkg/bundle/types.ts";
-import { wrapError } from "../../../pkg/errors/errors.ts";
 import { toYaml } from "../../../pkg/fbc/yaml.ts";
-import { BUNDLE_LIMITS } from "../../../pkg/oci/limits.ts";
-import { Puller } from "../../../pkg/oci/puller.ts";
-import { readBundleFiles } from "../../../pkg/operatorcontroller/bundleFiles.ts";
-import { installerManifests, type Subject, tokenManifests } from "../../../pkg/rbac/manifest.ts";
-import { requiredRules } from "../../../pkg/rbac/rules.ts";
+import type { Subject } from "../../../pkg/rbac/manifest.ts";
+import { installerManifests, tokenManifests } from "../../../pkg/rbac/manifest.ts";
+import { isNothing } from "../../../pkg/rbac/missing.ts";
 import { unionOf } from "../../../pkg/rbac/union.ts";
-import { renderBundle } from "../../../pkg/render/render.ts";
-import { createLogger } from "../../../pkg/telemetry/log.ts";
+import { BundleReader } from "../rbac/bundleReader.ts";
+import { type BundleOptions, bundleRights, distinctObjects } from "../rbac/bundleRights.ts";
+import { diffText, rightsDiff } from "../rbac/rightsDiff.ts";
+import { type SourceOptions, sourcesOf } from "../rbac/sources.ts";
 
-interface RbacOptions {
-  namespace: string;
-  serviceAccount: string;
-  watchNamespace?: string;
+interface RbacOptions extends BundleOptions, SourceOptions {
   tokenOnly?: boolean;
+  userRoles?: boolean;
+  diff?: string;
   systemNamespace: string;
   registriesConf?: string;
   authFile?: string;
 }
+
+/** Exit code of a diff that adds rights; 0 is one that adds none, 1 an error. */
+const ADDS_RIGHTS = 2;
 
 /** Adds `olmv1 rbac`: the ServiceAccount that can install given bundles, with no right that they do not need. */
 export function addRbac(program: Command): void {
   program
     .command("rbac")
     .description("print the ServiceAccount, roles and bindings with which a ClusterExtension can install the given bundles (their union)")
-    .argument("[bundles...]", "bundle folders (manifests/ and metadata/) or bundle images")
-    .requiredOption("--namespace <name>", "spec.namespace of the ClusterExtension")
-    .requiredOption("--service-account <name>", "spec.serviceAccount.name of the ClusterExtension")
+    .argument("[bundles...]", "bundle folders (manifests/ and metadata/) or bundle images; with --catalog or --catalog-url also packages")
+    .option("--namespace <name>", "spec.namespace of the ClusterExtension; default: what the bundle suggests, else its package")
+    .option("--service-account <name>", "spec.serviceAccount.name of the ClusterExtension; default: the package with -installer")
     .option("--watch-namespace <name>", "spec.config.inline.watchNamespace of the ClusterExtension")
+    .option("--catalog <source>", "folder, file or image of the file-based catalog in which packages are looked up")
+    .option("--catalog-url <url>", "a served catalog in which packages are looked up, such as http://localhost:8080/catalogs/NAME")
+    .option("--channel <names...>", "channels of the packages that count; default: all")
+    .option("--version <range>", "the versions of the packages, all together; default: the one that a new installation gets")
+    .addOption(
+      new Option("--strategy <name>", "how roles are written: by escalate and bind on them, or by holding all that they give")
+        .choices(["escalate", "union"])
+        .default("escalate"),
+    )
+    .addOption(
+      new Option("--crd-policy <name>", "spec.uninstall.crdPolicy of the ClusterExtension")
+        .choices(["DeleteIfUnused", "Delete", "Retain"])
+        .default("DeleteIfUnused"),
+    )
+    .option("--aggregate-user-roles", "spec.install.userRoles of the ClusterExtension is Aggregate")
+    .option("--user-roles", "print only the roles admin, edit and view for users of the bundles' APIs")
+    .option(
+      "--diff <from>",
+      "print only what changes from this bundle, or this version of the package: exit code 2 where rights are added, 0 where none are",
+    )
     .option("--token-only", "print only what lets operator-controller act as the ServiceAccount")
     .option("--system-namespace <name>", "namespace of operator-controller", SYSTEM_NAMESPACE)
-    .option("--registries-conf <path>", "a registries.conf for bundle images")
+    .option("--registries-conf <path>", "a registries.conf for images")
     .option("--auth-file <path>", "a docker config file with registry credentials")
     .action(async (bundles: string[], options: RbacOptions) => {
-      const objects = await manifests(bundles, options);
-      process.stdout.write(objects.map((object) => `---\n${toYaml(object)}`).join(""));
+      const reader = new BundleReader(options);
+      try {
+        await run(bundles, options, reader);
+      } finally {
+        await reader.close();
+      }
     });
 }
 
-async function manifests(bundles: readonly string[], options: RbacOptions): Promise<KubeObject[]> {
-  const installer = { namespace: options.namespace, name: options.serviceAccount };
+async function run(bundles: readonly string[], options: RbacOptions, reader: BundleReader): Promise<void> {
   const controller: Subject = {
     kind: "ServiceAccount",
     namespace: options.systemNamespace,
     name: "operator-controller-controller-manager",
   };
-  if (options.tokenOnly) return tokenManifests(installer, controller);
-  if (bundles.length === 0) throw new Error("no bundle given: name at least one bundle folder or image, or use --token-only");
-  const config = options.watchNamespace === undefined ? undefined : { watchNamespace: options.watchNamespace };
-  const rules = [];
-  for (const bundle of bundles) {
-    try {
-      const objects = renderBundle(loadBundle(await filesOf(bundle, options)), { installNamespace: options.namespace, config });
-      rules.push(requiredRules(objects, { installNamespace: options.namespace }));
-    } catch (err) {
-      throw wrapError(`${bundle}: `, err);
-    }
+  if (options.tokenOnly) {
+    const { namespace, serviceAccount: name } = options;
+    if (namespace === undefined || name === undefined) throw new Error("--token-only needs --namespace and --service-account");
+    return print(tokenManifests({ namespace, name }, controller));
   }
-  return installerManifests(installer, unionOf(rules), controller);
+  const sources = await sourcesOf(bundles, options, reader);
+  if (sources.length === 0) throw new Error("no bundle given: name at least one bundle folder or image, or use --token-only");
+  const rights = await bundleRights(sources, options, reader);
+  if (options.userRoles) return print(distinctObjects(rights.flatMap(({ userRoles }) => userRoles)));
+  if (options.diff !== undefined) {
+    const from = await bundleRights(await sourcesOf([options.diff], options, reader, bundles), options, reader, rights[0]?.installer);
+    const diff = rightsDiff(from, rights);
+    process.stdout.write(diffText(diff));
+    if (!isNothing(diff.installer.added) || !isNothing(diff.operator.added)) process.exitCode = ADDS_RIGHTS;
+    return undefined;
+  }
+  const [first] = rights;
+  if (!first) throw new Error("no bundle given");
+  process.stdout.write(`# for ${rights.map(({ name }) => name).join(", ")}\n`);
+  return print(installerManifests(first.installer, unionOf(rights.map(({ needed }) => needed)), controller));
 }
 
-async function filesOf(bundle: string, { registriesConf, authFile }: RbacOptions): Promise<BundleFiles> {
-  if ((await stat(bundle).catch(() => undefined))?.isDirectory()) return readBundleFiles(bundle);
-  const cacheDir = await mkdtemp(join(tmpdir(), "olmv1-rbac-"));
-  const log = createLogger({ component: "olmv1", level: "error", destination: process.stderr });
-  const puller = new Puller({ cacheDir, limits: BUNDLE_LIMITS, registriesConf, authFile, log });
-  try {
-    const image = await puller.pull("bundle", bundle, { signal: AbortSignal.timeout(BUNDLE_LIMITS.timeoutMs) });
-    return await readBundleFiles(image.dir);
-  } finally {
-    await puller.remove("bundle");
-    await puller.close();
-    await rm(cacheDir, { recursive: true, force: true });
-  }
+function print(objects: readonly KubeObject[]): void {
+  process.stdout.write(objects.map((object) => `---\n${toYaml(object)}`).join(""));
 }

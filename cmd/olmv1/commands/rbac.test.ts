@@ -1,0 +1,76 @@
+import { execFile } from "node:child_process";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import type { KubeObject } from "../../../pkg/api/k8s.ts";
+import { parseYamlDocuments } from "../../../pkg/fbc/yaml.ts";
+
+const PROGRAM = join(import.meta.dirname, "../main.ts");
+const SAMPLE = join(import.meta.dirname, "../../../pkg/devcluster/sample");
+const bundle = (version: string): string => join(SAMPLE, "bundles", version);
+
+interface Ended {
+  code: number;
+  out: string;
+  err: string;
+}
+
+function olmv1(...args: string[]): Promise<Ended> {
+  return new Promise((resolve) => {
+    const child = execFile(process.execPath, [PROGRAM, "rbac", ...args], (_, out, err) =>
+      resolve({ code: child.exitCode ?? -1, out, err }),
+    );
+  });
+}
+
+function objectsIn({ out }: Ended): string[] {
+  return (parseYamlDocuments(out) as KubeObject[]).map(({ kind, metadata }) => `${kind} ${metadata.namespace ?? ""}/${metadata.name}`);
+}
+
+test("a bundle gives ready objects, in the namespace and for the ServiceAccount that it suggests", async () => {
+  const ended = await olmv1(bundle("1.0.0"));
+  expect([ended.code, ended.err]).toEqual([0, ""]);
+  expect(ended.out.split("\n")[0]).toBe("# for hello-operator.v1.0.0");
+  expect(objectsIn(ended)).toEqual([
+    "ServiceAccount hello-operator/hello-operator-installer",
+    "ClusterRole /hello-operator-hello-operator-installer",
+    "ClusterRoleBinding /hello-operator-hello-operator-installer",
+    "Role hello-operator/hello-operator-installer",
+    "RoleBinding hello-operator/hello-operator-installer",
+    "Role hello-operator/hello-operator-installer-token",
+    "RoleBinding hello-operator/hello-operator-installer-token",
+  ]);
+});
+
+test("the roles for users are those of the bundle's APIs, once", async () => {
+  const ended = await olmv1(bundle("1.0.0"), bundle("1.2.0"), "--user-roles");
+  expect(objectsIn(ended)).toEqual(
+    ["admin", "edit", "view", "view-crdview"].map((role) => `ClusterRole /greetings.hello.example.com-v1alpha1-${role}`),
+  );
+});
+
+test.for<[why: string, to: string, from: string, code: number, shows: string]>([
+  ["rights are added", "1.2.0", "1.0.0", 2, '+ Namespace:"" APIGroups:[hello.example.com] Resources:[greetings] Verbs:[patch,update]'],
+  ["nothing changes", "1.0.0", "1.0.0", 0, "no change"],
+])("a comparison ends with %s", async ([, to, from, code, shows]) => {
+  const ended = await olmv1(bundle(to), "--diff", bundle(from));
+  expect([ended.code, ended.err]).toEqual([code, ""]);
+  expect(ended.out).toContain(`from hello-operator.v${from} to hello-operator.v${to}\n`);
+  expect(ended.out).toContain(shows);
+});
+
+test.for<[why: string, args: string[], message: string]>([
+  ["no bundle", [], "olmv1: no bundle given: name at least one bundle folder or image, or use --token-only\n"],
+  ["tokens of nobody", ["--token-only"], "olmv1: --token-only needs --namespace and --service-account\n"],
+  [
+    "versions of no catalog",
+    ["hello-operator", "--version", "1.x"],
+    "olmv1: --version and --channel are about packages: name their catalog with --catalog or --catalog-url\n",
+  ],
+  [
+    "versions that the catalog does not have",
+    ["hello-operator", "--catalog", join(SAMPLE, "catalog"), "--version", ">=7"],
+    'olmv1: no bundles found for package "hello-operator" matching version ">=7"; the highest version there is 1.2.0\n',
+  ],
+])("what cannot be done is said: %s", async ([, args, message]) => {
+  expect(await olmv1(...args)).toEqual({ code: 1, out: "", err: message });
+});

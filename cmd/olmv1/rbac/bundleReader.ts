@@ -1,0 +1,66 @@
+import { mkdtemp, rm, stat } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { loadBundle } from "../../../pkg/bundle/load.ts";
+import type { RegistryV1Bundle } from "../../../pkg/bundle/types.ts";
+import { catalogRoot } from "../../../pkg/oci/catalogRoot.ts";
+import { BUNDLE_LIMITS, CATALOG_LIMITS } from "../../../pkg/oci/limits.ts";
+import { Puller } from "../../../pkg/oci/puller.ts";
+import { readBundleFiles } from "../../../pkg/operatorcontroller/bundleFiles.ts";
+import { createLogger } from "../../../pkg/telemetry/log.ts";
+
+/** How registries are reached. */
+export interface ReaderOptions {
+  registriesConf?: string | undefined;
+  authFile?: string | undefined;
+}
+
+/** Reads bundles and catalogs from folders and images; images are unpacked below a temporary folder until `close`. */
+export class BundleReader {
+  readonly #options: ReaderOptions;
+  readonly #open: (() => Promise<void>)[] = [];
+
+  constructor(options: ReaderOptions) {
+    this.#options = options;
+  }
+
+  /** @throws Error that says why the folder or image holds no bundle. */
+  async bundle(source: string): Promise<RegistryV1Bundle> {
+    if (await isDirectory(source)) return loadBundle(await readBundleFiles(source));
+    const puller = await this.#puller(BUNDLE_LIMITS);
+    const image = await puller.pull("bundle", source, { signal: AbortSignal.timeout(BUNDLE_LIMITS.timeoutMs) });
+    return loadBundle(await readBundleFiles(image.dir));
+  }
+
+  /** Where the files of a catalog lie: `source` itself where that is a folder or a file, else the folder in the image of that name. */
+  async catalogFolder(source: string): Promise<string> {
+    if (await stat(source).catch(() => undefined)) return source;
+    const puller = await this.#puller(CATALOG_LIMITS);
+    const image = await puller.pull("catalog", source, { signal: AbortSignal.timeout(CATALOG_LIMITS.timeoutMs), filter: catalogRoot });
+    return join(image.dir, image.root);
+  }
+
+  /** Removes what was unpacked. */
+  async close(): Promise<void> {
+    for (const close of this.#open.splice(0)) await close();
+  }
+
+  async #puller(limits: typeof BUNDLE_LIMITS): Promise<Puller> {
+    const { registriesConf, authFile } = this.#options;
+    const cacheDir = await mkdtemp(join(tmpdir(), "olmv1-rbac-"));
+    const log = createLogger({ component: "olmv1", level: "error", destination: process.stderr });
+    const puller = new Puller({ cacheDir, limits, registriesConf, authFile, log });
+    this.#open.push(async () => {
+      await puller.remove("bundle");
+      await puller.remove("catalog");
+      await puller.close();
+      await rm(cacheDir, { recursive: true, force: true });
+    });
+    return puller;
+  }
+}
+
+/** Whether there is a folder of that name. */
+export async function isDirectory(path: string): Promise<boolean> {
+  return (await stat(path).catch(() => undefined))?.isDirectory() ?? false;
+}

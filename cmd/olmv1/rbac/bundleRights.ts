@@ -1,0 +1,92 @@
+import type { KubeObject } from "../../../pkg/api/k8s.ts";
+import type { RegistryV1Bundle } from "../../../pkg/bundle/types.ts";
+import { wrapError } from "../../../pkg/errors/errors.ts";
+import { givenRules, type RoleStrategy } from "../../../pkg/rbac/escalation.ts";
+import type { Installer } from "../../../pkg/rbac/manifest.ts";
+import { type RequiredRules, requiredRules } from "../../../pkg/rbac/rules.ts";
+import { userRoles } from "../../../pkg/rbac/userRoles.ts";
+import { objectKey } from "../../../pkg/release/identity.ts";
+import type { CrdPolicy } from "../../../pkg/release/plan.ts";
+import { renderBundle } from "../../../pkg/render/render.ts";
+import type { BundleReader } from "./bundleReader.ts";
+
+/** How an extension is to have the bundles. */
+export interface BundleOptions {
+  namespace?: string;
+  serviceAccount?: string;
+  watchNamespace?: string;
+  strategy: RoleStrategy;
+  crdPolicy: CrdPolicy;
+  aggregateUserRoles?: boolean;
+}
+
+/** Everything about rights that is in one bundle. */
+export interface BundleRights {
+  /** Of the ClusterServiceVersion. */
+  name: string;
+  installer: Installer;
+  /** What the installer needs. */
+  needed: RequiredRules;
+  /** What the bundle's roles give to its own ServiceAccounts. */
+  given: RequiredRules;
+  /** ClusterRoles for the users of its APIs. */
+  userRoles: KubeObject[];
+}
+
+const SUGGESTED = "operatorframework.io/suggested-namespace";
+
+/**
+ * Reads the bundles one after another.
+ * @param installer for all of them; default: the options', completed from the first bundle.
+ * @throws Error that names the bundle. Kinds of which the resource is not known are told on standard error.
+ */
+export async function bundleRights(
+  sources: readonly string[],
+  options: BundleOptions,
+  reader: Pick<BundleReader, "bundle">,
+  installer?: Installer,
+): Promise<BundleRights[]> {
+  const found: BundleRights[] = [];
+  for (const source of sources) {
+    try {
+      const bundle = await reader.bundle(source);
+      const rights = rightsOf(bundle, options, installer ?? found[0]?.installer ?? installerOf(bundle, options));
+      for (const { apiVersion, kind } of rights.needed.unknownKinds)
+        process.stderr.write(`olmv1: ${source}: kind ${kind} (${apiVersion}) is not known here: the rules for it are missing below\n`);
+      found.push(rights);
+    } catch (err) {
+      throw wrapError(`${source}: `, err);
+    }
+  }
+  return found;
+}
+
+/** `objects` without repeats; of those with one name the first. */
+export function distinctObjects(objects: readonly KubeObject[]): KubeObject[] {
+  const distinct = new Map<string, KubeObject>();
+  for (const object of objects) if (!distinct.has(objectKey(object))) distinct.set(objectKey(object), object);
+  return [...distinct.values()];
+}
+
+function rightsOf(bundle: RegistryV1Bundle, options: BundleOptions, installer: Installer): BundleRights {
+  const { watchNamespace, strategy, crdPolicy, aggregateUserRoles } = options;
+  const installNamespace = installer.namespace;
+  const config = watchNamespace === undefined ? undefined : { watchNamespace };
+  const rendered = renderBundle(bundle, { installNamespace, config });
+  const forUsers = userRoles(rendered);
+  const objects = aggregateUserRoles ? [...rendered, ...forUsers] : rendered;
+  return {
+    name: bundle.csv.metadata.name ?? "",
+    installer,
+    needed: requiredRules(objects, { installNamespace, strategy, crdPolicy }),
+    given: givenRules(rendered, installNamespace),
+    userRoles: forUsers,
+  };
+}
+
+function installerOf({ csv, packageName }: RegistryV1Bundle, { namespace, serviceAccount }: BundleOptions): Installer {
+  return {
+    namespace: namespace ?? csv.metadata.annotations?.[SUGGESTED] ?? packageName,
+    name: serviceAccount ?? `${packageName}-installer`,
+  };
+}

@@ -1,0 +1,81 @@
+import { createReadStream } from "node:fs";
+import { stat } from "node:fs/promises";
+import { basename } from "node:path";
+import { catalogFiles } from "../../../pkg/catalogd/catalogFiles.ts";
+import { CONTENT_LIMITS } from "../../../pkg/catalogd/loader.ts";
+import { wrapError } from "../../../pkg/errors/errors.ts";
+import { packageContent, packageOf } from "../../../pkg/fbc/content.ts";
+import { decodeMetas } from "../../../pkg/fbc/decode.ts";
+import type { FbcBundle, Meta, PackageContent } from "../../../pkg/fbc/types.ts";
+import { bundleVersion, candidatesFrom, compareCandidates, entryNames } from "../../../pkg/resolve/candidates.ts";
+import { resolve } from "../../../pkg/resolve/resolve.ts";
+import { type Constraint, parseConstraint } from "../../../pkg/version/masterminds.ts";
+import { formatVersionRelease } from "../../../pkg/version/version.ts";
+
+/** Which versions of a package. */
+export interface VersionChoice {
+  packageName: string;
+  /** A range; absent: the version that a new installation gets. */
+  version?: string | undefined;
+  channels: readonly string[];
+}
+
+/** Bundles of one union at most: more say that the range is not meant. */
+const MAX_VERSIONS = 100;
+
+/** What the catalog in a folder or file says about one package; the rest is read and dropped. */
+export async function packageIn(source: string, packageName: string): Promise<PackageContent> {
+  const isFile = (await stat(source)).isFile();
+  const files = isFile ? [{ path: basename(source), location: source }] : catalogFiles(source, CONTENT_LIMITS);
+  const metas: Meta[] = [];
+  for (const { path, location } of files) {
+    const bytes = createReadStream(location) as AsyncIterable<Uint8Array>;
+    for await (const meta of decodeMetas(bytes, path)) if (packageOf(meta) === packageName) metas.push(meta);
+  }
+  return packageContent(metas, packageName);
+}
+
+/**
+ * The bundles that are asked for, highest version first.
+ * @throws Error where there is none, saying what there is instead, or where there are too many.
+ */
+export function bundlesOf(content: PackageContent, choice: VersionChoice): FbcBundle[] {
+  const { packageName, version, channels } = choice;
+  if (version === undefined) {
+    const source = { packageName, channels: [...channels] };
+    const resolution = resolve({ source, catalogs: [{ name: "catalog", priority: 0, labels: {}, content }] });
+    if (resolution.kind === "unresolved") throw new Error(resolution.message);
+    return [resolution.bundle];
+  }
+  const range = rangeFrom(version);
+  const names = entryNames(content.channels.filter(({ name }) => channels.includes(name)));
+  const found = candidatesFrom(content.bundles, new Set())
+    .filter(({ bundle }) => channels.length === 0 || names.has(bundle.name))
+    .filter((candidate) => candidate.version !== undefined && range.contains(candidate.version.version))
+    .sort(compareCandidates)
+    .map(({ bundle }) => bundle);
+  if (found.length > MAX_VERSIONS)
+    throw new Error(
+      `${found.length} versions of package "${packageName}" are in range "${version}", at most ${MAX_VERSIONS} are put together`,
+    );
+  if (found.length === 0) throw new Error(nothingFound(content, choice));
+  return found;
+}
+
+function rangeFrom(version: string): Constraint {
+  try {
+    return parseConstraint(version);
+  } catch (err) {
+    throw wrapError(`desired version range "${version}" is invalid: `, err);
+  }
+}
+
+function nothingFound({ bundles }: PackageContent, { packageName, version, channels }: VersionChoice): string {
+  const where = channels.length > 0 ? ` in channels [${channels.join(" ")}]` : "";
+  const candidates = candidatesFrom(bundles, new Set()).sort(compareCandidates);
+  const highest = candidates[0]?.version
+    ? `; the highest version there is ${formatVersionRelease(bundleVersion(candidates[0].bundle))}`
+    : "";
+  const there = bundles.length === 0 ? "; the catalog does not have the package" : highest;
+  return `no bundles found for package "${packageName}" matching version "${version}"${where}${there}`;
+}

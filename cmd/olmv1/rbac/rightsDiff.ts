@@ -1,0 +1,41 @@
+import { diffLines, diffRules, type RulesDiff } from "../../../pkg/rbac/diff.ts";
+import type { Installer } from "../../../pkg/rbac/manifest.ts";
+import { unionOf } from "../../../pkg/rbac/union.ts";
+import type { BundleRights } from "./bundleRights.ts";
+
+/** What changes from one set of bundles to another. */
+export interface RightsDiff {
+  from: string[];
+  to: string[];
+  account: Installer | undefined;
+  /** What the installer needs. */
+  installer: RulesDiff;
+  /** What the bundles give to their own ServiceAccounts. */
+  operator: RulesDiff;
+}
+
+/** Compares the unions of both sides. */
+export function rightsDiff(from: readonly BundleRights[], to: readonly BundleRights[]): RightsDiff {
+  const union = (side: readonly BundleRights[], member: "needed" | "given") => unionOf(side.map((rights) => rights[member]));
+  return {
+    from: from.map(({ name }) => name),
+    to: to.map(({ name }) => name),
+    account: to[0]?.installer,
+    installer: diffRules(union(from, "needed"), union(to, "needed")),
+    operator: diffRules(union(from, "given"), union(to, "given")),
+  };
+}
+
+/** The comparison as people read it. */
+export function diffText({ from, to, account, installer, operator }: RightsDiff): string {
+  return [
+    `from ${from.join(", ")} to ${to.join(", ")}`,
+    "",
+    `what the installer needs (ServiceAccount ${account?.namespace}/${account?.name}):`,
+    ...diffLines(installer).map((line) => `  ${line}`),
+    "",
+    "what the bundle gives its own ServiceAccounts:",
+    ...diffLines(operator).map((line) => `  ${line}`),
+    "",
+  ].join("\n");
+}
