@@ -9,6 +9,7 @@ import { isRetryable } from "../errors/errors.ts";
 import type { Client } from "../kube/client.ts";
 import { EventRecorder } from "../kube/events.ts";
 import { ServiceAccountTokens } from "../kube/tokens.ts";
+import { hasHealth } from "../release/health/health.ts";
 import { controllerMetrics, queueMetrics } from "../telemetry/controllerMetrics.ts";
 import type { Logger } from "../telemetry/log.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
@@ -262,6 +263,9 @@ export class OperatorController {
   }
 
   #listen(): void {
+    this.#watches.onObjectEvent(({ extension, ref: { apiVersion, kind, name } }) => {
+      if (hasHealth({ apiVersion, kind, metadata: { name } })) this.healthChanged(extension);
+    });
     this.#extensions.onEvent((event) => {
       if (event.type === "delete" || needsPass(event.object, event.old)) this.#queue.add(event.object.metadata.name);
     });

@@ -68,3 +68,22 @@ test("annotations with a slash in their name are reached", () => {
   const applied = withIgnored(object, deployment({}), [rule(["/metadata/annotations/example.com~1team"])]);
   expect(applied.metadata.annotations).toEqual({ other: "b" });
 });
+
+// Source: user-demands.md C (CA injection).
+test("certificates that somebody injected are left alone without a rule, a placeholder of the bundle's own stays", () => {
+  const webhooks = (caBundle: string): JsonObject => ({ webhooks: [{ name: "w", clientConfig: { caBundle, url: "https://w" } }] });
+  const hook = (members: JsonObject, managedFields: JsonObject[] = []): KubeObject => ({
+    apiVersion: "admissionregistration.k8s.io/v1",
+    kind: "ValidatingWebhookConfiguration",
+    metadata: { name: "h", managedFields },
+    ...members,
+  });
+  const injector = owned("ca-injector", { "f:webhooks": { 'k:{"name":"w"}': { "f:clientConfig": { "f:caBundle": {} } } } });
+  const injected = withIgnored(hook(webhooks("Cg==")), hook(webhooks("PEM"), [injector]), []);
+  expect(injected["webhooks"]).toEqual([{ name: "w", clientConfig: { url: "https://w" } }]);
+  expect(withIgnored(hook(webhooks("Cg==")), hook(webhooks("Cg==")), [])).toEqual(hook(webhooks("Cg==")));
+  expect(withIgnored(hook(webhooks("Cg==")), undefined, [])).toEqual(hook(webhooks("Cg==")));
+  const crd = { apiVersion: "apiextensions.k8s.io/v1", kind: "CustomResourceDefinition", metadata: { name: "c" } };
+  const conversion = (caBundle: string): JsonObject => ({ spec: { conversion: { webhook: { clientConfig: { caBundle } } } } });
+  expect(withIgnored({ ...crd, ...conversion("Cg==") }, { ...crd, ...conversion("PEM") }, [])).toEqual({ ...crd, ...conversion("PEM") });
+});

@@ -15,20 +15,36 @@ export interface IgnoreRule {
   };
 }
 
+/** Where certificates are injected; a bundle may hold a placeholder there. `*` stands for every position of a list. */
+const INJECTED: Readonly<Record<string, string>> = {
+  "admissionregistration.k8s.io/MutatingWebhookConfiguration": "/webhooks/*/clientConfig/caBundle",
+  "admissionregistration.k8s.io/ValidatingWebhookConfiguration": "/webhooks/*/clientConfig/caBundle",
+  "apiextensions.k8s.io/CustomResourceDefinition": "/spec/conversion/webhook/clientConfig/caBundle",
+  "apiregistration.k8s.io/APIService": "/spec/caBundle",
+};
+
 /**
  * `object` as it is applied to `live` so that the fields which the rules name stay as they are: left out where somebody else owns them or
  * where they are not there, and with the live value where nobody else does, since an apply removes a field that only we own and no longer
- * state. An object that does not exist yet is applied as it is.
+ * state. The same holds for certificates that somebody injected. An object that does not exist yet is applied as it is.
  */
 export function withIgnored(object: KubeObject, live: KubeObject | undefined, rules: readonly IgnoreRule[]): KubeObject {
   if (!live) return object;
   const pointers = rules.filter(({ target }) => isMeant(object, target)).flatMap((rule) => rule.paths);
-  const paths = pointers.map(pathOf).flatMap((path) => leavesAt(valueAt(object, path), path));
+  const paths = [...pointers.map(pathOf), ...injectedPaths(object)].flatMap((path) => leavesAt(valueAt(object, path), path));
   return paths.reduce((applied, path) => {
     const there = livePath(object, live, path);
     const isOthers = there === undefined || managersOf(live, there).length > 0;
     return replacedAt(applied, path, isOthers ? undefined : valueAt(live, there));
   }, object);
+}
+
+function injectedPaths(object: KubeObject): string[][] {
+  const path = pathOf(INJECTED[`${groupOf(object.apiVersion)}/${object.kind}`] ?? "");
+  const star = path.indexOf("*");
+  if (star < 0) return path.length > 0 ? [path] : [];
+  const list = valueAt(object, path.slice(0, star));
+  return Array.isArray(list) ? list.map((_item, i) => path.with(star, String(i))) : [];
 }
 
 /** `path`, or in place of an object the paths of its members: each may be somebody else's. */

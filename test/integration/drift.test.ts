@@ -199,6 +199,15 @@ describeWithPrivateCluster("drift", (cluster, dev) => {
     await eventually(() => isPutBack(made));
   });
 
+  test("a Pod that stops being ready shows in the conditions at once, with no comparison in between", async () => {
+    const made = await sample.installed("ill", "1.0.0");
+    await world.condition(CLUSTER_EXTENSION, "ill", (c) => c("Available")?.status === "True");
+    await cluster.setPodFate(made.spec.namespace, "NotReady");
+    await world.condition(CLUSTER_EXTENSION, "ill", (c) => c("Available")?.status === "False");
+    await cluster.setPodFate(made.spec.namespace, "Ready");
+    await world.condition(CLUSTER_EXTENSION, "ill", (c) => c("Available")?.status === "True");
+  });
+
   test("a suspended extension is left alone until it goes on, and can be deleted", async () => {
     const made = await sample.installed("suspended", "1.0.0");
     await patchExtension("suspended", { spec: { suspend: true } });

@@ -10,6 +10,13 @@ export interface Compared {
   readonly outcome: "same" | "corrected" | "drifted" | "failed";
 }
 
+/** What others did to an object. */
+export interface News {
+  readonly type: "deleted" | "changed";
+  /** False for kinds without one, and where only status or metadata changed. */
+  readonly generationChanged: boolean;
+}
+
 /** Least time between two checks of one object that was found changed. */
 const CHECK_MS = 5_000;
 /** So often in a row an object is put back at once; then ever more seldom, down to once in this time. */
@@ -53,7 +60,7 @@ export class FollowedObject {
   }
 
   /** Decides about the last sighting. @returns what it tells that was not known; undefined where that is nothing. */
-  judge(now: number): { type: "deleted" | "changed"; generationChanged: boolean } | undefined {
+  judge(now: number): News | undefined {
     const seen = this.#unjudged;
     this.#unjudged = undefined;
     if (!seen) return undefined;

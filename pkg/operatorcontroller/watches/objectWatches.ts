@@ -2,20 +2,19 @@ import type { KubeObject, ObjectRef } from "../../api/k8s.ts";
 import { type Clock, systemClock } from "../../controller/clock.ts";
 import { objectKey } from "../../release/identity.ts";
 import type { Logger } from "../../telemetry/log.ts";
-import { type Compared, FollowedObject } from "./followedObject.ts";
+import { Connector } from "./connector.ts";
+import type { Compared, News } from "./followedObject.ts";
+import { Following } from "./following.ts";
 import { Gate } from "./gate.ts";
 import type { Sighting } from "./mark.ts";
 import type { StreamListener, StreamState } from "./metadataStream.ts";
-import { describeSpec, planStreams, streamKey } from "./plan.ts";
+import { describeSpec } from "./plan.ts";
 import { type SharedStream, StreamPool, type WatchIdentity } from "./streamPool.ts";
 
 /** Something happened to an object of an extension; our own writes are not told. */
-export interface ObjectEvent {
+export interface ObjectEvent extends News {
   readonly extension: string;
   readonly ref: ObjectRef;
-  readonly type: "deleted" | "changed";
-  /** False for kinds without one, and where only status or metadata changed. */
-  readonly generationChanged: boolean;
 }
 
 /** What the watches need from the outside. */
@@ -37,16 +36,6 @@ export interface Unwatched {
   readonly because?: string;
 }
 
-/** One extension and its objects. */
-interface Following {
-  readonly uid: string;
-  identity: WatchIdentity;
-  /** By objectKey. */
-  readonly objects: Map<string, FollowedObject>;
-  /** Its objects are being written: what is seen is judged afterwards. */
-  isWritten: boolean;
-}
-
 const MAX_STREAMS = 4_000;
 /** Streams that may be connecting at once. */
 const CONNECTING = 32;
@@ -62,8 +51,7 @@ export class ObjectWatches {
   readonly #wake: ObjectWatchesOptions["wake"];
   readonly #pool: StreamPool;
   readonly #following = new Map<string, Following>();
-  /** Streams by label that were refused, by identity: they are followed by name. */
-  readonly #refused = new Map<string, Set<string>>();
+  readonly #connector: Connector;
   readonly #handlers: ((event: ObjectEvent) => void)[] = [];
   readonly #log: Logger;
 
@@ -72,6 +60,7 @@ export class ObjectWatches {
     this.#clock = clock;
     this.#wake = wake;
     this.#pool = new StreamPool({ clock, log, retryRefusedMs, gate: new Gate(CONNECTING) }, maxStreams);
+    this.#connector = new Connector(this.#pool, (key) => this.#listenerOf(key));
   }
 
   /** How many streams are in each state; for metrics. */
@@ -100,39 +89,27 @@ export class ObjectWatches {
   resume(extension: string, compared: readonly Compared[]): void {
     const following = this.#following.get(extension);
     if (!following) return;
-    const now = this.#clock.now();
     following.isWritten = false;
-    for (const one of compared) following.objects.get(objectKey(one.ref))?.take(one, now);
+    following.take(compared, this.#clock.now());
     this.#judge(extension, following);
   }
 
   /** Follows exactly these objects of an extension from now on, as they were found or left. */
   follow(extension: string, uid: string, identity: WatchIdentity, compared: readonly Compared[]): void {
-    const before = this.#following.get(extension);
-    const keeps = before?.uid === uid && before.identity.key === identity.key;
-    if (before && !keeps) this.forget(extension);
-    const following: Following = { uid, identity, objects: new Map(), isWritten: false };
+    const known = this.#following.get(extension);
+    const before = known?.uid === uid && known.identity.key === identity.key ? known : undefined;
+    if (!before) this.forget(extension);
+    const following = new Following(uid, identity);
     const now = this.#clock.now();
-    const left = new Set(keeps ? streamsOf(before) : []);
-    const fresh = new Set<string>();
-    for (const one of compared) {
-      const key = objectKey(one.ref);
-      const known = keeps ? before.objects.get(key) : undefined;
-      const object = known ?? new FollowedObject(one.ref);
-      if (!known) fresh.add(key);
-      object.take(one, now);
-      following.objects.set(key, object);
-    }
+    const fresh = compared.filter((one) => following.add(one, before, now)).map(({ ref }) => objectKey(ref));
     this.#following.set(extension, following);
-    this.#connect(extension, following, fresh, left);
+    this.#connector.connect(extension, following, new Set(fresh), before?.streams ?? new Set());
     this.#judge(extension, following);
   }
 
   /** Objects of an extension that are to be compared now: something was seen of them, or their last comparison failed. */
   suspects(extension: string): ObjectRef[] {
-    const until = this.#clock.now() + SETTLE_MS;
-    const objects = [...(this.#following.get(extension)?.objects.values() ?? [])];
-    return objects.filter(({ dueAt, isFailed }) => isFailed || (dueAt !== undefined && dueAt <= until)).map(({ ref }) => ref);
+    return this.#following.get(extension)?.suspects(this.#clock.now() + SETTLE_MS) ?? [];
   }
 
   /** Objects of an extension of which a change would not be seen just now. */
@@ -151,9 +128,9 @@ export class ObjectWatches {
     const following = this.#following.get(extension);
     if (!following) return;
     this.#following.delete(extension);
-    for (const key of streamsOf(following)) this.#pool.release(key, extension);
+    for (const key of following.streams) this.#pool.release(key, extension);
     const { key } = following.identity;
-    if (![...this.#following.values()].some(({ identity }) => identity.key === key)) this.#refused.delete(key);
+    if (![...this.#following.values()].some(({ identity }) => identity.key === key)) this.#connector.forget(key);
   }
 
   /** Closes all streams. */
@@ -162,51 +139,15 @@ export class ObjectWatches {
     this.#pool.close();
   }
 
-  /**
-   * Gives every object its stream and lets go of those that are not needed any more.
-   * @param fresh keys of objects of which a stream that is open already may have told something before: it is listed anew.
-   * @param left keys of the streams until now.
-   */
-  #connect(extension: string, following: Following, fresh: ReadonlySet<string>, left: Set<string>): void {
-    const { identity, objects } = following;
-    const refused = this.#refused.get(identity.key);
-    const planned = planStreams(
-      [...objects.values()].map(({ ref }) => ref),
-      {
-        extension,
-        isController: identity.isController,
-        isShared: this.#pool.isShared(identity.key, extension),
-        isRefused: (spec) => refused?.has(streamKey(spec)) ?? false,
-      },
-    );
-    const stale = new Set<string>();
-    const used = new Set<string>();
-    const started = new Set<string>();
-    const listenerOf = (key: string): StreamListener => {
-      started.add(key);
-      return this.#listenerOf(key);
-    };
-    for (const [key, object] of objects) {
-      const spec = planned.get(key);
-      const stream = spec && this.#pool.acquire(identity, spec, extension, listenerOf);
-      if (stream) used.add(stream.key);
-      if (stream && !started.has(stream.key) && (fresh.has(key) || object.stream !== stream.key)) stale.add(stream.key);
-      object.stream = stream?.key;
-    }
-    for (const key of left) if (!used.has(key)) this.#pool.release(key, extension);
-    for (const key of stale) this.#pool.get(key)?.refresh();
-  }
-
   #listenerOf(key: string): StreamListener {
-    const see = (sightingOf: (object: FollowedObject, id: string) => Sighting | undefined): void => this.#see(key, sightingOf);
-    const seeOne = (metadata: KubeObject, sighting: Sighting): void => {
-      const id = objectKey(metadata);
-      see((_object, other) => (other === id ? sighting : undefined));
+    const seeOne = (object: KubeObject, sighting: Sighting): void => {
+      const seen = objectKey(object);
+      this.#see(key, (id) => (id === seen ? sighting : undefined));
     };
     return {
       listed: (items, resourceVersion) => {
         const found = new Map(items.map((item) => [objectKey(item), item.metadata]));
-        see((_object, id) => {
+        this.#see(key, (id) => {
           const metadata = found.get(id);
           return metadata ? { kind: "there", metadata } : { kind: "gone", resourceVersion };
         });
@@ -217,32 +158,19 @@ export class ObjectWatches {
     };
   }
 
-  #see(stream: string, sightingOf: (object: FollowedObject, id: string) => Sighting | undefined): void {
+  #see(stream: string, sightingOf: (key: string) => Sighting | undefined): void {
     for (const extension of this.#pool.get(stream)?.users ?? []) {
       const following = this.#following.get(extension);
       if (!following) continue;
-      for (const [id, object] of following.objects) {
-        const seen = object.stream === stream ? sightingOf(object, id) : undefined;
-        if (seen) object.see(seen);
-      }
+      following.see(stream, sightingOf);
       this.#judge(extension, following);
     }
   }
 
-  /** Decides about everything that was seen of an extension's objects, unless they are being written. */
   #judge(extension: string, following: Following): void {
-    if (following.isWritten) return;
-    const now = this.#clock.now();
-    for (const object of following.objects.values()) {
-      const news = object.judge(now);
-      if (news) this.#tell({ extension, ref: object.ref, ...news });
-    }
-    this.#wakeFor(extension, following);
-  }
-
-  #wakeFor(extension: string, { objects }: Following): void {
-    const due = [...objects.values()].flatMap(({ dueAt }) => dueAt ?? []);
-    if (due.length > 0) this.#wake(extension, Math.max(Math.min(...due) - this.#clock.now(), SETTLE_MS));
+    for (const news of following.judge(this.#clock.now())) this.#tell({ extension, ...news });
+    const { dueAt } = following;
+    if (dueAt !== undefined && !following.isWritten) this.#wake(extension, Math.max(dueAt - this.#clock.now(), SETTLE_MS));
   }
 
   /** A refused stream by label is replaced by ones by name; one by name leaves its object to comparisons, and the extension says so. */
@@ -255,11 +183,10 @@ export class ObjectWatches {
 
   #followByName({ spec, identity, users }: SharedStream): void {
     this.#log.debug({ watching: describeSpec(spec), identity }, "may not be watched as a whole, watching by name");
-    const refused = this.#refused.get(identity) ?? new Set();
-    this.#refused.set(identity, refused.add(streamKey(spec)));
+    this.#connector.refuse(identity, spec);
     for (const extension of users) {
       const following = this.#following.get(extension);
-      if (following) this.#connect(extension, following, new Set(), new Set(streamsOf(following)));
+      if (following) this.#connector.connect(extension, following, new Set(), following.streams);
     }
   }
 
@@ -272,8 +199,4 @@ export class ObjectWatches {
       }
     }
   }
-}
-
-function streamsOf({ objects }: Following): string[] {
-  return [...new Set([...objects.values()].flatMap(({ stream }) => stream ?? []))];
 }
