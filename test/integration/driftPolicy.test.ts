@@ -2,11 +2,21 @@ import { beforeAll, expect, test } from "vitest";
 import type { ClusterExtension } from "../../pkg/api/clusterExtension.ts";
 import { type KubeObject, refOf } from "../../pkg/api/k8s.ts";
 import { ApplyPass } from "../../pkg/operatorcontroller/applyPass.ts";
+import { ObjectWatches } from "../../pkg/operatorcontroller/watches/objectWatches.ts";
+import type { PolicyRule } from "../../pkg/rbac/policyRule.ts";
 import { INSTALLED, type PassParts, passOver } from "../support/applyPasses.ts";
-import { describeWithCluster } from "../support/cluster.ts";
+import { describeWithCluster, eventually } from "../support/cluster.ts";
 import { MemoryReleases } from "../support/extensionFakes.ts";
 import { type LoneExtension, loneExtension, preparedFor } from "../support/ownedObjects.ts";
 import { configMap, releaseRecord } from "../support/releases.ts";
+
+/** The right to watch one ConfigMap. */
+const watchOf = (name: string): PolicyRule => ({
+  apiGroups: [""],
+  resources: ["configmaps"],
+  resourceNames: [name],
+  verbs: ["list", "watch"],
+});
 
 type DriftSpec = NonNullable<ClusterExtension["spec"]["drift"]>;
 
@@ -156,6 +166,33 @@ describeWithCluster("what is put back, reported or left alone on a real API serv
     await edit({ metadata: { annotations: { "example.com/theme": null } } });
     await maintain(drift);
     expect((await live())?.metadata.annotations?.["example.com/theme"]).toBeUndefined();
+  });
+
+  test("what may not be watched is compared once an interval, and what is watched is not", async () => {
+    const { x, account, releases, rendered, live } = await installed((namespace) => [configMap("a", namespace), configMap("b", namespace)]);
+    await account.grant([{ apiGroups: [""], resources: ["configmaps"], verbs: ["get", "patch", "create"] }, watchOf("b")]);
+    const parts = passOver(cluster.client, x, account.client, releases);
+    const watches = new ObjectWatches({ log: parts.context.log, wake: () => undefined, retryRefusedMs: 60_000 });
+    try {
+      const maintain = (seconds: number): Promise<void> =>
+        new ApplyPass({ ...parts.deps, now: () => seconds * 1_000, watches }, parts.facts, account.client, parts.context).maintain();
+      await maintain(1_000);
+      const unwatched = (): string[] => watches.unwatched(x.metadata.name).map(({ ref }) => ref.name);
+      await eventually(() => expect([watches.states.open, unwatched()]).toEqual([1, ["a"]]));
+      const before = await live(1);
+      await cluster.client.delete(refOf(rendered[0]!));
+      await maintain(1_059);
+      expect(await live()).toBeUndefined();
+      expect(parts.facts.notes.join()).toMatch(
+        /^changes of ConfigMap \S+\/a are noticed within 1 min only, as they cannot be watched: .* cannot list/,
+      );
+      await maintain(1_061);
+      expect(await live()).toBeDefined();
+      expect(await live(1)).toEqual(before);
+      expect(parts.memory.of(x)).toMatchObject({ comparedAt: 1_000_000, checkedAt: 1_061_000 });
+    } finally {
+      watches.close();
+    }
   });
 
   test("objects of a release that was prepared elsewhere are compared as they would be applied", async () => {
