@@ -4,6 +4,7 @@ import { CRD_UPGRADE_CHECKS } from "./crdUpgradeChecks.ts";
 import { drift } from "./drift.ts";
 import { conditions, labelSelector } from "./fields.ts";
 import type { KubeObject } from "./k8s.ts";
+import { Plan } from "./plan.ts";
 import { DNS1123_LABEL, DNS1123_SUBDOMAIN, immutable, matches, type Rule, unionMember, withRules } from "./rules.ts";
 import { versionExpression } from "./versionExpression.ts";
 
@@ -205,6 +206,12 @@ export const ClusterExtensionSpec = z
     uninstall: uninstall.optional(),
     dependencies: dependencies.optional(),
     drift: drift.optional(),
+    approval: z
+      .enum(["Automatic", "Manual"])
+      .optional()
+      .describe(
+        "approval is Manual where somebody has to approve each installation and upgrade before anything is written: status.plan says what it would do, and annotation olm.operatorframework.io/approve with the plan's digest approves it. What is installed is kept as it is meanwhile. Automatic, the default, goes on by itself.",
+      ),
     suspend: z
       .boolean()
       .optional()
@@ -240,9 +247,10 @@ export const ClusterExtensionStatus = z
     conditions: conditions(
       `conditions describe the state of the extension.
 
-Installed: whether a bundle is installed. Progressing: True when the desired state is reached (Succeeded), rolling out (RollingOut), being removed (Uninstalling) or tried again (Retrying); False when somebody has to act (Blocked, InvalidConfiguration, ProgressDeadlineExceeded) or asked for nothing to be done (Suspended). Available: whether what is installed works: True (Healthy), False while it is rolled out (RollingOut) or when something is wrong with it (Unhealthy, with the object and its Pod in the message), Unknown when that cannot be told. Ready: True when a bundle is installed, nothing is left to do and it is available; otherwise with the reason of the first that is not so. Deprecated, PackageDeprecated, ChannelDeprecated and BundleDeprecated: whether the catalog advises against the package, the channels or the bundle. ClusterUpgradeBlocked, only where an installed bundle states up to which OpenShift version it works: whether it keeps the cluster from being upgraded to its next minor version, and what would lift that.`,
+Installed: whether a bundle is installed. Progressing: True when the desired state is reached (Succeeded), rolling out (RollingOut), being removed (Uninstalling) or tried again (Retrying); False when somebody has to act (Blocked, InvalidConfiguration, ProgressDeadlineExceeded), has to approve (AwaitingApproval) or asked for nothing to be done (Suspended). Available: whether what is installed works: True (Healthy), False while it is rolled out (RollingOut) or when something is wrong with it (Unhealthy, with the object and its Pod in the message), Unknown when that cannot be told. Ready: True when a bundle is installed, nothing is left to do and it is available; otherwise with the reason of the first that is not so. Deprecated, PackageDeprecated, ChannelDeprecated and BundleDeprecated: whether the catalog advises against the package, the channels or the bundle. ClusterUpgradeBlocked, only where an installed bundle states up to which OpenShift version it works: whether it keeps the cluster from being upgraded to its next minor version, and what would lift that.`,
     ).optional(),
     install: z.object({ bundle }).optional().describe("install describes what is installed. Absent when nothing is."),
+    plan: Plan.optional(),
     lastHandledReconcileAt: z
       .string()
       .max(64)

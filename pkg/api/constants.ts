@@ -41,6 +41,8 @@ export const ANNOTATION_FORCE_DELETE = `${GROUP}/force-delete`;
 export const ANNOTATION_RECONCILE_REQUESTED_AT = `${GROUP}/reconcile-requested-at`;
 /** Longest part of that value that is looked at. */
 export const RECONCILE_REQUEST_MAX = 64;
+/** On a ClusterExtension with spec.approval Manual: digest of the plan that may be carried out. */
+export const ANNOTATION_APPROVE = `${GROUP}/approve`;
 /** On our CRDs: which variant of the API they are. */
 export const ANNOTATION_GENERATOR = `${GROUP}/generator`;
 
@@ -80,6 +82,7 @@ export const Reason = {
   Blocked: "Blocked",
   Uninstalling: "Uninstalling",
   Suspended: "Suspended",
+  AwaitingApproval: "AwaitingApproval",
   InvalidConfiguration: "InvalidConfiguration",
   ProgressDeadlineExceeded: "ProgressDeadlineExceeded",
   Deprecated: "Deprecated",
@@ -95,6 +98,10 @@ export const Reason = {
 } as const;
 export type Reason = (typeof Reason)[keyof typeof Reason];
 
+/** Objects that status.plan names at most. */
+export const PLAN_OBJECTS_MAX = 20;
+/** Fields of one object that status.plan names at most. */
+export const PLAN_FIELDS_MAX = 5;
 /** Longest name of a ClusterExtension: it is a label value (at most 63) and the name of a Helm-like release (at most 53). */
 export const EXTENSION_NAME_MAX = 53;
 /** Longest message of a condition. The API server counts characters, we keep to bytes. */

@@ -80,13 +80,16 @@ export class Applier {
    * Applies every object as a server-side dry run: admission, validation, quota and RBAC answer, nothing is written.
    * A Role or ClusterRole that a binding of the same set names may not exist yet; that answer is no finding. Nor is a field that cannot be
    * changed of an object that `apply` creates anew.
+   * @returns the objects as they would be, by `objectKey`; without those that could not be tried.
    * @throws RetryableError Retrying with every refusal at once.
    */
-  async dryRun(objects: readonly KubeObject[]): Promise<void> {
+  async dryRun(objects: readonly KubeObject[]): Promise<LiveObjects> {
+    const after = new Map<string, KubeObject>();
     const roles = new Set(objects.filter(({ kind }) => kind.endsWith("Role")).map(({ metadata }) => metadata.name));
     const failures = await this.#each(objects, async (object) => {
       try {
-        await this.#client.apply(object, { fieldManager: FIELD_MANAGER, force: true, dryRun: true, signal: this.#signal });
+        const options = { fieldManager: FIELD_MANAGER, force: true, dryRun: true, signal: this.#signal };
+        after.set(objectKey(object), await this.#client.apply(object, options));
       } catch (err) {
         if (object.kind.endsWith("RoleBinding") && isNotFound(err) && roles.has(roleOf(object))) return;
         if (isImmutableField(err) && isRecreated(object)) return;
@@ -94,6 +97,7 @@ export class Applier {
       }
     });
     throwAll("", failures);
+    return after;
   }
 
   /**

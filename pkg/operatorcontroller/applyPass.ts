@@ -4,6 +4,8 @@ import type { StepContext } from "../controller/steps.ts";
 import { messageOf, RetryableError } from "../errors/errors.ts";
 import type { Client } from "../kube/client.ts";
 import type { EventRecorder, EventType } from "../kube/events.ts";
+import { widensRights } from "../rbac/widening.ts";
+import { changePlan, planDigest } from "../release/changePlan.ts";
 import { objectKey, requireIdentities } from "../release/identity.ts";
 import { withIgnored } from "../release/ignoreRules.ts";
 import { installOrder } from "../release/order.ts";
@@ -13,6 +15,7 @@ import { prepareObjects } from "../release/prepare.ts";
 import { lastDeployed, type ReleaseRecord } from "../release/record.ts";
 import { determineState } from "../release/state.ts";
 import { Applier, type LiveObjects } from "./applier.ts";
+import { awaitingApproval, isApproved, planStatus } from "./approval.ts";
 import type { ExtensionMetrics } from "./extensionMetrics.ts";
 import type { PassFacts, ResolvedBundle } from "./facts.ts";
 import { requireServed, type ServedKinds, servedKinds } from "./kinds.ts";
@@ -22,7 +25,7 @@ import { changes, summary } from "./objectAction.ts";
 import type { ObjectClaims } from "./objectClaims.ts";
 import { type LackingPermissions, lackingPermissions } from "./permissions.ts";
 import { preflight } from "./preflight.ts";
-import { prune, unwanted } from "./prune.ts";
+import { leavingObjects, type PruneRequest, prune, unwanted } from "./prune.ts";
 import { type JournalOptions, ReleaseJournal } from "./releaseJournal.ts";
 import { labelsFrom } from "./steps/retrieveReleases.ts";
 import { takeOver } from "./takeOver.ts";
@@ -59,6 +62,13 @@ export interface RenderedBundle {
 }
 
 const NOTHING_CHANGED = "nothing was changed, and it goes on by itself within seconds once they are granted";
+
+/** Prepared objects, as they are on the cluster and as they would be. */
+interface Planned {
+  desired: readonly KubeObject[];
+  live: LiveObjects;
+  after: LiveObjects;
+}
 
 /** One pass over the objects of one extension, with the extension's identity. */
 export class ApplyPass {
@@ -122,7 +132,11 @@ export class ApplyPass {
     const lacking = await this.#permissions(objects, bundle.image, kinds);
     await this.#claiming(objects, async () => {
       const { extensionExists } = this.#deps;
-      const { live, notes: remarks } = await preflight(this.#applier, {
+      const {
+        live,
+        after,
+        notes: remarks,
+      } = await preflight(this.#applier, {
         desired: objects,
         base,
         owner: this.#ownerOfObjects,
@@ -134,6 +148,7 @@ export class ApplyPass {
         throw lacking ? withLacking(err, lacking) : err;
       });
       for (const remark of remarks) this.#event("Normal", "CrdUpgradeSafety", remark);
+      if (!rollback) await this.#requireApproval(rendered, { desired: objects, live, after });
       const content = { namespace: extension.spec.namespace, labels, annotations, objects, ...rollback?.why };
       const record = await this.#journal.begin({ ...content, ...(inputDigest === undefined ? {} : { inputDigest }) }, state);
       this.#facts.began = true;
@@ -166,6 +181,16 @@ export class ApplyPass {
     const [reason, what] = rollback ? ["RolledBack", "rolled back to"] : base ? ["Upgraded", "upgraded to"] : ["Installed", "installed"];
     this.#event("Normal", reason, `${what} bundle "${bundle.name}"${from}: ${summary(this.#applier.actions)}`);
     for (const note of notes) this.#event("Normal", "ManifestAdjusted", note);
+  }
+
+  /** @throws TerminalError AwaitingApproval when somebody has to approve what would be done, which `facts.plan` tells. */
+  async #requireApproval({ bundle, objects }: RenderedBundle, { desired, live, after }: Planned): Promise<void> {
+    const { extension, inputDigest, history } = this.#facts;
+    const digest = planDigest({ inputDigest, rendered: objects, base: lastDeployed(history.current)?.version ?? 0 });
+    if (isApproved(extension, digest)) return;
+    const leaving = await leavingObjects(this.#applier, this.#pruneRequest(desired));
+    this.#facts.plan = planStatus(changePlan({ digest, desired, live, after, leaving, widens: widensRights }), bundle);
+    throw awaitingApproval(extension, this.#facts.plan);
   }
 
   async #taken(live: LiveObjects): Promise<LiveObjects> {
@@ -210,10 +235,12 @@ export class ApplyPass {
   }
 
   async #prune(desired: readonly KubeObject[]): Promise<void> {
-    const { history } = this.#facts;
-    const request = { history: history.current, desired, crdPolicy: this.#crdPolicy, owner: this.#ownerOfObjects };
-    const kept = await prune(this.#applier, this.#scoped, request, this.#context.signal);
+    const kept = await prune(this.#applier, this.#scoped, this.#pruneRequest(desired), this.#context.signal);
     for (const { text } of kept) this.#event("Normal", "Kept", text);
+  }
+
+  #pruneRequest(desired: readonly KubeObject[]): PruneRequest {
+    return { history: this.#facts.history.current, desired, crdPolicy: this.#crdPolicy, owner: this.#ownerOfObjects };
   }
 
   /** Objects as they are applied, in that order. A release of another writer may hold them in another form. */

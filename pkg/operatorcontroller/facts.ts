@@ -1,4 +1,5 @@
 import type { ClusterExtension } from "../api/clusterExtension.ts";
+import type { Plan } from "../api/plan.ts";
 import type { RegistryV1Bundle } from "../bundle/types.ts";
 import type { FbcDeprecations } from "../fbc/types.ts";
 import type { ClusterVersion } from "../gate/clusterVersion.ts";
@@ -88,6 +89,8 @@ export interface PassFacts {
   leave?: boolean;
   /** Rights that the ServiceAccount lacks and that the pass went on without; said whatever the pass came to. */
   lacking?: string;
+  /** What would be done once it is approved. */
+  plan?: Plan;
   /** Said behind "Desired state reached", such as catalogs that could not be asked. */
   notes: string[];
 }

@@ -171,8 +171,9 @@ function report({ deps, facts, applier }: MaintainTools, drifts: readonly Drift[
   if (news.length > 0) deps.events.record(extension, "Warning", "Drifted", `of bundle "${bundle}": ${listed(news)}`);
   const keys = new Set(drifts.map(({ ref }) => objectKey(ref)));
   const corrected = changes(applier.actions).filter(({ ref }) => keys.has(objectKey(ref)));
-  if (corrected.length > 0)
-    deps.events.record(extension, "Normal", "DriftCorrected", `put back of bundle "${bundle}": ${named(corrected)}`);
+  if (corrected.length === 0) return;
+  deps.metrics?.corrected(extension.metadata.name, corrected.length);
+  deps.events.record(extension, "Normal", "DriftCorrected", `put back of bundle "${bundle}": ${named(corrected)}`);
 }
 
 /** Says in the condition what is not put back, and what is looked after less closely. */

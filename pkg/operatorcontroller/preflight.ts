@@ -23,9 +23,10 @@ export interface PreflightRequest {
   signal: AbortSignal;
 }
 
-/** The objects as they are on the cluster, and what the checks want to be known. */
+/** The objects as they are on the cluster and as they would be, and what the checks want to be known. */
 export interface Passed {
   live: LiveObjects;
+  after: LiveObjects;
   notes: string[];
 }
 
@@ -46,6 +47,6 @@ export async function preflight(applier: Applier, request: PreflightRequest): Pr
     throw new RetryableError(Reason.Retrying, `failed to get release state using server-side dry-run: ${refusals.join("\n")}`);
   }
   const notes = await checkCrdUpgrades(client, { desired, live, spec }, signal);
-  await applier.dryRun(desired);
-  return { live, notes };
+  const after = await applier.dryRun(desired);
+  return { live, after, notes };
 }

@@ -4,7 +4,7 @@ import { objectKey } from "../release/identity.ts";
 import { type Owner, ownershipOf } from "../release/ownership.ts";
 import { type CrdPolicy, planRelease, type ReleasePlan } from "../release/plan.ts";
 import type { ReleaseRecord } from "../release/record.ts";
-import type { Applier } from "./applier.ts";
+import type { Applier, LiveObjects } from "./applier.ts";
 import { type KeptCrd, splitCrds } from "./crdUse.ts";
 
 /** What may be on the cluster, what is wanted there, and for whom. */
@@ -14,6 +14,14 @@ export interface PruneRequest {
   desired: readonly KubeObject[];
   crdPolicy: CrdPolicy;
   owner: Owner;
+}
+
+/** What is live and the owner's that the history holds and the desired objects do not: what `prune` would look at, in that order. */
+export async function leavingObjects(applier: Applier, request: PruneRequest): Promise<KubeObject[]> {
+  const { prune: leaving, crds } = planOf(request);
+  const candidates = [...leaving, ...crds.ifUnused];
+  const live = await applier.read(candidates.map(refOf));
+  return oursOf(candidates, live, request.owner);
 }
 
 /**
@@ -28,13 +36,8 @@ export async function prune(applier: Applier, scoped: Client, request: PruneRequ
   const leaving = [...plan.prune, ...undecided];
   if (leaving.length === 0) return [];
   const live = await applier.read(leaving.map(refOf));
-  const ours = (objects: readonly KubeObject[]): KubeObject[] =>
-    objects.flatMap((object) => {
-      const found = live.get(objectKey(object));
-      return found && ownershipOf(found, owner).kind === "ours" ? [found] : [];
-    });
-  await applier.remove(ours(plan.prune));
-  const { going, kept } = await splitCrds(scoped, ours(undecided), crdPolicy, signal);
+  await applier.remove(oursOf(plan.prune, live, owner));
+  const { going, kept } = await splitCrds(scoped, oursOf(undecided, live, owner), crdPolicy, signal);
   await applier.remove(going);
   return kept;
 }
@@ -48,4 +51,11 @@ export function unwanted(request: Omit<PruneRequest, "owner">): KubeObject[] {
 function planOf({ history, desired, crdPolicy }: Omit<PruneRequest, "owner">): ReleasePlan {
   const recorded = new Map(history.flatMap(({ objects }) => objects.map((object) => [objectKey(object), object])));
   return planRelease({ recorded: [...recorded.values()], desired, crdPolicy });
+}
+
+function oursOf(objects: readonly KubeObject[], live: LiveObjects, owner: Owner): KubeObject[] {
+  return objects.flatMap((object) => {
+    const found = live.get(objectKey(object));
+    return found && ownershipOf(found, owner).kind === "ours" ? [found] : [];
+  });
 }

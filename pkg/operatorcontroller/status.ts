@@ -34,7 +34,7 @@ export function statusFrom(extension: Readonly<ClusterExtension>, facts: PassFac
     conditions = setCondition(conditions, { ...verdict, message: boundedMessage(verdict.message), observedGeneration }, now);
   }
   const { installed } = facts;
-  const status = { conditions, ...handledRequest(extension, facts) };
+  const status = { conditions, ...(facts.plan ? { plan: facts.plan } : {}), ...handledRequest(extension, facts) };
   if (facts.unknownBecause !== undefined && !installed) return status;
   return installed ? { ...status, install: { bundle: bundleStatus(installed) } } : status;
 }

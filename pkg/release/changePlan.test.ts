@@ -1,0 +1,51 @@
+import { describe, expect, test } from "vitest";
+import type { KubeObject } from "../api/k8s.ts";
+import { changePlan, countActions, planDigest } from "./changePlan.ts";
+import { describeObject, objectKey } from "./identity.ts";
+
+const config = (name: string, value: string): KubeObject => ({ apiVersion: "v1", kind: "ConfigMap", metadata: { name }, data: { value } });
+const byKey = (...objects: KubeObject[]): Map<string, KubeObject> => new Map(objects.map((object) => [objectKey(object), object]));
+
+// Source: what `status.plan` and `olmv1 plan` have to say.
+describe("a plan", () => {
+  test("tells for each object what becomes of it, changes first", () => {
+    const plan = changePlan({
+      digest: "sha256:x",
+      desired: [config("same", "1"), config("new", "1"), config("changed", "2"), config("defaulted", "1")],
+      live: byKey(config("same", "1"), config("changed", "1"), config("defaulted", "1"), config("gone", "1")),
+      after: byKey(config("same", "1"), config("new", "1"), config("changed", "2"), config("defaulted", "by the server")),
+      leaving: [config("gone", "1")],
+      widens: (before) => before === undefined,
+    });
+    expect(
+      plan.objects.map(({ action, ref, changes, widens }) => [action, describeObject(ref), changes.map(({ path }) => path), widens]),
+    ).toEqual([
+      ["Create", "ConfigMap new", [], true],
+      ["Update", "ConfigMap changed", ["data.value"], false],
+      ["Update", "ConfigMap defaulted", ["data.value"], false],
+      ["Delete", "ConfigMap gone", [], false],
+      ["Unchanged", "ConfigMap same", [], false],
+    ]);
+    expect(countActions(plan)).toEqual({ Create: 1, Update: 2, Delete: 1, Unchanged: 1 });
+  });
+
+  test("an object that the API server was not asked about counts as it is desired", () => {
+    const desired = [config("a", "2")];
+    const plan = changePlan({ digest: "", desired, live: byKey(config("a", "1")), after: new Map(), leaving: [], widens: () => false });
+    expect(plan.objects).toMatchObject([{ action: "Update", changes: [{ path: "data.value", before: '"1"', after: '"2"' }] }]);
+  });
+
+  test("has a digest of bundle and configuration, objects in any order, and the deployed release", () => {
+    const base = { inputDigest: "i", rendered: [config("a", "1"), config("b", "1")], base: 3 };
+    const digest = planDigest(base);
+    expect(digest).toMatch(/^sha256:[0-9a-f]{64}$/);
+    expect(planDigest({ ...base, rendered: base.rendered.toReversed() })).toBe(digest);
+    const others = [
+      { ...base, inputDigest: "j" },
+      { ...base, inputDigest: undefined },
+      { ...base, base: 4 },
+      { ...base, rendered: [config("a", "2"), config("b", "1")] },
+    ];
+    expect(new Set([digest, ...others.map(planDigest)]).size).toBe(5);
+  });
+});
