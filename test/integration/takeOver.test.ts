@@ -60,7 +60,10 @@ describeWithData("real data", (data) =>
       await cluster.installCrds();
       await cluster.client.apply({ apiVersion: "v1", kind: "Namespace", metadata: { name: "olmv1-system" } }, { fieldManager: "test" });
       await go.restore(cluster.client);
-      await eventually(async () => expect((await workloads()).filter((name) => name.startsWith("Pod"))).not.toEqual([]));
+      await eventually(async () => {
+        const deployment = await cluster.client.get({ apiVersion: "apps/v1", kind: "Deployment", namespace: NAMESPACE, name: "flux-operator" });
+        expect(deployment?.["status"]).toMatchObject({ observedGeneration: deployment?.metadata.generation, readyReplicas: 1 });
+      });
       world = await World.start(cluster);
       await world.pushBundle("bundles/flux-operator", "v0.38.1", "flux-operator", installed);
       await world.pushBundle("bundles/flux-operator", "v0.39.0", "flux-operator", next);
