@@ -61,7 +61,12 @@ describeWithData("real data", (data) =>
       await cluster.client.apply({ apiVersion: "v1", kind: "Namespace", metadata: { name: "olmv1-system" } }, { fieldManager: "test" });
       await go.restore(cluster.client);
       await eventually(async () => {
-        const deployment = await cluster.client.get({ apiVersion: "apps/v1", kind: "Deployment", namespace: NAMESPACE, name: "flux-operator" });
+        const deployment = await cluster.client.get({
+          apiVersion: "apps/v1",
+          kind: "Deployment",
+          namespace: NAMESPACE,
+          name: "flux-operator",
+        });
         expect(deployment?.["status"]).toMatchObject({ observedGeneration: deployment?.metadata.generation, readyReplicas: 1 });
       });
       world = await World.start(cluster);
