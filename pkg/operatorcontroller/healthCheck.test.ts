@@ -203,10 +203,17 @@ test("what was compared in this pass is not read again, and its Pods are not loo
 test("a change that somebody tells of, and a release that failed in the middle, make the next pass read again", async () => {
   const all = passes();
   await all.pass();
-  all.memory.healthChanged("x");
+  expect(all.memory.healthChanged("x", all.now)).toBe(5_000);
+  await all.pass();
+  expect([all.calls, all.comesBack]).toEqual([[], 5_000]);
+  all.now += 5_000;
   await all.pass();
   expect(all.calls).toHaveLength(2);
-  await all.pass({ began: true });
+  await all.pass({ failed: { release: RELEASE, applied: new Map(), actions: [] } });
+  expect(all.calls).toHaveLength(2);
+  all.now += 60_000;
+  expect([all.memory.healthChanged("x", all.now), all.memory.healthChanged("y", all.now)]).toEqual([0, 0]);
+  await all.pass();
   expect(all.calls).toHaveLength(2);
   await all.pass();
   expect(all.calls).toEqual([]);
@@ -244,7 +251,8 @@ test("a rollout that is not over by its deadline is overdue until it is over aft
   all.set(deployment("a", 1));
   expect((await all.pass()).overdue).toBeUndefined();
   all.set(deployment("a", 0));
-  all.memory.healthChanged("x");
+  all.now += 60_000;
+  all.memory.healthChanged("x", all.now);
   const later = await all.pass();
   expect([later.availability?.reason, later.overdue]).toEqual(["Unhealthy", undefined]);
 });
@@ -256,6 +264,7 @@ test("without a deadline, and while it cannot be told how a rollout goes, none i
   expect((await all.pass()).overdue).toBeUndefined();
   all.minutes = 10;
   all.live.set(objectKey(deployment("a", 0)), refusal(403, "Forbidden"));
-  all.memory.healthChanged("x");
+  all.now += 60_000;
+  all.memory.healthChanged("x", all.now);
   expect((await all.pass()).overdue).toBeUndefined();
 });

@@ -61,7 +61,7 @@ export async function checkHealth(deps: HealthDependencies, facts: PassFacts, co
 
 function isDue(known: RememberedHealth | undefined, release: ReleaseRecord, facts: PassFacts, now: number): boolean {
   if (known?.release !== release.version || now >= known.dueAt) return true;
-  if (facts.began && !facts.deployed && !facts.live) return true;
+  if (facts.failed) return true;
   const { live } = facts;
   return live !== undefined && release.objects.filter(hasHealth).every((object) => live.has(objectKey(object)));
 }
@@ -72,10 +72,11 @@ async function read(deps: HealthDependencies, facts: PassFacts, release: Release
   const explain = facts.deployed === undefined; // the Pods of what was applied just now have nothing to tell yet
   const objects = client ? await readHealth(release.objects, { client, live, explain, now: deps.now(), signal }) : [];
   const availability = availabilityOf(objects, { rolledOut: release.rolledOutAt !== undefined });
-  if (availability.status === "True") return { release: release.version, availability, checks: 0, dueAt: Number.POSITIVE_INFINITY };
+  const found = { release: release.version, availability, readAt: deps.now() };
+  if (availability.status === "True") return { ...found, checks: 0, dueAt: Number.POSITIVE_INFINITY };
   const checks = before?.release === release.version ? before.checks : 0;
   const pause = Math.min(FIRST_PAUSE_MS * 2 ** checks, LONGEST_PAUSE_MS);
-  return { release: release.version, availability, checks: checks + 1, dueAt: deps.now() + pause };
+  return { ...found, checks: checks + 1, dueAt: found.readAt + pause };
 }
 
 /** What goes wrong here is only logged: it is tried again in the next pass, and until then nothing but the deadline hangs on it. */

@@ -4,11 +4,17 @@ import type { Availability } from "../release/health/availability.ts";
 import { objectKey } from "../release/identity.ts";
 import type { ReleaseRecord } from "../release/record.ts";
 
+/** Least time between two readings of health that changes of status ask for. */
+const HEALTHY_PAUSE_MS = 5_000;
+const ILL_PAUSE_MS = 1_000;
+
 /** What a release was last found to be. */
 export interface RememberedHealth {
   /** Its number. */
   readonly release: number;
   readonly availability: Availability;
+  /** When it was read, in milliseconds since the epoch. */
+  readonly readAt: number;
   /** How many checks in a row did not find it healthy. */
   readonly checks: number;
   /** When to read it again, in milliseconds since the epoch; infinite while it is healthy. */
@@ -59,10 +65,18 @@ export class ExtensionMemory {
     remembered.recorded = [...new Map(all.map((ref) => [objectKey(ref), ref])).values()];
   }
 
-  /** Makes the next pass over an extension read its health, whatever it was last time. */
-  healthChanged(name: string): void {
+  /**
+   * Makes a pass over an extension read its health, but not so often as a status may change: at most every five seconds while it is healthy,
+   * every second while it is not.
+   * @param now milliseconds since the epoch.
+   * @returns in how many milliseconds that pass is due.
+   */
+  healthChanged(name: string, now: number): number {
     const health = this.#byName.get(name)?.health;
-    if (health) health.dueAt = 0;
+    if (!health) return 0;
+    const pause = health.availability.status === "True" ? HEALTHY_PAUSE_MS : ILL_PAUSE_MS;
+    health.dueAt = Math.min(health.dueAt, Math.max(now, health.readAt + pause));
+    return Math.max(health.dueAt - now, 0);
   }
 
   forget(name: string): void {

@@ -9,7 +9,7 @@ import { isRetryable } from "../errors/errors.ts";
 import type { Client } from "../kube/client.ts";
 import { EventRecorder } from "../kube/events.ts";
 import { ServiceAccountTokens } from "../kube/tokens.ts";
-import { hasHealth } from "../release/health/health.ts";
+import { mayHaveHealth } from "../release/health/health.ts";
 import { controllerMetrics, queueMetrics } from "../telemetry/controllerMetrics.ts";
 import type { Logger } from "../telemetry/log.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
@@ -147,8 +147,7 @@ export class OperatorController {
 
   /** Tells that an object of an extension, or the status of one, is not as it was: its health is read again soon. */
   healthChanged(extension: string): void {
-    this.#memory.healthChanged(extension);
-    this.#queue.addAfter(extension, HEALTH_CHANGED_MS);
+    this.#queue.addAfter(extension, Math.max(this.#memory.healthChanged(extension, Date.now()), HEALTH_CHANGED_MS));
   }
 
   /** Runs until `signal` aborts; passes under way are finished or aborted first. */
@@ -263,8 +262,8 @@ export class OperatorController {
   }
 
   #listen(): void {
-    this.#watches.onObjectEvent(({ extension, ref: { apiVersion, kind, name } }) => {
-      if (hasHealth({ apiVersion, kind, metadata: { name } })) this.healthChanged(extension);
+    this.#watches.onObjectEvent(({ extension, ref }) => {
+      if (mayHaveHealth(ref)) this.healthChanged(extension);
     });
     this.#extensions.onEvent((event) => {
       if (event.type === "delete" || needsPass(event.object, event.old)) this.#queue.add(event.object.metadata.name);

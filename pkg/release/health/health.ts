@@ -1,4 +1,4 @@
-import { groupOf, type KubeObject } from "../../api/k8s.ts";
+import { type GroupVersionKind, groupOf, type KubeObject } from "../../api/k8s.ts";
 import { crdHealth, jobHealth, serviceHealth, volumeClaimHealth } from "./coreHealth.ts";
 import { injectionHealth, isInjected } from "./injectionHealth.ts";
 import { conditionsOf, numberAt, textAt } from "./members.ts";
@@ -44,11 +44,16 @@ export function hasHealth(object: KubeObject): boolean {
   const key = kindKey(object);
   if (key === "/Service") return textAt(object, "spec.type") === "LoadBalancer";
   if (key.startsWith("admissionregistration.k8s.io/")) return isInjected(object);
-  const group = groupOf(object.apiVersion);
-  return key in BY_KIND || (group.includes(".") && !group.endsWith(".k8s.io") && !group.endsWith(".openshift.io"));
+  return mayHaveHealth(object);
 }
 
-function kindKey({ apiVersion, kind }: KubeObject): string {
+/** The same as far as the kind alone tells it. */
+export function mayHaveHealth(kind: GroupVersionKind): boolean {
+  const group = groupOf(kind.apiVersion);
+  return kindKey(kind) in BY_KIND || (group.includes(".") && !group.endsWith(".k8s.io") && !group.endsWith(".openshift.io"));
+}
+
+function kindKey({ apiVersion, kind }: GroupVersionKind): string {
   return `${groupOf(apiVersion)}/${kind}`;
 }
 
