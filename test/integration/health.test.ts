@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import type { KubeObject } from "../../pkg/api/k8s.ts";
 import { describeWithPrivateCluster, eventually } from "../support/cluster.ts";
 import { OperatorWorld } from "../support/operatorWorld.ts";
 import { tinyBundle } from "../support/tinyBundle.ts";
