@@ -3,6 +3,7 @@ import { addClusterUpgradeCheck } from "./commands/clusterUpgradeCheck.ts";
 import { addDev } from "./commands/dev.ts";
 import { addRbac } from "./commands/rbac.ts";
 import { addRollback } from "./commands/rollback.ts";
+import { addTree } from "./commands/tree.ts";
 
 /** The command line with all of its commands, fresh for each caller: commander keeps what it has parsed. */
 export function olmv1(): Command {
@@ -12,6 +13,7 @@ export function olmv1(): Command {
   addDev(program);
   addRbac(program);
   addRollback(program);
+  addTree(program);
   addClusterUpgradeCheck(program);
   return program;
 }

@@ -3,6 +3,7 @@ import { EXTENSION_NAME_MAX } from "./constants.ts";
 import { CRD_UPGRADE_CHECKS } from "./crdUpgradeChecks.ts";
 import { drift } from "./drift.ts";
 import { conditions, labelSelector } from "./fields.ts";
+import { Inventory, ProvidedApis } from "./inventory.ts";
 import type { KubeObject } from "./k8s.ts";
 import { Plan } from "./plan.ts";
 import { DNS1123_LABEL, DNS1123_SUBDOMAIN, immutable, matches, type Rule, unionMember, withRules } from "./rules.ts";
@@ -250,6 +251,8 @@ export const ClusterExtensionStatus = z
 Installed: whether a bundle is installed. Progressing: True when the desired state is reached (Succeeded), rolling out (RollingOut), being removed (Uninstalling) or tried again (Retrying); False when somebody has to act (Blocked, InvalidConfiguration, ProgressDeadlineExceeded), has to approve (AwaitingApproval) or asked for nothing to be done (Suspended). Available: whether what is installed works: True (Healthy), False while it is rolled out (RollingOut) or when something is wrong with it (Unhealthy, with the object and its Pod in the message), Unknown when that cannot be told. Ready: True when a bundle is installed, nothing is left to do and it is available; otherwise with the reason of the first that is not so. Deprecated, PackageDeprecated, ChannelDeprecated and BundleDeprecated: whether the catalog advises against the package, the channels or the bundle. ClusterUpgradeBlocked, only where an installed bundle states up to which OpenShift version it works: whether it keeps the cluster from being upgraded to its next minor version, and what would lift that.`,
     ).optional(),
     install: z.object({ bundle }).optional().describe("install describes what is installed. Absent when nothing is."),
+    inventory: Inventory.optional(),
+    providedAPIs: ProvidedApis.optional(),
     plan: Plan.optional(),
     lastHandledReconcileAt: z
       .string()

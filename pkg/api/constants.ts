@@ -98,6 +98,10 @@ export const Reason = {
 } as const;
 export type Reason = (typeof Reason)[keyof typeof Reason];
 
+/** Objects that status.inventory names at most. */
+export const INVENTORY_MAX = 100;
+/** APIs that status.providedAPIs names at most. */
+export const PROVIDED_APIS_MAX = 100;
 /** Objects that status.plan names at most. */
 export const PLAN_OBJECTS_MAX = 20;
 /** Fields of one object that status.plan names at most. */

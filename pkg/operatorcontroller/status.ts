@@ -3,9 +3,11 @@ import { boundedMessage, setCondition } from "../api/conditions.ts";
 import { ConditionType, Reason } from "../api/constants.ts";
 import type { Condition } from "../api/k8s.ts";
 import { messageOf, terminalIn } from "../errors/errors.ts";
+import { lastDeployed } from "../release/record.ts";
 import { deprecationsFor } from "../resolve/deprecation.ts";
 import { upgradeVerdict } from "./clusterUpgradeVerdict.ts";
 import type { DeprecationFacts, InstalledBundle, PassFacts } from "./facts.ts";
+import { inventoryOf, providedApis } from "./inventory.ts";
 import { reconcileRequestOf } from "./reconcileRequest.ts";
 
 /** A condition as a pass sees it. */
@@ -36,7 +38,15 @@ export function statusFrom(extension: Readonly<ClusterExtension>, facts: PassFac
   const { installed } = facts;
   const status = { conditions, ...(facts.plan ? { plan: facts.plan } : {}), ...handledRequest(extension, facts) };
   if (facts.unknownBecause !== undefined && !installed) return status;
-  return installed ? { ...status, install: { bundle: bundleStatus(installed) } } : status;
+  return installed ? { ...status, install: { bundle: bundleStatus(installed) }, ...contentStatus(facts) } : status;
+}
+
+/** What the deployed release holds. */
+function contentStatus({ deployed, history }: PassFacts): Pick<ClusterExtensionStatus, "inventory" | "providedAPIs"> {
+  const release = deployed ?? lastDeployed(history.current);
+  if (!release) return {};
+  const apis = providedApis(release.objects);
+  return { inventory: inventoryOf(release.objects), ...(apis.length > 0 ? { providedAPIs: apis } : {}) };
 }
 
 /** A request counts as handled once a pass ended, whatever became of it: one that failed is tried again in any case. */
