@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import { extensionNamed } from "../../test/support/extensions.ts";
 import type { ClusterExtensionStatus } from "../api/clusterExtension.ts";
 import { createMetrics } from "../telemetry/metrics.ts";
+import { parseVersionRelease } from "../version/version.ts";
 import { ExtensionMetrics } from "./extensionMetrics.ts";
 
 const status = (version: string, deprecated: "True" | "False"): ClusterExtensionStatus => ({
@@ -35,6 +36,24 @@ describe("metrics of extensions", () => {
       'operator_controller_extension_condition{extension="a",condition="Installed",status="True"} 1',
       'operator_controller_extension_condition{extension="a",condition="Deprecated",status="True"} 1',
     ]);
+  });
+
+  test("tell of a version that is higher than the installed one, until that is installed", async () => {
+    const { metrics, lines } = set();
+    const extension = extensionNamed("a", { packageName: "p" });
+    const report = (version: string, newest?: string): Promise<string[]> => {
+      metrics.report(extension, status(version, "False"), newest === undefined ? undefined : parseVersionRelease(newest, undefined));
+      return lines("extension_update_available");
+    };
+    const shown = ['operator_controller_extension_update_available{extension="a",installed="1.0.0",version="1.2.0"} 1'];
+    expect(await report("1.0.0", "1.2.0")).toEqual(shown);
+    expect(await report("1.0.0")).toEqual(shown);
+    expect(await report("1.2.0", "1.2.0")).toEqual([]);
+    expect(await report("1.3.0", "1.2.0")).toEqual([]);
+    expect(await report("no version", "1.2.0")).toEqual([]);
+    await report("1.0.0", "1.2.0");
+    metrics.report(extension, { conditions: [] });
+    expect(await lines("extension_update_available")).toEqual([]);
   });
 
   test("of an extension that is gone go, those of others stay", async () => {

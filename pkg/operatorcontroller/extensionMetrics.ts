@@ -1,12 +1,14 @@
 import type { ClusterExtension, ClusterExtensionStatus } from "../api/clusterExtension.ts";
 import type { Step } from "../controller/steps.ts";
 import type { CounterMetric, GaugeMetric, HistogramMetric, Labels, Metrics } from "../telemetry/metrics.ts";
+import { compareVersionRelease, formatVersionRelease, parseVersionRelease, type VersionRelease } from "../version/version.ts";
 import { hasSpec } from "./facts.ts";
 
 /** What is known of extensions, as metrics; series of an extension that is gone go too. */
 export class ExtensionMetrics {
   readonly #info: SeriesOf;
   readonly #conditions: SeriesOf;
+  readonly #updates: SeriesOf;
   readonly #corrections: CounterMetric;
   readonly #steps: HistogramMetric;
 
@@ -25,6 +27,13 @@ export class ExtensionMetrics {
         labels: ["extension", "condition", "status"],
       }),
     );
+    this.#updates = new SeriesOf(
+      metrics.gauge({
+        name: "extension_update_available",
+        help: "1 for a ClusterExtension of whose package the catalog has a higher version than the installed one, with that version",
+        labels: ["extension", "installed", "version"],
+      }),
+    );
     this.#corrections = metrics.counter({
       name: "drift_corrections_total",
       help: "Objects that were put back because somebody deleted or changed them",
@@ -37,16 +46,32 @@ export class ExtensionMetrics {
     });
   }
 
-  /** Shows an extension with the status it has after a pass. */
-  report(extension: Readonly<ClusterExtension>, { conditions = [], install }: ClusterExtensionStatus): void {
+  /**
+   * Shows an extension with the status it has after a pass.
+   * @param newest highest version of the package that was seen; what was shown stays where none was looked for.
+   */
+  report(extension: Readonly<ClusterExtension>, { conditions = [], install }: ClusterExtensionStatus, newest?: VersionRelease): void {
     const { name } = extension.metadata;
     const packageName = hasSpec(extension) ? (extension.spec.source?.catalog?.packageName ?? "") : "";
     const { name: bundle = "", version = "" } = install?.bundle ?? {};
     this.#info.set(name, [{ extension: name, package: packageName, bundle, version }]);
+    if (install) this.#reportUpdate(name, install.bundle, newest);
+    else this.#updates.set(name, []);
     this.#conditions.set(
       name,
       conditions.map(({ type, status }) => ({ extension: name, condition: type, status })),
     );
+  }
+
+  /** Without an answer from a catalog what it said before is shown, as long as that is what is installed. */
+  #reportUpdate(
+    extension: string,
+    { version, release }: { version: string; release?: string | undefined },
+    newest: VersionRelease | undefined,
+  ): void {
+    if (!newest) return;
+    const isNewer = isHigher(newest, version, release);
+    this.#updates.set(extension, isNewer ? [{ extension, installed: version, version: formatVersionRelease(newest) }] : []);
   }
 
   /** Counts objects of an extension that were put back. */
@@ -58,6 +83,7 @@ export class ExtensionMetrics {
   forget(extension: string): void {
     this.#info.set(extension, []);
     this.#conditions.set(extension, []);
+    this.#updates.set(extension, []);
   }
 
   /** `step`, measured: how long it takes and whether it fails. */
@@ -76,6 +102,15 @@ export class ExtensionMetrics {
         }
       },
     };
+  }
+}
+
+/** False where the installed version cannot be read. */
+function isHigher(newest: VersionRelease, version: string, release: string | undefined): boolean {
+  try {
+    return compareVersionRelease(newest, parseVersionRelease(version, release)) > 0;
+  } catch {
+    return false;
   }
 }
 

@@ -7,6 +7,7 @@ import type { Client } from "../kube/client.ts";
 import type { Availability } from "../release/health/availability.ts";
 import type { ReleaseRecord } from "../release/record.ts";
 import type { CatalogContent } from "../resolve/catalogContent.ts";
+import type { VersionRelease } from "../version/version.ts";
 import type { LiveObjects } from "./applier.ts";
 import type { ObjectAction } from "./objectAction.ts";
 import { noReleases, type ReleaseHistory } from "./releaseStore.ts";
@@ -58,6 +59,8 @@ export interface PassFacts {
   /** What the selected catalogs say about the package; absent while they were not asked. */
   catalogs?: readonly CatalogContent[];
   deprecation: DeprecationFacts;
+  /** Highest version of the package in the catalog that was resolved from, whatever limits the extension sets. */
+  newest?: VersionRelease;
   /** Client with the identity that `spec.serviceAccount` names. */
   scoped?: Client;
   resolved?: ResolvedBundle;

@@ -82,7 +82,7 @@ export class Reconciler {
   ): Promise<"written" | "unchanged" | "changed"> {
     const { statuses, now } = this.#deps;
     const status = statusFrom(extension, facts, error, timeText(new Date(now())));
-    this.#deps.metrics?.report(extension, status);
+    this.#deps.metrics?.report(extension, status, facts.newest);
     if (canonicalJson(status) === canonicalJson(extension.status ?? {})) return "unchanged";
     try {
       const outcome = await statuses.write(extension, status);

@@ -4,7 +4,7 @@ import { goQuote } from "../errors/goQuote.ts";
 import type { FbcBundle, FbcDeprecations } from "../fbc/types.ts";
 import type { ClusterVersion } from "../gate/clusterVersion.ts";
 import type { VersionRelease } from "../version/version.ts";
-import { bundleVersion, type Candidate } from "./candidates.ts";
+import { bestOf, bundleVersion, type Candidate } from "./candidates.ts";
 import { type CatalogContent, hasContent, selectedCatalogs } from "./catalogContent.ts";
 import { objectionWarning } from "./clusterObjection.ts";
 import { explainChoice } from "./explainChoice.ts";
@@ -44,6 +44,8 @@ export interface Resolved {
   notes: string[];
   /** How it follows the installed bundle; absent when nothing is installed, or when SelfCertified goes where no edge leads. */
   edge?: Edge;
+  /** Highest version of the package in that catalog that is not deprecated; undefined where there is none. Limits of the request do not count. */
+  newest: VersionRelease | undefined;
 }
 
 /** Why there is no bundle to install. */
@@ -140,7 +142,18 @@ function resolved(found: Offer, query: Query, explanation: string, ruledOut: rea
     const edge = edgeTo(best, query, found.edges);
     const { catalog, deprecations } = found;
     const notes = [...clusterNotes(best, query), ...ruledOut];
-    return { kind: "resolved", bundle: best.bundle, version, catalog, deprecations, explanation, notes, ...(edge ? { edge } : {}) };
+    const newest = bestOf(found.all.filter((candidate) => !candidate.deprecated && candidate.version));
+    return {
+      kind: "resolved",
+      bundle: best.bundle,
+      version,
+      catalog,
+      deprecations,
+      explanation,
+      notes,
+      newest: newest?.version,
+      ...(edge ? { edge } : {}),
+    };
   } catch (err) {
     const reason = `error getting resolved bundle version for bundle ${goQuote(best.bundle.name)}: ${messageOf(err)}`;
     return unresolved("bundle", reason, `no bundle of catalog ${goQuote(found.catalog)} that fits has a version that can be read`);

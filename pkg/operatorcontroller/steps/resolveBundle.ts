@@ -47,6 +47,7 @@ export function resolveBundle(catalogs: CatalogLister, contents: CatalogContents
         return undefined;
       }
       facts.deprecation = { kind: "known", entries: resolution.deprecations };
+      if (resolution.newest) facts.newest = resolution.newest;
       refuseDependencies(facts, resolution);
       facts.resolved = resolvedFrom(resolution, source);
       facts.notes.push(...resolution.notes);
