@@ -14,6 +14,7 @@ import { extensionNamed } from "../support/extensions.ts";
 import { EVERYTHING, liveKinds, loneExtension, preparedFor, verbsOf } from "../support/ownedObjects.ts";
 import { configMap, releaseRecord } from "../support/releases.ts";
 import type { ScopedAccount } from "../support/serviceAccount.ts";
+import { thingDefinition } from "../support/thingDefinition.ts";
 
 const HOLD = "example.com/hold";
 const signal = new AbortController().signal;
@@ -25,27 +26,8 @@ describeWithCluster("removing an extension's objects on a real API server", (clu
   const hold = (object: KubeObject, finalizers: string[]): Promise<KubeObject> =>
     cluster.client.patch(refOf(object), { metadata: { finalizers } }, { type: "merge" });
 
-  const crd = (group: string): KubeObject => ({
-    apiVersion: "apiextensions.k8s.io/v1",
-    kind: "CustomResourceDefinition",
-    metadata: { name: `things.${group}` },
-    spec: {
-      group,
-      scope: "Namespaced",
-      names: { plural: "things", singular: "thing", kind: "Thing", listKind: "ThingList" },
-      versions: [
-        {
-          name: "v1",
-          served: true,
-          storage: true,
-          schema: { openAPIV3Schema: { type: "object", "x-kubernetes-preserve-unknown-fields": true } },
-        },
-      ],
-    },
-  });
-
   const bundle = (ns: string, group: string): KubeObject[] => [
-    crd(group),
+    thingDefinition(group),
     configMap("settings", ns),
     {
       apiVersion: "apps/v1",

@@ -5,6 +5,7 @@ import type { ClusterExtension } from "../../pkg/api/clusterExtension.ts";
 import { type KubeObject, refOf } from "../../pkg/api/k8s.ts";
 import { describeWithPrivateCluster, eventually } from "../support/cluster.ts";
 import { OperatorWorld } from "../support/operatorWorld.ts";
+import { thingDefinition } from "../support/thingDefinition.ts";
 import { tinyBundle } from "../support/tinyBundle.ts";
 
 const READY = { Installed: "True/Succeeded", Progressing: "True/Succeeded", Available: "True/Healthy", Ready: "True/Succeeded" };
@@ -24,26 +25,8 @@ const service = (name: string): KubeObject => ({
 });
 
 /** A definition of the group of an extension, with one more property in each version. */
-const definition = (group: string, properties: readonly string[]): KubeObject => ({
-  apiVersion: "apiextensions.k8s.io/v1",
-  kind: "CustomResourceDefinition",
-  metadata: { name: `things.${group}` },
-  spec: {
-    group,
-    scope: "Namespaced",
-    names: { plural: "things", singular: "thing", kind: "Thing", listKind: "ThingList" },
-    versions: [
-      {
-        name: "v1",
-        served: true,
-        storage: true,
-        schema: {
-          openAPIV3Schema: { type: "object", properties: Object.fromEntries(properties.map((name) => [name, { type: "string" }])) },
-        },
-      },
-    ],
-  },
-});
+const definition = (group: string, properties: readonly string[]): KubeObject =>
+  thingDefinition(group, { properties: Object.fromEntries(properties.map((name) => [name, { type: "string" }])) });
 
 // Source: architecture.md 4.4.
 describeWithPrivateCluster("going back to the release before", (cluster) => {
