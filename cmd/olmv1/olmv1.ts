@@ -1,6 +1,7 @@
 import { Command } from "commander";
 import { addClusterUpgradeCheck } from "./commands/clusterUpgradeCheck.ts";
 import { addDev } from "./commands/dev.ts";
+import { addPlan } from "./commands/plan.ts";
 import { addRbac } from "./commands/rbac.ts";
 import { addRollback } from "./commands/rollback.ts";
 import { addTree } from "./commands/tree.ts";
@@ -12,6 +13,7 @@ export function olmv1(): Command {
   program.enablePositionalOptions(); // a command may have an option of the program's name, as --version
   addDev(program);
   addRbac(program);
+  addPlan(program);
   addRollback(program);
   addTree(program);
   addClusterUpgradeCheck(program);

@@ -24,9 +24,18 @@ export interface Outcome {
   readonly after: KubeObject;
 }
 
-interface Failure {
-  item: KubeObject | ObjectRef;
-  err: unknown;
+/** A request about one object that was refused, or failed. */
+export interface Failure {
+  readonly item: KubeObject | ObjectRef;
+  readonly err: unknown;
+}
+
+/** What came of a request about each object of a set. */
+export interface Answers {
+  /** As the API server answered, by `objectKey`. */
+  readonly objects: LiveObjects;
+  /** In the order of the set. */
+  readonly failures: readonly Failure[];
 }
 
 /** Reads and writes the objects of one extension in one pass, with the identity of `client`. */
@@ -63,6 +72,13 @@ export class Applier {
    * @throws RetryableError Retrying with every read that was refused, not only the first.
    */
   async read(refs: readonly ObjectRef[]): Promise<LiveObjects> {
+    const { objects, failures } = await this.readEach(refs);
+    throwAll("could not get object: ", failures);
+    return objects;
+  }
+
+  /** The same, with what was refused beside what was read. */
+  async readEach(refs: readonly ObjectRef[]): Promise<Answers> {
     const live = new Map<string, KubeObject>();
     const failures = await this.#each(refs, async (ref) => {
       try {
@@ -72,8 +88,7 @@ export class Applier {
         if (!(err instanceof KindNotServed)) throw err;
       }
     });
-    throwAll("could not get object: ", failures);
-    return live;
+    return { objects: live, failures };
   }
 
   /**
@@ -84,6 +99,13 @@ export class Applier {
    * @throws RetryableError Retrying with every refusal at once.
    */
   async dryRun(objects: readonly KubeObject[]): Promise<LiveObjects> {
+    const { objects: after, failures } = await this.dryRunEach(objects);
+    throwAll("", failures);
+    return after;
+  }
+
+  /** The same, with what was refused beside what was not. */
+  async dryRunEach(objects: readonly KubeObject[]): Promise<Answers> {
     const after = new Map<string, KubeObject>();
     const roles = new Set(objects.filter(({ kind }) => kind.endsWith("Role")).map(({ metadata }) => metadata.name));
     const failures = await this.#each(objects, async (object) => {
@@ -96,8 +118,7 @@ export class Applier {
         throw err;
       }
     });
-    throwAll("", failures);
-    return after;
+    return { objects: after, failures };
   }
 
   /**
@@ -222,6 +243,11 @@ function adviceFor(item: KubeObject | ObjectRef, err: unknown): string {
   return `; a ${item.kind} is not created anew by itself, ${why}: delete it, and it is`;
 }
 
+/** Which object, what the API server says about it, and what to do. */
+export function failureText({ item, err }: Failure): string {
+  return `${describeObject(item)}: ${messageOf(err)}${adviceFor(item, err)}`;
+}
+
 /**
  * One error for all failures, in Helm's form for several ("N errors occurred:").
  * Terminal answers are retryable here: rights, quotas and policies change without an edit of the extension.
@@ -229,7 +255,7 @@ function adviceFor(item: KubeObject | ObjectRef, err: unknown): string {
 function throwAll(doing: string, failures: readonly Failure[]): void {
   const [first] = failures;
   if (!first) return;
-  const lines = failures.map(({ item, err }) => `${doing}${describeObject(item)}: ${messageOf(err)}${adviceFor(item, err)}`);
+  const lines = failures.map((failure) => `${doing}${failureText(failure)}`);
   const text =
     lines.length === 1 ? String(lines[0]) : `${lines.length} errors occurred:\n${lines.map((line) => `\t* ${line}\n`).join("")}\n`;
   throw new RetryableError("Retrying", text, { cause: first.err });

@@ -1,4 +1,4 @@
-import { API_VERSION, CLUSTER_EXTENSION, Reason } from "../api/constants.ts";
+import { Reason } from "../api/constants.ts";
 import type { GroupVersionKind, KubeObject } from "../api/k8s.ts";
 import type { StepContext } from "../controller/steps.ts";
 import { messageOf, RetryableError } from "../errors/errors.ts";
@@ -6,25 +6,24 @@ import type { Client } from "../kube/client.ts";
 import type { EventRecorder, EventType } from "../kube/events.ts";
 import { widensRights } from "../rbac/widening.ts";
 import { changePlan, planDigest } from "../release/changePlan.ts";
-import { objectKey, requireIdentities } from "../release/identity.ts";
+import { objectKey } from "../release/identity.ts";
 import { withIgnored } from "../release/ignoreRules.ts";
-import { installOrder } from "../release/order.ts";
 import type { ExtensionExists, Owner } from "../release/ownership.ts";
 import type { CrdPolicy } from "../release/plan.ts";
-import { prepareObjects } from "../release/prepare.ts";
 import { lastDeployed, type ReleaseRecord } from "../release/record.ts";
 import { determineState } from "../release/state.ts";
 import { Applier, type LiveObjects } from "./applier.ts";
 import { awaitingApproval, isApproved, planStatus } from "./approval.ts";
 import type { ExtensionMetrics } from "./extensionMetrics.ts";
 import type { PassFacts, ResolvedBundle } from "./facts.ts";
-import { requireServed, type ServedKinds, servedKinds } from "./kinds.ts";
+import { requireServed, type ServedKinds } from "./kinds.ts";
 import { followRelease, maintain } from "./maintain.ts";
 import type { ExtensionMemory } from "./memory.ts";
 import { changes, summary } from "./objectAction.ts";
 import type { ObjectClaims } from "./objectClaims.ts";
 import { type LackingPermissions, lackingPermissions } from "./permissions.ts";
 import { preflight } from "./preflight.ts";
+import { type PreparedObjects, prepareFor } from "./preparedObjects.ts";
 import { leavingObjects, type PruneRequest, prune, unwanted } from "./prune.ts";
 import { type JournalOptions, ReleaseJournal } from "./releaseJournal.ts";
 import { labelsFrom } from "./steps/retrieveReleases.ts";
@@ -243,17 +242,8 @@ export class ApplyPass {
     return { history: this.#facts.history.current, desired, crdPolicy: this.#crdPolicy, owner: this.#ownerOfObjects };
   }
 
-  /** Objects as they are applied, in that order. A release of another writer may hold them in another form. */
-  async #prepare(objects: readonly KubeObject[]): Promise<{ objects: KubeObject[]; notes: string[]; kinds: ServedKinds }> {
-    const { spec } = this.#facts.extension;
-    requireIdentities(objects);
-    const kinds = await servedKinds(this.#deps.client, objects);
-    const prepared = prepareObjects(objects, {
-      owner: { apiVersion: API_VERSION, kind: CLUSTER_EXTENSION, ...this.#owner },
-      installNamespace: spec.namespace,
-      isNamespaced: (gvk) => kinds.isNamespaced(gvk),
-    });
-    return { objects: installOrder(prepared.objects), notes: prepared.notes, kinds };
+  #prepare(objects: readonly KubeObject[]): Promise<PreparedObjects> {
+    return prepareFor(this.#deps.client, this.#facts.extension, objects);
   }
 
   /** No other extension writes these objects while `work` goes on. */

@@ -10,6 +10,7 @@ export type BundleFixture =
       name: string;
       version?: string | null;
       release?: string;
+      image?: string;
       /** Value of olm.maxOpenShiftVersion. */
       max?: unknown;
       properties?: { type: string; value: unknown }[];
@@ -66,11 +67,11 @@ export function contentFrom({ channels = {}, bundles = [], deprecated = [] }: Ca
 }
 
 function bundleFrom(fixture: BundleFixture, packageName: string): FbcBundle {
-  const { name, version, release, max, properties = [] } = typeof fixture === "string" ? { name: fixture } : fixture;
+  const { name, version, release, max, properties = [], image = undefined } = typeof fixture === "string" ? { name: fixture } : fixture;
   const value = { packageName, version: version ?? name.slice(name.indexOf(".v") + 2), ...(release === undefined ? {} : { release }) };
   const own = version === null ? [] : [{ type: "olm.package", value }];
   const limit = max === undefined ? [] : [{ type: "olm.maxOpenShiftVersion", value: max }];
-  return { name, package: packageName, image: `registry.example/${name}`, properties: [...own, ...limit, ...properties] };
+  return { name, package: packageName, image: image ?? `registry.example/${name}`, properties: [...own, ...limit, ...properties] };
 }
 
 function deprecationsFrom(names: readonly string[], packageName: string): FbcDeprecations {

@@ -47,7 +47,7 @@ export class BundleReader {
 
   async #puller(limits: typeof BUNDLE_LIMITS): Promise<Puller> {
     const { registriesConf, authFile } = this.#options;
-    const cacheDir = await mkdtemp(join(tmpdir(), "olmv1-rbac-"));
+    const cacheDir = await mkdtemp(join(tmpdir(), "olmv1-"));
     const log = createLogger({ component: "olmv1", level: "error", destination: process.stderr });
     const puller = new Puller({ cacheDir, limits, registriesConf, authFile, log });
     this.#open.push(async () => {

@@ -1,8 +1,7 @@
 import type { Step, StepContext } from "../../controller/steps.ts";
-import { userRoles } from "../../rbac/userRoles.ts";
-import { renderBundle } from "../../render/render.ts";
 import { ApplyPass } from "../applyPass.ts";
 import type { PassFacts } from "../facts.ts";
+import { renderFor } from "../preparedObjects.ts";
 import { finishRollback, goToPinned, type RollbackDependencies, undoFailed } from "../rollback.ts";
 
 /**
@@ -36,8 +35,7 @@ export function applyBundle(deps: RollbackDependencies): Step<PassFacts["extensi
         await pass.maintain();
         return undefined;
       }
-      const rendered = renderBundle(content, { installNamespace: extension.spec.namespace, config: extension.spec.config?.inline });
-      const objects = extension.spec.install?.userRoles === "Aggregate" ? [...rendered, ...userRoles(rendered)] : rendered;
+      const objects = renderFor(extension, content);
       try {
         await pass.release({ bundle: resolved, objects, annotations: content.csv.metadata.annotations ?? {} });
         facts.installed = resolved;

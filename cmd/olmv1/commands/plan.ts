@@ -1,0 +1,101 @@
+import { type Command, Option } from "commander";
+import type { ClusterExtension } from "../../../pkg/api/clusterExtension.ts";
+import { SYSTEM_NAMESPACE } from "../../../pkg/api/constants.ts";
+import { wrapError } from "../../../pkg/errors/errors.ts";
+import { goQuote } from "../../../pkg/errors/goQuote.ts";
+import { Client } from "../../../pkg/kube/client.ts";
+import { Credentials } from "../../../pkg/kube/credentials.ts";
+import { ServiceAccountTokens } from "../../../pkg/kube/tokens.ts";
+import { createLogger } from "../../../pkg/telemetry/log.ts";
+import { catalogsGiven, catalogsOfCluster } from "../plan/catalogs.ts";
+import { readExtensionFile, wantedExtension } from "../plan/extensionFile.ts";
+import { makePlan } from "../plan/makePlan.ts";
+import { planText } from "../plan/planText.ts";
+import { BundleReader } from "../rbac/bundleReader.ts";
+
+interface PlanOptions {
+  filename: string;
+  catalog?: string[];
+  asServiceAccount?: boolean;
+  kubeconfig?: string;
+  context?: string;
+  systemNamespace: string;
+  registriesConf?: string;
+  authFile?: string;
+  output: "text" | "json";
+}
+
+/** What the command exits with where the plan would be refused; an error has the same. */
+const REFUSED = 1;
+/** All of it: pulling the catalogs and the bundle, and asking the API server. */
+const TIMEOUT_MS = 15 * 60_000;
+
+const AFTER_HELP = `
+Nothing is written: objects are read and applied as server-side dry runs, as yourself or, with --as-service-account, as the extension's
+ServiceAccount, whose rights are looked at then as well. Without --catalog the images of the cluster's ClusterCatalogs are pulled.
+
+Rights that it takes: to apply the ClusterExtension, get and list the Secrets of the system namespace, list ClusterExtensions and
+ClusterCatalogs, and get and patch the objects of the bundle; with --as-service-account, instead of the last, create on
+serviceaccounts/token.
+
+Exit codes: 0 the plan was made and nothing stands against it, whether there are changes or not; 1 there are findings for which
+operator-controller would refuse it, or no plan could be made.
+`;
+
+/** Adds `olmv1 plan`: what applying a ClusterExtension would do. */
+export function addPlan(program: Command): void {
+  program
+    .command("plan")
+    .description("show what applying a ClusterExtension would do to the cluster, before it is applied")
+    .requiredOption("-f, --filename <path>", "file with the ClusterExtension, new or changed; - for standard input")
+    .option(
+      "--catalog <sources...>",
+      "folders, files or images of file-based catalogs, of equal priority; default: the ClusterCatalogs that its selector selects",
+    )
+    .option("--as-service-account", "read and try the objects as spec.serviceAccount instead of as yourself")
+    .option("--kubeconfig <path>", "path of a kubeconfig; default: $KUBECONFIG, else the Pod's own identity, else ~/.kube/config")
+    .option("--context <name>", "context of the kubeconfig; default: its current one")
+    .option("--system-namespace <name>", "namespace that holds the release Secrets", SYSTEM_NAMESPACE)
+    .option("--registries-conf <path>", "a registries.conf for images")
+    .option("--auth-file <path>", "a docker config file with registry credentials")
+    .addOption(new Option("--output <format>", "how to print the plan").choices(["text", "json"]).default("text"))
+    .addHelpText("after", AFTER_HELP)
+    .action(async (options: PlanOptions) => {
+      const given = await readExtensionFile(options.filename);
+      const reader = new BundleReader(options);
+      const client = Client.of(Credentials.fromKubeConfig(options.kubeconfig, options.context), { userAgent: "olmv1" });
+      try {
+        await run(given, options, client, reader);
+      } finally {
+        await reader.close();
+        await client.close();
+      }
+    });
+}
+
+async function run(given: ClusterExtension, options: PlanOptions, client: Client, reader: BundleReader): Promise<void> {
+  const { catalog: sources, systemNamespace, asServiceAccount: isServiceAccount = false } = options;
+  const signal = AbortSignal.timeout(TIMEOUT_MS);
+  const wanted = await wantedExtension(client, given);
+  const { extension } = wanted;
+  if (sources && extension.spec.source.catalog) delete extension.spec.source.catalog.selector; // it is about ClusterCatalogs
+  const catalogs = sources ? catalogsGiven(sources) : await catalogsOfCluster(client, signal);
+  const scoped = isServiceAccount ? await serviceAccountOf(extension, client) : client;
+  const log = createLogger({ component: "olmv1", level: "error", destination: process.stderr });
+  const plan = await makePlan({ wanted, catalogs, client, scoped, isServiceAccount, reader, systemNamespace, log, signal });
+  process.stdout.write(options.output === "json" ? `${JSON.stringify(plan, null, 2)}\n` : planText(plan));
+  if (plan.findings.length > 0) process.exitCode = REFUSED;
+}
+
+/** @throws Error that says whose token could not be had. */
+async function serviceAccountOf({ spec }: ClusterExtension, client: Client): Promise<Client> {
+  const name = spec.serviceAccount?.name;
+  if (!name) throw new Error("--as-service-account: spec.serviceAccount.name is empty");
+  const source = new ServiceAccountTokens(client).tokenFor(spec.namespace, name);
+  try {
+    await source();
+  } catch (err) {
+    throw wrapError(`--as-service-account: create a token of ServiceAccount ${goQuote(`${spec.namespace}/${name}`)}: `, err);
+  }
+  return client.withToken(source);
+}

@@ -1,0 +1,206 @@
+import type { ClusterCatalog } from "../../../pkg/api/clusterCatalog.ts";
+import { ANNOTATION_ROLLBACK_TO, API_VERSION, CLUSTER_EXTENSION, SYSTEM_NAMESPACE } from "../../../pkg/api/constants.ts";
+import type { KubeObject } from "../../../pkg/api/k8s.ts";
+import { messageOf, wrapError } from "../../../pkg/errors/errors.ts";
+import { goQuote } from "../../../pkg/errors/goQuote.ts";
+import type { ClusterVersion } from "../../../pkg/gate/clusterVersion.ts";
+import type { Client } from "../../../pkg/kube/client.ts";
+import { isForbidden } from "../../../pkg/kube/errors.ts";
+import { Applier } from "../../../pkg/operatorcontroller/applier.ts";
+import { isApproved } from "../../../pkg/operatorcontroller/approval.ts";
+import { newFacts, type PassFacts, type ResolvedBundle } from "../../../pkg/operatorcontroller/facts.ts";
+import { lackingPermissions } from "../../../pkg/operatorcontroller/permissions.ts";
+import { type PreparedObjects, prepareFor, renderFor } from "../../../pkg/operatorcontroller/preparedObjects.ts";
+import { leavingObjects, type PruneRequest, unwanted } from "../../../pkg/operatorcontroller/prune.ts";
+import { ReleaseStore } from "../../../pkg/operatorcontroller/releaseStore.ts";
+import { resolveBundle } from "../../../pkg/operatorcontroller/steps/resolveBundle.ts";
+import { installedOf, labelsFrom } from "../../../pkg/operatorcontroller/steps/retrieveReleases.ts";
+import { inputDigest } from "../../../pkg/operatorcontroller/steps/unpackBundle.ts";
+import { widensRights } from "../../../pkg/rbac/widening.ts";
+import { type ChangePlan, changePlan, countActions, planDigest } from "../../../pkg/release/changePlan.ts";
+import { objectKey } from "../../../pkg/release/identity.ts";
+import type { ExtensionExists } from "../../../pkg/release/ownership.ts";
+import { lastDeployed } from "../../../pkg/release/record.ts";
+import { determineState } from "../../../pkg/release/state.ts";
+import type { Logger } from "../../../pkg/telemetry/log.ts";
+import type { BundleReader } from "../rbac/bundleReader.ts";
+import { readClusterVersion } from "../upgradeCheck/clusterState.ts";
+import { contentsFrom } from "./catalogs.ts";
+import type { WantedExtension } from "./extensionFile.ts";
+import type { Finding, InstallPlan, InstallPlanObject } from "./installPlan.ts";
+import { tryOut } from "./tryOut.ts";
+
+/** What a plan is made of, and with whose rights. */
+export interface PlanRequest {
+  wanted: WantedExtension;
+  catalogs: readonly ClusterCatalog[];
+  /** The user's: for everything that operator-controller does with its own rights. */
+  client: Client;
+  /** For the objects of the bundle. */
+  scoped: Client;
+  /** Whether `scoped` is the extension's ServiceAccount, whose rights are looked at then. */
+  isServiceAccount: boolean;
+  reader: BundleReader;
+  systemNamespace: string;
+  log: Logger;
+  signal: AbortSignal;
+}
+
+/** Stands in for the uid of an extension that does not exist: an owner reference needs one. */
+const NO_UID = "00000000-0000-0000-0000-000000000000";
+
+/**
+ * What operator-controller would do for an extension; nothing is written.
+ * @throws Error where no bundle can be resolved, pulled or rendered, or the cluster may not be asked.
+ */
+export async function makePlan(request: PlanRequest): Promise<InstallPlan> {
+  const { wanted, client, reader } = request;
+  const facts = await factsOf(request);
+  const { extension, history, resolved } = facts;
+  if (!resolved) throw new Error(`no bundle was found for ClusterExtension ${goQuote(extension.metadata.name)}`);
+  const content = await reader.bundle(resolved.image).catch((err: unknown) => {
+    throw wrapError(`bundle ${goQuote(resolved.name)}: `, err);
+  });
+  const rendered = renderFor(extension, content);
+  const prepared = await prepareFor(client, extension, rendered);
+  const base = lastDeployed(history.current);
+  const inputs = { inputDigest: inputDigest(facts), rendered, base: base?.version ?? 0 };
+  const digest = wanted.exists ? planDigest(inputs) : "";
+  const { plan, refused, findings, notes } = await compare(request, facts, prepared, digest);
+  const counts = countActions(plan);
+  const isDeployed = determineState(history.current, { objects: prepared.objects, labels: labelsFrom(resolved) }).kind === "Unchanged";
+  const remarks = [...wanted.notes, ...remarksOn(facts, isDeployed), ...facts.notes, ...prepared.notes, ...notes];
+  return {
+    formatVersion: 1,
+    extension: extension.metadata.name,
+    exists: wanted.exists,
+    installed: base && facts.installed ? { bundle: facts.installed.name, version: facts.installed.version, revision: base.version } : null,
+    bundle: bundleOf(resolved),
+    explanation: resolved.explanation,
+    counts: { create: counts.Create, update: counts.Update, delete: counts.Delete, unchanged: counts.Unchanged },
+    objects: objectsOf(plan, refused),
+    findings,
+    notes: remarks,
+    digest: wanted.exists ? digest : null,
+    approval: {
+      needed: extension.spec.approval === "Manual" && !isDeployed,
+      given: extension.spec.approval === "Manual" && wanted.exists && isApproved(extension, digest),
+    },
+  };
+}
+
+async function factsOf({ wanted, catalogs, client, reader, systemNamespace, log, signal }: PlanRequest): Promise<PassFacts> {
+  const { metadata, spec } = wanted.extension;
+  const { uid = NO_UID } = metadata;
+  const extension = { ...wanted.extension, metadata: { ...metadata, uid }, spec };
+  const facts = newFacts(extension, await clusterVersion(client));
+  facts.history = await new ReleaseStore(client, systemNamespace)
+    .history({ name: metadata.name, uid }, { signal })
+    .catch((err: unknown) => {
+      throw wrapError(`read the releases of ClusterExtension ${goQuote(metadata.name)} in namespace ${goQuote(systemNamespace)}: `, err);
+    });
+  facts.installed = installedOf(facts.history.current);
+  const before = wanted.extension.status?.install?.bundle.name;
+  if (!facts.installed && before !== undefined)
+    throw new Error(
+      `bundle ${goQuote(before)} is installed, and namespace ${goQuote(systemNamespace)} holds no release of it; give --system-namespace the namespace of operator-controller (default ${SYSTEM_NAMESPACE})`,
+    );
+  await resolveBundle({ list: () => catalogs }, contentsFrom(reader)).run(facts, { object: extension, log, signal });
+  return facts;
+}
+
+async function clusterVersion(client: Client): Promise<ClusterVersion> {
+  try {
+    return await readClusterVersion(client);
+  } catch (err) {
+    return { kind: "unknown", because: messageOf(err) };
+  }
+}
+
+/** The objects against the cluster. */
+async function compare(
+  request: PlanRequest,
+  { extension, history, installed, resolved }: PassFacts,
+  { objects: desired, kinds }: PreparedObjects,
+  digest: string,
+): Promise<{ plan: ChangePlan; refused: ReadonlySet<string>; findings: Finding[]; notes: string[] }> {
+  const { client, scoped, isServiceAccount, log, signal } = request;
+  const { spec, metadata } = extension;
+  const applier = new Applier(scoped, log, signal);
+  const owner = { name: metadata.name, uid: metadata.uid ?? "", installNamespace: spec.namespace };
+  const crdPolicy = spec.uninstall?.crdPolicy ?? "DeleteIfUnused";
+  const pruning: PruneRequest = { history: history.current, desired, crdPolicy, owner };
+  const lacking = isServiceAccount
+    ? await lackingPermissions(
+        scoped,
+        {
+          extension,
+          desired,
+          pruned: unwanted(pruning),
+          images: [installed, resolved].flatMap((bundle) => (bundle ? [bundle.image] : [])),
+          resourceOf: (gvk) => kinds.resourceOf(gvk),
+        },
+        signal,
+      )
+    : undefined;
+  const released = new Set(lastDeployed(history.current)?.objects.map(objectKey));
+  const extensionExists = await otherExtensions(client, signal);
+  const tried = await tryOut({ applier, client: scoped, spec, desired, kinds, released, owner, extensionExists, signal });
+  const { live, after, refused, findings, notes } = tried;
+  if (lacking) {
+    const isRefusal = spec.install?.permissions !== "Warn" && !lacking.doubtful;
+    if (isRefusal) findings.unshift({ kind: "permissions", text: lacking.text });
+    else notes.push(lacking.text);
+  }
+  const leaving = await leavingObjects(applier, pruning).catch((err: unknown): KubeObject[] => {
+    signal.throwIfAborted();
+    findings.push({ kind: "read", text: messageOf(err) });
+    return [];
+  });
+  return { plan: changePlan({ digest, desired, live, after, leaving, widens: widensRights }), refused, findings, notes };
+}
+
+/** Without the right to look, every extension that an object names counts as existing, so that nothing is taken from it. */
+async function otherExtensions(client: Client, signal: AbortSignal): Promise<ExtensionExists> {
+  try {
+    const { items } = await client.list({ apiVersion: API_VERSION, kind: CLUSTER_EXTENSION }, { metadataOnly: true, signal });
+    const uids = new Map(items.map(({ metadata }) => [metadata.name, metadata.uid]));
+    return (name, uid) => uids.has(name) && (uid === undefined || uid === uids.get(name));
+  } catch (err) {
+    if (!isForbidden(err)) throw err;
+    return () => true;
+  }
+}
+
+function remarksOn({ extension }: PassFacts, isDeployed: boolean): string[] {
+  const pinned = extension.metadata.annotations?.[ANNOTATION_ROLLBACK_TO];
+  return [
+    ...(extension.spec.suspend ? ["spec.suspend is true: nothing of this is done before it is false"] : []),
+    ...(pinned === undefined
+      ? []
+      : [`annotation ${ANNOTATION_ROLLBACK_TO} keeps revision ${pinned}: nothing of this is done before it is removed`]),
+    ...(isDeployed ? ["this is what is released already: where objects differ they were changed since, see spec.drift"] : []),
+  ];
+}
+
+function bundleOf({ name, version, image, catalog }: ResolvedBundle): InstallPlan["bundle"] {
+  return { name, version, image, catalog: catalog ?? null };
+}
+
+/** Of an object that could not be tried only what it would be without the API server's defaults is known: its fields are left out. */
+function objectsOf({ objects }: ChangePlan, refused: ReadonlySet<string>): InstallPlanObject[] {
+  return objects.map(({ action, ref, changes, more, widens }) => {
+    const isRefused = action !== "Delete" && refused.has(objectKey(ref));
+    return {
+      action,
+      apiVersion: ref.apiVersion,
+      kind: ref.kind,
+      ...(ref.namespace ? { namespace: ref.namespace } : {}),
+      name: ref.name,
+      widens,
+      refused: isRefused,
+      changes: isRefused ? [] : changes,
+      more: isRefused ? 0 : more,
+    };
+  });
+}

@@ -1,0 +1,122 @@
+import type { ClusterExtension } from "../../../pkg/api/clusterExtension.ts";
+import { groupOf, type KubeObject, refOf } from "../../../pkg/api/k8s.ts";
+import { messageOf } from "../../../pkg/errors/errors.ts";
+import { goQuote } from "../../../pkg/errors/goQuote.ts";
+import type { Client } from "../../../pkg/kube/client.ts";
+import { isNotFound } from "../../../pkg/kube/errors.ts";
+import { type Applier, type Failure, failureText, type LiveObjects } from "../../../pkg/operatorcontroller/applier.ts";
+import { checkCrdUpgrades } from "../../../pkg/operatorcontroller/crdupgrade/crdUpgrades.ts";
+import { kindsOf, type ServedKinds } from "../../../pkg/operatorcontroller/kinds.ts";
+import { isCrd, objectKey } from "../../../pkg/release/identity.ts";
+import { type ExtensionExists, type Owner, ownershipConflict } from "../../../pkg/release/ownership.ts";
+import type { Finding } from "./installPlan.ts";
+
+/** Objects that are tried out, and for whom. */
+export interface TryRequest {
+  applier: Applier;
+  /** The identity that would apply them. */
+  client: Client;
+  spec: ClusterExtension["spec"];
+  /** Prepared objects. */
+  desired: readonly KubeObject[];
+  kinds: ServedKinds;
+  /** Keys of what the deployed release holds: that needs no proof that it is the extension's. */
+  released: ReadonlySet<string>;
+  owner: Owner;
+  extensionExists: ExtensionExists;
+  signal: AbortSignal;
+}
+
+/** Objects as they are and as they would be, and what stands against it. */
+export interface TriedOut {
+  live: LiveObjects;
+  after: LiveObjects;
+  /** Keys of the objects of which it is not known how they would be, since a finding is about them. */
+  refused: Set<string>;
+  findings: Finding[];
+  notes: string[];
+}
+
+/** Asks all that `preflight` asks, goes on after refusals, and writes nothing. */
+export async function tryOut(request: TryRequest): Promise<TriedOut> {
+  const { applier, spec, desired, kinds, released, owner, extensionExists } = request;
+  const findings: Finding[] = [];
+  const notes: string[] = [];
+  tellUnserved(desired, kinds.unserved, findings, notes);
+  const served = desired.filter((object) => kinds.resourceOf(object) !== undefined);
+  const { objects: live, failures: unread } = await applier.readEach(served.map(refOf));
+  findings.push(...unread.map((failure): Finding => ({ kind: "read", text: `could not get object: ${failureText(failure)}` })));
+  const refused = new Set(unread.map(({ item }) => objectKey(item)));
+  for (const object of served) {
+    const conflict = released.has(objectKey(object)) ? undefined : ownershipConflict(live.get(objectKey(object)), owner, extensionExists);
+    if (conflict === undefined) continue;
+    findings.push({ kind: "ownership", text: conflict });
+    refused.add(objectKey(object));
+  }
+  const dropped = await checkCrds(request, live, findings, notes);
+  const tried = served.filter((object) => !refused.has(objectKey(object)) && !dropped.has(object.metadata.name));
+  const { objects: after, failures } = await applier.dryRunEach(tried);
+  for (const { item } of failures) refused.add(objectKey(item));
+  findings.push(...refusals(failures, spec.namespace));
+  return { live, after, refused, findings, notes };
+}
+
+/** A kind that the same plan brings along is only not served yet; of the others it is not known that they ever will be. */
+function tellUnserved(desired: readonly KubeObject[], unserved: readonly KubeObject[], findings: Finding[], notes: string[]): void {
+  const brought = new Set(desired.filter(isCrd).flatMap(kindsIn));
+  const coming = unserved.filter((object) => brought.has(`${object.apiVersion}/${object.kind}`));
+  const unknown = unserved.filter((object) => !coming.includes(object));
+  if (coming.length > 0)
+    notes.push(
+      `this cluster does not serve ${kindsOf(coming)} yet, whose CustomResourceDefinition is part of the bundle: its objects could not be tried, and operator-controller waits until it is served`,
+    );
+  if (unknown.length > 0)
+    findings.push({ kind: "kindNotServed", text: `this cluster does not serve ${kindsOf(unknown)}: install what brings it first` });
+}
+
+/** The apiVersion and kind of everything that a definition defines. */
+function kindsIn(crd: KubeObject): string[] {
+  const {
+    group = "",
+    names,
+    versions = [],
+  } = (crd["spec"] ?? {}) as {
+    group?: string;
+    names?: { kind?: string };
+    versions?: { name?: string }[];
+  };
+  return versions.map(({ name }) => `${group}/${name}/${names?.kind}`);
+}
+
+/** @returns names of the definitions that would be refused only because a version that nothing is stored in is still told as stored. */
+async function checkCrds(request: TryRequest, live: LiveObjects, findings: Finding[], notes: string[]): Promise<Set<string>> {
+  const { client, desired, spec, signal } = request;
+  const dropped = new Set<string>();
+  const onlyTrying: Pick<Client, "list" | "patch"> = {
+    list: (gvk, options) => client.list(gvk, options),
+    patch: (ref, body, options) => {
+      if (groupOf(ref.apiVersion) === "apiextensions.k8s.io") dropped.add(ref.name);
+      return client.patch(ref, body, { ...options, dryRun: true });
+    },
+  };
+  try {
+    const texts = await checkCrdUpgrades(onlyTrying, { desired, live, spec }, signal);
+    notes.push(...texts.map((text) => (dropped.size > 0 ? `only tried: ${text}` : text)));
+  } catch (err) {
+    signal.throwIfAborted();
+    findings.push({ kind: "crdUpgrade", text: messageOf(err) });
+  }
+  return dropped;
+}
+
+/** A namespace that does not exist is told once, not for each of its objects. */
+function refusals(failures: readonly Failure[], namespace: string): Finding[] {
+  const isHomeless = ({ err }: Failure): boolean =>
+    isNotFound(err) && messageOf(err).includes(`namespaces ${goQuote(namespace)} not found`);
+  const homeless = failures.filter(isHomeless).length;
+  const text = `namespace ${goQuote(namespace)} does not exist, so ${homeless} objects could not be tried: create it before the ClusterExtension`;
+  return [
+    ...(homeless > 0 ? [{ kind: "namespace", text } as const] : []),
+    ...failures.filter((failure) => !isHomeless(failure)).map((failure) => ({ kind: "dryRun", text: failureText(failure) }) as const),
+  ];
+}

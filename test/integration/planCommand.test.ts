@@ -1,0 +1,281 @@
+import { execFile } from "node:child_process";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import type { InstallPlan } from "../../cmd/olmv1/plan/installPlan.ts";
+import type { ClusterExtension } from "../../pkg/api/clusterExtension.ts";
+import { API_VERSION, CLUSTER_CATALOG } from "../../pkg/api/constants.ts";
+import type { KubeObject } from "../../pkg/api/k8s.ts";
+import { pushImage } from "../../pkg/oci/push.ts";
+import { describeWithPrivateCluster, eventually } from "../support/cluster.ts";
+import { extensionNamed } from "../support/extensions.ts";
+import { OperatorWorld } from "../support/operatorWorld.ts";
+import { insecureRegistry } from "../support/pulling.ts";
+import { serviceAccount } from "../support/serviceAccount.ts";
+import { tinyBundle } from "../support/tinyBundle.ts";
+
+const PROGRAM = join(import.meta.dirname, "../../cmd/olmv1/main.ts");
+const configMap = (name: string, value: string): KubeObject => ({
+  apiVersion: "v1",
+  kind: "ConfigMap",
+  metadata: { name },
+  data: { value },
+});
+const secret = (password: string): KubeObject => ({
+  apiVersion: "v1",
+  kind: "Secret",
+  metadata: { name: "key" },
+  stringData: { password },
+});
+const role = (verbs: string[]): KubeObject => ({
+  apiVersion: "rbac.authorization.k8s.io/v1",
+  kind: "Role",
+  metadata: { name: "helper" },
+  rules: [{ apiGroups: [""], resources: ["pods"], verbs }],
+});
+const monitors = (...versions: string[]): KubeObject => {
+  const schema = { openAPIV3Schema: { type: "object", "x-kubernetes-preserve-unknown-fields": true } };
+  return {
+    apiVersion: "apiextensions.k8s.io/v1",
+    kind: "CustomResourceDefinition",
+    metadata: { name: "podmonitors.monitoring.coreos.com" },
+    spec: {
+      group: "monitoring.coreos.com",
+      scope: "Namespaced",
+      names: { plural: "podmonitors", singular: "podmonitor", kind: "PodMonitor", listKind: "PodMonitorList" },
+      versions: versions.map((name, i) => ({ name, served: true, storage: i === 0, schema })),
+    },
+  };
+};
+const serviceMonitors = (): KubeObject => {
+  const { spec, ...crd } = monitors("v1");
+  const names = { plural: "servicemonitors", singular: "servicemonitor", kind: "ServiceMonitor", listKind: "ServiceMonitorList" };
+  return { ...crd, metadata: { name: "servicemonitors.monitoring.coreos.com" }, spec: { ...(spec as object), names } };
+};
+const custom = (kind: string): KubeObject => ({ apiVersion: "monitoring.coreos.com/v1", kind, metadata: { name: "mine" }, spec: {} });
+/** By tag. */
+const BUNDLES = {
+  "v1.0.0": tinyBundle("1.0.0", { objects: [configMap("kept", "1"), configMap("old", "1"), role(["get"]), secret("first-password")] }),
+  "v1.1.0": tinyBundle("1.1.0", {
+    objects: [configMap("kept", "2"), configMap("new", "1"), role(["get", "delete"]), secret("other-password")],
+  }),
+  "v2.0.0": tinyBundle("2.0.0", { objects: [monitors("v1"), serviceMonitors(), custom("ServiceMonitor"), custom("PrometheusRule")] }),
+};
+const CATALOG = [
+  { schema: "olm.package", name: "p" },
+  { schema: "olm.channel", package: "p", name: "stable", entries: [{ name: "p.v1.0.0" }, { name: "p.v1.1.0", replaces: "p.v1.0.0" }] },
+  { schema: "olm.channel", package: "p", name: "odd", entries: [{ name: "p.v2.0.0" }] },
+  ...["1.0.0", "1.1.0", "2.0.0"].map((version) => ({
+    schema: "olm.bundle",
+    package: "p",
+    name: `p.v${version}`,
+    image: `registry.example/p:v${version}`,
+    properties: [{ type: "olm.package", value: { packageName: "p", version } }],
+  })),
+];
+
+interface Ended {
+  code: number;
+  out: string;
+  err: string;
+}
+
+// Source: user-demands.md C (preview before a change).
+describeWithPrivateCluster("a plan of a ClusterExtension that is not applied yet", (cluster) => {
+  let world: OperatorWorld;
+  let dir: string;
+
+  beforeAll(async () => {
+    world = await OperatorWorld.start(cluster);
+    dir = await mkdtemp(join(tmpdir(), "olmv1-plan-"));
+    const catalog = CATALOG.map((meta) => JSON.stringify(meta)).join("\n");
+    await writeFile(join(dir, "catalog.json"), catalog);
+    await writeFile(join(dir, "registries.conf"), insecureRegistry(cluster.registry.host, "registry.example"));
+    for (const [tag, files] of Object.entries(BUNDLES)) {
+      world.bundle(`p:${tag}`, files);
+      await pushImage(cluster.registry, "p", tag, { files: filesOf(files) });
+    }
+    await pushImage(cluster.registry, "catalog", "latest", {
+      files: filesOf({ "configs/catalog.json": catalog }),
+      labels: { "operators.operatorframework.io.index.configs.v1": "/configs" },
+    });
+    await world.serve({
+      channels: { stable: ["p.v1.0.0", { name: "p.v1.1.0", replaces: "p.v1.0.0" }] },
+      bundles: Object.keys(BUNDLES).map((tag) => ({ name: `p.${tag}`, image: `registry.example/p:${tag}` })),
+    });
+  });
+  afterAll(async () => {
+    await world?.[Symbol.asyncDispose]();
+    await rm(dir, { recursive: true, force: true });
+  });
+
+  /** Runs `olmv1 plan` for an extension, with the catalog of the folder unless told otherwise. */
+  const plan = async (extension: ClusterExtension, args: string[] = ["--catalog", join(dir, "catalog.json")]): Promise<Ended> => {
+    const file = join(dir, `${extension.metadata.name}.json`);
+    const { apiVersion, kind, spec } = extension;
+    await writeFile(file, JSON.stringify({ apiVersion, kind, metadata: { name: extension.metadata.name }, spec }));
+    const access = ["--kubeconfig", cluster.kubeconfig, "--registries-conf", join(dir, "registries.conf")];
+    return new Promise((resolve) => {
+      const child = execFile(process.execPath, [PROGRAM, "plan", "-f", file, ...access, ...args], (_, out, err) =>
+        resolve({ code: child.exitCode ?? -1, out, err }),
+      );
+    });
+  };
+  const json = async (extension: ClusterExtension, ...args: string[]): Promise<InstallPlan> => {
+    const { out, err } = await plan(extension, ["--catalog", join(dir, "catalog.json"), "--output", "json", ...args]);
+    expect(err).toBe("");
+    return JSON.parse(out) as InstallPlan;
+  };
+  const shown = ({ objects }: InstallPlan): string[] =>
+    objects
+      .map(({ action, kind, name, widens, changes }) =>
+        [action, kind, name, ...(widens ? ["widens"] : []), ...changes.map(({ path, before, after }) => `${path}:${before}>${after}`)].join(
+          " ",
+        ),
+      )
+      .sort();
+
+  test("of a new one names all that would be created, writes nothing, and tells what is in the way", async () => {
+    const extension = extensionNamed("new", { packageName: "p", channels: ["stable"] });
+    const homeless = await plan(extension);
+    expect([homeless.code, homeless.err]).toEqual([1, ""]);
+    expect(homeless.out).toContain('namespace "new-system" does not exist, so 5 objects could not be tried');
+    const namespace = { apiVersion: "v1", kind: "Namespace", metadata: { name: "new-system" } };
+    await cluster.client.create(namespace);
+    const { code, out, err } = await plan(extension);
+    expect([code, err]).toEqual([0, ""]);
+    expect(out).toMatch(/^ClusterExtension new: it does not exist yet\nbundle: p\.v1\.1\.0 \(version 1\.1\.0, from catalog .*\)\nwhy: /);
+    expect(out).toContain("\n5 to create, 0 to update, 0 to delete, 0 unchanged\n");
+    expect(out).toContain("  + Role new-system/helper  (widens rights)\n");
+    expect(out).not.toContain("digest");
+    const ref = { apiVersion: "v1", kind: "ConfigMap", namespace: "new-system", name: "new" };
+    expect(await cluster.client.get(ref)).toBeUndefined();
+    expect(await cluster.client.get({ ...extension, name: "new" })).toBeUndefined();
+    await cluster.client.create({ ...configMap("new", "mine"), metadata: { name: "new", namespace: "new-system" } });
+    const taken = await json(extension);
+    expect(taken.findings).toEqual([
+      { kind: "ownership", text: expect.stringMatching(/^ConfigMap 'new' already exists in namespace 'new-system' and cannot be managed/) },
+    ]);
+    expect(taken.counts).toEqual({ create: 4, update: 1, delete: 0, unchanged: 0 });
+    expect(taken.objects.filter(({ refused }) => refused)).toMatchObject([{ kind: "ConfigMap", name: "new", changes: [] }]);
+  });
+
+  test("of an upgrade shows each field, masks Secrets, and has the digest of status.plan", async () => {
+    const extension = await world.extension("first", { catalog: { version: "1.0.0", channels: ["stable"] } });
+    await world.conditions("first", { Installed: "True/Succeeded", Progressing: "True/Succeeded" });
+    const same = await json(extension);
+    expect([same.counts, same.installed]).toEqual([
+      { create: 0, update: 0, delete: 0, unchanged: 5 },
+      { bundle: "p.v1.0.0", version: "1.0.0", revision: 1 },
+    ]);
+    const { version: _, ...catalog } = extension.spec.source.catalog!;
+    const wanted: ClusterExtension = {
+      ...extension,
+      spec: { ...extension.spec, approval: "Manual", source: { sourceType: "Catalog", catalog } },
+    };
+    const upgrade = await json(wanted);
+    expect(upgrade.findings).toEqual([]);
+    expect(shown(upgrade)).toEqual([
+      "Create ConfigMap new",
+      "Delete ConfigMap old",
+      'Update ConfigMap kept data.value:"1">"2"',
+      'Update Deployment tiny spec.template.spec.containers[name=manager].image:"registry.example.com/tiny:1.0.0">"registry.example.com/tiny:1.1.0"',
+      'Update Role helper widens rules[0].verbs[1]:undefined>"delete"',
+      "Update Secret key data.password:(secret)>(secret)",
+    ]);
+    expect(upgrade.approval).toEqual({ needed: true, given: false });
+    await cluster.client.patch(
+      { ...extension, name: "first" },
+      [
+        { op: "remove", path: "/spec/source/catalog/version" },
+        { op: "add", path: "/spec/approval", value: "Manual" },
+      ],
+      { type: "json" },
+    );
+    await world.conditions("first", { Progressing: "False/AwaitingApproval" });
+    expect((await world.get("first")).status?.plan?.digest).toBe(upgrade.digest);
+    const { out } = await plan(wanted);
+    expect(out).toContain(
+      `approve: kubectl annotate clusterextension first --overwrite olm.operatorframework.io/approve=${upgrade.digest}\n`,
+    );
+  });
+
+  test("as the ServiceAccount tells all rights that it lacks, and goes on", async () => {
+    const extension = extensionNamed("weak", { packageName: "p", channels: ["stable"] });
+    await cluster.client.create({ apiVersion: "v1", kind: "Namespace", metadata: { name: "weak-system" } });
+    const without = await plan(extension, ["--as-service-account", "--catalog", join(dir, "catalog.json")]);
+    expect(without).toMatchObject({ code: 1, out: "" });
+    expect(without.err).toMatch(
+      /^olmv1: --as-service-account: create a token of ServiceAccount "weak-system\/weak-installer": .*not found/,
+    );
+    const account = await serviceAccount(cluster.client, "weak-system", "weak-installer", []);
+    const refused = await json(extension, "--as-service-account");
+    expect(refused.findings.map(({ kind }) => kind)).toContain("permissions");
+    expect(refused.counts.create).toBe(5);
+    await account.grant([{ apiGroups: ["*"], resources: ["*"], verbs: ["*"] }]);
+    await eventually(async () => expect((await json(extension, "--as-service-account")).findings).toEqual([]));
+  });
+
+  test("tells kinds that are not served, and tries what would be written of definitions without writing it", async () => {
+    await cluster.client.create({ apiVersion: "v1", kind: "Namespace", metadata: { name: "odd-system" } });
+    await cluster.client.create(monitors("v1alpha1"));
+    await cluster.client.apply(monitors("v1", "v1alpha1"), { fieldManager: "test", force: true });
+    const ref = { apiVersion: "apiextensions.k8s.io/v1", kind: "CustomResourceDefinition", name: "podmonitors.monitoring.coreos.com" };
+    const stored = async (): Promise<unknown> =>
+      ((await cluster.client.get(ref))?.["status"] as { storedVersions: unknown }).storedVersions;
+    await eventually(async () => expect(await stored()).toEqual(["v1alpha1", "v1"]));
+    const { findings, notes, counts } = await json(extensionNamed("odd", { packageName: "p", channels: ["odd"] }));
+    expect(findings).toEqual([
+      { kind: "kindNotServed", text: expect.stringContaining("does not serve PrometheusRule (monitoring.coreos.com/v1): install") },
+      { kind: "ownership", text: expect.stringContaining("CustomResourceDefinition 'podmonitors.monitoring.coreos.com' already exists") },
+    ]);
+    expect(notes.join("\n")).toContain("does not serve ServiceMonitor (monitoring.coreos.com/v1) yet");
+    expect(notes.join("\n")).toContain("only tried: took v1alpha1 from status.storedVersions");
+    expect(counts.create).toBe(4);
+    expect(await stored()).toEqual(["v1alpha1", "v1"]);
+  });
+
+  test("of what the API server would not take, or no catalog has, is an error", async () => {
+    const broken = extensionNamed("broken", { packageName: "p", version: "not a version" });
+    expect((await plan(broken)).err).toMatch(/^olmv1: ClusterExtension "broken" would be refused: .*invalid version expression/);
+    const { code, out, err } = await plan(extensionNamed("absent", { packageName: "absent" }));
+    expect([code, out]).toEqual([1, ""]);
+    expect(err).toMatch(/^olmv1: no bundles found for package "absent"; /);
+  });
+
+  // Last: what it adds is a catalog for every extension.
+  test("comes from the cluster's catalogs that the selector selects where none is given", async () => {
+    const name = "pushed";
+    await cluster.client.create({
+      apiVersion: API_VERSION,
+      kind: CLUSTER_CATALOG,
+      metadata: { name, labels: { from: "registry" } },
+      spec: { source: { type: "Image", image: { ref: "registry.example/catalog:latest" } } },
+    });
+    const status = {
+      conditions: [{ type: "Serving", status: "True", reason: "Available", message: "", lastTransitionTime: new Date().toISOString() }],
+      resolvedSource: { type: "Image", image: { ref: `registry.example/catalog@${await digestOf("catalog")}` } },
+      urls: { base: "https://catalogd.example.com/catalogs/pushed" },
+    };
+    await cluster.client.patch(
+      { apiVersion: API_VERSION, kind: CLUSTER_CATALOG, name },
+      { status },
+      { type: "merge", subresource: "status" },
+    );
+    const selecting = extensionNamed("chosen", { packageName: "p", version: "1.0.0", selector: { matchLabels: { from: "registry" } } });
+    const { out, err } = await plan(selecting, []);
+    expect(err).toBe("");
+    expect(out).toContain("bundle: p.v1.0.0 (version 1.0.0, from catalog pushed)\n");
+  });
+
+  async function digestOf(repository: string): Promise<string> {
+    const accept = "application/vnd.oci.image.manifest.v1+json";
+    const answer = await fetch(`http://${cluster.registry.host}/v2/${repository}/manifests/latest`, { headers: { accept } });
+    return answer.headers.get("docker-content-digest") ?? "";
+  }
+});
+
+function filesOf(files: Readonly<Record<string, string>>): Map<string, Buffer> {
+  return new Map(Object.entries(files).map(([path, text]) => [path, Buffer.from(text)]));
+}
