@@ -222,8 +222,7 @@ describeWithPrivateCluster("a plan of a ClusterExtension that is not applied yet
     await cluster.client.create(monitors("v1alpha1"));
     await cluster.client.apply(monitors("v1", "v1alpha1"), { fieldManager: "test", force: true });
     const ref = { apiVersion: "apiextensions.k8s.io/v1", kind: "CustomResourceDefinition", name: "podmonitors.monitoring.coreos.com" };
-    const stored = async (): Promise<unknown> =>
-      ((await cluster.client.get(ref))?.["status"] as { storedVersions: unknown }).storedVersions;
+    const stored = async (): Promise<unknown> => ((await cluster.client.get(ref))!["status"] as { storedVersions: unknown }).storedVersions;
     await eventually(async () => expect(await stored()).toEqual(["v1alpha1", "v1"]));
     const { findings, notes, counts } = await json(extensionNamed("odd", { packageName: "p", channels: ["odd"] }));
     expect(findings).toEqual([

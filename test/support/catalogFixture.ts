@@ -67,7 +67,14 @@ export function contentFrom({ channels = {}, bundles = [], deprecated = [] }: Ca
 }
 
 function bundleFrom(fixture: BundleFixture, packageName: string): FbcBundle {
-  const { name, version, release, max, properties = [], image = undefined } = typeof fixture === "string" ? { name: fixture } : fixture;
+  const {
+    name,
+    version,
+    release,
+    max,
+    properties = [],
+    image,
+  }: Exclude<BundleFixture, string> = typeof fixture === "string" ? { name: fixture } : fixture;
   const value = { packageName, version: version ?? name.slice(name.indexOf(".v") + 2), ...(release === undefined ? {} : { release }) };
   const own = version === null ? [] : [{ type: "olm.package", value }];
   const limit = max === undefined ? [] : [{ type: "olm.maxOpenShiftVersion", value: max }];

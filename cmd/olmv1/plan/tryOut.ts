@@ -68,7 +68,7 @@ function tellUnserved(desired: readonly KubeObject[], unserved: readonly KubeObj
   const unknown = unserved.filter((object) => !coming.includes(object));
   if (coming.length > 0)
     notes.push(
-      `this cluster does not serve ${kindsOf(coming)} yet, whose CustomResourceDefinition is part of the bundle: its objects could not be tried, and operator-controller waits until it is served`,
+      `this cluster does not serve ${kindsOf(coming)} yet, whose CustomResourceDefinition is part of the bundle: its objects could not be tried; operator-controller writes nothing before the cluster serves it, so that definition has to be applied first`,
     );
   if (unknown.length > 0)
     findings.push({ kind: "kindNotServed", text: `this cluster does not serve ${kindsOf(unknown)}: install what brings it first` });
