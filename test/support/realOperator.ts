@@ -1,0 +1,109 @@
+import { readdirSync } from "node:fs";
+import { join } from "node:path";
+import type { JsonObject, KubeObject } from "../../pkg/api/k8s.ts";
+import { loadBundle } from "../../pkg/bundle/load.ts";
+import { readBundleFiles } from "../../pkg/operatorcontroller/bundleFiles.ts";
+import { knownResource } from "../../pkg/rbac/resources.ts";
+import { isCrd, objectKey } from "../../pkg/release/identity.ts";
+import { prepareObjects } from "../../pkg/release/prepare.ts";
+import { renderBundle } from "../../pkg/render/render.ts";
+import { compareVersions, parseVersion } from "../../pkg/version/version.ts";
+
+/** An operator whose bundles lie in folders, with one version or with two, the older first. */
+export interface RealOperator {
+  /** Of the package, and of everything a test makes for it. */
+  name: string;
+  namespace: string;
+  config: JsonObject | undefined;
+  versions: readonly OperatorVersion[];
+}
+
+export interface OperatorVersion {
+  version: string;
+  folder: string;
+  /** Rendered. */
+  objects: readonly KubeObject[];
+}
+
+/** CRDs of one operator at most: each one makes the API server compute its whole schema anew. */
+const MAX_CRDS = 3;
+
+/** What a control plane without additions serves. */
+const SERVED: ReadonlySet<string> = new Set([
+  "v1",
+  "apps/v1",
+  "policy/v1",
+  "batch/v1",
+  "networking.k8s.io/v1",
+  "scheduling.k8s.io/v1",
+  "rbac.authorization.k8s.io/v1",
+  "apiextensions.k8s.io/v1",
+]);
+
+/**
+ * Operators in an order that `seed` decides, until they have as many bundles as are wanted: those that render without a certificate provider, into kinds of Kubernetes
+ * itself, and of which no two hold the same object.
+ */
+export async function chooseOperators(folder: string, seed: number, wanted: number): Promise<RealOperator[]> {
+  const chosen: RealOperator[] = [];
+  const taken = new Set<string>();
+  for (const name of shuffled(readdirSync(folder).sort(), seed)) {
+    if (chosen.flatMap(({ versions }) => versions).length >= wanted) break;
+    const operator = await operatorIn(folder, name);
+    const keys = operator?.versions.flatMap(({ objects }) => objects.map(objectKey)) ?? [];
+    if (!operator || keys.some((key) => taken.has(key))) continue;
+    for (const key of keys) taken.add(key);
+    chosen.push(operator);
+  }
+  return chosen;
+}
+
+async function operatorIn(folder: string, name: string): Promise<RealOperator | undefined> {
+  const versions = readdirSync(join(folder, name)).filter((version) => isVersion(version));
+  versions.sort((a, b) => compareVersions(parseVersion(a), parseVersion(b)));
+  const short = name.slice(0, 40).replace(/[^a-z0-9-]|-+$/g, "");
+  const namespace = `${short}-system`;
+  for (const config of [undefined, { watchNamespace: namespace }]) {
+    try {
+      const rendered: OperatorVersion[] = [];
+      for (const version of versions.slice(-2)) {
+        const bundle = loadBundle(await readBundleFiles(join(folder, name, version)));
+        const objects = renderBundle(bundle, { installNamespace: namespace, config });
+        const owner = { apiVersion: "v1", kind: "X", name: "x", uid: "x" };
+        prepareObjects(objects, { owner, installNamespace: namespace, isNamespaced: (gvk) => knownResource(gvk)?.namespaced });
+        rendered.push({ version, folder: join(folder, name, version), objects });
+      }
+      const all = rendered.flatMap(({ objects }) => objects);
+      const fits = all.every((object) => isServed(object)) && rendered.every(({ objects }) => objects.filter(isCrd).length <= MAX_CRDS);
+      return fits && rendered.length > 0 ? { name: short, namespace, config, versions: rendered } : undefined;
+    } catch {
+      // needs another configuration, a certificate provider, or cannot be installed at all
+    }
+  }
+  return undefined;
+}
+
+function isServed(object: KubeObject): boolean {
+  return knownResource(object) !== undefined && SERVED.has(object.apiVersion);
+}
+
+function isVersion(text: string): boolean {
+  try {
+    parseVersion(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** The same order for the same seed (Fisher and Yates, numbers by Lehmer). */
+export function shuffled<T>(items: readonly T[], seed: number): T[] {
+  const out = [...items];
+  let state = seed;
+  for (let i = out.length - 1; i > 0; i--) {
+    state = (state * 48_271) % 2_147_483_647;
+    const j = state % (i + 1);
+    [out[i], out[j]] = [out[j] as T, out[i] as T];
+  }
+  return out;
+}
