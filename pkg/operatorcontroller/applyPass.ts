@@ -30,6 +30,7 @@ import { labelsFrom } from "./steps/retrieveReleases.ts";
 import { takeOver } from "./takeOver.ts";
 import { WaitingError } from "./waiting.ts";
 import type { ObjectWatches } from "./watches/objectWatches.ts";
+import { watchRights } from "./watchRights.ts";
 
 /** What applying needs from the outside. */
 export interface ApplyDependencies {
@@ -175,7 +176,9 @@ export class ApplyPass {
       this.#facts.live = this.#applier.applied;
       this.#facts.active = [this.#facts.deployed];
     });
-    followRelease(this.#deps, extension, this.#scoped, this.#applier.outcomes);
+    const { signal } = this.#context;
+    const mayWatchAll = this.#deps.watches && (await watchRights(this.#scoped, objects, (gvk) => kinds.resourceOf(gvk), signal));
+    followRelease(this.#deps, extension, this.#scoped, this.#applier.outcomes, mayWatchAll);
     const from = installed === undefined || installed.name === bundle.name ? "" : ` from "${installed.name}"`;
     const [reason, what] = rollback ? ["RolledBack", "rolled back to"] : base ? ["Upgraded", "upgraded to"] : ["Installed", "installed"];
     this.#event("Normal", reason, `${what} bundle "${bundle.name}"${from}: ${summary(this.#applier.actions)}`);

@@ -5,6 +5,7 @@ import { isForbidden, isNotFound, KubeError } from "../kube/errors.ts";
 import type { ServiceAccountTokens } from "../kube/tokens.ts";
 import { type IsOver, WaitingError } from "./waiting.ts";
 import type { WatchIdentity } from "./watches/streamPool.ts";
+import type { MayWatchAll } from "./watchRights.ts";
 
 /** What stands in for an extension that names no ServiceAccount: nobody, or the controller itself. */
 export type ServiceAccountFallback = "deny" | "controller";
@@ -108,10 +109,10 @@ export class Identities {
 }
 
 /** Who watches an extension's objects: extensions of one ServiceAccount share their watches. */
-export function watchIdentityOf({ spec }: Readonly<ClusterExtension>, scoped: Client): WatchIdentity {
+export function watchIdentityOf({ spec }: Readonly<ClusterExtension>, scoped: Client, mayWatchAll?: MayWatchAll): WatchIdentity {
   const account = spec.serviceAccount?.name;
   return account
-    ? { key: `${spec.namespace}/${account}`, isController: false, client: scoped }
+    ? { key: `${spec.namespace}/${account}`, isController: false, client: scoped, ...(mayWatchAll ? { mayWatchAll } : {}) }
     : { key: "controller", isController: true, client: scoped };
 }
 

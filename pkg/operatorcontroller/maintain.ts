@@ -16,6 +16,7 @@ import { changes, listed, named } from "./objectAction.ts";
 import { reconcileRequestOf } from "./reconcileRequest.ts";
 import type { Compared } from "./watches/followedObject.ts";
 import { markOf } from "./watches/mark.ts";
+import { type MayWatchAll, watchRights } from "./watchRights.ts";
 
 /** What keeping a release as it is needs of the pass that does it. */
 export interface MaintainTools {
@@ -65,10 +66,13 @@ export async function maintain(deployed: ReleaseRecord, tools: MaintainTools): P
   const unserved = wanted.filter((object) => kinds.unserved.some((other) => objectKey(other) === objectKey(object)));
   const served = wanted.filter((object) => !unserved.includes(object));
   deps.watches?.hold(extension.metadata.name);
+  let mayWatchAll: MayWatchAll | undefined;
   try {
+    if (deps.watches && due.isFull)
+      mayWatchAll = await watchRights(tools.scoped, served, (gvk) => kinds.resourceOf(gvk), tools.context.signal);
     await compare(tools, served, policy);
   } finally {
-    takeIn(tools, wanted, policy, due.isFull);
+    takeIn(tools, wanted, policy, due.isFull ? { mayWatchAll } : undefined);
     if (deps.watches && due.isFull) remembered.comparedAt = from; // what failed is known by name now
   }
   if (due.isFull && policy === "Correct") facts.live = tools.applier.applied;
@@ -86,6 +90,7 @@ export function followRelease(
   extension: Readonly<ClusterExtension>,
   scoped: Client,
   outcomes: ReadonlyMap<string, Outcome>,
+  mayWatchAll: MayWatchAll | undefined,
 ): void {
   const { name, uid = "" } = extension.metadata;
   const remembered = deps.memory.of(extension);
@@ -95,7 +100,7 @@ export function followRelease(
   const compared = [...outcomes.values()].map(
     ({ after }): Compared => ({ ref: refOf(after), mark: markOf(after.metadata), outcome: "same" }),
   );
-  return deps.watches?.follow(name, uid, watchIdentityOf(extension, scoped), compared);
+  return deps.watches?.follow(name, uid, watchIdentityOf(extension, scoped, mayWatchAll), compared);
 }
 
 interface Due {
@@ -136,7 +141,12 @@ function compare({ facts, applier, claiming, take }: MaintainTools, objects: rea
 }
 
 /** Tells Events, memory and watches what a comparison came to, also one that ended early. */
-function takeIn(tools: MaintainTools, objects: readonly KubeObject[], policy: ActivePolicy, isFull: boolean): void {
+function takeIn(
+  tools: MaintainTools,
+  objects: readonly KubeObject[],
+  policy: ActivePolicy,
+  full: { mayWatchAll: MayWatchAll | undefined } | undefined,
+): void {
   const { deps, facts, scoped, context, applier } = tools;
   const { name, uid = "" } = facts.extension.metadata;
   const outcomes = objects.map((object) => [object, applier.outcomes.get(objectKey(object))] as const);
@@ -147,7 +157,7 @@ function takeIn(tools: MaintainTools, objects: readonly KubeObject[], policy: Ac
   );
   const compared = outcomes.map(([object, outcome]) => comparedFrom(object, outcome, policy));
   if (context.signal.aborted) deps.watches?.resume(name, []);
-  else if (isFull) deps.watches?.follow(name, uid, watchIdentityOf(facts.extension, scoped), compared);
+  else if (full) deps.watches?.follow(name, uid, watchIdentityOf(facts.extension, scoped, full.mayWatchAll), compared);
   else deps.watches?.resume(name, compared);
 }
 

@@ -15,7 +15,7 @@ import { extensionNamed } from "../support/extensions.ts";
 import { grantInstaller } from "../support/installer.ts";
 import { preparedFor } from "../support/ownedObjects.ts";
 import { renamedSample } from "../support/sampleBundle.ts";
-import { SampleWorld } from "../support/sampleWorld.ts";
+import { SAMPLE_CATALOG_REF, SampleWorld } from "../support/sampleWorld.ts";
 import { serviceAccount } from "../support/serviceAccount.ts";
 
 const RBAC = "rbac.authorization.k8s.io";
@@ -134,13 +134,18 @@ describeWithCluster("what a ServiceAccount lacks, as the API server sees it", (c
   });
 });
 
-/** Runs the command that a condition prints, as its reader would, and applies what it gives. */
-async function runPrinted({ world }: SampleWorld, message: string): Promise<void> {
-  const command = /olmv1 (rbac [^;]*)/.exec(message)?.[1] ?? "";
+/** What `olmv1 rbac` prints, with the registries of the world. */
+async function rbac({ world }: SampleWorld, ...args: string[]): Promise<string> {
   const program = join(import.meta.dirname, "../../cmd/olmv1/main.ts");
-  const args = [program, ...command.split(" "), "--registries-conf", join(world.workDir, "registries.conf")];
-  const { stdout } = await promisify(execFile)(process.execPath, args);
-  for (const object of parseYamlDocuments(stdout) as KubeObject[]) await world.apply(object);
+  const all = [program, "rbac", ...args, "--registries-conf", join(world.workDir, "registries.conf")];
+  return (await promisify(execFile)(process.execPath, all)).stdout;
+}
+
+/** Runs the command that a condition prints, as its reader would, and applies what it gives. */
+async function runPrinted(sample: SampleWorld, message: string): Promise<void> {
+  const command = /olmv1 rbac ([^;]*)/.exec(message)?.[1] ?? "";
+  const printed = await rbac(sample, ...command.split(" "));
+  for (const object of parseYamlDocuments(printed) as KubeObject[]) await sample.world.apply(object);
 }
 
 function refused({ world }: SampleWorld, name: string): Promise<KubeObject> {
@@ -265,6 +270,28 @@ describeWithPrivateCluster("an extension whose ServiceAccount lacks rights", (cl
     await granted.complete();
     await sample.world.condition("ClusterExtension", "bold", (c) => c("Progressing")?.message === "Desired state reached");
     await sample.world.removed("ClusterExtension", "bold");
+  });
+
+  test("is given by one command what all versions of a range need, from a catalog's image or from where it is served", async () => {
+    const x = extensionNamed("ranged", { packageName: SAMPLE_PACKAGE, version: "1.0.0" });
+    const { namespace, serviceAccount: account } = x.spec;
+    const names = ["--namespace", namespace, "--service-account", account?.name ?? ""];
+    const fromImage = await rbac(sample, SAMPLE_PACKAGE, "--catalog", SAMPLE_CATALOG_REF, "--version", "1.x", ...names);
+    const served = `${sample.world.installation.catalogs}/catalogs/sample`;
+    expect(await rbac(sample, SAMPLE_PACKAGE, "--catalog-url", served, "--version", "1.x", ...names)).toBe(fromImage);
+    expect(fromImage.split("\n")[0]).toBe("# for hello-operator.v1.2.0, hello-operator.v1.1.0, hello-operator.v1.0.0");
+    await sample.world.apply({ apiVersion: "v1", kind: "Namespace", metadata: { name: namespace } });
+    for (const object of parseYamlDocuments(fromImage) as KubeObject[]) await sample.world.apply(object);
+    await sample.world.apply(x);
+    await sample.world.installed("ranged", "1.0.0");
+    await sample.world.apply({
+      ...x,
+      spec: { ...x.spec, source: { sourceType: "Catalog", catalog: { packageName: SAMPLE_PACKAGE, version: "1.2.0" } } },
+    });
+    await sample.world.installed("ranged", "1.2.0");
+    await sample.world.removed("ClusterExtension", "ranged");
+    const same = await rbac(sample, SAMPLE_PACKAGE, "--catalog-url", served, "--version", "1.1.0", "--diff", "1.1.0");
+    expect(same).toContain("from hello-operator.v1.1.0 to hello-operator.v1.1.0\n");
   });
 
   // requirements S0-057, S0-070

@@ -75,7 +75,9 @@ async function operatorIn(folder: string, name: string): Promise<RealOperator | 
       }
       const all = rendered.flatMap(({ objects }) => objects);
       const fits = all.every((object) => isServed(object)) && rendered.every(({ objects }) => objects.filter(isCrd).length <= MAX_CRDS);
-      return fits && rendered.length > 0 ? { name: short, namespace, config, versions: rendered } : undefined;
+      const [first, second] = rendered;
+      const installable = first && second && dropsStoredVersion(first, second) ? [second] : rendered;
+      return fits && installable.length > 0 ? { name: short, namespace, config, versions: installable } : undefined;
     } catch {
       // needs another configuration, a certificate provider, or cannot be installed at all
     }
@@ -85,6 +87,17 @@ async function operatorIn(folder: string, name: string): Promise<RealOperator | 
 
 function isServed(object: KubeObject): boolean {
   return knownResource(object) !== undefined && SERVED.has(object.apiVersion);
+}
+
+/** The API server refuses a CRD without the version in which its custom resources may be stored, whoever applies it. */
+function dropsStoredVersion(before: OperatorVersion, after: OperatorVersion): boolean {
+  const versionsOf = (crd: KubeObject | undefined): { name: string; storage?: boolean }[] =>
+    (crd?.["spec"] as { versions?: { name: string; storage?: boolean }[] } | undefined)?.versions ?? [];
+  return before.objects.filter(isCrd).some((crd) => {
+    const later = after.objects.find((object) => objectKey(object) === objectKey(crd));
+    const names = versionsOf(later).map(({ name }) => name);
+    return later !== undefined && versionsOf(crd).some(({ name, storage }) => storage === true && !names.includes(name));
+  });
 }
 
 function isVersion(text: string): boolean {

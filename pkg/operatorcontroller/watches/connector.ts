@@ -28,7 +28,7 @@ export class Connector {
       extension,
       isController: identity.isController,
       isShared: this.#pool.isShared(identity.key, extension),
-      isRefused: (spec) => refused?.has(streamKey(spec)) ?? false,
+      isRefused: (spec) => (refused?.has(streamKey(spec)) ?? false) || identity.mayWatchAll?.(spec) === false,
     });
     const stale = new Set<string>();
     const used = new Set<string>();

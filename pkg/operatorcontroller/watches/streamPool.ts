@@ -9,6 +9,8 @@ export interface WatchIdentity {
   /** The controller's own identity. */
   readonly isController: boolean;
   readonly client: MetadataClient;
+  /** Whether it may watch what a stream by label follows; absent where that is not known: then it is tried. */
+  readonly mayWatchAll?: (spec: StreamSpec) => boolean;
 }
 
 /** A stream and the extensions that it serves. */
