@@ -115,6 +115,16 @@ test("a stop does not wait for a token", async () => {
   await expect(waiting).rejects.toThrow("stopped");
 });
 
+test("who waits for a namespace in which no token may be created is told when it is there", async () => {
+  const answers: Record<string, Answer> = { [TOKEN]: forbidden, [NAMESPACE]: noNamespace };
+  const { identities } = await start(answers);
+  const err: unknown = await identities.clientFor(X, signal).catch((thrown: unknown) => thrown);
+  const { isOver } = err as ServiceAccountMissing;
+  expect(await isOver(signal)).toBe(false);
+  answers[NAMESPACE] = { json: { metadata: { name: "x-system" } } };
+  expect(await isOver(signal)).toBe(true);
+});
+
 test("who waits for a ServiceAccount is told when there is one, or another reason why there is none", async () => {
   const answers: Record<string, Answer> = { [TOKEN]: noNamespace };
   const { identities, api } = await start(answers);

@@ -90,7 +90,8 @@ export class Identities {
     }
     if (!isForbidden(err)) return err;
     if (!(await this.#namespaceExists(namespace))) {
-      return new ServiceAccountMissing("Retrying", `${missing}; namespace "${namespace}" does not exist`, { cause: err, isOver });
+      const text = `${missing}; namespace "${namespace}" does not exist`;
+      return new ServiceAccountMissing("Retrying", text, { cause: err, isOver: () => this.#namespaceExists(namespace) });
     }
     const text =
       `operator-controller may not create serviceaccounts/token "${name}" in namespace "${namespace}"; ` +

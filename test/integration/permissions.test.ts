@@ -209,10 +209,17 @@ describeWithPrivateCluster("an extension that waits", (cluster) => {
     await installedWithin(x, granted);
   });
 
-  test("for its namespace and ServiceAccount asks for a token", async () => {
+  test("for its namespace looks for that, then for its ServiceAccount asks for a token", async () => {
     const x = extensionNamed("nobody", { packageName: SAMPLE_PACKAGE, version: "1.0.0" });
     await sample.world.apply(x);
     await sample.world.condition("ClusterExtension", "nobody", (c) => c("Progressing")?.message.includes("does not exist") ?? false);
+    await waitsWith(x, "get namespaces");
+    await cluster.client.create({ apiVersion: "v1", kind: "Namespace", metadata: { name: x.spec.namespace } });
+    await sample.world.condition(
+      "ClusterExtension",
+      "nobody",
+      (c) => c("Progressing")?.message.includes("olmv1 rbac --token-only") ?? false,
+    );
     await waitsWith(x, "create serviceaccounts token");
     const granted = Date.now();
     await grantInstaller(cluster.client, x, sample.rendered("1.0.0", x.spec.namespace));
