@@ -2,6 +2,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { ClusterCatalog } from "../api/clusterCatalog.ts";
 import type { ClusterExtension } from "../api/clusterExtension.ts";
 import { API_VERSION, CLUSTER_CATALOG, CLUSTER_EXTENSION } from "../api/constants.ts";
+import { Alarms } from "../controller/alarms.ts";
+import { systemClock } from "../controller/clock.ts";
 import { Controller, type ReconcileContext, type ReconcileOutcome } from "../controller/controller.ts";
 import { Informer, withoutBulk } from "../controller/informer.ts";
 import { WorkQueue } from "../controller/workQueue.ts";
@@ -94,6 +96,8 @@ export class OperatorController {
   readonly #metrics: ExtensionMetrics;
   readonly #releases: ReleaseStore;
   readonly #watches: ObjectWatches;
+  /** Wakes extensions for what their watches have seen. */
+  readonly #alarms: Alarms;
   readonly #rechecks: Rechecks;
   readonly #reconciler: Reconciler;
   readonly #gate: ClusterUpgradeGate;
@@ -111,7 +115,8 @@ export class OperatorController {
     this.#metrics = new ExtensionMetrics(metrics);
     const facts = new ReleaseFactsCache();
     this.#releases = new ReleaseStore(client, options.systemNamespace, facts);
-    const wake = (name: string, inMs: number): void => this.#queue.addAfter(name, inMs);
+    this.#alarms = new Alarms(systemClock, (name) => this.#queue.add(name));
+    const wake = (name: string, inMs: number): void => this.#alarms.set(name, inMs);
     this.#watches = new ObjectWatches({ log, wake, retryRefusedMs: options.driftIntervalMs });
     watchMetrics(metrics, () => this.#watches.states);
     this.#reconciler = this.#newReconciler();
@@ -160,6 +165,7 @@ export class OperatorController {
     };
     await Promise.all([...informers.map((informer) => informer.run(signal)), this.#gate.run(signal), work()]);
     this.#watches.close();
+    this.#alarms.clear();
     await Promise.race([this.#events.flush(), sleep(FLUSH_MS, undefined, { ref: false })]);
   }
 
