@@ -157,7 +157,9 @@ describeWithCluster("CRD upgrade safety on a real API server", (cluster) => {
   test("a safe upgrade passes, and lists nothing", async () => {
     const it = await start();
     await it.apply("1", [widgets(it.ns, { v1: { spec: SHORT } })]);
-    await it.grant([{ apiGroups: ["apiextensions.k8s.io"], resources: ["customresourcedefinitions"], verbs: ["get", "create", "patch", "delete"] }]);
+    await it.grant([
+      { apiGroups: ["apiextensions.k8s.io"], resources: ["customresourcedefinitions"], verbs: ["get", "create", "patch", "delete"] },
+    ]);
     expect(await it.apply("2", [widgets(it.ns, { v1: { spec: SHORT }, v2: { spec: SHORT } })])).toBe("");
     expect(it.events.seen.filter((event) => event.includes("CrdUpgradeSafety"))).toEqual([]);
   });
@@ -198,7 +200,9 @@ describeWithCluster("CRD upgrade safety on a real API server", (cluster) => {
     const it = await start();
     await it.apply("1", [widgets(it.ns, { v1: { spec: SHORT } })]);
     await it.widget("w", "v1", { size: "123" });
-    await it.grant([{ apiGroups: ["apiextensions.k8s.io"], resources: ["customresourcedefinitions"], verbs: ["get", "create", "patch", "delete"] }]);
+    await it.grant([
+      { apiGroups: ["apiextensions.k8s.io"], resources: ["customresourcedefinitions"], verbs: ["get", "create", "patch", "delete"] },
+    ]);
     const wider = { type: "object", properties: { size: { type: "string", maxLength: 4 } } };
     expect(await it.apply("2", [widgets(it.ns, { v1: { spec: wider } })])).toBe("");
     const note = it.events.seen.find((event) => event.includes("CrdUpgradeSafety"));
