@@ -3,7 +3,8 @@ import { join } from "node:path";
 import { gunzipSync } from "node:zlib";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { SYSTEM_NAMESPACE } from "../../pkg/api/constants.ts";
-import type { JsonObject, KubeObject } from "../../pkg/api/k8s.ts";
+import type { Condition, JsonObject, KubeObject } from "../../pkg/api/k8s.ts";
+import { timeText } from "../../pkg/api/time.ts";
 import { parseYamlDocuments } from "../../pkg/fbc/yaml.ts";
 import { CLUSTER_OPERATOR } from "../../pkg/operatorcontroller/clusterupgrade/gateMode.ts";
 import { describeWithPrivateCluster, eventually, type TestCluster } from "../support/cluster.ts";
@@ -13,6 +14,7 @@ import { describeWithData } from "../support/sharedData.ts";
 import { SmallPackage } from "../support/smallPackage.ts";
 
 const HELD = new SmallPackage("held", { version: "1.0.0", properties: '[{"type": "olm.maxOpenShiftVersion", "value": "4.18"}]' });
+const BROKEN = new SmallPackage("broken", { version: "1.0.0", properties: '[{"type": "olm.maxOpenShiftVersion", "value": "v4.18"}]' });
 const DEPLOYMENT = { apiVersion: "apps/v1", kind: "Deployment", namespace: SYSTEM_NAMESPACE, name: "catalogd-controller-manager" };
 const FIVE = ["Degraded", "Progressing", "Available", "Upgradeable", "EvaluationConditionsDetected"];
 /** Where cluster-olm-operator looks for releases. */
@@ -35,13 +37,21 @@ describeWithPrivateCluster("ClusterOperator olm", (cluster, dev) => {
 
   const is = (status: string) => gate.openShift.upgradeable((condition) => condition.status === status);
   const mode = async (): Promise<unknown> => (await gate.logged("cluster upgrade gate")).at(-1)?.["mode"];
+  /** Makes an operator condition as old as if it had lasted for so many minutes. */
+  const age = async (type: string, minutes: number): Promise<void> => {
+    const { extension } = (await gate.openShift.clusterOperator())?.["status"] as { extension: { conditions: Condition[] } };
+    const lastTransitionTime = timeText(new Date(Date.now() - minutes * 60_000));
+    const conditions = extension.conditions.map((one) => (one.type === type ? { ...one, lastTransitionTime } : one));
+    expect(conditions).toContainEqual(expect.objectContaining({ type, status: "True" }));
+    await cluster.client.patch(CLUSTER_OPERATOR, { status: { extension: { conditions } } }, { type: "merge", subresource: "status" });
+  };
   const restartWith = async (...flags: string[]): Promise<void> => {
     gate.flags.splice(0, Number.POSITIVE_INFINITY, "--max-backoff", "2s", ...flags);
     await gate.restart(undefined);
   };
 
   beforeAll(async () => {
-    gate = await GateWorld.start(cluster, { version: "4.18.3", packages: [HELD] });
+    gate = await GateWorld.start(cluster, { version: "4.18.3", packages: [HELD, BROKEN] });
     await is("True");
   });
   afterEach(async () => {
@@ -90,6 +100,42 @@ describeWithPrivateCluster("ClusterOperator olm", (cluster, dev) => {
     dev().setPodReadiness(() => "Ready");
     await eventually(async () => expect(await gate.openShift.condition("Available")).toMatchObject({ status: "True" }));
     await eventually(async () => expect(await gate.openShift.condition("Progressing")).toMatchObject({ status: "False" }));
+  });
+
+  test("is degraded by an error that lasts for more than two minutes, also across a restart, and no longer once it is gone", async () => {
+    await gate.install(BROKEN, "1.0.0");
+    await is("False");
+    expect(await gate.openShift.condition("Degraded")).toMatchObject({ status: "False", reason: "AsExpected" });
+    await gate.restart("SIGKILL", () => age("OLMIncompatibleOperatorControllerDegraded", 3));
+    await eventually(async () =>
+      expect(await gate.openShift.condition("Degraded")).toMatchObject({
+        status: "True",
+        reason: "OLMIncompatibleOperatorController_SyncError",
+        message: expect.stringMatching(/^OLMIncompatibleOperatorControllerDegraded: error\(s\) with cluster extension broken: /) as string,
+      }),
+    );
+    await gate.world.removed("ClusterExtension", "broken");
+    await eventually(async () =>
+      expect(await gate.openShift.condition("Degraded")).toMatchObject({ status: "False", message: "All is well" }),
+    );
+  });
+
+  test("is degraded by a rollout of a controller that takes longer than a quarter of an hour", async () => {
+    const type = "CatalogdDeploymentCatalogdControllerManager";
+    dev().setPodReadiness(() => "NotReady");
+    await cluster.client.delete(DEPLOYMENT);
+    await gate.applyManagers();
+    await eventually(async () => expect(await gate.openShift.condition("Progressing")).toMatchObject({ status: "True" }));
+    await age(`${type}Progressing`, 16);
+    await eventually(() => age(`${type}Degraded`, 3));
+    await eventually(async () =>
+      expect(await gate.openShift.condition("Degraded")).toMatchObject({
+        status: "True",
+        message: expect.stringContaining("Deployment was progressing too long") as string,
+      }),
+    );
+    dev().setPodReadiness(() => "Ready");
+    await eventually(async () => expect(await gate.openShift.condition("Degraded")).toMatchObject({ status: "False" }));
   });
 
   test("is left to cluster-olm-operator where there is one, and taken back when it goes", async () => {
