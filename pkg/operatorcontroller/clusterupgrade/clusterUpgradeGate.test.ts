@@ -162,7 +162,9 @@ test.for(["ClusterVersion", "Secret", CLUSTER_EXTENSION])("nor before the first 
   expect(gate.cluster.attempts).toBe(0);
   gate.cluster.of(kind).refusal = undefined;
   await gate.later(30_000);
-  expect(gate.cluster.written).toEqual(["False: a"]);
+  // With a long pause between attempts the version counts as unknown in between, which blocks as well.
+  expect(gate.cluster.written.filter((write) => !write.startsWith("False: "))).toEqual([]);
+  expect(gate.cluster.written.at(-1)).toBe("False: a");
 });
 
 test("many changes at once are few writes, and none is forgotten", async () => {
