@@ -39,9 +39,10 @@ describeWithPrivateCluster("ClusterOperator olm", (cluster, dev) => {
   const mode = async (): Promise<unknown> => (await gate.logged("cluster upgrade gate")).at(-1)?.["mode"];
   /** Makes an operator condition as old as if it had lasted for so many minutes. */
   const age = async (type: string, minutes: number): Promise<void> => {
-    const { extension } = (await gate.openShift.clusterOperator())?.["status"] as { extension: { conditions: Condition[] } };
+    const status = (await gate.openShift.clusterOperator())?.["status"] as { extension: { conditions: Condition[] } } | undefined;
+    if (status === undefined) throw new Error("there is no ClusterOperator olm whose conditions could be made older");
     const lastTransitionTime = timeText(new Date(Date.now() - minutes * 60_000));
-    const conditions = extension.conditions.map((one) => (one.type === type ? { ...one, lastTransitionTime } : one));
+    const conditions = status.extension.conditions.map((one) => (one.type === type ? { ...one, lastTransitionTime } : one));
     expect(conditions).toContainEqual(expect.objectContaining({ type, status: "True" }));
     await cluster.client.patch(CLUSTER_OPERATOR, { status: { extension: { conditions } } }, { type: "merge", subresource: "status" });
   };
