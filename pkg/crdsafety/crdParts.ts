@@ -1,4 +1,5 @@
-import { isObject, type RawObject } from "./decodeSchema.ts";
+import { isObject } from "../api/jsonObject.ts";
+import type { RawObject } from "./decodeSchema.ts";
 
 /** A version of a CRD; a schema that is not there is undefined. */
 export interface CrdVersion {

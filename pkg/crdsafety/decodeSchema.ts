@@ -1,3 +1,4 @@
+import { isObject } from "../api/jsonObject.ts";
 import { goJson } from "../fbc/canonical.ts";
 import { type GoObject, type GoType, type GoValue, zeroOf } from "./goType.ts";
 import { ANY_JSON, SCHEMA, SCHEMA_OR_BOOL, SCHEMA_OR_LIST, SCHEMA_OR_STRINGS } from "./schemaType.ts";
@@ -16,11 +17,6 @@ export function decodeNode(raw: RawObject): GoObject {
     fields[name] = decode(type, raw[json]);
   }
   return fields;
-}
-
-/** True for what JSON calls an object. */
-export function isObject(value: unknown): value is RawObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 function decode(type: GoType, raw: unknown): GoValue {

@@ -1,4 +1,5 @@
-import { isObject, type RawObject } from "./decodeSchema.ts";
+import { isObject } from "../api/jsonObject.ts";
+import type { RawObject } from "./decodeSchema.ts";
 
 /** More levels and parts than these no schema has that an API server takes. */
 const MAX_LEVELS = 400;

@@ -1,3 +1,4 @@
+import { isObject } from "../api/jsonObject.ts";
 import { foldKey, memberOf } from "./keys.ts";
 
 /** The property whose number is read as it is written, since 4.10 is another version than 4.1. */
@@ -44,10 +45,6 @@ function hasNumber(value: unknown): boolean {
 
 function isTyped(value: unknown): value is Record<string, unknown> {
   return isObject(value) && memberOf(value, "type") === TYPE;
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 function sourceAccess(): SourceAccess {

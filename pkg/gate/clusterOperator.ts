@@ -1,15 +1,8 @@
 import { isDeepStrictEqual } from "node:util";
+import { timeText } from "../api/time.ts";
 import { ROLLOUT_LIMIT_MS } from "./deployment.ts";
 import { type FoldedCondition, foldConditions, foldedTypes, untilDegraded } from "./foldConditions.ts";
-import {
-  keptConditions,
-  listOf,
-  membersOf,
-  type NewOperatorCondition,
-  type OperatorCondition,
-  timeText,
-  withTimes,
-} from "./operatorCondition.ts";
+import { keptConditions, listOf, membersOf, type NewOperatorCondition, type OperatorCondition, withTimes } from "./operatorCondition.ts";
 import type { ObjectReference } from "./relatedObjects.ts";
 import { statusDifference } from "./statusDifference.ts";
 

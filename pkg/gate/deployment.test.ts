@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { type CaseHead, loadCases } from "../../test/support/caseFiles.ts";
+import { timeText } from "../api/time.ts";
 import { controllerName, deploymentConditions } from "./deployment.ts";
-import { timeText } from "./operatorCondition.ts";
 
 type Row = [status: string, reason: string, message: string];
 

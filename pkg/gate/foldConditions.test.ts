@@ -2,8 +2,9 @@ import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { type CaseHead, loadCases } from "../../test/support/caseFiles.ts";
 import { MESSAGE_MAX_BYTES } from "../api/constants.ts";
+import { timeText } from "../api/time.ts";
 import { foldConditions, untilDegraded } from "./foldConditions.ts";
-import { type OperatorCondition, timeText } from "./operatorCondition.ts";
+import type { OperatorCondition } from "./operatorCondition.ts";
 
 type Status = OperatorCondition["status"];
 

@@ -1,3 +1,5 @@
+import { timeText } from "../api/time.ts";
+
 /** A condition of one part of the operator, as library-go keeps it before several are folded into one. */
 export interface OperatorCondition {
   /** Name of the part, then what the condition is about: "CatalogdDeploymentCatalogdControllerManagerAvailable". */
@@ -51,11 +53,6 @@ export function listOf(value: unknown): Readonly<Record<string, unknown>>[] {
 /** The text that `value` is; empty for anything else. */
 export function textOf(value: unknown): string {
   return typeof value === "string" ? value : "";
-}
-
-/** `time` in RFC 3339, in whole seconds, as the API server prints times. */
-export function timeText(time: Date): string {
-  return `${time.toISOString().slice(0, 19)}Z`;
 }
 
 function isStatus(value: unknown): value is OperatorCondition["status"] {

@@ -1,5 +1,6 @@
 import { FIELD_MANAGER } from "../api/constants.ts";
 import { type KubeObject, type ObjectRef, refOf } from "../api/k8s.ts";
+import { inParallel } from "../controller/inParallel.ts";
 import { messageOf, RetryableError } from "../errors/errors.ts";
 import type { Client } from "../kube/client.ts";
 import { isConflict, isNotFound, KindNotServed } from "../kube/errors.ts";
@@ -203,22 +204,17 @@ export class Applier {
 
   /** Runs for all items side by side, goes on after failures and gives them in the order of the items. */
   async #each<T extends KubeObject | ObjectRef>(items: readonly T[], run: (item: T) => Promise<void>): Promise<Failure[]> {
-    const failures: (Failure & { at: number })[] = [];
-    let next = 0;
-    const worker = async (): Promise<void> => {
-      for (let at = next++; at < items.length; at = next++) {
-        this.#signal.throwIfAborted();
-        const item = items[at] as T;
-        try {
-          await run(item);
-        } catch (err) {
-          failures.push({ item, err, at });
-        }
+    const failures = await inParallel(items, PARALLEL, async (item): Promise<Failure[]> => {
+      this.#signal.throwIfAborted();
+      try {
+        await run(item);
+        return [];
+      } catch (err) {
+        return [{ item, err }];
       }
-    };
-    await Promise.all(Array.from({ length: Math.min(PARALLEL, items.length) }, worker));
+    });
     this.#signal.throwIfAborted();
-    return failures.sort((a, b) => a.at - b.at);
+    return failures.flat();
   }
 }
 

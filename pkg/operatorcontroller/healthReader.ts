@@ -1,4 +1,5 @@
 import { type KubeObject, refOf } from "../api/k8s.ts";
+import { inParallel } from "../controller/inParallel.ts";
 import { messageOf } from "../errors/errors.ts";
 import type { Client } from "../kube/client.ts";
 import { isForbidden, KindNotServed } from "../kube/errors.ts";
@@ -38,11 +39,11 @@ export interface HealthReading {
  */
 export async function readHealth(objects: readonly KubeObject[], reading: HealthReading): Promise<ObjectHealth[]> {
   const asked = objects.filter(hasHealth);
-  const answers = await inParallel(asked, (object) => readOne(object, reading));
+  const answers = await inParallel(asked, PARALLEL, (object) => readOne(object, reading));
   const found = asked.map((object, i) => ({ ref: refOf(object), ...(answers[i] as Answer) }));
   const ill = found.filter(({ health: { state } }) => state === "failed" || state === "progressing");
   const explained = ill.flatMap(({ live }) => (live && podSelectorOf(live) ? [live] : [])).slice(0, reading.explain ? EXPLAINED : 0);
-  const explanations = await inParallel(explained, (workload) => explain(workload, reading));
+  const explanations = await inParallel(explained, PARALLEL, (workload) => explain(workload, reading));
   const byObject = new Map(explained.map((workload, i) => [workload, explanations[i]]));
   return found.map(({ ref, live, health: own }) => ({ ref, health: live ? withPodProblem(own, byObject.get(live)) : own }));
 }
@@ -81,15 +82,4 @@ async function explain(workload: KubeObject, { client, now, signal }: HealthRead
     signal.throwIfAborted();
     return undefined;
   }
-}
-
-/** What `run` gives for each item, in the order of the items. */
-async function inParallel<T, R>(items: readonly T[], run: (item: T) => Promise<R>): Promise<R[]> {
-  const results: R[] = [];
-  let next = 0;
-  const work = async (): Promise<void> => {
-    for (let at = next++; at < items.length; at = next++) results[at] = await run(items[at] as T);
-  };
-  await Promise.all(Array.from({ length: Math.min(PARALLEL, items.length) }, work));
-  return results;
 }

@@ -1,5 +1,6 @@
 import type { ClusterExtension } from "../api/clusterExtension.ts";
 import type { KubeObject } from "../api/k8s.ts";
+import { inParallel } from "../controller/inParallel.ts";
 import type { Client } from "../kube/client.ts";
 import { isForbidden, isNotFound } from "../kube/errors.ts";
 import type { HeldCheck } from "../rbac/escalation.ts";
@@ -85,14 +86,9 @@ function textOf(missing: RequiredRules, { error }: OwnRules, { extension, images
 /** What of `rules` is allowed nevertheless, asked for right by right. */
 async function allowedOf(client: Pick<Client, "raw">, rules: RequiredRules, signal: AbortSignal): Promise<GrantedRules> {
   const questions = placedGrants(rules);
-  const allowed = questions.slice(MAX_QUESTIONS);
   const asked = questions.slice(0, MAX_QUESTIONS);
-  const worker = async (): Promise<void> => {
-    for (let next = asked.shift(); next; next = asked.shift()) {
-      if (await isAllowed(client, next.namespace, next.grant, signal)) allowed.push(next);
-    }
-  };
-  await Promise.all(Array.from({ length: PARALLEL }, worker));
+  const answers = await inParallel(asked, PARALLEL, ({ namespace, grant }) => isAllowed(client, namespace, grant, signal));
+  const allowed = [...questions.slice(MAX_QUESTIONS), ...asked.filter((_, at) => answers[at])];
   const rulesIn = (where: string): PolicyRule[] => allowed.filter(({ namespace }) => namespace === where).map(({ grant }) => ruleOf(grant));
   const namespaceRules = new Map([...rules.namespaceRules.keys()].map((namespace) => [namespace, rulesIn(namespace)]));
   return { clusterRules: rulesIn(""), namespaceRules };

@@ -5,7 +5,7 @@ import type { Client } from "../kube/client.ts";
 import { isAlreadyExists } from "../kube/errors.ts";
 import type { CallOptions } from "../kube/options.ts";
 import { decodeRelease, encodeRelease, extraChunks, RELEASE_OWNER, releaseKey } from "../release/encode.ts";
-import { leavingObjects } from "../release/history.ts";
+import { releasesWithObjects } from "../release/history.ts";
 import { isPending, newestFirst, RELEASE_STATUSES, type ReleaseRecord, type ReleaseSummary } from "../release/record.ts";
 
 const SECRET = { apiVersion: "v1", kind: "Secret" } as const;
@@ -145,7 +145,7 @@ export class ReleaseStore {
     const listing = { namespace: this.#systemNamespace, labelSelector, metadataOnly: true, ...options };
     const all = (await this.#client.list(SECRET, listing)).items.map(({ metadata }) => indexFrom(metadata));
     const own = all.filter(({ uid }) => uid === undefined || uid === owner.uid);
-    const leaving = leavingObjects(own);
+    const leaving = releasesWithObjects(own);
     const read = await Promise.all(leaving.map(async (index) => ({ index, record: await this.#record(index, options) })));
     return {
       current: read.flatMap(({ record }) => (record ? [record] : [])),

@@ -1,6 +1,6 @@
+import { isObject } from "../api/jsonObject.ts";
 import type { JsonObject, KubeObject, ObjectMeta } from "../api/k8s.ts";
 import { isCrd } from "./identity.ts";
-import { isObject } from "./jsonObject.ts";
 
 /** Members of metadata that only the API server writes. */
 const SERVER_SIDE: ReadonlySet<string> = new Set([

@@ -1,7 +1,7 @@
+import { isObject } from "../api/jsonObject.ts";
 import type { KubeObject } from "../api/k8s.ts";
 import { differences, type PathStep, pathText } from "./diff.ts";
 import { isApplied, managersOf } from "./fieldManagers.ts";
-import { isObject } from "./jsonObject.ts";
 import { valueAt } from "./jsonPointer.ts";
 
 /** A field of a live object that an apply changes, or would change. */

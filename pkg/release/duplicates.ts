@@ -1,5 +1,5 @@
+import { isObject } from "../api/jsonObject.ts";
 import type { JsonObject } from "../api/k8s.ts";
-import { isObject } from "./jsonObject.ts";
 
 /** Which members together name an entry of a list, with the value of a member that is absent. */
 type ListKey = readonly (readonly [member: string, absent: string])[];

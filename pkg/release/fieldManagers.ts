@@ -1,6 +1,6 @@
 import { FIELD_MANAGER } from "../api/constants.ts";
+import { isObject } from "../api/jsonObject.ts";
 import type { JsonObject, ObjectMeta } from "../api/k8s.ts";
-import { isObject } from "./jsonObject.ts";
 import { valueAt } from "./jsonPointer.ts";
 
 /** One entry of metadata.managedFields, as far as it is read here. */

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { activeReleases, leavingObjects, MAX_HISTORY, releasesToRemove } from "./history.ts";
+import { activeReleases, MAX_HISTORY, releasesToRemove, releasesWithObjects } from "./history.ts";
 import { RELEASE_STATUSES, type ReleaseRecord, type ReleaseStatus } from "./record.ts";
 
 /** `statuses` of releases 1, 2, 3, … */
@@ -43,7 +43,7 @@ test.for<[statuses: ReleaseStatus[], versions: number[]]>([
   ],
   [[], []],
 ])("after %j objects of releases %j may be there", ([statuses, versions]) => {
-  expect(leavingObjects(historyOf(statuses)).map(({ version }) => version)).toEqual(versions);
+  expect(releasesWithObjects(historyOf(statuses)).map(({ version }) => version)).toEqual(versions);
 });
 
 test.for<[statuses: ReleaseStatus[], versions: number[]]>([

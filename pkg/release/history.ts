@@ -20,19 +20,19 @@ export function releasesToRemove(history: readonly ReleaseSummary[]): number[] {
  * The releases whose objects may be on the cluster, newest first: the last deployed one and every attempt after it;
  * all of them where none was ever deployed.
  */
-export function leavingObjects<T extends ReleaseSummary>(history: readonly T[]): T[] {
+export function releasesWithObjects<T extends ReleaseSummary>(history: readonly T[]): T[] {
   const deployed = lastDeployed(history);
   return newestFirst(history).filter((release) => release.version >= (deployed?.version ?? 0));
 }
 
 /**
- * The releases that count as installed, newest first: those of `leavingObjects`, without what was before an uninstallation that left its record,
- * since nothing of that is on the cluster.
+ * The releases that count as installed, newest first: those of `releasesWithObjects`, without what was before an uninstallation that left
+ * its record, since nothing of that is on the cluster.
  */
 export function activeReleases<T extends ReleaseSummary>(history: readonly T[]): T[] {
   const all = newestFirst(history);
   const uninstalled = all.findIndex(({ status }) => status === "uninstalled");
-  return leavingObjects(uninstalled < 0 ? all : all.slice(0, uninstalled));
+  return releasesWithObjects(uninstalled < 0 ? all : all.slice(0, uninstalled));
 }
 
 function isAmongNewest(history: readonly ReleaseSummary[], version: number): boolean {

@@ -1,6 +1,6 @@
+import { isObject } from "../api/jsonObject.ts";
 import { groupOf, type KubeObject } from "../api/k8s.ts";
 import { managersOf } from "./fieldManagers.ts";
-import { isObject } from "./jsonObject.ts";
 import { pathOf, replacedAt, valueAt } from "./jsonPointer.ts";
 
 /** Fields of some objects that others decide. What `target` leaves out, any object meets. */

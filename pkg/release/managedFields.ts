@@ -1,5 +1,5 @@
+import { isObject } from "../api/jsonObject.ts";
 import type { JsonObject } from "../api/k8s.ts";
-import { isObject } from "./jsonObject.ts";
 
 /** One entry of metadata.managedFields, as far as it is read here. */
 interface Entry extends JsonObject {

@@ -1,10 +1,10 @@
 import { createHash } from "node:crypto";
+import { isObject } from "../api/jsonObject.ts";
 import type { JsonObject, KubeObject } from "../api/k8s.ts";
 import { RetryableError } from "../errors/errors.ts";
 import { goJson } from "../fbc/canonical.ts";
 import { jsonFaultIn } from "../fbc/jsonError.ts";
 import { parseExactJson } from "./exactJson.ts";
-import { isObject } from "./jsonObject.ts";
 import { withoutOwner } from "./ownerMarks.ts";
 import { RELEASE_STATUSES, type ReleaseRecord, type ReleaseStatus } from "./record.ts";
 import { rolledBackFrom } from "./rolledBack.ts";

@@ -1,5 +1,5 @@
+import { isObject } from "../api/jsonObject.ts";
 import type { JsonObject, KubeObject } from "../api/k8s.ts";
-import { isObject } from "./jsonObject.ts";
 
 /** A name that a container port had before its entry was dropped, and the number it stood for. */
 export interface LostPortName {

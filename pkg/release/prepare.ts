@@ -1,9 +1,9 @@
+import { isObject } from "../api/jsonObject.ts";
 import type { GroupVersionKind, KubeObject, ObjectMeta } from "../api/k8s.ts";
 import { TerminalError } from "../errors/errors.ts";
 import { canonicalJson } from "../fbc/canonical.ts";
 import { cleanObject } from "./clean.ts";
 import { describeObject, objectKey, requireIdentities } from "./identity.ts";
-import { isObject } from "./jsonObject.ts";
 import { type ObjectOwner, withOwner } from "./ownerMarks.ts";
 import { type Adjusted, collapseDuplicates, releaseReplicas } from "./workloads.ts";
 

@@ -1,6 +1,6 @@
+import { isObject } from "../api/jsonObject.ts";
 import type { KubeObject } from "../api/k8s.ts";
 import { isCrd, objectKey } from "./identity.ts";
-import { isObject } from "./jsonObject.ts";
 
 /** What was given up for an earlier release, and is not tried again for a while. */
 export interface RolledBack {

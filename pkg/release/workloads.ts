@@ -1,7 +1,7 @@
+import { isObject } from "../api/jsonObject.ts";
 import { groupOf, type JsonObject, type KubeObject, type ObjectRef } from "../api/k8s.ts";
 import { collapseList, collapsePodSpec, describeDrop } from "./duplicates.ts";
 import { describeObject, objectKey } from "./identity.ts";
-import { isObject } from "./jsonObject.ts";
 import { type LostPortName, withPortNumbers, withTargetNumbers } from "./portNames.ts";
 
 /** Objects and what was changed in them, one sentence a change. */

@@ -1,6 +1,7 @@
 import { goQuote } from "../errors/goQuote.ts";
 import { canonicalJson } from "../fbc/canonical.ts";
 import type { FbcBundle } from "../fbc/types.ts";
+import { clipped } from "../gate/clipped.ts";
 import type { ClusterVersion } from "../gate/clusterVersion.ts";
 import { MAX_OPENSHIFT_VERSION, type MaxVersion, maxVersionIn } from "../gate/maxVersion.ts";
 import { isBelow, type MinorVersion, minorText } from "../gate/minorVersion.ts";
@@ -34,10 +35,10 @@ export function objectionTo(max: MaxVersion, cluster: ClusterVersion): ClusterOb
 /** Such as `its olm.maxOpenShiftVersion 4.17 is below the cluster's 4.18`; at most some hundred characters. */
 export function objectionText(objection: ClusterObjection): string {
   const its = `its ${MAX_OPENSHIFT_VERSION}`;
-  if (objection.kind === "invalid") return `${its} cannot be read (${clipped(objection.errors.join(", "))})`;
+  if (objection.kind === "invalid") return `${its} cannot be read (${reason(objection.errors.join(", "))})`;
   const max = minorText(objection.max);
   if (objection.kind === "below") return `${its} ${max} is below the cluster's ${minorText(objection.cluster)}`;
-  return `${its} ${max} cannot be compared, since the cluster's version is not known (${clipped(objection.because)})`;
+  return `${its} ${max} cannot be compared, since the cluster's version is not known (${reason(objection.because)})`;
 }
 
 /** One sentence that warns of a bundle which may not work on the cluster. */
@@ -45,7 +46,6 @@ export function objectionWarning(bundle: string, objection: ClusterObjection): s
   return `bundle ${goQuote(bundle)} may not work on this cluster: ${objectionText(objection)}`;
 }
 
-function clipped(text: string): string {
-  const line = text.replaceAll("\n", ", ");
-  return line.length <= MAX_REASON ? line : `${line.slice(0, MAX_REASON).toWellFormed()}...`;
+function reason(text: string): string {
+  return clipped(text.replaceAll("\n", ", "), MAX_REASON);
 }

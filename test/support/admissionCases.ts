@@ -1,3 +1,4 @@
+import { isObject } from "../../pkg/api/jsonObject.ts";
 import type { JsonObject } from "../../pkg/api/k8s.ts";
 import { type CaseHead, loadCases } from "./caseFiles.ts";
 
@@ -97,8 +98,4 @@ function expanded(value: unknown): unknown {
   const list = /^<(\d+) of (.*)>$/.exec(value);
   if (list) return Array.from({ length: Number(list[1]) }, () => list[2]);
   return value.replace(/<(.) x (\d+)>/g, (_, character: string, times: string) => character.repeat(Number(times)));
-}
-
-function isObject(value: unknown): value is JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

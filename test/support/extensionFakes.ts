@@ -7,7 +7,7 @@ import { KubeError } from "../../pkg/kube/errors.ts";
 import type { PackageReader } from "../../pkg/operatorcontroller/catalogContents.ts";
 import { noReleases, type ReleaseHistory } from "../../pkg/operatorcontroller/releaseStore.ts";
 import type { CatalogLister } from "../../pkg/operatorcontroller/steps/resolveBundle.ts";
-import { leavingObjects } from "../../pkg/release/history.ts";
+import { releasesWithObjects } from "../../pkg/release/history.ts";
 import { newestFirst, type ReleaseRecord } from "../../pkg/release/record.ts";
 import { createLogger } from "../../pkg/telemetry/log.ts";
 
@@ -46,7 +46,7 @@ export class MemoryReleases {
   /** As ReleaseStore gives it, without waiting. */
   now(): ReleaseHistory {
     const all = newestFirst([...this.records.values()]);
-    const current = leavingObjects(all);
+    const current = releasesWithObjects(all);
     const older = all.filter((record) => !current.includes(record)).map(({ version, status }) => ({ version, status }));
     const highest = Math.max(0, ...this.records.keys(), ...this.unfinished);
     return { ...noReleases(), current, older, highest, unfinished: [...this.unfinished], orphaned: this.orphaned };

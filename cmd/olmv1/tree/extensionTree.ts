@@ -3,6 +3,7 @@ import { findCondition } from "../../../pkg/api/conditions.ts";
 import { API_VERSION, CLUSTER_EXTENSION } from "../../../pkg/api/constants.ts";
 import type { Inventory } from "../../../pkg/api/inventory.ts";
 import { type KubeObject, type ObjectRef, refOf } from "../../../pkg/api/k8s.ts";
+import { inParallel } from "../../../pkg/controller/inParallel.ts";
 import { messageOf } from "../../../pkg/errors/errors.ts";
 import type { Client } from "../../../pkg/kube/client.ts";
 import { isForbidden, KindNotServed } from "../../../pkg/kube/errors.ts";
@@ -32,7 +33,7 @@ export async function extensionTree(client: TreeClient, name: string, now: numbe
   if (!extension) throw new Error(`there is no ClusterExtension "${name}"; kubectl get clusterextensions lists those there are`);
   const { inventory } = extension.status ?? {};
   if (!inventory) return { label: head(extension), children: [] };
-  const children = await inParallel(inventory.objects.map(refFrom), (ref) => objectNode(client, ref, now));
+  const children = await inParallel(inventory.objects.map(refFrom), PARALLEL, (ref) => objectNode(client, ref, now));
   const more = inventory.count - inventory.objects.length;
   return { label: head(extension), children: more > 0 ? [...children, { label: `and ${more} more objects`, children: [] }] : children };
 }
@@ -93,10 +94,4 @@ function healthText(object: KubeObject, now: number): string {
 function refusal(err: unknown): string {
   if (err instanceof KindNotServed) return "its kind is not served";
   return isForbidden(err) ? `may not be read: ${messageOf(err)}` : messageOf(err);
-}
-
-async function inParallel<T, R>(items: readonly T[], run: (item: T) => Promise<R>): Promise<R[]> {
-  const results: R[] = [];
-  for (let at = 0; at < items.length; at += PARALLEL) results.push(...(await Promise.all(items.slice(at, at + PARALLEL).map(run))));
-  return results;
 }

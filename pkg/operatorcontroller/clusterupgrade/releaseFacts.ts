@@ -1,11 +1,9 @@
-import { LABEL_BUNDLE_NAME, LABEL_BUNDLE_VERSION } from "../../api/constants.ts";
+import { ANNOTATION_PROPERTIES, LABEL_BUNDLE_NAME, LABEL_BUNDLE_VERSION } from "../../api/constants.ts";
 import { messageOf } from "../../errors/errors.ts";
 import { MAX_OPENSHIFT_VERSION } from "../../gate/maxVersion.ts";
 import { parseProperties } from "../../gate/properties.ts";
 import type { ReleaseRecord } from "../../release/record.ts";
 
-/** Annotation of a release that holds the bundle's properties. */
-const PROPERTIES = "olm.properties";
 /** What a release may state at most; a maximum takes some dozens of characters. */
 const MAX_PROPERTIES = 16_384;
 
@@ -22,7 +20,7 @@ export interface ReleaseFacts {
  * @throws Error when its properties neither decode nor are short enough to be shown as they are.
  */
 export function releaseFacts({ labels, annotations }: Pick<ReleaseRecord, "labels" | "annotations">): ReleaseFacts {
-  const properties = annotations[PROPERTIES];
+  const properties = annotations[ANNOTATION_PROPERTIES];
   return {
     bundle: labels[LABEL_BUNDLE_NAME] ?? "",
     version: labels[LABEL_BUNDLE_VERSION] ?? "",
@@ -38,11 +36,12 @@ function decisiveProperties(text: string): string {
     const members = stated.slice(0, 2).map(({ value }) => `{"type":"${MAX_OPENSHIFT_VERSION}"${value === "" ? "" : `,"value":${value}`}}`);
     kept = `[${members.join(",")}]`;
   } catch (err) {
-    if (text.length > MAX_PROPERTIES) throw new Error(`annotation ${PROPERTIES} does not decode: ${messageOf(err)}`, { cause: err });
+    if (text.length > MAX_PROPERTIES)
+      throw new Error(`annotation ${ANNOTATION_PROPERTIES} does not decode: ${messageOf(err)}`, { cause: err });
     return text;
   }
   if (kept.length > MAX_PROPERTIES)
-    throw new Error(`annotation ${PROPERTIES} states ${MAX_OPENSHIFT_VERSION} with ${kept.length} characters`);
+    throw new Error(`annotation ${ANNOTATION_PROPERTIES} states ${MAX_OPENSHIFT_VERSION} with ${kept.length} characters`);
   return Buffer.from(kept).toString(); // a copy: a part of a text keeps the whole of it in memory
 }
 

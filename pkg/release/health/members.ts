@@ -1,5 +1,5 @@
+import { isObject } from "../../api/jsonObject.ts";
 import type { JsonObject, KubeObject } from "../../api/k8s.ts";
-import { isObject } from "../jsonObject.ts";
 
 /** A condition as any controller may have written it: every member may be missing. */
 export interface LooseCondition {

@@ -1,5 +1,5 @@
+import { isObject } from "../../api/jsonObject.ts";
 import type { KubeObject } from "../../api/k8s.ts";
-import { isObject } from "../jsonObject.ts";
 import { listAt, memberAt, textAt } from "./members.ts";
 
 const WORKLOADS: ReadonlySet<string> = new Set(["DaemonSet", "Deployment", "ReplicaSet", "StatefulSet", "Job"]);

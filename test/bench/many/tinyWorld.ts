@@ -1,11 +1,11 @@
 import type { ClusterExtension } from "../../../pkg/api/clusterExtension.ts";
 import { loadBundle } from "../../../pkg/bundle/load.ts";
+import { inParallel } from "../../../pkg/controller/inParallel.ts";
 import { renderBundle } from "../../../pkg/render/render.ts";
 import { grantInstaller } from "../../support/installer.ts";
 import type { World } from "../../support/world.ts";
 import type { BenchCluster } from "../benchCluster.ts";
 import { isInstalled } from "../extensionState.ts";
-import { inParallel } from "../inParallel.ts";
 import { Observer } from "../observer.ts";
 import { TINY_VERSION, TinyPackage } from "./tinyPackage.ts";
 
@@ -51,7 +51,7 @@ export class TinyWorld {
   /** Applies an extension for each package at once. @returns seconds until all are installed. */
   async install(spec: Partial<ClusterExtension["spec"]> = {}): Promise<number> {
     await using extensions = await Observer.start<ClusterExtension>(this.#cluster.client, "ClusterExtension");
-    const applyAll = (): Promise<void> =>
+    const applyAll = (): Promise<unknown> =>
       inParallel(this.packages, this.packages.length, async (one) => {
         const extension = one.extension();
         await this.#world.apply({ ...extension, spec: { ...extension.spec, ...spec } });

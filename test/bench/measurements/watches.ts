@@ -1,10 +1,10 @@
 import { readFile } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 import { API_VERSION, CLUSTER_EXTENSION } from "../../../pkg/api/constants.ts";
+import { inParallel } from "../../../pkg/controller/inParallel.ts";
 import type { AuditEvent } from "../../support/cluster.ts";
 import { eventually } from "../../support/eventually.ts";
 import { BenchCluster } from "../benchCluster.ts";
-import { inParallel } from "../inParallel.ts";
 import { requestsSince, untilQuiet } from "../many/quiet.ts";
 import { TinyWorld } from "../many/tinyWorld.ts";
 import type { Figure, Measurement } from "../measurement.ts";

@@ -1,6 +1,6 @@
-import type { JsonObject } from "../api/k8s.ts";
+import type { JsonObject } from "./k8s.ts";
 
-/** True for a JSON object, not for a list or null. */
+/** True for what JSON calls an object: not a list, not null. */
 export function isObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
