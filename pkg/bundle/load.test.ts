@@ -5,7 +5,6 @@ import { RetryableError } from "../errors/errors.ts";
 import { goJson } from "../fbc/canonical.ts";
 import { installModes } from "./installModes.ts";
 import { loadBundle } from "./load.ts";
-import { bundleProperties } from "./properties.ts";
 
 interface LoadCase extends CaseHead {
   files: Record<string, string>;
@@ -96,10 +95,6 @@ test("properties of the file follow those of the annotation", () => {
   expect(csv.metadata.annotations?.["olm.properties"]).toBe(
     '[{"type":"olm.maxOpenShiftVersion","value":"4.18"},{"type":"color","value":{"name":"\\u003cred\\u003e"}}]',
   );
-  expect(bundleProperties(csv)).toEqual([
-    { type: "olm.maxOpenShiftVersion", value: "4.18" },
-    { type: "color", value: { name: "<red>" } },
-  ]);
 });
 
 test("install modes are those that are supported, misspelt ones included", () => {

@@ -1,7 +1,6 @@
 import { expect, test } from "vitest";
 import { bundleFiles } from "../../test/support/bundleFixture.ts";
 import { loadBundle } from "./load.ts";
-import { bundleProperties } from "./properties.ts";
 
 function annotationOf(annotation: string | undefined, file?: string): string | undefined {
   const annotations = annotation === undefined ? {} : { "olm.properties": annotation };
@@ -49,10 +48,4 @@ test.for([
   ['[{"type":1}]', "json: cannot unmarshal number into Go struct field Property.type of type string"],
 ] as const)("the annotation %j is refused: %s", ([annotation, error]) => {
   expect(() => annotationOf(annotation)).toThrow(`failed to unmarshal csv.metadata.annotations['olm.properties']: ${error}`);
-});
-
-test("a value that is absent is null", () => {
-  expect(bundleProperties({ metadata: { annotations: { "olm.properties": '[{"type":"a"}]' } } } as never)).toEqual([
-    { type: "a", value: null },
-  ]);
 });

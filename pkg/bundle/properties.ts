@@ -4,18 +4,10 @@ import { goJson } from "../fbc/canonical.ts";
 import { sortedKeys } from "./goSpecial.ts";
 import { jsonMismatch, kindOf } from "./goValues.ts";
 import { propertiesText, type RawProperty, rawProperties } from "./propertyList.ts";
-import type { BundleProperty, Csv } from "./types.ts";
+import type { Csv } from "./types.ts";
 import { yamlDocument } from "./yamlText.ts";
 
 const CSV_ANNOTATION = "csv.metadata.annotations['olm.properties']";
-
-/**
- * The properties in the CSV's annotation `olm.properties`; none when there is no such annotation.
- * @throws Error when the annotation is no JSON list of properties.
- */
-export function bundleProperties(csv: Csv): BundleProperty[] {
-  return annotated(csv).map(({ type, value }) => ({ type, value: value === "" ? null : JSON.parse(value) }));
-}
 
 /**
  * Appends the properties of `metadata/properties.yaml` to those in the CSV's annotation `olm.properties`, which is written anew;

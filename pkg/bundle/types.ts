@@ -6,12 +6,6 @@ export type BundleFiles = ReadonlyMap<string, Uint8Array>;
 /** Scope that an operator can watch. Other texts occur in bundles (misspelt ones) and match nothing. */
 export type InstallModeType = "AllNamespaces" | "MultiNamespace" | "OwnNamespace" | "SingleNamespace";
 
-/** One property as catalogs and the annotation `olm.properties` hold them. */
-export interface BundleProperty {
-  type: string;
-  value: unknown;
-}
-
 /** rbac/v1 PolicyRule, members in Go's order. */
 export interface PolicyRule {
   verbs: string[] | null;

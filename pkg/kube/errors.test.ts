@@ -1,62 +1,14 @@
 import { expect, test } from "vitest";
-import { RetryableError, TerminalError } from "../errors/errors.ts";
-import {
-  isAlreadyExists,
-  isConflict,
-  isExpired,
-  isForbidden,
-  isNotFound,
-  KindNotServed,
-  KubeError,
-  retryAfterMsOf,
-  toReconcileError,
-} from "./errors.ts";
+import { isAlreadyExists, isConflict, isExpired, isForbidden, isNotFound, KubeError, retryAfterMsOf } from "./errors.ts";
 import { isPathNotFound, kubeErrorFrom, retryAfterMsFrom } from "./status.ts";
 
 const FORBIDDEN =
   'deployments.apps "x" is forbidden: User "system:serviceaccount:a:b" cannot patch resource "deployments" in API group "apps" in the namespace "a"';
 
-test.for<[number, string, string, boolean]>([
-  [401, "", "Unauthorized", true],
-  [403, "", "Forbidden", true],
-  [403, "Forbidden", "Forbidden", true],
-  [404, "", "NotFound", true],
-  [409, "", "Conflict", true],
-  [409, "AlreadyExists", "AlreadyExists", true],
-  [413, "", "RequestEntityTooLarge", false],
-  [422, "", "Invalid", false],
-  [422, "Invalid", "Invalid", false],
-  [429, "", "TooManyRequests", true],
-  [500, "InternalError", "InternalError", true],
-  [503, "", "Retrying", true],
-])("status %s with reason %j is a reconcile error %s, retried: %s", ([status, reason, want, retry]) => {
-  const err = toReconcileError(new KubeError("text of the server", { status, reason }), "apply Deployment a/x");
-  expect([err.reason, err.retry, err.message]).toEqual([want, retry, "apply Deployment a/x: text of the server"]);
-  expect(err).toBeInstanceOf(retry ? RetryableError : TerminalError);
-});
-
-test("an error of ours keeps its kind and reason", () => {
-  expect(toReconcileError(new TerminalError("Blocked", "no"), "get x")).toMatchObject({
-    retry: false,
-    reason: "Blocked",
-    message: "get x: no",
-  });
-  expect(toReconcileError(new KindNotServed("a/v1", "B"), "get x")).toMatchObject({
-    retry: true,
-    reason: "KindNotServed",
-    message: 'get x: no matches for kind "B" in version "a/v1"',
-  });
-  expect(toReconcileError(new Error("socket hang up"), "get x")).toMatchObject({
-    retry: true,
-    reason: "Retrying",
-    message: "get x: socket hang up",
-  });
-});
-
 test("the text of a 403 survives whole", () => {
   const err = kubeErrorFrom(403, { kind: "Status", code: 403, reason: "Forbidden", message: FORBIDDEN, details: { name: "x" } });
   expect(isForbidden(err)).toBe(true);
-  expect(toReconcileError(err, "apply").message).toBe(`apply: ${FORBIDDEN}`);
+  expect(err.message).toBe(FORBIDDEN);
 });
 
 test("a body that is no Status is cut short", () => {

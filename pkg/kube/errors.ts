@@ -1,5 +1,5 @@
 import type { JsonObject } from "../api/k8s.ts";
-import { messageOf, type ReconcileError, RetryableError, TerminalError, wrapError } from "../errors/errors.ts";
+import { RetryableError } from "../errors/errors.ts";
 
 /** What a KubeError holds beside its text. */
 export interface KubeErrorInit {
@@ -77,31 +77,4 @@ export function isExpired(err: unknown): err is KubeError {
 export function retryAfterMsOf(err: unknown): number | undefined {
   for (let e = err; e instanceof Error; e = e.cause) if (e instanceof KubeError && e.retryAfterMs !== undefined) return e.retryAfterMs;
   return undefined;
-}
-
-/** No edit of anything but the object itself makes these succeed. */
-const TERMINAL = new Map([
-  [413, "RequestEntityTooLarge"],
-  [422, "Invalid"],
-]);
-/** Reasons for answers that carry none. */
-const REASONS = new Map([
-  [401, "Unauthorized"],
-  [403, "Forbidden"],
-  [404, "NotFound"],
-  [409, "Conflict"],
-  [429, "TooManyRequests"],
-]);
-
-/**
- * The error a reconcile reports for a failed call: 422 and 413 are terminal; 401, 403 (a role may be granted), 404, 409, 429, 5xx,
- * connection errors and all unknown ones are retryable.
- * @param doing what was being done to what, for example `apply Deployment ns/name`; the server's text follows after ": ".
- */
-export function toReconcileError(err: unknown, doing: string): ReconcileError {
-  if (!(err instanceof KubeError)) return wrapError(`${doing}: `, err);
-  const text = `${doing}: ${messageOf(err)}`;
-  const terminal = TERMINAL.get(err.status);
-  if (terminal !== undefined) return new TerminalError(err.reason || terminal, text, { cause: err });
-  return new RetryableError(err.reason || (REASONS.get(err.status) ?? "Retrying"), text, { cause: err });
 }

@@ -2,7 +2,7 @@ import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import type { KubeObject } from "../../pkg/api/k8s.ts";
 import { Client } from "../../pkg/kube/client.ts";
-import { isConflict, isForbidden, KindNotServed, KubeError, toReconcileError } from "../../pkg/kube/errors.ts";
+import { isConflict, isForbidden, KindNotServed, KubeError } from "../../pkg/kube/errors.ts";
 import { EventRecorder } from "../../pkg/kube/events.ts";
 import type { WatchEvent } from "../../pkg/kube/options.ts";
 import { ServiceAccountTokens } from "../../pkg/kube/tokens.ts";
@@ -107,7 +107,6 @@ describeWithCluster("a client of the API server", (cluster) => {
     const user = `system:serviceaccount:${namespace}:lesser`;
     const text = `secrets "denied" is forbidden: User "${user}" cannot patch resource "secrets" in API group "" in the namespace "${namespace}"`;
     expect([isForbidden(err), (err as Error).message]).toEqual([true, text]);
-    expect(toReconcileError(err, "apply Secret")).toMatchObject({ retry: true, reason: "Forbidden", message: `apply Secret: ${text}` });
   });
 
   test("an apply that would change another manager's field is a 409 that names it, and force takes the field", async () => {
@@ -138,10 +137,9 @@ describeWithCluster("a client of the API server", (cluster) => {
     expect(await cluster.client.get(ref)).toBeUndefined();
   });
 
-  test("what the API server finds invalid is a terminal 422", async () => {
+  test("what the API server finds invalid is a 422", async () => {
     const err = await thrownBy(cluster.client.create(configMap(namespace, "Not_A_Name")));
     expect(err).toMatchObject({ status: 422, reason: "Invalid" });
-    expect(toReconcileError(err, "create").retry).toBe(false);
   });
 
   test("a JSON patch and a strategic merge patch change what they say", async () => {

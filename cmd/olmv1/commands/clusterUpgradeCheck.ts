@@ -1,21 +1,17 @@
 import { type Command, Option } from "commander";
-import { SYSTEM_NAMESPACE } from "../../../pkg/api/constants.ts";
 import { messageOf } from "../../../pkg/errors/errors.ts";
 import { goQuote } from "../../../pkg/errors/goQuote.ts";
 import { checkUpgrade, type UpgradeCheck, type UpgradeTarget, upgradeTarget } from "../../../pkg/gate/check.ts";
 import type { ClusterVersion } from "../../../pkg/gate/clusterVersion.ts";
-import { Client } from "../../../pkg/kube/client.ts";
-import { Credentials } from "../../../pkg/kube/credentials.ts";
 import { isForbidden } from "../../../pkg/kube/errors.ts";
 import { parseClusterVersion } from "../../../pkg/operatorcontroller/clusterupgrade/clusterVersionSource.ts";
+import { addReleaseOptions, type ReleaseOptions, withCluster } from "../cluster.ts";
+import { printable } from "../printable.ts";
 import { readClusterVersion, readExtensions } from "../upgradeCheck/clusterState.ts";
-import { printable, textReport } from "../upgradeCheck/textReport.ts";
+import { textReport } from "../upgradeCheck/textReport.ts";
 
-interface CheckOptions {
+interface CheckOptions extends ReleaseOptions {
   to?: string;
-  kubeconfig?: string;
-  context?: string;
-  systemNamespace: string;
   clusterVersion?: string;
   output: "text" | "json";
 }
@@ -30,13 +26,11 @@ It reads ClusterExtensions (list), ClusterVersion "version" (get) and the Secret
 
 /** Adds `olmv1 cluster-upgrade-check`: whether what is installed lets the cluster be upgraded, for people and CI. */
 export function addClusterUpgradeCheck(program: Command): void {
-  program
+  const command = program
     .command("cluster-upgrade-check")
     .description("tell whether the cluster may be upgraded: every installed bundle must support the version it is upgraded to")
-    .option("--to <version>", "version to upgrade to, such as 4.19 or 4.20.3; default: the next minor version")
-    .option("--kubeconfig <path>", "path of a kubeconfig; default: $KUBECONFIG, else the Pod's own identity, else ~/.kube/config")
-    .option("--context <name>", "context of the kubeconfig; default: its current one")
-    .option("--system-namespace <name>", "namespace that holds the release Secrets", SYSTEM_NAMESPACE)
+    .option("--to <version>", "version to upgrade to, such as 4.19 or 4.20.3; default: the next minor version");
+  addReleaseOptions(command)
     .option("--cluster-version <version>", "version of the cluster, such as 4.18.9; default: what its ClusterVersion says")
     .addOption(new Option("--output <format>", "how to print the answer").choices(["text", "json"]).default("text"))
     .addHelpText("after", AFTER_HELP)
@@ -53,19 +47,19 @@ export function addClusterUpgradeCheck(program: Command): void {
     });
 }
 
-async function answer({ to, kubeconfig, context, systemNamespace, clusterVersion }: CheckOptions): Promise<UpgradeCheck> {
+async function answer(options: CheckOptions): Promise<UpgradeCheck> {
+  const { to, systemNamespace, clusterVersion } = options;
   const given = clusterVersion === undefined ? undefined : givenVersion(clusterVersion);
-  const client = Client.of(Credentials.fromKubeConfig(kubeconfig, context), { userAgent: "olmv1" });
-  try {
-    const cluster = given ?? (await readClusterVersion(client));
-    const target = targetOf(to, cluster);
-    return checkUpgrade(await readExtensions(client, { systemNamespace, cluster, target }), cluster, target);
-  } catch (err) {
-    if (!isRefusal(err)) throw err;
-    throw new Error(`${messageOf(err)}; grant that right, as config/openshift/upgrade-checker.yaml does`, { cause: err });
-  } finally {
-    await client.close();
-  }
+  return await withCluster(options, async (client) => {
+    try {
+      const cluster = given ?? (await readClusterVersion(client));
+      const target = targetOf(to, cluster);
+      return checkUpgrade(await readExtensions(client, { systemNamespace, cluster, target }), cluster, target);
+    } catch (err) {
+      if (!isRefusal(err)) throw err;
+      throw new Error(`${messageOf(err)}; grant that right, as config/openshift/upgrade-checker.yaml does`, { cause: err });
+    }
+  });
 }
 
 function givenVersion(text: string): ClusterVersion {

@@ -1,25 +1,21 @@
 import { type Command, Option } from "commander";
 import type { ClusterExtension } from "../../../pkg/api/clusterExtension.ts";
-import { SYSTEM_NAMESPACE } from "../../../pkg/api/constants.ts";
 import { wrapError } from "../../../pkg/errors/errors.ts";
 import { goQuote } from "../../../pkg/errors/goQuote.ts";
-import { Client } from "../../../pkg/kube/client.ts";
-import { Credentials } from "../../../pkg/kube/credentials.ts";
+import type { Client } from "../../../pkg/kube/client.ts";
 import { ServiceAccountTokens } from "../../../pkg/kube/tokens.ts";
 import { createLogger } from "../../../pkg/telemetry/log.ts";
+import { addReleaseOptions, type ReleaseOptions, withCluster } from "../cluster.ts";
 import { catalogsGiven, catalogsOfCluster } from "../plan/catalogs.ts";
 import { readExtensionFile, wantedExtension } from "../plan/extensionFile.ts";
 import { makePlan } from "../plan/makePlan.ts";
 import { planText } from "../plan/planText.ts";
 import { BundleReader } from "../rbac/bundleReader.ts";
 
-interface PlanOptions {
+interface PlanOptions extends ReleaseOptions {
   filename: string;
   catalog?: string[];
   asServiceAccount?: boolean;
-  kubeconfig?: string;
-  context?: string;
-  systemNamespace: string;
   registriesConf?: string;
   authFile?: string;
   output: "text" | "json";
@@ -44,7 +40,7 @@ operator-controller would refuse it, or no plan could be made.
 
 /** Adds `olmv1 plan`: what applying a ClusterExtension would do. */
 export function addPlan(program: Command): void {
-  program
+  const command = program
     .command("plan")
     .description("show what applying a ClusterExtension would do to the cluster, before it is applied")
     .requiredOption("-f, --filename <path>", "file with the ClusterExtension, new or changed; - for standard input")
@@ -52,10 +48,8 @@ export function addPlan(program: Command): void {
       "--catalog <sources...>",
       "folders, files or images of file-based catalogs, of equal priority; default: the ClusterCatalogs that its selector selects",
     )
-    .option("--as-service-account", "read and try the objects as spec.serviceAccount instead of as yourself")
-    .option("--kubeconfig <path>", "path of a kubeconfig; default: $KUBECONFIG, else the Pod's own identity, else ~/.kube/config")
-    .option("--context <name>", "context of the kubeconfig; default: its current one")
-    .option("--system-namespace <name>", "namespace that holds the release Secrets", SYSTEM_NAMESPACE)
+    .option("--as-service-account", "read and try the objects as spec.serviceAccount instead of as yourself");
+  addReleaseOptions(command)
     .option("--registries-conf <path>", "a registries.conf for images")
     .option("--auth-file <path>", "a docker config file with registry credentials")
     .addOption(new Option("--output <format>", "how to print the plan").choices(["text", "json"]).default("text"))
@@ -63,12 +57,10 @@ export function addPlan(program: Command): void {
     .action(async (options: PlanOptions) => {
       const given = await readExtensionFile(options.filename);
       const reader = new BundleReader(options);
-      const client = Client.of(Credentials.fromKubeConfig(options.kubeconfig, options.context), { userAgent: "olmv1" });
       try {
-        await run(given, options, client, reader);
+        await withCluster(options, (client) => run(given, options, client, reader));
       } finally {
         await reader.close();
-        await client.close();
       }
     });
 }

@@ -1,18 +1,15 @@
 import type { Command } from "commander";
 import type { ClusterExtension } from "../../../pkg/api/clusterExtension.ts";
-import { ANNOTATION_ROLLBACK_TO, API_VERSION, CLUSTER_EXTENSION, LABEL_BUNDLE_NAME, SYSTEM_NAMESPACE } from "../../../pkg/api/constants.ts";
+import { ANNOTATION_ROLLBACK_TO, API_VERSION, CLUSTER_EXTENSION, LABEL_BUNDLE_NAME } from "../../../pkg/api/constants.ts";
 import type { ObjectRef } from "../../../pkg/api/k8s.ts";
 import { goQuote } from "../../../pkg/errors/goQuote.ts";
-import { Client } from "../../../pkg/kube/client.ts";
-import { Credentials } from "../../../pkg/kube/credentials.ts";
+import type { Client } from "../../../pkg/kube/client.ts";
 import { ReleaseStore } from "../../../pkg/operatorcontroller/releaseStore.ts";
 import { parseRevision, previousRevision, requireRevision } from "../../../pkg/release/rollbackTarget.ts";
-import { printable } from "../upgradeCheck/textReport.ts";
+import { addReleaseOptions, type ReleaseOptions, withCluster } from "../cluster.ts";
+import { printable } from "../printable.ts";
 
-interface RollbackOptions {
-  kubeconfig?: string;
-  context?: string;
-  systemNamespace: string;
+interface RollbackOptions extends ReleaseOptions {
   cancel?: boolean;
 }
 
@@ -23,25 +20,20 @@ It reads the ClusterExtension and the Secrets of the system namespace (get, list
 
 /** Adds `olmv1 rollback`: takes an extension back to a release that it had, and keeps it there. */
 export function addRollback(program: Command): void {
-  program
+  const command = program
     .command("rollback")
     .description("take an extension back to an earlier revision and keep it there")
     .argument("<name>", "name of the ClusterExtension")
     .argument("[revision]", "number of the release to go back to; default: the one before the deployed one")
-    .option("--cancel", "follow the catalogs again")
-    .option("--kubeconfig <path>", "path of a kubeconfig; default: $KUBECONFIG, else the Pod's own identity, else ~/.kube/config")
-    .option("--context <name>", "context of the kubeconfig; default: its current one")
-    .option("--system-namespace <name>", "namespace that holds the release Secrets", SYSTEM_NAMESPACE)
+    .option("--cancel", "follow the catalogs again");
+  addReleaseOptions(command)
     .addHelpText("after", AFTER_HELP)
     .action(async (name: string, revision: string | undefined, options: RollbackOptions) => {
       if (options.cancel && revision !== undefined) throw new Error("--cancel goes with no revision");
-      const client = Client.of(Credentials.fromKubeConfig(options.kubeconfig, options.context), { userAgent: "olmv1" });
-      try {
-        const text = options.cancel ? await cancel(client, name) : await rollBack(client, name, revision, options.systemNamespace);
-        process.stdout.write(`${printable(text)}\n`);
-      } finally {
-        await client.close();
-      }
+      const text = await withCluster(options, (client) =>
+        options.cancel ? cancel(client, name) : rollBack(client, name, revision, options.systemNamespace),
+      );
+      process.stdout.write(`${printable(text)}\n`);
     });
 }
 

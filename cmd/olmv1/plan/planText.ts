@@ -2,7 +2,7 @@ import { ANNOTATION_APPROVE } from "../../../pkg/api/constants.ts";
 import type { PlannedAction } from "../../../pkg/release/changePlan.ts";
 import type { FieldChange } from "../../../pkg/release/diff.ts";
 import { describeObject } from "../../../pkg/release/identity.ts";
-import { printable } from "../upgradeCheck/textReport.ts";
+import { printable } from "../printable.ts";
 import type { InstallPlan, InstallPlanObject } from "./installPlan.ts";
 
 const MARKS: Readonly<Record<PlannedAction, string>> = { Create: "+", Update: "~", Delete: "-", Unchanged: " " };

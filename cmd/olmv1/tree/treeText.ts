@@ -1,4 +1,4 @@
-import { printable } from "../upgradeCheck/textReport.ts";
+import { printable } from "../printable.ts";
 
 /** One line of a tree, with what hangs on it. */
 export interface TreeNode {

@@ -1,4 +1,5 @@
 import type { UpgradeCheck, UpgradeCheckRow } from "../../../pkg/gate/check.ts";
+import { printable } from "../printable.ts";
 
 const HEAD = ["EXTENSION", "BUNDLE", "VERSION", "MAXIMUM", "VERDICT"] as const;
 /** Rows of extensions that block nothing; the JSON output has them all. */
@@ -7,8 +8,6 @@ const MAX_OTHERS = 100;
 const MAX_CELL = 253;
 /** Longest reason that is printed for one extension, in characters; the JSON output has all of it. */
 const MAX_REASON = 1_000;
-/** What a terminal would act on instead of showing it: bundle names and property values are the author's. */
-const UNPRINTABLE = /[^\P{C}\n]|[\u2028\u2029]/gu;
 
 /** The answer for people: a line with the verdict, a table of what is installed with what blocks first, and what to do. */
 export function textReport(check: UpgradeCheck): string {
@@ -27,11 +26,6 @@ export function textReport(check: UpgradeCheck): string {
     .filter((lines) => lines.length > 0)
     .map((lines) => lines.map(printable).join("\n"))
     .join("\n\n")}\n`;
-}
-
-/** `text` with everything but printable characters and line ends written as Unicode escapes. */
-export function printable(text: string): string {
-  return text.replace(UNPRINTABLE, (char) => `\\u{${(char.codePointAt(0) ?? 0).toString(16)}}`);
 }
 
 function verdictLine({ clusterVersion, target, upgradeable, extensions }: UpgradeCheck, blocking: readonly UpgradeCheckRow[]): string {
