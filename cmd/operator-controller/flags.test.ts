@@ -6,6 +6,7 @@ test("by default nobody acts for an extension without a ServiceAccount, and drif
     "system-namespace": "olmv1-system",
     "cache-path": "/var/cache/operator-controller",
     "service-account-fallback": "deny",
+    "webhook-cert-provider": "auto",
     "drift-interval": 300_000,
     "max-backoff": 120_000,
   });
@@ -30,6 +31,7 @@ test.for([
   [["--service-account-fallback", "root"], "--service-account-fallback: "],
   [["--max-concurrent-reconciles", "0"], "--max-concurrent-reconciles: "],
   [["--drift-interval", "5"], '--drift-interval: want a duration of at least a second, such as "5m"'],
+  [["--webhook-cert-provider", "acme"], "--webhook-cert-provider: "],
   [["--cluster-operator", "yes"], "--cluster-operator: "],
   [["--cluster-version", "v4.18"], '--cluster-version: want a version such as "4.18" or "4.18.3": '],
   [["--cluster-version", "4"], "--cluster-version: want a version"],

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { messageOf } from "../../pkg/errors/errors.ts";
+import { WEBHOOK_CERT_PROVIDERS } from "../../pkg/operatorcontroller/certificates/providerChoice.ts";
 import { parseClusterVersion } from "../../pkg/operatorcontroller/clusterupgrade/clusterVersionSource.ts";
 import { CLUSTER_OPERATOR_MODES } from "../../pkg/operatorcontroller/clusterupgrade/gateMode.ts";
 import { duration, parseFlagsWith, usageOf } from "../flags.ts";
@@ -18,6 +19,10 @@ const Flags = z.strictObject({
     .enum(["deny", "controller"])
     .default("deny")
     .describe("who acts for an extension that names no ServiceAccount"),
+  "webhook-cert-provider": z
+    .enum(WEBHOOK_CERT_PROVIDERS)
+    .default("auto")
+    .describe("who provides the certificates of bundles with webhooks; none: they are refused; auto: what the cluster has, and for good"),
   "max-concurrent-reconciles": z.coerce.number().int().min(1).max(64).default(4).describe("extensions worked on at once"),
   "drift-interval": duration("5m").describe(
     "how often objects that cannot be watched are compared with the cluster; all are every 12th time",

@@ -33,6 +33,7 @@ async function run(flags: Flags): Promise<void> {
     packages,
     systemNamespace: flags["system-namespace"],
     serviceAccountFallback: flags["service-account-fallback"],
+    webhookCertProvider: flags["webhook-cert-provider"],
     clusterVersion,
     clusterUpgrade: {
       mode: flags["cluster-operator"],

@@ -6,6 +6,7 @@ import type { ClusterVersion } from "../gate/clusterVersion.ts";
 import type { Client } from "../kube/client.ts";
 import type { Availability } from "../release/health/availability.ts";
 import type { ReleaseRecord } from "../release/record.ts";
+import type { CertificateProvider } from "../render/certificateProvider.ts";
 import type { CatalogContent } from "../resolve/catalogContent.ts";
 import type { VersionRelease } from "../version/version.ts";
 import type { LiveObjects } from "./applier.ts";
@@ -66,6 +67,8 @@ export interface PassFacts {
   resolved?: ResolvedBundle;
   /** Absent in maintain mode: the image could not be pulled, and what is installed is kept as it is. */
   content?: RegistryV1Bundle;
+  /** Who provides the certificates of the bundle's webhooks; absent where it has none, or nobody is to. */
+  certProvider?: CertificateProvider | undefined;
   /** Identity of everything that goes into rendering; equal digests render equal objects. */
   inputDigest?: string;
   /** Objects may have been written in this pass. */

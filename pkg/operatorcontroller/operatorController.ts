@@ -16,6 +16,7 @@ import { controllerMetrics, queueMetrics } from "../telemetry/controllerMetrics.
 import type { Logger } from "../telemetry/log.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
 import { CatalogContents, type PackageReader } from "./catalogContents.ts";
+import { CertificateProviders, type WebhookCertProvider } from "./certificates/providerChoice.ts";
 import { ClusterUpgradeGate, type ClusterUpgradeSettings } from "./clusterupgrade/clusterUpgradeGate.ts";
 import type { ClusterVersionReader } from "./clusterupgrade/clusterVersionSource.ts";
 import { ReleaseFactsCache } from "./clusterupgrade/releaseFacts.ts";
@@ -55,6 +56,8 @@ export interface OperatorControllerOptions {
   packages: PackageReader;
   systemNamespace: string;
   serviceAccountFallback: ServiceAccountFallback;
+  /** Who provides the certificates of webhooks; default auto. */
+  webhookCertProvider?: WebhookCertProvider;
   /** Version of the OpenShift cluster; passes wait until it has been looked for once. */
   clusterVersion: ClusterVersionReader;
   /** How the cluster is told whether it may be upgraded. */
@@ -218,6 +221,7 @@ export class OperatorController {
     const { client, puller, driftIntervalMs } = this.#options;
     const [events, identities, memory, releases] = [this.#events, this.#identities, this.#memory, this.#releases];
     const now = (): number => Date.now();
+    const providers = new CertificateProviders(client, this.#options.webhookCertProvider ?? "auto");
     const extensionExists = (name: string, uid: string | undefined): boolean => {
       const found = this.#extensions.get(name);
       return found !== undefined && (uid === undefined || uid === found.metadata.uid);
@@ -260,7 +264,7 @@ export class OperatorController {
         correctDrift(applying),
         pinRelease(releases, resolveBundle(this.#catalogs, this.#contents)),
         holdBack({ ...applying, comeBack }),
-        unpackBundle(puller),
+        unpackBundle({ puller, providers }),
         checkClusterVersion,
         applyBundle(applying),
       ].map((step) => this.#metrics.timed(step)),

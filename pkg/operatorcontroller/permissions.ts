@@ -10,6 +10,7 @@ import { ruleLines } from "../rbac/missingText.ts";
 import type { PolicyRule } from "../rbac/policyRule.ts";
 import type { ResourceOf } from "../rbac/resources.ts";
 import { type RequiredRules, type RuleOptions, requiredRules } from "../rbac/rules.ts";
+import { providerOf } from "../render/providers.ts";
 import { isAllowed, type OwnRules, ownRules, rulesDigest, scopeRules } from "./ownRules.ts";
 import { rbacCommand } from "./rbacCommand.ts";
 import type { IsOver } from "./waiting.ts";
@@ -72,14 +73,14 @@ export async function lackingPermissions(
   return { text: textOf(missing, own, request), doubtful: isDoubtful(essential, desired), isOver: changeIn(client, essential, own) };
 }
 
-function textOf(missing: RequiredRules, { error }: OwnRules, { extension, images }: PermissionRequest): string {
+function textOf(missing: RequiredRules, { error }: OwnRules, { extension, images, desired }: PermissionRequest): string {
   const { namespace, serviceAccount } = extension.spec;
   const lines = ruleLines(missing, MAX_RULE_BYTES).map((line) => `\n  ${line}`);
   const unread = error === "" ? "" : `; authorization evaluation error: missing rules may be incomplete: ${error}`;
   const user = serviceAccount?.name ? `User "system:serviceaccount:${namespace}:${serviceAccount.name}"` : "operator-controller";
   return (
     `${HEAD}${lines.join("")}${unread}; ${user} is forbidden to do these on these resources and names ` +
-    `(Namespace:"" is the cluster scope); print the exact roles: ${rbacCommand(extension, images)}`
+    `(Namespace:"" is the cluster scope); print the exact roles: ${rbacCommand(extension, images, providerOf(desired)?.name)}`
   );
 }
 

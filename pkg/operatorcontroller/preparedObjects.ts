@@ -7,6 +7,7 @@ import { userRoles } from "../rbac/userRoles.ts";
 import { requireIdentities } from "../release/identity.ts";
 import { installOrder } from "../release/order.ts";
 import { prepareObjects } from "../release/prepare.ts";
+import type { CertificateProvider } from "../render/certificateProvider.ts";
 import { renderBundle } from "../render/render.ts";
 import { type ServedKinds, servedKinds } from "./kinds.ts";
 
@@ -19,10 +20,15 @@ export interface PreparedObjects {
 
 /**
  * What a bundle comes to for an extension: its objects, and the roles for users where the extension wants them.
+ * @param certProvider of the certificates of its webhooks.
  * @throws TerminalError for a bundle or configuration that cannot be rendered.
  */
-export function renderFor({ spec }: Readonly<ClusterExtension>, bundle: RegistryV1Bundle): KubeObject[] {
-  const rendered = renderBundle(bundle, { installNamespace: spec.namespace, config: spec.config?.inline });
+export function renderFor(
+  { spec }: Readonly<ClusterExtension>,
+  bundle: RegistryV1Bundle,
+  certProvider: CertificateProvider | undefined,
+): KubeObject[] {
+  const rendered = renderBundle(bundle, { installNamespace: spec.namespace, config: spec.config?.inline, certProvider });
   return spec.install?.userRoles === "Aggregate" ? [...rendered, ...userRoles(rendered)] : rendered;
 }
 

@@ -3,6 +3,12 @@ import { extensionNamed } from "../../test/support/extensions.ts";
 import type { ClusterExtensionSpec } from "../api/clusterExtension.ts";
 import { rbacCommand } from "./rbacCommand.ts";
 
+test("who provides the certificates of webhooks changes the rules", () => {
+  const { spec } = extensionNamed("x", { packageName: "p" });
+  const command = "olmv1 rbac quay.io/p:v1 --namespace x-system --service-account x-installer --webhook-cert-provider cert-manager";
+  expect(rbacCommand({ spec }, ["quay.io/p:v1"], "cert-manager")).toBe(command);
+});
+
 test.for<[why: string, spec: Partial<ClusterExtensionSpec>, images: string[], command: string]>([
   ["one bundle", {}, ["quay.io/p:v1"], "olmv1 rbac quay.io/p:v1 --namespace x-system --service-account x-installer"],
   [

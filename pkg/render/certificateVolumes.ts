@@ -1,3 +1,4 @@
+import type { KubeObject } from "../api/k8s.ts";
 import type { DeploymentSpec } from "../bundle/types.ts";
 import type { CertificateSecret } from "./certificateProvider.ts";
 
@@ -37,4 +38,18 @@ export function withCertificateVolumes(spec: DeploymentSpec, secret: Certificate
       pod.containers && containers.map((container) => ({ ...container, volumeMounts: [...kept(container.volumeMounts), ...mounts] })),
   };
   return { ...spec, template: { ...spec.template, spec: changed } };
+}
+
+/** Names of the Secrets that a Deployment mounts where the serving certificate is found. */
+export function servingSecrets(deployment: KubeObject): string[] {
+  const spec = deployment["spec"] as { template?: { spec?: { volumes?: readonly SecretVolume[] | null } } } | undefined;
+  const volumes = spec?.template?.spec?.volumes ?? [];
+  return volumes.flatMap(({ name, secret }) =>
+    PLACES.some((place) => place.name === name) && secret?.secretName ? [secret.secretName] : [],
+  );
+}
+
+interface SecretVolume {
+  name?: string;
+  secret?: { secretName?: string } | null;
 }

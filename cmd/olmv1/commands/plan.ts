@@ -4,6 +4,11 @@ import { wrapError } from "../../../pkg/errors/errors.ts";
 import { goQuote } from "../../../pkg/errors/goQuote.ts";
 import type { Client } from "../../../pkg/kube/client.ts";
 import { ServiceAccountTokens } from "../../../pkg/kube/tokens.ts";
+import {
+  CertificateProviders,
+  WEBHOOK_CERT_PROVIDERS,
+  type WebhookCertProvider,
+} from "../../../pkg/operatorcontroller/certificates/providerChoice.ts";
 import { createLogger } from "../../../pkg/telemetry/log.ts";
 import { addReleaseOptions, type ReleaseOptions, withCluster } from "../cluster.ts";
 import { catalogsGiven, catalogsOfCluster } from "../plan/catalogs.ts";
@@ -18,6 +23,7 @@ interface PlanOptions extends ReleaseOptions {
   asServiceAccount?: boolean;
   registriesConf?: string;
   authFile?: string;
+  webhookCertProvider: WebhookCertProvider;
   output: "text" | "json";
 }
 
@@ -52,6 +58,9 @@ export function addPlan(program: Command): void {
   addReleaseOptions(command)
     .option("--registries-conf <path>", "a registries.conf for images")
     .option("--auth-file <path>", "a docker config file with registry credentials")
+    .addOption(
+      new Option("--webhook-cert-provider <name>", "the same flag of operator-controller").choices(WEBHOOK_CERT_PROVIDERS).default("auto"),
+    )
     .addOption(new Option("--output <format>", "how to print the plan").choices(["text", "json"]).default("text"))
     .addHelpText("after", AFTER_HELP)
     .action(async (options: PlanOptions) => {
@@ -74,7 +83,8 @@ async function run(given: ClusterExtension, options: PlanOptions, client: Client
   const catalogs = sources ? catalogsGiven(sources) : await catalogsOfCluster(client, signal);
   const scoped = isServiceAccount ? await serviceAccountOf(extension, client) : client;
   const log = createLogger({ component: "olmv1", level: "error", destination: process.stderr });
-  const plan = await makePlan({ wanted, catalogs, client, scoped, isServiceAccount, reader, systemNamespace, log, signal });
+  const providers = new CertificateProviders(client, options.webhookCertProvider);
+  const plan = await makePlan({ providers, wanted, catalogs, client, scoped, isServiceAccount, reader, systemNamespace, log, signal });
   process.stdout.write(options.output === "json" ? `${JSON.stringify(plan, null, 2)}\n` : planText(plan));
   if (plan.findings.length > 0) process.exitCode = REFUSED;
 }

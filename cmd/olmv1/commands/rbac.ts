@@ -2,6 +2,7 @@ import { type Command, Option } from "commander";
 import { SYSTEM_NAMESPACE } from "../../../pkg/api/constants.ts";
 import type { KubeObject } from "../../../pkg/api/k8s.ts";
 import { toYaml } from "../../../pkg/fbc/yaml.ts";
+import { WEBHOOK_CERT_PROVIDERS } from "../../../pkg/operatorcontroller/certificates/providerChoice.ts";
 import type { Subject } from "../../../pkg/rbac/manifest.ts";
 import { installerManifests, tokenManifests } from "../../../pkg/rbac/manifest.ts";
 import { isNothing } from "../../../pkg/rbac/missing.ts";
@@ -45,6 +46,14 @@ export function addRbac(program: Command): void {
       new Option("--crd-policy <name>", "spec.uninstall.crdPolicy of the ClusterExtension")
         .choices(["DeleteIfUnused", "Delete", "Retain"])
         .default("DeleteIfUnused"),
+    )
+    .addOption(
+      new Option(
+        "--webhook-cert-provider <name>",
+        "who provides the certificates of webhooks, as operator-controller says it; auto: rights for whichever it may be",
+      )
+        .choices(WEBHOOK_CERT_PROVIDERS)
+        .default("auto"),
     )
     .option("--aggregate-user-roles", "spec.install.userRoles of the ClusterExtension is Aggregate")
     .option("--user-roles", "print only the roles admin, edit and view for users of the bundles' APIs")

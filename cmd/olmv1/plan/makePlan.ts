@@ -8,6 +8,7 @@ import type { Client } from "../../../pkg/kube/client.ts";
 import { isForbidden } from "../../../pkg/kube/errors.ts";
 import { Applier } from "../../../pkg/operatorcontroller/applier.ts";
 import { isApproved } from "../../../pkg/operatorcontroller/approval.ts";
+import type { CertificateProviders } from "../../../pkg/operatorcontroller/certificates/providerChoice.ts";
 import { newFacts, type PassFacts, type ResolvedBundle } from "../../../pkg/operatorcontroller/facts.ts";
 import { lackingPermissions } from "../../../pkg/operatorcontroller/permissions.ts";
 import { type PreparedObjects, prepareFor, renderFor } from "../../../pkg/operatorcontroller/preparedObjects.ts";
@@ -41,6 +42,8 @@ export interface PlanRequest {
   /** Whether `scoped` is the extension's ServiceAccount, whose rights are looked at then. */
   isServiceAccount: boolean;
   reader: BundleReader;
+  /** Chooses who provides the certificates of webhooks, as operator-controller does. */
+  providers: CertificateProviders;
   systemNamespace: string;
   log: Logger;
   signal: AbortSignal;
@@ -54,16 +57,16 @@ const NO_UID = "00000000-0000-0000-0000-000000000000";
  * @throws Error where no bundle can be resolved, pulled or rendered, or the cluster may not be asked.
  */
 export async function makePlan(request: PlanRequest): Promise<InstallPlan> {
-  const { wanted, client, reader } = request;
+  const { wanted, client, reader, providers } = request;
   const facts = await factsOf(request);
   const { extension, history, resolved } = facts;
   if (!resolved) throw new Error(`no bundle was found for ClusterExtension ${goQuote(extension.metadata.name)}`);
   const content = await reader.bundle(resolved.image).catch((err: unknown) => {
     throw wrapError(`bundle ${goQuote(resolved.name)}: `, err);
   });
-  const rendered = renderFor(extension, content);
-  const prepared = await prepareFor(client, extension, rendered);
   const base = lastDeployed(history.current);
+  const rendered = renderFor(extension, content, await providers.choose(base?.objects ?? []));
+  const prepared = await prepareFor(client, extension, rendered);
   const inputs = { inputDigest: inputDigest(facts), rendered, base: base?.version ?? 0 };
   const digest = wanted.exists ? planDigest(inputs) : "";
   const { plan, refused, findings, notes } = await compare(request, facts, prepared, digest);

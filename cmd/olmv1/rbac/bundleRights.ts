@@ -1,12 +1,15 @@
 import type { KubeObject } from "../../../pkg/api/k8s.ts";
 import type { RegistryV1Bundle } from "../../../pkg/bundle/types.ts";
 import { wrapError } from "../../../pkg/errors/errors.ts";
+import type { WebhookCertProvider } from "../../../pkg/operatorcontroller/certificates/providerChoice.ts";
 import { givenRules, type RoleStrategy } from "../../../pkg/rbac/escalation.ts";
 import type { Installer } from "../../../pkg/rbac/manifest.ts";
 import { type RequiredRules, requiredRules } from "../../../pkg/rbac/rules.ts";
+import { unionOf } from "../../../pkg/rbac/union.ts";
 import { userRoles } from "../../../pkg/rbac/userRoles.ts";
 import { objectKey } from "../../../pkg/release/identity.ts";
 import type { CrdPolicy } from "../../../pkg/release/plan.ts";
+import { CERTIFICATE_PROVIDERS } from "../../../pkg/render/providers.ts";
 import { renderBundle } from "../../../pkg/render/render.ts";
 import type { BundleReader } from "./bundleReader.ts";
 
@@ -17,6 +20,8 @@ export interface BundleOptions {
   watchNamespace?: string;
   strategy: RoleStrategy;
   crdPolicy: CrdPolicy;
+  /** With auto the rights do for whichever provider operator-controller may choose. */
+  webhookCertProvider: WebhookCertProvider;
   aggregateUserRoles?: boolean;
 }
 
@@ -69,16 +74,22 @@ export function distinctObjects(objects: readonly KubeObject[]): KubeObject[] {
 }
 
 function rightsOf(bundle: RegistryV1Bundle, options: BundleOptions, installer: Installer): BundleRights {
-  const { watchNamespace, strategy, crdPolicy, aggregateUserRoles } = options;
+  const { watchNamespace, strategy, crdPolicy, aggregateUserRoles, webhookCertProvider: wanted } = options;
   const installNamespace = installer.namespace;
   const config = watchNamespace === undefined ? undefined : { watchNamespace };
-  const rendered = renderBundle(bundle, { installNamespace, config });
+  const hasWebhooks = (bundle.csv.spec.webhookdefinitions ?? []).length > 0;
+  const providers =
+    hasWebhooks && wanted !== "none" ? CERTIFICATE_PROVIDERS.filter(({ name }) => wanted === "auto" || name === wanted) : [undefined];
+  const renderings = providers.map((certProvider) => renderBundle(bundle, { installNamespace, config, certProvider }));
+  const [rendered = []] = renderings;
   const forUsers = userRoles(rendered);
-  const objects = aggregateUserRoles ? [...rendered, ...forUsers] : rendered;
+  const needed = renderings.map((objects) =>
+    requiredRules(aggregateUserRoles ? [...objects, ...forUsers] : objects, { installNamespace, strategy, crdPolicy }),
+  );
   return {
     name: bundle.csv.metadata.name ?? "",
     installer,
-    needed: requiredRules(objects, { installNamespace, strategy, crdPolicy }),
+    needed: unionOf(needed),
     given: givenRules(rendered, installNamespace),
     userRoles: forUsers,
   };

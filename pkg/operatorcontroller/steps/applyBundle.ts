@@ -35,7 +35,7 @@ export function applyBundle(deps: RollbackDependencies): Step<PassFacts["extensi
         await pass.maintain();
         return undefined;
       }
-      const objects = renderFor(extension, content);
+      const objects = renderFor(extension, content, facts.certProvider);
       try {
         await pass.release({ bundle: resolved, objects, annotations: content.csv.metadata.annotations ?? {} });
         facts.installed = resolved;

@@ -4,9 +4,12 @@ import { stepContext } from "../../../test/support/extensionFakes.ts";
 import { extensionNamed } from "../../../test/support/extensions.ts";
 import { releaseRecord } from "../../../test/support/releases.ts";
 import type { ClusterExtension } from "../../api/clusterExtension.ts";
+import type { GroupVersionKind } from "../../api/k8s.ts";
 import { sampleBundles } from "../../devcluster/sample/sample.ts";
 import { RetryableError, TerminalError } from "../../errors/errors.ts";
+import { KindNotServed } from "../../kube/errors.ts";
 import type { ReleaseRecord } from "../../release/record.ts";
+import { CertificateProviders } from "../certificates/providerChoice.ts";
 import { newFacts, type PassFacts, type ResolvedBundle } from "../facts.ts";
 import { type BundlePuller, inputDigest, unpackBundle } from "./unpackBundle.ts";
 
@@ -70,6 +73,8 @@ test("the order of members in the configuration does not matter, their values do
   expect(digest({ a: [1, 2] })).not.toBe(digest({ a: [2, 1] }));
 });
 
+const NO_KINDS = { resourceFor: ({ apiVersion, kind }: GroupVersionKind) => Promise.reject(new KindNotServed(apiVersion, kind)) };
+
 interface Given {
   latest?: ReleaseRecord;
   installed?: boolean;
@@ -87,7 +92,7 @@ async function pass(given: Given): Promise<{ facts: PassFacts; pulled: string[];
   if (given.installed) facts.installed = RESOLVED;
   const stop = new AbortController();
   if (given.aborted) stop.abort(new Error("stopped"));
-  const error: unknown = await unpackBundle(images)
+  const error: unknown = await unpackBundle({ puller: images, providers: new CertificateProviders(NO_KINDS, "auto") })
     .run(facts, stepContext(X, stop.signal))
     .catch((err: unknown) => err);
   return { facts, pulled: images.pulled, error };

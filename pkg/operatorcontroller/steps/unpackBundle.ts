@@ -1,9 +1,12 @@
 import { createHash } from "node:crypto";
 import { loadBundle } from "../../bundle/load.ts";
+import type { RegistryV1Bundle } from "../../bundle/types.ts";
 import type { Step } from "../../controller/steps.ts";
 import { messageOf } from "../../errors/errors.ts";
 import { canonicalJson } from "../../fbc/canonical.ts";
+import { lastDeployed } from "../../release/record.ts";
 import { readBundleFiles } from "../bundleFiles.ts";
+import type { CertificateProviders } from "../certificates/providerChoice.ts";
 import type { PassFacts } from "../facts.ts";
 
 /** Pulls an image into the owner's cache and tells where it lies. */
@@ -11,11 +14,20 @@ export interface BundlePuller {
   pull(owner: string, ref: string, options: { signal: AbortSignal }): Promise<{ canonical: string; dir: string }>;
 }
 
+/** What unpacking needs from the outside. */
+export interface UnpackDependencies {
+  puller: BundlePuller;
+  providers: Pick<CertificateProviders, "choose" | "isOutdated">;
+}
+
 /** Raised when rendering changes what it makes of the same input, so that installed bundles are rendered anew. */
 const RENDERING = "1";
 
-/** Fetches the bundle, unless a deployed release was already made from the very same input. */
-export function unpackBundle(puller: BundlePuller): Step<PassFacts["extension"], PassFacts> {
+/**
+ * Fetches the bundle, unless a deployed release was already made from the very same input, and finds out who provides the certificates of
+ * its webhooks, if it has any.
+ */
+export function unpackBundle({ puller, providers }: UnpackDependencies): Step<PassFacts["extension"], PassFacts> {
   return {
     name: "UnpackBundle",
     async run(facts, { signal, log }) {
@@ -23,7 +35,8 @@ export function unpackBundle(puller: BundlePuller): Step<PassFacts["extension"],
       if (!resolved || facts.held || facts.pinned) return undefined;
       facts.inputDigest = inputDigest(facts);
       const [latest] = facts.history.current;
-      if (latest?.status === "deployed" && latest.inputDigest === facts.inputDigest) return undefined;
+      const isSame = latest?.status === "deployed" && latest.inputDigest === facts.inputDigest;
+      if (isSame && !providers.isOutdated(latest.objects)) return undefined;
       try {
         const image = await puller.pull(extension.metadata.name, resolved.image, { signal });
         log.debug({ image: image.canonical }, "bundle image unpacked");
@@ -35,9 +48,17 @@ export function unpackBundle(puller: BundlePuller): Step<PassFacts["extension"],
         log.warn({ image: resolved.image, err: messageOf(err) }, "bundle image not available, keeping what is installed");
         facts.notes.push(`bundle image ${resolved.image} is not available: what is installed is kept as it is (${messageOf(err)})`);
       }
+      if (facts.content && hasWebhooks(facts.content)) {
+        facts.certProvider = await providers.choose(lastDeployed(facts.history.current)?.objects ?? []);
+        log.debug({ provider: facts.certProvider?.name ?? "none" }, "certificate provider for webhooks chosen");
+      }
       return undefined;
     },
   };
+}
+
+function hasWebhooks({ csv }: RegistryV1Bundle): boolean {
+  return (csv.spec.webhookdefinitions ?? []).length > 0;
 }
 
 /**

@@ -1,0 +1,70 @@
+import type { GroupVersionKind, KubeObject } from "../../api/k8s.ts";
+import type { Client } from "../../kube/client.ts";
+import { KindNotServed } from "../../kube/errors.ts";
+import type { CertificateProvider } from "../../render/certificateProvider.ts";
+import { certManager } from "../../render/certManager.ts";
+import { CERTIFICATE_PROVIDERS, providerOf } from "../../render/providers.ts";
+import { serviceCa } from "../../render/serviceCa.ts";
+
+/** Who provides the certificates of webhooks: flag --webhook-cert-provider. */
+export const WEBHOOK_CERT_PROVIDERS = ["auto", "cert-manager", "openshift-service-ca", "none"] as const;
+
+/** One of `WEBHOOK_CERT_PROVIDERS`. */
+export type WebhookCertProvider = (typeof WEBHOOK_CERT_PROVIDERS)[number];
+
+const CERTIFICATE: GroupVersionKind = { apiVersion: "cert-manager.io/v1", kind: "Certificate" };
+const ISSUER: GroupVersionKind = { apiVersion: "cert-manager.io/v1", kind: "Issuer" };
+/** Either tells an OpenShift cluster, where the service CA operator is part of every installation. */
+const OPENSHIFT: readonly GroupVersionKind[] = [
+  { apiVersion: "config.openshift.io/v1", kind: "ClusterVersion" },
+  { apiVersion: "operator.openshift.io/v1", kind: "ServiceCA" },
+];
+
+/** Chooses the certificate provider for each extension. */
+export class CertificateProviders {
+  readonly #client: Pick<Client, "resourceFor">;
+  readonly #flag: WebhookCertProvider;
+
+  constructor(client: Pick<Client, "resourceFor">, flag: WebhookCertProvider) {
+    this.#client = client;
+    this.#flag = flag;
+  }
+
+  /**
+   * The certificate provider for a bundle with webhooks; undefined where there is to be none:
+   *
+   * | flag     | what is installed                    | provider                                                       |
+   * | a name   | anything                             | that one; what is installed is rendered anew with it           |
+   * | none     | anything                             | none: bundles with webhooks are refused                        |
+   * | auto     | has webhooks                         | the one it was rendered with, whatever the cluster serves now  |
+   * | auto     | nothing, or nothing with a webhook   | cert-manager where it is served, on OpenShift its service CA   |
+   *
+   * So a provider that appears or goes changes nothing that is installed.
+   * @param installed objects of the deployed release, if there is one.
+   * @throws KubeError when the cluster does not tell what it serves.
+   */
+  async choose(installed: readonly KubeObject[]): Promise<CertificateProvider | undefined> {
+    if (this.#flag !== "auto") return CERTIFICATE_PROVIDERS.find(({ name }) => name === this.#flag);
+    const known = providerOf(installed);
+    if (known) return known;
+    if ((await this.#isServed(CERTIFICATE)) && (await this.#isServed(ISSUER))) return certManager;
+    for (const kind of OPENSHIFT) if (await this.#isServed(kind)) return serviceCa;
+    return undefined;
+  }
+
+  /** Whether objects were rendered with a provider that is not the one to be used now. */
+  isOutdated(installed: readonly KubeObject[]): boolean {
+    const known = this.#flag === "auto" ? undefined : providerOf(installed);
+    return known !== undefined && known.name !== this.#flag;
+  }
+
+  async #isServed(gvk: GroupVersionKind): Promise<boolean> {
+    try {
+      await this.#client.resourceFor(gvk);
+      return true;
+    } catch (err) {
+      if (err instanceof KindNotServed) return false;
+      throw err;
+    }
+  }
+}

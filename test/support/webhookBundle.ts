@@ -1,0 +1,45 @@
+import type { JsonObject, KubeObject } from "../../pkg/api/k8s.ts";
+import type { WebhookDescription } from "../../pkg/bundle/types.ts";
+import { tinyBundle } from "./tinyBundle.ts";
+
+/** What differs between bundles with webhooks. */
+interface WebhookParts {
+  webhooks?: readonly Partial<WebhookDescription>[];
+  objects?: readonly KubeObject[];
+  deployment?: JsonObject;
+}
+
+/** A validating webhook of the Deployment `tiny` on ConfigMaps with label `checked`; the parts that are given replace its own. */
+export function webhook(parts: Partial<WebhookDescription> = {}): Partial<WebhookDescription> {
+  return {
+    generateName: "check.tiny.example.com",
+    type: "ValidatingAdmissionWebhook",
+    deploymentName: "tiny",
+    containerPort: 443,
+    targetPort: 9443,
+    webhookPath: "/validate",
+    sideEffects: "None",
+    failurePolicy: "Fail",
+    admissionReviewVersions: ["v1"],
+    objectSelector: { matchExpressions: [{ key: "checked", operator: "Exists" }] },
+    rules: [{ operations: ["CREATE", "UPDATE"], apiGroups: [""], apiVersions: ["v1"], resources: ["configmaps"] }],
+    ...parts,
+  };
+}
+
+/** `tinyBundle` whose Deployment serves webhooks. */
+export function webhookBundle(
+  version: string,
+  { webhooks = [webhook()], objects = [], ...parts }: WebhookParts = {},
+): Record<string, string> {
+  const files = tinyBundle(version, { objects, ...parts });
+  const csv = JSON.parse(files["manifests/csv.yaml"] ?? "") as { spec: JsonObject };
+  const owned = objects.flatMap((object) => (object.kind === "CustomResourceDefinition" ? [ownedBy(object)] : []));
+  const spec = { ...csv.spec, webhookdefinitions: webhooks, customresourcedefinitions: { owned } };
+  return { ...files, "manifests/csv.yaml": JSON.stringify({ ...csv, spec }) };
+}
+
+function ownedBy({ metadata, spec }: KubeObject): JsonObject {
+  const { names, versions = [] } = spec as { names: { kind: string }; versions?: { name: string }[] };
+  return { name: metadata.name, kind: names.kind, version: versions[0]?.name ?? "v1" };
+}
