@@ -4,7 +4,7 @@ import { RetryableError } from "../errors/errors.ts";
 import type { Client } from "../kube/client.ts";
 import { isAlreadyExists } from "../kube/errors.ts";
 import type { CallOptions } from "../kube/options.ts";
-import { decodeRelease, encodeRelease, extraChunks, RELEASE_OWNER, releaseKey } from "../release/encode.ts";
+import { decodeRelease, encodeRelease, extraChunks, keyLabel, RELEASE_OWNER, releaseKey } from "../release/encode.ts";
 import { releasesWithObjects } from "../release/history.ts";
 import { isPending, newestFirst, RELEASE_STATUSES, type ReleaseRecord, type ReleaseSummary } from "../release/record.ts";
 
@@ -195,7 +195,7 @@ export class ReleaseStore {
   }
 
   async #chunksOf(key: string, options: CallOptions): Promise<KubeObject[]> {
-    const labelSelector = `owner=${RELEASE_OWNER},key=${key},type=chunk`;
+    const labelSelector = `owner=${RELEASE_OWNER},key=${keyLabel(key)},type=chunk`;
     return (await this.#client.list(SECRET, { namespace: this.#systemNamespace, labelSelector, ...options })).items;
   }
 

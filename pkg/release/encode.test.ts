@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import type { KubeObject } from "../api/k8s.ts";
 import { TerminalError } from "../errors/errors.ts";
 import { goJson } from "../fbc/canonical.ts";
-import { CHUNK_BYTES, decodeRelease, encodeRelease, extraChunks, releaseKey } from "./encode.ts";
+import { CHUNK_BYTES, decodeRelease, encodeRelease, extraChunks, keyLabel, releaseKey } from "./encode.ts";
 import { RELEASE_STATUSES, type ReleaseRecord } from "./record.ts";
 import type { RolledBack } from "./rolledBack.ts";
 
@@ -145,6 +145,23 @@ test("the same record gives the same bytes, whatever the order of its maps", () 
     annotations: Object.fromEntries(Object.entries(RECORD.annotations).reverse()),
   };
   expect(encodeRelease(turned, WHERE)).toEqual(encodeRelease(RECORD, WHERE));
+});
+
+// kubernetes: the value of a label has at most 63 characters; the name of an extension at most 53
+test("all Secrets of a release carry one label key, which is the release's name as far as a label holds it", () => {
+  expect(keyLabel(releaseKey("x".repeat(41), 1))).toBe(`sh.helm.release.v1.${"x".repeat(41)}.v1`);
+  const long = ["x", "y"].map((end) => releaseKey("x".repeat(52) + end, 1));
+  const labels = long.map(keyLabel);
+  expect(new Set(labels).size).toBe(2);
+  for (const label of labels) expect(label).toMatch(/^sh\.helm\.release\.v1\.x{30}-[a-z1-6]{13}$/);
+  const record: ReleaseRecord = {
+    ...RECORD,
+    name: "x".repeat(53),
+    objects: [{ ...CONFIG_MAP, data: { blob: incompressible(1_200_000) } }],
+  };
+  const secrets = encodeRelease(record, WHERE);
+  expect(secrets.length).toBeGreaterThan(1);
+  for (const { metadata } of secrets) expect(metadata.labels?.["key"]).toBe(keyLabel(releaseKey(record.name, 2)));
 });
 
 test("a large release is cut into chunks of at most 1040384 bytes, named by their content", () => {

@@ -17,6 +17,8 @@ export const CHUNK_SECRET_TYPE = "operatorframework.io/chunk.v1";
 export const CHUNK_BYTES = (1024 - 8) * 1024;
 /** More than about 11 MB compressed are refused. */
 export const MAX_CHUNKS = 11;
+/** What a label's value may have. */
+const MAX_LABEL = 63;
 /** What a payload may grow to when it is read back. */
 const MAX_PAYLOAD_BYTES = 256 * 1024 * 1024;
 
@@ -33,6 +35,16 @@ export interface EncodeOptions {
 /** The name of a release's index Secret; names of chunk Secrets begin with it. */
 export function releaseKey(name: string, version: number): string {
   return `sh.helm.release.v1.${name}.v${version}`;
+}
+
+/**
+ * The value of the label `key` on all Secrets of a release: the key, or where no label holds as much the beginning of it and its hash.
+ * The Go operator-controller puts the key there whatever its length, so that it cannot install extensions with such names.
+ */
+export function keyLabel(key: string): string {
+  if (key.length <= MAX_LABEL) return key;
+  const hash = chunkHash(Buffer.from(key));
+  return `${key.slice(0, MAX_LABEL - hash.length - 1)}-${hash}`;
 }
 
 /**
@@ -59,7 +71,7 @@ export function encodeRelease(record: ReleaseRecord, { systemNamespace, owner }:
       namespace: systemNamespace,
       labels: {
         createdAt: String(unixSeconds(record.lastDeployed)),
-        key,
+        key: keyLabel(key),
         name: record.name,
         owner: RELEASE_OWNER,
         status: record.status,
@@ -124,7 +136,7 @@ function chunkSecret(key: string, data: Buffer, namespace: string): KubeObject {
     kind: "Secret",
     type: CHUNK_SECRET_TYPE,
     immutable: true,
-    metadata: { name: `${key}-${chunkHash(data)}`, namespace, labels: { key, owner: RELEASE_OWNER, type: "chunk" } },
+    metadata: { name: `${key}-${chunkHash(data)}`, namespace, labels: { key: keyLabel(key), owner: RELEASE_OWNER, type: "chunk" } },
     data: { chunk: data.toString("base64") },
   };
 }

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { API_VERSION, CLUSTER_EXTENSION, FIELD_MANAGER } from "../../pkg/api/constants.ts";
 import { type KubeObject, refOf } from "../../pkg/api/k8s.ts";
 import { knownResource } from "../../pkg/rbac/resources.ts";
-import { decodeRelease, encodeRelease, extraChunks } from "../../pkg/release/encode.ts";
+import { decodeRelease, encodeRelease, extraChunks, keyLabel } from "../../pkg/release/encode.ts";
 import { describeObject } from "../../pkg/release/identity.ts";
 import { installOrder, uninstallOrder } from "../../pkg/release/order.ts";
 import { ownershipOf } from "../../pkg/release/ownership.ts";
@@ -124,7 +124,7 @@ describeWithCluster("prepared objects and releases on a real API server", (clust
     expect((await cluster.client.get({ apiVersion: "v1", kind: "ConfigMap", name: "twice", namespace }))?.["data"]).toEqual({ key: "" });
   });
 
-  test("a release of several chunks is stored and read back", async () => {
+  test.for(["a", "x".repeat(53)])("a release of several chunks is stored and read back: %s", async (name) => {
     const objects = Array.from(
       { length: 40 },
       (_, i): KubeObject => ({
@@ -135,7 +135,7 @@ describeWithCluster("prepared objects and releases on a real API server", (clust
       }),
     );
     const record: ReleaseRecord = {
-      name: namespace,
+      name,
       namespace,
       version: 1,
       status: "deployed",
@@ -151,12 +151,11 @@ describeWithCluster("prepared objects and releases on a real API server", (clust
     expect(secrets.length).toBeGreaterThan(2);
     for (const secret of secrets) await cluster.client.create(secret);
     const secret = { apiVersion: "v1", kind: "Secret" };
-    const [index] = (
-      await cluster.client.list(secret, { namespace, labelSelector: `owner=operator-controller,name=${namespace},type=index` })
-    ).items;
+    const [index] = (await cluster.client.list(secret, { namespace, labelSelector: `owner=operator-controller,name=${name},type=index` }))
+      .items;
     const { items: chunks } = await cluster.client.list(secret, {
       namespace,
-      labelSelector: `owner=operator-controller,key=${index?.metadata.name},type=chunk`,
+      labelSelector: `owner=operator-controller,key=${keyLabel(index?.metadata.name ?? "")},type=chunk`,
     });
     expect(extraChunks(index as KubeObject).toSorted()).toEqual(chunks.map(({ metadata }) => metadata.name).sort());
     expect(decodeRelease(index as KubeObject, chunks)).toEqual(record);
