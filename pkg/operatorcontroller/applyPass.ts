@@ -12,6 +12,7 @@ import type { ExtensionExists, Owner } from "../release/ownership.ts";
 import type { CrdPolicy } from "../release/plan.ts";
 import { lastDeployed, type ReleaseRecord } from "../release/record.ts";
 import { determineState } from "../release/state.ts";
+import { providerOf } from "../render/providers.ts";
 import { Applier, type LiveObjects } from "./applier.ts";
 import { awaitingApproval, isApproved, planStatus } from "./approval.ts";
 import type { ExtensionMetrics } from "./extensionMetrics.ts";
@@ -25,10 +26,11 @@ import { type LackingPermissions, lackingPermissions } from "./permissions.ts";
 import { preflight } from "./preflight.ts";
 import { type PreparedObjects, prepareFor } from "./preparedObjects.ts";
 import { leavingObjects, type PruneRequest, prune, unwanted } from "./prune.ts";
+import { rbacCommand } from "./rbacCommand.ts";
 import { type JournalOptions, ReleaseJournal } from "./releaseJournal.ts";
 import { labelsFrom } from "./steps/retrieveReleases.ts";
 import { takeOver } from "./takeOver.ts";
-import { WaitingError } from "./waiting.ts";
+import { WaitingError, waitingIn } from "./waiting.ts";
 import type { ObjectWatches } from "./watches/objectWatches.ts";
 import { watchRights } from "./watchRights.ts";
 
@@ -129,7 +131,8 @@ export class ApplyPass {
     }
     this.#context.log.info({ state: state.kind, reason: state.reason }, "release needed");
     const base = lastDeployed(history.current);
-    const lacking = await this.#permissions(objects, bundle.image, kinds);
+    const images = this.#images(bundle.image);
+    const lacking = await this.#permissions(objects, images, kinds);
     await this.#claiming(objects, async () => {
       const { extensionExists } = this.#deps;
       const {
@@ -143,9 +146,10 @@ export class ApplyPass {
         extensionExists,
         spec: extension.spec,
         client: this.#scoped,
+        advice: `print the exact roles: ${rbacCommand(extension, images, providerOf(objects)?.name)}; ${NOTHING_CHANGED}`,
         signal: this.#context.signal,
       }).catch((err: unknown) => {
-        throw lacking ? withLacking(err, lacking) : err;
+        throw lacking && !waitingIn(err) ? withLacking(err, lacking) : err;
       });
       for (const remark of remarks) this.#event("Normal", "CrdUpgradeSafety", remark);
       if (!rollback) await this.#requireApproval(rendered, { desired: objects, live, after });
@@ -204,10 +208,13 @@ export class ApplyPass {
    * Looks for rights that are missing, where the pass goes on without being certain that they are; with Warn they become a fact instead.
    * @throws WaitingError Retrying with all of them, where it does not.
    */
-  async #permissions(desired: readonly KubeObject[], image: string, kinds: ServedKinds): Promise<LackingPermissions | undefined> {
-    const { extension, history, installed } = this.#facts;
+  async #permissions(
+    desired: readonly KubeObject[],
+    images: readonly string[],
+    kinds: ServedKinds,
+  ): Promise<LackingPermissions | undefined> {
+    const { extension, history } = this.#facts;
     const pruned = unwanted({ history: history.current, desired, crdPolicy: this.#crdPolicy });
-    const images = [...(installed ? [installed.image] : []), image];
     const request = { extension, desired, pruned, images, resourceOf: (gvk: GroupVersionKind) => kinds.resourceOf(gvk) };
     const lacking = await lackingPermissions(this.#scoped, request, this.#context.signal);
     if (this.#warns) {
@@ -233,7 +240,12 @@ export class ApplyPass {
     }
     const { objects: prepared, kinds } = await this.#prepare(objects);
     const served = prepared.filter((object) => kinds.resourceOf(object) !== undefined);
-    await this.#permissions(served, facts.installed?.image ?? "", kinds);
+    await this.#permissions(served, this.#images(), kinds);
+  }
+
+  /** The installed bundle's, if there is one, and a new one's: the roles printed for them do for both. */
+  #images(image?: string): string[] {
+    return [this.#facts.installed?.image, image].filter((found) => found !== undefined);
   }
 
   async #prune(desired: readonly KubeObject[]): Promise<void> {

@@ -19,7 +19,9 @@ export interface PreflightRequest {
   extensionExists: ExtensionExists;
   spec: ClusterExtension["spec"];
   /** Sees and writes what the extension may. */
-  client: Pick<Client, "list" | "patch">;
+  client: Pick<Client, "list" | "patch" | "raw">;
+  /** How to get a right that turns out to be needed only now. */
+  advice: string;
   signal: AbortSignal;
 }
 
@@ -36,7 +38,7 @@ export interface Passed {
  * @throws RetryableError Retrying with every refusal of one sort at once.
  */
 export async function preflight(applier: Applier, request: PreflightRequest): Promise<Passed> {
-  const { desired, base, owner, extensionExists, spec, client, signal } = request;
+  const { desired, base, owner, extensionExists, spec, client, advice, signal } = request;
   const live = await applier.read(desired.map(refOf));
   const released = new Set(base?.objects.map(objectKey));
   const refusals = desired.flatMap((object) => {
@@ -46,7 +48,7 @@ export async function preflight(applier: Applier, request: PreflightRequest): Pr
   if (refusals.length > 0) {
     throw new RetryableError(Reason.Retrying, `failed to get release state using server-side dry-run: ${refusals.join("\n")}`);
   }
-  const notes = await checkCrdUpgrades(client, { desired, live, spec }, signal);
+  const notes = await checkCrdUpgrades(client, { desired, live, spec, advice }, signal);
   const after = await applier.dryRun(desired);
   return { live, after, notes };
 }

@@ -285,7 +285,14 @@ describeWithCluster("CRD upgrade safety on a real API server", (cluster) => {
       const refused = await it.apply("3", [without(it.ns)]);
       expect(refused).toContain("status.storedVersions of the CRD could not be written: ");
       expect(refused).toContain('cannot patch resource "customresourcedefinitions/status"');
-      await it.grant([{ ...rights, resources: ["customresourcedefinitions", "customresourcedefinitions/status"] }, widgetRights]);
+      const crd = `widgets.${it.ns}.example.com`;
+      expect(refused.split("; ").slice(2)).toEqual([
+        `service account requires the following permission:\n  Namespace:"" APIGroups:[apiextensions.k8s.io] Resources:[customresourcedefinitions/status] ResourceNames:[${crd}] Verbs:[patch]`,
+        expect.stringMatching(/^print the exact roles: olmv1 rbac quay\.io\/p@sha256:1 --namespace /) as string,
+        "nothing was changed, and it goes on by itself within seconds once they are granted",
+      ]);
+      const onStatus = { ...rights, resources: ["customresourcedefinitions/status"], resourceNames: [crd], verbs: ["patch"] };
+      await it.grant([rights, onStatus, widgetRights]);
       expect(await it.apply("3", [without(it.ns)])).toBe("");
       await it.stores("v1");
       expect(it.events.seen).toContain(

@@ -6,9 +6,8 @@ import { WEBHOOK_CERT_PROVIDERS } from "../../../pkg/operatorcontroller/certific
 import type { Subject } from "../../../pkg/rbac/manifest.ts";
 import { installerManifests, tokenManifests } from "../../../pkg/rbac/manifest.ts";
 import { isNothing } from "../../../pkg/rbac/missing.ts";
-import { unionOf } from "../../../pkg/rbac/union.ts";
 import { BundleReader } from "../rbac/bundleReader.ts";
-import { type BundleOptions, bundleRights, distinctObjects } from "../rbac/bundleRights.ts";
+import { type BundleOptions, bundleRights, distinctObjects, rulesFor } from "../rbac/bundleRights.ts";
 import { diffText, rightsDiff } from "../rbac/rightsDiff.ts";
 import { type SourceOptions, sourcesOf } from "../rbac/sources.ts";
 
@@ -100,7 +99,7 @@ async function run(bundles: readonly string[], options: RbacOptions, reader: Bun
   const [first] = rights;
   if (!first) throw new Error("no bundle given");
   process.stdout.write(`# for ${rights.map(({ name }) => name).join(", ")}\n`);
-  return print(installerManifests(first.installer, unionOf(rights.map(({ needed }) => needed)), controller));
+  return print(installerManifests(first.installer, rulesFor(rights), controller));
 }
 
 function print(objects: readonly KubeObject[]): void {

@@ -13,6 +13,7 @@ import { newFacts, type PassFacts, type ResolvedBundle } from "../../../pkg/oper
 import { lackingPermissions } from "../../../pkg/operatorcontroller/permissions.ts";
 import { type PreparedObjects, prepareFor, renderFor } from "../../../pkg/operatorcontroller/preparedObjects.ts";
 import { leavingObjects, type PruneRequest, unwanted } from "../../../pkg/operatorcontroller/prune.ts";
+import { rbacCommand } from "../../../pkg/operatorcontroller/rbacCommand.ts";
 import { ReleaseStore } from "../../../pkg/operatorcontroller/releaseStore.ts";
 import { resolveBundle } from "../../../pkg/operatorcontroller/steps/resolveBundle.ts";
 import { installedOf, labelsFrom } from "../../../pkg/operatorcontroller/steps/retrieveReleases.ts";
@@ -23,6 +24,7 @@ import { objectKey } from "../../../pkg/release/identity.ts";
 import type { ExtensionExists } from "../../../pkg/release/ownership.ts";
 import { lastDeployed } from "../../../pkg/release/record.ts";
 import { determineState } from "../../../pkg/release/state.ts";
+import { providerOf } from "../../../pkg/render/providers.ts";
 import type { Logger } from "../../../pkg/telemetry/log.ts";
 import type { BundleReader } from "../rbac/bundleReader.ts";
 import { readClusterVersion } from "../upgradeCheck/clusterState.ts";
@@ -133,6 +135,7 @@ async function compare(
   const owner = { name: metadata.name, uid: metadata.uid ?? "", installNamespace: spec.namespace };
   const crdPolicy = spec.uninstall?.crdPolicy ?? "DeleteIfUnused";
   const pruning: PruneRequest = { history: history.current, desired, crdPolicy, owner };
+  const images = [installed, resolved].flatMap((bundle) => (bundle ? [bundle.image] : []));
   const lacking = isServiceAccount
     ? await lackingPermissions(
         scoped,
@@ -140,7 +143,7 @@ async function compare(
           extension,
           desired,
           pruned: unwanted(pruning),
-          images: [installed, resolved].flatMap((bundle) => (bundle ? [bundle.image] : [])),
+          images,
           resourceOf: (gvk) => kinds.resourceOf(gvk),
         },
         signal,
@@ -148,7 +151,8 @@ async function compare(
     : undefined;
   const released = new Set(lastDeployed(history.current)?.objects.map(objectKey));
   const extensionExists = await otherExtensions(client, signal);
-  const tried = await tryOut({ applier, client: scoped, spec, desired, kinds, released, owner, extensionExists, signal });
+  const advice = `print the exact roles: ${rbacCommand(extension, images, providerOf(desired)?.name)}`;
+  const tried = await tryOut({ applier, client: scoped, spec, desired, kinds, released, owner, extensionExists, advice, signal });
   const { live, after, refused, findings, notes } = tried;
   if (lacking) {
     const isRefusal = spec.install?.permissions !== "Warn" && !lacking.doubtful;

@@ -24,6 +24,8 @@ export interface TryRequest {
   released: ReadonlySet<string>;
   owner: Owner;
   extensionExists: ExtensionExists;
+  /** How to get a right that turns out to be needed only now. */
+  advice: string;
   signal: AbortSignal;
 }
 
@@ -90,17 +92,18 @@ function kindsIn(crd: KubeObject): string[] {
 
 /** @returns names of the definitions that would be refused only because a version that nothing is stored in is still told as stored. */
 async function checkCrds(request: TryRequest, live: LiveObjects, findings: Finding[], notes: string[]): Promise<Set<string>> {
-  const { client, desired, spec, signal } = request;
+  const { client, desired, spec, advice, signal } = request;
   const dropped = new Set<string>();
-  const onlyTrying: Pick<Client, "list" | "patch"> = {
+  const onlyTrying: Pick<Client, "list" | "patch" | "raw"> = {
     list: (gvk, options) => client.list(gvk, options),
+    raw: (method, path, body, options) => client.raw(method, path, body, options),
     patch: (ref, body, options) => {
       if (groupOf(ref.apiVersion) === "apiextensions.k8s.io") dropped.add(ref.name);
       return client.patch(ref, body, { ...options, dryRun: true });
     },
   };
   try {
-    const texts = await checkCrdUpgrades(onlyTrying, { desired, live, spec }, signal);
+    const texts = await checkCrdUpgrades(onlyTrying, { desired, live, spec, advice }, signal);
     notes.push(...texts.map((text) => (dropped.size > 0 ? `only tried: ${text}` : text)));
   } catch (err) {
     signal.throwIfAborted();

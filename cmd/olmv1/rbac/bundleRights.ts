@@ -5,12 +5,14 @@ import type { WebhookCertProvider } from "../../../pkg/operatorcontroller/certif
 import { givenRules, type RoleStrategy } from "../../../pkg/rbac/escalation.ts";
 import type { Installer } from "../../../pkg/rbac/manifest.ts";
 import { type RequiredRules, requiredRules } from "../../../pkg/rbac/rules.ts";
+import { storedVersionRules } from "../../../pkg/rbac/storedVersions.ts";
 import { unionOf } from "../../../pkg/rbac/union.ts";
 import { userRoles } from "../../../pkg/rbac/userRoles.ts";
 import { objectKey } from "../../../pkg/release/identity.ts";
 import type { CrdPolicy } from "../../../pkg/release/plan.ts";
 import { CERTIFICATE_PROVIDERS } from "../../../pkg/render/providers.ts";
 import { renderBundle } from "../../../pkg/render/render.ts";
+import { compareVersions, parseVersion } from "../../../pkg/version/version.ts";
 import type { BundleReader } from "./bundleReader.ts";
 
 /** How an extension is to have the bundles. */
@@ -36,6 +38,10 @@ export interface BundleRights {
   given: RequiredRules;
   /** ClusterRoles for the users of its APIs. */
   userRoles: KubeObject[];
+  /** Of the ClusterServiceVersion. */
+  version: string;
+  /** As they are installed. */
+  objects: readonly KubeObject[];
 }
 
 const SUGGESTED = "operatorframework.io/suggested-namespace";
@@ -66,6 +72,17 @@ export async function bundleRights(
   return found;
 }
 
+/** What an installer needs for all of these bundles and for upgrades from each to the later ones. */
+export function rulesFor(rights: readonly BundleRights[]): RequiredRules {
+  return unionOf([...rights.map(({ needed }) => needed), upgradeRules(rights)]);
+}
+
+/** What upgrades from each of these bundles to the later ones take beside that. */
+export function upgradeRules(rights: readonly BundleRights[]): RequiredRules {
+  const ordered = rights.toSorted((a, b) => compareVersions(parseVersion(a.version), parseVersion(b.version)));
+  return storedVersionRules(ordered.map(({ objects }) => objects));
+}
+
 /** `objects` without repeats; of those with one name the first. */
 export function distinctObjects(objects: readonly KubeObject[]): KubeObject[] {
   const distinct = new Map<string, KubeObject>();
@@ -92,6 +109,8 @@ function rightsOf(bundle: RegistryV1Bundle, options: BundleOptions, installer: I
     needed: unionOf(needed),
     given: givenRules(rendered, installNamespace),
     userRoles: forUsers,
+    version: bundle.csv.spec.version,
+    objects: rendered,
   };
 }
 

@@ -1,7 +1,8 @@
 import { diffLines, diffRules, type RulesDiff } from "../../../pkg/rbac/diff.ts";
 import type { Installer } from "../../../pkg/rbac/manifest.ts";
+import type { RequiredRules } from "../../../pkg/rbac/rules.ts";
 import { unionOf } from "../../../pkg/rbac/union.ts";
-import type { BundleRights } from "./bundleRights.ts";
+import { type BundleRights, rulesFor, upgradeRules } from "./bundleRights.ts";
 
 /** What changes from one set of bundles to another. */
 export interface RightsDiff {
@@ -14,15 +15,15 @@ export interface RightsDiff {
   operator: RulesDiff;
 }
 
-/** Compares the unions of both sides. */
+/** Compares the unions of both sides; to those that come, the upgrade from the others belongs. */
 export function rightsDiff(from: readonly BundleRights[], to: readonly BundleRights[]): RightsDiff {
-  const union = (side: readonly BundleRights[], member: "needed" | "given") => unionOf(side.map((rights) => rights[member]));
+  const given = (side: readonly BundleRights[]): RequiredRules => unionOf(side.map((rights) => rights.given));
   return {
     from: from.map(({ name }) => name),
     to: to.map(({ name }) => name),
     account: to[0]?.installer,
-    installer: diffRules(union(from, "needed"), union(to, "needed")),
-    operator: diffRules(union(from, "given"), union(to, "given")),
+    installer: diffRules(rulesFor(from), unionOf([rulesFor(to), upgradeRules([...from, ...to])])),
+    operator: diffRules(given(from), given(to)),
   };
 }
 

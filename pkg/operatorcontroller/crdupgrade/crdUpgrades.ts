@@ -11,13 +11,15 @@ import { isCrd, objectKey } from "../../release/identity.ts";
 import type { LiveObjects } from "../applier.ts";
 import { servedKindOf } from "../crdUse.ts";
 import { lookAtObjects, MOST_OBJECTS, type ObjectsFound } from "./existingObjects.ts";
-import { dropStoredVersions } from "./storedVersions.ts";
+import { type Advice, dropStoredVersions } from "./storedVersions.ts";
 
 /** What is to be applied over what. */
 export interface CrdUpgradeRequest {
   desired: readonly KubeObject[];
   live: LiveObjects;
   spec: ClusterExtension["spec"];
+  /** How to get the right to take versions from a CRD's status, where it turns out to be needed. */
+  advice: Advice;
 }
 
 /** What was found out about one CRD that exists already. */
@@ -41,8 +43,8 @@ interface CrdUpgrade {
  * @throws RetryableError Retrying with every finding of every CRD, first those of the Go operator-controller.
  */
 export async function checkCrdUpgrades(
-  client: Pick<Client, "list" | "patch">,
-  { desired, live, spec }: CrdUpgradeRequest,
+  client: Pick<Client, "list" | "patch" | "raw">,
+  { desired, live, spec, advice }: CrdUpgradeRequest,
   signal: AbortSignal,
 ): Promise<string[]> {
   const { enforcement = "Strict", ignore = [] } = spec.install?.preflight?.crdUpgradeSafety ?? {};
@@ -59,7 +61,7 @@ export async function checkCrdUpgrades(
   if (findings !== "" || refusals.length > 0) {
     throw new RetryableError(Reason.Retrying, [...(findings === "" ? [] : [findings]), ...refusals, ...notes].join("; "));
   }
-  for (const { live: crd, drop } of upgrades) if (drop.length > 0) notes.push(await dropStoredVersions(client, crd, drop, signal));
+  for (const { live: crd, drop } of upgrades) if (drop.length > 0) notes.push(await dropStoredVersions(client, crd, drop, advice, signal));
   return notes;
 }
 
