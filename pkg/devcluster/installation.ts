@@ -35,7 +35,10 @@ export interface InstallationOptions {
   registriesConf?: string;
   onLine?: (server: ServerName, line: LogLine) => void;
   onExit?: (text: string) => void;
+  /** Read at each start of a server. */
   extraArgs?: Partial<Record<ServerName, readonly string[]>>;
+  /** Environment variables beside those of this process; read at each start of a server. */
+  env?: Partial<Record<ServerName, Readonly<Record<string, string>>>>;
   /** Folder of bundled programs to run; without it those beside this one, in a checkout the sources. */
   programs?: string | undefined;
 }
@@ -90,6 +93,7 @@ export async function startInstallation(options: InstallationOptions): Promise<I
       name,
       args: [...args, ...specific[name], ...(options.extraArgs?.[name] ?? [])],
       programs: options.programs,
+      env: options.env?.[name],
       logFile: join(workDir, `${name}.log`),
       onLine: (line) => options.onLine?.(name, line),
       onExit: (text) => options.onExit?.(text),

@@ -14,6 +14,8 @@ export interface ServerOptions {
   args: readonly string[];
   /** Folder of bundled programs to run; without it those beside this one, in a checkout the sources. */
   programs?: string | undefined;
+  /** Environment variables beside those of this process. */
+  env?: Readonly<Record<string, string>> | undefined;
   /** The full log goes here. */
   logFile: string;
   onLine: (line: LogLine) => void;
@@ -31,10 +33,10 @@ export class ServerProcess {
   #ended: string | undefined;
 
   constructor(options: ServerOptions) {
-    const { name, args, programs, logFile, onLine, onExit } = options;
+    const { name, args, programs, env, logFile, onLine, onExit } = options;
     this.#child = spawn(process.execPath, [programOf(name, programs), ...args], {
       stdio: ["pipe", "pipe", "pipe"],
-      env: { ...process.env, [STOP_WITH_STDIN]: "1" },
+      env: { ...process.env, ...env, [STOP_WITH_STDIN]: "1" },
     });
     const file = createWriteStream(logFile, { flags: "a" });
     const tail: string[] = [];

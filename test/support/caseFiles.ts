@@ -16,12 +16,16 @@ const SCHEMA = CORE_SCHEMA.withTags(mergeTag);
  * @throws Error for a document without `name` or `source`, or when the topic has no case.
  */
 export function loadCases<T extends CaseHead>(topic: string): T[] {
-  const folder = join(import.meta.dirname, "../cases", topic);
+  return loadCaseFolder(join(import.meta.dirname, "../cases", topic));
+}
+
+/** The same for a folder that lies elsewhere. */
+export function loadCaseFolder<T extends CaseHead>(folder: string): T[] {
   const cases = readdirSync(folder)
     .filter((file) => file.endsWith(".yaml"))
     .sort()
     .flatMap((file) => loadAll(readFileSync(join(folder, file), "utf8"), { filename: file, schema: SCHEMA }) as T[]);
   if (cases.length === 0) throw new Error(`no case in ${folder}`);
-  for (const { name, source } of cases) if (!name || !source) throw new Error(`a case of ${topic} lacks name or source: ${name ?? source}`);
+  for (const { name, source } of cases) if (!name || !source) throw new Error(`a case in ${folder} lacks name or source: ${name ?? source}`);
   return cases;
 }

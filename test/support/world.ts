@@ -14,6 +14,9 @@ import { eventually } from "./eventually.ts";
 const CONFIGS_LABEL = "operators.operatorframework.io.index.configs.v1";
 const PACKAGE_LABEL = "operators.operatorframework.io.bundle.package.v1";
 
+/** Stands for a registry that cannot be reached itself, only its mirror. */
+export const MIRRORED_REGISTRY = "mirrored.example.com";
+
 /** What a world needs of a cluster. */
 export type WorldCluster = Pick<TestCluster, "client" | "kubeconfig" | "registry">;
 
@@ -34,10 +37,10 @@ export class World {
     this.unexpectedEnds = unexpectedEnds;
   }
 
-  static async start(cluster: WorldCluster, options: Pick<InstallationOptions, "extraArgs" | "programs"> = {}): Promise<World> {
+  static async start(cluster: WorldCluster, options: Pick<InstallationOptions, "env" | "extraArgs" | "programs"> = {}): Promise<World> {
     const workDir = await mkdtemp(join(tmpdir(), "olmv1-e2e-"));
     const registriesConf = join(workDir, "registries.conf");
-    await writeFile(registriesConf, `[[registry]]\nprefix = "quay.io"\nlocation = "${cluster.registry.host}"\ninsecure = true\n`);
+    await writeFile(registriesConf, registriesText(cluster.registry.host));
     const unexpectedEnds: string[] = [];
     const installation = await startInstallation({
       admin: cluster.client,
@@ -128,6 +131,15 @@ export class World {
       if (left) throw new Error(`${kind} ${name} is still there: ${JSON.stringify(left["status"])}`);
     });
   }
+}
+
+/** quay.io stands for the registry at `host`; of MIRRORED_REGISTRY that one is a mirror. */
+function registriesText(host: string): string {
+  const endpoint = `location = "${host}"\ninsecure = true\n`;
+  return (
+    `[[registry]]\nprefix = "quay.io"\n${endpoint}` +
+    `[[registry]]\nprefix = "${MIRRORED_REGISTRY}"\nlocation = "${MIRRORED_REGISTRY}"\n[[registry.mirror]]\n${endpoint}`
+  );
 }
 
 /** All files below a folder by slash path. */

@@ -1,0 +1,26 @@
+import type { KubeObject } from "../../../pkg/api/k8s.ts";
+import type { Client } from "../../../pkg/kube/client.ts";
+import { kubeErrorFrom } from "../../../pkg/kube/status.ts";
+
+/** Who a request is made for, in place of the administrator. */
+export interface User {
+  user: string;
+  group: string;
+}
+
+/**
+ * Applies a ClusterExtension as kubectl does, for the administrator or for somebody else.
+ * @returns the warnings that kubectl would print.
+ * @throws KubeError when it is refused.
+ */
+export async function applyExtension(admin: Client, object: KubeObject, options: { as?: User; dryRun?: boolean } = {}): Promise<string[]> {
+  const { as, dryRun } = options;
+  const impersonation = as ? { "impersonate-user": as.user, "impersonate-group": as.group } : {};
+  const query = new URLSearchParams({ fieldManager: "test", force: "true", ...(dryRun ? { dryRun: "All" } : {}) });
+  const path = `/apis/${object.apiVersion}/clusterextensions/${object.metadata.name}?${query.toString()}`;
+  const headers = { "content-type": "application/apply-patch+yaml", ...impersonation };
+  const { statusCode, headers: got, body } = await admin.request("PATCH", path, { headers, body: JSON.stringify(object) });
+  const text = await body.text();
+  if (statusCode >= 400) throw kubeErrorFrom(statusCode, JSON.parse(text));
+  return [got["warning"] ?? []].flat();
+}

@@ -1,0 +1,36 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import type { KubeObject, ObjectRef } from "../../../pkg/api/k8s.ts";
+import { parseYamlDocuments } from "../../../pkg/fbc/yaml.ts";
+
+const ROOT = join(import.meta.dirname, "../../..");
+const NAMESPACED: Readonly<Record<string, string>> = {
+  ConfigMap: "v1",
+  Deployment: "apps/v1",
+  NetworkPolicy: "networking.k8s.io/v1",
+  ReplicaSet: "apps/v1",
+  ServiceAccount: "v1",
+};
+const OF_THE_CLUSTER: Readonly<Record<string, string>> = {
+  ClusterExtension: "olm.operatorframework.io/v1",
+  CustomResourceDefinition: "apiextensions.k8s.io/v1",
+  Namespace: "v1",
+};
+
+/**
+ * The object that "Kind name" or "Kind namespace/name" means.
+ * @param namespace where a namespaced object is that names none.
+ * @throws Error for another kind than scenarios know.
+ */
+export function refFrom(text: string, namespace: string): ObjectRef {
+  const [kind = "", path = ""] = text.split(" ");
+  const [name = "", where = namespace] = path.split("/").reverse();
+  if (OF_THE_CLUSTER[kind]) return { apiVersion: OF_THE_CLUSTER[kind], kind, name };
+  if (NAMESPACED[kind]) return { apiVersion: NAMESPACED[kind], kind, namespace: where, name };
+  throw new Error(`of ${text} the kind is none of ${[...Object.keys(NAMESPACED), ...Object.keys(OF_THE_CLUSTER)].join(", ")}`);
+}
+
+/** The manifests of a file of the repository. @param path from its root. */
+export async function manifestsOf(path: string): Promise<KubeObject[]> {
+  return parseYamlDocuments(await readFile(join(ROOT, path), "utf8")) as KubeObject[];
+}

@@ -1,0 +1,70 @@
+import { z } from "zod";
+import { loadCaseFolder } from "../caseFiles.ts";
+import { type CatalogTable, readCatalogTable } from "./catalogTable.ts";
+import { VOCABULARY, type Word } from "./vocabulary.ts";
+
+/** A step of a scenario: what it says, and what is done or looked at. */
+export interface Step {
+  text: string;
+  word: Word;
+  argument: unknown;
+}
+
+/** What happens to one ClusterExtension, told in steps. */
+export interface Scenario {
+  /** A sentence that says what holds. */
+  name: string;
+  /** Which scenario of which text it is. */
+  source: string;
+  /** Name of the ClusterExtension and of the package that it installs; no other scenario has it. */
+  id: string;
+  /** Tables by the name of the ClusterCatalog that serves them. */
+  catalogs: ReadonlyMap<string, CatalogTable>;
+  /** Host in the references of the bundles' images. */
+  registry: string;
+  steps: readonly Step[];
+}
+
+const STEP_KIND = /^(given|when|then|and) /;
+
+const Document = z.strictObject({
+  name: z.string().min(1),
+  source: z.string().min(1),
+  id: z.string().regex(/^[a-z]+(-[a-z]+)*$/),
+  catalogs: z.record(z.string(), z.string()),
+  registry: z.string().default("quay.io"),
+  steps: z.array(z.union([z.string(), z.record(z.string(), z.unknown())])).min(1),
+});
+
+/**
+ * All scenarios of a folder.
+ * @throws Error that names the scenario and the step whose words are not in the vocabulary, and for an id that is there twice.
+ */
+export function loadScenarios(folder: string): Scenario[] {
+  const scenarios = loadCaseFolder(folder).map(scenarioFrom);
+  const ids = scenarios.map(({ id }) => id);
+  const twice = ids.find((id, i) => ids.indexOf(id) !== i);
+  if (twice !== undefined) throw new Error(`two scenarios have the id ${twice}`);
+  return scenarios;
+}
+
+function scenarioFrom(document: { name: string }): Scenario {
+  try {
+    const { catalogs, steps, ...rest } = Document.parse(document);
+    const tables = Object.entries(catalogs).map(([name, table]) => [name, readCatalogTable(table)] as const);
+    return { ...rest, catalogs: new Map(tables), steps: steps.map(stepFrom) };
+  } catch (err) {
+    throw new Error(`scenario "${document.name}": ${err instanceof Error ? err.message : String(err)}`, { cause: err });
+  }
+}
+
+function stepFrom(step: string | Record<string, unknown>): Step {
+  const [said = "", argument = undefined, ...more] = typeof step === "string" ? [step] : Object.entries(step).flat();
+  if (typeof said !== "string" || more.length > 0) throw new Error(`a step is a sentence, or one with what it is about: ${JSON.stringify(step)}`);
+  if (!STEP_KIND.test(said)) throw new Error(`a step begins with given, when, then or and: ${said}`);
+  const word = VOCABULARY[said.replace(STEP_KIND, "")];
+  if (!word) throw new Error(`"${said}" is not in the vocabulary:\n${Object.keys(VOCABULARY).join("\n")}`);
+  const parsed = word.argument.safeParse(argument);
+  if (!parsed.success) throw new Error(`"${said}": ${z.prettifyError(parsed.error)}`);
+  return { text: said, word, argument: parsed.data };
+}

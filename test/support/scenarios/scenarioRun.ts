@@ -1,0 +1,227 @@
+import { expect } from "vitest";
+import type { ClusterExtension, ClusterExtensionSpec } from "../../../pkg/api/clusterExtension.ts";
+import { ANNOTATION_RECONCILE_REQUESTED_AT, API_VERSION } from "../../../pkg/api/constants.ts";
+import type { JsonObject, KubeObject, ObjectRef } from "../../../pkg/api/k8s.ts";
+import { POD_FATE_ANNOTATION, type PodFate } from "../../../pkg/devcluster/podFate.ts";
+import type { Client } from "../../../pkg/kube/client.ts";
+import { describeObject } from "../../../pkg/release/identity.ts";
+import { ownObjects } from "../audit.ts";
+import { eventually } from "../eventually.ts";
+import { extensionNamed } from "../extensions.ts";
+import { grantInstaller } from "../installer.ts";
+import type { World } from "../world.ts";
+import { applyExtension, type User } from "./applied.ts";
+import { CatalogImages } from "./catalogImages.ts";
+import { readCatalogTable } from "./catalogTable.ts";
+import { manifestsOf, refFrom } from "./clusterObjects.ts";
+import { mergePatch } from "./mergePatch.ts";
+import type { Scenario } from "./scenario.ts";
+import { tableBundleObjects } from "./tableBundle.ts";
+import type { ExpectedCondition } from "./vocabulary.ts";
+
+/** One scenario at work: its catalogs are served, and each step is a call. */
+export class ScenarioRun {
+  /** What the API server warned of when the extension was last applied. */
+  warnings: readonly string[] = [];
+  readonly #world: World;
+  readonly #client: Client;
+  readonly #scenario: Scenario;
+  readonly #catalogs: CatalogImages;
+  #wanted: ClusterExtension;
+  #asked = 0;
+
+  constructor(world: World, scenario: Scenario) {
+    this.#world = world;
+    this.#client = world.cluster.client;
+    this.#scenario = scenario;
+    this.#catalogs = new CatalogImages(world, scenario);
+    this.#wanted = extensionNamed(scenario.id, { packageName: scenario.id, selector: { matchLabels: { scenario: scenario.id } } });
+  }
+
+  /** Goes through the steps; the one that fails is named in the error. */
+  async play(): Promise<void> {
+    const { catalogs, steps } = this.#scenario;
+    await Promise.all([...catalogs].map(([name, table]) => this.#catalogs.serve(name, table)));
+    for (const { text, word, argument } of steps) {
+      try {
+        await word.run(this, argument as never);
+      } catch (err) {
+        if (err instanceof Error) err.message = `${text}: ${err.message}`;
+        throw err;
+      }
+    }
+  }
+
+  /** Has everything of the scenario removed, without waiting for it. */
+  async end(): Promise<void> {
+    await this.#client.delete(this.#self);
+    await this.#catalogs.delete();
+  }
+
+  async createNamespace(name: string): Promise<void> {
+    await this.#world.apply({ apiVersion: "v1", kind: "Namespace", metadata: { name } });
+  }
+
+  /** The installer may install every bundle in the tables with every configuration in the steps. */
+  async grantInstaller(): Promise<void> {
+    const { namespace } = this.#wanted.spec;
+    const configs = [undefined, ...this.#configs()];
+    const objects = this.#catalogs.bundles.flatMap((bundle) =>
+      configs.flatMap((config) => tableBundleObjects(bundle, namespace, config) ?? []),
+    );
+    await grantInstaller(this.#client, this.#wanted, objects);
+  }
+
+  async applyExtension(patch: JsonObject): Promise<void> {
+    this.#wanted = this.#patched(patch);
+    this.warnings = await applyExtension(this.#client, this.#wanted);
+  }
+
+  async applyAs({ user, group, spec }: User & { spec: JsonObject }): Promise<void> {
+    await this.grantInstaller();
+    this.#wanted = this.#patched(spec);
+    this.warnings = await applyExtension(this.#client, this.#wanted, { as: { user, group } });
+  }
+
+  /** A policy takes a moment to be in force, so a dry run waits for that. */
+  async refused({ user, group, spec }: User & { spec: JsonObject }, message: string): Promise<void> {
+    const name = `${this.#scenario.id}-refused`;
+    const object = { ...this.#patched(spec), metadata: { name } };
+    const as = { user, group };
+    await eventually(() => expect(applyExtension(this.#client, object, { as, dryRun: true })).rejects.toThrow(message));
+    await expect(applyExtension(this.#client, object, { as })).rejects.toThrow(message);
+    expect(await this.#client.get({ ...this.#self, name })).toBeUndefined();
+  }
+
+  async deleteExtension(): Promise<void> {
+    await this.#world.removed("ClusterExtension", this.#scenario.id);
+  }
+
+  async askForReconcile(): Promise<void> {
+    const value = String(++this.#asked);
+    await this.#client.patch(this.#self, { metadata: { annotations: { [ANNOTATION_RECONCILE_REQUESTED_AT]: value } } }, { type: "merge" });
+    await eventually(async () => expect((await this.#extension()).status?.lastHandledReconcileAt).toBe(value));
+  }
+
+  async applyObject(manifest: KubeObject): Promise<void> {
+    const { namespace } = this.#wanted.spec;
+    const isPlaced = refFrom(`${manifest.kind} x`, namespace).namespace !== undefined;
+    await this.#world.apply(isPlaced ? { ...manifest, metadata: { namespace, ...manifest.metadata } } : manifest);
+  }
+
+  async applyFile(path: string): Promise<void> {
+    for (const manifest of await manifestsOf(path)) await this.#world.apply(manifest);
+  }
+
+  async deleteObject(name: string): Promise<void> {
+    expect(await this.#client.delete(this.#ref(name))).toBe(true);
+  }
+
+  async patchObject(name: string, patch: JsonObject): Promise<void> {
+    await this.#client.patch(this.#ref(name), patch, { type: "merge", fieldManager: "kubectl" });
+  }
+
+  async setPods(fate: PodFate): Promise<void> {
+    const ref = { apiVersion: "v1", kind: "Namespace", name: this.#wanted.spec.namespace };
+    await this.#client.patch(ref, { metadata: { annotations: { [POD_FATE_ANNOTATION]: fate } } }, { type: "merge" });
+  }
+
+  async pushCatalog(tag: string, table: string): Promise<void> {
+    await this.#catalogs.push(this.#catalog, tag, readCatalogTable(table));
+    await this.grantInstaller();
+  }
+
+  async setCatalogTag(tag: string): Promise<void> {
+    await this.#catalogs.apply(this.#catalog, tag);
+  }
+
+  async poll(): Promise<void> {
+    await this.#catalogs.poll(this.#catalog);
+  }
+
+  async deleteCatalog(): Promise<void> {
+    await this.#world.removed("ClusterCatalog", this.#catalog);
+  }
+
+  /** The latest generation has been dealt with, and this bundle is installed. */
+  async rolledOut(bundle: string): Promise<void> {
+    await this.#world.condition("ClusterExtension", this.#scenario.id, (condition, { metadata, status }) => {
+      const { install } = (status ?? {}) as NonNullable<ClusterExtension["status"]>;
+      const progressing = condition("Progressing");
+      const isDone = progressing?.status === "True" && progressing.reason === "Succeeded";
+      const isLatest = progressing?.observedGeneration === metadata.generation;
+      return isDone && isLatest && condition("Installed")?.status === "True" && install?.bundle.name === bundle;
+    });
+  }
+
+  async condition({ type, status, reason, message, includes = [] }: ExpectedCondition): Promise<void> {
+    await this.#world.condition("ClusterExtension", this.#scenario.id, (condition) => {
+      const found = condition(type);
+      if (found?.status !== status || (reason !== undefined && found.reason !== reason)) return false;
+      const isWhole = message === undefined || found.message === message || found.message.startsWith(`${message}; `);
+      return isWhole && includes.every((part) => found.message.includes(part));
+    });
+  }
+
+  async exist(names: readonly string[]): Promise<void> {
+    for (const name of names) await eventually(async () => expect(await this.#client.get(this.#ref(name)), name).toBeDefined());
+  }
+
+  async absent(names: readonly string[]): Promise<void> {
+    for (const name of names) await eventually(async () => expect(await this.#client.get(this.#ref(name)), name).toBeUndefined());
+  }
+
+  async has(name: string, parts: JsonObject): Promise<void> {
+    await eventually(async () => expect(await this.#client.get(this.#ref(name))).toMatchObject(parts));
+  }
+
+  async countReplicaSets(count: number): Promise<void> {
+    const { namespace } = this.#wanted.spec;
+    await eventually(async () => {
+      const { items } = await this.#client.list({ apiVersion: "apps/v1", kind: "ReplicaSet" }, { namespace });
+      expect(items.map(describeObject)).toHaveLength(count);
+    });
+  }
+
+  async nothingLeft(): Promise<void> {
+    const { id } = this.#scenario;
+    await eventually(async () => {
+      expect(await ownObjects(this.#client, id)).toEqual([]);
+      const releases = await this.#client.list({ apiVersion: "v1", kind: "Secret" }, { labelSelector: `owner=operator-controller,name=${id}` });
+      expect(releases.items.map(describeObject)).toEqual([]);
+    });
+  }
+
+  get #self(): ObjectRef {
+    return { apiVersion: API_VERSION, kind: "ClusterExtension", name: this.#scenario.id };
+  }
+
+  /** The catalog of a scenario that has one. */
+  get #catalog(): string {
+    const [name, ...others] = this.#scenario.catalogs.keys();
+    if (name === undefined || others.length > 0) throw new Error(`this step needs a scenario with one catalog`);
+    return name;
+  }
+
+  #ref(name: string): ObjectRef {
+    return refFrom(name, this.#wanted.spec.namespace);
+  }
+
+  async #extension(): Promise<ClusterExtension> {
+    const found = await this.#world.extension(this.#scenario.id);
+    if (!found) throw new Error(`ClusterExtension ${this.#scenario.id} does not exist`);
+    return found;
+  }
+
+  #patched(patch: JsonObject): ClusterExtension {
+    return { ...this.#wanted, spec: mergePatch({ ...this.#wanted.spec }, patch) as ClusterExtensionSpec };
+  }
+
+  /** Every spec.config.inline that a step gives. */
+  #configs(): JsonObject[] {
+    return this.#scenario.steps.flatMap(({ argument }) => {
+      const inline = (argument as { config?: { inline?: JsonObject } } | undefined)?.config?.inline;
+      return inline ? [inline] : [];
+    });
+  }
+}

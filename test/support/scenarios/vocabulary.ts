@@ -1,0 +1,74 @@
+import { expect } from "vitest";
+import { z } from "zod";
+import type { ScenarioRun } from "./scenarioRun.ts";
+
+/** A sentence that scenarios may use. */
+export interface Word {
+  argument: z.ZodType;
+  /** Does it, or waits until it holds. @param argument as `argument` parsed it. */
+  run: (run: ScenarioRun, argument: never) => Promise<void>;
+}
+
+const Anything = z.record(z.string(), z.unknown());
+const Nothing = z.undefined();
+/** "Kind name" in the extension's namespace or of the cluster, or "Kind namespace/name". */
+const ObjectName = z.string().regex(/^[A-Z]\w+ \S+$/);
+const ObjectNames = z.array(ObjectName).min(1);
+const Manifest = z.looseObject({ apiVersion: z.string(), kind: z.string(), metadata: z.looseObject({ name: z.string() }) });
+/** `message` is the whole text, but for what may follow after "; "; `includes` are parts of it. */
+const ExpectedCondition = z.strictObject({
+  type: z.string(),
+  status: z.enum(["True", "False", "Unknown"]),
+  reason: z.string().optional(),
+  message: z.string().optional(),
+  includes: z.array(z.string()).optional(),
+});
+export type ExpectedCondition = z.output<typeof ExpectedCondition>;
+const Requester = z.strictObject({ user: z.string(), group: z.string(), spec: Anything.default({}) });
+export type Requester = z.output<typeof Requester>;
+
+/** Everything that scenarios can say behind given, when, then and and. */
+export const VOCABULARY: Readonly<Record<string, Word>> = {
+  "a namespace exists": word(z.string(), (run, name) => run.createNamespace(name)),
+  "the extension's namespace and installer exist": word(Nothing, (run) => run.grantInstaller()),
+  "an object is applied": word(Manifest, (run, manifest) => run.applyObject(manifest)),
+  "an object is deleted": word(ObjectName, (run, name) => run.deleteObject(name)),
+  "an object is patched": word(z.strictObject({ object: ObjectName, patch: Anything }), (run, { object, patch }) =>
+    run.patchObject(object, patch),
+  ),
+  "the manifests of a file are applied": word(z.string(), (run, path) => run.applyFile(path)),
+  "the Pods of its namespace are": word(z.enum(["Ready", "NotReady", "CrashLoop", "Pending"]), (run, fate) => run.setPods(fate)),
+
+  "the extension is applied": word(Anything.default({}), async (run, patch) => {
+    await run.grantInstaller();
+    await run.applyExtension(patch);
+  }),
+  "the extension is applied without its namespace": word(Nothing, (run) => run.applyExtension({})),
+  "the extension is changed": word(Anything, (run, patch) => run.applyExtension(patch)),
+  "a reconcile of the extension is asked for": word(Nothing, (run) => run.askForReconcile()),
+  "the extension is deleted": word(Nothing, (run) => run.deleteExtension()),
+  "a user applies an extension": word(Requester, (run, requester) => run.applyAs(requester)),
+  "a user who applies an extension is refused": word(Requester.extend({ message: z.string() }), (run, requester) =>
+    run.refused(requester, requester.message),
+  ),
+
+  "an image of the catalog is pushed": word(z.strictObject({ tag: z.string(), table: z.string() }), (run, { tag, table }) =>
+    run.pushCatalog(tag, table),
+  ),
+  "the catalog is changed to the tag": word(z.string(), (run, tag) => run.setCatalogTag(tag)),
+  "the catalog is polled": word(Nothing, (run) => run.poll()),
+  "the catalog is deleted": word(Nothing, (run) => run.deleteCatalog()),
+
+  "it is rolled out as": word(z.string(), (run, bundle) => run.rolledOut(bundle)),
+  condition: word(ExpectedCondition, (run, condition) => run.condition(condition)),
+  "no warning was given": word(Nothing, async (run) => expect(run.warnings).toEqual([])),
+  "these objects exist": word(ObjectNames, (run, names) => run.exist(names)),
+  "these objects do not exist": word(ObjectNames, (run, names) => run.absent(names)),
+  "an object has": word(z.strictObject({ object: ObjectName, parts: Anything }), (run, { object, parts }) => run.has(object, parts)),
+  "the number of ReplicaSets is": word(z.number(), (run, count) => run.countReplicaSets(count)),
+  "nothing of the extension is left": word(Nothing, (run) => run.nothingLeft()),
+};
+
+function word<T extends z.ZodType>(argument: T, run: (run: ScenarioRun, argument: z.output<T>) => Promise<void>): Word {
+  return { argument, run };
+}
