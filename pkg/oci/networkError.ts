@@ -20,14 +20,24 @@ export function isTransient(err: unknown): boolean {
   return errorsIn(err).some((e) => e.code !== undefined && TRANSIENT.has(e.code));
 }
 
-/** The error of a request that got no answer: `Get "https://…": …`, in one line, the same each time for the same cause. */
-export function failureOf(method: string, url: URL, err: unknown): Error {
+/**
+ * The error of a request that got no answer: `Get "https://…": …`, in one line, the same each time for the same cause. One that did not reach its
+ * proxy says so as Go does: `Get "https://…": proxyconnect tcp: …`.
+ * @param proxy through which the request went.
+ */
+export function failureOf(method: string, url: URL, err: unknown, proxy?: URL): Error {
   const shown = new URL(url);
   shown.username = "";
   shown.password = "";
   shown.search = "";
   const verb = method.charAt(0) + method.slice(1).toLowerCase();
-  return new Error(`${verb} "${shown.href}": ${reasonOf(err)}`, { cause: err });
+  const isUnreachedProxy = proxy !== undefined && errorsIn(err).some(isConnecting);
+  return new Error(`${verb} "${shown.href}": ${isUnreachedProxy ? "proxyconnect tcp: " : ""}${reasonOf(err)}`, { cause: err });
+}
+
+/** Behind a proxy that is the only place that this side connects to. */
+function isConnecting({ code, syscall }: NodeJS.ErrnoException): boolean {
+  return syscall === "connect" || syscall === "getaddrinfo" || code === "UND_ERR_CONNECT_TIMEOUT";
 }
 
 function reasonOf(err: unknown): string {

@@ -279,6 +279,13 @@ describe("a proxy", () => {
       "GET http://registry.test/v2/ns/app/manifests/v1",
     ]);
   });
+
+  // Source: install.md 9 (53).
+  test("that cannot be reached is named as what failed", async () => {
+    const { puller: p } = await puller({ env: { HTTPS_PROXY: "http://127.0.0.1:1" } });
+    const err = await failure(p.pull("ext", "registry.test/ns/app:v1", { signal }));
+    expect(err.message).toContain('Get "https://registry.test/v2/": proxyconnect tcp: connect ECONNREFUSED 127.0.0.1:1');
+  });
 });
 
 describe("per-host folders", () => {

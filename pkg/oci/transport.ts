@@ -84,7 +84,7 @@ export class Transport {
         this.#log.debug({ url: ask.url.href, status: answer.status, wait }, "registry request is tried again");
       } catch (err) {
         ask.signal.throwIfAborted();
-        if (attempt >= attempts || !isTransient(err)) throw failureOf(ask.method, ask.url, err);
+        if (attempt >= attempts || !isTransient(err)) throw failureOf(ask.method, ask.url, err, proxyFor(ask.url, this.#env));
         this.#log.debug({ url: ask.url.href, err, wait }, "registry request is tried again");
       }
       await sleep(wait, undefined, { signal: ask.signal });

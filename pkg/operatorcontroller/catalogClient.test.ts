@@ -1,7 +1,9 @@
 import { generate } from "selfsigned";
-import { afterEach, expect, test } from "vitest";
+import { afterEach, describe, expect, test } from "vitest";
+import { ConnectProxy } from "../../test/support/connectProxy.ts";
 import { TempFolder } from "../../test/support/contentFixture.ts";
 import { type Answer, LoopbackApi } from "../../test/support/loopbackApi.ts";
+import { serverCertificate } from "../../test/support/serverCertificate.ts";
 import { maxVersionOf } from "../resolve/clusterObjection.ts";
 import { CatalogClient, type CatalogClientOptions } from "./catalogClient.ts";
 
@@ -128,7 +130,46 @@ test("an answer that names the content wanted is taken", async () => {
 test("a server that cannot be reached is an error", async () => {
   const { client } = await start({});
   const reading = client.packageContent("http://127.0.0.1:1/catalogs/c", REF, "p", new AbortController().signal);
-  await expect(reading).rejects.toThrow(/^error performing request: .*ECONNREFUSED/);
+  await expect(reading).rejects.toThrow(
+    /^error performing request: Get "http:\/\/127\.0\.0\.1:1\/catalogs\/c\/api\/v1\/metas": connect ECONNREFUSED 127\.0\.0\.1:1$/,
+  );
+});
+
+// Source: install.md 2.5, 9 (53, 54).
+describe("a proxy", () => {
+  const host = "catalogd-service.olmv1-system.svc";
+  const base = `https://${host}${BASE}`;
+  const reading = (options: CatalogClientOptions) => {
+    const client = new CatalogClient(options);
+    open.push(() => client.close());
+    return client.packageContent(base, REF, "p", new AbortController().signal);
+  };
+
+  test("leads to a catalog that is trusted by the folder's certificates, and is asked for it by name", async () => {
+    const { cert, key } = await serverCertificate(host);
+    const api = await LoopbackApi.start(({ url }) => SERVED[url] ?? NO_ROUTE, { key, cert, ca: cert });
+    const proxy = await ConnectProxy.start(() => Number(new URL(api.url).port));
+    open.push(
+      () => Promise.resolve(proxy.stop()),
+      () => api[Symbol.asyncDispose](),
+    );
+    using folder = new TempFolder();
+    expect(await reading({ caDir: folder.write("ca", { "ca.crt": cert }), env: { HTTPS_PROXY: proxy.url } })).toEqual(CONTENT);
+    expect(new Set(proxy.seen)).toEqual(new Set([`${host}:443`]));
+  });
+
+  test("that cannot be reached is named as what failed", async () => {
+    await expect(reading({ env: { HTTPS_PROXY: "http://127.0.0.1:1" } })).rejects.toThrow(
+      `error performing request: Get "${base}/api/v1/metas": proxyconnect tcp: connect ECONNREFUSED 127.0.0.1:1`,
+    );
+  });
+
+  test("is not asked for what is on loopback", async () => {
+    const { api } = await start(SERVED);
+    const client = new CatalogClient({ env: { HTTP_PROXY: "http://127.0.0.1:1" } });
+    open.push(() => client.close());
+    expect(await client.packageContent(`${api.url}${BASE}`, REF, "p", new AbortController().signal)).toEqual(CONTENT);
+  });
 });
 
 test("a package is refused beyond the bound, however the catalog sends it; what is not kept does not count", async () => {
@@ -177,7 +218,7 @@ test("certificates are trusted that a file of the folder signs", async () => {
     [{ caDir }, "p"],
     [
       {},
-      "error performing request: self-signed certificate; if the root CA is installed locally, try running Node.js with --use-system-ca",
+      `error performing request: Get "${api.url}${BASE}/api/v1/metas": self-signed certificate; if the root CA is installed locally, try running Node.js with --use-system-ca`,
     ],
   ] as const) {
     const client = new CatalogClient(options);

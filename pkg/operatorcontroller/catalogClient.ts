@@ -1,11 +1,13 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { rootCertificates } from "node:tls";
-import { Agent, type Dispatcher, EnvHttpProxyAgent, request } from "undici";
+import { Agent, type Dispatcher, ProxyAgent, request } from "undici";
 import { messageOf } from "../errors/errors.ts";
 import { packageContent } from "../fbc/content.ts";
 import { decodeMetas } from "../fbc/decode.ts";
 import type { Meta, PackageContent } from "../fbc/types.ts";
+import { failureOf } from "../oci/networkError.ts";
+import { proxyFor } from "../oci/proxy.ts";
 import { slim } from "./slimMeta.ts";
 
 const REQUEST_TIMEOUT_MS = 5 * 60_000;
@@ -40,22 +42,25 @@ export interface CatalogClientOptions {
   caDir?: string | undefined;
   /** A package of which more would have to be kept is refused. */
   maxPackageBytes?: number;
+  /** Says which proxies there are; default: that of the process. */
+  env?: NodeJS.ProcessEnv;
 }
 
 /**
- * Reads single packages from the catalog HTTP API over one keep-alive pool.
+ * Reads single packages from the catalog HTTP API over keep-alive pools, through the proxies that the environment names.
  * The metas endpoint is asked first; a server without it (404) is read by `/all`, keeping only the package.
  */
 export class CatalogClient {
-  readonly #dispatcher: Dispatcher;
+  readonly #env: NodeJS.ProcessEnv;
+  readonly #tls: { ca?: string[] };
   readonly #maxPackageBytes: number;
+  /** By address of the proxy; "" is none. */
+  readonly #pools = new Map<string, Dispatcher>();
 
-  constructor({ caDir, maxPackageBytes = MAX_PACKAGE_BYTES }: CatalogClientOptions = {}) {
+  constructor({ caDir, maxPackageBytes = MAX_PACKAGE_BYTES, env = process.env }: CatalogClientOptions = {}) {
     this.#maxPackageBytes = maxPackageBytes;
-    const connect = caDir ? { ca: [...rootCertificates, ...certificatesIn(caDir)] } : {};
-    const proxied = process.env["HTTPS_PROXY"] ?? process.env["https_proxy"] ?? process.env["HTTP_PROXY"] ?? process.env["http_proxy"];
-    const pool = { connect, keepAliveTimeout: 30_000, connections: 16 };
-    this.#dispatcher = proxied ? new EnvHttpProxyAgent(pool) : new Agent(pool);
+    this.#env = env;
+    this.#tls = caDir ? { ca: [...rootCertificates, ...certificatesIn(caDir)] } : {};
   }
 
   /**
@@ -84,8 +89,8 @@ export class CatalogClient {
   }
 
   /** Ends all connections, those in use included. */
-  close(): Promise<void> {
-    return this.#dispatcher.destroy();
+  async close(): Promise<void> {
+    await Promise.all([...this.#pools.values()].map((pool) => pool.destroy()));
   }
 
   async #packageMetas(base: string, ref: string | undefined, packageName: string, signal: AbortSignal): Promise<Meta[]> {
@@ -103,7 +108,7 @@ export class CatalogClient {
   }
 
   async #metas(url: string, ref: string | undefined, keep: (meta: Meta) => boolean, signal: AbortSignal): Promise<Meta[]> {
-    const answer = await request(url, { dispatcher: this.#dispatcher, signal, headers: { accept: "application/jsonl" } });
+    const answer = await this.#get(new URL(url), signal);
     if (answer.statusCode !== 200) {
       await answer.body.dump();
       throw new UnexpectedStatus(answer.statusCode);
@@ -123,6 +128,27 @@ export class CatalogClient {
       metas.push(kept);
     }
     return metas;
+  }
+
+  async #get(url: URL, signal: AbortSignal): Promise<Dispatcher.ResponseData> {
+    const proxy = proxyFor(url, this.#env);
+    try {
+      return await request(url, { dispatcher: this.#pool(proxy), signal, headers: { accept: "application/jsonl" } });
+    } catch (err) {
+      throw failureOf("GET", url, err, proxy);
+    }
+  }
+
+  #pool(proxy: URL | undefined): Dispatcher {
+    const key = proxy?.href ?? "";
+    const known = this.#pools.get(key);
+    if (known) return known;
+    const options = { keepAliveTimeout: 30_000, connections: 16 };
+    const pool = proxy
+      ? new ProxyAgent({ ...options, uri: proxy.href, requestTls: this.#tls })
+      : new Agent({ ...options, connect: this.#tls });
+    this.#pools.set(key, pool);
+    return pool;
   }
 }
 
