@@ -1,29 +1,85 @@
+import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { freePorts } from "../../pkg/devcluster/ports.ts";
 import { describeWithPrivateCluster } from "../support/cluster.ts";
-import { loadScenarios } from "../support/scenarios/scenario.ts";
+import { ConnectProxy } from "../support/connectProxy.ts";
+import { loadScenarios, type Scenario } from "../support/scenarios/scenario.ts";
 import { ScenarioRun } from "../support/scenarios/scenarioRun.ts";
+import { serverCertificate } from "../support/serverCertificate.ts";
 import { World } from "../support/world.ts";
 
+const FOLDER = join(import.meta.dirname, "scenarios");
+/** Only the proxy knows where this is. */
+const CATALOGS_HOST = "catalogd-service.olmv1-system.svc";
+
 describeWithPrivateCluster("scenarios", (cluster) => {
+  const flags = { catalogd: new Array<string>(), "operator-controller": ["--max-backoff", "2s", "--recheck-interval", "1s"] };
+  const env: Record<"operator-controller", Record<string, string>> = { "operator-controller": {} };
   let world: World;
 
   beforeAll(async () => {
-    world = await World.start(cluster, { extraArgs: { "operator-controller": ["--max-backoff", "2s", "--recheck-interval", "1s"] } });
+    world = await World.start(cluster, { extraArgs: flags, env });
   });
 
   afterAll(async () => {
     await world?.stop();
   });
 
+  async function play(scenario: Scenario): Promise<void> {
+    const run = new ScenarioRun(world, scenario);
+    try {
+      await run.play();
+    } finally {
+      await run.end();
+    }
+  }
+
   describe.concurrent("of one extension each", () => {
-    test.for(loadScenarios(join(import.meta.dirname, "scenarios")))("$name", async (scenario) => {
-      const run = new ScenarioRun(world, scenario);
-      try {
-        await run.play();
-      } finally {
-        await run.end();
-      }
+    test.for(loadScenarios(FOLDER))("$name", play);
+  });
+
+  // The controllers are started anew for these, so they come one after another, after all others.
+  describe("of catalogs behind a proxy", () => {
+    const scenarios = new Map(loadScenarios(join(FOLDER, "proxy")).map((scenario) => [scenario.id, scenario]));
+    let proxy: ConnectProxy | undefined;
+
+    beforeAll(async () => {
+      const { cert, key } = await serverCertificate(CATALOGS_HOST);
+      const tlsCert = join(world.workDir, "catalogs.crt");
+      const tlsKey = join(world.workDir, "catalogs.key");
+      const authorities = join(world.workDir, "authorities");
+      await mkdir(authorities);
+      await Promise.all([writeFile(tlsCert, cert), writeFile(tlsKey, key), writeFile(join(authorities, "catalogs.crt"), cert)]);
+      flags.catalogd.push("--external-address", CATALOGS_HOST, "--tls-cert", tlsCert, "--tls-key", tlsKey);
+      flags["operator-controller"].push("--catalogd-cas-dir", authorities);
+      await world.installation.restart("catalogd");
+    });
+
+    afterAll(() => proxy?.stop());
+
+    async function restartBehind(url: string): Promise<void> {
+      env["operator-controller"]["HTTPS_PROXY"] = url;
+      await world.installation.restart("operator-controller");
+    }
+
+    function scenario(id: string): Scenario {
+      const found = scenarios.get(id);
+      if (!found) throw new Error(`there is no scenario ${id}`);
+      return found;
+    }
+
+    test("a proxy that cannot be reached is named", async () => {
+      const [port] = await freePorts(1);
+      await restartBehind(`http://127.0.0.1:${port}`);
+      await play(scenario("no-proxy"));
+    });
+
+    test("a proxy is asked for the catalogs' host", async () => {
+      proxy = await ConnectProxy.start(() => Number(new URL(world.installation.catalogs).port));
+      await restartBehind(proxy.url);
+      await play(scenario("proxied"));
+      expect(proxy.seen).toContain(`${CATALOGS_HOST}:443`);
     });
   });
 });

@@ -59,8 +59,9 @@ function scenarioFrom(document: { name: string }): Scenario {
 }
 
 function stepFrom(step: string | Record<string, unknown>): Step {
-  const [said = "", argument = undefined, ...more] = typeof step === "string" ? [step] : Object.entries(step).flat();
-  if (typeof said !== "string" || more.length > 0) throw new Error(`a step is a sentence, or one with what it is about: ${JSON.stringify(step)}`);
+  const [said = "", argument, ...more] = typeof step === "string" ? [step] : Object.entries(step).flat();
+  if (typeof said !== "string" || more.length > 0)
+    throw new Error(`a step is a sentence, or one with what it is about: ${JSON.stringify(step)}`);
   if (!STEP_KIND.test(said)) throw new Error(`a step begins with given, when, then or and: ${said}`);
   const word = VOCABULARY[said.replace(STEP_KIND, "")];
   if (!word) throw new Error(`"${said}" is not in the vocabulary:\n${Object.keys(VOCABULARY).join("\n")}`);

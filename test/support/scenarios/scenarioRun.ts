@@ -187,7 +187,10 @@ export class ScenarioRun {
     const { id } = this.#scenario;
     await eventually(async () => {
       expect(await ownObjects(this.#client, id)).toEqual([]);
-      const releases = await this.#client.list({ apiVersion: "v1", kind: "Secret" }, { labelSelector: `owner=operator-controller,name=${id}` });
+      const releases = await this.#client.list(
+        { apiVersion: "v1", kind: "Secret" },
+        { labelSelector: `owner=operator-controller,name=${id}` },
+      );
       expect(releases.items.map(describeObject)).toEqual([]);
     });
   }

@@ -47,7 +47,10 @@ export function tableBundleFiles(bundle: TableBundle): Map<string, Uint8Array> {
   for (const word of contents) {
     if (word === "Deployment" || INSTALL_MODE.test(word)) continue;
     const make = OBJECTS[word];
-    if (!make) throw new Error(`contents of ${bundleName(bundle)}: ${word} is none of Deployment, InstallMode(x), ${Object.keys(OBJECTS).join(", ")}`);
+    if (!make)
+      throw new Error(
+        `contents of ${bundleName(bundle)}: ${word} is none of Deployment, InstallMode(x), ${Object.keys(OBJECTS).join(", ")}`,
+      );
     files[`manifests/${word}.yaml`] = make(bundle);
   }
   return new Map(Object.entries(files).map(([path, content]) => [path, Buffer.from(JSON.stringify(content))]));
