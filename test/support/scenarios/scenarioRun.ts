@@ -4,8 +4,6 @@ import { ANNOTATION_RECONCILE_REQUESTED_AT, API_VERSION } from "../../../pkg/api
 import type { JsonObject, KubeObject, ObjectRef } from "../../../pkg/api/k8s.ts";
 import { POD_FATE_ANNOTATION, type PodFate } from "../../../pkg/devcluster/podFate.ts";
 import type { Client } from "../../../pkg/kube/client.ts";
-import { describeObject } from "../../../pkg/release/identity.ts";
-import { ownObjects } from "../audit.ts";
 import { eventually } from "../eventually.ts";
 import { extensionNamed } from "../extensions.ts";
 import { grantInstaller } from "../installer.ts";
@@ -16,13 +14,14 @@ import { readCatalogTable } from "./catalogTable.ts";
 import { manifestsOf, refFrom } from "./clusterObjects.ts";
 import { mergePatch } from "./mergePatch.ts";
 import type { Scenario } from "./scenario.ts";
+import { ScenarioChecks } from "./scenarioChecks.ts";
 import { tableBundleObjects } from "./tableBundle.ts";
-import type { ExpectedCondition } from "./vocabulary.ts";
 
 /** One scenario at work: its catalogs are served, and each step is a call. */
 export class ScenarioRun {
   /** What the API server warned of when the extension was last applied. */
   warnings: readonly string[] = [];
+  readonly checks: ScenarioChecks;
   readonly #world: World;
   readonly #client: Client;
   readonly #scenario: Scenario;
@@ -35,6 +34,7 @@ export class ScenarioRun {
     this.#client = world.cluster.client;
     this.#scenario = scenario;
     this.#catalogs = new CatalogImages(world, scenario);
+    this.checks = new ScenarioChecks(world, scenario.id);
     this.#wanted = extensionNamed(scenario.id, { packageName: scenario.id, selector: { matchLabels: { scenario: scenario.id } } });
   }
 
@@ -141,58 +141,6 @@ export class ScenarioRun {
 
   async deleteCatalog(): Promise<void> {
     await this.#world.removed("ClusterCatalog", this.#catalog);
-  }
-
-  /** The latest generation has been dealt with, and this bundle is installed. */
-  async rolledOut(bundle: string): Promise<void> {
-    await this.#world.condition("ClusterExtension", this.#scenario.id, (condition, { metadata, status }) => {
-      const { install } = (status ?? {}) as NonNullable<ClusterExtension["status"]>;
-      const progressing = condition("Progressing");
-      const isDone = progressing?.status === "True" && progressing.reason === "Succeeded";
-      const isLatest = progressing?.observedGeneration === metadata.generation;
-      return isDone && isLatest && condition("Installed")?.status === "True" && install?.bundle.name === bundle;
-    });
-  }
-
-  async condition({ type, status, reason, message, includes = [] }: ExpectedCondition): Promise<void> {
-    await this.#world.condition("ClusterExtension", this.#scenario.id, (condition) => {
-      const found = condition(type);
-      if (found?.status !== status || (reason !== undefined && found.reason !== reason)) return false;
-      const isWhole = message === undefined || found.message === message || found.message.startsWith(`${message}; `);
-      return isWhole && includes.every((part) => found.message.includes(part));
-    });
-  }
-
-  async exist(names: readonly string[]): Promise<void> {
-    for (const name of names) await eventually(async () => expect(await this.#client.get(this.#ref(name)), name).toBeDefined());
-  }
-
-  async absent(names: readonly string[]): Promise<void> {
-    for (const name of names) await eventually(async () => expect(await this.#client.get(this.#ref(name)), name).toBeUndefined());
-  }
-
-  async has(name: string, parts: JsonObject): Promise<void> {
-    await eventually(async () => expect(await this.#client.get(this.#ref(name))).toMatchObject(parts));
-  }
-
-  async countReplicaSets(count: number): Promise<void> {
-    const { namespace } = this.#wanted.spec;
-    await eventually(async () => {
-      const { items } = await this.#client.list({ apiVersion: "apps/v1", kind: "ReplicaSet" }, { namespace });
-      expect(items.map(describeObject)).toHaveLength(count);
-    });
-  }
-
-  async nothingLeft(): Promise<void> {
-    const { id } = this.#scenario;
-    await eventually(async () => {
-      expect(await ownObjects(this.#client, id)).toEqual([]);
-      const releases = await this.#client.list(
-        { apiVersion: "v1", kind: "Secret" },
-        { labelSelector: `owner=operator-controller,name=${id}` },
-      );
-      expect(releases.items.map(describeObject)).toEqual([]);
-    });
   }
 
   get #self(): ObjectRef {

@@ -59,14 +59,14 @@ export const VOCABULARY: Readonly<Record<string, Word>> = {
   "the catalog is polled": word(Nothing, (run) => run.poll()),
   "the catalog is deleted": word(Nothing, (run) => run.deleteCatalog()),
 
-  "it is rolled out as": word(z.string(), (run, bundle) => run.rolledOut(bundle)),
-  condition: word(ExpectedCondition, (run, condition) => run.condition(condition)),
+  "it is rolled out as": word(z.string(), (run, bundle) => run.checks.rolledOut(bundle)),
+  condition: word(ExpectedCondition, (run, condition) => run.checks.condition(condition)),
   "no warning was given": word(Nothing, async (run) => expect(run.warnings).toEqual([])),
-  "these objects exist": word(ObjectNames, (run, names) => run.exist(names)),
-  "these objects do not exist": word(ObjectNames, (run, names) => run.absent(names)),
-  "an object has": word(z.strictObject({ object: ObjectName, parts: Anything }), (run, { object, parts }) => run.has(object, parts)),
-  "the number of ReplicaSets is": word(z.number(), (run, count) => run.countReplicaSets(count)),
-  "nothing of the extension is left": word(Nothing, (run) => run.nothingLeft()),
+  "these objects exist": word(ObjectNames, (run, names) => run.checks.exist(names)),
+  "these objects do not exist": word(ObjectNames, (run, names) => run.checks.absent(names)),
+  "an object has": word(z.strictObject({ object: ObjectName, parts: Anything }), (run, { object, parts }) => run.checks.has(object, parts)),
+  "the number of ReplicaSets is": word(z.number(), (run, count) => run.checks.countReplicaSets(count)),
+  "nothing of the extension is left": word(Nothing, (run) => run.checks.nothingLeft()),
 };
 
 function word<T extends z.ZodType>(argument: T, run: (run: ScenarioRun, argument: z.output<T>) => Promise<void>): Word {
