@@ -1,7 +1,7 @@
 import type { GroupVersionKind, KubeObject } from "../api/k8s.ts";
 import { messageOf } from "../errors/errors.ts";
 import type { Client } from "../kube/client.ts";
-import { isExpired, KubeError } from "../kube/errors.ts";
+import { isExpired, KubeError, retryAfterMsOf } from "../kube/errors.ts";
 import type { Selection, WatchEvent } from "../kube/options.ts";
 import type { Logger } from "../telemetry/log.ts";
 import { Backoff } from "./backoff.ts";
@@ -154,13 +154,13 @@ export class Informer<T extends KubeObject = KubeObject> {
   }
 
   /**
-   * Decides where to go on, and waits.
+   * Decides where to go on, and waits, not for less than the server asked for.
    * expired (410)                    list again
    * first failure, any other         watch on from where the stream broke
    * second and later ones in a row   list again: after a long absence the server may even be one with an older history
    */
   async #recoverFrom(err: unknown, signal: AbortSignal): Promise<void> {
-    const retryInMs = this.#backoff.next();
+    const retryInMs = Math.max(this.#backoff.next(), retryAfterMsOf(err) ?? 0);
     const first = this.#backoff.attempts === 1;
     this.#failed(err, this.#resourceVersion === undefined ? "list" : "watch");
     if (isExpired(err) || !first) this.#resourceVersion = undefined;

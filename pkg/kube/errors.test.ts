@@ -1,5 +1,16 @@
 import { expect, test } from "vitest";
-import { isAlreadyExists, isConflict, isExpired, isForbidden, isNotFound, KubeError, retryAfterMsOf } from "./errors.ts";
+import {
+  isAlreadyExists,
+  isConflict,
+  isExpired,
+  isForbidden,
+  isNotFound,
+  isPassing,
+  KindNotServed,
+  KubeError,
+  NoCredential,
+  retryAfterMsOf,
+} from "./errors.ts";
 import { isPathNotFound, kubeErrorFrom, retryAfterMsFrom } from "./status.ts";
 
 const FORBIDDEN =
@@ -49,4 +60,36 @@ test("a 404 about the path is told from one about an object", () => {
   expect(about({})).toBe(true);
   expect(about({ name: "x", kind: "pods" })).toBe(false);
   expect(isPathNotFound(kubeErrorFrom(404, "404 page not found\n"))).toBe(true);
+});
+
+const undici = Object.assign(new Error("other side closed"), { code: "UND_ERR_SOCKET" });
+
+// Source: architecture 4.4: only what is refused is undone.
+test.for<[name: string, err: unknown, passing: boolean]>([
+  ["a connection that broke", undici, true],
+  ["the same, wrapped", new Error("2 errors occurred", { cause: undici }), true],
+  [
+    "no token",
+    new NoCredential("Retrying", "get a token: not found", { cause: new KubeError("x", { status: 404, reason: "NotFound" }) }),
+    true,
+  ],
+  ["401", new KubeError("Unauthorized", { status: 401, reason: "Unauthorized" }), true],
+  ["another writer", new KubeError("the object has been modified", { status: 409, reason: "Conflict" }), true],
+  ["too busy", new KubeError("too many requests", { status: 429, reason: "TooManyRequests" }), true],
+  ["etcd does not answer", new KubeError("etcdserver: request timed out", { status: 500, reason: "InternalError" }), true],
+  ["not ready", new KubeError("apiserver not ready", { status: 503, reason: "ServiceUnavailable" }), true],
+  ["forbidden", new KubeError("no", { status: 403, reason: "Forbidden" }), false],
+  ["invalid", new KubeError("no", { status: 422, reason: "Invalid" }), false],
+  ["gone", new KubeError("no", { status: 404, reason: "NotFound" }), false],
+  [
+    "a webhook that is not there",
+    new KubeError('Internal error occurred: failed calling webhook "w": no route', { status: 500, reason: "InternalError" }),
+    false,
+  ],
+  ["a webhook that is too busy", new KubeError('admission webhook "w" denied the request: later', { status: 429, reason: "" }), false],
+  ["a kind that is not served", new KindNotServed("v1", "X"), false],
+  ["a mistake of ours", new TypeError("x is not a function"), false],
+  ["nothing that is an error", "no", false],
+])("what may pass by itself: %s", ([, err, passing]) => {
+  expect(isPassing(err)).toBe(passing);
 });

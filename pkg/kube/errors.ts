@@ -43,6 +43,9 @@ export class KindNotServed extends RetryableError {
   }
 }
 
+/** No request was sent, since there was no token or no credential for it. */
+export class NoCredential extends RetryableError {}
+
 /** True for 404. The cause chain is not searched: a wrapped error is about something else. */
 export function isNotFound(err: unknown): err is KubeError {
   return err instanceof KubeError && err.status === 404;
@@ -77,4 +80,24 @@ export function isExpired(err: unknown): err is KubeError {
 export function retryAfterMsOf(err: unknown): number | undefined {
   for (let e = err; e instanceof Error; e = e.cause) if (e instanceof KubeError && e.retryAfterMs !== undefined) return e.retryAfterMs;
   return undefined;
+}
+
+/** Statuses that say nothing about what was asked: somebody else wrote at the same time, or the server is not at its best. */
+const PASSING: ReadonlySet<number> = new Set([401, 408, 409, 429]);
+/** How an admission webhook speaks, or the API server of one that it could not call: with whatever status, that is about the object. */
+const OF_WEBHOOK = /admission webhook "|failed calling webhook/;
+
+/**
+ * Whether the very same request may succeed the next time, nothing having been changed: there was no answer or no credential, another write
+ * came in between, or the server was too busy or failed. False for refusals, those of admission webhooks included, and for what is unknown.
+ * The first error of the cause chain that is about a request decides.
+ */
+export function isPassing(err: unknown): boolean {
+  for (let e = err; e instanceof Error; e = e.cause) {
+    if (e instanceof NoCredential) return true;
+    if (e instanceof KindNotServed) return false;
+    if (e instanceof KubeError) return (PASSING.has(e.status) || e.status >= 500) && !OF_WEBHOOK.test(e.message);
+    if ("code" in e && typeof e.code === "string") return true; // of Node or undici: the connection broke, or there was none
+  }
+  return false;
 }

@@ -109,6 +109,12 @@ test("a 429 for ever is given back after a few tries; one without Retry-After at
   expect(silent.log).toHaveLength(1);
 });
 
+test("a 429 that asks for a long wait is given back, and nothing is sent before the time", async () => {
+  const api = await loopback({ ...statusAnswer(429, "TooManyRequests", "busy"), headers: { "retry-after": "6" } });
+  expect(await statusOf(transportTo(api.credentials()).request("GET", "/x"))).toBe(429);
+  expect(api.log).toHaveLength(1);
+});
+
 test.for<["GET" | "POST" | "PATCH", string, number]>([
   ["GET", "", 2],
   ["PATCH", "application/apply-patch+yaml", 2],

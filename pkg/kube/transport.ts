@@ -1,6 +1,7 @@
 import { type Dispatcher, request } from "undici";
-import { messageOf, RetryableError } from "../errors/errors.ts";
+import { messageOf } from "../errors/errors.ts";
 import type { Credentials, Endpoint } from "./credentials.ts";
+import { NoCredential } from "./errors.ts";
 import { Pools } from "./pools.ts";
 
 /** Gives a bearer token for each request. `drop` is called with a token that the server has refused (401). */
@@ -40,7 +41,7 @@ interface Authorization {
 
 const HEADERS_TIMEOUT_MS = 75_000;
 const BODY_TIMEOUT_MS = 120_000;
-/** Waits that the server asks for with 429 and Retry-After (priority and fairness): as often, and as long at most. */
+/** Waits that the server asks for with 429 and Retry-After (priority and fairness): as often; longer ones are left to whoever asked. */
 const THROTTLE_RETRIES = 3;
 const MAX_THROTTLE_MS = 5_000;
 
@@ -71,10 +72,10 @@ export class Transport {
   }
 
   /**
-   * Sends one request. A 401 is answered once with fresh credentials; a 429 that says how long to wait is waited for, a few times;
-   * a GET or an apply whose connection broke before the answer is sent once more.
+   * Sends one request. A 401 is answered once with fresh credentials; a 429 that says how long to wait is waited for, a few times
+   * and not for long; a GET or an apply whose connection broke before the answer is sent once more.
    * @param path absolute, already percent-encoded, for example "/apis/olm.operatorframework.io/v1/clusterextensions".
-   * @throws RetryableError Retrying when no credential could be had; undici's errors when there was no answer.
+   * @throws NoCredential Retrying when no credential could be had; undici's errors when there was no answer.
    */
   async request(method: Dispatcher.HttpMethod, path: string, init: RequestInit = {}): Promise<Dispatcher.ResponseData> {
     let reauthorized = false;
@@ -115,7 +116,7 @@ export class Transport {
     try {
       return await this.#pools.credentials.endpoint();
     } catch (err) {
-      throw new RetryableError("Retrying", `get credentials for the API server: ${messageOf(err)}`, { cause: err });
+      throw new NoCredential("Retrying", `get credentials for the API server: ${messageOf(err)}`, { cause: err });
     }
   }
 
@@ -126,7 +127,7 @@ export class Transport {
     try {
       token = await source();
     } catch (err) {
-      throw new RetryableError("Retrying", `get a token: ${messageOf(err)}`, { cause: err });
+      throw new NoCredential("Retrying", `get a token: ${messageOf(err)}`, { cause: err });
     }
     const refused = (): boolean => {
       source.drop?.(token);
@@ -191,7 +192,7 @@ function isRepeatable(method: string, init: RequestInit): boolean {
 
 function throttleMs(header: string | string[] | undefined): number | undefined {
   const seconds = typeof header === "string" && /^\d+$/.test(header) ? Number(header) : undefined;
-  return seconds === undefined ? undefined : Math.min(Math.max(seconds * 1000, 100), MAX_THROTTLE_MS);
+  return seconds === undefined || seconds * 1000 > MAX_THROTTLE_MS ? undefined : Math.max(seconds * 1000, 100);
 }
 
 function sleep(ms: number, signal?: AbortSignal): Promise<void> {

@@ -240,6 +240,13 @@ test("when the undo is refused too, both causes are told, and the next pass goes
   expect(releases.state).toEqual(["v1 deployed", "v2 failed"]);
 });
 
+test("an upgrade that failed without having been refused is not undone: the next pass goes on with it", async () => {
+  const { deps, facts, context, releases } = failedUpgrade([configMap("b")]);
+  const cut = Object.assign(new Error("other side closed"), { code: "UND_ERR_SOCKET" });
+  expect(await undoFailed(deps, facts, context, new Error("2 errors occurred", { cause: cut }))).toBe(false);
+  expect(releases.state).toEqual(["v1 deployed", "v2 failed"]);
+});
+
 test("neither a first install nor a rollback is undone", async () => {
   const first = failedUpgrade([configMap("b")]);
   first.facts.history = { ...first.facts.history, current: [] };

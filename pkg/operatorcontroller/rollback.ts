@@ -3,6 +3,7 @@ import { type KubeObject, refOf } from "../api/k8s.ts";
 import { timeText } from "../api/time.ts";
 import type { StepContext } from "../controller/steps.ts";
 import { messageOf, RetryableError, wrapError } from "../errors/errors.ts";
+import { isPassing } from "../kube/errors.ts";
 import { hasReadyNewPod, replacesPods } from "../release/health/newPods.ts";
 import { objectKey } from "../release/identity.ts";
 import { lastDeployed, newestFirst, type ReleaseRecord } from "../release/record.ts";
@@ -23,7 +24,7 @@ export interface RollbackDependencies extends ApplyDependencies {
 
 /**
  * Puts the last deployed release back after an upgrade was refused in the middle, unless a Pod of the upgrade is ready already: then the
- * new version is at work, and going on is the smaller evil.
+ * new version is at work, and going on is the smaller evil. What failed without having been refused is gone on with by the next pass.
  * @returns whether it is back; facts say so then.
  * @throws RetryableError with both causes when it could not be put back; the next pass goes on with that.
  */
@@ -32,6 +33,10 @@ export async function undoFailed(deps: RollbackDependencies, facts: PassFacts, c
   const base = lastDeployed(history.current);
   if (!failed || !base || !scoped || isRollback(failed.release) || context.signal.aborted) return false;
   const { release, applied } = failed;
+  if (isPassing(cause)) {
+    context.log.info({ release: release.version }, "failed upgrade not undone: nothing was refused");
+    return false;
+  }
   if (await newPodsMayWork(facts, context)) {
     context.log.warn({ release: release.version }, "failed upgrade not undone: a Pod of it may be ready");
     return false;

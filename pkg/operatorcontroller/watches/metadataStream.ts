@@ -3,7 +3,7 @@ import { Backoff } from "../../controller/backoff.ts";
 import { type Clock, sleep } from "../../controller/clock.ts";
 import { messageOf } from "../../errors/errors.ts";
 import type { Client } from "../../kube/client.ts";
-import { isExpired, isForbidden } from "../../kube/errors.ts";
+import { isExpired, isForbidden, retryAfterMsOf } from "../../kube/errors.ts";
 import type { Selection } from "../../kube/options.ts";
 import type { Logger } from "../../telemetry/log.ts";
 import type { Gate } from "./gate.ts";
@@ -147,7 +147,7 @@ export class MetadataStream {
   }
 
   /**
-   * Decides where to go on, and waits.
+   * Decides where to go on, and waits, not for less than the server asked for.
    * refused (403)                    list again, after seconds at first, later minutes
    * expired (410)                    list again
    * first failure, any other         watch on from where the stream broke
@@ -157,7 +157,7 @@ export class MetadataStream {
     const { clock, log } = this.#options;
     this.#refusals = isForbidden(err) ? this.#refusals + 1 : 0;
     const refused = this.#refusals > (this.#wasOpen ? DOUBTED_REFUSALS : 0);
-    const retryInMs = (refused ? this.#refusedBackoff : this.#backoff).next();
+    const retryInMs = Math.max((refused ? this.#refusedBackoff : this.#backoff).next(), retryAfterMsOf(err) ?? 0);
     const first = this.#backoff.attempts === 1;
     if (refused || isExpired(err) || !first) this.#resourceVersion = undefined;
     if (refused) this.#wasOpen = false;
