@@ -12,6 +12,8 @@ class CannedObjects {
   readonly calls: string[] = [];
   readonly failures = new Map<string, Error>();
   readonly absent = new Set<string>();
+  /** Objects of which only a deletion fails. */
+  readonly undeletable = new Map<string, Error>();
   onCall: (name: string) => void = () => undefined;
 
   get<T extends KubeObject>(ref: ObjectRef): Promise<T | undefined> {
@@ -25,13 +27,12 @@ class CannedObjects {
   }
 
   delete(ref: ObjectRef, { uid = "" }: { uid?: string }): Promise<boolean> {
-    return this.#answer(`delete ${ref.name} ${uid}`.trim(), ref.name, !this.absent.has(ref.name));
+    return this.#answer(`delete ${ref.name} ${uid}`.trim(), ref.name, !this.absent.has(ref.name), this.undeletable.get(ref.name));
   }
 
-  #answer<T>(call: string, name: string, value: T): Promise<T> {
+  #answer<T>(call: string, name: string, value: T, failure = this.failures.get(name)): Promise<T> {
     this.calls.push(call);
     this.onCall(name);
-    const failure = this.failures.get(name);
     return failure ? Promise.reject(failure) : Promise.resolve(value);
   }
 }
@@ -119,10 +120,19 @@ test("an object of a kind that is no longer served does not exist", async () => 
 
 test("only the object that was read is deleted", async () => {
   const { server, applier } = start();
-  server.failures.set("again", refusal(409, "Conflict", "Precondition failed: UID in precondition: 1, UID in object meta: 2"));
-  await applier.remove([live(ref("read"), "1"), live(ref("again"), "1")]);
-  expect(server.calls).toEqual(["delete read uid-read", "delete again uid-again"]);
+  server.undeletable.set("again", refusal(409, "Conflict", "Precondition failed: UID in precondition: 1, UID in object meta: uid-again"));
+  const before = live(ref("again"), "1");
+  await applier.remove([live(ref("read"), "1"), { ...before, metadata: { ...before.metadata, uid: "1" } }]);
+  expect(server.calls).toEqual(["delete read uid-read", "delete again 1", "get again"]);
   expect(applier.actions.map(({ verb }) => verb)).toEqual(["deleted", "absent"]);
+});
+
+// Source: architecture 4.4: a failed prune is retried and reported.
+test("a conflict about the object that was read is a failure like others", async () => {
+  const { server, applier } = start();
+  server.undeletable.set("same", refusal(409, "Conflict", "the object has been modified"));
+  expect((await thrownBy(applier.remove([live(ref("same"), "1")]))).message).toBe("delete ConfigMap ns/same: the object has been modified");
+  expect(applier.actions).toEqual([]);
 });
 
 const binding = (kind: string, name: string, role: string): KubeObject => ({

@@ -195,11 +195,17 @@ export class Applier {
     try {
       found = await this.#client.delete(ref, { ...preconditions, propagationPolicy, signal: this.#signal });
     } catch (err) {
-      if (!isConflict(err) && !(err instanceof KindNotServed)) throw err;
+      if (!(err instanceof KindNotServed) && !(isConflict(err) && (await this.#isAnother(object)))) throw err;
       found = false; // another object has its name now, or its kind is gone and all objects of it with that
     }
     this.#actions.push({ verb: found ? "deleted" : "absent", ref });
     if (found) this.#log.info({ verb: "deleted", target: describeObject(ref), apiVersion: ref.apiVersion }, "object deleted");
+  }
+
+  /** Whether the object is gone, or another has its name: a conflict may also be one of two writers. */
+  async #isAnother(object: KubeObject): Promise<boolean> {
+    const live = await this.#client.get(refOf(object), { signal: this.#signal, metadataOnly: true });
+    return live?.metadata.uid !== object.metadata.uid;
   }
 
   /** Runs for all items side by side, goes on after failures and gives them in the order of the items. */
