@@ -7,6 +7,7 @@ import type { Condition, ObjectRef } from "../../pkg/api/k8s.ts";
 import { POD_FATE_ANNOTATION, type PodFate } from "../../pkg/devcluster/podFate.ts";
 import type { PackageContent } from "../../pkg/fbc/types.ts";
 import type { ClusterVersion } from "../../pkg/gate/clusterVersion.ts";
+import type { Client } from "../../pkg/kube/client.ts";
 import type { ClusterVersionReader } from "../../pkg/operatorcontroller/clusterupgrade/clusterVersionSource.ts";
 import { OperatorController } from "../../pkg/operatorcontroller/operatorController.ts";
 import { createLogger } from "../../pkg/telemetry/log.ts";
@@ -29,20 +30,43 @@ const SYSTEM = "olmv1-system";
  * that a test writes: so a test can turn what only a running controller shows, and no registry and no catalogd are needed.
  */
 export class OperatorWorld implements AsyncDisposable {
-  readonly controller: OperatorController;
   /** Version of the cluster that the controller is told. */
   readonly clusterVersion = new SetClusterVersion();
   readonly #cluster: TestCluster;
   readonly #folder = new TempFolder();
-  readonly #stop = new AbortController();
-  readonly #running: Promise<void>;
+  readonly #times: Times;
+  #running: Running;
   #content: PackageContent | undefined;
   #digests = 0;
 
-  private constructor(cluster: TestCluster, times: Times) {
+  private constructor(cluster: TestCluster, times: Times, client: Client) {
     this.#cluster = cluster;
-    this.controller = new OperatorController({
-      client: cluster.client,
+    this.#times = times;
+    this.#running = this.#run(client);
+  }
+
+  /** @param client whom the controller is; without it, the administrator. */
+  static async start(cluster: TestCluster, times: Times = {}, client: Client = cluster.client): Promise<OperatorWorld> {
+    await cluster.installCrds();
+    await cluster.client.apply({ apiVersion: "v1", kind: "Namespace", metadata: { name: SYSTEM } }, { fieldManager: "test" });
+    return new OperatorWorld(cluster, times, client);
+  }
+
+  get controller(): OperatorController {
+    return this.#running.controller;
+  }
+
+  /** Ends the controller and starts another, which knows nothing of what the first one did; `between` is called between the two. */
+  async restart(client: Client, between: () => void = () => undefined): Promise<void> {
+    await this.#running.end();
+    between();
+    this.#running = this.#run(client);
+  }
+
+  #run(client: Client): Running {
+    const times = this.#times;
+    const controller = new OperatorController({
+      client,
       puller: {
         pull: (_owner, ref) => Promise.resolve({ canonical: ref, dir: `${this.#folder.path}/${folderOf(ref)}` }),
         remove: () => Promise.resolve(),
@@ -60,18 +84,19 @@ export class OperatorWorld implements AsyncDisposable {
       log: createLogger({ component: "operator-controller", level: "silent" }),
       metrics: createMetrics("operator_controller"),
     });
-    this.#running = this.controller.run(this.#stop.signal);
-  }
-
-  static async start(cluster: TestCluster, times: Times = {}): Promise<OperatorWorld> {
-    await cluster.installCrds();
-    await cluster.client.apply({ apiVersion: "v1", kind: "Namespace", metadata: { name: SYSTEM } }, { fieldManager: "test" });
-    return new OperatorWorld(cluster, times);
+    const stop = new AbortController();
+    const running = controller.run(stop.signal);
+    return {
+      controller,
+      end: () => {
+        stop.abort();
+        return running;
+      },
+    };
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#stop.abort();
-    await this.#running;
+    await this.#running.end();
     this.#folder[Symbol.dispose]();
   }
 
@@ -151,6 +176,11 @@ export class OperatorWorld implements AsyncDisposable {
     );
     return items.map((event) => `${String(event["reason"])}: ${String(event["message"])}`);
   }
+}
+
+interface Running {
+  readonly controller: OperatorController;
+  end(): Promise<void>;
 }
 
 /** A cluster's version that a test sets; no OpenShift cluster to begin with. */

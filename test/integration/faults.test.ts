@@ -1,0 +1,79 @@
+import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
+import { type CaseHead, loadCases } from "../support/caseFiles.ts";
+import { describeWithPrivateCluster } from "../support/cluster.ts";
+import type { ProxiedRequest } from "../support/faultProxy.ts";
+import type { FaultRule } from "../support/faultRule.ts";
+import { FaultWorld } from "../support/faultWorld.ts";
+
+type Operation = "install" | "drift" | "upgrade" | "uninstall";
+
+/** Faults that happen during each of these operations. */
+interface FaultCase extends CaseHead {
+  during: Operation[];
+  faults: FaultRule[];
+}
+
+/** Requests that an operation takes, with what a fault may add to them; without any fault the longest, an uninstall, takes 50. */
+const AT_MOST = 160;
+/** How much sooner than asked a timer may be over, in milliseconds. */
+const CLOCK_MS = 10;
+
+describeWithPrivateCluster("what goes wrong between the controller and the API server", (cluster) => {
+  let world: FaultWorld;
+
+  beforeAll(async () => {
+    world = await FaultWorld.start(cluster);
+  });
+
+  afterEach(() => world.clear());
+
+  afterAll(async () => {
+    await world?.[Symbol.asyncDispose]();
+  });
+
+  test.for(loadCases<FaultCase>("faults"))("$name", async ({ during, faults }) => {
+    const name = cluster.name("x");
+    const meet = async (operation: Operation, work: () => Promise<void>): Promise<void> => {
+      const from = world.proxy.requests.length;
+      const rules = during.includes(operation) ? faults : [];
+      const armed = world.proxy.arm(rules);
+      await work();
+      for (const hits of armed.hits) expect(hits, `strikes during ${operation}`).toBeGreaterThan(0);
+      const requests = world.proxy.requests.slice(from);
+      expect(requests.length, `requests during ${operation}`).toBeLessThan(AT_MOST);
+      expect(tooSoon(requests, rules)).toEqual([]);
+    };
+    await meet("install", async () => world.settled(await world.create(name), "1.0.0", ["v1 deployed"]));
+    const x = await world.operator.get(name);
+    const later: Record<Exclude<Operation, "install">, () => Promise<void>> = {
+      drift: async () => {
+        await world.damage(x);
+        await world.settled(x, "1.0.0", ["v1 deployed"]);
+      },
+      upgrade: async () => {
+        await world.upgrade(name);
+        await world.settled(x, "2.0.0", ["v1 superseded", "v2 deployed"]);
+      },
+      uninstall: async () => {
+        await world.delete(name);
+        await world.gone(x);
+      },
+    };
+    for (const operation of ["drift", "upgrade", "uninstall"] as const)
+      if (during.includes(operation)) await meet(operation, later[operation]);
+    await world.quiet();
+  });
+});
+
+/** Requests that were sent again before the time was over that a 429 had asked for. */
+function tooSoon(requests: readonly ProxiedRequest[], rules: readonly FaultRule[]): string[] {
+  const waitMs = Math.max(0, ...rules.map(({ answer, retryAfter = 0 }) => (answer === 429 ? retryAfter * 1_000 : 0)));
+  return requests.flatMap((request, i) => {
+    if (request.status !== 429) return [];
+    const same = ({ verb, resource, namespace, name, dryRun }: ProxiedRequest): string =>
+      [verb, resource, namespace, name, dryRun].join(" ");
+    const next = requests.slice(i + 1).find((other) => same(other) === same(request));
+    const afterMs = next ? next.at - request.at : waitMs;
+    return afterMs < waitMs - CLOCK_MS ? [`${same(request)} after ${Math.round(afterMs)} ms`] : [];
+  });
+}

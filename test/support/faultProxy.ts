@@ -1,0 +1,205 @@
+import type { IncomingHttpHeaders, IncomingMessage, OutgoingHttpHeaders, ServerResponse } from "node:http";
+import {
+  createSecureServer,
+  type Http2SecureServer,
+  type Http2ServerRequest,
+  type Http2ServerResponse,
+  type ServerHttp2Session,
+} from "node:http2";
+import { Agent, request as send } from "node:https";
+import type { AddressInfo, Socket } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
+import { generate } from "selfsigned";
+import { type ApiRequest, ArmedFaults, apiRequestFrom, type FaultAction, type FaultRule } from "./faultRule.ts";
+import { statusAnswer } from "./loopbackApi.ts";
+
+/** A request as the proxy saw it, and what became of it. */
+export interface ProxiedRequest extends ApiRequest {
+  /** When it came, in milliseconds of `performance.now()`. */
+  readonly at: number;
+  /** Status of the answer, whoever gave it; undefined while there is none, and where there never was. */
+  status: number | undefined;
+  /** Whether the API server answered it. */
+  reached: boolean;
+  /** In the stream of a watch the API server said that the resourceVersion is too old. */
+  expired: boolean;
+}
+
+/** Headers that are about one connection and not about the request. */
+const HOP_BY_HOP = new Set(["connection", "host", "keep-alive", "proxy-connection", "transfer-encoding", "upgrade", "http2-settings"]);
+const EXPIRED = '"reason":"Expired"';
+
+/**
+ * Stands before an API server and lets go wrong what its rules say; everything else passes as it is. It speaks HTTP/1.1 and HTTP/2 to its
+ * clients, whose bearer tokens it hands on; client certificates it knows nothing of.
+ */
+export class FaultProxy implements AsyncDisposable {
+  /** For example "https://127.0.0.1:40123". */
+  readonly url: string;
+  /** PEM text of the authority to trust for it. */
+  readonly ca: string;
+  /** Every request so far, in the order in which they came. */
+  readonly requests: ProxiedRequest[] = [];
+  readonly #server: Http2SecureServer;
+  readonly #upstream: { readonly url: URL; readonly agent: Agent };
+  readonly #sockets = new Set<Socket>();
+  readonly #sessions = new Set<ServerHttp2Session>();
+  /** Ends the connections on which a watch runs. */
+  readonly #watches = new Set<() => void>();
+  #faults = new ArmedFaults();
+  #before: ((request: ApiRequest) => Promise<void> | undefined) | undefined;
+  #after: ((request: ApiRequest) => void) | undefined;
+  #isCut = false;
+
+  private constructor(server: Http2SecureServer, ca: string, upstream: { url: URL; agent: Agent }) {
+    this.#server = server;
+    this.#upstream = upstream;
+    this.url = `https://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    this.ca = ca;
+    server.on("connection", (socket: Socket) => {
+      if (this.#isCut) return void socket.destroy();
+      this.#sockets.add(socket);
+      socket.on("error", () => undefined);
+      socket.once("close", () => this.#sockets.delete(socket));
+      return undefined;
+    });
+    server.on("session", (session) => {
+      this.#sessions.add(session);
+      session.on("error", () => undefined);
+      session.once("close", () => this.#sessions.delete(session));
+    });
+    server.on("tlsClientError", () => undefined);
+    server.on("request", (request, response) => void this.#serve(request, response).catch(() => request.socket.destroy()));
+  }
+
+  /** @param upstream URL of the API server; its certificate is not looked at. */
+  static async start(upstream: string): Promise<FaultProxy> {
+    const { cert, private: key } = await generate([{ name: "commonName", value: "fault-proxy" }], {
+      algorithm: "sha256",
+      keyType: "ec",
+      extensions: [
+        { name: "basicConstraints", cA: true, critical: true },
+        { name: "subjectAltName", altNames: [{ type: 7, ip: "127.0.0.1" }] },
+      ],
+    });
+    const server = createSecureServer({ key, cert, allowHTTP1: true });
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    return new FaultProxy(server, cert, { url: new URL(upstream), agent: new Agent({ keepAlive: true, rejectUnauthorized: false }) });
+  }
+
+  /** Puts these rules in force in place of those before. @returns how often they strike. */
+  arm(rules: readonly FaultRule[]): ArmedFaults {
+    this.#faults = new ArmedFaults(rules);
+    return this.#faults;
+  }
+
+  /** Calls `hook` with every request before it is handed on, which waits for what that returns. */
+  before(hook: ((request: ApiRequest) => Promise<void> | undefined) | undefined): void {
+    this.#before = hook;
+  }
+
+  /** Calls `hook` with every request that the API server has answered, before the client gets to know. */
+  after(hook: ((request: ApiRequest) => void) | undefined): void {
+    this.#after = hook;
+  }
+
+  /** Breaks the connections of all watches that run. */
+  dropWatches(): void {
+    for (const drop of this.#watches) drop();
+  }
+
+  /** Breaks every connection, and every new one until `mend`. */
+  cut(): void {
+    this.#isCut = true;
+    for (const session of this.#sessions) session.destroy();
+    for (const socket of this.#sockets) socket.destroy();
+  }
+
+  mend(): void {
+    this.#isCut = false;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.cut();
+    this.#upstream.agent.destroy();
+    await new Promise<void>((resolve) => {
+      this.#server.close(() => resolve());
+    });
+  }
+
+  async #serve(request: Http2ServerRequest, response: Http2ServerResponse): Promise<void> {
+    response.on("error", () => undefined);
+    const seen = { ...apiRequestFrom(request.method, request.url, request.headers), at: performance.now() };
+    const logged: ProxiedRequest = { ...seen, status: undefined, reached: false, expired: false };
+    this.requests.push(logged);
+    const chunks: Buffer[] = [];
+    for await (const chunk of request) chunks.push(chunk as Buffer);
+    const fault = this.#faults.strike(seen);
+    if (fault?.cut === "before") return breakConnection(request);
+    if (fault?.cut === "watches") this.dropWatches();
+    if (fault?.answer !== undefined) {
+      logged.status = fault.answer;
+      return answer(response, fault, fault.answer);
+    }
+    if (fault?.delayMs !== undefined) await sleep(fault.delayMs);
+    await this.#before?.(seen);
+    if (this.#isCut) return breakConnection(request);
+    let answered: IncomingMessage;
+    try {
+      answered = await this.#forward(request, response, Buffer.concat(chunks));
+    } catch {
+      return breakConnection(request); // as if the API server itself were gone
+    }
+    logged.reached = true;
+    this.#after?.(seen);
+    if (fault?.cut === "after" || this.#isCut) {
+      answered.destroy();
+      return breakConnection(request);
+    }
+    logged.status = answered.statusCode;
+    return this.#handBack(request, response, answered, logged);
+  }
+
+  #forward(request: Http2ServerRequest, response: Http2ServerResponse, body: Buffer): Promise<IncomingMessage> {
+    const { url, agent } = this.#upstream;
+    const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
+    const options = { agent, method: request.method, path: request.url, headers: { ...passedOn(request.headers), host: url.host } };
+    const sent = send(url, options, resolve);
+    sent.on("error", reject);
+    response.once("close", () => sent.destroy());
+    sent.end(body);
+    return promise;
+  }
+
+  #handBack(request: Http2ServerRequest, response: Http2ServerResponse, answered: IncomingMessage, logged: ProxiedRequest): void {
+    const drop = (): void => breakConnection(request);
+    if (logged.verb === "watch") {
+      this.#watches.add(drop);
+      response.once("close", () => this.#watches.delete(drop));
+      answered.on("data", (chunk: Buffer) => {
+        logged.expired ||= chunk.includes(EXPIRED);
+      });
+    }
+    answered.on("error", drop);
+    response.writeHead(answered.statusCode ?? 502, passedOn(answered.headers));
+    if ("flushHeaders" in response) (response as unknown as ServerResponse).flushHeaders();
+    answered.pipe(response);
+  }
+}
+
+/** All streams of an HTTP/2 connection end with it. */
+function breakConnection({ socket, stream }: Http2ServerRequest): void {
+  if (stream?.session) stream.session.destroy();
+  else socket.destroy();
+}
+
+function answer(response: Http2ServerResponse, { reason, message, retryAfter }: FaultAction, status: number): void {
+  const { json } = statusAnswer(status, reason ?? "", message ?? `status ${status} by a test`);
+  const wait: OutgoingHttpHeaders = retryAfter === undefined ? {} : { "retry-after": String(retryAfter) };
+  response.writeHead(status, { "content-type": "application/json", ...wait });
+  response.end(JSON.stringify(json));
+}
+
+function passedOn(headers: IncomingHttpHeaders): OutgoingHttpHeaders {
+  return Object.fromEntries(Object.entries(headers).filter(([name]) => !name.startsWith(":") && !HOP_BY_HOP.has(name)));
+}
