@@ -19,6 +19,7 @@ import type {
 import { type Location, type Query, resourcePath } from "./paths.ts";
 import { isPathNotFound, kubeErrorFrom } from "./status.ts";
 import { type RequestInit, type TokenSource, Transport, type TransportOptions } from "./transport.ts";
+import { warningsIn } from "./warnings.ts";
 import { acceptFor, watchEvents } from "./watch.ts";
 import { wireJson } from "./wire.ts";
 
@@ -125,7 +126,9 @@ export class Client {
   async apply<T extends KubeObject>(object: T, options: ApplyOptions): Promise<T> {
     const location = { ...refOf(object), subresource: options.subresource };
     const init = bodyInit(object, "application/apply-patch+yaml", options);
-    return (await this.#call("PATCH", object, location, writeQuery(options), init)) as T;
+    const response = await this.#send("PATCH", object, location, writeQuery(options), init);
+    if (options.warn) for (const text of warningsIn(response.headers["warning"])) options.warn(text);
+    return (await answerOf(response)) as T;
   }
 
   /** Patches one object; the answer is the object after it. */

@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import {
   isAlreadyExists,
   isConflict,
+  isDenied,
   isExpired,
   isForbidden,
   isNotFound,
@@ -15,6 +16,17 @@ import { isPathNotFound, kubeErrorFrom, retryAfterMsFrom } from "./status.ts";
 
 const FORBIDDEN =
   'deployments.apps "x" is forbidden: User "system:serviceaccount:a:b" cannot patch resource "deployments" in API group "apps" in the namespace "a"';
+
+test.for<[status: number, text: string, denied: boolean]>([
+  [403, FORBIDDEN, true],
+  [422, "deployments.apps \"x\" is forbidden: ValidatingAdmissionPolicy 'p' with binding 'b' denied request: no", true],
+  [400, 'admission webhook "w.example.com" denied the request: no', true],
+  [422, 'Deployment.apps "x" is invalid: spec.replicas: Invalid value: -1', false],
+  [500, 'admission webhook "w.example.com" denied the request: no', false],
+  [500, 'Internal error occurred: failed calling webhook "w.example.com"', false],
+])("status %s with text %j is denied by somebody: %s", ([status, text, denied]) => {
+  expect(isDenied(new KubeError(text, { status, reason: "" }))).toBe(denied);
+});
 
 test("the text of a 403 survives whole", () => {
   const err = kubeErrorFrom(403, { kind: "Status", code: 403, reason: "Forbidden", message: FORBIDDEN, details: { name: "x" } });

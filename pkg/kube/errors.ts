@@ -66,6 +66,14 @@ export function isForbidden(err: unknown): err is KubeError {
   return err instanceof KubeError && err.status === 403;
 }
 
+/** How a ValidatingAdmissionPolicy and a webhook deny; the first has status 422 unless it says otherwise. */
+const DENIED = /ValidatingAdmissionPolicy '[^']*' with binding '[^']*' denied request|admission webhook "[^"]*" denied the request/;
+
+/** True where somebody else than the object's author has a say: for 403, and for what an admission policy or webhook denies, with any status. */
+export function isDenied(err: unknown): err is KubeError {
+  return err instanceof KubeError && (err.status === 403 || (err.status < 500 && DENIED.test(err.message)));
+}
+
 /** True for 422. */
 export function isInvalid(err: unknown): err is KubeError {
   return err instanceof KubeError && err.status === 422;

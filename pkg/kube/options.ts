@@ -52,12 +52,16 @@ export interface WriteOptions extends CallOptions {
   dryRun?: boolean;
 }
 
-/** Options of `apply`. `force` takes fields over from other managers. */
+/**
+ * Options of `apply`. `force` takes fields over from other managers. `warn` is called with each warning of an answer that is no refusal,
+ * as `warningsIn` gives it.
+ */
 export interface ApplyOptions extends CallOptions {
   fieldManager: string;
   force?: boolean;
   dryRun?: boolean;
   subresource?: string;
+  warn?: ((text: string) => void) | undefined;
 }
 
 /** Options of `patch`. */

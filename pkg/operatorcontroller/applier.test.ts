@@ -6,6 +6,7 @@ import type { KubeObject, ObjectRef } from "../api/k8s.ts";
 import { KindNotServed } from "../kube/errors.ts";
 import { Applier } from "./applier.ts";
 import { changes, named, summary } from "./objectAction.ts";
+import { DeniedError } from "./waiting.ts";
 
 /** Answers for objects by name; what has none exists and takes everything. */
 class CannedObjects {
@@ -58,7 +59,9 @@ test("one refusal is told as it is, several in Helm's form, in the order of the 
   const { server, applier } = start();
   server.failures.set("b", forbidden("patch"));
   const text = 'configmaps is forbidden: User "u" cannot patch resource "configmaps"';
-  expect((await thrownBy(applier.dryRun([object("a"), object("b")]))).message).toBe(`ConfigMap ns/b: ${text}`);
+  expect((await thrownBy(applier.dryRun([object("a"), object("b")]))).message).toBe(
+    `ConfigMap ns/b: ${text}; nothing was changed, and it goes on by itself within seconds once that is allowed`,
+  );
   server.failures.set("d", new Error("exceeded quota"));
   expect((await thrownBy(applier.dryRun(["a", "b", "c", "d"].map((name) => object(name))))).message).toBe(
     `2 errors occurred:\n\t* ConfigMap ns/b: ${text}\n\t* ConfigMap ns/d: exceeded quota\n\n`,
@@ -152,6 +155,20 @@ test.for<[string, KubeObject[], boolean]>([
   server.failures.set("b", refusal(404, "NotFound", 'roles.rbac.authorization.k8s.io "r" not found'));
   const err = await thrownBy(applier.dryRun(objects));
   expect(err.message).toContain(fine ? "nothing thrown" : '"r" not found');
+});
+
+test("what is denied is over as soon as it is not any more, and other mistakes are none to wait for", async () => {
+  const { server, applier } = start();
+  const signal = new AbortController().signal;
+  server.failures.set("b", forbidden("patch"));
+  const err = await thrownBy(applier.dryRun([object("a"), object("b")]));
+  if (!(err instanceof DeniedError)) throw err;
+  expect(await err.isOver(signal)).toBe(false);
+  server.failures.delete("b");
+  expect(await err.isOver(signal)).toBe(true);
+  server.failures.set("a", refusal(422, "Invalid"));
+  server.failures.set("b", forbidden("patch"));
+  expect(await thrownBy(applier.dryRun([object("a"), object("b")]))).not.toBeInstanceOf(DeniedError);
 });
 
 test("a stop ends the work before the next object, and is no refusal", async () => {

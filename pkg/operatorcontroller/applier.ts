@@ -3,11 +3,13 @@ import { type KubeObject, type ObjectRef, refOf } from "../api/k8s.ts";
 import { inParallel } from "../controller/inParallel.ts";
 import { messageOf, RetryableError } from "../errors/errors.ts";
 import type { Client } from "../kube/client.ts";
-import { isConflict, isNotFound, KindNotServed } from "../kube/errors.ts";
+import { isConflict, isDenied, isNotFound, KindNotServed } from "../kube/errors.ts";
 import { describeObject, objectKey } from "../release/identity.ts";
 import type { Logger } from "../telemetry/log.ts";
+import { type ApiWarning, inOrder } from "./apiWarnings.ts";
 import type { ObjectAction } from "./objectAction.ts";
 import { haveSameOwner, isImmutableField, isRecreated } from "./recreate.ts";
+import { DeniedError, type IsOver } from "./waiting.ts";
 
 /** Live objects by `objectKey`; objects that do not exist are absent. */
 export type LiveObjects = ReadonlyMap<string, KubeObject>;
@@ -17,6 +19,8 @@ export type ObjectClient = Pick<Client, "get" | "apply" | "delete">;
 
 /** Requests under way at once for one extension; enough to hide round trips, few enough to be fair to others. */
 const PARALLEL = 8;
+/** Different warnings that one pass keeps. */
+const MAX_WARNINGS = 100;
 
 /** An object before an apply, and as the API server answered it. */
 export interface Outcome {
@@ -46,6 +50,7 @@ export class Applier {
   readonly #signal: AbortSignal;
   readonly #actions: ObjectAction[] = [];
   readonly #outcomes = new Map<string, Outcome>();
+  readonly #warnings = new Map<string, ObjectRef[]>();
 
   constructor(client: ObjectClient, log: Logger, signal: AbortSignal) {
     this.#client = client;
@@ -66,6 +71,11 @@ export class Applier {
   /** What became of every object that was applied or compared so far, by `objectKey`. */
   get outcomes(): ReadonlyMap<string, Outcome> {
     return this.#outcomes;
+  }
+
+  /** What the API server had to say about objects that it did not refuse in a dry run, in order of text; 100 texts at most. */
+  get warnings(): readonly ApiWarning[] {
+    return inOrder(this.#warnings);
   }
 
   /**
@@ -97,12 +107,24 @@ export class Applier {
    * A Role or ClusterRole that a binding of the same set names may not exist yet; that answer is no finding. Nor is a field that cannot be
    * changed of an object that `apply` creates anew.
    * @returns the objects as they would be, by `objectKey`; without those that could not be tried.
-   * @throws RetryableError Retrying with every refusal at once.
+   * @throws RetryableError Retrying with every refusal at once; a DeniedError where all of it is denied, by rights, quotas or policies:
+   * then it is over as soon as the first of them is not any more.
    */
   async dryRun(objects: readonly KubeObject[]): Promise<LiveObjects> {
     const { objects: after, failures } = await this.dryRunEach(objects);
-    throwAll("", failures);
+    const [first] = failures;
+    const refused = first && objects.find((object) => objectKey(object) === objectKey(first.item));
+    if (!refused || !failures.every(({ err }) => isDenied(err))) throwAll("", failures);
+    else throw new DeniedError(failuresText("", failures), { cause: first.err, isOver: this.#isAllowed(refused) });
     return after;
+  }
+
+  #isAllowed(object: KubeObject): IsOver {
+    return async (signal) => {
+      const options = { fieldManager: FIELD_MANAGER, force: true, dryRun: true, signal };
+      const failure: unknown = await this.#client.apply(object, options).catch((err: unknown) => err);
+      return !isDenied(failure);
+    };
   }
 
   /** The same, with what was refused beside what was not. */
@@ -111,7 +133,8 @@ export class Applier {
     const roles = new Set(objects.filter(({ kind }) => kind.endsWith("Role")).map(({ metadata }) => metadata.name));
     const failures = await this.#each(objects, async (object) => {
       try {
-        const options = { fieldManager: FIELD_MANAGER, force: true, dryRun: true, signal: this.#signal };
+        const warn = (text: string): void => this.#warned(text, refOf(object));
+        const options = { fieldManager: FIELD_MANAGER, force: true, dryRun: true, signal: this.#signal, warn };
         after.set(objectKey(object), await this.#client.apply(object, options));
       } catch (err) {
         if (object.kind.endsWith("RoleBinding") && isNotFound(err) && roles.has(roleOf(object))) return;
@@ -158,6 +181,12 @@ export class Applier {
     for (const group of byKind(objects)) {
       throwAll("delete ", await this.#each(group, (object) => this.#remove(object, propagation)));
     }
+  }
+
+  #warned(text: string, ref: ObjectRef): void {
+    const refs = this.#warnings.get(text);
+    if (refs) refs.push(ref);
+    else if (this.#warnings.size < MAX_WARNINGS) this.#warnings.set(text, [ref]);
   }
 
   async #apply(object: KubeObject, live: LiveObjects): Promise<void> {
@@ -256,9 +285,10 @@ export function failureText({ item, err }: Failure): string {
  */
 function throwAll(doing: string, failures: readonly Failure[]): void {
   const [first] = failures;
-  if (!first) return;
+  if (first) throw new RetryableError("Retrying", failuresText(doing, failures), { cause: first.err });
+}
+
+function failuresText(doing: string, failures: readonly Failure[]): string {
   const lines = failures.map((failure) => `${doing}${failureText(failure)}`);
-  const text =
-    lines.length === 1 ? String(lines[0]) : `${lines.length} errors occurred:\n${lines.map((line) => `\t* ${line}\n`).join("")}\n`;
-  throw new RetryableError("Retrying", text, { cause: first.err });
+  return lines.length === 1 ? String(lines[0]) : `${lines.length} errors occurred:\n${lines.map((line) => `\t* ${line}\n`).join("")}\n`;
 }

@@ -13,6 +13,7 @@ import type { CrdPolicy } from "../release/plan.ts";
 import { lastDeployed, type ReleaseRecord } from "../release/record.ts";
 import { determineState } from "../release/state.ts";
 import { providerOf } from "../render/providers.ts";
+import { warningTexts } from "./apiWarnings.ts";
 import { Applier, type LiveObjects } from "./applier.ts";
 import { awaitingApproval, isApproved, planStatus } from "./approval.ts";
 import type { ExtensionMetrics } from "./extensionMetrics.ts";
@@ -30,7 +31,7 @@ import { rbacCommand } from "./rbacCommand.ts";
 import { type JournalOptions, ReleaseJournal } from "./releaseJournal.ts";
 import { labelsFrom } from "./steps/retrieveReleases.ts";
 import { takeOver } from "./takeOver.ts";
-import { WaitingError, waitingIn } from "./waiting.ts";
+import { DeniedError, WaitingError, waitingIn } from "./waiting.ts";
 import type { ObjectWatches } from "./watches/objectWatches.ts";
 import { watchRights } from "./watchRights.ts";
 
@@ -147,11 +148,13 @@ export class ApplyPass {
         spec: extension.spec,
         client: this.#scoped,
         advice: `print the exact roles: ${rbacCommand(extension, images, providerOf(objects)?.name)}; ${NOTHING_CHANGED}`,
+        resourceOf: (gvk) => kinds.resourceOf(gvk),
         signal: this.#context.signal,
       }).catch((err: unknown) => {
-        throw lacking && !waitingIn(err) ? withLacking(err, lacking) : err;
+        throw lacking && (err instanceof DeniedError || !waitingIn(err)) ? withLacking(err, lacking) : err;
       });
       for (const remark of remarks) this.#event("Normal", "CrdUpgradeSafety", remark);
+      this.#tellWarnings(bundle.name, inputDigest);
       if (!rollback) await this.#requireApproval(rendered, { desired: objects, live, after });
       const content = { namespace: extension.spec.namespace, labels, annotations, objects, ...rollback?.why };
       const record = await this.#journal.begin({ ...content, ...(inputDigest === undefined ? {} : { inputDigest }) }, state);
@@ -187,6 +190,16 @@ export class ApplyPass {
     const [reason, what] = rollback ? ["RolledBack", "rolled back to"] : base ? ["Upgraded", "upgraded to"] : ["Installed", "installed"];
     this.#event("Normal", reason, `${what} bundle "${bundle.name}"${from}: ${summary(this.#applier.actions)}`);
     for (const note of notes) this.#event("Normal", "ManifestAdjusted", note);
+  }
+
+  /** Events for what the dry run was warned of, once for the same input and the same warnings. */
+  #tellWarnings(bundle: string, inputDigest: string | undefined): void {
+    const texts = warningTexts(this.#applier.warnings, bundle);
+    const remembered = this.#deps.memory.of(this.#facts.extension);
+    const told = [inputDigest ?? "", ...texts].join("\n");
+    if (remembered.warned === told) return;
+    remembered.warned = told;
+    for (const text of texts) this.#event("Warning", "ApiWarning", text);
   }
 
   /** @throws TerminalError AwaitingApproval when somebody has to approve what would be done, which `facts.plan` tells. */
@@ -295,5 +308,9 @@ export class ApplyPass {
 
 /** A refusal that may come from rights of which it was not certain whether they are needed. */
 function withLacking(err: unknown, { text, isOver }: LackingPermissions): WaitingError {
-  return new WaitingError(Reason.Retrying, `${text}; ${NOTHING_CHANGED}; the API server says: ${messageOf(err)}`, { cause: err, isOver });
+  return new WaitingError(
+    Reason.Retrying,
+    `${text}; ${NOTHING_CHANGED}; the API server says: ${err instanceof DeniedError ? err.said : messageOf(err)}`,
+    { cause: err, isOver },
+  );
 }

@@ -33,6 +33,8 @@ export interface Remembered {
   readonly drifted: Map<string, string>;
   /** When its ServiceAccount's rights were last looked up, and what it lacked then, where that is only warned of. */
   rights?: { checkedAt: number; lacking: string | undefined };
+  /** What the API server was last said to warn of, and about which input. */
+  warned?: string;
   /**
    * The objects of the releases that were last seen. A deletion in the foreground makes the garbage collector delete the releases at once,
    * which would leave nothing to tell which CustomResourceDefinitions have to be looked after.

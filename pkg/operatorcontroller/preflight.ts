@@ -3,11 +3,14 @@ import { Reason } from "../api/constants.ts";
 import { type KubeObject, refOf } from "../api/k8s.ts";
 import { RetryableError } from "../errors/errors.ts";
 import type { Client } from "../kube/client.ts";
+import type { ResourceOf } from "../rbac/resources.ts";
 import { objectKey } from "../release/identity.ts";
 import { type ExtensionExists, type Owner, ownershipOf } from "../release/ownership.ts";
 import type { ReleaseRecord } from "../release/record.ts";
 import type { Applier, LiveObjects } from "./applier.ts";
 import { checkCrdUpgrades } from "./crdupgrade/crdUpgrades.ts";
+import { quotaRefusals } from "./quotaCheck.ts";
+import { DeniedError } from "./waiting.ts";
 
 /** What is to be applied, and for whom. */
 export interface PreflightRequest {
@@ -22,6 +25,7 @@ export interface PreflightRequest {
   client: Pick<Client, "list" | "patch" | "raw">;
   /** How to get a right that turns out to be needed only now. */
   advice: string;
+  resourceOf: ResourceOf;
   signal: AbortSignal;
 }
 
@@ -34,11 +38,11 @@ export interface Passed {
 
 /**
  * Asks everything that can refuse the objects before anything is written: whose the live ones are, whether CRDs may replace those that
- * exist, then admission, validation, quota and rights of the ServiceAccount.
- * @throws RetryableError Retrying with every refusal of one sort at once.
+ * exist, then admission, validation, quota and rights of the ServiceAccount, each object for itself, then quotas for all of them together.
+ * @throws RetryableError Retrying with every refusal of one sort at once; a DeniedError where somebody has to allow it.
  */
 export async function preflight(applier: Applier, request: PreflightRequest): Promise<Passed> {
-  const { desired, base, owner, extensionExists, spec, client, advice, signal } = request;
+  const { desired, base, owner, extensionExists, spec, client, resourceOf, advice, signal } = request;
   const live = await applier.read(desired.map(refOf));
   const released = new Set(base?.objects.map(objectKey));
   const refusals = desired.flatMap((object) => {
@@ -50,5 +54,8 @@ export async function preflight(applier: Applier, request: PreflightRequest): Pr
   }
   const notes = await checkCrdUpgrades(client, { desired, live, spec, advice }, signal);
   const after = await applier.dryRun(desired);
+  const quotas = (until: AbortSignal): Promise<string[]> => quotaRefusals(client, { desired, live, resourceOf }, until);
+  const exceeded = await quotas(signal);
+  if (exceeded.length > 0) throw new DeniedError(exceeded.join("\n"), { isOver: async (until) => (await quotas(until)).length === 0 });
   return { live, after, notes };
 }

@@ -66,6 +66,10 @@ class FakeCluster {
     return Promise.resolve(this.live.delete(objectKey(ref)));
   }
 
+  list(): Promise<{ items: KubeObject[] }> {
+    return Promise.resolve({ items: [] });
+  }
+
   /** Who may do everything. */
   raw(): Promise<unknown> {
     return Promise.resolve({ status: { resourceRules: [{ apiGroups: ["*"], resources: ["*"], verbs: ["*"] }] } });

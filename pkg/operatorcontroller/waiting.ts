@@ -16,6 +16,17 @@ export class WaitingError extends RetryableError {
   }
 }
 
+/** Rights, quotas or policies of the cluster stand against what is to be applied, and nothing of it has been written. */
+export class DeniedError extends WaitingError {
+  /** What the API server says, or would say. */
+  readonly said: string;
+
+  constructor(said: string, options: ErrorOptions & { isOver: IsOver }) {
+    super("Retrying", `${said}; nothing was changed, and it goes on by itself within seconds once that is allowed`, options);
+    this.said = said;
+  }
+}
+
 /** The first WaitingError in the cause chain, if any. */
 export function waitingIn(err: unknown): WaitingError | undefined {
   for (let e = err; e instanceof Error; e = e.cause) if (e instanceof WaitingError) return e;

@@ -26,5 +26,8 @@ test("what the cluster's discovery says comes first", () => {
   });
   const { namespaceRules, unknownKinds } = requiredRules([object], { installNamespace: "ns", resourceOf });
   expect(unknownKinds).toEqual([]);
-  expect(namespaceRules.get("ns")).toMatchObject([{ apiGroups: ["example.com"], resources: ["bees"], resourceNames: ["two"] }]);
+  expect(namespaceRules.get("ns")).toMatchObject([
+    { apiGroups: [""], resources: ["resourcequotas"], verbs: ["list"] },
+    { apiGroups: ["example.com"], resources: ["bees"], resourceNames: ["two"] },
+  ]);
 });

@@ -27,7 +27,7 @@ export interface RuleOptions {
   crdPolicy?: CrdPolicy;
   /** What an older version left behind and this one removes. */
   pruned?: readonly KubeObject[];
-  /** Without the rights that an extension works without: watching its objects, and looking at Pods and custom resources. Default false. */
+  /** Without the rights that an extension works without: watching its objects, and looking at Pods, quotas and custom resources. Default false. */
   essentialOnly?: boolean;
   /** Whether the installer is known to hold `rules` in `namespace` ("" is the cluster): to hand those on takes neither escalate nor bind. */
   isHeld?: HeldCheck;
@@ -72,6 +72,7 @@ export function requiredRules(objects: readonly KubeObject[], options: RuleOptio
     const roles = { strategy, objects, ...(options.isHeld ? { isHeld: options.isHeld } : {}) };
     grants.push(...escalationGrants(object, namespace, roles).map((grant) => ({ ...grant, namespace })));
     if (!options.essentialOnly && WORKLOADS.has(object.kind)) grants.push({ namespace, group: "", resource: "pods", verb: "list" });
+    if (!options.essentialOnly && namespace !== "") grants.push({ namespace, group: "", resource: "resourcequotas", verb: "list" });
     held.set(namespace, [...(held.get(namespace) ?? []), ...heldRules(object, strategy)]);
   }
   for (const object of pruned) {

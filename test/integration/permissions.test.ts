@@ -51,7 +51,7 @@ describeWithCluster("what a ServiceAccount lacks, as the API server sees it", (c
     const [head, ...lines] = text.split("\n  ");
     expect(head).toBe("pre-authorization failed: service account requires the following permissions to manage cluster extension:");
     expect(lines.length).toBeGreaterThan(5);
-    expect(lines).toContain(`Namespace:"${ns}" APIGroups:[] Resources:[pods] Verbs:[list]`);
+    expect(lines).toContain(`Namespace:"${ns}" APIGroups:[] Resources:[pods,resourcequotas] Verbs:[list]`);
     expect(text).toContain(
       `Namespace:"${ns}" APIGroups:[apps] Resources:[deployments] ResourceNames:[${ns}-operator] Verbs:[create,delete,get,list,patch,watch]; `,
     );

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import type { InstallPlan } from "../../cmd/olmv1/plan/installPlan.ts";
 import type { ClusterExtension } from "../../pkg/api/clusterExtension.ts";
 import { API_VERSION, CLUSTER_CATALOG } from "../../pkg/api/constants.ts";
-import type { KubeObject } from "../../pkg/api/k8s.ts";
+import { type KubeObject, refOf } from "../../pkg/api/k8s.ts";
 import { pushImage } from "../../pkg/oci/push.ts";
 import { describeWithPrivateCluster, eventually } from "../support/cluster.ts";
 import { extensionNamed } from "../support/extensions.ts";
@@ -141,17 +141,35 @@ describeWithPrivateCluster("a plan of a ClusterExtension that is not applied yet
     const homeless = await plan(extension);
     expect([homeless.code, homeless.err]).toEqual([1, ""]);
     expect(homeless.out).toContain('namespace "new-system" does not exist, so 5 objects could not be tried');
-    const namespace = { apiVersion: "v1", kind: "Namespace", metadata: { name: "new-system" } };
+    const labels = { "pod-security.kubernetes.io/warn": "restricted" };
+    const namespace = { apiVersion: "v1", kind: "Namespace", metadata: { name: "new-system", labels } };
     await cluster.client.create(namespace);
     const { code, out, err } = await plan(extension);
     expect([code, err]).toEqual([0, ""]);
     expect(out).toMatch(/^ClusterExtension new: it does not exist yet\nbundle: p\.v1\.1\.0 \(version 1\.1\.0, from catalog .*\)\nwhy: /);
     expect(out).toContain("\n5 to create, 0 to update, 0 to delete, 0 unchanged\n");
     expect(out).toContain("  + Role new-system/helper  (widens rights)\n");
+    expect(out).toContain(
+      '\nWarnings of the API server, for which nothing is refused:\n  Deployment new-system/tiny: would violate PodSecurity "restricted:latest": ',
+    );
     expect(out).not.toContain("digest");
     const ref = { apiVersion: "v1", kind: "ConfigMap", namespace: "new-system", name: "new" };
     expect(await cluster.client.get(ref)).toBeUndefined();
     expect(await cluster.client.get({ ...extension, name: "new" })).toBeUndefined();
+    // Every namespace is given one ConfigMap by the cluster; the bundle brings two.
+    const hard = { "count/configmaps": "2" };
+    const quota = { apiVersion: "v1", kind: "ResourceQuota", metadata: { name: "small", namespace: "new-system" }, spec: { hard } };
+    await cluster.client.create(quota);
+    await eventually(async () =>
+      expect((await cluster.client.get(refOf(quota)))?.["status"]).toMatchObject({ used: { "count/configmaps": "1" } }),
+    );
+    expect((await json(extension)).findings).toEqual([
+      {
+        kind: "quota",
+        text: expect.stringMatching(/^ResourceQuota new-system\/small has no room for all new objects: .*requested: count\/configmaps=2,/),
+      },
+    ]);
+    await cluster.client.delete(refOf(quota));
     await cluster.client.create({ ...configMap("new", "mine"), metadata: { name: "new", namespace: "new-system" } });
     const taken = await json(extension);
     expect(taken.findings).toEqual([

@@ -259,11 +259,20 @@ describeWithCluster("the rights that are derived from a bundle's objects", (clus
     await refusals(true, ["get", "list", "watch", "patch", "delete", "escalate", "bind"]);
 
     const lists = rights.filter(({ grant }) => grant.name === undefined);
-    expect(lists.map(({ grant: { verb, resource } }) => `${verb} ${resource}`)).toEqual(["list greetings", "list pods"]);
+    expect(lists.map(({ grant: { verb, resource } }) => `${verb} ${resource}`)).toEqual([
+      "list greetings",
+      "list pods",
+      "list resourcequotas",
+    ]);
     const { group, kind } = objects.flatMap((object) => definedResource(object) ?? [])[0] ?? { group: "", kind: "" };
+    const core = new Map([
+      ["pods", "Pod"],
+      ["resourcequotas", "ResourceQuota"],
+    ]);
     for (const right of lists) {
       const client = installers.get(right) as Client;
-      const listed = right.grant.resource === "pods" ? { apiVersion: "v1", kind: "Pod" } : { apiVersion: `${group}/v1alpha1`, kind };
+      const known = core.get(right.grant.resource);
+      const listed = known === undefined ? { apiVersion: `${group}/v1alpha1`, kind } : { apiVersion: "v1", kind: known };
       const selection = right.scope === "" ? {} : { namespace: right.scope };
       const { refused } = await outcomes({ list: () => client.list(listed, selection) });
       expect(isForbidden(refused["list"])).toBe(true);

@@ -6,9 +6,9 @@ export interface Finding {
   /**
    * namespace: spec.namespace does not exist; kindNotServed: the cluster does not know a kind; read: an object may not be read;
    * ownership: an object is somebody else's; crdUpgrade: a CustomResourceDefinition may not replace the one that exists;
-   * permissions: the ServiceAccount lacks rights; dryRun: the API server refuses an object.
+   * permissions: the ServiceAccount lacks rights; dryRun: the API server refuses an object; quota: a ResourceQuota has no room for all of them.
    */
-  readonly kind: "namespace" | "kindNotServed" | "read" | "ownership" | "crdUpgrade" | "permissions" | "dryRun";
+  readonly kind: "namespace" | "kindNotServed" | "read" | "ownership" | "crdUpgrade" | "permissions" | "dryRun" | "quota";
   readonly text: string;
 }
 
@@ -29,6 +29,13 @@ export interface InstallPlanObject {
   readonly more: number;
 }
 
+/** Something that stands against nothing, in the words of the cluster: one printable line of at most 500 characters. */
+export interface InstallPlanWarning {
+  readonly text: string;
+  /** Such as "Deployment ns/name". */
+  readonly objects: readonly string[];
+}
+
 /** What applying a ClusterExtension would do: the JSON answer of `olmv1 plan`. Members are added, never changed, within a format version. */
 export interface InstallPlan {
   readonly formatVersion: 1;
@@ -43,6 +50,8 @@ export interface InstallPlan {
   /** Those that change first, in the order in which they would. */
   readonly objects: readonly InstallPlanObject[];
   readonly findings: readonly Finding[];
+  /** What the API server, or an admission webhook or policy, says about objects without refusing them. */
+  readonly warnings: readonly InstallPlanWarning[];
   readonly notes: readonly string[];
   /** As in status.plan; null for an extension that does not exist yet, since its uid is part of the digest. */
   readonly digest: string | null;

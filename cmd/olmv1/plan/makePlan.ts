@@ -30,8 +30,8 @@ import type { BundleReader } from "../rbac/bundleReader.ts";
 import { readClusterVersion } from "../upgradeCheck/clusterState.ts";
 import { contentsFrom } from "./catalogs.ts";
 import type { WantedExtension } from "./extensionFile.ts";
-import type { Finding, InstallPlan, InstallPlanObject } from "./installPlan.ts";
-import { tryOut } from "./tryOut.ts";
+import type { InstallPlan, InstallPlanObject } from "./installPlan.ts";
+import { type TriedOut, tryOut } from "./tryOut.ts";
 
 /** What a plan is made of, and with whose rights. */
 export interface PlanRequest {
@@ -71,7 +71,7 @@ export async function makePlan(request: PlanRequest): Promise<InstallPlan> {
   const prepared = await prepareFor(client, extension, rendered);
   const inputs = { inputDigest: inputDigest(facts), rendered, base: base?.version ?? 0 };
   const digest = wanted.exists ? planDigest(inputs) : "";
-  const { plan, refused, findings, notes } = await compare(request, facts, prepared, digest);
+  const { plan, refused, findings, warnings, notes } = await compare(request, facts, prepared, digest);
   const counts = countActions(plan);
   const isDeployed = determineState(history.current, { objects: prepared.objects, labels: labelsFrom(resolved) }).kind === "Unchanged";
   const remarks = [...wanted.notes, ...remarksOn(facts, isDeployed), ...facts.notes, ...prepared.notes, ...notes];
@@ -85,6 +85,7 @@ export async function makePlan(request: PlanRequest): Promise<InstallPlan> {
     counts: { create: counts.Create, update: counts.Update, delete: counts.Delete, unchanged: counts.Unchanged },
     objects: objectsOf(plan, refused),
     findings,
+    warnings,
     notes: remarks,
     digest: wanted.exists ? digest : null,
     approval: {
@@ -128,7 +129,7 @@ async function compare(
   { extension, history, installed, resolved }: PassFacts,
   { objects: desired, kinds }: PreparedObjects,
   digest: string,
-): Promise<{ plan: ChangePlan; refused: ReadonlySet<string>; findings: Finding[]; notes: string[] }> {
+): Promise<{ plan: ChangePlan; refused: ReadonlySet<string> } & Pick<TriedOut, "findings" | "warnings" | "notes">> {
   const { client, scoped, isServiceAccount, log, signal } = request;
   const { spec, metadata } = extension;
   const applier = new Applier(scoped, log, signal);
@@ -153,7 +154,7 @@ async function compare(
   const extensionExists = await otherExtensions(client, signal);
   const advice = `print the exact roles: ${rbacCommand(extension, images, providerOf(desired)?.name)}`;
   const tried = await tryOut({ applier, client: scoped, spec, desired, kinds, released, owner, extensionExists, advice, signal });
-  const { live, after, refused, findings, notes } = tried;
+  const { live, after, refused, findings, warnings, notes } = tried;
   if (lacking) {
     const isRefusal = spec.install?.permissions !== "Warn" && !lacking.doubtful;
     if (isRefusal) findings.unshift({ kind: "permissions", text: lacking.text });
@@ -164,7 +165,7 @@ async function compare(
     findings.push({ kind: "read", text: messageOf(err) });
     return [];
   });
-  return { plan: changePlan({ digest, desired, live, after, leaving, widens: widensRights }), refused, findings, notes };
+  return { plan: changePlan({ digest, desired, live, after, leaving, widens: widensRights }), refused, findings, warnings, notes };
 }
 
 /** Without the right to look, every extension that an object names counts as existing, so that nothing is taken from it. */

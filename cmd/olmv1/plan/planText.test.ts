@@ -30,6 +30,7 @@ const PLAN: InstallPlan = {
   counts: { create: 0, update: 0, delete: 0, unchanged: 1 },
   objects: [object("Unchanged", "ConfigMap", "same")],
   findings: [],
+  warnings: [],
   notes: [],
   digest: "sha256:1",
   approval: { needed: false, given: false },
@@ -69,11 +70,12 @@ digest: sha256:1
 `,
   ],
   [
-    "findings and notes, with what a terminal would act on shown instead",
+    "findings, warnings and notes, with what a terminal would act on shown instead",
     {
       counts: { create: 1, update: 0, delete: 0, unchanged: 0 },
       objects: [object("Create", "Service", "web\u001b[2J", { refused: true })],
       findings: [{ kind: "dryRun", text: "Service hello/web: no\nnot today\n" }],
+      warnings: [{ text: "would violate PodSecurity", objects: ["Deployment hello/a", "Deployment hello/b"] }],
       notes: ["spec.suspend is true"],
     },
     `${HEAD}
@@ -83,6 +85,9 @@ digest: sha256:1
 Findings, for which it would be refused:
   Service hello/web: no
     not today
+
+Warnings of the API server, for which nothing is refused:
+  Deployment hello/a, Deployment hello/b: would violate PodSecurity
 
 Notes:
   spec.suspend is true

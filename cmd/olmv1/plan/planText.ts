@@ -18,6 +18,10 @@ export function planText(plan: InstallPlan): string {
       "Findings, for which it would be refused:",
       plan.findings.map(({ text }) => text),
     ),
+    listed(
+      "Warnings of the API server, for which nothing is refused:",
+      plan.warnings.map(({ text, objects }) => `${objects.map(oneLine).join(", ")}: ${text}`),
+    ),
     listed("Notes:", plan.notes),
     approvalLines(plan),
   ];

@@ -1,15 +1,17 @@
 import type { ClusterExtension } from "../../../pkg/api/clusterExtension.ts";
-import { groupOf, type KubeObject, refOf } from "../../../pkg/api/k8s.ts";
+import { type GroupVersionKind, groupOf, type KubeObject, refOf } from "../../../pkg/api/k8s.ts";
 import { messageOf } from "../../../pkg/errors/errors.ts";
 import { goQuote } from "../../../pkg/errors/goQuote.ts";
 import type { Client } from "../../../pkg/kube/client.ts";
+import type { ApiResource } from "../../../pkg/kube/discovery.ts";
 import { isNotFound } from "../../../pkg/kube/errors.ts";
 import { type Applier, type Failure, failureText, type LiveObjects } from "../../../pkg/operatorcontroller/applier.ts";
 import { checkCrdUpgrades } from "../../../pkg/operatorcontroller/crdupgrade/crdUpgrades.ts";
 import { kindsOf, type ServedKinds } from "../../../pkg/operatorcontroller/kinds.ts";
-import { isCrd, objectKey } from "../../../pkg/release/identity.ts";
+import { quotaRefusals } from "../../../pkg/operatorcontroller/quotaCheck.ts";
+import { describeObject, isCrd, objectKey } from "../../../pkg/release/identity.ts";
 import { type ExtensionExists, type Owner, ownershipConflict } from "../../../pkg/release/ownership.ts";
-import type { Finding } from "./installPlan.ts";
+import type { Finding, InstallPlanWarning } from "./installPlan.ts";
 
 /** Objects that are tried out, and for whom. */
 export interface TryRequest {
@@ -36,12 +38,13 @@ export interface TriedOut {
   /** Keys of the objects of which it is not known how they would be, since a finding is about them. */
   refused: Set<string>;
   findings: Finding[];
+  warnings: InstallPlanWarning[];
   notes: string[];
 }
 
 /** Asks all that `preflight` asks, goes on after refusals, and writes nothing. */
 export async function tryOut(request: TryRequest): Promise<TriedOut> {
-  const { applier, spec, desired, kinds, released, owner, extensionExists } = request;
+  const { applier, client, spec, desired, kinds, released, owner, extensionExists, signal } = request;
   const findings: Finding[] = [];
   const notes: string[] = [];
   tellUnserved(desired, kinds.unserved, findings, notes);
@@ -60,7 +63,11 @@ export async function tryOut(request: TryRequest): Promise<TriedOut> {
   const { objects: after, failures } = await applier.dryRunEach(tried);
   for (const { item } of failures) refused.add(objectKey(item));
   findings.push(...refusals(failures, spec.namespace));
-  return { live, after, refused, findings, notes };
+  const resourceOf = (gvk: GroupVersionKind): ApiResource | undefined => kinds.resourceOf(gvk);
+  const exceeded = failures.length > 0 ? [] : await quotaRefusals(client, { desired: tried, live, resourceOf }, signal);
+  findings.push(...exceeded.map((text): Finding => ({ kind: "quota", text })));
+  const warnings = applier.warnings.map(({ text, refs }) => ({ text, objects: refs.map(describeObject) }));
+  return { live, after, refused, findings, warnings, notes };
 }
 
 /** A kind that the same plan brings along is only not served yet; of the others it is not known that they ever will be. */

@@ -3,6 +3,7 @@ import { ApplyPass } from "../applyPass.ts";
 import type { PassFacts } from "../facts.ts";
 import { renderFor } from "../preparedObjects.ts";
 import { finishRollback, goToPinned, type RollbackDependencies, undoFailed } from "../rollback.ts";
+import { withdrawRefused } from "../withdraw.ts";
 
 /**
  * Brings the cluster to what the resolved bundle says, as a numbered release:
@@ -14,7 +15,8 @@ import { finishRollback, goToPinned, type RollbackDependencies, undoFailed } fro
  * | deployed, other objects     | available      | preflight, then apply as a new release and prune    |
  * | a rollback, bundle held     | not needed     | complete the rollback, then compare and correct     |
  *
- * A pinned release is applied, or maintained, in place of all this. An upgrade that is refused in the middle is undone, see `undoFailed`.
+ * A pinned release is applied, or maintained, in place of all this. An upgrade that is refused in the middle is undone, see
+ * `undoFailed`, and so is an install that exceeds a quota, see `withdrawRefused`.
  */
 export function applyBundle(deps: RollbackDependencies): Step<PassFacts["extension"], PassFacts> {
   return {
@@ -40,6 +42,7 @@ export function applyBundle(deps: RollbackDependencies): Step<PassFacts["extensi
         await pass.release({ bundle: resolved, objects, annotations: content.csv.metadata.annotations ?? {} });
         facts.installed = resolved;
       } catch (err) {
+        await withdrawRefused(deps, facts, context, err);
         if (!(await undoFailed(deps, facts, context, err))) throw err;
       }
       return undefined;

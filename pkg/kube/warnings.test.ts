@@ -1,0 +1,34 @@
+import { expect, test } from "vitest";
+import { warningsIn } from "./warnings.ts";
+
+const LONG = "x".repeat(600);
+
+// Source: RFC 7234 5.5, k8s.io/apimachinery pkg/util/net http_test.go TestParseWarningHeader
+test.for<[what: string, header: string | string[] | undefined, texts: string[]]>([
+  ["no header", undefined, []],
+  ["an empty one", "", []],
+  ["one warning", '299 - "batch/v1beta1 CronJob is deprecated"', ["batch/v1beta1 CronJob is deprecated"]],
+  ["an agent and a date", '299 agent "a" "Wed, 21 Oct 2015 07:28:00 GMT"', ["a"]],
+  [
+    "escaped quotes and backslashes",
+    String.raw`299 - "would violate \"restricted:latest\" at C:\\x, y"`,
+    ['would violate "restricted:latest" at C:\\x, y'],
+  ],
+  ["several in one value, as HTTP/2 joins them", '299 - "a, b", 299 - "c" "date",299 x "d"', ["a, b", "c", "d"]],
+  ["several values, as HTTP/1.1 has them", ['299 - "a"', '299 - "b"'], ["a", "b"]],
+  ["the same twice", ['299 - "a"', '299 - "a"'], ["a"]],
+  ["what cannot be read ends it", '299 - "a", nonsense, 299 - "b"', ["a"]],
+  ["no code", '- "a"', []],
+  ["no end of the text", '299 - "a', []],
+  ["UTF-8 that came as Latin-1", Buffer.from('299 - "für 日本"').toString("latin1"), ["für 日本"]],
+  ["what a terminal would act on", '299 - "a\u001b[2Jb\u202ec\u200bd"', ["a\ufffd[2Jb\ufffdc\ufffdd"]],
+  ["blanks only", '299 - "   "', []],
+  ["a long text is cut", `299 - "${LONG}"`, [`${LONG.slice(0, 499)}…`]],
+])("the warnings of %s", ([, header, texts]) => {
+  expect(warningsIn(header)).toEqual(texts);
+});
+
+test("of very many warnings the first fifty count", () => {
+  const header = Array.from({ length: 1_000 }, (_, i) => `299 - "${i}"`).join(", ");
+  expect(warningsIn(header)).toEqual(Array.from({ length: 50 }, (_, i) => String(i)));
+});

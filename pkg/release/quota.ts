@@ -1,0 +1,113 @@
+import type { JsonObject, KubeObject } from "../api/k8s.ts";
+
+/** An object that is to be created, with the resource that requests call its kind. */
+export interface CountedObject {
+  readonly object: KubeObject;
+  /** API group; empty for the core one. */
+  readonly group: string;
+  /** Such as "configmaps". */
+  readonly resource: string;
+}
+
+/** A ResourceQuota that has no room for all objects together. */
+export interface ExceededQuota {
+  readonly namespace: string;
+  readonly name: string;
+  /** Names of what is limited, in order, with counts. */
+  readonly limits: readonly { readonly key: string; readonly requested: number; readonly used: number; readonly limited: number }[];
+  /** Those of the objects that count. */
+  readonly objects: readonly KubeObject[];
+}
+
+/** Core resources that a quota may count by their bare name. */
+const BARE: ReadonlySet<string> = new Set([
+  "configmaps",
+  "persistentvolumeclaims",
+  "pods",
+  "replicationcontrollers",
+  "resourcequotas",
+  "secrets",
+  "services",
+]);
+const SUFFIXES: Readonly<Record<string, number>> = {
+  "": 1,
+  k: 1e3,
+  M: 1e6,
+  G: 1e9,
+  T: 1e12,
+  Ki: 2 ** 10,
+  Mi: 2 ** 20,
+  Gi: 2 ** 30,
+  Ti: 2 ** 40,
+};
+
+/**
+ * The quotas that creating all of `created` would exceed, though each of them alone may fit: a dry run is checked against a quota, and is not
+ * counted by it. Numbers of objects only: what Pods request is decided when they are made. A quota with scopes counts no objects.
+ * @param quotas ResourceQuotas, of any namespace.
+ * @see k8s.io/apiserver pkg/admission/plugin/resourcequota/controller.go, k8s.io/kubernetes pkg/quota/v1/evaluator/core/services.go
+ */
+export function exceededQuotas(quotas: readonly KubeObject[], created: readonly CountedObject[]): ExceededQuota[] {
+  return quotas.flatMap((quota) => {
+    const { name, namespace = "" } = quota.metadata;
+    if (isScoped(quota)) return [];
+    const here = created.filter(({ object }) => object.metadata.namespace === namespace);
+    const [hard, used] = [amounts(quota, "hard"), amounts(quota, "used")];
+    const limits = [...hard].flatMap(([key, limited]) => {
+      const requested = here.reduce((sum, object) => sum + (usageOf(object).get(key) ?? 0), 0);
+      const before = used.get(key) ?? 0;
+      return requested > 0 && before + requested > limited ? [{ key, requested, used: before, limited }] : [];
+    });
+    if (limits.length === 0) return [];
+    const counting = here.filter((object) => limits.some(({ key }) => usageOf(object).has(key)));
+    return [{ namespace, name, limits: limits.sort((a, b) => (a.key < b.key ? -1 : 1)), objects: counting.map(({ object }) => object) }];
+  });
+}
+
+/** As the API server says it of one object: `exceeded quota: q, requested: configmaps=3, used: configmaps=1, limited: configmaps=3`. */
+export function exceededText({ name, limits }: ExceededQuota): string {
+  const values = (of: (limit: ExceededQuota["limits"][number]) => number): string =>
+    limits.map((limit) => `${limit.key}=${of(limit)}`).join(",");
+  return (
+    `exceeded quota: ${name}, requested: ${values(({ requested }) => requested)}, ` +
+    `used: ${values(({ used }) => used)}, limited: ${values(({ limited }) => limited)}`
+  );
+}
+
+/** What one object counts for, by what a quota calls it. */
+function usageOf({ object, group, resource }: CountedObject): ReadonlyMap<string, number> {
+  const usage = new Map([[`count/${group === "" ? resource : `${resource}.${group}`}`, 1]]);
+  if (group !== "" || !BARE.has(resource)) return usage;
+  usage.set(resource, 1);
+  if (resource === "services") for (const [key, count] of serviceUsage(object)) if (count > 0) usage.set(key, count);
+  return usage;
+}
+
+function serviceUsage(service: KubeObject): [string, number][] {
+  const spec = (service["spec"] ?? {}) as { type?: unknown; ports?: unknown; allocateLoadBalancerNodePorts?: unknown };
+  const ports: readonly JsonObject[] = Array.isArray(spec.ports) ? (spec.ports as JsonObject[]) : [];
+  if (spec.type === "NodePort") return [["services.nodeports", ports.length]];
+  if (spec.type !== "LoadBalancer") return [];
+  const nodePorts = spec.allocateLoadBalancerNodePorts === false ? ports.filter((port) => Number(port["nodePort"] ?? 0) !== 0) : ports;
+  return [
+    ["services.nodeports", nodePorts.length],
+    ["services.loadbalancers", 1],
+  ];
+}
+
+function isScoped({ spec }: KubeObject & { spec?: unknown }): boolean {
+  const { scopes, scopeSelector } = (spec ?? {}) as { scopes?: unknown; scopeSelector?: unknown };
+  return (Array.isArray(scopes) && scopes.length > 0) || (scopeSelector !== undefined && scopeSelector !== null);
+}
+
+/** What can be read as a number; a quota that has no status yet refuses each object by itself. */
+function amounts(quota: KubeObject, member: "hard" | "used"): Map<string, number> {
+  const given = ((quota["status"] ?? {}) as Record<string, unknown>)[member] ?? {};
+  return new Map(
+    Object.entries(given as Record<string, unknown>).flatMap(([key, value]) => {
+      const [, digits, suffix = ""] = /^(\d+)([kMGT]i?|Ki)?$/.exec(String(value)) ?? [];
+      const factor = SUFFIXES[suffix];
+      return digits === undefined || factor === undefined ? [] : [[key, Number(digits) * factor] as const];
+    }),
+  );
+}

@@ -1,0 +1,217 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { type KubeObject, refOf } from "../../pkg/api/k8s.ts";
+import { ownObjects } from "../support/audit.ts";
+import { describeWithPrivateCluster, eventually } from "../support/cluster.ts";
+import { OperatorWorld } from "../support/operatorWorld.ts";
+import { EVERYTHING } from "../support/ownedObjects.ts";
+import { configMap } from "../support/releases.ts";
+import { serviceAccount } from "../support/serviceAccount.ts";
+import { tinyBundle } from "../support/tinyBundle.ts";
+
+const DONE = { Installed: "True/Succeeded", Progressing: "True/Succeeded" };
+const WAITING = { Installed: "False/Failed", Progressing: "True/Retrying" };
+const GOES_ON = "; nothing was changed, and it goes on by itself within seconds once that is allowed";
+/** The time within which an extension goes on after what it waited for has come. */
+const GOES_ON_MS = 20_000;
+const DAMAGE = { runAsUser: 0, privileged: true };
+/** A Deployment whose Pods the restricted standard does not allow. */
+const privileged = (version: string): Record<string, string> => {
+  const files = tinyBundle(version);
+  const csv = JSON.parse(files["manifests/csv.yaml"] ?? "") as {
+    spec: { install: { spec: { deployments: { spec: { template: { spec: { containers: object[] } } } }[] } } };
+  };
+  for (const { spec } of csv.spec.install.spec.deployments)
+    for (const container of spec.template.spec.containers) Object.assign(container, { securityContext: DAMAGE });
+  return { ...files, "manifests/csv.yaml": JSON.stringify(csv) };
+};
+/** By name without "p.v". */
+const BUNDLES: Readonly<Record<string, Record<string, string>>> = {
+  "1.0.0": tinyBundle("1.0.0", { objects: ["a", "b", "c"].map((name) => configMap(name, undefined)) }),
+  "1.1.0": tinyBundle("1.1.0", { objects: ["a", "b", "c", "d"].map((name) => configMap(name, undefined)) }),
+  "2.0.0": privileged("2.0.0"),
+};
+const SUCCESSION = ["p.v1.0.0", { name: "p.v1.1.0", replaces: "p.v1.0.0" }, { name: "p.v2.0.0", replaces: "p.v1.1.0" }];
+
+// Source: S0-097, S0-104, architecture.md 4.4.
+describeWithPrivateCluster("what the API server does not like", (cluster) => {
+  let world: OperatorWorld;
+
+  beforeAll(async () => {
+    world = await OperatorWorld.start(cluster);
+    for (const [version, files] of Object.entries(BUNDLES)) world.bundle(`p.v${version}`, files);
+    await world.serve({ channels: { stable: SUCCESSION }, bundles: Object.keys(BUNDLES).map((version) => `p.v${version}`) });
+  });
+
+  afterAll(async () => {
+    await world?.[Symbol.asyncDispose]();
+  });
+
+  const version = (wanted: string): { catalog: { version: string } } => ({ catalog: { version: wanted } });
+  const label = (namespace: string, labels: Record<string, string>): Promise<unknown> =>
+    cluster.client.patch({ apiVersion: "v1", kind: "Namespace", name: namespace }, { metadata: { labels } }, { type: "merge" });
+  const eventsOf = async (name: string, reason: string): Promise<string[]> =>
+    (await world.events(name)).filter((text) => text.startsWith(`${reason}: `)).sort();
+
+  /** A quota whose use the API server has counted. */
+  async function quota(namespace: string, hard: Record<string, string>): Promise<void> {
+    // Every namespace is given one by the cluster.
+    const trust = { apiVersion: "v1", kind: "ConfigMap", namespace, name: "kube-root-ca.crt" };
+    await eventually(async () => expect(await cluster.client.get(trust)).toBeDefined());
+    const made: KubeObject = { apiVersion: "v1", kind: "ResourceQuota", metadata: { name: "small", namespace }, spec: { hard } };
+    await cluster.client.apply(made, { fieldManager: "test", force: true });
+    const used = "count/configmaps" in hard ? { "count/configmaps": "1" } : {};
+    await eventually(async () => expect((await cluster.client.get(refOf(made)))?.["status"]).toMatchObject({ hard, used }));
+  }
+
+  const raise = (namespace: string, hard: Record<string, string>): Promise<unknown> =>
+    cluster.client.patch({ apiVersion: "v1", kind: "ResourceQuota", namespace, name: "small" }, { spec: { hard } }, { type: "merge" });
+
+  async function goesOn(name: string, change: () => Promise<unknown>): Promise<void> {
+    const since = Date.now();
+    await change();
+    await world.conditions(name, DONE);
+    expect(Date.now() - since).toBeLessThan(GOES_ON_MS);
+  }
+
+  test("without refusing it is told in an Event, once, and does not stop anything", async () => {
+    const warns = (namespace: string): Promise<unknown> => label(namespace, { "pod-security.kubernetes.io/warn": "restricted" });
+    await world.extension("warned", { ...version("2.0.0"), before: warns });
+    await world.conditions("warned", DONE);
+    const text =
+      'ApiWarning: the API server warns about Deployment warned-system/tiny of bundle "p.v2.0.0": would violate PodSecurity "restricted:latest": ' +
+      'privileged (container "manager" must not set securityContext.privileged=true), allowPrivilegeEscalation != false (container "manager" ';
+    await eventually(async () => expect(await eventsOf("warned", "ApiWarning")).toEqual([expect.stringContaining(text)]));
+    const ref = { apiVersion: "olm.operatorframework.io/v1", kind: "ClusterExtension", name: "warned" };
+    const request = { metadata: { annotations: { "olm.operatorframework.io/reconcile-requested-at": "now" } } };
+    await cluster.client.patch(ref, request, { type: "merge" });
+    await eventually(async () => expect((await world.get("warned")).status?.lastHandledReconcileAt).toBe("now"));
+    expect(await eventsOf("warned", "ApiWarning")).toHaveLength(1);
+  });
+
+  test("a plan that waits for approval has told it already, and says it once however often it is looked at", async () => {
+    const warns = (namespace: string): Promise<unknown> => label(namespace, { "pod-security.kubernetes.io/warn": "restricted" });
+    await world.extension("asked", { ...version("2.0.0"), before: warns, approval: "Manual" });
+    await world.conditions("asked", { Progressing: "False/AwaitingApproval" });
+    await eventually(async () => expect(await eventsOf("asked", "ApiWarning")).toHaveLength(1));
+    const { digest = "" } = (await world.get("asked")).status?.plan ?? {};
+    const ref = { apiVersion: "olm.operatorframework.io/v1", kind: "ClusterExtension", name: "asked" };
+    await cluster.client.patch(ref, { metadata: { annotations: { "olm.operatorframework.io/approve": digest } } }, { type: "merge" });
+    await world.conditions("asked", DONE);
+    await eventually(async () => expect(await eventsOf("asked", "Installed")).toHaveLength(1));
+    expect(await eventsOf("asked", "ApiWarning")).toHaveLength(1);
+  });
+
+  test("Pods that the namespace does not allow show in condition Available, in the words of the API server", async () => {
+    const enforces = (namespace: string): Promise<unknown> => label(namespace, { "pod-security.kubernetes.io/enforce": "restricted" });
+    await world.extension("strict", { ...version("2.0.0"), before: enforces });
+    const { Available } = await world.conditions("strict", { ...DONE, Available: "False/Unhealthy", Ready: "False/Unhealthy" });
+    expect(Available).toMatch(
+      /^Deployment strict-system\/tiny: its Pods cannot be created: pods "tiny-\S+" is forbidden: violates PodSecurity "restricted:latest": privileged/,
+    );
+  });
+
+  test("objects that fit into a quota one by one and not together are found before anything is written", async () => {
+    await world.extension("narrow", { ...version("1.0.0"), before: (ns) => quota(ns, { "count/configmaps": "3" }) });
+    const { Progressing } = await world.conditions("narrow", WAITING);
+    expect(Progressing).toBe(
+      'error for resolved bundle "p.v1.0.0" with version "1.0.0": ResourceQuota narrow-system/small has no room for all new objects: ' +
+        "exceeded quota: small, requested: count/configmaps=3, used: count/configmaps=1, limited: count/configmaps=3; " +
+        `counted are ConfigMap narrow-system/a, ConfigMap narrow-system/b, ConfigMap narrow-system/c${GOES_ON}`,
+    );
+    expect(await ownObjects(cluster.client, "narrow")).toEqual([]);
+    expect(await world.releases("narrow")).toEqual([]);
+    await goesOn("narrow", () => raise("narrow-system", { "count/configmaps": "4" }));
+  });
+
+  test("an upgrade that a quota has no room for leaves what is installed as it is", async () => {
+    await world.extension("grown", { ...version("1.0.0"), before: (ns) => quota(ns, { "count/configmaps": "4" }) });
+    await world.conditions("grown", DONE);
+    const before = await ownObjects(cluster.client, "grown");
+    const ref = { apiVersion: "olm.operatorframework.io/v1", kind: "ClusterExtension", name: "grown" };
+    await cluster.client.patch(ref, { spec: { source: { catalog: { version: "1.1.0" } } } }, { type: "merge" });
+    const { Progressing } = await world.conditions("grown", { Installed: "True/Succeeded", Progressing: "True/Retrying" });
+    expect(Progressing).toContain(
+      'ConfigMap grown-system/d: configmaps "d" is forbidden: exceeded quota: small, requested: count/configmaps=1, used: count/configmaps=4, limited: count/configmaps=4',
+    );
+    expect(Progressing).toContain(GOES_ON);
+    expect(await ownObjects(cluster.client, "grown")).toEqual(before);
+    expect(await world.releases("grown")).toEqual(["v1 deployed"]);
+    await goesOn("grown", () => raise("grown-system", { "count/configmaps": "5" }));
+  });
+
+  test("a quota that holds back one object is told by the dry run, with object, use and limit", async () => {
+    await world.extension("none", { ...version("1.0.0"), before: (ns) => quota(ns, { "count/deployments.apps": "0" }) });
+    const { Progressing } = await world.conditions("none", WAITING);
+    expect(Progressing).toBe(
+      'error for resolved bundle "p.v1.0.0" with version "1.0.0": Deployment none-system/tiny: deployments.apps "tiny" is forbidden: exceeded quota: small, ' +
+        `requested: count/deployments.apps=1, used: count/deployments.apps=0, limited: count/deployments.apps=0${GOES_ON}`,
+    );
+    expect(await ownObjects(cluster.client, "none")).toEqual([]);
+    await goesOn("none", () => raise("none-system", { "count/deployments.apps": "1" }));
+  });
+
+  test("where quotas may not be listed, an install that does not fit is taken away again and says what to do", async () => {
+    const before = async (namespace: string): Promise<void> => {
+      const but = { ...EVERYTHING, apiGroups: ["apps", "rbac.authorization.k8s.io"] };
+      const core = { ...EVERYTHING, apiGroups: [""], resources: ["configmaps", "serviceaccounts", "pods", "secrets"] };
+      await (await serviceAccount(cluster.client, namespace, "blind-installer", [])).grant([but, core]);
+      await quota(namespace, { "count/configmaps": "3" });
+    };
+    await world.extension("blind", { ...version("1.0.0"), before });
+    await eventually(async () => {
+      const { Progressing } = await world.conditions("blind", WAITING);
+      expect(Progressing).toMatch(
+        /ConfigMap blind-system\/[abc]: configmaps "[abc]" is forbidden: exceeded quota: small, requested: count\/configmaps=1, .*; what had been created was removed again: 2 deleted; with the right to list resourcequotas/,
+      );
+    });
+    await eventually(async () => expect(await ownObjects(cluster.client, "blind")).toEqual([]));
+    expect((await eventsOf("blind", "InstallUndone"))[0]).toBe(
+      "InstallUndone: install did not fit into a quota; what had been created was removed again: 2 deleted",
+    );
+    await raise("blind-system", { "count/configmaps": "4" });
+    await world.conditions("blind", DONE);
+  });
+
+  test("a policy that refuses one object is found before anything is written, and goes on by itself once it is gone", async () => {
+    const policy: KubeObject = {
+      apiVersion: "admissionregistration.k8s.io/v1",
+      kind: "ValidatingAdmissionPolicy",
+      metadata: { name: "no-deployments" },
+      spec: {
+        matchConstraints: {
+          resourceRules: [{ apiGroups: ["apps"], apiVersions: ["v1"], operations: ["CREATE"], resources: ["deployments"] }],
+          namespaceSelector: { matchLabels: { "kubernetes.io/metadata.name": "policed-system" } },
+        },
+        validations: [{ expression: "false", message: "Deployments are made by the platform team" }],
+      },
+    };
+    const binding: KubeObject = {
+      ...policy,
+      kind: "ValidatingAdmissionPolicyBinding",
+      spec: { policyName: "no-deployments", validationActions: ["Deny"] },
+    };
+    await cluster.client.create(policy);
+    await cluster.client.create(binding);
+    const probe = (namespace: string): KubeObject => ({
+      apiVersion: "apps/v1",
+      kind: "Deployment",
+      metadata: { name: cluster.name("probe"), namespace },
+      spec: {
+        selector: { matchLabels: { app: "p" } },
+        template: { metadata: { labels: { app: "p" } }, spec: { containers: [{ name: "c", image: "registry.example.com/i" }] } },
+      },
+    });
+    const inForce = (namespace: string): Promise<void> =>
+      eventually(async () => {
+        const refusal = await cluster.client.create(probe(namespace), { dryRun: true }).catch((err: unknown) => err);
+        expect(String(refusal)).toContain("platform team");
+      });
+    await world.extension("policed", { ...version("1.0.0"), before: inForce });
+    const { Progressing } = await world.conditions("policed", WAITING);
+    expect(Progressing).toMatch(
+      /: Deployment policed-system\/tiny: deployments\.apps "tiny" is forbidden: ValidatingAdmissionPolicy 'no-deployments' with binding 'no-deployments' denied request: Deployments are made by the platform team; nothing was changed/,
+    );
+    expect(await ownObjects(cluster.client, "policed")).toEqual([]);
+    await goesOn("policed", () => cluster.client.delete(refOf(binding)));
+  });
+});
