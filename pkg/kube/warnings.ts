@@ -35,7 +35,8 @@ function plain(text: string): string {
 
 /** HTTP clients give header bytes as Latin-1; the API server writes UTF-8. */
 function utf8(text: string): string {
-  if (!/[\u0080-\u00ff]/.test(text) || /[^\u0000-\u00ff]/.test(text)) return text;
-  const decoded = Buffer.from(text, "latin1").toString("utf8");
+  const bytes = Buffer.from(text, "latin1");
+  if (bytes.toString("latin1") !== text) return text;
+  const decoded = bytes.toString("utf8");
   return decoded.includes("\ufffd") ? text : decoded;
 }

@@ -56,6 +56,7 @@ test("where the API server can list all, nothing more is asked", async () => {
   const { found, asked } = await lacking((namespace) => answer(namespace === "x-system" ? [ON_A] : []));
   expect(listed(found?.text)).toEqual([
     '  Namespace:"x-system" APIGroups:[] Resources:[configmaps] ResourceNames:[b] Verbs:[create,delete,get,list,patch,watch]',
+    '  Namespace:"x-system" APIGroups:[] Resources:[resourcequotas] Verbs:[list]',
   ]);
   expect(asked).toEqual([]);
 });
@@ -64,7 +65,7 @@ test("where it cannot, what it did not list is asked for right by right", async 
   const incomplete = (): Answer =>
     answer([ON_A], { incomplete: true, evaluationError: "webhook authorizer does not support user rule resolution" });
   const some = await lacking(incomplete, (verb) => verb !== "delete");
-  expect(some.asked.toSorted()).toEqual(["create b", "delete b", "get b", "list b", "patch b", "watch b"]);
+  expect(some.asked.toSorted()).toEqual(["create b", "delete b", "get b", "list ", "list b", "patch b", "watch b"]);
   expect(listed(some.found?.text)).toEqual(['  Namespace:"x-system" APIGroups:[] Resources:[configmaps] ResourceNames:[b] Verbs:[delete]']);
   expect(some.found?.text).toContain(
     "; authorization evaluation error: missing rules may be incomplete: webhook authorizer does not support user rule resolution; ",
