@@ -51,6 +51,8 @@ export interface Installation {
   /** Base URL of catalogd's content server. */
   readonly catalogs: string;
   readonly servers: Readonly<Record<ServerName, ServerProcess>>;
+  /** Base URL of each server's probes and metrics. */
+  readonly probes: Readonly<Record<ServerName, string>>;
   /** Starts one server again after it was stopped. */
   restart(server: ServerName): Promise<void>;
   stop(): Promise<void>;
@@ -63,9 +65,12 @@ export async function startInstallation(options: InstallationOptions): Promise<I
   await installConfig(admin);
   const tokens = new TokenFiles(admin, workDir);
   await tokens.write();
-  const [content, ...probes] = await freePorts(3);
+  const [content, ...probePorts] = await freePorts(3);
   const catalogs = `http://127.0.0.1:${content}`;
-  const probe: Record<ServerName, number> = { catalogd: probes[0] ?? 0, "operator-controller": probes[1] ?? 0 };
+  const probes: Record<ServerName, string> = {
+    catalogd: `http://127.0.0.1:${probePorts[0]}`,
+    "operator-controller": `http://127.0.0.1:${probePorts[1]}`,
+  };
   const specific: Record<ServerName, string[]> = {
     catalogd: [
       "--catalogs-server-addr",
@@ -86,7 +91,7 @@ export async function startInstallation(options: InstallationOptions): Promise<I
       "--system-namespace",
       SYSTEM_NAMESPACE,
       "--health-probe-bind-address",
-      `127.0.0.1:${probe[name]}`,
+      new URL(probes[name]).host,
     ];
     if (options.registriesConf) args.push("--registries-conf", options.registriesConf);
     const server = new ServerProcess({
@@ -98,7 +103,7 @@ export async function startInstallation(options: InstallationOptions): Promise<I
       onLine: (line) => options.onLine?.(name, line),
       onExit: (text) => options.onExit?.(text),
     });
-    await ready(server, `http://127.0.0.1:${probe[name]}/readyz`);
+    await ready(server, `${probes[name]}/readyz`);
     return server;
   };
   const [catalogd, operatorController] = await Promise.all([start("catalogd"), start("operator-controller")]);
@@ -106,6 +111,7 @@ export async function startInstallation(options: InstallationOptions): Promise<I
   return {
     catalogs,
     servers,
+    probes,
     async restart(name) {
       await servers[name].stop();
       servers[name] = await start(name);

@@ -4,12 +4,15 @@ import { messageOf } from "../../pkg/errors/errors.ts";
 import { UsageError } from "../cases/usageError.ts";
 import type { Measurement } from "./measurement.ts";
 
-export const USAGE = `usage: npm run -s bench -- [NAME...] [--runs N] [--seconds N] [--extensions N] [--json FILE] [--baseline FILE]
+export const USAGE = `usage: npm run -s bench -- [NAME...] [--runs N] [--seconds N] [--extensions N] [--settle N] [--rest N]
+                                     [--json FILE] [--baseline FILE]
   NAME          measurements to make, in this order; default: all (see --list)
   --list        prints the measurements and the goals that none of them measures
   --runs        how often each thing is done; default: each measurement's own number
   --seconds     length of each run of a throughput measurement; default 3
-  --extensions  how many extensions many-extensions installs; default 100
+  --extensions  how many extensions are installed where there are many; default: each measurement's own number
+  --settle      seconds of rest before steady-state looks; default 120
+  --rest        seconds of rest that steady-state looks at; default 300
   --json        writes the figures to a file
   --baseline    compares with a file that --json wrote`;
 
@@ -20,14 +23,17 @@ export interface BenchArguments {
   readonly chosen: readonly Measurement[];
   readonly runs: number | undefined;
   readonly seconds: number;
-  readonly extensions: number;
+  readonly extensions: number | undefined;
+  readonly settleSeconds: number;
+  readonly restSeconds: number;
   /** Absolute paths. */
   readonly json: string | undefined;
   readonly baseline: string | undefined;
 }
 
 const DEFAULT_SECONDS = 3;
-const DEFAULT_EXTENSIONS = 100;
+const DEFAULT_SETTLE_SECONDS = 120;
+const DEFAULT_REST_SECONDS = 300;
 
 /**
  * Reads the command line.
@@ -47,7 +53,9 @@ export function argumentsFrom(args: readonly string[], measurements: readonly Me
     chosen: chosen.length > 0 ? chosen : measurements,
     runs: values.runs === undefined ? undefined : count("runs", values.runs),
     seconds: values.seconds === undefined ? DEFAULT_SECONDS : count("seconds", values.seconds),
-    extensions: values.extensions === undefined ? DEFAULT_EXTENSIONS : count("extensions", values.extensions),
+    extensions: values.extensions === undefined ? undefined : count("extensions", values.extensions),
+    settleSeconds: values.settle === undefined ? DEFAULT_SETTLE_SECONDS : count("settle", values.settle),
+    restSeconds: values.rest === undefined ? DEFAULT_REST_SECONDS : count("rest", values.rest),
     json: values.json === undefined ? undefined : resolve(base, values.json),
     baseline: values.baseline === undefined ? undefined : resolve(base, values.baseline),
   };
@@ -59,6 +67,8 @@ interface Values {
   runs?: string;
   seconds?: string;
   extensions?: string;
+  settle?: string;
+  rest?: string;
   json?: string;
   baseline?: string;
 }
@@ -70,7 +80,17 @@ function parsed(args: readonly string[]): { values: Values; positionals: string[
     return parseArgs({
       args: [...args],
       allowPositionals: true,
-      options: { help: { ...flag, short: "h" }, list: flag, runs: text, seconds: text, extensions: text, json: text, baseline: text },
+      options: {
+        help: { ...flag, short: "h" },
+        list: flag,
+        runs: text,
+        seconds: text,
+        extensions: text,
+        settle: text,
+        rest: text,
+        json: text,
+        baseline: text,
+      },
     });
   } catch (err) {
     throw new UsageError(messageOf(err), { cause: err });

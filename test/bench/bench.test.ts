@@ -29,6 +29,8 @@ async function tinyReport(): Promise<{ report: Report; said: string[] }> {
     runs: 1,
     seconds: 1,
     extensions: 1,
+    settleSeconds: 1,
+    restSeconds: 1,
     programs: () => Promise.reject(new Error("nothing is to be built here")),
     say: (line) => void said.push(line),
   };
@@ -106,6 +108,8 @@ test.for([
   [91_400_000, "bytes", "91 MB"],
   [1_480.4, "perSecond", "1,480 /s"],
   [3.5, "perSecond", "3.50 /s"],
+  [0, "count", "0"],
+  [0.00512, "cores", "0.512 %"],
 ] as [number, Unit, string][])("%d %s is written as %s", ([value, unit, text]) => {
   expect(formatValue(value, unit)).toBe(text);
 });

@@ -68,12 +68,7 @@ export const GOALS = {
   "install.memory": { work: "operator-controller RSS, 2 catalogs, 1 extension", unit: "bytes", goal: { atMost: 150 * MB }, go: 124 * MB },
   "many.time": { work: "100 small extensions applied at once → all Installed", unit: "seconds", goal: { atMost: 20 }, go: 49 },
   "many.cpu": { work: "  CPU time of operator-controller", unit: "seconds", go: 34 },
-  "many.memory": {
-    work: "operator-controller RSS with 100 extensions (goal: and 4 catalogs)",
-    unit: "bytes",
-    goal: { atMost: 180 * MB },
-    go: 148 * MB,
-  },
+  "many.memory": { work: "  operator-controller RSS", unit: "bytes" },
   "many.quiet": {
     work: "one catalog changes, 100 extensions installed → quiet again",
     unit: "seconds",
@@ -81,11 +76,36 @@ export const GOALS = {
     go: 25,
   },
   "many.quiet-cpu": { work: "  CPU time of operator-controller", unit: "seconds", go: 25 },
-  "watches.memory": { work: "operator-controller RSS, 100 extensions of 7 objects (--extensions), all watched, at rest", unit: "bytes" },
+  "many-catalogs.memory": {
+    work: "operator-controller RSS, 100 extensions (--extensions), 4 catalogs, one of 539 MB",
+    unit: "bytes",
+    goal: { atMost: 180 * MB },
+    go: 148 * MB,
+  },
+  "watches.memory": {
+    work: "operator-controller RSS, 100 extensions of 7 objects (--extensions), all watched, at rest",
+    unit: "bytes",
+    goal: { atMost: 180 * MB },
+  },
   "watches.streams": { work: "  streams that watch objects", unit: "count" },
   "watches.cpu": { work: "  CPU time of operator-controller in a minute of rest", unit: "seconds" },
   "watches.requests": { work: "  requests to the API server in that minute", unit: "count" },
   "watches.repair": { work: "an object deleted → there again", unit: "seconds", goal: { atMost: 1 } },
+  "steady.memory": {
+    work: "operator-controller RSS, 300 extensions of 7 objects (--extensions), all watched, after the rest",
+    unit: "bytes",
+    goal: { atMost: 250 * MB },
+  },
+  "steady.cpu": { work: "  CPU time of operator-controller during the rest, part of one core", unit: "cores", goal: { atMost: 0.01 } },
+  "steady.lists": { work: "  lists in the audit log of the rest", unit: "count", goal: { atMost: 0 } },
+  "steady.requests": { work: "  requests in the audit log of the rest, lists included, watches not", unit: "count" },
+  "steady.quiet": {
+    work: "their catalog changes, but none of their packages → quiet again",
+    unit: "seconds",
+    goal: { atMost: 5 },
+  },
+  "steady.resolutions": { work: "  resolutions until then", unit: "count", goal: { atMost: 0 } },
+  "steady.fetches": { work: "  packages that catalogd sent until then", unit: "count", goal: { atMost: 0 } },
 } as const satisfies Record<string, Goal>;
 
 /** Names a row of the table. */

@@ -12,6 +12,9 @@ export interface LargeCatalog {
   readonly packages: ReadonlyMap<string, number>;
 }
 
+/** The size of the largest catalog that is in use. */
+export const LARGE_BYTES = 539_000_000;
+
 const PACKAGE_PROPERTY = "olm.package";
 
 /** Repeats the packages of real catalogs under new names until there are `wanted` bytes of files. */

@@ -29,11 +29,11 @@ async function main(args: readonly string[]): Promise<number> {
   return report.failed.length > 0 ? 1 : 0;
 }
 
-async function measure({ chosen, runs, seconds, extensions }: BenchArguments): Promise<Report> {
+async function measure({ chosen, ...wanted }: BenchArguments): Promise<Report> {
   const say = (line: string): void => void process.stderr.write(`${line}\n`);
   say("calibration");
   const start = calibrate();
-  const outcomes = await runMeasurements(chosen, { data: sharedData(), runs, seconds, extensions, programs: bundledPrograms(say), say });
+  const outcomes = await runMeasurements(chosen, { ...wanted, data: sharedData(), programs: bundledPrograms(say), say });
   return reportOf(outcomes, { start, end: calibrate() }, new Date());
 }
 

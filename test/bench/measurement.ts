@@ -17,8 +17,11 @@ export interface BenchContext {
   readonly runs: number | undefined;
   /** Length of each run of a throughput measurement. */
   readonly seconds: number;
-  /** How many extensions the measurement of many extensions installs. */
-  readonly extensions: number;
+  /** How many extensions are installed where there are many; undefined: each measurement's own number. */
+  readonly extensions: number | undefined;
+  /** How long the servers rest before their rest is looked at, and how long it is looked at. */
+  readonly settleSeconds: number;
+  readonly restSeconds: number;
   /** Gives the folder of the bundled programs, as an image has them; the first call builds them. */
   readonly programs: () => Promise<string>;
   /** Told what goes on, for people who wait. */

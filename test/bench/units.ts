@@ -1,5 +1,5 @@
-/** What a figure counts: seconds, bytes of memory, how often in a second, or things. */
-export type Unit = "seconds" | "bytes" | "perSecond" | "count";
+/** What a figure counts: seconds, bytes of memory, how often in a second, things, or a part of one processor core (0.01: one hundredth). */
+export type Unit = "seconds" | "bytes" | "perSecond" | "count" | "cores";
 
 const TIMES: readonly [scale: number, name: string][] = [
   [1, "s"],
@@ -7,10 +7,11 @@ const TIMES: readonly [scale: number, name: string][] = [
   [1e6, "µs"],
 ];
 
-/** A value in words, with three digits that matter: "1.15 s", "48.0 ms", "91 MB", "1,480 /s". A megabyte is 1,000,000 bytes. */
+/** A value in words, with three digits that matter: "1.15 s", "48.0 ms", "91 MB", "1,480 /s", "0.512 %". A megabyte is 1,000,000 bytes. */
 export function formatValue(value: number, unit: Unit): string {
   if (unit === "bytes") return `${Math.round(value / 1e6)} MB`;
-  if (unit === "count") return digits(value);
+  if (unit === "count") return value === 0 ? "0" : digits(value);
+  if (unit === "cores") return `${digits(value * 100)} %`;
   if (unit === "perSecond") return `${digits(value)} /s`;
   const [scale, name] = TIMES.find(([factor]) => value * factor >= 1) ?? [1e6, "µs"];
   return `${digits(value * scale)} ${name}`;
@@ -23,9 +24,9 @@ export function digits(value: number): string {
 
 /**
  * A figure that does not depend on how fast the machine is: how many calibration loops a time is, or how often something is done during one.
- * Memory and things have none.
+ * Memory, things and parts of a core have none.
  */
 export function calibrated(value: number, unit: Unit, calibrationSeconds: number): number | undefined {
-  if (unit === "bytes" || unit === "count") return undefined;
-  return unit === "seconds" ? value / calibrationSeconds : value * calibrationSeconds;
+  if (unit === "seconds") return value / calibrationSeconds;
+  return unit === "perSecond" ? value * calibrationSeconds : undefined;
 }

@@ -18,19 +18,26 @@ const QUIET_SAMPLES = 10;
 
 /**
  * Watches processes from now on until all of them have been idle for a second: at most two hundredths of a second of CPU time a tenth.
+ * @param isDone whether what they are to do is done; before it is, no rest counts.
  * @throws Error when they do not come to rest in time.
  */
-export async function untilQuiet(pids: readonly (number | undefined)[], timeoutMs: number): Promise<Busy> {
+export async function untilQuiet(
+  pids: readonly (number | undefined)[],
+  timeoutMs: number,
+  isDone: () => Promise<boolean> = () => Promise.resolve(true),
+): Promise<Busy> {
   const read = async (): Promise<number[]> => Promise.all(pids.map(async (pid) => (await processUse(pid)).cpuSeconds));
   const started = performance.now();
   const first = await read();
   let before = first;
   let lastBusy = { at: started, cpu: first };
+  let done = false;
   for (let quiet = 0; quiet < QUIET_SAMPLES; ) {
     if (performance.now() - started > timeoutMs) throw new Error(`the servers were not quiet within ${timeoutMs / 1_000} s`);
     await sleep(SAMPLE_MS);
     const now = await read();
-    const isBusy = now.some((cpu, i) => cpu - (before[i] ?? cpu) > IDLE_CPU_SECONDS);
+    const isBusy = !done || now.some((cpu, i) => cpu - (before[i] ?? cpu) > IDLE_CPU_SECONDS);
+    done ||= await isDone();
     quiet = isBusy ? 0 : quiet + 1;
     if (isBusy) lastBusy = { at: performance.now(), cpu: now };
     before = now;

@@ -42,9 +42,10 @@ export class TinyWorld {
     return tiny;
   }
 
-  /** @returns reference by digest of a catalog image that differs from every other edition's. */
+  /** @returns reference by digest of a catalog image that differs from every other edition's, in a package that nobody installs. */
   pushEdition(edition: number): Promise<string> {
-    const lines = this.packages.map((one, i) => one.catalogLines(this.#images.get(one.name) ?? "", i === 0 ? edition : 0));
+    const lines = this.packages.map((one) => one.catalogLines(this.#images.get(one.name) ?? "", 0));
+    lines.push(new TinyPackage(this.packages.length).catalogLines([...this.#images.values()][0] ?? "", edition));
     return this.#world.pushCatalog(CATALOG_REPOSITORY, `edition-${edition}`, new Map([["catalog.json", Buffer.from(lines.join(""))]]));
   }
 

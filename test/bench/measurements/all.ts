@@ -4,8 +4,10 @@ import { httpMeasurement } from "./http.ts";
 import { installMeasurement } from "./install.ts";
 import { largeCatalogMeasurement } from "./largeCatalog.ts";
 import { manyMeasurement } from "./many.ts";
+import { manyCatalogsMeasurement } from "./manyCatalogs.ts";
 import { renderMeasurement } from "./render.ts";
 import { resolveMeasurement } from "./resolve.ts";
+import { steadyStateMeasurement } from "./steadyState.ts";
 import { unpackMeasurement } from "./unpack.ts";
 import { watchesMeasurement } from "./watches.ts";
 
@@ -19,5 +21,7 @@ export const MEASUREMENTS: readonly Measurement[] = [
   largeCatalogMeasurement,
   installMeasurement,
   manyMeasurement,
+  manyCatalogsMeasurement,
   watchesMeasurement,
+  steadyStateMeasurement,
 ];

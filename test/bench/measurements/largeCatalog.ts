@@ -6,13 +6,12 @@ import { BenchCluster } from "../benchCluster.ts";
 import { clusterCatalog, isServing } from "../catalogState.ts";
 import { answerRate } from "../http/answerRate.ts";
 import { serverCertificate } from "../http/serverCertificate.ts";
-import { type LargeCatalog, largeCatalog } from "../largeCatalog.ts";
+import { LARGE_BYTES, type LargeCatalog, largeCatalog } from "../largeCatalog.ts";
 import type { Measurement } from "../measurement.ts";
 import { Observer } from "../observer.ts";
 import { processUse } from "../processUse.ts";
 import { dataFolder } from "../realData.ts";
 
-const BYTES = 539_000_000;
 const ANSWER_BYTES = 1_500_000;
 const TIMEOUT_MS = 300_000;
 const NAME = "large";
@@ -25,7 +24,7 @@ export const largeCatalogMeasurement: Measurement = {
   async *run(context) {
     const folder = join(dataFolder(context), "fbc");
     context.say("making the catalog");
-    const catalog = await largeCatalog([join(folder, "certified-v4.14"), join(folder, "community-v4.19")], BYTES);
+    const catalog = await largeCatalog([join(folder, "certified-v4.14"), join(folder, "community-v4.19")], LARGE_BYTES);
     const { certFile, keyFile, cert } = await serverCertificate(await mkdtemp(join(tmpdir(), "olmv1-tls-")));
     await using cluster = await BenchCluster.start(context);
     await using world = await cluster.startServers({ catalogd: ["--tls-cert", certFile, "--tls-key", keyFile] });

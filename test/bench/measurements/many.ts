@@ -1,12 +1,12 @@
-import type { ClusterCatalog } from "../../../pkg/api/clusterCatalog.ts";
-import { API_VERSION } from "../../../pkg/api/constants.ts";
 import type { World } from "../../support/world.ts";
 import { BenchCluster } from "../benchCluster.ts";
-import { requestsSince, untilQuiet } from "../many/quiet.ts";
-import { TINY_CATALOG, TinyWorld } from "../many/tinyWorld.ts";
+import { type CatalogChange, changeCatalog } from "../many/catalogChange.ts";
+import { untilQuiet } from "../many/quiet.ts";
+import { TinyWorld } from "../many/tinyWorld.ts";
 import type { Figure, Measurement } from "../measurement.ts";
 import { type ProcessUse, processUse } from "../processUse.ts";
 
+const EXTENSIONS = 100;
 const CHANGES = 3;
 const QUIET_TIMEOUT_MS = 120_000;
 
@@ -18,9 +18,9 @@ export const manyMeasurement: Measurement = {
   async *run(context) {
     await using cluster = await BenchCluster.start(context);
     await using world = await cluster.startServers();
-    const tiny = await TinyWorld.start(cluster, world, context.extensions, context.say);
+    const tiny = await TinyWorld.start(cluster, world, context.extensions ?? EXTENSIONS, context.say);
     yield* installAll(tiny, world, context.say);
-    yield* changeCatalog(tiny, cluster, world, context.runs ?? CHANGES, context.say);
+    yield* changes(tiny, cluster, world, context.runs ?? CHANGES, context.say);
   },
 };
 
@@ -39,46 +39,25 @@ async function* installAll(tiny: TinyWorld, world: World, say: (line: string) =>
   };
 }
 
-async function* changeCatalog(
+async function* changes(
   tiny: TinyWorld,
   cluster: BenchCluster,
   world: World,
-  changes: number,
+  runs: number,
   say: (line: string) => void,
 ): AsyncGenerator<Figure> {
   const { catalogd, "operator-controller": controller } = world.installation.servers;
-  const pids = [controller.pid, catalogd.pid];
   say("waiting for the servers to come to rest");
-  await untilQuiet(pids, QUIET_TIMEOUT_MS);
-  const times: number[] = [];
-  const cpu: number[] = [];
-  const requests: number[] = [];
-  for (let change = 1; change <= changes; change++) {
-    const ref = await tiny.pushEdition(change);
-    const since = new Date();
-    await cluster.client.patch(
-      { apiVersion: API_VERSION, kind: "ClusterCatalog", name: TINY_CATALOG },
-      { spec: { source: { image: { ref } } } },
-      { type: "merge" },
-    );
-    const busy = await untilQuiet(pids, QUIET_TIMEOUT_MS);
-    await assertServed(cluster, ref);
-    const made = await requestsSince(cluster.auditLog, since);
-    const last = made.reduce((latest, { requestReceivedTimestamp: at }) => Math.max(latest, new Date(at).getTime()), since.getTime());
-    times.push(Math.max(busy.seconds, (last - since.getTime()) / 1_000));
-    cpu.push(busy.cpuSeconds[0] ?? 0);
-    requests.push(made.length);
-    say(`change ${change} of ${changes}: quiet after ${times.at(-1)?.toFixed(2)} s, ${made.length} requests to the API server`);
+  await untilQuiet([controller.pid, catalogd.pid], QUIET_TIMEOUT_MS);
+  const made: CatalogChange[] = [];
+  for (let edition = 1; edition <= runs; edition++) {
+    const change = await changeCatalog(tiny, cluster, world, edition);
+    made.push(change);
+    say(`change ${edition} of ${runs}: quiet after ${change.seconds.toFixed(2)} s, ${change.requests.length} requests to the API server`);
   }
-  yield { id: "many.quiet", samples: times, note: `requests to the API server: ${requests.join(", ")}` };
-  yield { id: "many.quiet-cpu", samples: cpu };
-}
-
-async function assertServed(cluster: BenchCluster, ref: string): Promise<void> {
-  const catalog = await cluster.client.get<ClusterCatalog>({ apiVersion: API_VERSION, kind: "ClusterCatalog", name: TINY_CATALOG });
-  const served = catalog?.status?.resolvedSource?.image?.ref;
-  if (served !== ref)
-    throw new Error(`the servers are quiet, but ClusterCatalog ${TINY_CATALOG} serves ${served ?? "nothing"} and not ${ref}`);
+  const note = `requests to the API server: ${made.map(({ requests }) => requests.length).join(", ")}`;
+  yield { id: "many.quiet", samples: made.map(({ seconds }) => seconds), note };
+  yield { id: "many.quiet-cpu", samples: made.map(({ cpuSeconds }) => cpuSeconds) };
 }
 
 function controllerUse(world: World): Promise<ProcessUse> {

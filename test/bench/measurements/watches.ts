@@ -1,20 +1,19 @@
-import { readFile } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 import { API_VERSION, CLUSTER_EXTENSION } from "../../../pkg/api/constants.ts";
 import { inParallel } from "../../../pkg/controller/inParallel.ts";
-import type { AuditEvent } from "../../support/cluster.ts";
 import { eventually } from "../../support/eventually.ts";
 import { BenchCluster } from "../benchCluster.ts";
 import { requestsSince, untilQuiet } from "../many/quiet.ts";
+import { untilWatched } from "../many/streams.ts";
 import { TinyWorld } from "../many/tinyWorld.ts";
 import type { Figure, Measurement } from "../measurement.ts";
 import { type ProcessUse, processUse } from "../processUse.ts";
 
+const EXTENSIONS = 100;
 const REST_MS = 60_000;
 const QUIET_TIMEOUT_MS = 120_000;
 const AT_ONCE = 16;
 const REPAIRS = 10;
-const SETTLE_MS = 10_000;
 
 /** Many extensions that are watched object by object, as installers with rights by name allow: what that costs while nothing happens. */
 export const watchesMeasurement: Measurement = {
@@ -24,7 +23,7 @@ export const watchesMeasurement: Measurement = {
   async *run(context) {
     await using cluster = await BenchCluster.start(context);
     await using world = await cluster.startServers();
-    const tiny = await TinyWorld.start(cluster, world, context.extensions, context.say);
+    const tiny = await TinyWorld.start(cluster, world, context.extensions ?? EXTENSIONS, context.say);
     await tiny.install({ drift: { policy: "Ignore" } });
     const { pid } = world.installation.servers["operator-controller"];
     await untilQuiet([pid], QUIET_TIMEOUT_MS);
@@ -35,24 +34,20 @@ export const watchesMeasurement: Measurement = {
       const ref = { apiVersion: API_VERSION, kind: CLUSTER_EXTENSION, name };
       await cluster.client.patch(ref, { spec: { drift: { policy: "Correct" } } }, { type: "merge" });
     });
-    await untilWatched(cluster.auditLog);
+    const streams = await untilWatched(cluster.auditLog);
     await untilQuiet([pid], QUIET_TIMEOUT_MS);
     context.say(`watching after ${((performance.now() - started) / 1_000).toFixed(1)} s, resting for ${REST_MS / 1_000} s`);
-    yield* rest(cluster, pid, unwatched, tiny.packages.length);
+    yield* rest(cluster, pid, unwatched, { extensions: tiny.packages.length, streams });
     yield { id: "watches.repair", samples: await repairs(cluster, tiny) };
   },
 };
 
-/** Waits until no watch was begun for some seconds. */
-async function untilWatched(auditLog: string): Promise<void> {
-  for (let [before, now] = [-1, 0]; before !== now; ) {
-    await sleep(SETTLE_MS);
-    [before, now] = [now, await streamsIn(auditLog)];
-  }
-}
-
-async function* rest(cluster: BenchCluster, pid: number | undefined, unwatched: ProcessUse, extensions: number): AsyncGenerator<Figure> {
-  const streams = await streamsIn(cluster.auditLog);
+async function* rest(
+  cluster: BenchCluster,
+  pid: number | undefined,
+  unwatched: ProcessUse,
+  { extensions, streams }: { extensions: number; streams: number },
+): AsyncGenerator<Figure> {
   const [before, since] = [await processUse(pid), new Date()];
   await sleep(REST_MS);
   const after = await processUse(pid);
@@ -63,16 +58,6 @@ async function* rest(cluster: BenchCluster, pid: number | undefined, unwatched: 
   yield { id: "watches.streams", samples: [streams] };
   yield { id: "watches.cpu", samples: [after.cpuSeconds - before.cpuSeconds] };
   yield { id: "watches.requests", samples: [requests.length] };
-}
-
-/** What installers have begun to watch: the list before each watch, which unlike a watch is in the log before it ends. */
-async function streamsIn(auditLog: string): Promise<number> {
-  const lines = (await readFile(auditLog, "utf8")).split("\n").filter((line) => line.includes('"verb":"list"'));
-  const lists = lines
-    .map((line) => JSON.parse(line) as AuditEvent)
-    .filter(({ user }) => /^system:serviceaccount:tiny-\d+:/.test(user.username));
-  const selected = lists.filter(({ requestURI, responseStatus }) => requestURI.includes("Selector=") && responseStatus?.code === 200);
-  return new Set(selected.map(({ user, requestURI }) => `${user.username} ${requestURI}`)).size;
 }
 
 async function repairs(cluster: BenchCluster, { packages }: TinyWorld): Promise<number[]> {

@@ -1,0 +1,34 @@
+import type { ClusterCatalog } from "../../../pkg/api/clusterCatalog.ts";
+import { API_VERSION } from "../../../pkg/api/constants.ts";
+import type { AuditEvent } from "../../support/cluster.ts";
+import type { World } from "../../support/world.ts";
+import type { BenchCluster } from "../benchCluster.ts";
+import { requestsSince, untilQuiet } from "./quiet.ts";
+import { TINY_CATALOG, type TinyWorld } from "./tinyWorld.ts";
+
+/** What a new edition of the catalog caused. */
+export interface CatalogChange {
+  /** Until neither server was at work any more and the last request was made. */
+  readonly seconds: number;
+  readonly cpuSeconds: number;
+  readonly requests: readonly AuditEvent[];
+}
+
+const TIMEOUT_MS = 120_000;
+const REF = { apiVersion: API_VERSION, kind: "ClusterCatalog", name: TINY_CATALOG };
+
+/** Puts a new edition in place of the catalog and waits until it is served and all is quiet. */
+export async function changeCatalog(tiny: TinyWorld, cluster: BenchCluster, world: World, edition: number): Promise<CatalogChange> {
+  const { catalogd, "operator-controller": controller } = world.installation.servers;
+  const ref = await tiny.pushEdition(edition);
+  const isServed = async (): Promise<boolean> => {
+    const catalog = await cluster.client.get<ClusterCatalog>(REF);
+    return catalog?.status?.resolvedSource?.image?.ref === ref;
+  };
+  const since = new Date();
+  await cluster.client.patch(REF, { spec: { source: { image: { ref } } } }, { type: "merge" });
+  const busy = await untilQuiet([controller.pid, catalogd.pid], TIMEOUT_MS, isServed);
+  const requests = await requestsSince(cluster.auditLog, since);
+  const last = requests.reduce((latest, { requestReceivedTimestamp: at }) => Math.max(latest, new Date(at).getTime()), since.getTime());
+  return { seconds: Math.max(busy.seconds, (last - since.getTime()) / 1_000), cpuSeconds: busy.cpuSeconds[0] ?? 0, requests };
+}

@@ -1,0 +1,87 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { AuditEvent } from "../../support/cluster.ts";
+import type { World } from "../../support/world.ts";
+import { BenchCluster } from "../benchCluster.ts";
+import { changeCatalog } from "../many/catalogChange.ts";
+import { readCounters } from "../many/counters.ts";
+import { requestsSince, untilQuiet } from "../many/quiet.ts";
+import { untilWatched } from "../many/streams.ts";
+import { TinyWorld } from "../many/tinyWorld.ts";
+import type { BenchContext, Figure, Measurement } from "../measurement.ts";
+import { processUse } from "../processUse.ts";
+
+const EXTENSIONS = 300;
+const CHANGES = 3;
+const QUIET_TIMEOUT_MS = 300_000;
+
+/** Very many extensions that nobody touches: what they cost for some minutes, and what a change of their catalog costs that is not about them. */
+export const steadyStateMeasurement: Measurement = {
+  name: "steady-state",
+  title:
+    "300 small extensions (--extensions) at rest: 2 minutes (--settle), then 5 that are looked at (--rest); then changes of their catalog",
+  figures: ["steady.memory", "steady.cpu", "steady.lists", "steady.requests", "steady.quiet", "steady.resolutions", "steady.fetches"],
+  async *run(context) {
+    await using cluster = await BenchCluster.start(context);
+    await using world = await cluster.startServers();
+    const tiny = await TinyWorld.start(cluster, world, context.extensions ?? EXTENSIONS, context.say);
+    const seconds = await tiny.install();
+    const streams = await untilWatched(cluster.auditLog);
+    const { pid } = world.installation.servers["operator-controller"];
+    await untilQuiet([pid], QUIET_TIMEOUT_MS);
+    context.say(`installed in ${seconds.toFixed(1)} s, ${streams} streams; resting for ${context.settleSeconds} s`);
+    await sleep(context.settleSeconds * 1_000);
+    yield* rest(cluster, pid, context, `${tiny.packages.length} extensions, ${streams} streams`);
+    yield* changes(tiny, cluster, world, context);
+  },
+};
+
+async function* rest(
+  cluster: BenchCluster,
+  pid: number | undefined,
+  { say, restSeconds }: BenchContext,
+  what: string,
+): AsyncGenerator<Figure> {
+  say(`looking at ${restSeconds} s of rest`);
+  const [before, since] = [await processUse(pid), new Date()];
+  await sleep(restSeconds * 1_000);
+  const after = await processUse(pid);
+  const requests = await requestsSince(cluster.auditLog, since);
+  yield { id: "steady.memory", samples: [after.rssBytes], note: `${what}; peak ${Math.round(after.peakRssBytes / 1e6)} MB` };
+  yield { id: "steady.cpu", samples: [(after.cpuSeconds - before.cpuSeconds) / restSeconds], note: `${restSeconds} s` };
+  yield { id: "steady.lists", samples: [requests.filter(({ verb }) => verb === "list").length] };
+  yield { id: "steady.requests", samples: [requests.length], note: described(requests) };
+}
+
+async function* changes(
+  tiny: TinyWorld,
+  cluster: BenchCluster,
+  world: World,
+  { runs = CHANGES, say }: BenchContext,
+): AsyncGenerator<Figure> {
+  const made = [];
+  for (let edition = 1; edition <= runs; edition++) {
+    const before = await readCounters(world);
+    const { seconds, requests } = await changeCatalog(tiny, cluster, world, edition);
+    const after = await readCounters(world);
+    made.push({
+      seconds,
+      requests,
+      resolutions: after.resolutions - before.resolutions,
+      fetches: after.fetches - before.fetches,
+      notModified: after.notModified - before.notModified,
+    });
+    say(`change ${edition} of ${runs}: quiet after ${seconds.toFixed(2)} s`);
+  }
+  yield { id: "steady.quiet", samples: made.map(({ seconds }) => seconds), note: described(made[0]?.requests ?? []) };
+  yield { id: "steady.resolutions", samples: made.map(({ resolutions }) => resolutions) };
+  const note = `questions that were answered with 304: ${made.map(({ notModified }) => notModified).join(", ")}`;
+  yield { id: "steady.fetches", samples: made.map(({ fetches }) => fetches), note };
+}
+
+/** Such as "8 × create serviceaccounts/token, 2 × get clustercatalogs". */
+function described(requests: readonly AuditEvent[]): string {
+  const what = ({ verb, objectRef }: AuditEvent): string =>
+    [verb, [objectRef?.resource, objectRef?.subresource].filter((part) => part !== undefined).join("/")].join(" ");
+  const groups = [...Map.groupBy(requests, what)].map(([text, of]) => `${of.length} × ${text}`);
+  return `requests to the API server: ${groups.length > 0 ? groups.join(", ") : "none"}`;
+}
