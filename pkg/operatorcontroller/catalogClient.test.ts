@@ -4,6 +4,7 @@ import { ConnectProxy } from "../../test/support/connectProxy.ts";
 import { TempFolder } from "../../test/support/contentFixture.ts";
 import { type Answer, LoopbackApi } from "../../test/support/loopbackApi.ts";
 import { serverCertificate } from "../../test/support/serverCertificate.ts";
+import type { PackageContent } from "../fbc/types.ts";
 import { maxVersionOf } from "../resolve/clusterObjection.ts";
 import { CatalogClient, type CatalogClientOptions } from "./catalogClient.ts";
 
@@ -69,6 +70,51 @@ test("a package is read by the metas endpoint, without what resolution does not 
   const { read, api } = await start(SERVED);
   expect(await read()).toEqual(CONTENT);
   expect(api.log.sort()).toEqual([`GET ${OF_PACKAGE}`, `GET ${PACKAGES}`]);
+});
+
+describe("a package that is known", () => {
+  const tag = (text: string) => ({ headers: { etag: `"${text}"` } });
+  const NOT_MODIFIED = { status: 304, text: "" };
+
+  async function readTwice(second: Record<string, Answer>) {
+    const first: Record<string, Answer> = {
+      [OF_PACKAGE]: { ...lines(CHANNEL, BUNDLE), ...tag("a") },
+      [PACKAGES]: { ...lines(PACKAGE), ...tag("b") },
+    };
+    let answers: Record<string, Answer> = first;
+    const api = await LoopbackApi.start(({ url, headers }) => {
+      const answer = answers[url] ?? NO_ROUTE;
+      return answer === NOT_MODIFIED && headers["if-none-match"] === undefined ? (first[url] ?? NO_ROUTE) : answer;
+    });
+    const client = new CatalogClient();
+    open.push(
+      () => api[Symbol.asyncDispose](),
+      () => client.close(),
+    );
+    const tags = new Map<string, string>();
+    const read = (content?: PackageContent) =>
+      client.packageContent(`${api.url}${BASE}`, REF, "p", new AbortController().signal, { content, tags });
+    const before = await read();
+    answers = second;
+    return { before, after: await read(before), tags, sent: api.requests.slice(2).map(({ headers }) => headers["if-none-match"]) };
+  }
+
+  test("is given again where the server says that it has not changed", async () => {
+    const { before, after, sent } = await readTwice({ [OF_PACKAGE]: NOT_MODIFIED, [PACKAGES]: NOT_MODIFIED });
+    expect(after).toBe(before);
+    expect(new Set(sent)).toEqual(new Set(['"a"', '"b"']));
+  });
+
+  test("is read whole where a part of it has changed", async () => {
+    const { after, tags } = await readTwice({ [OF_PACKAGE]: { ...lines(CHANNEL), ...tag("c") }, [PACKAGES]: NOT_MODIFIED });
+    expect(after).toMatchObject({ package: { name: "p" }, channels: [{ name: "stable" }], bundles: [] });
+    expect(new Set(tags.values())).toEqual(new Set(['"b"', '"c"']));
+  });
+
+  test("is no longer known when a server stops giving tags", async () => {
+    const { tags } = await readTwice({ [OF_PACKAGE]: lines(CHANNEL), [PACKAGES]: lines(PACKAGE) });
+    expect(tags.size).toBe(0);
+  });
 });
 
 test("a server that knows no metas endpoint is read whole, and gives the same", async () => {

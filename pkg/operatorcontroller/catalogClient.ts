@@ -8,6 +8,7 @@ import { decodeMetas } from "../fbc/decode.ts";
 import type { Meta, PackageContent } from "../fbc/types.ts";
 import { failureOf } from "../oci/networkError.ts";
 import { proxyFor } from "../oci/proxy.ts";
+import type { KnownPackage } from "./catalogContents.ts";
 import { slim } from "./slimMeta.ts";
 
 const REQUEST_TIMEOUT_MS = 5 * 60_000;
@@ -34,6 +35,14 @@ export class UnexpectedContent extends Error {
   constructor(got: string, want: string) {
     super(`it answers from ${got} while status.resolvedSource says ${want}`);
   }
+}
+
+/** One reading of a package. */
+interface Reading {
+  readonly ref: string | undefined;
+  readonly signal: AbortSignal;
+  /** Entity tags that are known, by path; replaced by those of the answers. */
+  readonly tags: Map<string, string>;
 }
 
 /** Options of CatalogClient. */
@@ -66,6 +75,7 @@ export class CatalogClient {
   /**
    * What the catalog at `base` says about one package; undefined when it does not hold the package.
    * @param ref of the content wanted, by digest, as status.resolvedSource says it; undefined: whatever is served.
+   * @param known what was read of the same package before; given again where the server says by its tags that it has not changed.
    * @throws UnexpectedStatus, UnexpectedContent, or an Error whose text begins with "error performing request: "; the signal's reason when it aborts.
    */
   async packageContent(
@@ -73,10 +83,12 @@ export class CatalogClient {
     ref: string | undefined,
     packageName: string,
     signal: AbortSignal,
+    known?: KnownPackage,
   ): Promise<PackageContent | undefined> {
     const deadline = AbortSignal.any([signal, AbortSignal.timeout(REQUEST_TIMEOUT_MS)]);
     try {
-      const metas = await this.#packageMetas(base, ref, packageName, deadline);
+      const metas = await this.#packageMetas(base, packageName, { ref, signal: deadline, tags: known?.tags ?? new Map() });
+      if (metas === "unchanged") return known?.content;
       const content = packageContent(metas, packageName);
       const empty =
         !content.package && content.channels.length + content.bundles.length + content.deprecations.length + content.others === 0;
@@ -93,23 +105,34 @@ export class CatalogClient {
     await Promise.all([...this.#pools.values()].map((pool) => pool.destroy()));
   }
 
-  async #packageMetas(base: string, ref: string | undefined, packageName: string, signal: AbortSignal): Promise<Meta[]> {
+  async #packageMetas(base: string, packageName: string, reading: Reading): Promise<Meta[] | "unchanged"> {
     const name = encodeURIComponent(packageName);
+    const paths = [`${base}/api/v1/metas?package=${name}`, `${base}/api/v1/metas?schema=olm.package&name=${name}`] as const;
+    const read = (): Promise<[Meta[] | undefined, Meta[] | undefined]> =>
+      Promise.all([this.#metas(paths[0], () => true, reading), this.#metas(paths[1], () => true, reading)]);
     try {
-      const [ofPackage, packages] = await Promise.all([
-        this.#metas(`${base}/api/v1/metas?package=${name}`, ref, () => true, signal),
-        this.#metas(`${base}/api/v1/metas?schema=olm.package&name=${name}`, ref, () => true, signal),
-      ]);
-      return [...packages, ...ofPackage.filter((meta) => meta.schema !== "olm.package")];
+      let [ofPackage, packages] = await read();
+      if (!ofPackage && !packages) return "unchanged";
+      if (!ofPackage || !packages) {
+        reading.tags.clear(); // one of the two has changed: both are needed
+        [ofPackage, packages] = await read();
+      }
+      return [...(packages ?? []), ...(ofPackage ?? []).filter((meta) => meta.schema !== "olm.package")];
     } catch (err) {
+      reading.tags.clear();
       if (!(err instanceof UnexpectedStatus) || err.status !== 404) throw err;
-      return this.#metas(`${base}/api/v1/all`, ref, (meta) => ownerOf(meta) === packageName, signal);
+      return (await this.#metas(`${base}/api/v1/all`, (meta) => ownerOf(meta) === packageName, reading)) ?? "unchanged";
     }
   }
 
-  async #metas(url: string, ref: string | undefined, keep: (meta: Meta) => boolean, signal: AbortSignal): Promise<Meta[]> {
-    const answer = await this.#get(new URL(url), signal);
-    if (answer.statusCode !== 200) {
+  /** @returns undefined when the answer is the one whose tag is known. */
+  async #metas(url: string, keep: (meta: Meta) => boolean, { ref, signal, tags }: Reading): Promise<Meta[] | undefined> {
+    const at = new URL(url);
+    const path = at.pathname + at.search;
+    const known = tags.get(path);
+    const answer = await this.#get(at, signal, known === undefined ? {} : { "if-none-match": known });
+    const unchanged = answer.statusCode === 304 && known !== undefined;
+    if (answer.statusCode !== 200 && !unchanged) {
       await answer.body.dump();
       throw new UnexpectedStatus(answer.statusCode);
     }
@@ -118,9 +141,16 @@ export class CatalogClient {
       await answer.body.dump();
       throw new UnexpectedContent(digest, ref);
     }
+    if (unchanged) {
+      await answer.body.dump();
+      return undefined;
+    }
+    const { etag } = answer.headers;
+    if (typeof etag === "string") tags.set(path, etag);
+    else tags.delete(path);
     const metas: Meta[] = [];
     let left = this.#maxPackageBytes;
-    for await (const meta of decodeMetas(answer.body, new URL(url).pathname)) {
+    for await (const meta of decodeMetas(answer.body, at.pathname)) {
       if (!keep(meta)) continue;
       const kept = slim(meta);
       left -= JSON.stringify(kept.blob).length;
@@ -130,10 +160,10 @@ export class CatalogClient {
     return metas;
   }
 
-  async #get(url: URL, signal: AbortSignal): Promise<Dispatcher.ResponseData> {
+  async #get(url: URL, signal: AbortSignal, condition: Record<string, string>): Promise<Dispatcher.ResponseData> {
     const proxy = proxyFor(url, this.#env);
     try {
-      return await request(url, { dispatcher: this.#pool(proxy), signal, headers: { accept: "application/jsonl" } });
+      return await request(url, { dispatcher: this.#pool(proxy), signal, headers: { accept: "application/jsonl", ...condition } });
     } catch (err) {
       throw failureOf("GET", url, err, proxy);
     }

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import type { ClusterCatalog } from "../api/clusterCatalog.ts";
 import { findCondition } from "../api/conditions.ts";
 import { messageOf } from "../errors/errors.ts";
@@ -5,14 +6,28 @@ import type { PackageContent } from "../fbc/types.ts";
 import type { CatalogContent } from "../resolve/catalogContent.ts";
 import { UnexpectedContent, UnexpectedStatus } from "./catalogClient.ts";
 
-/** Reads one package of one catalog, from the content that `ref` names by digest. */
+/** What was read of a package before. */
+export interface KnownPackage {
+  readonly content: PackageContent | undefined;
+  /** Entity tags of the answers that it was read from, by their path; the reader puts those of its own answers in their place. */
+  readonly tags: Map<string, string>;
+}
+
+/** Reads one package of one catalog, from the content that `ref` names by digest; gives what is known again where that has not changed. */
 export interface PackageReader {
-  packageContent(base: string, ref: string, packageName: string, signal: AbortSignal): Promise<PackageContent | undefined>;
+  packageContent(
+    base: string,
+    ref: string,
+    packageName: string,
+    signal: AbortSignal,
+    known?: KnownPackage,
+  ): Promise<PackageContent | undefined>;
 }
 
 interface Kept {
   ref: string;
   content: Promise<PackageContent | undefined>;
+  tags: Map<string, string>;
 }
 
 /** Packages kept at most; one takes some tens of kilobytes. */
@@ -37,6 +52,24 @@ export class CatalogContents {
   async of(catalogs: readonly ClusterCatalog[], packageName: string, signal: AbortSignal): Promise<CatalogContent[]> {
     const asked = catalogs.filter((catalog) => catalog.spec.availabilityMode !== "Unavailable");
     return Promise.all(asked.map((catalog) => this.#one(catalog, packageName, signal)));
+  }
+
+  /**
+   * Whether a new edition of a catalog says of a package what the one before said. To be called before anybody else reads the new one.
+   * @param before reference of the edition before.
+   * @returns false where that is not known any more, or the catalog cannot be asked.
+   */
+  async isAsBefore(catalog: ClusterCatalog, before: string | undefined, packageName: string, signal: AbortSignal): Promise<boolean> {
+    const { name } = catalog.metadata;
+    const kept = this.#kept.get(`${name}/${packageName}`);
+    const state = servedFrom(catalog);
+    if (kept === undefined || kept.ref !== before || typeof state === "string") return false;
+    try {
+      const [now, then] = await Promise.all([this.#package(name, state, packageName, signal), kept.content]);
+      return isDeepStrictEqual(now, then);
+    } catch {
+      return false;
+    }
   }
 
   /** Drops what is kept of a catalog that is gone. */
@@ -75,14 +108,31 @@ export class CatalogContents {
       this.#kept.set(key, kept);
       return kept.content;
     }
-    const content = this.#reader.packageContent(at.base, at.ref, packageName, signal);
-    this.#kept.set(key, { ref: at.ref, content });
+    const tags = new Map(kept?.tags);
+    const content = this.#read(at, packageName, signal, kept, tags);
+    this.#kept.set(key, { ref: at.ref, content, tags });
     content.catch(() => {
       if (this.#kept.get(key)?.content === content) this.#kept.delete(key);
     });
     const oldest = this.#kept.size > MAX_PACKAGES ? this.#kept.keys().next().value : undefined;
     if (oldest !== undefined) this.#kept.delete(oldest);
     return content;
+  }
+
+  async #read(
+    { base, ref }: { base: string; ref: string },
+    packageName: string,
+    signal: AbortSignal,
+    kept: Kept | undefined,
+    tags: Map<string, string>,
+  ): Promise<PackageContent | undefined> {
+    let known: PackageContent | undefined;
+    try {
+      known = await kept?.content;
+    } catch {
+      tags.clear();
+    }
+    return this.#reader.packageContent(base, ref, packageName, signal, { content: known, tags });
   }
 }
 

@@ -24,6 +24,7 @@ import { ExtensionMetrics } from "./extensionMetrics.ts";
 import { checkHealth, type HealthDependencies } from "./healthCheck.ts";
 import { Identities, type ServiceAccountFallback } from "./identity.ts";
 import { ExtensionMemory } from "./memory.ts";
+import { findConcerned } from "./newEdition.ts";
 import { ObjectClaims } from "./objectClaims.ts";
 import { Rechecks } from "./rechecks.ts";
 import { Reconciler } from "./reconciler.ts";
@@ -44,7 +45,7 @@ import { resolveBundle } from "./steps/resolveBundle.ts";
 import { retrieveReleases } from "./steps/retrieveReleases.ts";
 import { type BundlePuller, unpackBundle } from "./steps/unpackBundle.ts";
 import { validate } from "./steps/validate.ts";
-import { extensionsToResolve, needsPass } from "./triggers.ts";
+import { contentRef, extensionsToResolve, isNewEdition, needsPass } from "./triggers.ts";
 import { waitingIn } from "./waiting.ts";
 import { ObjectWatches } from "./watches/objectWatches.ts";
 import { watchMetrics } from "./watches/watchMetrics.ts";
@@ -283,7 +284,9 @@ export class OperatorController {
       const after = event.type === "delete" ? undefined : event.object;
       const before = event.type === "delete" ? event.object : event.old;
       const affected = extensionsToResolve(this.#extensions.list(), after, before);
-      for (const name of affected) this.#queue.add(name);
+      const wake = (name: string): void => this.#queue.add(name);
+      if (!isNewEdition(after, before)) for (const { metadata } of affected) wake(metadata.name);
+      else void findConcerned({ catalog: after, before: contentRef(before) }, affected, this.#contents, wake);
       if (affected.length > 0) this.#gate.remediesChanged();
     });
     this.#options.clusterVersion.onChange(() => {

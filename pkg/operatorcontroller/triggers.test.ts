@@ -24,7 +24,7 @@ test.for<[string, CatalogState | undefined, CatalogState | undefined, string[]]>
   ["a deleted catalog wakes them", STATE, undefined, ["all", "gold"]],
 ])("%s", ([, before, after, want]) => {
   const made = (state: CatalogState | undefined) => state && catalogNamed("c", state);
-  expect(extensionsToResolve([ALL, GOLD], made(after), made(before))).toEqual(want);
+  expect(extensionsToResolve([ALL, GOLD], made(after), made(before)).map(({ metadata }) => metadata.name)).toEqual(want);
 });
 
 test("a pass's own writes ask for no further pass, an edit does", () => {

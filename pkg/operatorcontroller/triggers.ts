@@ -4,33 +4,39 @@ import { findCondition } from "../api/conditions.ts";
 import { canonicalJson } from "../fbc/canonical.ts";
 import { matchesSelector } from "../resolve/selector.ts";
 
-/** The part of a catalog that a resolution can depend on, as one text. */
-function resolutionInput(catalog: ClusterCatalog): string {
-  const { spec, status, metadata } = catalog;
+/** The part of a catalog that a resolution can depend on beside its content, as one text. */
+function circumstances({ spec, status, metadata }: ClusterCatalog): string {
   return canonicalJson([
     metadata.labels ?? {},
     spec.priority ?? 0,
     spec.availabilityMode ?? "Available",
-    status?.resolvedSource?.image?.ref ?? "",
     status?.urls?.base ?? "",
     findCondition(status?.conditions, "Serving")?.status ?? "",
   ]);
 }
 
+/** Reference of a catalog's content by digest; undefined where there is none. */
+export function contentRef(catalog: ClusterCatalog | undefined): string | undefined {
+  return catalog?.status?.resolvedSource?.image?.ref;
+}
+
+/** Whether a catalog is as before but for its content. */
+export function isNewEdition(after: ClusterCatalog | undefined, before: ClusterCatalog | undefined): after is ClusterCatalog {
+  return after !== undefined && before !== undefined && circumstances(after) === circumstances(before);
+}
+
 /**
- * Names of the extensions whose resolution a change of one catalog can alter: those whose selector matches its labels
+ * The extensions whose resolution a change of one catalog can alter: those whose selector matches its labels
  * before or after. A change of anything else in the catalog, such as a message, alters none.
  */
 export function extensionsToResolve(
   extensions: readonly ClusterExtension[],
   after: ClusterCatalog | undefined,
   before: ClusterCatalog | undefined,
-): string[] {
-  if (before && after && resolutionInput(before) === resolutionInput(after)) return [];
+): ClusterExtension[] {
+  if (isNewEdition(after, before) && contentRef(after) === contentRef(before)) return [];
   const labels = [before, after].flatMap((catalog) => (catalog ? [catalog.metadata.labels ?? {}] : []));
-  return extensions
-    .filter((extension) => labels.some((set) => matchesSelector(extension.spec?.source?.catalog?.selector, set)))
-    .map((extension) => extension.metadata.name);
+  return extensions.filter((extension) => labels.some((set) => matchesSelector(extension.spec?.source?.catalog?.selector, set)));
 }
 
 /** Whether an update of an extension asks for a pass: an edit of spec, of metadata we read, or a deletion; our own status writes do not. */
