@@ -13,6 +13,7 @@ const entryPoints = {
   "operator-controller": "cmd/operator-controller/main.ts",
   olmv1: "cmd/olmv1/main.ts",
   loadWorker: "pkg/catalogd/loadWorker.ts",
+  issueWorker: "pkg/operatorcontroller/certificates/issueWorker.ts",
 };
 
 const missing = Object.values(entryPoints).filter((file) => !existsSync(join(root, file)));

@@ -11,6 +11,8 @@ export const CLUSTER_CATALOG = "ClusterCatalog";
 
 /** Field manager of every server-side apply of bundle content. */
 export const FIELD_MANAGER = "olm.operatorframework.io";
+/** Field manager of the certificates that operator-controller provides itself: no release holds them, so no apply of one touches them. */
+export const CERTIFICATES_FIELD_MANAGER = `${FIELD_MANAGER}/certificates`;
 /** Namespace of the controllers and of the release Secrets unless told otherwise. */
 export const SYSTEM_NAMESPACE = "olmv1-system";
 
@@ -45,6 +47,11 @@ export const RECONCILE_REQUEST_MAX = 64;
 export const ANNOTATION_APPROVE = `${GROUP}/approve`;
 /** On our CRDs: which variant of the API they are. */
 export const ANNOTATION_GENERATOR = `${GROUP}/generator`;
+
+/** On the Service of a webhook: name of the Secret in which operator-controller provides its serving certificate. */
+export const ANNOTATION_SERVING_CERT_SECRET = `${GROUP}/serving-cert-secret-name`;
+/** On webhook configurations and CRDs with a conversion webhook: "namespace/name" of the Secret whose CA operator-controller writes into them. */
+export const ANNOTATION_INJECT_CA_FROM_SECRET = `${GROUP}/inject-ca-from-secret`;
 
 /** Holds a ClusterExtension until its objects are off the cluster. */
 export const FINALIZER_UNINSTALL = `${GROUP}/uninstall`;

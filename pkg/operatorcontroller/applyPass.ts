@@ -16,6 +16,7 @@ import { providerOf } from "../render/providers.ts";
 import { warningTexts } from "./apiWarnings.ts";
 import { Applier, type LiveObjects } from "./applier.ts";
 import { awaitingApproval, isApproved, planStatus } from "./approval.ts";
+import { type CertificateDependencies, ExtensionCertificates } from "./certificates/extensionCertificates.ts";
 import type { ExtensionMetrics } from "./extensionMetrics.ts";
 import type { PassFacts, ResolvedBundle } from "./facts.ts";
 import { requireServed, type ServedKinds } from "./kinds.ts";
@@ -49,6 +50,8 @@ export interface ApplyDependencies {
   extensionExists: ExtensionExists;
   memory: ExtensionMemory;
   claims: ObjectClaims;
+  /** Without it no certificates are provided. */
+  certificates?: CertificateDependencies;
   metrics?: Pick<ExtensionMetrics, "corrected">;
   /** Tells between comparisons what may have drifted; without it everything is compared at each interval. */
   watches?: ObjectWatches;
@@ -81,6 +84,7 @@ export class ApplyPass {
   readonly #context: StepContext<PassFacts["extension"]>;
   readonly #applier: Applier;
   readonly #journal: ReleaseJournal;
+  readonly #certificates: ExtensionCertificates;
 
   constructor(deps: ApplyDependencies, facts: PassFacts, scoped: Client, context: StepContext<PassFacts["extension"]>) {
     const { log, signal } = context;
@@ -89,12 +93,14 @@ export class ApplyPass {
     this.#scoped = scoped;
     this.#context = context;
     this.#applier = new Applier(scoped, log, signal);
+    this.#certificates = new ExtensionCertificates(deps, facts, scoped, context);
     this.#journal = new ReleaseJournal({ store: deps.releases, owner: this.#owner, history: facts.history, now: deps.now, signal, log });
   }
 
   /**
-   * Puts back what was deleted or changed since the last deployed release was applied, as far as a comparison is due.
-   * @throws RetryableError with everything that could not be put back.
+   * Puts back what was deleted or changed since the last deployed release was applied, as far as a comparison is due, and looks after its
+   * certificates whatever comes of that.
+   * @throws RetryableError with everything that could not be put back, or provided.
    */
   async maintain(): Promise<void> {
     const { history } = this.#facts;
@@ -102,7 +108,7 @@ export class ApplyPass {
     if (!deployed) throw new RetryableError(Reason.Retrying, "catalog content unavailable and no release installed");
     if (this.#journal.isUnsettled) await this.#journal.settle(deployed);
     if (this.#warns) await this.#warn(deployed);
-    await maintain(deployed, {
+    const objects = maintain(deployed, {
       deps: this.#deps,
       facts: this.#facts,
       scoped: this.#scoped,
@@ -112,6 +118,12 @@ export class ApplyPass {
       prepare: (objects) => this.#prepare(objects),
       claiming: (objects, work) => this.#claiming(objects, work),
     });
+    await objects.catch(() => undefined);
+    this.#context.signal.throwIfAborted();
+    const outcomes = await Promise.allSettled([objects, this.#certificates.maintain(deployed)]);
+    const failures = outcomes.flatMap((outcome): unknown[] => (outcome.status === "rejected" ? [outcome.reason] : []));
+    if (failures.length > 1) throw new RetryableError(Reason.Retrying, failures.map(messageOf).join("\n"), { cause: failures[0] });
+    if (failures.length === 1) throw failures[0];
   }
 
   /**
@@ -156,6 +168,7 @@ export class ApplyPass {
       for (const remark of remarks) this.#event("Normal", "CrdUpgradeSafety", remark);
       this.#tellWarnings(bundle.name, inputDigest);
       if (!rollback) await this.#requireApproval(rendered, { desired: objects, live, after });
+      await this.#certificates.keep(objects);
       const content = { namespace: extension.spec.namespace, labels, annotations, objects, ...rollback?.why };
       const record = await this.#journal.begin({ ...content, ...(inputDigest === undefined ? {} : { inputDigest }) }, state);
       this.#facts.began = true;
@@ -169,6 +182,7 @@ export class ApplyPass {
         const applied = objects.map((object) => withIgnored(object, taken.get(objectKey(object)), ignore));
         await this.#applier.apply(applied, taken);
         await this.#prune(objects);
+        await this.#certificates.keep(objects);
       } catch (err) {
         if (!this.#context.signal.aborted) {
           const done = changes(this.#applier.actions);

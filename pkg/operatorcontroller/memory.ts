@@ -1,5 +1,6 @@
 import type { ClusterExtension } from "../api/clusterExtension.ts";
 import { type ObjectRef, refOf } from "../api/k8s.ts";
+import { certificateSecrets } from "../certificates/wantedCertificates.ts";
 import type { Availability } from "../release/health/availability.ts";
 import { objectKey } from "../release/identity.ts";
 import type { ReleaseRecord } from "../release/record.ts";
@@ -7,6 +8,8 @@ import type { ReleaseRecord } from "../release/record.ts";
 /** Least time between two readings of health that changes of status ask for. */
 const HEALTHY_PAUSE_MS = 5_000;
 const ILL_PAUSE_MS = 1_000;
+/** From a change of what webhooks trust to the look at it; others may have written it in several steps. */
+const CERTIFICATES_PAUSE_MS = 5_000;
 
 /** What a release was last found to be. */
 export interface RememberedHealth {
@@ -21,6 +24,16 @@ export interface RememberedHealth {
   dueAt: number;
 }
 
+/** What is known of the certificates that operator-controller provides for an extension. */
+export interface RememberedCertificates {
+  /** Number of the release for which they were last looked at; undefined before the first time. */
+  release?: number;
+  /** When to look again, in milliseconds since the epoch. */
+  checkAt: number;
+  /** When what is trusted was last changed, by key of the Secret; milliseconds since the epoch. */
+  readonly trustedSince: Map<string, number>;
+}
+
 /** What is remembered of one extension between passes. A controller that has just started knows none of it and is as right without. */
 export interface Remembered {
   readonly uid: string;
@@ -31,6 +44,7 @@ export interface Remembered {
   comparedAt?: number;
   /** What has drifted and is left as it is, by `objectKey`; a sentence each. */
   readonly drifted: Map<string, string>;
+  readonly certificates: RememberedCertificates;
   /** When its ServiceAccount's rights were last looked up, and what it lacked then, where that is only warned of. */
   rights?: { checkedAt: number; lacking: string | undefined };
   /** What the API server was last said to warn of, and about which input. */
@@ -54,7 +68,7 @@ export class ExtensionMemory {
   of({ metadata: { name, uid = "" } }: Readonly<ClusterExtension>): Remembered {
     const known = this.#byName.get(name);
     if (known?.uid === uid) return known;
-    const fresh: Remembered = { uid, drifted: new Map(), recorded: [] };
+    const fresh: Remembered = { uid, drifted: new Map(), recorded: [], certificates: { checkAt: 0, trustedSince: new Map() } };
     this.#byName.set(name, fresh);
     return fresh;
   }
@@ -62,7 +76,7 @@ export class ExtensionMemory {
   /** Remembers the objects of these releases in place of those before, or beside them. */
   record(extension: Readonly<ClusterExtension>, releases: readonly ReleaseRecord[], { keep = false }: { keep?: boolean } = {}): void {
     const remembered = this.of(extension);
-    const refs = releases.flatMap(({ objects }) => objects.map(refOf));
+    const refs = releases.flatMap(({ objects }) => [...objects, ...certificateSecrets(objects)].map(refOf));
     const all = keep ? [...remembered.recorded, ...refs] : refs;
     remembered.recorded = [...new Map(all.map((ref) => [objectKey(ref), ref])).values()];
   }
@@ -79,6 +93,18 @@ export class ExtensionMemory {
     const pause = health.availability.status === "True" ? HEALTHY_PAUSE_MS : ILL_PAUSE_MS;
     health.dueAt = Math.min(health.dueAt, Math.max(now, health.readAt + pause));
     return Math.max(health.dueAt - now, 0);
+  }
+
+  /**
+   * Makes a pass over an extension look at its certificates, but not more often than every five seconds.
+   * @param now milliseconds since the epoch.
+   * @returns in how many milliseconds that pass is due; undefined where there are none to look at.
+   */
+  certificatesChanged(name: string, now: number): number | undefined {
+    const certificates = this.#byName.get(name)?.certificates;
+    if (certificates?.release === undefined) return undefined;
+    certificates.checkAt = Math.min(certificates.checkAt, now + CERTIFICATES_PAUSE_MS);
+    return Math.max(certificates.checkAt - now, 0);
   }
 
   forget(name: string): void {

@@ -2,6 +2,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { ClusterCatalog } from "../api/clusterCatalog.ts";
 import type { ClusterExtension } from "../api/clusterExtension.ts";
 import { API_VERSION, CLUSTER_CATALOG, CLUSTER_EXTENSION } from "../api/constants.ts";
+import { mayTrust } from "../certificates/caTarget.ts";
+import { CERTIFICATE_TIMES, type CertificateTimes } from "../certificates/certificatePlan.ts";
 import { Alarms } from "../controller/alarms.ts";
 import { systemClock } from "../controller/clock.ts";
 import { Controller, type ReconcileContext, type ReconcileOutcome } from "../controller/controller.ts";
@@ -16,6 +18,7 @@ import { controllerMetrics, queueMetrics } from "../telemetry/controllerMetrics.
 import type { Logger } from "../telemetry/log.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
 import { CatalogContents, type PackageReader } from "./catalogContents.ts";
+import { ThreadIssuer } from "./certificates/certificateIssuer.ts";
 import { CertificateProviders, type WebhookCertProvider } from "./certificates/providerChoice.ts";
 import { ClusterUpgradeGate, type ClusterUpgradeSettings } from "./clusterupgrade/clusterUpgradeGate.ts";
 import type { ClusterVersionReader } from "./clusterupgrade/clusterVersionSource.ts";
@@ -71,6 +74,8 @@ export interface OperatorControllerOptions {
   maxBackoffMs: number;
   /** How long a minute of `spec.progressDeadlineMinutes` is, in milliseconds; 60,000 unless a test is in a hurry. */
   deadlineMinuteMs?: number;
+  /** How long the certificates hold that this controller provides itself; two years unless a test is in a hurry. */
+  certificateTimes?: CertificateTimes;
   /** What an extension waits for (rights, a ServiceAccount, a kind) is looked for at least this often. */
   recheckIntervalMs: number;
   log: Logger;
@@ -223,6 +228,7 @@ export class OperatorController {
     const [events, identities, memory, releases] = [this.#events, this.#identities, this.#memory, this.#releases];
     const now = (): number => Date.now();
     const providers = new CertificateProviders(client, this.#options.webhookCertProvider ?? "auto");
+    const comeBack = (name: string, afterMs: number): void => this.#queue.addAfter(name, afterMs);
     const extensionExists = (name: string, uid: string | undefined): boolean => {
       const found = this.#extensions.get(name);
       return found !== undefined && (uid === undefined || uid === found.metadata.uid);
@@ -239,9 +245,9 @@ export class OperatorController {
       catalogContent: (name) => this.#catalogs.get(name ?? "")?.status?.resolvedSource?.image?.ref ?? "",
       metrics: this.#metrics,
       watches: this.#watches,
+      certificates: { issuer: new ThreadIssuer(), times: this.#options.certificateTimes ?? CERTIFICATE_TIMES, comeBack },
     };
     const { deadlineMinuteMs: minuteMs = 60_000 } = this.#options;
-    const comeBack = (name: string, afterMs: number): void => this.#queue.addAfter(name, afterMs);
     const health: HealthDependencies = { releases, memory, now, comeBack, minuteMs };
     return new Reconciler({
       statuses: new StatusWriter(client),
@@ -275,6 +281,8 @@ export class OperatorController {
   #listen(): void {
     this.#watches.onObjectEvent(({ extension, ref }) => {
       if (mayHaveHealth(ref)) this.healthChanged(extension);
+      const dueMs = mayTrust(ref) ? this.#memory.certificatesChanged(extension, Date.now()) : undefined;
+      if (dueMs !== undefined) this.#queue.addAfter(extension, dueMs);
     });
     this.#extensions.onEvent((event) => {
       if (event.type === "delete" || needsPass(event.object, event.old)) this.#queue.add(event.object.metadata.name);

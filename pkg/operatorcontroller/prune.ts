@@ -1,4 +1,5 @@
 import { type KubeObject, refOf } from "../api/k8s.ts";
+import { certificateSecrets } from "../certificates/wantedCertificates.ts";
 import type { Client } from "../kube/client.ts";
 import { objectKey } from "../release/identity.ts";
 import { type Owner, ownershipOf } from "../release/ownership.ts";
@@ -49,8 +50,13 @@ export function unwanted(request: Omit<PruneRequest, "owner">): KubeObject[] {
 }
 
 function planOf({ history, desired, crdPolicy }: Omit<PruneRequest, "owner">): ReleasePlan {
-  const recorded = new Map(history.flatMap(({ objects }) => objects.map((object) => [objectKey(object), object])));
-  return planRelease({ recorded: [...recorded.values()], desired, crdPolicy });
+  const recorded = new Map(history.flatMap(({ objects }) => withSecrets(objects).map((object) => [objectKey(object), object])));
+  return planRelease({ recorded: [...recorded.values()], desired: withSecrets(desired), crdPolicy });
+}
+
+/** Certificates are in no release, but come and go with the objects that need them. */
+function withSecrets(objects: readonly KubeObject[]): KubeObject[] {
+  return [...objects, ...certificateSecrets(objects)];
 }
 
 function oursOf(objects: readonly KubeObject[], live: LiveObjects, owner: Owner): KubeObject[] {

@@ -1,4 +1,5 @@
 import { type GroupVersionKind, groupOf, type KubeObject } from "../api/k8s.ts";
+import { certificateSecrets } from "../certificates/wantedCertificates.ts";
 import { isCrd, requireIdentities } from "../release/identity.ts";
 import type { CrdPolicy } from "../release/plan.ts";
 import { escalationGrants, type HeldCheck, heldRules, type RoleStrategy } from "./escalation.ts";
@@ -47,6 +48,7 @@ interface PlacedGrant extends Grant {
 
 /**
  * The rules with which a ServiceAccount can install, upgrade, watch and uninstall exactly `objects`, and nothing else.
+ * Where operator-controller provides the certificates of webhooks, their Secrets are among them.
  * They hold for one version: names of generated roles change with their content. `unionOf` puts several versions together.
  * Nothing is needed on the extension itself, such as its finalizers: the ownerReferences that we write do not block its deletion.
  * @throws TerminalError Blocked on objects without kind or name.
@@ -74,6 +76,10 @@ export function requiredRules(objects: readonly KubeObject[], options: RuleOptio
     if (!options.essentialOnly && WORKLOADS.has(object.kind)) grants.push({ namespace, group: "", resource: "pods", verb: "list" });
     if (!options.essentialOnly && namespace !== "") grants.push({ namespace, group: "", resource: "resourcequotas", verb: "list" });
     held.set(namespace, [...(held.get(namespace) ?? []), ...heldRules(object, strategy)]);
+  }
+  for (const secret of certificateSecrets(objects)) {
+    const found = place(secret);
+    if (found) grants.push(...grantsOn(secret, found, APPLY_VERBS, options));
   }
   for (const object of pruned) {
     const found = place(object);

@@ -2,21 +2,26 @@ import type { KubeObject } from "../api/k8s.ts";
 import { type CertificateNames, type CertificateProvider, certificateNames } from "./certificateProvider.ts";
 import { servingSecrets } from "./certificateVolumes.ts";
 import { certManager } from "./certManager.ts";
+import { selfSigned } from "./selfSigned.ts";
 import { serviceCa } from "./serviceCa.ts";
 
 /** Every certificate provider there is, those that need something of the cluster first. */
-export const CERTIFICATE_PROVIDERS: readonly CertificateProvider[] = [certManager, serviceCa];
+export const CERTIFICATE_PROVIDERS: readonly CertificateProvider[] = [certManager, serviceCa, selfSigned];
 
 /**
  * The certificate provider with which rendered, prepared or released objects were made, whoever made them; undefined where nothing serves
  * a webhook. Only what rendering itself writes is looked at: bundles carry hints for certificate providers of their own.
  */
 export function providerOf(objects: readonly KubeObject[]): CertificateProvider | undefined {
-  const served = servedNames(objects);
-  return CERTIFICATE_PROVIDERS.find((provider) => served.some((names) => isMarked(objects, provider, names)));
+  return CERTIFICATE_PROVIDERS.find((provider) => providedNames(objects, provider).length > 0);
 }
 
-/** The names for every Deployment that was given a serving certificate. */
+/** The names for every Deployment whose serving certificate is this provider's. */
+export function providedNames(objects: readonly KubeObject[], provider: CertificateProvider): CertificateNames[] {
+  return servedNames(objects).filter((names) => isMarked(objects, provider, names));
+}
+
+/** The names for every Deployment that was given a serving certificate, whoever provides it. */
 export function servedNames(objects: readonly KubeObject[]): CertificateNames[] {
   return objects.flatMap((object) => {
     if (object.kind !== "Deployment") return [];

@@ -30,7 +30,7 @@ describe("the bundled programs", () => {
 
   test("are the same bytes each time", async () => {
     const first = await contents(join(folder, "first"));
-    expect(Object.keys(first).sort()).toEqual(["catalogd.js", "loadWorker.js", "olmv1.js", "operator-controller.js"]);
+    expect(Object.keys(first).sort()).toEqual(["catalogd.js", "issueWorker.js", "loadWorker.js", "olmv1.js", "operator-controller.js"]);
     expect(await contents(join(folder, "second"))).toEqual(first);
   });
 

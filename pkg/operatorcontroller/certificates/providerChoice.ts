@@ -4,10 +4,11 @@ import { KindNotServed } from "../../kube/errors.ts";
 import type { CertificateProvider } from "../../render/certificateProvider.ts";
 import { certManager } from "../../render/certManager.ts";
 import { CERTIFICATE_PROVIDERS, providerOf } from "../../render/providers.ts";
+import { selfSigned } from "../../render/selfSigned.ts";
 import { serviceCa } from "../../render/serviceCa.ts";
 
 /** Who provides the certificates of webhooks: flag --webhook-cert-provider. */
-export const WEBHOOK_CERT_PROVIDERS = ["auto", "cert-manager", "openshift-service-ca", "none"] as const;
+export const WEBHOOK_CERT_PROVIDERS = ["auto", "cert-manager", "openshift-service-ca", "self-signed", "none"] as const;
 
 /** One of `WEBHOOK_CERT_PROVIDERS`. */
 export type WebhookCertProvider = (typeof WEBHOOK_CERT_PROVIDERS)[number];
@@ -37,7 +38,7 @@ export class CertificateProviders {
    * | a name   | anything                             | that one; what is installed is rendered anew with it           |
    * | none     | anything                             | none: bundles with webhooks are refused                        |
    * | auto     | has webhooks                         | the one it was rendered with, whatever the cluster serves now  |
-   * | auto     | nothing, or nothing with a webhook   | cert-manager where it is served, on OpenShift its service CA   |
+   * | auto     | nothing, or nothing with a webhook   | cert-manager where it is served, on OpenShift its service CA, else self-signed |
    *
    * So a provider that appears or goes changes nothing that is installed.
    * @param installed objects of the deployed release, if there is one.
@@ -49,7 +50,7 @@ export class CertificateProviders {
     if (known) return known;
     if ((await this.#isServed(CERTIFICATE)) && (await this.#isServed(ISSUER))) return certManager;
     for (const kind of OPENSHIFT) if (await this.#isServed(kind)) return serviceCa;
-    return undefined;
+    return selfSigned;
   }
 
   /** Whether objects were rendered with a provider that is not the one to be used now. */

@@ -1,3 +1,4 @@
+import { ANNOTATION_INJECT_CA_FROM_SECRET } from "../../api/constants.ts";
 import type { JsonObject, KubeObject } from "../../api/k8s.ts";
 import { listAt, memberAt, textAt } from "./members.ts";
 import { HEALTHY, type Health, health } from "./verdict.ts";
@@ -7,6 +8,7 @@ const INJECTED_BY: Readonly<Record<string, string>> = {
   "cert-manager.io/inject-ca-from": "cert-manager",
   "cert-manager.io/inject-ca-from-secret": "cert-manager",
   "service.beta.openshift.io/inject-cabundle": "the service CA operator",
+  [ANNOTATION_INJECT_CA_FROM_SECRET]: "operator-controller",
 };
 
 /** Whether somebody is asked to write a CA into the object. */

@@ -1,0 +1,55 @@
+import { ANNOTATION_INJECT_CA_FROM_SECRET } from "../api/constants.ts";
+import { type KubeObject, type ObjectRef, refOf } from "../api/k8s.ts";
+import { isCrd } from "../release/identity.ts";
+import type { CertificateNames } from "../render/certificateProvider.ts";
+import { providedNames } from "../render/providers.ts";
+import { selfSigned } from "../render/selfSigned.ts";
+import type { CaTarget } from "./caTarget.ts";
+
+/** A serving certificate that operator-controller has to provide. */
+export interface WantedCertificate {
+  /** Where the Deployment finds it. */
+  readonly secret: ObjectRef & { readonly namespace: string };
+  /** "service.namespace". */
+  readonly host: string;
+  /** The names under which the API server and others call the Service. */
+  readonly dnsNames: readonly string[];
+  /** What is to trust it. */
+  readonly targets: readonly CaTarget[];
+}
+
+/** The certificates that prepared or released objects need of operator-controller itself; none where another provider makes them. */
+export function wantedCertificates(objects: readonly KubeObject[]): WantedCertificate[] {
+  return providedNames(objects, selfSigned).map((names) => {
+    const { namespace, certificateName: name } = names;
+    const host = `${names.serviceName}.${namespace}`;
+    return {
+      secret: { apiVersion: "v1", kind: "Secret", namespace, name },
+      host,
+      dnsNames: [host, `${host}.svc`, `${host}.svc.cluster.local`],
+      targets: objects.flatMap((object) => targetIn(object, names)),
+    };
+  });
+}
+
+/** The Secrets of `wantedCertificates` as objects that have nothing but a name: no release holds more of them. */
+export function certificateSecrets(objects: readonly KubeObject[]): KubeObject[] {
+  return wantedCertificates(objects).map(({ secret: { apiVersion, kind, namespace, name } }) => ({
+    apiVersion,
+    kind,
+    metadata: { namespace, name },
+  }));
+}
+
+function targetIn(object: KubeObject, { namespace, certificateName }: CertificateNames): CaTarget[] {
+  if (object.metadata.annotations?.[ANNOTATION_INJECT_CA_FROM_SECRET] !== `${namespace}/${certificateName}`) return [];
+  const ref = refOf(object);
+  if (isCrd(object)) return isConverted(object) ? [{ ref, webhooks: undefined }] : [];
+  const webhooks = object["webhooks"] as readonly { name: string }[] | undefined;
+  return webhooks ? [{ ref, webhooks: webhooks.map(({ name }) => name) }] : [];
+}
+
+function isConverted(crd: KubeObject): boolean {
+  const spec = crd["spec"] as { conversion?: { strategy?: string } } | undefined;
+  return spec?.conversion?.strategy === "Webhook";
+}

@@ -1,0 +1,45 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { Worker } from "node:worker_threads";
+import { messageOf } from "../../errors/errors.ts";
+import type { IssuedCertificate, IssueTask } from "./issueMessage.ts";
+
+/** Makes certificates. */
+export interface CertificateIssuer {
+  /** @throws the signal's reason when it aborts. */
+  issue(task: IssueTask, signal: AbortSignal): Promise<IssuedCertificate>;
+}
+
+/** Makes them one at a time in a thread that ends with each: the library takes 20 MB, and is needed once in two years. */
+export class ThreadIssuer implements CertificateIssuer {
+  #last: Promise<unknown> = Promise.resolve();
+
+  issue(task: IssueTask, signal: AbortSignal): Promise<IssuedCertificate> {
+    const turn = this.#last.then(() => run(task, signal));
+    this.#last = turn.catch(() => undefined);
+    return turn;
+  }
+}
+
+async function run(task: IssueTask, signal: AbortSignal): Promise<IssuedCertificate> {
+  signal.throwIfAborted();
+  const worker = new Worker(workerFile(), { workerData: task, env: {} });
+  const stop = (): void => void worker.terminate();
+  signal.addEventListener("abort", stop, { once: true });
+  try {
+    return await new Promise<IssuedCertificate>((resolve, reject) => {
+      worker.once("message", resolve);
+      worker.on("error", (err) => reject(new Error(`issue a certificate for ${task.host}: ${messageOf(err)}`, { cause: err })));
+      worker.once("exit", () => reject(signal.reason ?? new Error("the thread that issues certificates ended early")));
+    });
+  } finally {
+    signal.removeEventListener("abort", stop);
+    await worker.terminate();
+  }
+}
+
+/** Beside a bundled program stands the bundled worker; in a checkout the source runs as it is. */
+function workerFile(): string {
+  const bundled = join(import.meta.dirname, "issueWorker.js");
+  return existsSync(bundled) ? bundled : join(import.meta.dirname, "issueWorker.ts");
+}

@@ -1,0 +1,200 @@
+import { CERTIFICATES_FIELD_MANAGER } from "../../api/constants.ts";
+import type { KubeObject, ObjectRef } from "../../api/k8s.ts";
+import { bundlesIn, type CaTarget, withBundle } from "../../certificates/caTarget.ts";
+import { type CertificateTimes, nextAction } from "../../certificates/certificatePlan.ts";
+import { notEnded, stateOf } from "../../certificates/certificateState.ts";
+import {
+  AUTHORITIES_MAX,
+  bundleOf,
+  certificatesIn,
+  type KeyPair,
+  type StoredCertificates,
+  secretFrom,
+  storedIn,
+} from "../../certificates/storedCertificates.ts";
+import type { WantedCertificate } from "../../certificates/wantedCertificates.ts";
+import { RetryableError, wrapError } from "../../errors/errors.ts";
+import type { Client } from "../../kube/client.ts";
+import { describeObject, objectKey } from "../../release/identity.ts";
+import { type ObjectOwner, withOwner } from "../../release/ownerMarks.ts";
+import { type ExtensionExists, ownershipOf } from "../../release/ownership.ts";
+import type { Logger } from "../../telemetry/log.ts";
+import type { CertificateIssuer } from "./certificateIssuer.ts";
+
+/** With what, for whom and when certificates are kept. */
+export interface KeeperOptions {
+  /** Of the extension's ServiceAccount. */
+  client: Pick<Client, "get" | "apply">;
+  issuer: CertificateIssuer;
+  times: CertificateTimes;
+  /** Milliseconds since the epoch. */
+  now: () => number;
+  owner: ObjectOwner;
+  installNamespace: string;
+  extensionExists: ExtensionExists;
+  /** Keys of Secrets that another certificate provider wrote for a release of this extension: they may be taken over. */
+  replaced: ReadonlySet<string>;
+  /** When what targets trust was last changed, by key of the Secret; milliseconds since the epoch. Kept between passes. */
+  trustedSince: Map<string, number>;
+  /** Tells an Event. */
+  tell: (reason: string, message: string) => void;
+  signal: AbortSignal;
+  log: Logger;
+}
+
+/** Actions on one certificate in one pass; there are never more than three in a row. */
+const ACTIONS_MAX = 6;
+
+/** Keeps the certificates that operator-controller provides for an extension's webhooks, with the extension's identity. */
+export class CertificateKeeper {
+  readonly #options: KeeperOptions;
+
+  constructor(options: KeeperOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Makes, renews and spreads certificates as far as it is time for. Targets that do not exist are left out.
+   * @returns when there is more to do, in milliseconds since the epoch.
+   * @throws RetryableError that names the Secret.
+   */
+  async keep(wanted: readonly WantedCertificate[]): Promise<number> {
+    let at = Number.POSITIVE_INFINITY;
+    for (const one of wanted) {
+      try {
+        at = Math.min(at, await this.#keepOne(one));
+      } catch (err) {
+        this.#options.signal.throwIfAborted();
+        throw wrapError(`provide the certificate for webhooks in ${describeObject(one.secret)}: `, err);
+      }
+    }
+    return at;
+  }
+
+  async #keepOne(wanted: WantedCertificate): Promise<number> {
+    const { now, times, trustedSince } = this.#options;
+    const key = objectKey(wanted.secret);
+    const keeping = new Keeping(this.#options, wanted, await this.#ownSecret(wanted.secret));
+    await keeping.readTargets();
+    for (let i = 0; i < ACTIONS_MAX; i++) {
+      if (await keeping.spread()) trustedSince.set(key, now());
+      const state = stateOf(keeping.stored, wanted.dnsNames);
+      const action = nextAction(state, { now: now(), trustedSince: trustedSince.get(key) ?? 0, times });
+      if (action.kind === "rest") return action.at;
+      if (action.kind === "issue") await keeping.issue(action.because);
+      if (action.kind === "prepare") await keeping.prepare(action.because);
+      if (action.kind === "promote") await keeping.promote();
+      if (action.kind === "trim") await keeping.trim();
+    }
+    throw new RetryableError("Retrying", "it is not as it should be after every attempt to make it so");
+  }
+
+  /** @throws RetryableError for a Secret of somebody else. */
+  async #ownSecret(ref: ObjectRef): Promise<KubeObject | undefined> {
+    const { client, owner, installNamespace, extensionExists, replaced, signal } = this.#options;
+    const secret = await client.get(ref, { signal });
+    const ownership = ownershipOf(secret, { ...owner, installNamespace }, extensionExists);
+    if (ownership.kind === "foreign" && !replaced.has(objectKey(ref))) throw new RetryableError("Retrying", ownership.message);
+    return secret;
+  }
+}
+
+/** One certificate while it is worked on: what is stored, and what its targets trust. */
+class Keeping {
+  stored: StoredCertificates | undefined;
+  readonly #options: KeeperOptions;
+  readonly #wanted: WantedCertificate;
+  #secret: KubeObject | undefined;
+  #targets: { target: CaTarget; live: KubeObject }[] = [];
+
+  constructor(options: KeeperOptions, wanted: WantedCertificate, secret: KubeObject | undefined) {
+    this.#options = options;
+    this.#wanted = wanted;
+    this.#secret = secret;
+    this.stored = secret && storedIn(secret);
+  }
+
+  async readTargets(): Promise<void> {
+    const { client, signal } = this.#options;
+    const answers = await Promise.all(
+      this.#wanted.targets.map(async (target) => ({ target, live: await client.get(target.ref, { signal }) })),
+    );
+    this.#targets = answers.flatMap(({ target, live }) => (live ? [{ target, live }] : []));
+  }
+
+  /** Has every target trust exactly the stored authorities. @returns whether that changed anything. */
+  spread(): Promise<boolean> {
+    return this.#trust(this.stored?.authorities ?? []);
+  }
+
+  /** The new authority is trusted beside whatever Pods may still serve with before anything is served with it. */
+  async issue(because: string): Promise<void> {
+    const { authority, pair } = await this.#issued();
+    const injected = this.#targets.flatMap(({ target, live }) => bundlesIn(live, target).flatMap(certificatesIn));
+    const known = [...new Set([...injected, ...(this.stored?.authorities ?? [])])];
+    const authorities = [...notEnded(known, this.#options.now()).slice(1 - AUTHORITIES_MAX), authority];
+    await this.#trust(authorities);
+    await this.#store({ serving: pair, authorities });
+    this.#say("CertificateIssued", "issued", because);
+  }
+
+  async prepare(because: string): Promise<void> {
+    if (!this.stored) return;
+    const { serving, authorities } = this.stored;
+    const { authority, pair } = await this.#issued();
+    const known = notEnded(authorities, this.#options.now()).slice(1 - AUTHORITIES_MAX);
+    await this.#store({ serving, next: pair, authorities: [...known, authority] });
+    this.#say("CertificatePrepared", "its successor issued, whose authority is trusted from now on", because);
+  }
+
+  async promote(): Promise<void> {
+    if (!this.stored?.next) return;
+    await this.#store({ serving: this.stored.next, authorities: this.stored.authorities });
+    this.#say("CertificateRenewed", "renewed: the operator is given its successor, and the authority of both is trusted");
+  }
+
+  async trim(): Promise<void> {
+    if (!this.stored) return;
+    await this.#store({ ...this.stored, authorities: notEnded(this.stored.authorities, this.#options.now()) });
+  }
+
+  async #issued(): Promise<{ authority: string; pair: KeyPair }> {
+    const { issuer, times, now, signal } = this.#options;
+    const { host, dnsNames } = this.#wanted;
+    const task = { host, dnsNames, startsAt: now() - times.skewMs, endsAt: now() + times.validityMs };
+    const { authority, certificate, key } = await issuer.issue(task, signal);
+    return { authority: authority.trim(), pair: { certificate, key } };
+  }
+
+  async #trust(authorities: readonly string[]): Promise<boolean> {
+    const { client, signal, log } = this.#options;
+    const bundle = bundleOf(authorities);
+    if (bundle === "") return false;
+    let changed = false;
+    for (const entry of this.#targets) {
+      const { target, live } = entry;
+      if (bundlesIn(live, target).every((text) => text === bundle)) continue;
+      const options = { fieldManager: CERTIFICATES_FIELD_MANAGER, force: true, signal };
+      entry.live = await client.apply(withBundle(live, target, bundle), options);
+      log.info({ target: describeObject(target.ref), authorities: authorities.length }, "CA of webhooks injected");
+      changed = true;
+    }
+    return changed;
+  }
+
+  /** Only over the Secret that was read. */
+  async #store(stored: StoredCertificates): Promise<void> {
+    const { client, owner, signal } = this.#options;
+    const marked = withOwner(secretFrom(this.#wanted, stored), owner);
+    const { resourceVersion } = this.#secret?.metadata ?? {};
+    const secret = resourceVersion === undefined ? marked : { ...marked, metadata: { ...marked.metadata, resourceVersion } };
+    this.#secret = await client.apply(secret, { fieldManager: CERTIFICATES_FIELD_MANAGER, force: true, signal });
+    this.stored = stored;
+  }
+
+  #say(reason: string, what: string, because?: string): void {
+    const secret = describeObject(this.#wanted.secret);
+    this.#options.log.info({ secret, reason, because }, "certificate for webhooks changed");
+    this.#options.tell(reason, `certificate for webhooks in ${secret}: ${what}${because === undefined ? "" : `; ${because}`}`);
+  }
+}

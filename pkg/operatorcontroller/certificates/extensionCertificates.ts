@@ -1,0 +1,99 @@
+import { API_VERSION, CLUSTER_EXTENSION } from "../../api/constants.ts";
+import type { KubeObject } from "../../api/k8s.ts";
+import type { CertificateTimes } from "../../certificates/certificatePlan.ts";
+import { wantedCertificates } from "../../certificates/wantedCertificates.ts";
+import type { StepContext } from "../../controller/steps.ts";
+import type { Client } from "../../kube/client.ts";
+import type { EventRecorder } from "../../kube/events.ts";
+import { objectKey } from "../../release/identity.ts";
+import type { ExtensionExists } from "../../release/ownership.ts";
+import { lastDeployed, type ReleaseRecord } from "../../release/record.ts";
+import { servedNames } from "../../render/providers.ts";
+import type { PassFacts } from "../facts.ts";
+import type { ExtensionMemory } from "../memory.ts";
+import type { CertificateIssuer } from "./certificateIssuer.ts";
+import { CertificateKeeper } from "./certificateKeeper.ts";
+
+/** What providing certificates needs from the outside. */
+export interface CertificateDependencies {
+  issuer: CertificateIssuer;
+  times: CertificateTimes;
+  /** Queues an extension again after some milliseconds. */
+  comeBack: (extension: string, afterMs: number) => void;
+}
+
+/** What a pass has that provides certificates. */
+interface PassParts {
+  certificates?: CertificateDependencies;
+  memory: ExtensionMemory;
+  events: Pick<EventRecorder, "record">;
+  now: () => number;
+  driftIntervalMs: number;
+  extensionExists: ExtensionExists;
+}
+
+/** The certificates that operator-controller provides for the webhooks of one extension, in one pass. */
+export class ExtensionCertificates {
+  readonly #deps: PassParts;
+  readonly #facts: PassFacts;
+  readonly #scoped: Client;
+  readonly #context: StepContext<PassFacts["extension"]>;
+
+  constructor(deps: PassParts, facts: PassFacts, scoped: Client, context: StepContext<PassFacts["extension"]>) {
+    this.#deps = deps;
+    this.#facts = facts;
+    this.#scoped = scoped;
+    this.#context = context;
+  }
+
+  /**
+   * Looks after the certificates of a deployed release, if one of these holds: it was not done for this release yet, objects were compared
+   * or written in this pass, something was seen of what webhooks trust, a certificate is to be renewed, or the drift interval is up.
+   * @throws RetryableError that names the Secret.
+   */
+  async maintain({ version, objects }: ReleaseRecord): Promise<void> {
+    const { memory, now } = this.#deps;
+    const known = memory.of(this.#facts.extension).certificates;
+    const isDue = known.release !== version || this.#facts.began || now() >= known.checkAt;
+    if (!isDue || !(await this.keep(objects))) return;
+    known.release = version;
+  }
+
+  /**
+   * Makes what `objects` need, and tells what is there of them whom to trust; before they are applied and after it.
+   * @returns whether they need anything. @throws RetryableError that names the Secret.
+   */
+  async keep(objects: readonly KubeObject[]): Promise<boolean> {
+    const { certificates: own, memory, now, driftIntervalMs, extensionExists, events } = this.#deps;
+    const wanted = wantedCertificates(objects);
+    if (!own || wanted.length === 0) return false;
+    const { extension, history } = this.#facts;
+    const { name, uid = "" } = extension.metadata;
+    const known = memory.of(extension).certificates;
+    const keeper = new CertificateKeeper({
+      client: this.#scoped,
+      issuer: own.issuer,
+      times: own.times,
+      now,
+      owner: { apiVersion: API_VERSION, kind: CLUSTER_EXTENSION, name, uid },
+      installNamespace: extension.spec.namespace,
+      extensionExists,
+      replaced: replacedSecrets(lastDeployed(history.current)?.objects ?? []),
+      trustedSince: known.trustedSince,
+      tell: (reason, message) => events.record(extension, "Normal", reason, message),
+      signal: this.#context.signal,
+      log: this.#context.log,
+    });
+    const at = await keeper.keep(wanted);
+    const again = now() + driftIntervalMs;
+    known.checkAt = Math.min(at, again);
+    if (at < again) own.comeBack(name, Math.max(at - now(), 0));
+    return true;
+  }
+}
+
+/** Keys of the Secrets that the Deployments of a release take their certificate from, whoever provides it. */
+function replacedSecrets(objects: readonly KubeObject[]): Set<string> {
+  const refs = servedNames(objects).map(({ namespace, certificateName: name }) => ({ apiVersion: "v1", kind: "Secret", namespace, name }));
+  return new Set(refs.map(objectKey));
+}
