@@ -1,4 +1,6 @@
+import { CERTIFICATES_FIELD_MANAGER } from "../api/constants.ts";
 import { type GroupVersionKind, groupOf, type KubeObject, type ObjectRef } from "../api/k8s.ts";
+import { hasApplied } from "../release/fieldManagers.ts";
 import { isCrd } from "../release/identity.ts";
 
 /** An object that tells the API server which CA to trust when it calls a webhook. */
@@ -38,6 +40,21 @@ export function withBundle(live: KubeObject, { ref, webhooks }: CaTarget, bundle
   const metadata = uid === undefined ? { name } : { name, uid };
   if (!webhooks) return { apiVersion, kind, metadata, spec: { conversion: { webhook: { clientConfig } } } };
   return { apiVersion, kind, metadata, webhooks: webhooks.map((webhook) => ({ name: webhook, clientConfig })) };
+}
+
+/**
+ * Whether a CustomResourceDefinition is to lose the conversion webhook for which we wrote a CA into it. The API server refuses that as long as
+ * somebody states a CA, so it cannot be tried out before `withoutBundle` is applied.
+ */
+export function losesConversion(desired: KubeObject, live: KubeObject | undefined): live is KubeObject {
+  if (!live || !isCrd(desired) || !hasApplied(live.metadata, CERTIFICATES_FIELD_MANAGER)) return false;
+  const spec = desired["spec"] as { conversion?: { strategy?: string } } | undefined;
+  return spec?.conversion?.strategy !== "Webhook";
+}
+
+/** What to apply to give up every CA in an object. */
+export function withoutBundle({ apiVersion, kind, metadata: { name, uid } }: KubeObject): KubeObject {
+  return { apiVersion, kind, metadata: uid === undefined ? { name } : { name, uid } };
 }
 
 function textOf(webhook: ClientConfig | undefined): string {

@@ -178,6 +178,7 @@ export class ApplyPass {
       const verb = rollback ? "rollback to" : base ? "upgrade to" : "install of";
       try {
         const { ignore = [] } = extension.spec.drift ?? {};
+        await this.#certificates.withdraw(objects, live);
         const taken = await this.#taken(live);
         const applied = objects.map((object) => withIgnored(object, taken.get(objectKey(object)), ignore));
         await this.#applier.apply(applied, taken);
@@ -194,6 +195,7 @@ export class ApplyPass {
         throw err;
       }
       this.#facts.deployed = await this.#journal.deployed(record);
+      this.#certificates.kept(record);
       this.#facts.live = this.#applier.applied;
       this.#facts.active = [this.#facts.deployed];
     });

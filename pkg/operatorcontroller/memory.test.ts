@@ -14,10 +14,26 @@ test("an extension that was made anew under its name starts with nothing", () =>
   memory.of(withUid("1")).checkedAt = 5;
   memory.record(withUid("1"), [releaseRecord(1, "deployed", { objects: ["a"] })]);
   expect(memory.of(withUid("1"))).toMatchObject({ checkedAt: 5, recorded: [{ name: "a" }] });
-  expect(memory.of(withUid("2"))).toEqual({ uid: "2", drifted: new Map(), recorded: [] });
+  expect(memory.of(withUid("2"))).toEqual({
+    uid: "2",
+    drifted: new Map(),
+    recorded: [],
+    certificates: { checkAt: 0, trustedSince: new Map() },
+  });
   expect(memory.size).toBe(1);
   memory.forget("x");
   expect(memory.size).toBe(0);
+});
+
+test("what is seen of certificates is looked at within five seconds, once there are any", () => {
+  const memory = new ExtensionMemory();
+  expect(memory.certificatesChanged("x", 1_000)).toBeUndefined();
+  const { certificates } = memory.of(withUid("1"));
+  expect(memory.certificatesChanged("x", 1_000)).toBeUndefined();
+  Object.assign(certificates, { release: 1, checkAt: 300_000 });
+  expect(memory.certificatesChanged("x", 1_000)).toBe(5_000);
+  expect(memory.certificatesChanged("x", 3_000)).toBe(3_000);
+  expect(memory.certificatesChanged("x", 9_000)).toBe(0);
 });
 
 test("objects are remembered once each, in place of those before or beside them", () => {

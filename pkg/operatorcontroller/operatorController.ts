@@ -107,6 +107,8 @@ export class OperatorController {
   readonly #watches: ObjectWatches;
   /** Wakes extensions for what their watches have seen. */
   readonly #alarms: Alarms;
+  /** Wakes extensions whose certificates are to be looked at. */
+  readonly #certificateAlarms: Alarms;
   readonly #rechecks: Rechecks;
   readonly #reconciler: Reconciler;
   readonly #gate: ClusterUpgradeGate;
@@ -125,6 +127,7 @@ export class OperatorController {
     const facts = new ReleaseFactsCache();
     this.#releases = new ReleaseStore(client, options.systemNamespace, facts);
     this.#alarms = new Alarms(systemClock, (name) => this.#queue.add(name));
+    this.#certificateAlarms = new Alarms(systemClock, (name) => this.#queue.add(name));
     const wake = (name: string, inMs: number): void => this.#alarms.set(name, inMs);
     this.#watches = new ObjectWatches({ log, wake, retryRefusedMs: options.driftIntervalMs });
     watchMetrics(metrics, () => this.#watches.states);
@@ -175,6 +178,7 @@ export class OperatorController {
     await Promise.all([...informers.map((informer) => informer.run(signal)), this.#gate.run(signal), work()]);
     this.#watches.close();
     this.#alarms.clear();
+    this.#certificateAlarms.clear();
     await Promise.race([this.#events.flush(), sleep(FLUSH_MS, undefined, { ref: false })]);
   }
 
@@ -245,7 +249,11 @@ export class OperatorController {
       catalogContent: (name) => this.#catalogs.get(name ?? "")?.status?.resolvedSource?.image?.ref ?? "",
       metrics: this.#metrics,
       watches: this.#watches,
-      certificates: { issuer: new ThreadIssuer(), times: this.#options.certificateTimes ?? CERTIFICATE_TIMES, comeBack },
+      certificates: {
+        issuer: new ThreadIssuer(),
+        times: this.#options.certificateTimes ?? CERTIFICATE_TIMES,
+        wake: (name, inMs) => this.#certificateAlarms.set(name, inMs),
+      },
     };
     const { deadlineMinuteMs: minuteMs = 60_000 } = this.#options;
     const health: HealthDependencies = { releases, memory, now, comeBack, minuteMs };
@@ -282,7 +290,7 @@ export class OperatorController {
     this.#watches.onObjectEvent(({ extension, ref }) => {
       if (mayHaveHealth(ref)) this.healthChanged(extension);
       const dueMs = mayTrust(ref) ? this.#memory.certificatesChanged(extension, Date.now()) : undefined;
-      if (dueMs !== undefined) this.#queue.addAfter(extension, dueMs);
+      if (dueMs !== undefined) this.#certificateAlarms.set(extension, dueMs);
     });
     this.#extensions.onEvent((event) => {
       if (event.type === "delete" || needsPass(event.object, event.old)) this.#queue.add(event.object.metadata.name);

@@ -1,6 +1,7 @@
 import type { ClusterExtension } from "../api/clusterExtension.ts";
 import { Reason } from "../api/constants.ts";
 import { type KubeObject, refOf } from "../api/k8s.ts";
+import { losesConversion } from "../certificates/caTarget.ts";
 import { RetryableError } from "../errors/errors.ts";
 import type { Client } from "../kube/client.ts";
 import type { ResourceOf } from "../rbac/resources.ts";
@@ -53,7 +54,7 @@ export async function preflight(applier: Applier, request: PreflightRequest): Pr
     throw new RetryableError(Reason.Retrying, `failed to get release state using server-side dry-run: ${refusals.join("\n")}`);
   }
   const notes = await checkCrdUpgrades(client, { desired, live, spec, advice }, signal);
-  const after = await applier.dryRun(desired);
+  const after = await applier.dryRun(desired.filter((object) => !losesConversion(object, live.get(objectKey(object)))));
   const quotas = (until: AbortSignal): Promise<string[]> => quotaRefusals(client, { desired, live, resourceOf }, until);
   const exceeded = await quotas(signal);
   if (exceeded.length > 0) throw new DeniedError(exceeded.join("\n"), { isOver: async (until) => (await quotas(until)).length === 0 });

@@ -22,6 +22,11 @@ export function appliedFields(metadata: Pick<ObjectMeta, "managedFields">): Json
   )?.fields;
 }
 
+/** Whether this manager has applied the object and still owns anything of it. */
+export function hasApplied(metadata: Pick<ObjectMeta, "managedFields">, manager: string): boolean {
+  return entriesOf(metadata).some((entry) => entry.manager === manager && entry.operation === "Apply");
+}
+
 /**
  * Who else than we owns the value at `path` of a live object, or something below it; in the order of managedFields.
  * @param path members and positions of `object`, from the outside in.

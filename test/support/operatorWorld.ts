@@ -4,12 +4,16 @@ import type { CatalogSource, ClusterExtension, ClusterExtensionSpec } from "../.
 import { findCondition } from "../../pkg/api/conditions.ts";
 import { API_VERSION, CLUSTER_CATALOG, CLUSTER_EXTENSION } from "../../pkg/api/constants.ts";
 import type { Condition, ObjectRef } from "../../pkg/api/k8s.ts";
+import type { CertificateTimes } from "../../pkg/certificates/certificatePlan.ts";
 import { POD_FATE_ANNOTATION, type PodFate } from "../../pkg/devcluster/podFate.ts";
 import type { PackageContent } from "../../pkg/fbc/types.ts";
 import type { ClusterVersion } from "../../pkg/gate/clusterVersion.ts";
 import type { Client } from "../../pkg/kube/client.ts";
+import type { WebhookCertProvider } from "../../pkg/operatorcontroller/certificates/providerChoice.ts";
 import type { ClusterVersionReader } from "../../pkg/operatorcontroller/clusterupgrade/clusterVersionSource.ts";
 import { OperatorController } from "../../pkg/operatorcontroller/operatorController.ts";
+import { installerManifests } from "../../pkg/rbac/manifest.ts";
+import type { RequiredRules } from "../../pkg/rbac/rules.ts";
 import { createLogger } from "../../pkg/telemetry/log.ts";
 import { createMetrics } from "../../pkg/telemetry/metrics.ts";
 import { type CatalogFixture, type ClusterFixture, clusterFrom, contentFrom } from "./catalogFixture.ts";
@@ -80,6 +84,8 @@ export class OperatorWorld implements AsyncDisposable {
       driftIntervalMs: times.driftIntervalMs ?? 600_000,
       recheckIntervalMs: times.recheckIntervalMs ?? 15_000,
       maxBackoffMs: times.maxBackoffMs ?? 500,
+      ...(times.certificates ? { certificateTimes: times.certificates } : {}),
+      ...(times.webhookCertProvider ? { webhookCertProvider: times.webhookCertProvider } : {}),
       ...(times.minuteMs === undefined ? {} : { deadlineMinuteMs: times.minuteMs }),
       log: createLogger({ component: "operator-controller", level: "silent" }),
       metrics: createMetrics("operator_controller"),
@@ -116,18 +122,22 @@ export class OperatorWorld implements AsyncDisposable {
   }
 
   /**
-   * Creates an extension of the package with an installer that has every right, in a namespace of its own whose Pods meet `fate`.
+   * Creates an extension of the package with an installer that has every right, or those of `rights`, in a namespace of its own whose Pods meet `fate`.
    * `before` is done with the namespace before there is an extension.
    */
   async extension(
     name: string,
-    { fate, before, catalog, ...spec }: Partial<ClusterExtensionSpec> & ExtensionParts = {},
+    { fate, before, catalog, rights, ...spec }: Partial<ClusterExtensionSpec> & ExtensionParts = {},
   ): Promise<ClusterExtension> {
     const made = extensionNamed(name, { packageName: PACKAGE, ...catalog });
     const { namespace, serviceAccount: account } = made.spec;
     const annotations = fate ? { [POD_FATE_ANNOTATION]: fate } : {};
     await this.#cluster.client.create({ apiVersion: "v1", kind: "Namespace", metadata: { name: namespace, annotations } });
-    await serviceAccount(this.#cluster.client, namespace, account?.name ?? "", [EVERYTHING]);
+    if (rights) {
+      const installer = { namespace, name: account?.name ?? "" };
+      for (const object of installerManifests(installer, rights(namespace), { kind: "User", name: "nobody" }))
+        await this.#cluster.client.apply(object, { fieldManager: "test", force: true });
+    } else await serviceAccount(this.#cluster.client, namespace, account?.name ?? "", [EVERYTHING]);
     await before?.(namespace);
     return this.#cluster.client.create<ClusterExtension>({ ...made, spec: { ...made.spec, ...spec } });
   }
@@ -207,11 +217,15 @@ export class SetClusterVersion implements ClusterVersionReader {
 export interface ExtensionParts {
   fate?: PodFate;
   before?: (namespace: string) => Promise<unknown>;
+  /** What the installer may do in place of everything. */
+  rights?: (namespace: string) => RequiredRules;
   catalog?: Partial<CatalogSource>;
 }
 
-/** How fast the controller is; milliseconds. */
+/** How fast the controller is, in milliseconds, and what differs from its defaults. */
 export interface Times {
+  certificates?: CertificateTimes;
+  webhookCertProvider?: WebhookCertProvider;
   driftIntervalMs?: number;
   maxBackoffMs?: number;
   recheckIntervalMs?: number;

@@ -3,6 +3,9 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import type { KubeObject } from "../../../pkg/api/k8s.ts";
 import { parseYamlDocuments } from "../../../pkg/fbc/yaml.ts";
+import type { PolicyRule } from "../../../pkg/rbac/policyRule.ts";
+import { TempFolder } from "../../../test/support/contentFixture.ts";
+import { webhookBundle } from "../../../test/support/webhookBundle.ts";
 
 const PROGRAM = join(import.meta.dirname, "../main.ts");
 const SAMPLE = join(import.meta.dirname, "../../../pkg/devcluster/sample");
@@ -56,6 +59,25 @@ test.for<[why: string, to: string, from: string, code: number, shows: string]>([
   expect([ended.code, ended.err]).toEqual([code, ""]);
   expect(ended.out).toContain(`from hello-operator.v${from} to hello-operator.v${to}\n`);
   expect(ended.out).toContain(shows);
+});
+
+test.for<[provider: string, secrets: boolean, certificates: boolean]>([
+  ["auto", true, true],
+  ["self-signed", true, false],
+  ["cert-manager", false, true],
+  ["openshift-service-ca", false, false],
+])("webhooks take rights on what %s makes for them: a Secret %s, a Certificate %s", async ([provider, secrets, certificates]) => {
+  using folder = new TempFolder();
+  const ended = await olmv1(folder.write("bundle", webhookBundle("1.0.0")), "--webhook-cert-provider", provider, "--namespace", "ns");
+  expect([ended.code, ended.err]).toEqual([0, ""]);
+  const rules = (parseYamlDocuments(ended.out) as { rules?: PolicyRule[] }[]).flatMap((role) => role.rules ?? []);
+  const named = (resource: string) => rules.filter(({ resources }) => resources?.includes(resource));
+  const verbs = ["get", "create", "patch", "delete"];
+  expect(named("secrets")).toEqual(
+    secrets ? [{ apiGroups: [""], resources: ["secrets"], resourceNames: ["tiny-service-cert"], verbs }] : [],
+  );
+  expect(named("certificates").length).toBe(certificates ? 1 : 0);
+  expect(named("validatingwebhookconfigurations").length).toBe(1);
 });
 
 test.for<[why: string, args: string[], message: string]>([

@@ -1,5 +1,6 @@
 import type { ClusterExtension } from "../../../pkg/api/clusterExtension.ts";
 import { type GroupVersionKind, groupOf, type KubeObject, refOf } from "../../../pkg/api/k8s.ts";
+import { losesConversion } from "../../../pkg/certificates/caTarget.ts";
 import { messageOf } from "../../../pkg/errors/errors.ts";
 import { goQuote } from "../../../pkg/errors/goQuote.ts";
 import type { Client } from "../../../pkg/kube/client.ts";
@@ -59,7 +60,10 @@ export async function tryOut(request: TryRequest): Promise<TriedOut> {
     refused.add(objectKey(object));
   }
   const dropped = await checkCrds(request, live, findings, notes);
-  const tried = served.filter((object) => !refused.has(objectKey(object)) && !dropped.has(object.metadata.name));
+  const tried = served.filter(
+    (object) =>
+      !refused.has(objectKey(object)) && !dropped.has(object.metadata.name) && !losesConversion(object, live.get(objectKey(object))),
+  );
   const { objects: after, failures } = await applier.dryRunEach(tried);
   for (const { item } of failures) refused.add(objectKey(item));
   findings.push(...refusals(failures, spec.namespace));

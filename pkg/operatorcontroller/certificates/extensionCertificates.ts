@@ -1,14 +1,16 @@
-import { API_VERSION, CLUSTER_EXTENSION } from "../../api/constants.ts";
+import { API_VERSION, CERTIFICATES_FIELD_MANAGER, CLUSTER_EXTENSION } from "../../api/constants.ts";
 import type { KubeObject } from "../../api/k8s.ts";
+import { losesConversion, withoutBundle } from "../../certificates/caTarget.ts";
 import type { CertificateTimes } from "../../certificates/certificatePlan.ts";
 import { wantedCertificates } from "../../certificates/wantedCertificates.ts";
 import type { StepContext } from "../../controller/steps.ts";
 import type { Client } from "../../kube/client.ts";
 import type { EventRecorder } from "../../kube/events.ts";
-import { objectKey } from "../../release/identity.ts";
+import { describeObject, objectKey } from "../../release/identity.ts";
 import type { ExtensionExists } from "../../release/ownership.ts";
 import { lastDeployed, type ReleaseRecord } from "../../release/record.ts";
 import { servedNames } from "../../render/providers.ts";
+import type { LiveObjects } from "../applier.ts";
 import type { PassFacts } from "../facts.ts";
 import type { ExtensionMemory } from "../memory.ts";
 import type { CertificateIssuer } from "./certificateIssuer.ts";
@@ -18,8 +20,8 @@ import { CertificateKeeper } from "./certificateKeeper.ts";
 export interface CertificateDependencies {
   issuer: CertificateIssuer;
   times: CertificateTimes;
-  /** Queues an extension again after some milliseconds. */
-  comeBack: (extension: string, afterMs: number) => void;
+  /** Asks for a pass over an extension, in so many milliseconds. */
+  wake: (extension: string, inMs: number) => void;
 }
 
 /** What a pass has that provides certificates. */
@@ -51,12 +53,29 @@ export class ExtensionCertificates {
    * or written in this pass, something was seen of what webhooks trust, a certificate is to be renewed, or the drift interval is up.
    * @throws RetryableError that names the Secret.
    */
-  async maintain({ version, objects }: ReleaseRecord): Promise<void> {
-    const { memory, now } = this.#deps;
-    const known = memory.of(this.#facts.extension).certificates;
-    const isDue = known.release !== version || this.#facts.began || now() >= known.checkAt;
-    if (!isDue || !(await this.keep(objects))) return;
-    known.release = version;
+  async maintain(release: ReleaseRecord): Promise<void> {
+    const { memory, now, certificates: own } = this.#deps;
+    const { extension, began } = this.#facts;
+    const known = memory.of(extension).certificates;
+    const isDue = known.release !== release.version || began || now() >= known.checkAt;
+    if (!isDue) own?.wake(extension.metadata.name, known.checkAt - now());
+    else if (await this.keep(release.objects)) this.kept(release);
+  }
+
+  /** Tells that everything a release needs is there. */
+  kept({ version }: Pick<ReleaseRecord, "version">): void {
+    this.#deps.memory.of(this.#facts.extension).certificates.release = version;
+  }
+
+  /** Gives up the CA in what is to lose its conversion webhook, right before that is applied. */
+  async withdraw(objects: readonly KubeObject[], live: LiveObjects): Promise<void> {
+    for (const object of objects) {
+      const found = live.get(objectKey(object));
+      if (!losesConversion(object, found)) continue;
+      const { signal, log } = this.#context;
+      await this.#scoped.apply(withoutBundle(found), { fieldManager: CERTIFICATES_FIELD_MANAGER, force: true, signal });
+      log.info({ target: describeObject(object) }, "CA of webhooks withdrawn");
+    }
   }
 
   /**
@@ -85,9 +104,8 @@ export class ExtensionCertificates {
       log: this.#context.log,
     });
     const at = await keeper.keep(wanted);
-    const again = now() + driftIntervalMs;
-    known.checkAt = Math.min(at, again);
-    if (at < again) own.comeBack(name, Math.max(at - now(), 0));
+    known.checkAt = Math.min(at, now() + driftIntervalMs);
+    own.wake(name, Math.max(known.checkAt - now(), 0));
     return true;
   }
 }
