@@ -1,4 +1,4 @@
-import fc from "fast-check";
+import { array, assert, integer, property } from "fast-check";
 import { expect, test } from "vitest";
 import { type CaseHead, loadCases } from "../../test/support/caseFiles.ts";
 import { CERTIFICATE_TIMES, type CertificateState, nextAction, type PairState } from "./certificatePlan.ts";
@@ -43,9 +43,9 @@ function carriedOut(state: CertificateState | undefined, kind: string, now: numb
 }
 
 test("whenever it is looked at, it comes to rest with a certificate that holds, and what Pods may still serve with is trusted", () => {
-  const pauses = fc.array(fc.integer({ min: 1, max: 9_000 }), { minLength: 1, maxLength: 30 });
-  fc.assert(
-    fc.property(pauses, (hours) => {
+  const pauses = array(integer({ min: 1, max: 9_000 }), { minLength: 1, maxLength: 30 });
+  assert(
+    property(pauses, (hours) => {
       let now = NOW;
       let state: CertificateState | undefined;
       let before: number[] = [];

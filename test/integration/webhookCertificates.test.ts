@@ -186,9 +186,9 @@ describeWithPrivateCluster("bundles with webhooks, with certificates of operator
     const [first] = await bundle();
     const failures: unknown[] = [];
     let requests = 0;
-    let done = false;
+    const stop = new AbortController();
     const asking = (async () => {
-      while (!done) {
+      while (!stop.signal.aborted) {
         try {
           await tried({});
           await cluster.client.get({ apiVersion: `${GROUP}/v2`, kind: "Thing", namespace: "default", name: "b" });
@@ -207,7 +207,7 @@ describeWithPrivateCluster("bundles with webhooks, with certificates of operator
         { timeoutMs: 90_000 },
       );
     } finally {
-      done = true;
+      stop.abort();
       await asking;
     }
     expect(failures).toEqual([]);
