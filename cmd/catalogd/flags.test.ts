@@ -14,6 +14,8 @@ test("defaults are upstream's", () => {
 test.for([
   [["--tls-cert", "a"], "tls-cert and tls-key flags must be used together"],
   [["--tls-key=a"], "tls-cert and tls-key flags must be used together"],
+  [["--metrics-bind-address", ":7443"], "metrics-bind-address requires tls-cert and tls-key flags"],
+  [["--tls-profile", "x"], '--tls-profile: unknown TLS profile: "x"'],
   [["--gc-interval", "often"], '--gc-interval: want a duration of at least a second, such as "12h"'],
   [["--log-level", "loud"], "--log-level: "],
   [["--unknown"], "Unknown option '--unknown'"],

@@ -1,5 +1,9 @@
 import { z } from "zod";
 import { duration, parseFlagsWith, usageOf } from "../flags.ts";
+import { isWholePair, mayServeMetrics, servingFlags } from "../servingFlags.ts";
+
+/** Where metrics are served with a certificate and without --metrics-bind-address; :8443 is that of the content. */
+export const METRICS_ADDRESS = ":7443";
 
 /** Flags of the binary: the schema is the help text, the defaults and the validation. Names are upstream's where upstream has the flag. */
 const Flags = z
@@ -13,18 +17,18 @@ const Flags = z
       .describe("host, and port if needed, under which clients reach the content; without scheme"),
     "cache-dir": z.string().default("/var/cache/catalogd").describe("folder for unpacked images and stored content"),
     "gc-interval": duration("12h").describe("how often content of catalogs that no longer exist is looked for"),
-    "tls-cert": z.string().optional().describe("certificate file for serving content; plain HTTP without; needs tls-key"),
-    "tls-key": z.string().optional().describe("key file for serving content; needs tls-cert"),
+    ...servingFlags({ served: "serving content and /metrics", metricsAddress: METRICS_ADDRESS }),
     "pull-cas-dir": z.string().optional().describe("folder of PEM files that sign registries' certificates"),
     "registries-conf": z.string().optional().describe("path of a registries.conf; default: the system's"),
     "auth-file": z.string().optional().describe("path of a docker config file with registry credentials"),
-    "health-probe-bind-address": z.string().default(":8081").describe("address of /healthz, /readyz and /metrics; 0 turns it off"),
+    "health-probe-bind-address": z
+      .string()
+      .default(":8081")
+      .describe("address of /healthz, /readyz and, without tls-cert, /metrics; 0 turns it off"),
     "log-level": z.enum(["debug", "info", "warn", "error"]).default("info").describe("least level that is logged"),
   })
-  .refine(
-    (flags) => (flags["tls-cert"] === undefined) === (flags["tls-key"] === undefined),
-    "tls-cert and tls-key flags must be used together",
-  );
+  .refine(isWholePair, "tls-cert and tls-key flags must be used together")
+  .refine(mayServeMetrics, "metrics-bind-address requires tls-cert and tls-key flags");
 export type Flags = z.output<typeof Flags>;
 
 /** What `--help` prints. */

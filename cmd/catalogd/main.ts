@@ -1,7 +1,6 @@
 import { CatalogController, cacheFolders } from "../../pkg/catalogd/catalogController.ts";
 import { requestDuration } from "../../pkg/catalogd/catalogMetrics.ts";
 import { startContentServer } from "../../pkg/catalogd/http/contentServer.ts";
-import { TlsFiles } from "../../pkg/catalogd/http/tlsFiles.ts";
 import { CatalogStore } from "../../pkg/catalogd/store.ts";
 import { runUntilStopped, stopOnSignals } from "../../pkg/controller/shutdown.ts";
 import { Client } from "../../pkg/kube/client.ts";
@@ -12,14 +11,14 @@ import { parseBindAddress, startProbeServer } from "../../pkg/telemetry/health.t
 import { createLogger } from "../../pkg/telemetry/log.ts";
 import { createMetrics } from "../../pkg/telemetry/metrics.ts";
 import { runProgram } from "../program.ts";
-import { type Flags, parseFlags, usage } from "./flags.ts";
+import { serveMetrics, tlsFilesOf, tlsSettingsOf } from "../servingFlags.ts";
+import { type Flags, METRICS_ADDRESS, parseFlags, usage } from "./flags.ts";
 
 async function run(flags: Flags): Promise<void> {
   const log = createLogger({ component: "catalogd", level: flags["log-level"] });
   const metrics = createMetrics("catalogd");
   metrics.collectProcess();
-  const { "tls-cert": cert, "tls-key": key } = flags;
-  const tls = cert !== undefined && key !== undefined ? new TlsFiles(cert, key, log) : undefined;
+  const tls = tlsFilesOf(flags, tlsSettingsOf(flags, log), log);
   const folders = cacheFolders(flags["cache-dir"]);
   const client = Client.fromKubeConfig(flags.kubeconfig, { userAgent: "catalogd", observe: restClientMetrics(metrics) });
   const puller = new Puller({
@@ -49,7 +48,7 @@ async function run(flags: Flags): Promise<void> {
   });
   const probes = await startProbeServer({
     bindAddress: flags["health-probe-bind-address"],
-    metrics,
+    metrics: tls ? undefined : metrics,
     log,
     ready: {
       informers: () => {
@@ -57,7 +56,11 @@ async function run(flags: Flags): Promise<void> {
       },
     },
   });
-  log.info({ node: process.version, content: server.address, tls: tls !== undefined, probes: probes.url }, "starting");
+  const secured = await serveMetrics(flags["metrics-bind-address"] ?? METRICS_ADDRESS, { tls, client, metrics, log });
+  log.info(
+    { node: process.version, content: server.address, tls: tls !== undefined, probes: probes.url, metrics: secured?.url },
+    "starting",
+  );
   try {
     const tasks = {
       controller: (signal: AbortSignal) => controller.run(signal),
@@ -71,6 +74,7 @@ async function run(flags: Flags): Promise<void> {
   } finally {
     await store.close();
     await probes.close();
+    await secured?.close();
     await puller.close();
     await client.close();
   }

@@ -32,6 +32,15 @@ test.for([
   [["--max-concurrent-reconciles", "0"], "--max-concurrent-reconciles: "],
   [["--drift-interval", "5"], '--drift-interval: want a duration of at least a second, such as "5m"'],
   [["--webhook-cert-provider", "acme"], "--webhook-cert-provider: "],
+  [["--tls-cert", "a"], "unable to configure TLS certificates: tls-cert and tls-key flags must be used together"],
+  [["--metrics-bind-address", ":8443"], "metrics-bind-address requires tls-cert and tls-key flags to be set"],
+  [["--tls-profile", "x"], '--tls-profile: unknown TLS profile: "x"'],
+  [
+    ["--tls-custom-ciphers", "TLS_AES_128_GCM_SHA256,DHE-RSA-AES128-SHA256"],
+    '--tls-custom-ciphers: unknown cipher "DHE-RSA-AES128-SHA256"',
+  ],
+  [["--tls-custom-curves", "X448"], '--tls-custom-curves: unknown curve "X448"'],
+  [["--tls-custom-version", "SSLv3"], '--tls-custom-version: unknown TLS version: "SSLv3"'],
   [["--cluster-operator", "yes"], "--cluster-operator: "],
   [["--cluster-version", "v4.18"], '--cluster-version: want a version such as "4.18" or "4.18.3": '],
   [["--cluster-version", "4"], "--cluster-version: want a version"],
@@ -40,6 +49,25 @@ test.for([
   [["--unknown"], "Unknown option '--unknown'"],
 ] as const)("%j is refused", ([args, message]) => {
   expect(() => parseFlags([...args])).toThrow(message);
+});
+
+// Source: install.md 8.2.
+test("flags about TLS are lists, and empty ones are not given", () => {
+  expect(
+    parseFlags([
+      "--tls-profile=Custom",
+      "--tls-custom-ciphers=TLS_AES_128_GCM_SHA256, TLS_RSA_WITH_RC4_128_SHA",
+      "--tls-cert=",
+      "--tls-key=",
+    ]),
+  ).toMatchObject({
+    "tls-profile": "Custom",
+    "tls-custom-ciphers": ["TLS_AES_128_GCM_SHA256", "TLS_RSA_WITH_RC4_128_SHA"],
+    "tls-custom-curves": [],
+    "tls-custom-version": "TLSv1.2",
+    "tls-cert": undefined,
+  });
+  expect(parseFlags([])).toMatchObject({ "tls-profile": "intermediate" });
 });
 
 test("--help lists every flag", () => {

@@ -4,50 +4,62 @@ import { WEBHOOK_CERT_PROVIDERS } from "../../pkg/operatorcontroller/certificate
 import { parseClusterVersion } from "../../pkg/operatorcontroller/clusterupgrade/clusterVersionSource.ts";
 import { CLUSTER_OPERATOR_MODES } from "../../pkg/operatorcontroller/clusterupgrade/gateMode.ts";
 import { duration, parseFlagsWith, usageOf } from "../flags.ts";
+import { isWholePair, mayServeMetrics, servingFlags } from "../servingFlags.ts";
+
+/** Where metrics are served with a certificate and without --metrics-bind-address. */
+export const METRICS_ADDRESS = ":8443";
 
 /** Flags of the binary: the schema is the help text, the defaults and the validation. Names are upstream's where upstream has the flag. */
-const Flags = z.strictObject({
-  kubeconfig: z.string().optional().describe("path of a kubeconfig; default: $KUBECONFIG, else the pod's own identity"),
-  "system-namespace": z.string().default("olmv1-system").describe("namespace that holds the release Secrets"),
-  "cache-path": z.string().default("/var/cache/operator-controller").describe("folder for unpacked bundle images"),
-  "catalogd-cas-dir": z.string().optional().describe("folder of PEM files that sign catalogd's certificate"),
-  "pull-cas-dir": z.string().optional().describe("folder of PEM files that sign registries' certificates"),
-  "registries-conf": z.string().optional().describe("path of a registries.conf; default: the system's"),
-  "auth-file": z.string().optional().describe("path of a docker config file with registry credentials"),
-  "health-probe-bind-address": z.string().default(":8081").describe("address of /healthz, /readyz and /metrics; 0 turns it off"),
-  "service-account-fallback": z
-    .enum(["deny", "controller"])
-    .default("deny")
-    .describe("who acts for an extension that names no ServiceAccount"),
-  "webhook-cert-provider": z
-    .enum(WEBHOOK_CERT_PROVIDERS)
-    .default("auto")
-    .describe("who provides the certificates of bundles with webhooks; none: they are refused; auto: what the cluster has, and for good"),
-  "max-concurrent-reconciles": z.coerce.number().int().min(1).max(64).default(4).describe("extensions worked on at once"),
-  "drift-interval": duration("5m").describe(
-    "how often objects that cannot be watched are compared with the cluster; all are every 12th time",
-  ),
-  "max-backoff": duration("2m").describe("longest wait between two tries of a failing extension"),
-  "cluster-operator": z
-    .enum(CLUSTER_OPERATOR_MODES)
-    .default("auto")
-    .describe("who writes ClusterOperator olm: this program (on), or not (off); auto: this one where no cluster-olm-operator does"),
-  "cluster-version": clusterVersion()
-    .optional()
-    .describe('version of the OpenShift cluster where no ClusterVersion object tells it, such as "4.18" or "4.18.3"'),
-  "operator-image-version": z
-    .string()
-    .optional()
-    .describe("version that ClusterOperator olm reports; default: $OPERATOR_IMAGE_VERSION, else the cluster's version"),
-  "release-version": z
-    .string()
-    .optional()
-    .describe(
-      "release that the cluster is updated to: until ClusterOperator olm reports it, Progressing is True; default: $RELEASE_VERSION",
+const Flags = z
+  .strictObject({
+    kubeconfig: z.string().optional().describe("path of a kubeconfig; default: $KUBECONFIG, else the pod's own identity"),
+    "system-namespace": z.string().default("olmv1-system").describe("namespace that holds the release Secrets"),
+    "cache-path": z.string().default("/var/cache/operator-controller").describe("folder for unpacked bundle images"),
+    "catalogd-cas-dir": z.string().optional().describe("folder of PEM files that sign catalogd's certificate"),
+    "pull-cas-dir": z.string().optional().describe("folder of PEM files that sign registries' certificates"),
+    "registries-conf": z.string().optional().describe("path of a registries.conf; default: the system's"),
+    "auth-file": z.string().optional().describe("path of a docker config file with registry credentials"),
+    "health-probe-bind-address": z
+      .string()
+      .default(":8081")
+      .describe("address of /healthz, /readyz and, without tls-cert, /metrics; 0 turns it off"),
+    ...servingFlags({ served: "serving /metrics", metricsAddress: METRICS_ADDRESS }),
+    "service-account-fallback": z
+      .enum(["deny", "controller"])
+      .default("deny")
+      .describe("who acts for an extension that names no ServiceAccount"),
+    "webhook-cert-provider": z
+      .enum(WEBHOOK_CERT_PROVIDERS)
+      .default("auto")
+      .describe("who provides the certificates of bundles with webhooks; none: they are refused; auto: what the cluster has, and for good"),
+    "max-concurrent-reconciles": z.coerce.number().int().min(1).max(64).default(4).describe("extensions worked on at once"),
+    "drift-interval": duration("5m").describe(
+      "how often objects that cannot be watched are compared with the cluster; all are every 12th time",
     ),
-  "recheck-interval": duration("15s").describe("how often rights, ServiceAccounts and kinds that an extension waits for are looked for"),
-  "log-level": z.enum(["debug", "info", "warn", "error"]).default("info").describe("least level that is logged"),
-});
+    "max-backoff": duration("2m").describe("longest wait between two tries of a failing extension"),
+    "cluster-operator": z
+      .enum(CLUSTER_OPERATOR_MODES)
+      .default("auto")
+      .describe("who writes ClusterOperator olm: this program (on), or not (off); auto: this one where no cluster-olm-operator does"),
+    "cluster-version": clusterVersion()
+      .optional()
+      .describe('version of the OpenShift cluster where no ClusterVersion object tells it, such as "4.18" or "4.18.3"'),
+    "operator-image-version": z
+      .string()
+      .optional()
+      .describe("version that ClusterOperator olm reports; default: $OPERATOR_IMAGE_VERSION, else the cluster's version"),
+    "release-version": z
+      .string()
+      .optional()
+      .describe(
+        "release that the cluster is updated to: until ClusterOperator olm reports it, Progressing is True; default: $RELEASE_VERSION",
+      ),
+    "recheck-interval": duration("15s").describe("how often rights, ServiceAccounts and kinds that an extension waits for are looked for"),
+    "log-level": z.enum(["debug", "info", "warn", "error"]).default("info").describe("least level that is logged"),
+  })
+  .refine(isWholePair, "unable to configure TLS certificates: tls-cert and tls-key flags must be used together")
+  .refine(mayServeMetrics, "metrics-bind-address requires tls-cert and tls-key flags to be set");
+
 /** A version as `parseClusterVersion` takes it. */
 function clusterVersion() {
   return z.string().transform((text, context) => {

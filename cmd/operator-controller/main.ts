@@ -6,19 +6,23 @@ import { Puller } from "../../pkg/oci/puller.ts";
 import { CatalogClient } from "../../pkg/operatorcontroller/catalogClient.ts";
 import { ClusterVersionSource } from "../../pkg/operatorcontroller/clusterupgrade/clusterVersionSource.ts";
 import { OperatorController } from "../../pkg/operatorcontroller/operatorController.ts";
+import { clientSettings } from "../../pkg/serving/tlsProfile.ts";
 import { restClientMetrics } from "../../pkg/telemetry/controllerMetrics.ts";
 import { startProbeServer } from "../../pkg/telemetry/health.ts";
 import { createLogger } from "../../pkg/telemetry/log.ts";
 import { createMetrics } from "../../pkg/telemetry/metrics.ts";
 import { runProgram } from "../program.ts";
-import { type Flags, parseFlags, usage } from "./flags.ts";
+import { serveMetrics, tlsFilesOf, tlsSettingsOf } from "../servingFlags.ts";
+import { type Flags, METRICS_ADDRESS, parseFlags, usage } from "./flags.ts";
 
 async function run(flags: Flags): Promise<void> {
   const log = createLogger({ component: "operator-controller", level: flags["log-level"] });
   const metrics = createMetrics("operator_controller");
   metrics.collectProcess();
   const client = Client.fromKubeConfig(flags.kubeconfig, { userAgent: "operator-controller", observe: restClientMetrics(metrics) });
-  const packages = new CatalogClient({ caDir: flags["catalogd-cas-dir"] });
+  const tlsSettings = tlsSettingsOf(flags, log);
+  const tls = tlsFilesOf(flags, tlsSettings, log);
+  const packages = new CatalogClient({ caDir: flags["catalogd-cas-dir"], tls: clientSettings(tlsSettings) });
   const puller = new Puller({
     cacheDir: flags["cache-path"],
     limits: BUNDLE_LIMITS,
@@ -53,11 +57,12 @@ async function run(flags: Flags): Promise<void> {
   };
   const probes = await startProbeServer({
     bindAddress: flags["health-probe-bind-address"],
-    metrics,
+    metrics: tls ? undefined : metrics,
     log,
     ready: { informers: informersReady },
   });
-  log.info({ node: process.version, probes: probes.url }, "starting");
+  const secured = await serveMetrics(flags["metrics-bind-address"] ?? METRICS_ADDRESS, { tls, client, metrics, log });
+  log.info({ node: process.version, probes: probes.url, metrics: secured?.url }, "starting");
   try {
     const tasks = {
       clusterVersion: (signal: AbortSignal) => clusterVersion.run(signal),
@@ -66,6 +71,7 @@ async function run(flags: Flags): Promise<void> {
     await runUntilStopped({ tasks, signal: stopOnSignals(log), log });
   } finally {
     await probes.close();
+    await secured?.close();
     await packages.close();
     await puller.close();
     await client.close();

@@ -8,6 +8,7 @@ import { decodeMetas } from "../fbc/decode.ts";
 import type { Meta, PackageContent } from "../fbc/types.ts";
 import { failureOf } from "../oci/networkError.ts";
 import { proxyFor } from "../oci/proxy.ts";
+import type { TlsSettings } from "../serving/tlsProfile.ts";
 import type { KnownPackage } from "./catalogContents.ts";
 import { slim } from "./slimMeta.ts";
 
@@ -53,6 +54,8 @@ export interface CatalogClientOptions {
   maxPackageBytes?: number;
   /** Says which proxies there are; default: that of the process. */
   env?: NodeJS.ProcessEnv;
+  /** Versions, ciphers and curves to speak to catalogs with; default: Node's own. */
+  tls?: TlsSettings;
 }
 
 /**
@@ -61,15 +64,15 @@ export interface CatalogClientOptions {
  */
 export class CatalogClient {
   readonly #env: NodeJS.ProcessEnv;
-  readonly #tls: { ca?: string[] };
+  readonly #tls: Partial<TlsSettings> & { ca?: string[] };
   readonly #maxPackageBytes: number;
   /** By address of the proxy; "" is none. */
   readonly #pools = new Map<string, Dispatcher>();
 
-  constructor({ caDir, maxPackageBytes = MAX_PACKAGE_BYTES, env = process.env }: CatalogClientOptions = {}) {
+  constructor({ caDir, maxPackageBytes = MAX_PACKAGE_BYTES, env = process.env, tls }: CatalogClientOptions = {}) {
     this.#maxPackageBytes = maxPackageBytes;
     this.#env = env;
-    this.#tls = caDir ? { ca: [...rootCertificates, ...certificatesIn(caDir)] } : {};
+    this.#tls = { ...tls, ...(caDir ? { ca: [...rootCertificates, ...certificatesIn(caDir)] } : {}) };
   }
 
   /**

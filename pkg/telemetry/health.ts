@@ -16,8 +16,8 @@ export interface ProbeServerInit {
   live?: HealthChecks;
   /** Checks of /readyz: failing means that no traffic should come. */
   ready?: HealthChecks;
-  /** Served at /metrics. */
-  metrics?: Metrics;
+  /** Served at /metrics, to everybody. */
+  metrics?: Metrics | undefined;
   log: Logger;
 }
 

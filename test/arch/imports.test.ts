@@ -6,7 +6,7 @@ import { describe, expect, test } from "vitest";
 const LAYERS = [
   ["cmd"],
   ["pkg/catalogd", "pkg/operatorcontroller", "pkg/devcluster"],
-  ["pkg/controller", "pkg/kube", "pkg/oci", "pkg/telemetry"],
+  ["pkg/controller", "pkg/kube", "pkg/oci", "pkg/telemetry", "pkg/serving"],
   ["pkg/resolve", "pkg/render", "pkg/certificates", "pkg/rbac", "pkg/release", "pkg/bundle", "pkg/crdsafety", "pkg/gate"],
   ["pkg/fbc", "pkg/version"],
   ["pkg/api", "pkg/errors"],

@@ -51,7 +51,7 @@ describeWithPrivateCluster("scenarios", (cluster) => {
       const authorities = join(world.workDir, "authorities");
       await mkdir(authorities);
       await Promise.all([writeFile(tlsCert, cert), writeFile(tlsKey, key), writeFile(join(authorities, "catalogs.crt"), cert)]);
-      flags.catalogd.push("--external-address", CATALOGS_HOST, "--tls-cert", tlsCert, "--tls-key", tlsKey);
+      flags.catalogd.push("--external-address", CATALOGS_HOST, "--tls-cert", tlsCert, "--tls-key", tlsKey, "--metrics-bind-address", "0");
       flags["operator-controller"].push("--catalogd-cas-dir", authorities);
       await world.installation.restart("catalogd");
     });

@@ -33,7 +33,8 @@ interface PodTemplate {
 describeWithCluster("config", (cluster) => {
   beforeAll(async () => {
     await cluster.installCrds();
-    for (const object of filesOf("namespace.yaml", "rbac/operator-controller.yaml", "rbac/catalogd.yaml")) await apply(cluster, object);
+    for (const object of filesOf("namespace.yaml", "rbac/operator-controller.yaml", "rbac/catalogd.yaml", "rbac/metrics.yaml"))
+      await apply(cluster, object);
   });
 
   test.for(FOLDERS)("kubectl apply -k %s is accepted as it is and gives no warning", async (folder) => {
@@ -124,6 +125,10 @@ describeWithCluster("config", (cluster) => {
       { user: CONTROLLER, verb: "delete", what: "clusteroperators.config.openshift.io named olm", allowed: false },
       { user: CONTROLLER, verb: "watch", what: "olms.operator.openshift.io named cluster", allowed: true },
       { user: CONTROLLER, verb: "patch", what: "olms.operator.openshift.io named cluster", allowed: false },
+      { user: CONTROLLER, verb: "create", what: "tokenreviews.authentication.k8s.io", allowed: true },
+      { user: CONTROLLER, verb: "create", what: "subjectaccessreviews.authorization.k8s.io", allowed: true },
+      { user: CATALOGD, verb: "create", what: "tokenreviews.authentication.k8s.io", allowed: true },
+      { user: CATALOGD, verb: "create", what: "subjectaccessreviews.authorization.k8s.io", allowed: true },
       { user: CONTROLLER, verb: "list", what: "customresourcedefinitions.apiextensions.k8s.io", allowed: false },
       { user: CONTROLLER, verb: "create", what: "clusterroles.rbac.authorization.k8s.io", allowed: false },
       { user: CATALOGD, verb: "patch", what: "clustercatalogs.olm.operatorframework.io", allowed: true },

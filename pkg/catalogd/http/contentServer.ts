@@ -3,6 +3,7 @@ import type { Server as TlsServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from "fastify";
 import { messageOf } from "../../errors/errors.ts";
+import type { TlsFiles } from "../../serving/tlsFiles.ts";
 import type { Logger } from "../../telemetry/log.ts";
 import type { HistogramMetric } from "../../telemetry/metrics.ts";
 import { catalogNameProblems } from "../catalogName.ts";
@@ -14,7 +15,6 @@ import { allAnswer, type ContentRequest, metasAnswer } from "./contentAnswers.ts
 import { parseMetaQuery } from "./metaQuery.ts";
 import { otherAnswer } from "./otherAnswer.ts";
 import { BufferPool, sendAnswer } from "./send.ts";
-import type { TlsFiles } from "./tlsFiles.ts";
 
 /** Where the server finds content. */
 export interface ContentSource {
@@ -25,7 +25,7 @@ export interface ContentSource {
 export interface ContentServerOptions {
   source: ContentSource;
   log: Logger;
-  /** Certificate and key; plain HTTP without. */
+  /** Certificate, key and which connections are accepted; plain HTTP without. */
   tls?: TlsFiles | undefined;
   /** Seconds each request took, by `code`. */
   duration?: HistogramMetric;
@@ -62,10 +62,10 @@ export async function startContentServer(
     routerOptions: { maxParamLength: 16_384 },
     frameworkErrors: (_err: unknown, request: FastifyRequest, reply: FastifyReply) => void badRequest(request, reply),
   };
-  const app = (tls ? fastify({ ...shared, https: { ...tls.current, minVersion: "TLSv1.2" } }) : fastify(shared)) as FastifyInstance;
+  const app = (tls ? fastify({ ...shared, https: { ...tls.current } }) : fastify(shared)) as FastifyInstance;
   defineRoutes(app, options, pool);
   await app.listen({ host, port });
-  const stopReloading = tls?.onChange((pair) => (app.server as unknown as TlsServer).setSecureContext(pair));
+  const stopReloading = tls?.onChange((certificate) => (app.server as unknown as TlsServer).setSecureContext(certificate));
   return {
     address: app.server.address() as AddressInfo,
     async close(graceMs = GRACE_MS) {

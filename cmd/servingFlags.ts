@@ -1,0 +1,124 @@
+import { getCiphers } from "node:tls";
+import { z } from "zod";
+import type { Client } from "../pkg/kube/client.ts";
+import { AccessReviews } from "../pkg/serving/accessReviews.ts";
+import { type MetricsServer, startMetricsServer } from "../pkg/serving/metricsServer.ts";
+import { TlsFiles } from "../pkg/serving/tlsFiles.ts";
+import {
+  isKnownCipher,
+  isKnownProfile,
+  TLS_CURVES,
+  TLS_VERSIONS,
+  type TlsSettings,
+  type TlsVersion,
+  tlsProfile,
+  tlsSettings,
+} from "../pkg/serving/tlsProfile.ts";
+import type { Logger } from "../pkg/telemetry/log.ts";
+import type { Metrics } from "../pkg/telemetry/metrics.ts";
+
+/**
+ * Flags about TLS and metrics that both servers have, to be spread into their flags.
+ * @param served what the certificate is for, such as "serving /metrics"
+ */
+export function servingFlags({ served, metricsAddress }: { served: string; metricsAddress: string }) {
+  return {
+    "tls-cert": optionalText().describe(`certificate file for ${served}; needs tls-key; read again when it changes`),
+    "tls-key": optionalText().describe(`key file for ${served}; needs tls-cert`),
+    "metrics-bind-address": optionalText().describe(
+      `address of /metrics over HTTPS, for those with the right to get it; needs tls-cert; default with it: ${metricsAddress}; 0 turns it off`,
+    ),
+    "tls-profile": z
+      .string()
+      .default("intermediate")
+      .refine(isKnownProfile, { error: ({ input }) => `unknown TLS profile: ${JSON.stringify(input)}` })
+      .describe("which TLS connections are accepted and made: Mozilla's modern, intermediate or old, or custom"),
+    "tls-custom-ciphers": namesOf("cipher", isKnownCipher).describe(
+      "cipher suites of the profile custom by IANA name, separated by commas",
+    ),
+    "tls-custom-curves": namesOf("curve", (name) => TLS_CURVES.has(name)).describe(
+      `curves of the profile custom, preferred ones first: ${[...TLS_CURVES.keys()].join(", ")}`,
+    ),
+    "tls-custom-version": z
+      .string()
+      .default("TLSv1.2")
+      .transform((name, context) => {
+        if (isVersion(name)) return name;
+        context.addIssue({ code: "custom", message: `unknown TLS version: ${JSON.stringify(name)}` });
+        return z.NEVER;
+      })
+      .describe(`least version of the profile custom: ${Object.keys(TLS_VERSIONS).join(", ")}`),
+  };
+}
+
+/** What was given for `servingFlags`. */
+export interface ServingFlags {
+  "tls-cert"?: string | undefined;
+  "tls-key"?: string | undefined;
+  "metrics-bind-address"?: string | undefined;
+  "tls-profile": string;
+  "tls-custom-ciphers": readonly string[];
+  "tls-custom-curves": readonly string[];
+  "tls-custom-version": TlsVersion;
+}
+
+/** Whether certificate and key are given together or not at all. */
+export function isWholePair(flags: Pick<ServingFlags, "tls-cert" | "tls-key">): boolean {
+  return (flags["tls-cert"] === undefined) === (flags["tls-key"] === undefined);
+}
+
+/** Whether an address for metrics comes with a certificate to serve them with. */
+export function mayServeMetrics(flags: Pick<ServingFlags, "tls-cert" | "metrics-bind-address">): boolean {
+  return flags["metrics-bind-address"] === undefined || flags["tls-cert"] !== undefined;
+}
+
+/** What OpenSSL is told for the flags' profile; cipher suites that it does not have any more are logged and left out. */
+export function tlsSettingsOf(flags: ServingFlags, log: Logger): TlsSettings {
+  const profile = tlsProfile(flags["tls-profile"], {
+    minVersion: flags["tls-custom-version"],
+    ciphers: flags["tls-custom-ciphers"],
+    curves: flags["tls-custom-curves"],
+  });
+  const { settings, missing } = tlsSettings(profile, new Set(getCiphers()));
+  if (missing.length > 0) log.warn({ ciphers: missing, openssl: process.versions.openssl }, "cipher suites are not available, left out");
+  return settings;
+}
+
+/** The flags' certificate and key; undefined without. @throws Error when they cannot be used. */
+export function tlsFilesOf(flags: ServingFlags, settings: TlsSettings, log: Logger): TlsFiles | undefined {
+  const { "tls-cert": certFile, "tls-key": keyFile } = flags;
+  return certFile !== undefined && keyFile !== undefined ? new TlsFiles({ certFile, keyFile, settings, log }) : undefined;
+}
+
+/** Serves metrics to those who may get them; undefined without a certificate, when they are served on the probe port. */
+export function serveMetrics(
+  bindAddress: string,
+  { tls, client, metrics, log }: { tls: TlsFiles | undefined; client: Client; metrics: Metrics; log: Logger },
+): Promise<MetricsServer> | undefined {
+  return tls && startMetricsServer({ bindAddress, tls, metrics, reviews: new AccessReviews({ client, log }), log });
+}
+
+/** A text of which "" means that the flag is not given. */
+function optionalText() {
+  return z
+    .string()
+    .transform((text) => (text === "" ? undefined : text))
+    .optional();
+}
+
+/** Names separated by commas. */
+function namesOf(what: "cipher" | "curve", isKnown: (name: string) => boolean) {
+  return z
+    .string()
+    .default("")
+    .transform((text, context) => {
+      const names = text === "" ? [] : text.split(",").map((name) => name.trim());
+      const unknown = names.find((name) => !isKnown(name));
+      if (unknown !== undefined) context.addIssue({ code: "custom", message: `unknown ${what} ${JSON.stringify(unknown)}` });
+      return names;
+    });
+}
+
+function isVersion(name: string): name is TlsVersion {
+  return Object.hasOwn(TLS_VERSIONS, name);
+}

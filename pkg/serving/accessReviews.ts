@@ -1,0 +1,137 @@
+import { createHmac, randomBytes } from "node:crypto";
+import { messageOf } from "../errors/errors.ts";
+import type { Client } from "../kube/client.ts";
+import type { Logger } from "../telemetry/log.ts";
+
+/** Whether a request may be answered; if not, the HTTP status and text to answer with. */
+export type Verdict = { allowed: true } | { allowed: false; status: 401 | 403 | 429 | 500; text: string };
+
+/** What is asked for, as RBAC's nonResourceURLs have it. */
+export interface NonResourceAction {
+  /** Such as "get". */
+  verb: string;
+  path: string;
+}
+
+/** Options of AccessReviews; the clock, in milliseconds, is passed in for tests. */
+export interface AccessReviewsOptions {
+  /** May create TokenReviews and SubjectAccessReviews. */
+  client: Pick<Client, "raw">;
+  log: Logger;
+  now?: () => number;
+}
+
+interface Held {
+  verdict: Verdict;
+  until: number;
+}
+
+interface TokenReview {
+  status?: { authenticated?: boolean; user?: UserInfo };
+}
+interface UserInfo {
+  username?: string;
+  uid?: string;
+  groups?: string[];
+  extra?: Record<string, string[]>;
+}
+interface SubjectAccessReview {
+  status?: { allowed?: boolean };
+}
+
+const ALLOWED_MS = 60_000;
+const REFUSED_MS = 10_000;
+const MAX_HELD = 256;
+const MAX_UNDER_REVIEW = 16;
+const REVIEW_TIMEOUT_MS = 10_000;
+const MAX_NAME = 253;
+
+/**
+ * Asks the API server who the bearer of a token is and what they may do, and remembers the answer: a minute when they may, ten seconds when
+ * not, for the last 256 tokens, of which only a keyed hash is kept. What could not be found out is not remembered. At most 16 are reviewed at
+ * once, so that callers without rights cannot make the program send requests without end.
+ * @see sigs.k8s.io/controller-runtime pkg/metrics/filters
+ */
+export class AccessReviews {
+  readonly #client: Pick<Client, "raw">;
+  readonly #log: Logger;
+  readonly #now: () => number;
+  readonly #hashKey = randomBytes(32);
+  /** By hash, in the order in which they came. */
+  readonly #held = new Map<string, Held>();
+  readonly #underReview = new Map<string, Promise<Verdict>>();
+
+  constructor({ client, log, now = Date.now }: AccessReviewsOptions) {
+    this.#client = client;
+    this.#log = log;
+    this.#now = now;
+  }
+
+  /** What to answer to a request with this Authorization header. Never throws. */
+  async check(authorization: string | undefined, action: NonResourceAction): Promise<Verdict> {
+    const token = bearerToken(authorization);
+    if (token === undefined) return { allowed: false, status: 401, text: "Unauthorized" };
+    const key = createHmac("sha256", this.#hashKey).update(`${action.verb} ${action.path} ${token}`).digest("base64");
+    const held = this.#held.get(key);
+    if (held && this.#now() < held.until) return held.verdict;
+    const under = this.#underReview.get(key);
+    if (under) return under;
+    if (this.#underReview.size >= MAX_UNDER_REVIEW) return { allowed: false, status: 429, text: "Too Many Requests" };
+    const review = this.#review(token, action).finally(() => this.#underReview.delete(key));
+    this.#underReview.set(key, review);
+    const verdict = await review;
+    if (verdict.allowed || verdict.status !== 500) this.#hold(key, verdict);
+    return verdict;
+  }
+
+  async #review(token: string, action: NonResourceAction): Promise<Verdict> {
+    let user: UserInfo | undefined;
+    try {
+      user = await this.#userOf(token);
+    } catch (err) {
+      this.#log.error({ path: action.path, reason: messageOf(err) }, "token could not be reviewed");
+      return { allowed: false, status: 500, text: "Authentication failed" };
+    }
+    if (!user) return { allowed: false, status: 401, text: "Unauthorized" };
+    const name = (user.username ?? "").slice(0, MAX_NAME);
+    try {
+      if (await this.#mayDo(user, action)) return { allowed: true };
+    } catch (err) {
+      this.#log.error({ path: action.path, user: name, reason: messageOf(err) }, "access could not be reviewed");
+      return { allowed: false, status: 500, text: `Authorization for user ${name} failed` };
+    }
+    this.#log.debug({ path: action.path, user: name }, "access denied");
+    return { allowed: false, status: 403, text: `Authorization denied for user ${name}` };
+  }
+
+  async #userOf(token: string): Promise<UserInfo | undefined> {
+    const body = { apiVersion: "authentication.k8s.io/v1", kind: "TokenReview", spec: { token } };
+    const { status } = (await this.#post("/apis/authentication.k8s.io/v1/tokenreviews", body)) as TokenReview;
+    return status?.authenticated === true ? (status.user ?? {}) : undefined;
+  }
+
+  async #mayDo({ username, uid, groups, extra }: UserInfo, { verb, path }: NonResourceAction): Promise<boolean> {
+    const spec = { user: username, uid, groups, extra, nonResourceAttributes: { verb, path } };
+    const body = { apiVersion: "authorization.k8s.io/v1", kind: "SubjectAccessReview", spec };
+    const { status } = (await this.#post("/apis/authorization.k8s.io/v1/subjectaccessreviews", body)) as SubjectAccessReview;
+    return status?.allowed === true;
+  }
+
+  #post(path: string, body: unknown): Promise<unknown> {
+    return this.#client.raw("POST", path, body, { signal: AbortSignal.timeout(REVIEW_TIMEOUT_MS) });
+  }
+
+  #hold(key: string, verdict: Verdict): void {
+    this.#held.delete(key);
+    this.#held.set(key, { verdict, until: this.#now() + (verdict.allowed ? ALLOWED_MS : REFUSED_MS) });
+    for (const oldest of this.#held.keys()) {
+      if (this.#held.size <= MAX_HELD) break;
+      this.#held.delete(oldest);
+    }
+  }
+}
+
+/** The token of `Bearer x`; undefined for anything else. */
+function bearerToken(authorization: string | undefined): string | undefined {
+  return /^bearer +(\S+)\s*$/i.exec(authorization ?? "")?.[1];
+}

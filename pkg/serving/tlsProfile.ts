@@ -1,0 +1,160 @@
+import type { SecureVersion } from "node:tls";
+
+/** Which connections a server accepts: names as the flags have them, preferred ones first. */
+export interface TlsProfile {
+  /** Least version, a key of `TLS_VERSIONS`. */
+  minVersion: TlsVersion;
+  /** IANA names of cipher suites. */
+  ciphers: readonly string[];
+  /** Key exchange groups, as in `TLS_CURVES`. */
+  curves: readonly string[];
+}
+
+/** Parts of the profile `custom` as the flags give them; an empty list was not given. */
+export type CustomProfile = TlsProfile;
+
+/** A profile in the words of Node and OpenSSL. */
+export interface TlsSettings {
+  minVersion: SecureVersion;
+  ciphers: string;
+  ecdhCurve: string;
+}
+
+/** Versions of TLS by their names in flags, oldest first, as Node names them. */
+export const TLS_VERSIONS = { "TLSv1.0": "TLSv1", "TLSv1.1": "TLSv1.1", "TLSv1.2": "TLSv1.2", "TLSv1.3": "TLSv1.3" } as const;
+export type TlsVersion = keyof typeof TLS_VERSIONS;
+
+/** Key exchange groups by their names in flags, Mozilla's and IANA's, as OpenSSL names them. The hybrids need TLS 1.3. */
+export const TLS_CURVES: ReadonlyMap<string, string> = new Map([
+  ["X25519", "X25519"],
+  ["x25519", "X25519"],
+  ["prime256v1", "prime256v1"],
+  ["secp256r1", "prime256v1"],
+  ["secp384r1", "secp384r1"],
+  ["secp521r1", "secp521r1"],
+  ["X25519MLKEM768", "X25519MLKEM768"],
+  ["SecP256r1MLKEM768", "SecP256r1MLKEM768"],
+  ["SecP384r1MLKEM1024", "SecP384r1MLKEM1024"],
+]);
+
+const TLS13_CIPHERS = ["TLS_AES_128_GCM_SHA256", "TLS_AES_256_GCM_SHA384", "TLS_CHACHA20_POLY1305_SHA256"] as const;
+
+/** Cipher suites before TLS 1.3 by IANA name, as OpenSSL names them: those that Go has. */
+const OLDER_CIPHERS: ReadonlyMap<string, string> = new Map([
+  ["TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256", "ECDHE-ECDSA-AES128-GCM-SHA256"],
+  ["TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256", "ECDHE-RSA-AES128-GCM-SHA256"],
+  ["TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384", "ECDHE-ECDSA-AES256-GCM-SHA384"],
+  ["TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384", "ECDHE-RSA-AES256-GCM-SHA384"],
+  ["TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256", "ECDHE-ECDSA-CHACHA20-POLY1305"],
+  ["TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256", "ECDHE-RSA-CHACHA20-POLY1305"],
+  // The constants of Go are called so.
+  ["TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305", "ECDHE-ECDSA-CHACHA20-POLY1305"],
+  ["TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305", "ECDHE-RSA-CHACHA20-POLY1305"],
+  ["TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA256", "ECDHE-ECDSA-AES128-SHA256"],
+  ["TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA256", "ECDHE-RSA-AES128-SHA256"],
+  ["TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA", "ECDHE-ECDSA-AES128-SHA"],
+  ["TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA", "ECDHE-RSA-AES128-SHA"],
+  ["TLS_ECDHE_ECDSA_WITH_AES_256_CBC_SHA", "ECDHE-ECDSA-AES256-SHA"],
+  ["TLS_ECDHE_RSA_WITH_AES_256_CBC_SHA", "ECDHE-RSA-AES256-SHA"],
+  ["TLS_RSA_WITH_AES_128_GCM_SHA256", "AES128-GCM-SHA256"],
+  ["TLS_RSA_WITH_AES_256_GCM_SHA384", "AES256-GCM-SHA384"],
+  ["TLS_RSA_WITH_AES_128_CBC_SHA256", "AES128-SHA256"],
+  ["TLS_RSA_WITH_AES_128_CBC_SHA", "AES128-SHA"],
+  ["TLS_RSA_WITH_AES_256_CBC_SHA", "AES256-SHA"],
+  ["TLS_RSA_WITH_3DES_EDE_CBC_SHA", "DES-CBC3-SHA"],
+  ["TLS_ECDHE_RSA_WITH_3DES_EDE_CBC_SHA", "ECDHE-RSA-DES-CBC3-SHA"],
+  ["TLS_RSA_WITH_RC4_128_SHA", "RC4-SHA"],
+  ["TLS_ECDHE_ECDSA_WITH_RC4_128_SHA", "ECDHE-ECDSA-RC4-SHA"],
+  ["TLS_ECDHE_RSA_WITH_RC4_128_SHA", "ECDHE-RSA-RC4-SHA"],
+]);
+
+const CURVES = ["X25519MLKEM768", "X25519", "prime256v1", "secp384r1"] as const;
+const INTERMEDIATE_CIPHERS = [
+  ...TLS13_CIPHERS,
+  "TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256",
+  "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256",
+  "TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384",
+  "TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384",
+  "TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256",
+  "TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256",
+] as const;
+const OLD_CIPHERS = [
+  ...INTERMEDIATE_CIPHERS,
+  "TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA256",
+  "TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA256",
+  "TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA",
+  "TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA",
+  "TLS_ECDHE_ECDSA_WITH_AES_256_CBC_SHA",
+  "TLS_ECDHE_RSA_WITH_AES_256_CBC_SHA",
+  "TLS_RSA_WITH_AES_128_GCM_SHA256",
+  "TLS_RSA_WITH_AES_256_GCM_SHA384",
+  "TLS_RSA_WITH_AES_128_CBC_SHA256",
+  "TLS_RSA_WITH_AES_128_CBC_SHA",
+  "TLS_RSA_WITH_AES_256_CBC_SHA",
+] as const;
+
+/**
+ * Mozilla's recommendations, version 5.7, with the post-quantum hybrid in front that 5.8 puts there; without what needs Diffie-Hellman
+ * parameters, and without 3DES.
+ * @see https://wiki.mozilla.org/Security/Server_Side_TLS
+ */
+const PROFILES: ReadonlyMap<string, TlsProfile> = new Map([
+  ["modern", { minVersion: "TLSv1.3", ciphers: TLS13_CIPHERS, curves: CURVES }],
+  ["intermediate", { minVersion: "TLSv1.2", ciphers: INTERMEDIATE_CIPHERS, curves: CURVES }],
+  ["old", { minVersion: "TLSv1.0", ciphers: OLD_CIPHERS, curves: CURVES }],
+]);
+
+/** Whether a cipher suite of this IANA name can be asked for; whether OpenSSL still has it is another question. */
+export function isKnownCipher(name: string): boolean {
+  return OLDER_CIPHERS.has(name) || TLS13_CIPHERS.some((known) => known === name);
+}
+
+/** Whether `tlsProfile` knows a profile of this name, in any case. */
+export function isKnownProfile(name: string): boolean {
+  return name.toLowerCase() === "custom" || PROFILES.has(name.toLowerCase());
+}
+
+/**
+ * A profile by its name in any case; `custom` is used for "custom" alone. There, a list that was not given is that of "intermediate", with a
+ * version below TLS 1.2 that of "old".
+ * @throws Error `unknown TLS profile: "x"`
+ */
+export function tlsProfile(name: string, custom: CustomProfile): TlsProfile {
+  const { minVersion, ciphers, curves } = custom;
+  const isOlder = minVersion === "TLSv1.0" || minVersion === "TLSv1.1";
+  const profile = PROFILES.get(name.toLowerCase());
+  if (profile) return profile;
+  if (!isKnownProfile(name)) throw new Error(`unknown TLS profile: ${JSON.stringify(name)}`);
+  return {
+    minVersion,
+    ciphers: ciphers.length > 0 ? ciphers : isOlder ? OLD_CIPHERS : INTERMEDIATE_CIPHERS,
+    curves: curves.length > 0 ? curves : CURVES,
+  };
+}
+
+/**
+ * What to tell Node for a profile, and which of its cipher suites OpenSSL does not have any more.
+ * As in Go, TLS 1.3 has all its suites where the profile names none of them; without it TLS 1.3 would be off.
+ * @param available names of OpenSSL's cipher suites in lower case, as `getCiphers` lists them.
+ */
+export function tlsSettings(profile: TlsProfile, available: ReadonlySet<string>): { settings: TlsSettings; missing: string[] } {
+  const newer = profile.ciphers.filter((name) => !OLDER_CIPHERS.has(name));
+  const older = profile.ciphers.flatMap((name) => {
+    const openssl = OLDER_CIPHERS.get(name);
+    return openssl === undefined ? [] : [{ name, openssl }];
+  });
+  const has = ({ openssl }: { openssl: string }): boolean => available.has(openssl.toLowerCase());
+  // OpenSSL takes SHA-1, which TLS below 1.2 signs with, on no other level.
+  const level = profile.minVersion === "TLSv1.0" || profile.minVersion === "TLSv1.1" ? ["@SECLEVEL=0"] : [];
+  const ciphers = [...(newer.length > 0 ? newer : TLS13_CIPHERS), ...older.filter(has).map(({ openssl }) => openssl), ...level];
+  const curves = profile.curves.map((name) => TLS_CURVES.get(name) ?? name);
+  return {
+    settings: { minVersion: TLS_VERSIONS[profile.minVersion], ciphers: ciphers.join(":"), ecdhCurve: [...new Set(curves)].join(":") },
+    missing: older.filter((cipher) => !has(cipher)).map(({ name }) => name),
+  };
+}
+
+/** The same for a client of catalogs, which speaks TLS 1.2 or later whatever the profile is. */
+export function clientSettings(settings: TlsSettings): TlsSettings {
+  return settings.minVersion === "TLSv1.3" ? settings : { ...settings, minVersion: "TLSv1.2" };
+}
