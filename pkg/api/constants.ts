@@ -20,7 +20,10 @@ export const SYSTEM_NAMESPACE = "olmv1-system";
 export const LABEL_OWNER_KIND = `${GROUP}/owner-kind`;
 /** Name of the ClusterExtension that owns an applied object. */
 export const LABEL_OWNER_NAME = `${GROUP}/owner-name`;
-/** Package of an installed bundle; the five below and this one are members of a release record, not labels of an object. */
+/**
+ * Package of an installed bundle. It and the four below are members of a release record; package and version are labels of every applied
+ * object as well, in the form that a label may have.
+ */
 export const LABEL_PACKAGE_NAME = `${GROUP}/package-name`;
 export const LABEL_BUNDLE_NAME = `${GROUP}/bundle-name`;
 export const LABEL_BUNDLE_VERSION = `${GROUP}/bundle-version`;

@@ -36,7 +36,7 @@ export const Plan = z
     create: count("create is how many objects would be created"),
     update: count("update is how many objects would be changed"),
     delete: count("delete is how many objects would be removed"),
-    unchanged: count("unchanged is how many objects would stay as they are"),
+    unchanged: count("unchanged is how many objects would stay as they are, but for labels that name package and version"),
     objects: z
       .array(plannedObject)
       .max(PLAN_OBJECTS_MAX)

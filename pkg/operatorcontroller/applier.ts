@@ -4,6 +4,7 @@ import { inParallel } from "../controller/inParallel.ts";
 import { messageOf, RetryableError } from "../errors/errors.ts";
 import type { Client } from "../kube/client.ts";
 import { isConflict, isDenied, isNotFound, KindNotServed } from "../kube/errors.ts";
+import { onlyBundleLabelsDiffer } from "../release/bundleLabels.ts";
 import { describeObject, objectKey } from "../release/identity.ts";
 import type { Logger } from "../telemetry/log.ts";
 import { type ApiWarning, inOrder } from "./apiWarnings.ts";
@@ -196,8 +197,12 @@ export class Applier {
     this.#outcomes.set(objectKey(ref), { before, after });
     const isSame = before?.metadata.resourceVersion === after.metadata.resourceVersion;
     const verb = recreated ? "recreated" : !before ? "created" : isSame ? "unchanged" : "updated";
-    this.#actions.push({ verb, ref });
-    this.#log[verb === "unchanged" ? "debug" : "info"]({ verb, target: describeObject(ref), apiVersion: ref.apiVersion }, "object applied");
+    const labelsOnly = verb === "updated" && before !== undefined && onlyBundleLabelsDiffer(before, after);
+    this.#actions.push({ verb, ref, ...(labelsOnly ? { labelsOnly } : {}) });
+    this.#log[verb === "unchanged" || labelsOnly ? "debug" : "info"](
+      { verb, target: describeObject(ref), apiVersion: ref.apiVersion },
+      "object applied",
+    );
   }
 
   /** An object of which a field cannot be changed is deleted and created anew, if it is of a kind that can bear it and still its owner's. */

@@ -134,7 +134,7 @@ export class ApplyPass {
     const { extension, history, installed } = this.#facts;
     const { bundle, annotations, rollback } = rendered;
     const inputDigest = rollback ? rollback.inputDigest : this.#facts.inputDigest;
-    const { objects, notes, kinds } = await this.#prepare(rendered.objects);
+    const { objects, notes, kinds } = await this.#prepare(rendered.objects, bundle);
     requireServed(kinds, this.#deps.client);
     const labels = labelsFrom(bundle);
     const state = determineState(history.current, { objects, labels });
@@ -186,7 +186,7 @@ export class ApplyPass {
         await this.#certificates.keep(objects);
       } catch (err) {
         if (!this.#context.signal.aborted) {
-          const done = changes(this.#applier.actions);
+          const done = changes(this.#applier.actions).filter(({ labelsOnly }) => !labelsOnly);
           const text = `${verb} bundle "${bundle.name}" failed${done.length > 0 ? ` after ${summary(done)}` : ""}: ${messageOf(err)}`;
           const release = await this.#journal.failed(record, text);
           this.#facts.failed = { release, applied: this.#applier.applied, actions: this.#applier.actions };
@@ -286,8 +286,8 @@ export class ApplyPass {
     return { history: this.#facts.history.current, desired, crdPolicy: this.#crdPolicy, owner: this.#ownerOfObjects };
   }
 
-  #prepare(objects: readonly KubeObject[]): Promise<PreparedObjects> {
-    return prepareFor(this.#deps.client, this.#facts.extension, objects);
+  #prepare(objects: readonly KubeObject[], bundle?: ResolvedBundle): Promise<PreparedObjects> {
+    return prepareFor(this.#deps.client, this.#facts.extension, objects, bundle);
   }
 
   /** No other extension writes these objects while `work` goes on. */

@@ -4,6 +4,7 @@ import type { KubeObject } from "../api/k8s.ts";
 import type { RegistryV1Bundle } from "../bundle/types.ts";
 import type { Client } from "../kube/client.ts";
 import { userRoles } from "../rbac/userRoles.ts";
+import type { ObjectBundle } from "../release/bundleLabels.ts";
 import { requireIdentities } from "../release/identity.ts";
 import { installOrder } from "../release/order.ts";
 import { prepareObjects } from "../release/prepare.ts";
@@ -34,12 +35,14 @@ export function renderFor(
 
 /**
  * Rendered objects, or those of a release, as they are applied for an extension. A release of another writer may hold them in another form.
+ * @param bundle what rendered objects were rendered from; without it labels that name package and version stay as they are.
  * @throws TerminalError Blocked for objects that cannot be applied.
  */
 export async function prepareFor(
   client: Pick<Client, "resourceFor">,
   { metadata: { name, uid = "" }, spec }: Readonly<ClusterExtension>,
   objects: readonly KubeObject[],
+  bundle?: ObjectBundle,
 ): Promise<PreparedObjects> {
   requireIdentities(objects);
   const kinds = await servedKinds(client, objects);
@@ -47,6 +50,7 @@ export async function prepareFor(
     owner: { apiVersion: API_VERSION, kind: CLUSTER_EXTENSION, name, uid },
     installNamespace: spec.namespace,
     isNamespaced: (gvk) => kinds.isNamespaced(gvk),
+    bundle,
   });
   return { objects: installOrder(prepared.objects), notes: prepared.notes, kinds };
 }

@@ -186,7 +186,11 @@ async function releaseBefore(
 async function newPodsMayWork({ failed, scoped }: PassFacts, { log, signal }: Context): Promise<boolean> {
   if (!failed || !scoped) return false;
   const applier = new Applier(scoped, log, signal);
-  const written = new Set(changes(failed.actions).map(({ ref }) => objectKey(ref)));
+  const written = new Set(
+    changes(failed.actions)
+      .filter(({ labelsOnly }) => !labelsOnly)
+      .map(({ ref }) => objectKey(ref)),
+  );
   const workloads = failed.release.objects.filter((object) => replacesPods(object) && written.has(objectKey(object)));
   try {
     return [...(await applier.read(workloads.map(refOf))).values()].some(hasReadyNewPod);

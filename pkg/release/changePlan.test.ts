@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { KubeObject } from "../api/k8s.ts";
+import { withBundleLabels } from "./bundleLabels.ts";
 import { changePlan, countActions, planDigest } from "./changePlan.ts";
 import { describeObject, objectKey } from "./identity.ts";
 
@@ -33,6 +34,19 @@ describe("a plan", () => {
     const desired = [config("a", "2")];
     const plan = changePlan({ digest: "", desired, live: byKey(config("a", "1")), after: new Map(), leaving: [], widens: () => false });
     expect(plan.objects).toMatchObject([{ action: "Update", changes: [{ path: "data.value", before: '"1"', after: '"2"' }] }]);
+  });
+
+  test("labels that name package and version are no change of an object, nor told with others; they are counted", () => {
+    const at = (version: string, object: KubeObject): KubeObject => withBundleLabels(object, { packageName: "p", version });
+    const desired = [config("same", "1"), config("changed", "2"), config("unlabelled", "1")].map((object) => at("2.0.0", object));
+    const live = byKey(at("1.0.0", config("same", "1")), at("1.0.0", config("changed", "1")), config("unlabelled", "1"));
+    const plan = changePlan({ digest: "", desired, live, after: new Map(), leaving: [], widens: () => false });
+    expect(plan.objects.map(({ action, ref, changes }) => [action, ref.name, changes.map(({ path }) => path)])).toEqual([
+      ["Update", "changed", ["data.value"]],
+      ["Unchanged", "same", []],
+      ["Unchanged", "unlabelled", []],
+    ]);
+    expect(plan.relabeled).toBe(2);
   });
 
   test("has a digest of bundle and configuration, objects in any order, and the deployed release", () => {

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { type KubeObject, type ObjectRef, refOf } from "../api/k8s.ts";
 import { canonicalJson } from "../fbc/canonical.ts";
+import { onlyBundleLabelsDiffer, withoutBundleLabels } from "./bundleLabels.ts";
 import { changedFields, type FieldChange } from "./diff.ts";
 import { objectsDigest } from "./digest.ts";
 import { objectKey } from "./identity.ts";
@@ -24,6 +25,8 @@ export interface ChangePlan {
   digest: string;
   /** Objects that change first, in the order in which they would; then those that stay as they are. */
   objects: readonly PlannedObject[];
+  /** How many of those that stay as they are get other labels that name package and version. */
+  relabeled: number;
 }
 
 /** What a plan is made of. */
@@ -50,18 +53,29 @@ export function planDigest(input: { inputDigest: string | undefined; rendered: r
   return `sha256:${createHash("sha256").update(identity).digest("hex")}`;
 }
 
-/** What applying `desired` and removing `leaving` would do, object by object. */
+/**
+ * What applying `desired` and removing `leaving` would do, object by object. Labels that name package and version change on every object
+ * with every upgrade: they are counted, and are no change.
+ */
 export function changePlan({ digest, desired, live, after, leaving, widens }: PlanInput): ChangePlan {
   const applied = desired.map((object): PlannedObject => {
     const before = live.get(objectKey(object));
     const outcome = after.get(objectKey(object)) ?? object;
-    const { changes, more } = before ? changedFields(before, outcome) : { changes: [], more: 0 };
+    const { changes, more } = before ? changedFields(withoutBundleLabels(before), withoutBundleLabels(outcome)) : { changes: [], more: 0 };
     const action = !before ? "Create" : changes.length > 0 ? "Update" : "Unchanged";
     return { action, ref: refOf(object), changes, more, widens: action !== "Unchanged" && widens(before, outcome) };
   });
   const deleted = leaving.map((object): PlannedObject => ({ action: "Delete", ref: refOf(object), changes: [], more: 0, widens: false }));
   const isChange = ({ action }: PlannedObject): boolean => action !== "Unchanged";
-  return { digest, objects: [...applied.filter(isChange), ...deleted, ...applied.filter((object) => !isChange(object))] };
+  const relabeled = desired.filter((object) => {
+    const before = live.get(objectKey(object));
+    return before !== undefined && onlyBundleLabelsDiffer(before, after.get(objectKey(object)) ?? object);
+  });
+  return {
+    digest,
+    relabeled: relabeled.length,
+    objects: [...applied.filter(isChange), ...deleted, ...applied.filter((object) => !isChange(object))],
+  };
 }
 
 /** How many objects of a plan there are for each action. */

@@ -4,6 +4,7 @@ import type { JsonObject, KubeObject } from "../api/k8s.ts";
 import { RetryableError } from "../errors/errors.ts";
 import { goJson } from "../fbc/canonical.ts";
 import { jsonFaultIn } from "../fbc/jsonError.ts";
+import { withoutBundleLabels } from "./bundleLabels.ts";
 import { parseExactJson } from "./exactJson.ts";
 import { withoutOwner } from "./ownerMarks.ts";
 import { RELEASE_STATUSES, type ReleaseRecord, type ReleaseStatus } from "./record.ts";
@@ -16,7 +17,7 @@ import { rolledBackFrom } from "./rolledBack.ts";
  * @see helm.sh/helm/v3 v3.21 pkg/release/release.go
  */
 export function payloadFrom(record: ReleaseRecord): string {
-  const rendered = record.objects.map((object) => goJson(withoutOwner(object)));
+  const rendered = record.objects.map((object) => goJson(withoutOwner(withoutBundleLabels(object))));
   const files = rendered.map((json) => ({ name: fileName(json), data: base64(json) }));
   const unique = [...new Map(files.map((file) => [file.name, file])).values()];
   const templates = unique.map(({ name }) => ({ name, data: base64(`{{.Files.Get "${name}"}}`) }));

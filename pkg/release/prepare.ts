@@ -2,6 +2,7 @@ import { isObject } from "../api/jsonObject.ts";
 import type { GroupVersionKind, KubeObject, ObjectMeta } from "../api/k8s.ts";
 import { TerminalError } from "../errors/errors.ts";
 import { canonicalJson } from "../fbc/canonical.ts";
+import { type ObjectBundle, withBundleLabels } from "./bundleLabels.ts";
 import { cleanObject } from "./clean.ts";
 import { describeObject, objectKey, requireIdentities } from "./identity.ts";
 import { type ObjectOwner, withOwner } from "./ownerMarks.ts";
@@ -14,10 +15,12 @@ export interface PrepareOptions {
   installNamespace: string;
   /** Undefined for a kind that the cluster does not serve: the object's namespace stays as it is. */
   isNamespaced(gvk: GroupVersionKind): boolean | undefined;
+  /** The bundle that the objects come from; absent for those of a release, whose labels stay as they were recorded. */
+  bundle?: ObjectBundle | undefined;
 }
 
 /**
- * Rendered objects as they are applied and recorded: stated completely (namespace, owner), and without what an apply cannot
+ * Rendered objects as they are applied and recorded: stated completely (namespace, owner, bundle), and without what an apply cannot
  * or must not state (status, nulls, server-side metadata, repeated keys of a list, replicas that an autoscaler decides).
  * Objects that are there twice collapse to one. Preparing prepared objects changes nothing. The arguments are not changed.
  * `notes` says in one sentence each what was dropped that the author of the bundle had written.
@@ -25,7 +28,11 @@ export interface PrepareOptions {
  */
 export function prepareObjects(objects: readonly KubeObject[], options: PrepareOptions): Adjusted {
   requireIdentities(objects);
-  const stated = objects.map((object) => withOwner(withNamespace(cleanObject(object), options), options.owner));
+  const { bundle, owner } = options;
+  const stated = objects.map((object) => {
+    const owned = withOwner(withNamespace(cleanObject(object), options), owner);
+    return bundle ? withBundleLabels(owned, bundle) : owned;
+  });
   const collapsed = collapseDuplicates(withoutRepeats(stated));
   const released = releaseReplicas(collapsed.objects);
   return { objects: released.objects, notes: [...collapsed.notes, ...released.notes] };

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import type { KubeObject } from "../api/k8s.ts";
+import { withBundleLabels } from "./bundleLabels.ts";
 import { objectsDigest } from "./digest.ts";
 import type { ReleaseRecord, ReleaseStatus } from "./record.ts";
 import { type DesiredRelease, determineState } from "./state.ts";
@@ -50,6 +51,18 @@ test.for<StateCase>([
     history: [release(2, "deployed"), release(1, "superseded")],
     desired: same,
     want: { kind: "Unchanged", reason: "release v2 holds exactly these objects" },
+  },
+  {
+    name: "deployed before objects were labelled with their bundle",
+    history: [release(1, "deployed")],
+    desired: { ...same, objects: same.objects.map((object) => withBundleLabels(object, { packageName: "op", version: "1.0.0" })) },
+    want: { kind: "Unchanged" },
+  },
+  {
+    name: "deployed, the objects of another version wanted",
+    history: [release(1, "deployed", [withBundleLabels(configMap("a"), { packageName: "op", version: "1.0.0" })])],
+    desired: { objects: [withBundleLabels(configMap("a"), { packageName: "op", version: "2.0.0" })], labels: { bundle: "op.v2" } },
+    want: { kind: "NeedsUpgrade", reason: "release v1 differs: another bundle (bundle)" },
   },
   {
     name: "deployed, other objects wanted",

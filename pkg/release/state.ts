@@ -1,4 +1,5 @@
 import type { KubeObject } from "../api/k8s.ts";
+import { withoutBundleLabels } from "./bundleLabels.ts";
 import { objectDigest, objectsDigest } from "./digest.ts";
 import { objectKey } from "./identity.ts";
 import { isPending, lastDeployed, newestFirst, type ReleaseRecord } from "./record.ts";
@@ -44,6 +45,8 @@ export type ReleaseState =
  * | deployed                    | otherwise | or otherwise  | NeedsUpgrade |
  * | superseded, unknown         |           |               | NeedsUpgrade |
  *
+ * Labels that name package and version on the objects are no reason for a release: the bundle labels tell of a new bundle, and a release
+ * that was written before objects had them gets them with the next one.
  * @param history in any order.
  */
 export function determineState(history: readonly ReleaseRecord[], desired: DesiredRelease): ReleaseState {
@@ -53,7 +56,7 @@ export function determineState(history: readonly ReleaseRecord[], desired: Desir
   if (release.status === "uninstalled") return { kind: "NeedsInstall", reason: `${label} was uninstalled` };
   const base = lastDeployed(history);
   const changes = describeChanges(release, desired);
-  const sameObjects = objectsDigest(release.objects) === objectsDigest(desired.objects);
+  const sameObjects = objectsDigest(release.objects.map(withoutBundleLabels)) === objectsDigest(desired.objects.map(withoutBundleLabels));
   if (isPending(release)) {
     const reason = `${label} was left ${release.status}: its writer stopped in the middle`;
     return { kind: "Interrupted", reason, release, base, sameObjects };
@@ -70,8 +73,8 @@ export function determineState(history: readonly ReleaseRecord[], desired: Desir
 
 /** Such as "2 objects are new, 1 changes"; empty without a difference. */
 function describeChanges(release: ReleaseRecord, { objects, labels }: DesiredRelease): string {
-  const before = new Map(release.objects.map((object) => [objectKey(object), objectDigest(object)]));
-  const after = new Map(objects.map((object) => [objectKey(object), objectDigest(object)]));
+  const before = new Map(release.objects.map((object) => [objectKey(object), objectDigest(withoutBundleLabels(object))]));
+  const after = new Map(objects.map((object) => [objectKey(object), objectDigest(withoutBundleLabels(object))]));
   const isNew = [...after.keys()].filter((key) => !before.has(key)).length;
   const changes = [...after].filter(([key, digest]) => before.has(key) && before.get(key) !== digest).length;
   const leaves = [...before.keys()].filter((key) => !after.has(key)).length;

@@ -28,6 +28,7 @@ const secret = (password: string): KubeObject => ({
   metadata: { name: "key" },
   stringData: { password },
 });
+const account: KubeObject = { apiVersion: "v1", kind: "ServiceAccount", metadata: { name: "helper" } };
 const role = (verbs: string[]): KubeObject => ({
   apiVersion: "rbac.authorization.k8s.io/v1",
   kind: "Role",
@@ -56,9 +57,11 @@ const serviceMonitors = (): KubeObject => {
 const custom = (kind: string): KubeObject => ({ apiVersion: "monitoring.coreos.com/v1", kind, metadata: { name: "mine" }, spec: {} });
 /** By tag. */
 const BUNDLES = {
-  "v1.0.0": tinyBundle("1.0.0", { objects: [configMap("kept", "1"), configMap("old", "1"), role(["get"]), secret("first-password")] }),
+  "v1.0.0": tinyBundle("1.0.0", {
+    objects: [configMap("kept", "1"), configMap("old", "1"), role(["get"]), secret("first-password"), account],
+  }),
   "v1.1.0": tinyBundle("1.1.0", {
-    objects: [configMap("kept", "2"), configMap("new", "1"), role(["get", "delete"]), secret("other-password")],
+    objects: [configMap("kept", "2"), configMap("new", "1"), role(["get", "delete"]), secret("other-password"), account],
   }),
   "v2.0.0": tinyBundle("2.0.0", { objects: [monitors("v1"), serviceMonitors(), custom("ServiceMonitor"), custom("PrometheusRule")] }),
 };
@@ -140,14 +143,14 @@ describeWithPrivateCluster("a plan of a ClusterExtension that is not applied yet
     const extension = extensionNamed("new", { packageName: "p", channels: ["stable"] });
     const homeless = await plan(extension);
     expect([homeless.code, homeless.err]).toEqual([1, ""]);
-    expect(homeless.out).toContain('namespace "new-system" does not exist, so 5 objects could not be tried');
+    expect(homeless.out).toContain('namespace "new-system" does not exist, so 6 objects could not be tried');
     const labels = { "pod-security.kubernetes.io/warn": "restricted" };
     const namespace = { apiVersion: "v1", kind: "Namespace", metadata: { name: "new-system", labels } };
     await cluster.client.create(namespace);
     const { code, out, err } = await plan(extension);
     expect([code, err]).toEqual([0, ""]);
     expect(out).toMatch(/^ClusterExtension new: it does not exist yet\nbundle: p\.v1\.1\.0 \(version 1\.1\.0, from catalog .*\)\nwhy: /);
-    expect(out).toContain("\n5 to create, 0 to update, 0 to delete, 0 unchanged\n");
+    expect(out).toContain("\n6 to create, 0 to update, 0 to delete, 0 unchanged\n");
     expect(out).toContain("  + Role new-system/helper  (widens rights)\n");
     expect(out).toContain(
       '\nWarnings of the API server, for which nothing is refused:\n  Deployment new-system/tiny: would violate PodSecurity "restricted:latest": ',
@@ -175,7 +178,7 @@ describeWithPrivateCluster("a plan of a ClusterExtension that is not applied yet
     expect(taken.findings).toEqual([
       { kind: "ownership", text: expect.stringMatching(/^ConfigMap 'new' already exists in namespace 'new-system' and cannot be managed/) },
     ]);
-    expect(taken.counts).toEqual({ create: 4, update: 1, delete: 0, unchanged: 0 });
+    expect(taken.counts).toEqual({ create: 5, update: 1, delete: 0, unchanged: 0 });
     expect(taken.objects.filter(({ refused }) => refused)).toMatchObject([{ kind: "ConfigMap", name: "new", changes: [] }]);
   });
 
@@ -184,7 +187,7 @@ describeWithPrivateCluster("a plan of a ClusterExtension that is not applied yet
     await world.conditions("first", { Installed: "True/Succeeded", Progressing: "True/Succeeded" });
     const same = await json(extension);
     expect([same.counts, same.installed]).toEqual([
-      { create: 0, update: 0, delete: 0, unchanged: 5 },
+      { create: 0, update: 0, delete: 0, unchanged: 6 },
       { bundle: "p.v1.0.0", version: "1.0.0", revision: 1 },
     ]);
     const { version: _, ...catalog } = extension.spec.source.catalog!;
@@ -197,12 +200,16 @@ describeWithPrivateCluster("a plan of a ClusterExtension that is not applied yet
     expect(shown(upgrade)).toEqual([
       "Create ConfigMap new",
       "Delete ConfigMap old",
+      "Unchanged ServiceAccount helper",
       'Update ConfigMap kept data.value:"1">"2"',
       'Update Deployment tiny spec.template.spec.containers[name=manager].image:"registry.example.com/tiny:1.0.0">"registry.example.com/tiny:1.1.0"',
       'Update Role helper widens rules[0].verbs[1]:undefined>"delete"',
       "Update Secret key data.password:(secret)>(secret)",
     ]);
     expect(upgrade.approval).toEqual({ needed: true, given: false });
+    const relabelled =
+      "of the unchanged objects 1 get other labels olm.operatorframework.io/package-name and olm.operatorframework.io/bundle-version, and nothing else";
+    expect([upgrade.counts.unchanged, same.notes.includes(relabelled), upgrade.notes.includes(relabelled)]).toEqual([1, false, true]);
     await cluster.client.patch(
       { ...extension, name: "first" },
       [
@@ -230,7 +237,7 @@ describeWithPrivateCluster("a plan of a ClusterExtension that is not applied yet
     const account = await serviceAccount(cluster.client, "weak-system", "weak-installer", []);
     const refused = await json(extension, "--as-service-account");
     expect(refused.findings.map(({ kind }) => kind)).toContain("permissions");
-    expect(refused.counts.create).toBe(5);
+    expect(refused.counts.create).toBe(6);
     await account.grant([{ apiGroups: ["*"], resources: ["*"], verbs: ["*"] }]);
     await eventually(async () => expect((await json(extension, "--as-service-account")).findings).toEqual([]));
   });

@@ -2,7 +2,14 @@ import { join } from "node:path";
 import { gunzipSync } from "node:zlib";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { ClusterExtension } from "../../pkg/api/clusterExtension.ts";
-import { API_VERSION, CLUSTER_EXTENSION, FIELD_MANAGER, FINALIZER_UNINSTALL } from "../../pkg/api/constants.ts";
+import {
+  API_VERSION,
+  CLUSTER_EXTENSION,
+  FIELD_MANAGER,
+  FINALIZER_UNINSTALL,
+  LABEL_BUNDLE_VERSION,
+  LABEL_PACKAGE_NAME,
+} from "../../pkg/api/constants.ts";
 import { type JsonObject, type KubeObject, type ObjectRef, refOf } from "../../pkg/api/k8s.ts";
 import { loadBundle } from "../../pkg/bundle/load.ts";
 import { canonicalJson } from "../../pkg/fbc/canonical.ts";
@@ -136,6 +143,7 @@ describeWithData("real data", (data) =>
         expect([name, managers.filter((text) => text === "operator-controller Update")]).toEqual([name, []]);
         expect([name, managers.includes(`${FIELD_MANAGER} Apply`)]).toEqual([name, true]);
         if (kind === "CustomResourceDefinition") expect([name, metadata.ownerReferences]).toEqual([name, undefined]);
+        expect([name, metadata.labels]).toMatchObject([name, { [LABEL_PACKAGE_NAME]: "flux-operator", [LABEL_BUNDLE_VERSION]: "0.38.1" }]);
       }
       expect(await finalizers()).toEqual([FINALIZER_UNINSTALL]);
     });

@@ -1,5 +1,12 @@
 import type { ClusterCatalog } from "../../../pkg/api/clusterCatalog.ts";
-import { ANNOTATION_ROLLBACK_TO, API_VERSION, CLUSTER_EXTENSION, SYSTEM_NAMESPACE } from "../../../pkg/api/constants.ts";
+import {
+  ANNOTATION_ROLLBACK_TO,
+  API_VERSION,
+  CLUSTER_EXTENSION,
+  LABEL_BUNDLE_VERSION,
+  LABEL_PACKAGE_NAME,
+  SYSTEM_NAMESPACE,
+} from "../../../pkg/api/constants.ts";
 import type { KubeObject } from "../../../pkg/api/k8s.ts";
 import { messageOf, wrapError } from "../../../pkg/errors/errors.ts";
 import { goQuote } from "../../../pkg/errors/goQuote.ts";
@@ -68,13 +75,14 @@ export async function makePlan(request: PlanRequest): Promise<InstallPlan> {
   });
   const base = lastDeployed(history.current);
   const rendered = renderFor(extension, content, await providers.choose(base?.objects ?? []));
-  const prepared = await prepareFor(client, extension, rendered);
+  const prepared = await prepareFor(client, extension, rendered, resolved);
   const inputs = { inputDigest: inputDigest(facts), rendered, base: base?.version ?? 0 };
   const digest = wanted.exists ? planDigest(inputs) : "";
   const { plan, refused, findings, warnings, notes } = await compare(request, facts, prepared, digest);
   const counts = countActions(plan);
   const isDeployed = determineState(history.current, { objects: prepared.objects, labels: labelsFrom(resolved) }).kind === "Unchanged";
-  const remarks = [...wanted.notes, ...remarksOn(facts, isDeployed), ...facts.notes, ...prepared.notes, ...notes];
+  const relabeled = isDeployed ? [] : relabeledIn(plan);
+  const remarks = [...wanted.notes, ...remarksOn(facts, isDeployed), ...facts.notes, ...prepared.notes, ...notes, ...relabeled];
   return {
     formatVersion: 1,
     extension: extension.metadata.name,
@@ -189,6 +197,11 @@ function remarksOn({ extension }: PassFacts, isDeployed: boolean): string[] {
       : [`annotation ${ANNOTATION_ROLLBACK_TO} keeps revision ${pinned}: nothing of this is done before it is removed`]),
     ...(isDeployed ? ["this is what is released already: where objects differ they were changed since, see spec.drift"] : []),
   ];
+}
+
+function relabeledIn({ relabeled }: ChangePlan): string[] {
+  if (relabeled === 0) return [];
+  return [`of the unchanged objects ${relabeled} get other labels ${LABEL_PACKAGE_NAME} and ${LABEL_BUNDLE_VERSION}, and nothing else`];
 }
 
 function bundleOf({ name, version, image, catalog }: ResolvedBundle): InstallPlan["bundle"] {

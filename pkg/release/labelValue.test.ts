@@ -1,0 +1,35 @@
+import * as fc from "fast-check";
+import { expect, test } from "vitest";
+import { labelValue } from "./labelValue.ts";
+
+/** What the API server takes. @see k8s.io/apimachinery pkg/util/validation IsValidLabelValue */
+const VALID = /^([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?$/;
+
+// Source: user-demands.md B30; Kubernetes' rules for labels.
+test.for<[what: string, text: string, value: string]>([
+  ["a package name", "flux-operator", "flux-operator"],
+  ["a version", "1.2.3-rc.1", "1.2.3-rc.1"],
+  ["nothing", "", ""],
+  ["build metadata", "1.2.3+build.5", "1.2.3_build.5"],
+  ["a value of 63 characters", "a".repeat(63), "a".repeat(63)],
+  ["a value of 64 characters", "a".repeat(64), `${"a".repeat(54)}-ffe054fe`],
+  ["a cut between labels of a name", `${"a".repeat(53)}.${"b".repeat(20)}`, `${"a".repeat(53)}-faf921a0`],
+  ["a version that ends in a hyphen", "1.0.0-rc-", "1.0.0-rc-7be816c3"],
+  ["characters that no label has", "größe/✓", "gr-e-3bcb6db3"],
+  ["a begin that no label has", "-a", "a-c2748917"],
+  ["nothing of it valid", "✓", "1dabba21"],
+])("%s", ([, text, value]) => {
+  expect([labelValue(text), VALID.test(value)]).toEqual([value, true]);
+});
+
+test("law: whatever the text, the value is valid; a valid text stays as it is, and valid texts stay apart", () => {
+  const version = fc.tuple(fc.nat(99), fc.stringMatching(/^[0-9A-Za-z.+-]{0,70}$/)).map(([major, rest]) => `${major}.0.0-${rest}`);
+  const text = fc.oneof(fc.string({ maxLength: 100 }), fc.string({ unit: "grapheme", maxLength: 100 }), version);
+  fc.assert(
+    fc.property(text, text, (a, b) => {
+      expect(labelValue(a)).toMatch(VALID);
+      if (VALID.test(a)) expect(labelValue(a)).toBe(a);
+      if (a !== b && VALID.test(a) && VALID.test(b)) expect(labelValue(a)).not.toBe(labelValue(b));
+    }),
+  );
+});
