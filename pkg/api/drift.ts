@@ -44,9 +44,9 @@ export const drift = z
   .object({
     policy: z
       .enum(["Correct", "Warn", "Ignore"])
-      .default("Correct")
+      .optional()
       .describe(
-        "policy is what happens when an object of the bundle is deleted or a field of it changed. Correct puts it back, Warn reports it and changes nothing, Ignore does not look. Fields that the bundle does not set are never drift.",
+        "policy is what happens when an object of the bundle is deleted or a field of it changed. Correct puts it back, Warn reports it and changes nothing, Ignore does not look. Fields that the bundle does not set are never drift. Without it, Correct; but Warn on an extension that was taken over from the Go operator-controller, until its first upgrade.",
       ),
     ignore: z.array(ignoreRule).max(16).optional().meta({
       "x-kubernetes-list-type": "atomic",

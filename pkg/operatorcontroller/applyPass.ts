@@ -6,12 +6,15 @@ import type { Client } from "../kube/client.ts";
 import type { EventRecorder, EventType } from "../kube/events.ts";
 import { widensRights } from "../rbac/widening.ts";
 import { changePlan, planDigest } from "../release/changePlan.ts";
+import { driftPolicyOf } from "../release/driftPolicy.ts";
 import { objectKey } from "../release/identity.ts";
 import { withIgnored } from "../release/ignoreRules.ts";
+import { withoutDrifted } from "../release/leftAsIs.ts";
 import type { ExtensionExists, Owner } from "../release/ownership.ts";
 import type { CrdPolicy } from "../release/plan.ts";
 import { lastDeployed, type ReleaseRecord } from "../release/record.ts";
 import { determineState } from "../release/state.ts";
+import { isTakeOver } from "../release/takenOver.ts";
 import { providerOf } from "../render/providers.ts";
 import { warningTexts } from "./apiWarnings.ts";
 import { Applier, type LiveObjects } from "./applier.ts";
@@ -108,16 +111,7 @@ export class ApplyPass {
     if (!deployed) throw new RetryableError(Reason.Retrying, "catalog content unavailable and no release installed");
     if (this.#journal.isUnsettled) await this.#journal.settle(deployed);
     if (this.#warns) await this.#warn(deployed);
-    const objects = maintain(deployed, {
-      deps: this.#deps,
-      facts: this.#facts,
-      scoped: this.#scoped,
-      context: this.#context,
-      applier: this.#applier,
-      take: (live) => this.#taken(live),
-      prepare: (objects) => this.#prepare(objects),
-      claiming: (objects, work) => this.#claiming(objects, work),
-    });
+    const objects = this.#maintainObjects(deployed);
     await objects.catch(() => undefined);
     this.#context.signal.throwIfAborted();
     const outcomes = await Promise.allSettled([objects, this.#certificates.maintain(deployed)]);
@@ -144,6 +138,9 @@ export class ApplyPass {
     }
     this.#context.log.info({ state: state.kind, reason: state.reason }, "release needed");
     const base = lastDeployed(history.current);
+    const takenOver = isTakeOver(base, { labels, ...rollback?.why }) ? { takenOver: true as const } : {};
+    const leavesDrift = takenOver.takenOver && !rollback && driftPolicyOf(extension.spec, takenOver).policy !== "Correct";
+    let isDriftLeft = false;
     const images = this.#images(bundle.image);
     const lacking = await this.#permissions(objects, images, kinds);
     await this.#claiming(objects, async () => {
@@ -169,7 +166,7 @@ export class ApplyPass {
       this.#tellWarnings(bundle.name, inputDigest);
       if (!rollback) await this.#requireApproval(rendered, { desired: objects, live, after });
       await this.#certificates.keep(objects);
-      const content = { namespace: extension.spec.namespace, labels, annotations, objects, ...rollback?.why };
+      const content = { namespace: extension.spec.namespace, labels, annotations, objects, ...rollback?.why, ...takenOver };
       const record = await this.#journal.begin({ ...content, ...(inputDigest === undefined ? {} : { inputDigest }) }, state);
       this.#facts.began = true;
       this.#facts.active = [record, ...history.current.filter(({ version }) => version !== record.version)];
@@ -181,7 +178,9 @@ export class ApplyPass {
         await this.#certificates.withdraw(objects, live);
         const taken = await this.#taken(live);
         const applied = objects.map((object) => withIgnored(object, taken.get(objectKey(object)), ignore));
-        await this.#applier.apply(applied, taken);
+        const undrifted = leavesDrift ? withoutDrifted(applied, { recorded: base?.objects ?? [], live: taken, after }) : applied;
+        isDriftLeft = undrifted.length < applied.length || undrifted.some((object) => !applied.includes(object));
+        await this.#applier.apply(undrifted, taken);
         await this.#prune(objects);
         await this.#certificates.keep(objects);
       } catch (err) {
@@ -204,8 +203,26 @@ export class ApplyPass {
     followRelease(this.#deps, extension, this.#scoped, this.#applier.outcomes, mayWatchAll);
     const from = installed === undefined || installed.name === bundle.name ? "" : ` from "${installed.name}"`;
     const [reason, what] = rollback ? ["RolledBack", "rolled back to"] : base ? ["Upgraded", "upgraded to"] : ["Installed", "installed"];
-    this.#event("Normal", reason, `${what} bundle "${bundle.name}"${from}: ${summary(this.#applier.actions)}`);
+    const done = summary(this.#applier.actions);
+    if (takenOver.takenOver && !rollback) this.#event("Normal", "TakenOver", `took over bundle "${bundle.name}": ${done}`);
+    else this.#event("Normal", reason, `${what} bundle "${bundle.name}"${from}: ${done}`);
     for (const note of notes) this.#event("Normal", "ManifestAdjusted", note);
+    if (!isDriftLeft || !this.#facts.deployed) return;
+    delete this.#deps.memory.of(extension).checkedAt;
+    await this.#maintainObjects(this.#facts.deployed);
+  }
+
+  #maintainObjects(deployed: ReleaseRecord): Promise<void> {
+    return maintain(deployed, {
+      deps: this.#deps,
+      facts: this.#facts,
+      scoped: this.#scoped,
+      context: this.#context,
+      applier: this.#applier,
+      take: (live) => this.#taken(live),
+      prepare: (objects) => this.#prepare(objects),
+      claiming: (objects, work) => this.#claiming(objects, work),
+    });
   }
 
   /** Events for what the dry run was warned of, once for the same input and the same warnings. */

@@ -3,6 +3,7 @@ import { type KubeObject, refOf } from "../api/k8s.ts";
 import type { StepContext } from "../controller/steps.ts";
 import { RetryableError } from "../errors/errors.ts";
 import type { Client } from "../kube/client.ts";
+import { type DriftPolicy, driftPolicyOf } from "../release/driftPolicy.ts";
 import { describeObject, objectKey } from "../release/identity.ts";
 import { withIgnored } from "../release/ignoreRules.ts";
 import type { ReleaseRecord } from "../release/record.ts";
@@ -34,6 +35,10 @@ export interface MaintainTools {
 
 type ActivePolicy = "Correct" | "Warn";
 
+/** Drift of what was taken over is told and not put back: until when. */
+const TAKEN_OVER =
+  "the extension was taken over from another operator-controller: drift is put back from its first upgrade on, or once spec.drift.policy is Correct";
+
 /** Watched objects are compared this seldom nevertheless, in drift intervals; with the default interval that is once an hour. */
 const FULL_EVERY = 12;
 
@@ -53,12 +58,13 @@ const FULL_EVERY = 12;
 export async function maintain(deployed: ReleaseRecord, tools: MaintainTools): Promise<void> {
   const { deps, facts } = tools;
   const { extension, installed } = facts;
-  const { policy = "Correct" } = extension.spec.drift ?? {};
+  const chosen = driftPolicyOf(extension.spec, deployed);
+  const { policy } = chosen;
   const remembered = deps.memory.of(extension);
   if (policy !== "Warn") remembered.drifted.clear();
   if (policy === "Ignore") return deps.watches?.forget(extension.metadata.name);
   const due = dueIn(tools);
-  if (!due.isFull && due.keys.size === 0) return note(tools);
+  if (!due.isFull && due.keys.size === 0) return note(tools, chosen);
   facts.began = true;
   const from = deps.now();
   const { objects, kinds } = await tools.prepare(deployed.objects);
@@ -72,11 +78,11 @@ export async function maintain(deployed: ReleaseRecord, tools: MaintainTools): P
       mayWatchAll = await watchRights(tools.scoped, served, (gvk) => kinds.resourceOf(gvk), tools.context.signal);
     await compare(tools, served, policy);
   } finally {
-    takeIn(tools, wanted, policy, due.isFull ? { mayWatchAll } : undefined);
+    takeIn(tools, wanted, chosen, due.isFull ? { mayWatchAll } : undefined);
     if (deps.watches && due.isFull) remembered.comparedAt = from; // what failed is known by name now
   }
   if (due.isFull && policy === "Correct") facts.live = tools.applier.applied;
-  note(tools);
+  note(tools, chosen);
   if (unserved.length > 0) {
     const text = `this cluster no longer serves ${kindsOf(unserved)}: objects of that kind in bundle "${installed?.name ?? ""}" cannot be put back`;
     throw new RetryableError("KindNotServed", text);
@@ -144,16 +150,17 @@ function compare({ facts, applier, claiming, take }: MaintainTools, objects: rea
 function takeIn(
   tools: MaintainTools,
   objects: readonly KubeObject[],
-  policy: ActivePolicy,
+  chosen: DriftPolicy,
   full: { mayWatchAll: MayWatchAll | undefined } | undefined,
 ): void {
   const { deps, facts, scoped, context, applier } = tools;
   const { name, uid = "" } = facts.extension.metadata;
+  const policy = chosen.policy === "Warn" ? "Warn" : "Correct";
   const outcomes = objects.map((object) => [object, applier.outcomes.get(objectKey(object))] as const);
   report(
     tools,
     outcomes.flatMap(([, outcome]) => driftOf(outcome) ?? []),
-    policy,
+    chosen,
   );
   const compared = outcomes.map(([object, outcome]) => comparedFrom(object, outcome, policy));
   if (context.signal.aborted) deps.watches?.resume(name, []);
@@ -170,7 +177,7 @@ function comparedFrom(object: KubeObject, outcome: Outcome | undefined, policy: 
 }
 
 /** Events for what is newly found, and what is remembered of what stays as it is. */
-function report({ deps, facts, applier }: MaintainTools, drifts: readonly Drift[], policy: ActivePolicy): void {
+function report({ deps, facts, applier }: MaintainTools, drifts: readonly Drift[], { policy, isTakenOver }: DriftPolicy): void {
   const { extension, installed } = facts;
   const bundle = installed?.name ?? "";
   const { drifted } = deps.memory.of(extension);
@@ -178,7 +185,9 @@ function report({ deps, facts, applier }: MaintainTools, drifts: readonly Drift[
   for (const key of applier.outcomes.keys()) drifted.delete(key);
   if (policy === "Warn") for (const drift of drifts) drifted.set(objectKey(drift.ref), describeDrift(drift));
   const news = drifts.map(describeDrift).filter((text) => !known.has(text));
-  if (news.length > 0) deps.events.record(extension, "Warning", "Drifted", `of bundle "${bundle}": ${listed(news)}`);
+  const why = isTakenOver ? `; ${TAKEN_OVER}` : "";
+  if (news.length > 0) deps.events.record(extension, "Warning", "Drifted", `of bundle "${bundle}": ${listed(news)}${why}`);
+  if (policy === "Warn") return; // what the applier wrote before is not about this
   const keys = new Set(drifts.map(({ ref }) => objectKey(ref)));
   const corrected = changes(applier.actions).filter(({ ref }) => keys.has(objectKey(ref)));
   if (corrected.length === 0) return;
@@ -187,11 +196,12 @@ function report({ deps, facts, applier }: MaintainTools, drifts: readonly Drift[
 }
 
 /** Says in the condition what is not put back, and what is looked after less closely. */
-function note({ deps, facts }: MaintainTools): void {
+function note({ deps, facts }: MaintainTools, { isTakenOver }: DriftPolicy): void {
   const { extension } = facts;
   const say = (text: string): unknown => facts.notes.includes(text) || facts.notes.push(text);
   const { drifted } = deps.memory.of(extension);
-  if (drifted.size > 0) say(`drift is not put back, since spec.drift.policy is Warn: ${listed([...drifted.values()])}`);
+  const why = isTakenOver ? TAKEN_OVER : "drift is not put back, since spec.drift.policy is Warn";
+  if (drifted.size > 0) say(`${why}: ${listed([...drifted.values()])}`);
   const unwatched = (deps.watches?.unwatched(extension.metadata.name) ?? []).filter(({ because }) => because !== undefined);
   const [first] = unwatched;
   if (!first) return;

@@ -11,7 +11,7 @@ import type { ReleaseHistory, ReleaseOwner, ReleaseStore } from "./releaseStore.
 /** What a release that begins is about. */
 export type ReleaseContent = Pick<
   ReleaseRecord,
-  "namespace" | "labels" | "annotations" | "objects" | "inputDigest" | "rolledBack" | "pinnedTo"
+  "namespace" | "labels" | "annotations" | "objects" | "inputDigest" | "rolledBack" | "pinnedTo" | "takenOver"
 >;
 
 /** Where and for whom one pass keeps its record. */

@@ -1,6 +1,6 @@
 import { isObject } from "../api/jsonObject.ts";
 import type { KubeObject } from "../api/k8s.ts";
-import { differences, type PathStep, pathText } from "./diff.ts";
+import { type Difference, differences, type PathStep, pathText } from "./diff.ts";
 import { isApplied, managersOf } from "./fieldManagers.ts";
 import { valueAt } from "./jsonPointer.ts";
 
@@ -18,12 +18,16 @@ export interface DriftedField {
  * @param before the live object. @param after the answer to the apply.
  */
 export function driftedFields(before: KubeObject, after: KubeObject): DriftedField[] {
-  const ours = differences(before, after).filter(({ path }) => isApplied(after, positionsIn(after, path)));
-  return ours.map(({ path }) => ({ path: pathText(path), managers: managersOf(before, positionsIn(before, path)) }));
+  return driftIn(before, after).map(({ path }) => ({ path: pathText(path), managers: managersOf(before, positionsIn(before, path)) }));
 }
 
-/** The same path with the position of each entry of a list in `object`. */
-function positionsIn(object: unknown, path: readonly PathStep[]): string[] {
+/** The same with paths in steps and the values. */
+export function driftIn(before: KubeObject, after: KubeObject): Difference[] {
+  return differences(before, after).filter(({ path }) => isApplied(after, positionsIn(after, path)));
+}
+
+/** The same path with the position of each entry of a list in `object`; -1 for one that is not there. */
+export function positionsIn(object: unknown, path: readonly PathStep[]): string[] {
   let at = object;
   return path.map((step) => {
     const member = positionOf(at, step);

@@ -282,6 +282,7 @@ const anyRecord: fc.Arbitrary<ReleaseRecord> = fc.record(
     rolledOutAt: text,
     rolledBack: anyRolledBack,
     pinnedTo: fc.nat(),
+    takenOver: fc.constant(true as const),
   },
   {
     requiredKeys: [

@@ -8,6 +8,11 @@ export function pathOf(pointer: string): string[] {
     .map((member) => member.replaceAll("~1", "/").replaceAll("~0", "~"));
 }
 
+/** The JSON pointer of `path`. */
+export function pointerOf(path: readonly string[]): string {
+  return path.map((member) => `/${member.replaceAll("~", "~0").replaceAll("/", "~1")}`).join("");
+}
+
 /** What is at `path`; undefined where there is nothing. */
 export function valueAt(value: unknown, path: readonly string[]): unknown {
   return path.reduce((at: unknown, member) => {

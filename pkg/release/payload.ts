@@ -13,7 +13,7 @@ import { rolledBackFrom } from "./rolledBack.ts";
 /**
  * A release as Helm's JSON, members in the order in which Go writes them, ended by a newline:
  * the manifest holds one object a line; the chart holds each object as it was rendered, with a template that prints it.
- * `inputDigest`, `rolledOutAt`, `rolledBack` and `pinnedTo` are members of our own, which Go passes over.
+ * `inputDigest`, `rolledOutAt`, `rolledBack`, `pinnedTo` and `takenOver` are members of our own, which Go passes over.
  * @see helm.sh/helm/v3 v3.21 pkg/release/release.go
  */
 export function payloadFrom(record: ReleaseRecord): string {
@@ -47,6 +47,7 @@ export function payloadFrom(record: ReleaseRecord): string {
     ...(record.rolledOutAt === undefined ? {} : { rolledOutAt: record.rolledOutAt }),
     ...(record.rolledBack === undefined ? {} : { rolledBack: record.rolledBack }),
     ...(record.pinnedTo === undefined ? {} : { pinnedTo: record.pinnedTo }),
+    ...(record.takenOver === undefined ? {} : { takenOver: record.takenOver }),
   };
   return `${goJson(release, { sortKeys: false })}\n`;
 }
@@ -60,7 +61,7 @@ export function recordFrom(payload: string, fallbackLabels: Readonly<Record<stri
   const release = parse(payload, "failed to decode release");
   const info = members(release["info"]);
   const annotations = members(members(members(release["chart"])["metadata"])["annotations"]);
-  const { inputDigest, rolledOutAt, pinnedTo } = release;
+  const { inputDigest, rolledOutAt, pinnedTo, takenOver } = release;
   const rolledBack = rolledBackFrom(release["rolledBack"]);
   return {
     name: text(release["name"]),
@@ -77,6 +78,7 @@ export function recordFrom(payload: string, fallbackLabels: Readonly<Record<stri
     ...(typeof rolledOutAt === "string" ? { rolledOutAt } : {}),
     ...(rolledBack ? { rolledBack } : {}),
     ...(typeof pinnedTo === "number" ? { pinnedTo } : {}),
+    ...(takenOver === true ? { takenOver } : {}),
   };
 }
 

@@ -46,6 +46,8 @@ export interface ReleaseRecord {
   rolledBack?: RolledBack;
   /** On a release that went back to an earlier one because somebody said so: the number of that. */
   pinnedTo?: number;
+  /** On a release that took over what another operator-controller had installed: nothing newer was installed since. */
+  takenOver?: true;
 }
 
 /** The part of a release that can be told without reading what it holds. */

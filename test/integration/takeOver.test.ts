@@ -3,6 +3,7 @@ import { gunzipSync } from "node:zlib";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { ClusterExtension } from "../../pkg/api/clusterExtension.ts";
 import {
+  ANNOTATION_RECONCILE_REQUESTED_AT,
   API_VERSION,
   CLUSTER_EXTENSION,
   FIELD_MANAGER,
@@ -27,6 +28,8 @@ import { World } from "../support/world.ts";
 const EXTENSION: ObjectRef = { apiVersion: API_VERSION, kind: CLUSTER_EXTENSION, name: "flux" };
 const NAMESPACE = "flux-system";
 const REPORTS = "fluxreports.fluxcd.controlplane.io";
+const SETS = "resourcesets.fluxcd.controlplane.io";
+const GENERATOR = "controller-gen.kubebuilder.io/version";
 
 /** The next version leaves out a label of the Service and the environment of the manager. */
 function nextVersion({ objects }: BundleParts): void {
@@ -61,6 +64,12 @@ describeWithData("real data", (data) =>
       }
       return names.sort();
     };
+    const definition = (name: string): ObjectRef => ({ apiVersion: "apiextensions.k8s.io/v1", kind: "CustomResourceDefinition", name });
+    const edit = (name: string, fieldManager: string): Promise<KubeObject> =>
+      cluster.client.patch(definition(name), { metadata: { annotations: { [GENERATOR]: "edited" } } }, { type: "merge", fieldManager });
+    /** What made the definitions, as their annotations say. */
+    const generators = async (): Promise<unknown[]> =>
+      Promise.all([REPORTS, SETS].map(async (name) => (await cluster.client.get(definition(name)))?.metadata.annotations?.[GENERATOR]));
     const finalizers = async (): Promise<string[]> => (await cluster.client.get(EXTENSION))?.metadata.finalizers ?? [];
 
     beforeAll(async () => {
@@ -124,6 +133,7 @@ describeWithData("real data", (data) =>
       const serviceAccount = { name: "flux-installer" };
       const named = { ...extension, spec: { ...extension.spec, serviceAccount } };
       await grantInstaller(cluster.client, named, [...objectsOf(installed), ...objectsOf(next)]);
+      await edit(REPORTS, "kubectl-edit");
       const [before, running] = [await live(), await workloads()];
       await cluster.client.patch(EXTENSION, { spec: { serviceAccount } }, { type: "merge" });
       await world.installed("flux", "0.38.1");
@@ -148,6 +158,35 @@ describeWithData("real data", (data) =>
       expect(await finalizers()).toEqual([FINALIZER_UNINSTALL]);
     });
 
+    // Source: architecture.md 4.16 (spec.drift.policy).
+    test("drift from before and after it was taken over is told and left alone, after a restart too", async () => {
+      const drifted = (name: string, manager: string): string =>
+        `CustomResourceDefinition ${name} was changed: metadata.annotations["${GENERATOR}"] by "${manager}"`;
+      const why =
+        "the extension was taken over from another operator-controller: drift is put back from its first upgrade on, or once spec.drift.policy is Correct";
+      await edit(SETS, "kubectl-annotate");
+      const told = async (): Promise<void> => {
+        await world.condition("ClusterExtension", "flux", (c) => {
+          const { message = "" } = c("Progressing") ?? {};
+          return [`${why}: `, drifted(REPORTS, "kubectl-edit"), drifted(SETS, "kubectl-annotate")].every((text) => message.includes(text));
+        });
+      };
+      await told();
+      await eventually(async () => {
+        const { items } = await cluster.client.list({ apiVersion: "v1", kind: "Event" }, { fieldSelector: "involvedObject.name=flux" });
+        const events = items.map((event) => `${String(event["reason"])} ${String(event["message"])}`);
+        expect(events).toContain(`Drifted of bundle "flux-operator.v0.38.1": ${drifted(REPORTS, "kubectl-edit")}; ${why}`);
+        expect(events.filter((text) => text.startsWith("TakenOver"))).toHaveLength(1);
+        expect(events.filter((text) => /^(DriftCorrected|Upgraded)/.test(text))).toEqual([]);
+      });
+      await world.installation.restart("operator-controller");
+      const annotations = { [ANNOTATION_RECONCILE_REQUESTED_AT]: "after the restart" };
+      await cluster.client.patch(EXTENSION, { metadata: { annotations } }, { type: "merge" });
+      await eventually(async () => expect((await world.extension("flux"))?.status?.lastHandledReconcileAt).toBe("after the restart"));
+      await told();
+      expect(await generators()).toEqual(["edited", "edited"]);
+    });
+
     test("is upgraded, and what the next version leaves out is really gone", async () => {
       const source = { catalog: { version: "0.39.0" } };
       await cluster.client.patch(EXTENSION, { spec: { source } }, { type: "merge" });
@@ -163,6 +202,10 @@ describeWithData("real data", (data) =>
       });
       const { template } = deployment!["spec"] as { template: { spec: { containers: { env?: unknown }[] } } };
       expect(template.spec.containers.map(({ env }) => env)).toEqual([undefined]);
+      const original = go.deployed.objects.find(({ metadata }) => metadata.name === SETS)?.metadata.annotations?.[GENERATOR];
+      expect(await generators()).toEqual([original, original]);
+      await edit(SETS, "kubectl-annotate");
+      await eventually(async () => expect(await generators()).toEqual([original, original]));
     });
 
     test("is removed with its custom resources kept", async () => {

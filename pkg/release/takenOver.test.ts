@@ -1,0 +1,69 @@
+import { expect, test } from "vitest";
+import { releaseRecord } from "../../test/support/releases.ts";
+import type { ClusterExtension } from "../api/clusterExtension.ts";
+import { driftPolicyOf } from "./driftPolicy.ts";
+import type { ReleaseRecord } from "./record.ts";
+import type { RolledBack } from "./rolledBack.ts";
+import { isTakeOver } from "./takenOver.ts";
+
+const labelsOf = (version: string): Record<string, string> => ({
+  "olm.operatorframework.io/package-name": "p",
+  "olm.operatorframework.io/bundle-name": `p.v${version}`,
+  "olm.operatorframework.io/bundle-version": version,
+  "olm.operatorframework.io/bundle-reference": `quay.io/p:v${version}`,
+});
+const labels = labelsOf("1.0.0");
+const release = (parts: Partial<ReleaseRecord>): ReleaseRecord => releaseRecord(2, "deployed", { labels, ...parts, objects: [] });
+const rolledBack: RolledBack = {
+  release: 4,
+  bundle: "p.v2.0.0",
+  version: "2.0.0",
+  inputDigest: "2",
+  generation: 1,
+  catalog: "",
+  reason: "Retrying",
+  message: "",
+  attempts: 1,
+  at: "2026-01-01T00:00:00Z",
+};
+const go = release({});
+const ours = release({ inputDigest: "1" });
+const taken = release({ inputDigest: "1", takenOver: true });
+
+// Source: architecture.md 4.16 (spec.drift.policy).
+test.for<[what: string, deployed: ReleaseRecord | undefined, next: Parameters<typeof isTakeOver>[1], is: boolean]>([
+  ["an installation", undefined, { labels }, false],
+  ["what another controller installed", go, { labels }, true],
+  [
+    "what another controller installed, from a mirror",
+    go,
+    { labels: { ...labels, "olm.operatorframework.io/bundle-reference": "m" } },
+    true,
+  ],
+  ["an upgrade of what another controller installed", go, { labels: labelsOf("2.0.0") }, false],
+  ["back to what another controller installed", go, { labels, rolledBack }, true],
+  ["another configuration of what was taken over", taken, { labels }, false],
+  ["back to what was taken over", taken, { labels, rolledBack }, true],
+  ["an upgrade of what was taken over", taken, { labels: labelsOf("2.0.0") }, false],
+  ["another configuration of our own", ours, { labels }, false],
+  ["back to our own", ours, { labels, rolledBack }, false],
+  ["our own, which once went back to what another controller installed", release({ rolledBack }), { labels }, false],
+  ["our own, which somebody took back to what another controller installed", release({ pinnedTo: 1 }), { labels }, false],
+])("is a take-over or not: %s", ([, deployed, next, is]) => {
+  expect(isTakeOver(deployed, next)).toBe(is);
+});
+
+type DriftSpec = ClusterExtension["spec"]["drift"];
+
+test.for<[spec: DriftSpec, takenOver: true | undefined, policy: string, isTakenOver: boolean]>([
+  [undefined, undefined, "Correct", false],
+  [undefined, true, "Warn", true],
+  [{}, true, "Warn", true],
+  [{ ignore: [] }, undefined, "Correct", false],
+  [{ policy: "Correct" }, true, "Correct", false],
+  [{ policy: "Warn" }, true, "Warn", false],
+  [{ policy: "Ignore" }, true, "Ignore", false],
+])("with spec.drift %j and takenOver %j the policy is %s", ([drift, takenOver, policy, isTakenOver]) => {
+  const spec = { drift } as ClusterExtension["spec"];
+  expect(driftPolicyOf(spec, takenOver ? { takenOver } : {})).toEqual({ policy, isTakenOver });
+});
