@@ -1,12 +1,15 @@
+import { randomUUID } from "node:crypto";
 import type { ClusterExtension, ClusterExtensionSpec } from "../../pkg/api/clusterExtension.ts";
 import { findCondition } from "../../pkg/api/conditions.ts";
-import { API_VERSION, CLUSTER_CATALOG, CLUSTER_EXTENSION } from "../../pkg/api/constants.ts";
-import type { ObjectRef } from "../../pkg/api/k8s.ts";
+import { ANNOTATION_RECONCILE_REQUESTED_AT, API_VERSION, CLUSTER_CATALOG, CLUSTER_EXTENSION } from "../../pkg/api/constants.ts";
+import type { KubeObject, ObjectRef } from "../../pkg/api/k8s.ts";
+import { POD_FATE_ANNOTATION, type PodFate } from "../../pkg/devcluster/podFate.ts";
 import type { PackageContent } from "../../pkg/fbc/types.ts";
 import type { Client } from "../../pkg/kube/client.ts";
 import { OperatorController } from "../../pkg/operatorcontroller/operatorController.ts";
 import { installerManifests } from "../../pkg/rbac/manifest.ts";
 import type { RequiredRules } from "../../pkg/rbac/rules.ts";
+import { describeObject } from "../../pkg/release/identity.ts";
 import { createLogger } from "../../pkg/telemetry/log.ts";
 import { createMetrics } from "../../pkg/telemetry/metrics.ts";
 import { contentFrom } from "./catalogFixture.ts";
@@ -25,8 +28,11 @@ export class RealWorld implements AsyncDisposable {
   readonly #client: Client;
   readonly #stop = new AbortController();
   readonly #running: Promise<void>;
+  readonly #metrics = createMetrics("operator_controller");
+  /** What was granted last to the installer of an operator, by describeObject. */
+  readonly #granted = new Map<string, Map<string, KubeObject>>();
 
-  private constructor(client: Client, operators: readonly RealOperator[]) {
+  private constructor(client: Client, operators: readonly RealOperator[], driftIntervalMs: number) {
     this.#client = client;
     const folders = new Map(
       operators.flatMap(({ name, versions }) => versions.map(({ version, folder }) => [imageOf(name, version), folder])),
@@ -44,16 +50,17 @@ export class RealWorld implements AsyncDisposable {
       clusterVersion: { current: () => ({ kind: "none" }), onChange: () => undefined, synced: Promise.resolve() },
       clusterUpgrade: { mode: "off" },
       workers: 6,
-      driftIntervalMs: 600_000,
+      driftIntervalMs,
       maxBackoffMs: 500,
       recheckIntervalMs: 2_000,
       log: createLogger({ component: "operator-controller", level: "silent" }),
-      metrics: createMetrics("operator_controller"),
+      metrics: this.#metrics,
     });
     this.#running = controller.run(this.#stop.signal);
   }
 
-  static async start(cluster: TestCluster, operators: readonly RealOperator[]): Promise<RealWorld> {
+  /** @param driftIntervalMs how often objects that cannot be watched are compared. */
+  static async start(cluster: TestCluster, operators: readonly RealOperator[], driftIntervalMs = 600_000): Promise<RealWorld> {
     const { client } = cluster;
     await cluster.installCrds();
     await client.apply({ apiVersion: "v1", kind: "Namespace", metadata: { name: SYSTEM } }, { fieldManager: "test" });
@@ -61,7 +68,7 @@ export class RealWorld implements AsyncDisposable {
     const { status, ...catalog } = catalogNamed(CATALOG.name, { digest: `quay.io/c@sha256:${"0".repeat(64)}`, base });
     await client.apply(catalog, { fieldManager: "test" });
     await client.patch(CATALOG, { status }, { type: "merge", subresource: "status" });
-    return new RealWorld(client, operators);
+    return new RealWorld(client, operators, driftIntervalMs);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -71,10 +78,50 @@ export class RealWorld implements AsyncDisposable {
 
   /** Creates the namespace of an operator and its installer with exactly these rules; again with others, those replace them. */
   async grant({ namespace, name }: RealOperator, rules: RequiredRules): Promise<void> {
-    const apply = { fieldManager: "test", force: true };
-    await this.#client.apply({ apiVersion: "v1", kind: "Namespace", metadata: { name: namespace } }, apply);
-    for (const object of installerManifests({ namespace, name: `${name}-installer` }, rules, NOBODY))
-      await this.#client.apply(object, apply);
+    const objects: KubeObject[] = [
+      { apiVersion: "v1", kind: "Namespace", metadata: { name: namespace } },
+      ...installerManifests({ namespace, name: `${name}-installer` }, rules, NOBODY),
+    ];
+    const granted = this.#granted.get(name) ?? new Map<string, KubeObject>();
+    this.#granted.set(name, granted);
+    const kept = new Set(objects.map(describeObject));
+    const emptied = [...granted].flatMap(([key, object]) => (!kept.has(key) && "rules" in object ? [{ ...object, rules: [] }] : []));
+    for (const object of [...objects, ...emptied]) {
+      if (JSON.stringify(granted.get(describeObject(object))) === JSON.stringify(object)) continue;
+      await this.#client.apply(object, { fieldManager: "test", force: true });
+      granted.set(describeObject(object), object);
+    }
+  }
+
+  /** Makes the Pods of an operator meet a fate. */
+  async podFate({ namespace }: RealOperator, fate: PodFate): Promise<void> {
+    const body = { metadata: { annotations: { [POD_FATE_ANNOTATION]: fate } } };
+    await this.#client.patch({ apiVersion: "v1", kind: "Namespace", name: namespace }, body, { type: "merge" });
+  }
+
+  /** Asks for a comparison of everything of an extension. */
+  async compare(name: string): Promise<void> {
+    const annotations = { [ANNOTATION_RECONCILE_REQUESTED_AT]: randomUUID() };
+    await this.#client.patch(refOf(name), { metadata: { annotations } }, { type: "merge" });
+  }
+
+  /** Makes an extension forget its watches, and open them anew. */
+  async watchAnew(name: string): Promise<void> {
+    await this.#client.patch(refOf(name), { spec: { suspend: true } }, { type: "merge" });
+    await this.#eventually(name, ({ metadata, status }) => {
+      const seen = findCondition(status?.conditions, "Progressing")?.observedGeneration;
+      if (seen !== metadata.generation) throw new Error(`${name} is not suspended yet`);
+    });
+    await this.#client.patch(refOf(name), { spec: { suspend: null } }, { type: "merge" });
+  }
+
+  /** Waits until no watch is about to be opened. */
+  async watching(): Promise<void> {
+    await eventually(async () => {
+      const text = await this.#metrics.text();
+      const streams = (state: string): number => Number(new RegExp(`object_watches\\{state="${state}"\\} (\\d+)`).exec(text)?.[1]);
+      if (streams("starting") !== 0 || streams("open") === 0) throw new Error("watches are being opened");
+    });
   }
 
   /** Creates an extension of an operator, pinned to a version, or pins the one that there is to another; whatever becomes of its CRDs. */
@@ -94,6 +141,28 @@ export class RealWorld implements AsyncDisposable {
     return this.#progressing(name, ({ status }, message, reason) => {
       const done = status?.install?.bundle.version === version && reason === "Succeeded";
       if (!done) throw new Error(`${name} is not at ${version}: ${message}`);
+    });
+  }
+
+  /**
+   * Waits until a version is installed, or until condition Progressing says `refusal`.
+   * @throws Error with what the condition says once that takes too long.
+   */
+  async outcome(name: string, version: string, refusal: string | undefined): Promise<"installed" | "refused"> {
+    let outcome: "installed" | "refused" = "installed";
+    await this.#progressing(name, ({ status }, message, reason) => {
+      const isRefused = refusal !== undefined && message.includes(refusal);
+      outcome = isRefused ? "refused" : "installed";
+      const isInstalled = status?.install?.bundle.name === bundleName(name, version) && reason === "Succeeded";
+      if (!isRefused && !isInstalled) throw new Error(`${name} is not installed: ${message}`);
+    });
+    return outcome;
+  }
+
+  /** Waits until nothing is left to do and nothing to complain of. */
+  content(name: string): Promise<string> {
+    return this.#progressing(name, (_, message, reason) => {
+      if (reason !== "Succeeded" || message !== "Desired state reached") throw new Error(`${name} is not content: ${message}`);
     });
   }
 
@@ -121,13 +190,19 @@ export class RealWorld implements AsyncDisposable {
   }
 
   async #progressing(name: string, check: (x: ClusterExtension, message: string, reason: string) => void): Promise<string> {
+    return this.#eventually(name, (x) => {
+      const { message = "", reason = "" } = findCondition(x.status?.conditions, "Progressing") ?? {};
+      check(x, message, reason);
+      return message;
+    });
+  }
+
+  #eventually<T>(name: string, look: (x: ClusterExtension) => T): Promise<T> {
     return eventually(
       async () => {
         const x = await this.#client.get<ClusterExtension>(refOf(name));
         if (!x) throw new Error(`${name} does not exist`);
-        const { message = "", reason = "" } = findCondition(x.status?.conditions, "Progressing") ?? {};
-        check(x, message, reason);
-        return message;
+        return look(x);
       },
       { timeoutMs: 120_000 },
     );
@@ -142,9 +217,13 @@ function imageOf(name: string, version: string): string {
   return `quay.io/real/${name}:v${version.replaceAll("+", "-")}`;
 }
 
+function bundleName(name: string, version: string): string {
+  return `${name}.v${version.replaceAll("+", "-")}`;
+}
+
 /** One channel, in which each version replaces the one before. */
 function contentOf({ name, versions }: RealOperator): PackageContent {
-  const bundles = versions.map(({ version }) => ({ name: `${name}.v${version}`, version }));
+  const bundles = versions.map(({ version }) => ({ name: bundleName(name, version), version }));
   const entries = bundles.map((bundle, i) => ({ name: bundle.name, ...(i === 0 ? {} : { replaces: bundles[i - 1]?.name ?? "" }) }));
   const content = contentFrom({ channels: { stable: entries }, bundles }, name);
   return {

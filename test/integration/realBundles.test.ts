@@ -1,0 +1,141 @@
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { type KubeObject, refOf } from "../../pkg/api/k8s.ts";
+import { knownResource } from "../../pkg/rbac/resources.ts";
+import { requiredRules } from "../../pkg/rbac/rules.ts";
+import { describeObject, objectKey } from "../../pkg/release/identity.ts";
+import { type CaseHead, loadCases } from "../support/caseFiles.ts";
+import { describeWithPrivateCluster } from "../support/cluster.ts";
+import { lostMembers } from "../support/lostMembers.ts";
+import { bundleIds, type RealBundle, realBundle, standIns } from "../support/realBundle.ts";
+import { shuffled } from "../support/realOperator.ts";
+import { RealWorld } from "../support/realWorld.ts";
+import { describeWithData } from "../support/sharedData.ts";
+
+/** Another choice of bundles is tried with OLMV1_TEST_SEED, all of them with OLMV1_TEST_ALL_BUNDLES=1. */
+const SEED = Number(process.env["OLMV1_TEST_SEED"] ?? 7);
+const CHOSEN = process.env["OLMV1_TEST_ALL_BUNDLES"] === "1" ? Number.POSITIVE_INFINITY : 40;
+const AT_ONCE = 6;
+
+/** A bundle that cannot be installed; `name` is its folder, `source` whose fault that is. */
+interface Refusal extends CaseHead {
+  /** What condition Progressing says, in part. */
+  says: string;
+}
+
+const REFUSALS = new Map(loadCases<Refusal>("real-bundles").map((refusal) => [refusal.name, refusal]));
+
+describeWithData("real data", (data) =>
+  describeWithPrivateCluster("real bundles, each with exactly the rights that are derived for it", (cluster) => {
+    const folder = join(data, "bundles");
+    const ids = bundleIds(folder);
+    const bundles: RealBundle[] = [];
+    let world: RealWorld;
+
+    beforeAll(async () => {
+      for (const id of shuffled(ids, SEED).slice(0, CHOSEN)) bundles.push(await realBundle(folder, id));
+      for (const crd of standIns(bundles.flatMap(({ objects }) => objects))) await cluster.client.apply(crd, { fieldManager: "test" });
+      world = await RealWorld.start(
+        cluster,
+        bundles.map(({ operator }) => operator),
+      );
+    });
+    afterAll(async () => {
+      await world[Symbol.asyncDispose]();
+    });
+
+    test("that are known to be refused are real ones", () => {
+      expect([...REFUSALS.keys()].filter((name) => !ids.includes(name))).toEqual([]);
+    });
+
+    test("are installed whole and removed without a trace, or refused as it is known of them", { timeout: 3_600_000 }, async () => {
+      const unexpected: string[] = [];
+      const refused: string[] = [];
+      await eachApart(bundles, async (bundle) => {
+        const tell = (texts: readonly string[]): unknown => unexpected.push(...texts.map((text) => `${bundle.id}: ${text}`));
+        const refusal = REFUSALS.get(bundle.id)?.says;
+        try {
+          const outcome = await install(bundle, refusal);
+          if (outcome === "refused") refused.push(bundle.id);
+          if (outcome === "installed" && refusal !== undefined) tell(["it is known to be refused, but is not"]);
+          if (outcome === "installed") tell(await lacking(bundle));
+        } catch (err) {
+          tell([(err as Error).message]);
+        }
+        try {
+          tell((await remove(bundle)).map((text) => `${text} is still there`));
+        } catch (err) {
+          tell([(err as Error).message]);
+        }
+      });
+      const failed = new Set(unexpected.map((text) => text.split(":")[0]));
+      console.log(
+        `${bundles.length} of ${ids.length} bundles: ${bundles.length - refused.length - failed.size} installed, ${refused.length} refused`,
+      );
+      expect(unexpected).toEqual([]);
+      expect(refused.length).toBeLessThan(bundles.length / 2);
+    });
+
+    async function install({ operator, objects }: RealBundle, refusal: string | undefined): Promise<"installed" | "refused"> {
+      const [{ version } = { version: "" }] = operator.versions;
+      await world.grant(operator, requiredRules(objects, { installNamespace: operator.namespace }));
+      await world.extension(operator, version);
+      return world.outcome(operator.name, version, refusal);
+    }
+
+    /** What the bundle says and the cluster has not. */
+    async function lacking({ operator, objects }: RealBundle): Promise<string[]> {
+      const found = objects.map(async (object) => {
+        const live = await cluster.client.get(refOf(placed(object, operator.namespace)));
+        if (!live) return [`${describeObject(object)} does not exist`];
+        return lostMembers(said(placed(object, operator.namespace)), live).map((member) => `${describeObject(object)} has no ${member}`);
+      });
+      return (await Promise.all(found)).flat();
+    }
+
+    /** @returns what is left of it. */
+    async function remove({ operator, objects }: RealBundle): Promise<string[]> {
+      await world.remove(operator.name);
+      await world.gone(operator.name);
+      const left = objects.map(async (object) => {
+        const resource = await cluster.client.resourceFor(object).catch(() => undefined);
+        return resource && (await cluster.client.get(refOf(placed(object, operator.namespace))));
+      });
+      return (await Promise.all(left)).flatMap((object) => (object ? [describeObject(object)] : []));
+    }
+  }),
+);
+
+/** In the namespace in which it is installed, if in any. */
+function placed(object: KubeObject, installNamespace: string): KubeObject {
+  const { namespace = installNamespace, ...metadata } = object.metadata;
+  return { ...object, metadata: knownResource(object)?.namespaced ? { ...metadata, namespace } : metadata };
+}
+
+/** Without what an API server takes from nobody, and what it keeps elsewhere. */
+function said(object: KubeObject): KubeObject {
+  return { ...object, status: undefined, stringData: undefined };
+}
+
+/** Works on several bundles at once, but never on two that hold the same object; on those that stand in the way of others one by one. */
+async function eachApart(bundles: readonly RealBundle[], work: (bundle: RealBundle) => Promise<void>): Promise<void> {
+  const left = bundles.filter((bundle) => !bundle.disturbsOthers);
+  const taken = new Set<string>();
+  const worker = async (): Promise<void> => {
+    while (left.length > 0) {
+      const at = left.findIndex(({ objects }) => !objects.some((object) => taken.has(objectKey(object))));
+      const [next] = at < 0 ? [] : left.splice(at, 1);
+      if (!next) {
+        await sleep(100);
+        continue;
+      }
+      const keys = next.objects.map(objectKey);
+      for (const key of keys) taken.add(key);
+      await work(next);
+      for (const key of keys) taken.delete(key);
+    }
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, worker));
+  for (const bundle of bundles.filter(({ disturbsOthers }) => disturbsOthers)) await work(bundle);
+}

@@ -1,0 +1,21 @@
+/**
+ * Members that `wanted` states and `live` has not, as paths such as `spec.ports[0].name`. Members that say nothing (null, false, 0, empty) may be
+ * left out, values may be written in another form, and `live` may have more.
+ */
+export function lostMembers(wanted: unknown, live: unknown, path = ""): string[] {
+  if (isEmpty(wanted)) return [];
+  if (live === undefined || live === null) return [path];
+  if (Array.isArray(wanted)) {
+    if (!Array.isArray(live) || live.length < wanted.length) return [path];
+    return wanted.flatMap((entry, i) => lostMembers(entry, live[i], `${path}[${i}]`));
+  }
+  if (typeof wanted !== "object" || typeof live !== "object") return [];
+  return Object.entries(wanted as object).flatMap(([member, value]) =>
+    lostMembers(value, (live as Record<string, unknown>)[member], path === "" ? member : `${path}.${member}`),
+  );
+}
+
+function isEmpty(value: unknown): boolean {
+  if (typeof value === "object" && value !== null) return Object.values(value).every(isEmpty);
+  return value === undefined || value === null || value === false || value === 0 || value === "";
+}

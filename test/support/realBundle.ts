@@ -1,0 +1,109 @@
+import { readdirSync } from "node:fs";
+import { join } from "node:path";
+import type { GroupVersionKind, JsonObject, KubeObject } from "../../pkg/api/k8s.ts";
+import { groupOf } from "../../pkg/api/k8s.ts";
+import { loadBundle } from "../../pkg/bundle/load.ts";
+import type { RegistryV1Bundle } from "../../pkg/bundle/types.ts";
+import { readBundleFiles } from "../../pkg/operatorcontroller/bundleFiles.ts";
+import { definedResource, knownResource } from "../../pkg/rbac/resources.ts";
+import { requireIdentities } from "../../pkg/release/identity.ts";
+import { certManager } from "../../pkg/render/certManager.ts";
+import { renderBundle } from "../../pkg/render/render.ts";
+import type { RealOperator } from "./realOperator.ts";
+
+/** One bundle of a folder `<operator>/<version>`, as an operator of its own that nothing else shares a name with. */
+export interface RealBundle {
+  /** `operator/version`. */
+  id: string;
+  operator: RealOperator;
+  /** Rendered; empty where that cannot be done, or not with objects that could be applied. */
+  objects: readonly KubeObject[];
+  /** It has webhooks that are asked about objects of other bundles, and nobody answers them here. */
+  disturbsOthers: boolean;
+}
+
+/** `operator/version` of every bundle below a folder, in the order of their names. */
+export function bundleIds(folder: string): string[] {
+  return readdirSync(folder)
+    .sort()
+    .flatMap((operator) =>
+      readdirSync(join(folder, operator))
+        .sort()
+        .map((version) => `${operator}/${version}`),
+    );
+}
+
+/** One bundle below a folder, by its `operator/version`. */
+export async function realBundle(root: string, id: string): Promise<RealBundle> {
+  const folder = join(root, id);
+  const bundle = loadBundle(await readBundleFiles(folder));
+  const name = id.toLowerCase().replaceAll(/[^a-z0-9]+/g, "-");
+  const namespace = `${name}-system`;
+  const { objects, config } = rendered(bundle, namespace);
+  return {
+    id,
+    operator: { name, namespace, config, versions: [{ version: bundle.csv.spec.version, folder, objects }] },
+    objects,
+    disturbsOthers: objects.some(isAboutOthers),
+  };
+}
+
+/** For all namespaces where the bundle can do that, else for its own, else for another one. */
+function rendered(bundle: RegistryV1Bundle, namespace: string): { objects: KubeObject[]; config: JsonObject | undefined } {
+  for (const config of [undefined, { watchNamespace: namespace }, { watchNamespace: "default" }]) {
+    try {
+      const objects = renderBundle(bundle, { installNamespace: namespace, config, certProvider: certManager });
+      requireIdentities(objects);
+      return { objects, config };
+    } catch {
+      // needs another configuration, or cannot be rendered at all, which the controller is to say
+    }
+  }
+  return { objects: [], config: undefined };
+}
+
+/** Groups that an API server has not by itself and that bundles expect all the same. */
+const GROUPS_OF_OTHERS: ReadonlySet<string> = new Set([
+  "cert-manager.io",
+  "console.openshift.io",
+  "monitoring.coreos.com",
+  "security.openshift.io",
+]);
+
+/** Whether it is a webhook configuration for kinds that other bundles hold. */
+function isAboutOthers(object: KubeObject): boolean {
+  const { webhooks } = object as { webhooks?: { rules?: { apiGroups?: string[] }[] }[] };
+  const groups = (webhooks ?? []).flatMap(({ rules = [] }) => rules.flatMap(({ apiGroups = [] }) => apiGroups));
+  return groups.some((group) => group === "*" || !group.includes(".") || group.endsWith(".k8s.io") || GROUPS_OF_OTHERS.has(group));
+}
+
+/** A definition that takes anything, for each kind that stands in for one of other operators among these objects. */
+export function standIns(objects: readonly KubeObject[]): KubeObject[] {
+  const own = new Set(objects.flatMap((object) => definedResource(object) ?? []).map(({ group, kind }) => `${group}/${kind}`));
+  const kinds = new Map<string, GroupVersionKind>();
+  for (const { apiVersion, kind } of objects) {
+    const key = `${groupOf(apiVersion)}/${kind}`;
+    if (GROUPS_OF_OTHERS.has(groupOf(apiVersion)) && !own.has(key)) kinds.set(key, { apiVersion, kind });
+  }
+  return [...kinds.values()].flatMap(standIn);
+}
+
+function standIn(gvk: GroupVersionKind): KubeObject[] {
+  const found = knownResource(gvk);
+  if (!found) return [];
+  const { group, resource, namespaced } = found;
+  const schema = { openAPIV3Schema: { type: "object", "x-kubernetes-preserve-unknown-fields": true } };
+  return [
+    {
+      apiVersion: "apiextensions.k8s.io/v1",
+      kind: "CustomResourceDefinition",
+      metadata: { name: `${resource}.${group}` },
+      spec: {
+        group,
+        scope: namespaced ? "Namespaced" : "Cluster",
+        names: { plural: resource, singular: gvk.kind.toLowerCase(), kind: gvk.kind, listKind: `${gvk.kind}List` },
+        versions: [{ name: gvk.apiVersion.split("/")[1] ?? "v1", served: true, storage: true, schema }],
+      },
+    },
+  ];
+}
