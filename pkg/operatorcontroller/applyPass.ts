@@ -3,6 +3,7 @@ import type { GroupVersionKind, KubeObject } from "../api/k8s.ts";
 import type { StepContext } from "../controller/steps.ts";
 import { messageOf, RetryableError } from "../errors/errors.ts";
 import type { Client } from "../kube/client.ts";
+import { isForbidden } from "../kube/errors.ts";
 import type { EventRecorder, EventType } from "../kube/events.ts";
 import { widensRights } from "../rbac/widening.ts";
 import { changePlan, planDigest } from "../release/changePlan.ts";
@@ -116,6 +117,9 @@ export class ApplyPass {
     this.#context.signal.throwIfAborted();
     const outcomes = await Promise.allSettled([objects, this.#certificates.maintain(deployed)]);
     const failures = outcomes.flatMap((outcome): unknown[] => (outcome.status === "rejected" ? [outcome.reason] : []));
+    if (this.#warns && failures.some((err) => err instanceof Error && isForbidden(err.cause))) {
+      await this.#warnOfRefusal(deployed).catch(() => undefined); // what was refused is told in any case
+    }
     if (failures.length > 1) throw new RetryableError(Reason.Retrying, failures.map(messageOf).join("\n"), { cause: failures[0] });
     if (failures.length === 1) throw failures[0];
   }
@@ -274,7 +278,7 @@ export class ApplyPass {
   }
 
   /** With Warn, says what is missing for a deployed release, looked up once an interval. */
-  async #warn({ objects }: ReleaseRecord): Promise<void> {
+  async #warn(deployed: ReleaseRecord): Promise<void> {
     const facts = this.#facts;
     const deps = this.#deps;
     if (facts.lacking !== undefined) return;
@@ -284,6 +288,17 @@ export class ApplyPass {
       if (rights.lacking !== undefined) facts.lacking = rights.lacking;
       return;
     }
+    await this.#lookUpRights(deployed);
+  }
+
+  /** The same after a refusal, of which nothing that is remembered knows; the next pass looks again, as that may be over by then. */
+  async #warnOfRefusal(deployed: ReleaseRecord): Promise<void> {
+    delete this.#facts.lacking;
+    await this.#lookUpRights(deployed);
+    delete this.#deps.memory.of(this.#facts.extension).rights;
+  }
+
+  async #lookUpRights({ objects }: ReleaseRecord): Promise<void> {
     const { objects: prepared, kinds } = await this.#prepare(objects);
     const served = prepared.filter((object) => kinds.resourceOf(object) !== undefined);
     await this.#permissions(served, this.#images(), kinds);

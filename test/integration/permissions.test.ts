@@ -276,6 +276,19 @@ describeWithPrivateCluster("an extension whose ServiceAccount lacks rights", (cl
     );
     await granted.complete();
     await sample.world.condition("ClusterExtension", "bold", (c) => c("Progressing")?.message === "Desired state reached");
+    const lessened = await grantInstaller(cluster.client, x, sample.rendered("1.0.0", x.spec.namespace), { withoutVerb: "patch" });
+    const phrases = { apiVersion: "v1", kind: "ConfigMap", namespace: x.spec.namespace, name: "hello-operator-phrases" };
+    await eventually(
+      async () => {
+        await cluster.client.delete(phrases);
+        const now = await cluster.client.get({ ...x, name: "bold" });
+        expect(progressing(now!)).toMatch(/is forbidden: .*\n {2}Namespace:"bold-system" APIGroups:\[\] .* Verbs:\[patch\]/s);
+      },
+      { intervalMs: 1_000 },
+    );
+    await lessened.complete();
+    await sample.world.condition("ClusterExtension", "bold", (c) => c("Progressing")?.message === "Desired state reached");
+    expect(await cluster.client.get(phrases)).toBeDefined();
     await sample.world.removed("ClusterExtension", "bold");
   });
 
