@@ -1,3 +1,4 @@
+import { getCiphers } from "node:tls";
 import { generate } from "selfsigned";
 import { afterEach, describe, expect, test } from "vitest";
 import { ConnectProxy } from "../../test/support/connectProxy.ts";
@@ -6,6 +7,7 @@ import { type Answer, LoopbackApi } from "../../test/support/loopbackApi.ts";
 import { serverCertificate } from "../../test/support/serverCertificate.ts";
 import type { PackageContent } from "../fbc/types.ts";
 import { maxVersionOf } from "../resolve/clusterObjection.ts";
+import { tlsProfile, tlsSettings } from "../serving/tlsProfile.ts";
 import { CatalogClient, type CatalogClientOptions } from "./catalogClient.ts";
 
 const DIGEST = "sha256:1";
@@ -277,4 +279,30 @@ test("certificates are trusted that a file of the folder signs", async () => {
       ),
     ).toBe(outcome);
   }
+});
+
+// Source: install.md 8.2.
+test.for([
+  ["TLSv1.2", "p"],
+  ["TLSv1.3", "error performing request: "],
+] as const)("with %s as least version, a catalog that speaks TLS 1.2 gives %j", async ([minVersion, outcome]) => {
+  const host = "catalogd-service.olmv1-system.svc";
+  const { cert, key } = await serverCertificate(host);
+  const api = await LoopbackApi.start(({ url }) => SERVED[url] ?? NO_ROUTE, { key, cert, ca: cert, maxVersion: "TLSv1.2" });
+  const proxy = await ConnectProxy.start(() => Number(new URL(api.url).port));
+  using folder = new TempFolder();
+  const { settings } = tlsSettings(tlsProfile("custom", { minVersion, ciphers: [], curves: [] }), new Set(getCiphers()));
+  const client = new CatalogClient({ caDir: folder.write("ca", { "ca.crt": cert }), env: { HTTPS_PROXY: proxy.url }, tls: settings });
+  open.push(
+    () => Promise.resolve(proxy.stop()),
+    () => api[Symbol.asyncDispose](),
+    () => client.close(),
+  );
+  const reading = client.packageContent(`https://${host}${BASE}`, REF, "p", new AbortController().signal);
+  expect(
+    await reading.then(
+      (content) => content?.package?.name,
+      (err: Error) => err.message,
+    ),
+  ).toContain(outcome);
 });

@@ -1,8 +1,11 @@
 import { execFile } from "node:child_process";
 import { readdirSync, readFileSync, statSync } from "node:fs";
-import { join } from "node:path";
+import { mkdtemp, realpath, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join, relative, resolve } from "node:path";
 import { promisify } from "node:util";
-import { beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { parseFlags as parseCatalogdFlags } from "../../cmd/catalogd/flags.ts";
 import { parseFlags } from "../../cmd/operator-controller/flags.ts";
 import type { KubeObject } from "../../pkg/api/k8s.ts";
 import { loadBundle } from "../../pkg/bundle/load.ts";
@@ -100,6 +103,62 @@ describeWithCluster("config", (cluster) => {
     expect(JSON.parse(data["olmv1.json"] ?? "")).toMatchObject({ title: "OLM v1" });
   });
 
+  describe("with config/tls", () => {
+    let folder: string;
+    let objects: KubeObject[];
+
+    beforeAll(async () => {
+      folder = await mkdtemp(join(tmpdir(), "olmv1-tls-"));
+      const config = relative(await realpath(folder), CONFIG);
+      const lines = [
+        "kind: Kustomization",
+        "apiVersion: kustomize.config.k8s.io/v1beta1",
+        `resources: [${config}, ${config}/prometheus]`,
+        `components: [${config}/tls]`,
+      ];
+      await writeFile(join(folder, "kustomization.yaml"), lines.join("\n"));
+      objects = await kustomized(folder);
+    });
+    afterAll(() => rm(folder, { recursive: true }));
+
+    test("the objects are accepted as they are and give no warning", async () => {
+      for (const object of objects.filter(({ apiVersion }) => !apiVersion.startsWith("monitoring.coreos.com/")))
+        expect(await dryRun(cluster, object), `${object.kind} ${object.metadata.name}`).toEqual([]);
+      expect(namesOf(objects)).toEqual(namesOf([...(await kustomized("config")), ...(await kustomized("config/prometheus"))]));
+    });
+
+    test.for([
+      { server: "operator-controller", parse: parseFlags, port: 8443 },
+      { server: "catalogd", parse: parseCatalogdFlags, port: 7443 },
+    ])(
+      "the certificate of $server is where its flags say, and its metrics are where Service and ServiceMonitor say",
+      ({ server, parse, port }) => {
+        const named = (kind: string, name: string): Record<string, unknown> =>
+          objects.find((object) => object.kind === kind && object.metadata.name === name)?.["spec"] as Record<string, unknown>;
+        const { spec } = named("Deployment", `${server}-controller-manager`)["template"] as PodTemplate;
+        const [container] = spec.containers;
+        expect(parse(container?.args.slice(1) ?? [])).toMatchObject({
+          "tls-cert": "/etc/olmv1/tls/tls.crt",
+          "tls-key": "/etc/olmv1/tls/tls.key",
+          "metrics-bind-address": `:${port}`,
+        });
+        expect(container).toMatchObject({
+          ports: expect.arrayContaining([{ name: "metrics", containerPort: port }]),
+          volumeMounts: expect.arrayContaining([{ name: "tls", mountPath: "/etc/olmv1/tls", readOnly: true }]),
+        });
+        expect(spec).toMatchObject({ volumes: expect.arrayContaining([{ name: "tls", secret: { secretName: `${server}-cert` } }]) });
+        expect(named("Service", `${server}-service`)["ports"]).toContainEqual({ name: "metrics", port, targetPort: "metrics" });
+        expect(named("ServiceMonitor", server)["endpoints"]).toMatchObject([
+          {
+            port: "metrics",
+            scheme: "https",
+            tlsConfig: { serverName: `${server}-service.olmv1-system.svc`, ca: { secret: { name: `${server}-cert` } } },
+          },
+        ]);
+      },
+    );
+  });
+
   describe("rights", () => {
     test.for([
       { user: CONTROLLER, verb: "patch", what: "clusterextensions.olm.operatorframework.io", allowed: true },
@@ -186,11 +245,11 @@ function filesOf(...files: string[]): KubeObject[] {
   return files.flatMap((file) => parseYamlDocuments(readFileSync(join(CONFIG, file), "utf8")) as KubeObject[]);
 }
 
-/** What `kubectl apply -k` would send, in its order. */
+/** What `kubectl apply -k` would send, in its order; `folder` from the root of the repository. */
 async function kustomized(folder: string): Promise<KubeObject[]> {
   const { kubectl } = await findBinaries(() => undefined);
   if (!kubectl) throw new Error("there is no kubectl among the control plane's programs");
-  const { stdout } = await promisify(execFile)(kubectl.path, ["kustomize", join(CONFIG, "..", folder)], { maxBuffer: 2 ** 26 });
+  const { stdout } = await promisify(execFile)(kubectl.path, ["kustomize", resolve(CONFIG, "..", folder)], { maxBuffer: 2 ** 26 });
   return parseYamlDocuments(stdout) as KubeObject[];
 }
 

@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { createServer as createTlsServer } from "node:https";
 import type { AddressInfo } from "node:net";
-import type { TLSSocket } from "node:tls";
+import type { SecureVersion, TLSSocket } from "node:tls";
 import { KubeConfig, type User } from "@kubernetes/client-node";
 import { Credentials } from "../../pkg/kube/credentials.ts";
 
@@ -38,7 +38,7 @@ export class LoopbackApi implements AsyncDisposable {
   }
 
   /** @param tls makes it an https server that asks for client certificates of the same CA. */
-  static async start(handler: Handler, tls?: { key: string; cert: string; ca: string }): Promise<LoopbackApi> {
+  static async start(handler: Handler, tls?: { key: string; cert: string; ca: string; maxVersion?: SecureVersion }): Promise<LoopbackApi> {
     let self: LoopbackApi | undefined;
     const listener = (request: IncomingMessage, response: ServerResponse): void => void self?.serve(request, response, handler);
     const server = tls ? createTlsServer({ ...tls, requestCert: true, rejectUnauthorized: false }, listener) : createServer(listener);
