@@ -1,6 +1,7 @@
 import type { ClusterCatalog } from "../api/clusterCatalog.ts";
 import { changedConditions } from "../api/conditions.ts";
 import { FINALIZER_DELETE_SERVER_CACHE } from "../api/constants.ts";
+import { type EventSink, warningReason } from "../api/events.ts";
 import type { Condition, KubeObject, ObjectMeta } from "../api/k8s.ts";
 import { timeText } from "../api/time.ts";
 import { replaceStatus } from "../controller/objectStatus.ts";
@@ -8,7 +9,6 @@ import { runSteps, type Step, type StepResult, withoutStep } from "../controller
 import { wrapError } from "../errors/errors.ts";
 import { canonicalJson } from "../fbc/canonical.ts";
 import type { Client } from "../kube/client.ts";
-import type { EventRecorder } from "../kube/events.ts";
 import type { Logger } from "../telemetry/log.ts";
 import type { CatalogContent } from "./content.ts";
 import { type CatalogFacts, newFacts } from "./facts.ts";
@@ -19,7 +19,7 @@ import { statusFrom } from "./status.ts";
 /** What a pass over one catalog needs from the outside. */
 export interface ReconcilerDependencies {
   client: Pick<Client, "get" | "patch">;
-  events: Pick<EventRecorder, "record">;
+  events: EventSink;
   metadata: CatalogMetadata;
   contents: { get(name: string): CatalogContent | undefined };
   steps: readonly Step<CatalogFacts["catalog"], CatalogFacts>[];
@@ -119,7 +119,8 @@ export class CatalogReconciler {
       log.info({ condition, status, reason, message }, "condition changed");
       const worse =
         condition === "Progressing" ? reason === "Retrying" || status === "False" : before?.status === "True" && status === "False";
-      if (worse) this.#deps.events.record(catalog, "Warning", reason, message === "" ? `${condition} is ${status}` : message);
+      if (worse)
+        this.#deps.events.record(catalog, "Warning", warningReason(reason), message === "" ? `${condition} is ${status}` : message);
     }
   }
 }

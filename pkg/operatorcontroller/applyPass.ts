@@ -1,10 +1,10 @@
 import { Reason } from "../api/constants.ts";
+import type { EventSink } from "../api/events.ts";
 import type { GroupVersionKind, KubeObject } from "../api/k8s.ts";
 import type { StepContext } from "../controller/steps.ts";
 import { messageOf, RetryableError } from "../errors/errors.ts";
 import type { Client } from "../kube/client.ts";
 import { isForbidden } from "../kube/errors.ts";
-import type { EventRecorder, EventType } from "../kube/events.ts";
 import { widensRights } from "../rbac/widening.ts";
 import { changePlan, planDigest } from "../release/changePlan.ts";
 import { driftPolicyOf } from "../release/driftPolicy.ts";
@@ -17,7 +17,6 @@ import { lastDeployed, type ReleaseRecord } from "../release/record.ts";
 import { determineState } from "../release/state.ts";
 import { isTakeOver } from "../release/takenOver.ts";
 import { providerOf } from "../render/providers.ts";
-import { warningTexts } from "./apiWarnings.ts";
 import { Applier, type LiveObjects } from "./applier.ts";
 import { awaitingApproval, isApproved, planStatus } from "./approval.ts";
 import { type CertificateDependencies, ExtensionCertificates } from "./certificates/extensionCertificates.ts";
@@ -33,6 +32,7 @@ import { preflight } from "./preflight.ts";
 import { type PreparedObjects, prepareFor } from "./preparedObjects.ts";
 import { leavingObjects, type PruneRequest, prune, unwanted } from "./prune.ts";
 import { rbacCommand } from "./rbacCommand.ts";
+import { ReleaseEvents } from "./releaseEvents.ts";
 import { type JournalOptions, ReleaseJournal } from "./releaseJournal.ts";
 import { labelsFrom } from "./steps/retrieveReleases.ts";
 import { takeOver } from "./takeOver.ts";
@@ -45,7 +45,7 @@ export interface ApplyDependencies {
   /** For discovery only; content goes through the extension's own client. */
   client: Pick<Client, "resourceFor">;
   releases: JournalOptions["store"];
-  events: Pick<EventRecorder, "record">;
+  events: EventSink;
   /** Milliseconds since the epoch. */
   now: () => number;
   /** How long an object of an unchanged release that is not watched is trusted before it is compared with the cluster again. */
@@ -89,6 +89,7 @@ export class ApplyPass {
   readonly #applier: Applier;
   readonly #journal: ReleaseJournal;
   readonly #certificates: ExtensionCertificates;
+  readonly #events: ReleaseEvents;
 
   constructor(deps: ApplyDependencies, facts: PassFacts, scoped: Client, context: StepContext<PassFacts["extension"]>) {
     const { log, signal } = context;
@@ -98,6 +99,7 @@ export class ApplyPass {
     this.#context = context;
     this.#applier = new Applier(scoped, log, signal);
     this.#certificates = new ExtensionCertificates(deps, facts, scoped, context);
+    this.#events = new ReleaseEvents(facts.extension, deps.events, deps.memory);
     this.#journal = new ReleaseJournal({ store: deps.releases, owner: this.#owner, history: facts.history, now: deps.now, signal, log });
   }
 
@@ -166,8 +168,7 @@ export class ApplyPass {
       }).catch((err: unknown) => {
         throw lacking && (err instanceof DeniedError || !waitingIn(err)) ? withLacking(err, lacking) : err;
       });
-      for (const remark of remarks) this.#event("Normal", "CrdUpgradeSafety", remark);
-      this.#tellWarnings(bundle.name, inputDigest);
+      this.#events.preflight(bundle.name, inputDigest, remarks, this.#applier.warnings);
       if (!rollback) await this.#requireApproval(rendered, { desired: objects, live, after });
       await this.#certificates.keep(objects);
       const content = { namespace: extension.spec.namespace, labels, annotations, objects, ...rollback?.why, ...takenOver };
@@ -187,13 +188,14 @@ export class ApplyPass {
         await this.#applier.apply(undrifted, taken);
         await this.#prune(objects);
         await this.#certificates.keep(objects);
+        this.#events.applied(bundle.name, this.#applier.actions, live, this.#ownerOfObjects, extensionExists);
       } catch (err) {
         if (!this.#context.signal.aborted) {
           const done = changes(this.#applier.actions).filter(({ labelsOnly }) => !labelsOnly);
           const text = `${verb} bundle "${bundle.name}" failed${done.length > 0 ? ` after ${summary(done)}` : ""}: ${messageOf(err)}`;
           const release = await this.#journal.failed(record, text);
           this.#facts.failed = { release, applied: this.#applier.applied, actions: this.#applier.actions };
-          this.#event("Warning", "ApplyFailed", text);
+          this.#events.record("Warning", "ApplyFailed", text);
         }
         throw err;
       }
@@ -206,11 +208,11 @@ export class ApplyPass {
     const mayWatchAll = this.#deps.watches && (await watchRights(this.#scoped, objects, (gvk) => kinds.resourceOf(gvk), signal));
     followRelease(this.#deps, extension, this.#scoped, this.#applier.outcomes, mayWatchAll);
     const from = installed === undefined || installed.name === bundle.name ? "" : ` from "${installed.name}"`;
-    const [reason, what] = rollback ? ["RolledBack", "rolled back to"] : base ? ["Upgraded", "upgraded to"] : ["Installed", "installed"];
+    const reason = rollback ? "RolledBack" : takenOver.takenOver ? "TakenOver" : base ? "Upgraded" : "Installed";
+    const what = { RolledBack: "rolled back to", TakenOver: "took over", Upgraded: "upgraded to", Installed: "installed" }[reason];
     const done = summary(this.#applier.actions);
-    if (takenOver.takenOver && !rollback) this.#event("Normal", "TakenOver", `took over bundle "${bundle.name}": ${done}`);
-    else this.#event("Normal", reason, `${what} bundle "${bundle.name}"${from}: ${done}`);
-    for (const note of notes) this.#event("Normal", "ManifestAdjusted", note);
+    this.#events.record("Normal", reason, `${what} bundle "${bundle.name}"${reason === "TakenOver" ? "" : from}: ${done}`);
+    for (const note of notes) this.#events.record("Normal", "ManifestAdjusted", note);
     if (!isDriftLeft || !this.#facts.deployed) return;
     delete this.#deps.memory.of(extension).checkedAt;
     await this.#maintainObjects(this.#facts.deployed);
@@ -229,21 +231,14 @@ export class ApplyPass {
     });
   }
 
-  /** Events for what the dry run was warned of, once for the same input and the same warnings. */
-  #tellWarnings(bundle: string, inputDigest: string | undefined): void {
-    const texts = warningTexts(this.#applier.warnings, bundle);
-    const remembered = this.#deps.memory.of(this.#facts.extension);
-    const told = [inputDigest ?? "", ...texts].join("\n");
-    if (remembered.warned === told) return;
-    remembered.warned = told;
-    for (const text of texts) this.#event("Warning", "ApiWarning", text);
-  }
-
   /** @throws TerminalError AwaitingApproval when somebody has to approve what would be done, which `facts.plan` tells. */
   async #requireApproval({ bundle, objects }: RenderedBundle, { desired, live, after }: Planned): Promise<void> {
     const { extension, inputDigest, history } = this.#facts;
     const digest = planDigest({ inputDigest, rendered: objects, base: lastDeployed(history.current)?.version ?? 0 });
-    if (isApproved(extension, digest)) return;
+    if (isApproved(extension, digest)) {
+      if (extension.spec.approval === "Manual") this.#events.approved(bundle.name, digest);
+      return;
+    }
     const leaving = await leavingObjects(this.#applier, this.#pruneRequest(desired));
     this.#facts.plan = planStatus(changePlan({ digest, desired, live, after, leaving, widens: widensRights }), bundle);
     throw awaitingApproval(extension, this.#facts.plan);
@@ -267,6 +262,7 @@ export class ApplyPass {
     const pruned = unwanted({ history: history.current, desired, crdPolicy: this.#crdPolicy });
     const request = { extension, desired, pruned, images, resourceOf: (gvk: GroupVersionKind) => kinds.resourceOf(gvk) };
     const lacking = await lackingPermissions(this.#scoped, request, this.#context.signal);
+    if (!lacking?.doubtful) this.#events.permissions(lacking !== undefined);
     if (this.#warns) {
       const text = lacking && `spec.install.permissions is Warn: ${lacking.text}`;
       this.#deps.memory.of(extension).rights = { checkedAt: this.#deps.now(), lacking: text };
@@ -311,7 +307,7 @@ export class ApplyPass {
 
   async #prune(desired: readonly KubeObject[]): Promise<void> {
     const kept = await prune(this.#applier, this.#scoped, this.#pruneRequest(desired), this.#context.signal);
-    for (const { text } of kept) this.#event("Normal", "Kept", text);
+    for (const { text } of kept) this.#events.record("Normal", "Kept", text);
   }
 
   #pruneRequest(desired: readonly KubeObject[]): PruneRequest {
@@ -330,10 +326,6 @@ export class ApplyPass {
     } finally {
       release();
     }
-  }
-
-  #event(type: EventType, reason: string, message: string): void {
-    this.#deps.events.record(this.#facts.extension, type, reason, message);
   }
 
   get #warns(): boolean {

@@ -59,7 +59,9 @@ describe("metrics of extensions", () => {
   test("of an extension that is gone go, those of others stay", async () => {
     const { metrics, lines } = set();
     for (const name of ["a", "b"]) metrics.report(extensionNamed(name, { packageName: "p" }), status("1.0.0", "False"));
+    for (const name of ["a", "b"]) metrics.corrected(name, 1);
     metrics.forget("a");
+    expect(await lines("drift_corrections_total")).toEqual(['operator_controller_drift_corrections_total{extension="b"} 1']);
     expect([...(await lines("extension_info")), ...(await lines("extension_condition"))].filter((line) => line.includes('"a"'))).toEqual(
       [],
     );

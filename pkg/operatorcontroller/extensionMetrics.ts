@@ -84,6 +84,7 @@ export class ExtensionMetrics {
     this.#info.set(extension, []);
     this.#conditions.set(extension, []);
     this.#updates.set(extension, []);
+    this.#corrections.remove({ extension });
   }
 
   /** `step`, measured: how long it takes and whether it fails. */

@@ -47,8 +47,12 @@ export interface Remembered {
   readonly certificates: RememberedCertificates;
   /** When its ServiceAccount's rights were last looked up, and what it lacked then, where that is only warned of. */
   rights?: { checkedAt: number; lacking: string | undefined };
-  /** What the API server was last said to warn of, and about which input. */
-  warned?: string;
+  /** What was last told about the checks before a release, and about which input. */
+  told?: string;
+  /** Digest of the approved plan that was last told. */
+  approved?: string;
+  /** Whether its ServiceAccount lacked rights when they were last looked up for a release. */
+  lacked?: boolean;
   /**
    * The objects of the releases that were last seen. A deletion in the foreground makes the garbage collector delete the releases at once,
    * which would leave nothing to tell which CustomResourceDefinitions have to be looked after.

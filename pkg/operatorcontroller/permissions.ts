@@ -37,6 +37,11 @@ export interface LackingPermissions {
 }
 
 const HEAD = "pre-authorization failed: service account requires the following permissions to manage cluster extension:";
+/** Whether a text such as the message of a condition says that rights are missing. */
+export function lacksPermissions(text: string): boolean {
+  return text.includes(HEAD);
+}
+
 /** The condition has room for more, but nobody reads more. */
 const MAX_RULE_BYTES = 8_192;
 /** Single questions where the API server cannot list what is allowed; what is left then is decided when it is tried. */

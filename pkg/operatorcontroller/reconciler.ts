@@ -1,24 +1,25 @@
 import type { ClusterExtension, ClusterExtensionStatus } from "../api/clusterExtension.ts";
 import { changedConditions, findCondition } from "../api/conditions.ts";
 import { ConditionType, Reason } from "../api/constants.ts";
+import { type EventSink, warningReason } from "../api/events.ts";
 import type { Condition } from "../api/k8s.ts";
 import { timeText } from "../api/time.ts";
 import { runSteps, type Step, type StepContext, type StepResult, withoutStep } from "../controller/steps.ts";
 import { messageOf, ReconcileError, RetryableError, TerminalError, terminalIn, wrapError } from "../errors/errors.ts";
 import { canonicalJson } from "../fbc/canonical.ts";
 import type { ClusterVersion } from "../gate/clusterVersion.ts";
-import type { EventRecorder } from "../kube/events.ts";
 import type { Logger } from "../telemetry/log.ts";
 import type { ExtensionMetrics } from "./extensionMetrics.ts";
 import { newFacts, type PassFacts } from "./facts.ts";
 import { CHANGED_MS } from "./finalizers.ts";
+import { lacksPermissions } from "./permissions.ts";
 import { statusFrom } from "./status.ts";
 import type { StatusWriter } from "./statusWriter.ts";
 
 /** What a pass over one extension needs from the outside. */
 export interface ReconcilerDependencies {
   statuses: Pick<StatusWriter, "write">;
-  events: Pick<EventRecorder, "record">;
+  events: EventSink;
   steps: readonly Step<PassFacts["extension"], PassFacts>[];
   metrics?: Pick<ExtensionMetrics, "report">;
   /** Called after a step failed, to keep what is installed as it is nevertheless. */
@@ -100,11 +101,21 @@ export class Reconciler {
     for (const { condition: after, before } of changedConditions(extension.status?.conditions, status.conditions)) {
       const { type: condition, reason, message } = after;
       log.info({ condition, status: after.status, reason, message }, "condition changed");
-      const worse = condition === "Progressing" && (reason === "Retrying" || after.status === "False");
-      if (worse) this.#deps.events.record(extension, "Warning", reason, message);
+      if (condition === "Progressing") this.#announceProgress(extension, after, before);
       if (condition === ConditionType.Available && before?.reason !== reason) this.#announceHealth(extension, after);
     }
     this.#announceBlock(extension, status);
+  }
+
+  #announceProgress(extension: Readonly<ClusterExtension>, { status, reason, message }: Condition, before: Condition | undefined): void {
+    const { events } = this.#deps;
+    const lacks = lacksPermissions(message);
+    if (before?.reason === Reason.Suspended && reason !== Reason.Suspended)
+      events.record(extension, "Normal", "Resumed", "spec.suspend is no longer true: the extension is looked after again");
+    if (reason === Reason.Suspended) events.record(extension, "Normal", "Suspended", message);
+    else if (reason === Reason.Retrying || status === "False")
+      events.record(extension, "Warning", lacks ? "PermissionsMissing" : warningReason(reason), message);
+    else if (lacks && !lacksPermissions(before?.message ?? "")) events.record(extension, "Warning", "PermissionsMissing", message);
   }
 
   /** An Event when the extension begins to keep the cluster from being upgraded, and one when it stops. */
@@ -123,8 +134,8 @@ export class Reconciler {
   }
 
   #announceHealth(extension: Readonly<ClusterExtension>, { reason, message }: Condition): void {
-    if (reason === Reason.Unhealthy) this.#deps.events.record(extension, "Warning", reason, message);
-    if (reason === Reason.Healthy) this.#deps.events.record(extension, "Normal", reason, message);
+    if (reason === Reason.Unhealthy) this.#deps.events.record(extension, "Warning", "Unhealthy", message);
+    if (reason === Reason.Healthy) this.#deps.events.record(extension, "Normal", "Healthy", message);
   }
 }
 

@@ -3,6 +3,8 @@ import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom
 /** A value that only grows. */
 export interface CounterMetric {
   inc(labels?: Labels, by?: number): void;
+  /** Takes a series out of what there is no more. */
+  remove(labels: Labels): void;
 }
 /** A value that goes up and down. */
 export interface GaugeMetric {
@@ -24,6 +26,14 @@ export interface MetricInit {
   initial?: readonly Labels[];
 }
 
+/** What a metric is, for people; a histogram's name is without suffix. */
+export interface MetricDescription {
+  readonly name: string;
+  readonly type: "counter" | "gauge" | "histogram";
+  readonly help: string;
+  readonly labels: readonly string[];
+}
+
 /** Upper bounds in seconds, from a cached answer to a slow image pull. */
 const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300];
 
@@ -34,6 +44,7 @@ const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60
 export class Metrics {
   readonly #registry = new Registry();
   readonly #prefix: string;
+  readonly #described = new Map<string, MetricDescription>();
 
   /** @param prefix starts the names of the program's own metrics, for example "catalogd"; an underscore follows it. */
   constructor(prefix: string) {
@@ -48,6 +59,11 @@ export class Metrics {
   /** All metrics in the Prometheus text format. */
   text(): Promise<string> {
     return this.#registry.metrics();
+  }
+
+  /** All metrics but those of the process, in the order in which they were made. */
+  get described(): MetricDescription[] {
+    return [...this.#described.values()];
   }
 
   /** Adds the standard process_* and nodejs_* metrics. Call once. */
@@ -73,13 +89,20 @@ export class Metrics {
   /** The same without prefix, for names that dashboards know; asking again for a name gives the metric that exists. */
   shared(): Pick<Metrics, "counter" | "gauge" | "histogram"> {
     const registry = this.#registry;
+    const describe = (type: MetricDescription["type"], { name, help, labels = [] }: MetricInit): void => {
+      this.#described.set(name, { name, type, help, labels });
+    };
     return {
-      counter: ({ name, help, labels = [], initial = [] }) => {
+      counter: (init) => {
+        const { name, help, labels = [], initial = [] } = init;
+        describe("counter", init);
         const metric = existing(registry, name, Counter) ?? new Counter({ name, help, labelNames: [...labels], registers: [registry] });
         for (const values of initial) metric.inc(values, 0);
-        return { inc: (values = {}, by = 1) => metric.inc(values, by) };
+        return { inc: (values = {}, by = 1) => metric.inc(values, by), remove: (values) => metric.remove(values) };
       },
-      gauge: ({ name, help, labels = [], initial = [], collect }) => {
+      gauge: (init) => {
+        const { name, help, labels = [], initial = [], collect } = init;
+        describe("gauge", init);
         const options = { name, help, labelNames: [...labels], registers: [registry] };
         const metric = existing(registry, name, Gauge) ?? new Gauge(collect ? { ...options, collect: () => collect(gauge) } : options);
         const gauge: GaugeMetric = {
@@ -90,7 +113,9 @@ export class Metrics {
         for (const values of initial) metric.set(values, 0);
         return gauge;
       },
-      histogram: ({ name, help, labels = [], initial = [], buckets = SECONDS }) => {
+      histogram: (init) => {
+        const { name, help, labels = [], initial = [], buckets = SECONDS } = init;
+        describe("histogram", init);
         const metric =
           existing(registry, name, Histogram) ??
           new Histogram({ name, help, labelNames: [...labels], buckets: [...buckets], registers: [registry] });

@@ -1,12 +1,8 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { CatalogMetrics, requestDuration } from "../../pkg/catalogd/catalogMetrics.ts";
+import { programMetrics } from "../../cmd/crdgen/programMetrics.ts";
 import { parseYamlDocuments } from "../../pkg/fbc/yaml.ts";
-import { GateMetrics } from "../../pkg/operatorcontroller/clusterupgrade/gateMetrics.ts";
-import { ExtensionMetrics } from "../../pkg/operatorcontroller/extensionMetrics.ts";
-import { controllerMetrics, queueMetrics, restClientMetrics } from "../../pkg/telemetry/controllerMetrics.ts";
-import { createMetrics } from "../../pkg/telemetry/metrics.ts";
 
 const CONFIG = join(import.meta.dirname, "../../config/prometheus");
 /** Words of PromQL that look like names of metrics. */
@@ -14,15 +10,9 @@ const NO_METRICS = new Set(["histogram_quantile"]);
 
 /** Names of all metrics that the two programs have, histograms with their suffixes. */
 async function known(): Promise<ReadonlySet<string>> {
-  const [controller, catalogd] = [createMetrics("operator_controller"), createMetrics("catalogd")];
-  controller.collectProcess();
-  const shown = [new ExtensionMetrics(controller), new CatalogMetrics(catalogd), new GateMetrics(controller)];
-  expect(shown).toHaveLength(3);
-  requestDuration(catalogd);
-  controllerMetrics(controller, "x");
-  queueMetrics(controller, "x");
-  restClientMetrics(controller);
-  const texts = await Promise.all([controller.text(), catalogd.text()]);
+  const programs = programMetrics();
+  programs[0]?.metrics.collectProcess();
+  const texts = await Promise.all(programs.map(({ metrics }) => metrics.text()));
   const types = texts.join("\n").matchAll(/^# TYPE (\w+) (\w+)$/gm);
   const names = [...types].flatMap(([, name = "", type]) =>
     type === "histogram" ? [`${name}_bucket`, `${name}_sum`, `${name}_count`] : [name],

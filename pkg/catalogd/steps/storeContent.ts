@@ -1,10 +1,10 @@
 import { lstat, realpath } from "node:fs/promises";
 import { join, sep } from "node:path";
+import type { EventSink } from "../../api/events.ts";
 import { timeText } from "../../api/time.ts";
 import type { Step } from "../../controller/steps.ts";
 import { messageOf, RetryableError, TerminalError, wrapError } from "../../errors/errors.ts";
 import { goQuote } from "../../errors/goQuote.ts";
-import type { EventRecorder } from "../../kube/events.ts";
 import type { CatalogContent, ContentOrigin } from "../content.ts";
 import type { CatalogFacts, UnpackedImage } from "../facts.ts";
 import type { CatalogKeeper } from "./withdraw.ts";
@@ -14,7 +14,7 @@ export interface StoreDependencies {
   store: { store(name: string, root: string, origin: ContentOrigin, signal: AbortSignal): Promise<CatalogContent> };
   /** Where unpacked images are: what was stored is not needed there any more. */
   images: CatalogKeeper;
-  events: Pick<EventRecorder, "record">;
+  events: EventSink;
 }
 
 const ROOT_LABEL = "operators.operatorframework.io.index.configs.v1";

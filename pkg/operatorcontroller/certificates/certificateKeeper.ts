@@ -1,4 +1,5 @@
 import { CERTIFICATES_FIELD_MANAGER } from "../../api/constants.ts";
+import type { EventReason } from "../../api/events.ts";
 import type { KubeObject, ObjectRef } from "../../api/k8s.ts";
 import { bundlesIn, type CaTarget, withBundle } from "../../certificates/caTarget.ts";
 import { type CertificateTimes, nextAction } from "../../certificates/certificatePlan.ts";
@@ -21,6 +22,9 @@ import { type ExtensionExists, ownershipOf } from "../../release/ownership.ts";
 import type { Logger } from "../../telemetry/log.ts";
 import type { CertificateIssuer } from "./certificateIssuer.ts";
 
+/** Reasons of the Events about certificates. */
+export type CertificateEvent = Extract<EventReason, "CertificateIssued" | "CertificatePrepared" | "CertificateRenewed">;
+
 /** With what, for whom and when certificates are kept. */
 export interface KeeperOptions {
   /** Of the extension's ServiceAccount. */
@@ -37,7 +41,7 @@ export interface KeeperOptions {
   /** When what targets trust was last changed, by key of the Secret; milliseconds since the epoch. Kept between passes. */
   trustedSince: Map<string, number>;
   /** Tells an Event. */
-  tell: (reason: string, message: string) => void;
+  tell: (reason: CertificateEvent, message: string) => void;
   signal: AbortSignal;
   log: Logger;
 }
@@ -192,7 +196,7 @@ class Keeping {
     this.stored = stored;
   }
 
-  #say(reason: string, what: string, because?: string): void {
+  #say(reason: CertificateEvent, what: string, because?: string): void {
     const secret = describeObject(this.#wanted.secret);
     this.#options.log.info({ secret, reason, because }, "certificate for webhooks changed");
     this.#options.tell(reason, `certificate for webhooks in ${secret}: ${what}${because === undefined ? "" : `; ${because}`}`);

@@ -1,11 +1,11 @@
 import { API_VERSION, CERTIFICATES_FIELD_MANAGER, CLUSTER_EXTENSION } from "../../api/constants.ts";
+import type { EventSink } from "../../api/events.ts";
 import type { KubeObject } from "../../api/k8s.ts";
 import { losesConversion, withoutBundle } from "../../certificates/caTarget.ts";
 import type { CertificateTimes } from "../../certificates/certificatePlan.ts";
 import { wantedCertificates } from "../../certificates/wantedCertificates.ts";
 import type { StepContext } from "../../controller/steps.ts";
 import type { Client } from "../../kube/client.ts";
-import type { EventRecorder } from "../../kube/events.ts";
 import { describeObject, objectKey } from "../../release/identity.ts";
 import type { ExtensionExists } from "../../release/ownership.ts";
 import { lastDeployed, type ReleaseRecord } from "../../release/record.ts";
@@ -28,7 +28,7 @@ export interface CertificateDependencies {
 interface PassParts {
   certificates?: CertificateDependencies;
   memory: ExtensionMemory;
-  events: Pick<EventRecorder, "record">;
+  events: EventSink;
   now: () => number;
   driftIntervalMs: number;
   extensionExists: ExtensionExists;

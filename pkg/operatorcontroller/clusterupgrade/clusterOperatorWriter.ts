@@ -1,18 +1,18 @@
 import { changedConditions } from "../../api/conditions.ts";
+import type { EventSink } from "../../api/events.ts";
 import type { Condition, KubeObject } from "../../api/k8s.ts";
 import { replaceStatus } from "../../controller/objectStatus.ts";
 import { RetryableError } from "../../errors/errors.ts";
 import { goQuote } from "../../errors/goQuote.ts";
 import type { OperatorStatus } from "../../gate/clusterOperator.ts";
 import type { Client } from "../../kube/client.ts";
-import type { EventRecorder } from "../../kube/events.ts";
 import type { Logger } from "../../telemetry/log.ts";
 import { CLUSTER_OPERATOR } from "./gateMode.ts";
 
 /** What ClusterOperatorWriter is built from. */
 export interface ClusterOperatorWriterOptions {
   client: Pick<Client, "get" | "apply" | "patch">;
-  events: Pick<EventRecorder, "record">;
+  events: EventSink;
 }
 
 /** Manager of the fields of the ClusterOperator. */

@@ -1,4 +1,5 @@
 import type { ClusterExtension } from "../../api/clusterExtension.ts";
+import type { EventSink } from "../../api/events.ts";
 import { type Clock, systemClock } from "../../controller/clock.ts";
 import { Controller, type ReconcileContext, type ReconcileOutcome } from "../../controller/controller.ts";
 import type { Informer } from "../../controller/informer.ts";
@@ -8,7 +9,6 @@ import type { ClusterVersion } from "../../gate/clusterVersion.ts";
 import { gateDegradedFrom, upgradeableFrom } from "../../gate/upgradeable.ts";
 import { type Verdict, verdictOn } from "../../gate/verdict.ts";
 import type { Client } from "../../kube/client.ts";
-import type { EventRecorder } from "../../kube/events.ts";
 import { controllerMetrics, queueMetrics } from "../../telemetry/controllerMetrics.ts";
 import type { Logger } from "../../telemetry/log.ts";
 import type { Metrics } from "../../telemetry/metrics.ts";
@@ -40,7 +40,7 @@ export interface ClusterUpgradeGateOptions {
   /** Shared with the store that the passes use. */
   facts: ReleaseFactsCache;
   findRemedy: RemedyFinder;
-  events: Pick<EventRecorder, "record">;
+  events: EventSink;
   log: Logger;
   metrics: Metrics;
   clock?: Clock;

@@ -1,8 +1,8 @@
 import { ANNOTATION_FORCE_DELETE, FINALIZER_UNINSTALL, GO_FINALIZERS } from "../../api/constants.ts";
+import type { EventSink } from "../../api/events.ts";
 import type { Step, StepContext } from "../../controller/steps.ts";
 import { messageOf, RetryableError, TerminalError } from "../../errors/errors.ts";
 import type { Client } from "../../kube/client.ts";
-import type { EventRecorder } from "../../kube/events.ts";
 import { Applier } from "../applier.ts";
 import { hasSpec, type PassFacts } from "../facts.ts";
 import { CHANGED_MS, writeFinalizers } from "../finalizers.ts";
@@ -18,7 +18,7 @@ export interface DeletionDependencies {
   client: Pick<Client, "patch">;
   identities: Pick<Identities, "clientFor">;
   releases: Pick<ReleaseStore, "history" | "remove">;
-  events: Pick<EventRecorder, "record">;
+  events: EventSink;
   memory: ExtensionMemory;
   /** Drops what is kept for an extension of that name, such as unpacked images. */
   forget: (extension: string) => Promise<void>;

@@ -1,0 +1,29 @@
+import { CatalogMetrics, requestDuration } from "../../pkg/catalogd/catalogMetrics.ts";
+import { GateMetrics } from "../../pkg/operatorcontroller/clusterupgrade/gateMetrics.ts";
+import { ExtensionMetrics } from "../../pkg/operatorcontroller/extensionMetrics.ts";
+import { watchMetrics } from "../../pkg/operatorcontroller/watches/watchMetrics.ts";
+import { controllerMetrics, queueMetrics, restClientMetrics } from "../../pkg/telemetry/controllerMetrics.ts";
+import { createMetrics, type Metrics } from "../../pkg/telemetry/metrics.ts";
+
+/** One program with all metrics that it has when it runs, those of its process left out. */
+export interface ProgramMetrics {
+  readonly program: string;
+  readonly metrics: Metrics;
+}
+
+/** Both programs' metrics, without a value. */
+export function programMetrics(): ProgramMetrics[] {
+  const [controller, catalogd] = [createMetrics("operator_controller"), createMetrics("catalogd")];
+  for (const metrics of [controller, catalogd]) {
+    controllerMetrics(metrics, "x");
+    queueMetrics(metrics, "x");
+    restClientMetrics(metrics);
+  }
+  void [new ExtensionMetrics(controller), new GateMetrics(controller), new CatalogMetrics(catalogd)];
+  watchMetrics(controller, () => ({ starting: 0, open: 0, broken: 0, refused: 0 }));
+  requestDuration(catalogd);
+  return [
+    { program: "operator-controller", metrics: controller },
+    { program: "catalogd", metrics: catalogd },
+  ];
+}

@@ -1,0 +1,163 @@
+import type { KubeObject } from "./k8s.ts";
+
+/** What an Event of one reason is about. */
+export interface EventDescription {
+  readonly type: "Normal" | "Warning";
+  /** Kinds of the objects that it is about. */
+  readonly on: readonly ("ClusterExtension" | "ClusterCatalog" | "ClusterOperator")[];
+  /** When it is recorded, and what its message holds; a sentence in Markdown. */
+  readonly when: string;
+}
+
+const EXTENSION = ["ClusterExtension"] as const;
+
+/** Every reason that an Event of ours can have, in the order of the reference. Names are stable: alerts and scripts rely on them. */
+export const EVENTS = {
+  Installed: { type: "Normal", on: EXTENSION, when: "A first bundle was applied completely; with how many objects were created." },
+  Upgraded: {
+    type: "Normal",
+    on: EXTENSION,
+    when: "Another bundle or configuration was applied completely; from which bundle, and with what was done.",
+  },
+  Pruned: { type: "Normal", on: EXTENSION, when: "Objects that the new release no longer holds were deleted; with their names." },
+  Recreated: {
+    type: "Normal",
+    on: EXTENSION,
+    when: "A Deployment or binding was deleted and created anew in an upgrade, since a field of it cannot be changed; with their names.",
+  },
+  Adopted: {
+    type: "Normal",
+    on: EXTENSION,
+    when: "Objects that a ClusterExtension left behind which does not exist any more were taken into a release, such as a CustomResourceDefinition that had been kept.",
+  },
+  TakenOver: {
+    type: "Normal",
+    on: EXTENSION,
+    when: "What another operator-controller had installed is ours from now on; with what that changed.",
+  },
+  RolledBack: {
+    type: "Normal",
+    on: EXTENSION,
+    when: "An earlier release was brought back: after an upgrade was refused in the middle or missed its deadline, or because an annotation asks for it.",
+  },
+  ApplyFailed: {
+    type: "Warning",
+    on: EXTENSION,
+    when: "Applying a bundle was refused in the middle; with what had been done until then, and what refused it.",
+  },
+  InstallUndone: {
+    type: "Warning",
+    on: EXTENSION,
+    when: "A first install did not fit into a ResourceQuota, and what it had created was removed again.",
+  },
+  ApiWarning: {
+    type: "Warning",
+    on: EXTENSION,
+    when: "The API server, or an admission policy or webhook, warned about objects of a bundle without refusing them, such as of Pods that the namespace's Pod Security level does not allow. Once for a bundle and configuration; at most six.",
+  },
+  ManifestAdjusted: {
+    type: "Normal",
+    on: EXTENSION,
+    when: "A manifest of the bundle was changed before it was applied, since the API server would not take it as it is.",
+  },
+  CrdUpgradeSafety: {
+    type: "Normal",
+    on: EXTENSION,
+    when: "What the check of a CustomResourceDefinition upgrade passed over or did, such as taking a version from its stored versions.",
+  },
+  CertificateIssued: {
+    type: "Normal",
+    on: EXTENSION,
+    when: "operator-controller made a certificate for webhooks; with its Secret, and why a new one was needed.",
+  },
+  CertificatePrepared: {
+    type: "Normal",
+    on: EXTENSION,
+    when: "The successor of a certificate for webhooks was made, and its authority is trusted from now on; with its Secret.",
+  },
+  CertificateRenewed: { type: "Normal", on: EXTENSION, when: "A certificate for webhooks was replaced before its end; with its Secret." },
+  PermissionsMissing: {
+    type: "Warning",
+    on: EXTENSION,
+    when: "The ServiceAccount lacks rights; with all of them and the command that prints the roles.",
+  },
+  PermissionsGranted: { type: "Normal", on: EXTENSION, when: "The ServiceAccount has got the rights that it lacked." },
+  AwaitingApproval: { type: "Warning", on: EXTENSION, when: "A change waits for approval; with what it would do and how to approve it." },
+  Approved: { type: "Normal", on: EXTENSION, when: "A change that was approved is carried out; with the digest of its plan." },
+  Suspended: { type: "Normal", on: EXTENSION, when: "`spec.suspend` was set: nothing is done any more." },
+  Resumed: { type: "Normal", on: EXTENSION, when: "`spec.suspend` was taken back." },
+  Drifted: {
+    type: "Warning",
+    on: EXTENSION,
+    when: "Objects were found changed or deleted; with object, field and who changed it. With `spec.drift.policy: Warn` once for each, until it is different.",
+  },
+  DriftCorrected: { type: "Normal", on: EXTENSION, when: "Objects that had drifted were put back; with their names." },
+  Healthy: { type: "Normal", on: EXTENSION, when: "Condition `Available` has become True." },
+  Unhealthy: {
+    type: "Warning",
+    on: EXTENSION,
+    when: "Condition `Available` has become False after a rollout, or since Pods cannot be created; with object and cause.",
+  },
+  ProgressDeadlineExceeded: {
+    type: "Warning",
+    on: EXTENSION,
+    when: "A rollout takes longer than `spec.progressDeadlineMinutes`, or was rolled back for that.",
+  },
+  ClusterUpgradeBlocked: {
+    type: "Warning",
+    on: EXTENSION,
+    when: "An installed bundle has begun to keep the cluster from being upgraded; with the maximum and the remedy.",
+  },
+  ClusterUpgradeUnblocked: { type: "Normal", on: EXTENSION, when: "It has stopped to do so." },
+  Uninstalled: {
+    type: "Normal",
+    on: EXTENSION,
+    when: "Objects of a deleted extension were deleted; one for each stage of an uninstall, with how many.",
+  },
+  Kept: { type: "Normal", on: EXTENSION, when: "A CustomResourceDefinition stays after an upgrade or uninstall; with the reason." },
+  Orphaned: { type: "Normal", on: EXTENSION, when: "An extension was deleted with `--cascade=orphan`: objects and releases stay." },
+  UninstalledByGarbageCollector: {
+    type: "Warning",
+    on: EXTENSION,
+    when: "An extension was deleted by force, or names no ServiceAccount: its objects go by their ownerReferences, CustomResourceDefinitions stay.",
+  },
+  InvalidConfiguration: { type: "Warning", on: EXTENSION, when: "`spec.config` does not fit the bundle." },
+  Retrying: {
+    type: "Warning",
+    on: ["ClusterExtension", "ClusterCatalog"],
+    when: "A pass failed with something that time or somebody else may cure, and condition `Progressing` says so; once for each text.",
+  },
+  Blocked: {
+    type: "Warning",
+    on: ["ClusterExtension", "ClusterCatalog"],
+    when: "Nothing goes on before the object is edited, and condition `Progressing` says why.",
+  },
+  ContentStored: { type: "Normal", on: ["ClusterCatalog"], when: "New content is served; with its size and the image's digest." },
+  Unavailable: { type: "Warning", on: ["ClusterCatalog"], when: "Content that was served is served no longer." },
+  UserSpecifiedUnavailable: { type: "Warning", on: ["ClusterCatalog"], when: "The same, since `spec.availabilityMode` is Unavailable." },
+  OperatorStatusChanged: {
+    type: "Normal",
+    on: ["ClusterOperator"],
+    when: "Conditions of ClusterOperator `olm` changed; with each change.",
+  },
+  OperatorVersionChanged: { type: "Normal", on: ["ClusterOperator"], when: "Versions that ClusterOperator `olm` reports changed." },
+} as const satisfies Record<string, EventDescription>;
+
+export type EventReason = keyof typeof EVENTS;
+
+/** Takes Events about objects. */
+export interface EventSink {
+  /** @param message verb, result, object and cause; cut at 1,024 characters. */
+  record<R extends EventReason>(object: KubeObject, type: (typeof EVENTS)[R]["type"], reason: R, message: string): void;
+}
+
+type WarningReason = { [R in EventReason]: (typeof EVENTS)[R]["type"] extends "Warning" ? R : never }[EventReason];
+
+/** The reason for an Event about a condition that changed for the worse: the condition's own where an Event may have it, else Blocked. */
+export function warningReason(reason: string): WarningReason {
+  return isWarning(reason) ? reason : "Blocked";
+}
+
+function isWarning(reason: string): reason is WarningReason {
+  return Object.hasOwn(EVENTS, reason) && EVENTS[reason as EventReason].type === "Warning";
+}

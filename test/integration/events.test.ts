@@ -1,0 +1,139 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import type { KubeObject } from "../../pkg/api/k8s.ts";
+import { describeWithPrivateCluster, eventually } from "../support/cluster.ts";
+import { OperatorWorld } from "../support/operatorWorld.ts";
+import { EVERYTHING } from "../support/ownedObjects.ts";
+import { configMap } from "../support/releases.ts";
+import { serviceAccount } from "../support/serviceAccount.ts";
+import { thingDefinition } from "../support/thingDefinition.ts";
+import { tinyBundle } from "../support/tinyBundle.ts";
+
+const DONE = { Installed: "True/Succeeded", Progressing: "True/Succeeded" };
+const GROUP = "things.example.com";
+const CRD = `CustomResourceDefinition ${thingDefinition(GROUP).metadata.name}`;
+const map = (name: string): KubeObject => configMap(name, undefined);
+const other = { app: "other" };
+const otherSelector = {
+  selector: { matchLabels: other },
+  template: { metadata: { labels: other }, spec: { containers: [{ name: "manager", image: "registry.example.com/tiny:2" }] } },
+};
+
+// Source: architecture.md 2, S0-097.
+describeWithPrivateCluster("the Events that tell what is done to an extension", (cluster) => {
+  let world: OperatorWorld;
+
+  beforeAll(async () => {
+    world = await OperatorWorld.start(cluster, { recheckIntervalMs: 1_000 });
+    world.bundle("p.v1.0.0", tinyBundle("1.0.0", { objects: [map("a"), map("b")] }));
+    world.bundle("p.v2.0.0", tinyBundle("2.0.0", { objects: [map("a")], deployment: otherSelector }));
+    world.bundle("p.v3.0.0", tinyBundle("3.0.0", { objects: [thingDefinition(GROUP)] }));
+    await world.serve({
+      channels: { stable: ["p.v1.0.0", { name: "p.v2.0.0", replaces: "p.v1.0.0" }, { name: "p.v3.0.0", replaces: "p.v2.0.0" }] },
+      bundles: ["p.v1.0.0", "p.v2.0.0", "p.v3.0.0"],
+    });
+  });
+
+  afterAll(async () => {
+    await world?.[Symbol.asyncDispose]();
+  });
+
+  const version = (wanted: string): { catalog: { version: string } } => ({ catalog: { version: wanted } });
+  const change = (name: string, body: object): Promise<unknown> =>
+    cluster.client.patch({ apiVersion: "olm.operatorframework.io/v1", kind: "ClusterExtension", name }, body, { type: "merge" });
+  const upgrade = (name: string, wanted: string): Promise<unknown> => change(name, { spec: { source: { catalog: { version: wanted } } } });
+  /** Waits for Events of an extension, whole or by their beginning. */
+  const told = (name: string, ...texts: string[]): Promise<void> =>
+    eventually(async () => {
+      const events = await world.events(name);
+      for (const text of texts) expect(events).toContainEqual(expect.stringMatching(new RegExp(`^${escaped(text)}`)));
+    });
+
+  test("an upgrade names what is deleted and what is created anew", async () => {
+    await world.extension("grows", version("1.0.0"));
+    await world.conditions("grows", DONE);
+    await told("grows", 'Installed: installed bundle "p.v1.0.0": 3 created');
+    await upgrade("grows", "2.0.0");
+    await told(
+      "grows",
+      'Upgraded: upgraded to bundle "p.v2.0.0" from "p.v1.0.0": 1 unchanged, 1 recreated, 1 deleted',
+      'Pruned: deleted what bundle "p.v2.0.0" does not hold: ConfigMap grows-system/b',
+      'Recreated: created anew for bundle "p.v2.0.0", since a field cannot be changed: Deployment grows-system/tiny',
+    );
+  });
+
+  test("an approval that is waited for, and then given", async () => {
+    await world.extension("asks", { ...version("1.0.0"), approval: "Manual" });
+    await world.conditions("asks", { Progressing: "False/AwaitingApproval" });
+    await told("asks", "AwaitingApproval: ");
+    const { digest = "" } = (await world.get("asks")).status?.plan ?? {};
+    await change("asks", { metadata: { annotations: { "olm.operatorframework.io/approve": digest } } });
+    await told("asks", `Approved: carrying out the approved plan for bundle "p.v1.0.0": ${digest}`, "Installed: ");
+  });
+
+  test("a suspension, and its end", async () => {
+    await world.extension("rests", { ...version("1.0.0"), suspend: true });
+    await world.conditions("rests", { Progressing: "False/Suspended" });
+    await told("rests", "Suspended: spec.suspend is true");
+    await change("rests", { spec: { suspend: false } });
+    await world.conditions("rests", DONE);
+    await told("rests", "Resumed: spec.suspend is no longer true");
+  });
+
+  // requirements S0-098: what the ServiceAccount may do, and which it is, counts at the next pass
+  test("rights that are missing, and then granted; another ServiceAccount acts at once", async () => {
+    const before = async (namespace: string): Promise<void> =>
+      void (await serviceAccount(cluster.client, namespace, "lacks-installer", []));
+    await world.extension("lacks", { ...version("1.0.0"), before });
+    await told("lacks", 'PermissionsMissing: error for resolved bundle "p.v1.0.0" with version "1.0.0": pre-authorization failed: ');
+    expect((await world.events("lacks")).filter((text) => text.startsWith("PermissionsGranted"))).toEqual([]);
+    await (await serviceAccount(cluster.client, "lacks-system", "lacks-installer", [])).grant([EVERYTHING]);
+    await world.conditions("lacks", DONE);
+    await told("lacks", "PermissionsGranted: ServiceAccount lacks-system/lacks-installer has got every right that it lacked");
+
+    // A name that is set cannot be changed at once, as in the Go implementation: it is taken back first.
+    const poor = await serviceAccount(cluster.client, "lacks-system", "poor", []);
+    await change("lacks", { spec: { serviceAccount: null } });
+    await world.conditions("lacks", { Installed: "True/Succeeded", Progressing: "False/Blocked" });
+    await told("lacks", "Blocked: ");
+    await upgrade("lacks", "2.0.0");
+    await change("lacks", { spec: { serviceAccount: { name: "poor" } } });
+    const { Progressing } = await world.conditions("lacks", { Installed: "True/Succeeded", Progressing: "True/Retrying" });
+    expect(Progressing).toContain('User "system:serviceaccount:lacks-system:poor" is forbidden');
+    await poor.grant([EVERYTHING]);
+    await world.conditions("lacks", DONE);
+    expect((await world.get("lacks")).status?.install?.bundle.version).toBe("2.0.0");
+    await told("lacks", "PermissionsGranted: ServiceAccount lacks-system/poor has got every right that it lacked");
+  });
+
+  test("a definition that is kept, and taken in by the next extension", async () => {
+    await world.extension("first", version("3.0.0"));
+    await world.conditions("first", DONE);
+    await eventually(() =>
+      cluster.client.create({ apiVersion: `${GROUP}/v1`, kind: "Thing", metadata: { name: "mine", namespace: "default" } }),
+    );
+    await world.remove("first");
+    await told("first", `Kept: ${CRD}: custom resources of it exist`, "Uninstalled: ");
+    await world.extension("second", version("3.0.0"));
+    await world.conditions("second", DONE);
+    await told(
+      "second",
+      `Adopted: took into bundle "p.v3.0.0": ${CRD}, left behind by ClusterExtension "first", which does not exist any more`,
+    );
+  });
+
+  test("nothing is told again in a pass that finds everything as it was", async () => {
+    await world.extension("quiet", version("1.0.0"));
+    await world.conditions("quiet", { ...DONE, Available: "True/Healthy" });
+    await told("quiet", "Installed: ", "Healthy: ");
+    const before = await world.events("quiet");
+    for (const at of ["1", "2"]) {
+      await change("quiet", { metadata: { annotations: { "olm.operatorframework.io/reconcile-requested-at": at } } });
+      await eventually(async () => expect((await world.get("quiet")).status?.lastHandledReconcileAt).toBe(at));
+    }
+    expect(await world.events("quiet")).toEqual(before);
+  });
+});
+
+function escaped(text: string): string {
+  return text.replaceAll(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`);
+}
