@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { duration, parseFlagsWith, usageOf } from "../flags.ts";
+import { imageFlags } from "../imageFlags.ts";
 import { isWholePair, mayServeMetrics, servingFlags } from "../servingFlags.ts";
 
 /** Where metrics are served with a certificate and without --metrics-bind-address; :8443 is that of the content. */
@@ -18,9 +19,7 @@ const Flags = z
     "cache-dir": z.string().default("/var/cache/catalogd").describe("folder for unpacked images and stored content"),
     "gc-interval": duration("12h").describe("how often content of catalogs that no longer exist is looked for"),
     ...servingFlags({ served: "serving content and /metrics", metricsAddress: METRICS_ADDRESS }),
-    "pull-cas-dir": z.string().optional().describe("folder of PEM files that sign registries' certificates"),
-    "registries-conf": z.string().optional().describe("path of a registries.conf; default: the system's"),
-    "auth-file": z.string().optional().describe("path of a docker config file with registry credentials"),
+    ...imageFlags(),
     "health-probe-bind-address": z
       .string()
       .default(":8081")

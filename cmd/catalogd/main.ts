@@ -5,11 +5,11 @@ import { CatalogStore } from "../../pkg/catalogd/store.ts";
 import { runUntilStopped, stopOnSignals } from "../../pkg/controller/shutdown.ts";
 import { Client } from "../../pkg/kube/client.ts";
 import { CATALOG_LIMITS } from "../../pkg/oci/limits.ts";
-import { Puller } from "../../pkg/oci/puller.ts";
 import { restClientMetrics } from "../../pkg/telemetry/controllerMetrics.ts";
 import { parseBindAddress, startProbeServer } from "../../pkg/telemetry/health.ts";
 import { createLogger } from "../../pkg/telemetry/log.ts";
 import { createMetrics } from "../../pkg/telemetry/metrics.ts";
+import { pullerFor } from "../imageFlags.ts";
 import { runProgram } from "../program.ts";
 import { serveMetrics, tlsFilesOf, tlsSettingsOf } from "../servingFlags.ts";
 import { type Flags, METRICS_ADDRESS, parseFlags, usage } from "./flags.ts";
@@ -21,14 +21,7 @@ async function run(flags: Flags): Promise<void> {
   const tls = tlsFilesOf(flags, tlsSettingsOf(flags, log), log);
   const folders = cacheFolders(flags["cache-dir"]);
   const client = Client.fromKubeConfig(flags.kubeconfig, { userAgent: "catalogd", observe: restClientMetrics(metrics) });
-  const puller = new Puller({
-    cacheDir: folders.unpack,
-    limits: CATALOG_LIMITS,
-    registriesConf: flags["registries-conf"],
-    authFile: flags["auth-file"],
-    casDir: flags["pull-cas-dir"],
-    log,
-  });
+  const puller = pullerFor(flags, { cacheDir: folders.unpack, limits: CATALOG_LIMITS, log });
   const store = await CatalogStore.open({ dir: folders.catalogs, log });
   const controller = new CatalogController({
     client,

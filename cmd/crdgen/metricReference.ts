@@ -12,7 +12,7 @@ export function metricReference(programs: readonly ProgramMetrics[]): string {
 
 # Metrics
 
-Both programs show their metrics at \`/metrics\` on \`--health-probe-bind-address\`. Durations are in seconds, sizes in bytes, times in seconds since the epoch; a histogram has \`_bucket\`, \`_sum\` and
+Both programs show their metrics at \`/metrics\`: with a certificate on \`--metrics-bind-address\`, without one on \`--health-probe-bind-address\`. Durations are in seconds, sizes in bytes, times in seconds since the epoch; a histogram has \`_bucket\`, \`_sum\` and
 \`_count\`. Beside what follows there is what every Node.js process has: \`process_*\` and \`nodejs_*\`.
 
 A label \`extension\` or \`catalog\` has as many values as there are objects of that kind: what an object that is gone had goes with it. \`bundle\`, \`version\` and \`installed\` have one value for each extension.

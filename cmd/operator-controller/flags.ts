@@ -4,6 +4,7 @@ import { WEBHOOK_CERT_PROVIDERS } from "../../pkg/operatorcontroller/certificate
 import { parseClusterVersion } from "../../pkg/operatorcontroller/clusterupgrade/clusterVersionSource.ts";
 import { CLUSTER_OPERATOR_MODES } from "../../pkg/operatorcontroller/clusterupgrade/gateMode.ts";
 import { duration, parseFlagsWith, usageOf } from "../flags.ts";
+import { imageFlags } from "../imageFlags.ts";
 import { isWholePair, mayServeMetrics, servingFlags } from "../servingFlags.ts";
 
 /** Where metrics are served with a certificate and without --metrics-bind-address. */
@@ -16,9 +17,7 @@ const Flags = z
     "system-namespace": z.string().default("olmv1-system").describe("namespace that holds the release Secrets"),
     "cache-path": z.string().default("/var/cache/operator-controller").describe("folder for unpacked bundle images"),
     "catalogd-cas-dir": z.string().optional().describe("folder of PEM files that sign catalogd's certificate"),
-    "pull-cas-dir": z.string().optional().describe("folder of PEM files that sign registries' certificates"),
-    "registries-conf": z.string().optional().describe("path of a registries.conf; default: the system's"),
-    "auth-file": z.string().optional().describe("path of a docker config file with registry credentials"),
+    ...imageFlags(),
     "health-probe-bind-address": z
       .string()
       .default(":8081")

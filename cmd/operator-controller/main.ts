@@ -2,7 +2,6 @@ import { setFlagsFromString } from "node:v8";
 import { runUntilStopped, stopOnSignals } from "../../pkg/controller/shutdown.ts";
 import { Client } from "../../pkg/kube/client.ts";
 import { BUNDLE_LIMITS } from "../../pkg/oci/limits.ts";
-import { Puller } from "../../pkg/oci/puller.ts";
 import { CatalogClient } from "../../pkg/operatorcontroller/catalogClient.ts";
 import { ClusterVersionSource } from "../../pkg/operatorcontroller/clusterupgrade/clusterVersionSource.ts";
 import { OperatorController } from "../../pkg/operatorcontroller/operatorController.ts";
@@ -11,6 +10,7 @@ import { restClientMetrics } from "../../pkg/telemetry/controllerMetrics.ts";
 import { startProbeServer } from "../../pkg/telemetry/health.ts";
 import { createLogger } from "../../pkg/telemetry/log.ts";
 import { createMetrics } from "../../pkg/telemetry/metrics.ts";
+import { pullerFor } from "../imageFlags.ts";
 import { runProgram } from "../program.ts";
 import { serveMetrics, tlsFilesOf, tlsSettingsOf } from "../servingFlags.ts";
 import { type Flags, METRICS_ADDRESS, parseFlags, usage } from "./flags.ts";
@@ -23,14 +23,7 @@ async function run(flags: Flags): Promise<void> {
   const tlsSettings = tlsSettingsOf(flags, log);
   const tls = tlsFilesOf(flags, tlsSettings, log);
   const packages = new CatalogClient({ caDir: flags["catalogd-cas-dir"], tls: clientSettings(tlsSettings) });
-  const puller = new Puller({
-    cacheDir: flags["cache-path"],
-    limits: BUNDLE_LIMITS,
-    registriesConf: flags["registries-conf"],
-    authFile: flags["auth-file"],
-    casDir: flags["pull-cas-dir"],
-    log,
-  });
+  const puller = pullerFor(flags, { cacheDir: flags["cache-path"], limits: BUNDLE_LIMITS, log });
   const clusterVersion = new ClusterVersionSource({ client, byFlag: flags["cluster-version"], log });
   const controller = new OperatorController({
     client,
