@@ -1,40 +1,38 @@
 import { Reason } from "../api/constants.ts";
 import type { EventSink } from "../api/events.ts";
-import type { GroupVersionKind, KubeObject } from "../api/k8s.ts";
+import type { KubeObject } from "../api/k8s.ts";
 import type { StepContext } from "../controller/steps.ts";
 import { messageOf, RetryableError } from "../errors/errors.ts";
 import type { Client } from "../kube/client.ts";
 import { isForbidden } from "../kube/errors.ts";
 import { widensRights } from "../rbac/widening.ts";
 import { changePlan, planDigest } from "../release/changePlan.ts";
-import { driftPolicyOf } from "../release/driftPolicy.ts";
 import { objectKey } from "../release/identity.ts";
 import { withIgnored } from "../release/ignoreRules.ts";
 import { withoutDrifted } from "../release/leftAsIs.ts";
 import type { ExtensionExists, Owner } from "../release/ownership.ts";
 import type { CrdPolicy } from "../release/plan.ts";
 import { lastDeployed, type ReleaseRecord } from "../release/record.ts";
-import { determineState } from "../release/state.ts";
-import { isTakeOver } from "../release/takenOver.ts";
 import { providerOf } from "../render/providers.ts";
 import { Applier, type LiveObjects } from "./applier.ts";
 import { awaitingApproval, isApproved, planStatus } from "./approval.ts";
 import { type CertificateDependencies, ExtensionCertificates } from "./certificates/extensionCertificates.ts";
 import type { ExtensionMetrics } from "./extensionMetrics.ts";
 import type { PassFacts, ResolvedBundle } from "./facts.ts";
-import { requireServed, type ServedKinds } from "./kinds.ts";
+import { requireServed } from "./kinds.ts";
 import { followRelease, maintain } from "./maintain.ts";
 import type { ExtensionMemory } from "./memory.ts";
+import { completed, type NextRelease, nextRelease, type RenderedBundle, underWay } from "./nextRelease.ts";
 import { changes, summary } from "./objectAction.ts";
 import type { ObjectClaims } from "./objectClaims.ts";
-import { type LackingPermissions, lackingPermissions } from "./permissions.ts";
+import type { LackingPermissions } from "./permissions.ts";
 import { preflight } from "./preflight.ts";
 import { type PreparedObjects, prepareFor } from "./preparedObjects.ts";
-import { leavingObjects, type PruneRequest, prune, unwanted } from "./prune.ts";
+import { leavingObjects, type PruneRequest, prune } from "./prune.ts";
 import { rbacCommand } from "./rbacCommand.ts";
 import { ReleaseEvents } from "./releaseEvents.ts";
 import { type JournalOptions, ReleaseJournal } from "./releaseJournal.ts";
-import { labelsFrom } from "./steps/retrieveReleases.ts";
+import { NOTHING_CHANGED, RightsCheck, type RightsSubject } from "./rightsCheck.ts";
 import { takeOver } from "./takeOver.ts";
 import { DeniedError, WaitingError, waitingIn } from "./waiting.ts";
 import type { ObjectWatches } from "./watches/objectWatches.ts";
@@ -61,21 +59,8 @@ export interface ApplyDependencies {
   watches?: ObjectWatches;
 }
 
-/** A rendered bundle on its way to the cluster. */
-export interface RenderedBundle {
-  bundle: ResolvedBundle;
-  objects: readonly KubeObject[];
-  /** The CSV's. */
-  annotations: Record<string, string>;
-  /** Set when an earlier release is gone back to: why, and what its objects were rendered from. */
-  rollback?: { why: Pick<ReleaseRecord, "rolledBack" | "pinnedTo">; inputDigest: string | undefined };
-}
-
-const NOTHING_CHANGED = "nothing was changed, and it goes on by itself within seconds once they are granted";
-
-/** Prepared objects, as they are on the cluster and as they would be. */
-interface Planned {
-  desired: readonly KubeObject[];
+/** Objects as they are on the cluster and as they would be. */
+interface Seen {
   live: LiveObjects;
   after: LiveObjects;
 }
@@ -90,6 +75,7 @@ export class ApplyPass {
   readonly #journal: ReleaseJournal;
   readonly #certificates: ExtensionCertificates;
   readonly #events: ReleaseEvents;
+  readonly #rights: RightsCheck;
 
   constructor(deps: ApplyDependencies, facts: PassFacts, scoped: Client, context: StepContext<PassFacts["extension"]>) {
     const { log, signal } = context;
@@ -101,6 +87,8 @@ export class ApplyPass {
     this.#certificates = new ExtensionCertificates(deps, facts, scoped, context);
     this.#events = new ReleaseEvents(facts.extension, deps.events, deps.memory);
     this.#journal = new ReleaseJournal({ store: deps.releases, owner: this.#owner, history: facts.history, now: deps.now, signal, log });
+    const { memory, now, driftIntervalMs: intervalMs } = deps;
+    this.#rights = new RightsCheck({ facts, scoped, events: this.#events, memory, intervalMs, now, signal });
   }
 
   /**
@@ -113,14 +101,14 @@ export class ApplyPass {
     const deployed = lastDeployed(history.current);
     if (!deployed) throw new RetryableError(Reason.Retrying, "catalog content unavailable and no release installed");
     if (this.#journal.isUnsettled) await this.#journal.settle(deployed);
-    if (this.#warns) await this.#warn(deployed);
+    await this.#rights.warn(() => this.#rightsSubject(deployed));
     const objects = this.#maintainObjects(deployed);
     await objects.catch(() => undefined);
     this.#context.signal.throwIfAborted();
     const outcomes = await Promise.allSettled([objects, this.#certificates.maintain(deployed)]);
     const failures = outcomes.flatMap((outcome): unknown[] => (outcome.status === "rejected" ? [outcome.reason] : []));
-    if (this.#warns && failures.some((err) => err instanceof Error && isForbidden(err.cause))) {
-      await this.#warnOfRefusal(deployed).catch(() => undefined); // what was refused is told in any case
+    if (failures.some((err) => err instanceof Error && isForbidden(err.cause))) {
+      await this.#rights.warnOfRefusal(() => this.#rightsSubject(deployed)).catch(() => undefined); // what was refused is told in any case
     }
     if (failures.length > 1) throw new RetryableError(Reason.Retrying, failures.map(messageOf).join("\n"), { cause: failures[0] });
     if (failures.length === 1) throw failures[0];
@@ -131,90 +119,107 @@ export class ApplyPass {
    * An aborted pass leaves the release pending, and the next one goes on with it.
    */
   async release(rendered: RenderedBundle): Promise<void> {
-    const { extension, history, installed } = this.#facts;
-    const { bundle, annotations, rollback } = rendered;
-    const inputDigest = rollback ? rollback.inputDigest : this.#facts.inputDigest;
-    const { objects, notes, kinds } = await this.#prepare(rendered.objects, bundle);
-    requireServed(kinds, this.#deps.client);
-    const labels = labelsFrom(bundle);
-    const state = determineState(history.current, { objects, labels });
+    const prepared = await this.#prepare(rendered.objects, rendered.bundle);
+    requireServed(prepared.kinds, this.#deps.client);
+    const next = nextRelease(this.#facts, rendered, prepared);
+    const { state, bundle, objects } = next;
     if (state.kind === "Unchanged") {
-      await this.#journal.renew(state.release, inputDigest);
+      await this.#journal.renew(state.release, next.content.inputDigest);
       return this.maintain();
     }
     this.#context.log.info({ state: state.kind, reason: state.reason }, "release needed");
-    const base = lastDeployed(history.current);
-    const takenOver = isTakeOver(base, { labels, ...rollback?.why }) ? { takenOver: true as const } : {};
-    const leavesDrift = takenOver.takenOver && !rollback && driftPolicyOf(extension.spec, takenOver).policy !== "Correct";
+    const lacking = await this.#rights.require({ desired: objects, images: this.#images(bundle.image), kinds: next.kinds });
     let isDriftLeft = false;
-    const images = this.#images(bundle.image);
-    const lacking = await this.#permissions(objects, images, kinds);
     await this.#claiming(objects, async () => {
-      const { extensionExists } = this.#deps;
-      const {
-        live,
-        after,
-        notes: remarks,
-      } = await preflight(this.#applier, {
-        desired: objects,
-        base,
-        owner: this.#ownerOfObjects,
-        extensionExists,
-        spec: extension.spec,
-        client: this.#scoped,
-        advice: `print the exact roles: ${rbacCommand(extension, images, providerOf(objects)?.name)}; ${NOTHING_CHANGED}`,
-        resourceOf: (gvk) => kinds.resourceOf(gvk),
-        signal: this.#context.signal,
-      }).catch((err: unknown) => {
-        throw lacking && (err instanceof DeniedError || !waitingIn(err)) ? withLacking(err, lacking) : err;
-      });
-      this.#events.preflight(bundle.name, inputDigest, remarks, this.#applier.warnings);
-      if (!rollback) await this.#requireApproval(rendered, { desired: objects, live, after });
+      const seen = await this.#preflight(next, lacking);
+      if (next.kind !== "RolledBack") await this.#requireApproval(rendered, next, seen);
       await this.#certificates.keep(objects);
-      const content = { namespace: extension.spec.namespace, labels, annotations, objects, ...rollback?.why, ...takenOver };
-      const record = await this.#journal.begin({ ...content, ...(inputDigest === undefined ? {} : { inputDigest }) }, state);
-      this.#facts.began = true;
-      this.#facts.active = [record, ...history.current.filter(({ version }) => version !== record.version)];
-      this.#deps.memory.record(extension, [record, ...history.current]);
-      this.#deps.watches?.hold(extension.metadata.name);
-      const verb = rollback ? "rollback to" : base ? "upgrade to" : "install of";
+      const record = await this.#begin(next);
       try {
-        const { ignore = [] } = extension.spec.drift ?? {};
-        await this.#certificates.withdraw(objects, live);
-        const taken = await this.#taken(live);
-        const applied = objects.map((object) => withIgnored(object, taken.get(objectKey(object)), ignore));
-        const undrifted = leavesDrift ? withoutDrifted(applied, { recorded: base?.objects ?? [], live: taken, after }) : applied;
-        isDriftLeft = undrifted.length < applied.length || undrifted.some((object) => !applied.includes(object));
-        await this.#applier.apply(undrifted, taken);
-        await this.#prune(objects);
-        await this.#certificates.keep(objects);
-        this.#events.applied(bundle.name, this.#applier.actions, live, this.#ownerOfObjects, extensionExists);
+        isDriftLeft = await this.#write(next, seen);
       } catch (err) {
-        if (!this.#context.signal.aborted) {
-          const done = changes(this.#applier.actions).filter(({ labelsOnly }) => !labelsOnly);
-          const text = `${verb} bundle "${bundle.name}" failed${done.length > 0 ? ` after ${summary(done)}` : ""}: ${messageOf(err)}`;
-          const release = await this.#journal.failed(record, text);
-          this.#facts.failed = { release, applied: this.#applier.applied, actions: this.#applier.actions };
-          this.#events.record("Warning", "ApplyFailed", text);
-        }
+        if (!this.#context.signal.aborted) await this.#failed(next, record, err);
         throw err;
       }
-      this.#facts.deployed = await this.#journal.deployed(record);
-      this.#certificates.kept(record);
-      this.#facts.live = this.#applier.applied;
-      this.#facts.active = [this.#facts.deployed];
+      await this.#deployed(record);
     });
+    await this.#follow(next);
+    this.#events.record("Normal", next.kind, `${completed(next, this.#facts.installed?.name)}: ${summary(this.#applier.actions)}`);
+    for (const note of next.notes) this.#events.record("Normal", "ManifestAdjusted", note);
+    if (isDriftLeft) await this.#reportDrift();
+  }
+
+  async #preflight({ bundle, objects, base, kinds, content }: NextRelease, lacking: LackingPermissions | undefined): Promise<Seen> {
+    const { extension } = this.#facts;
+    const command = rbacCommand(extension, this.#images(bundle.image), providerOf(objects)?.name);
+    const passed = await preflight(this.#applier, {
+      desired: objects,
+      base,
+      owner: this.#ownerOfObjects,
+      extensionExists: this.#deps.extensionExists,
+      spec: extension.spec,
+      client: this.#scoped,
+      advice: `print the exact roles: ${command}; ${NOTHING_CHANGED}`,
+      resourceOf: (gvk) => kinds.resourceOf(gvk),
+      signal: this.#context.signal,
+    }).catch((err: unknown) => {
+      throw lacking && (err instanceof DeniedError || !waitingIn(err)) ? withLacking(err, lacking) : err;
+    });
+    this.#events.preflight(bundle.name, content.inputDigest, passed.notes, this.#applier.warnings);
+    return passed;
+  }
+
+  /** Stores that the release begins: from here on the pass has to come to its end. */
+  async #begin({ content, state }: NextRelease): Promise<ReleaseRecord> {
+    const { extension, history } = this.#facts;
+    const record = await this.#journal.begin(content, state);
+    this.#facts.began = true;
+    this.#facts.active = [record, ...history.current.filter(({ version }) => version !== record.version)];
+    this.#deps.memory.record(extension, [record, ...history.current]);
+    this.#deps.watches?.hold(extension.metadata.name);
+    return record;
+  }
+
+  /** Writes the objects and removes what they replace. @returns whether something is left as somebody changed it. */
+  async #write({ bundle, objects, base, leavesDrift }: NextRelease, { live, after }: Seen): Promise<boolean> {
+    const { ignore = [] } = this.#facts.extension.spec.drift ?? {};
+    await this.#certificates.withdraw(objects, live);
+    const taken = await this.#taken(live);
+    const applied = objects.map((object) => withIgnored(object, taken.get(objectKey(object)), ignore));
+    const undrifted = leavesDrift ? withoutDrifted(applied, { recorded: base?.objects ?? [], live: taken, after }) : applied;
+    await this.#applier.apply(undrifted, taken);
+    await this.#prune(objects);
+    await this.#certificates.keep(objects);
+    this.#events.applied(bundle.name, this.#applier.actions, live, this.#ownerOfObjects, this.#deps.extensionExists);
+    return undrifted.length < applied.length || undrifted.some((object) => !applied.includes(object));
+  }
+
+  async #failed(next: NextRelease, record: ReleaseRecord, err: unknown): Promise<void> {
+    const done = changes(this.#applier.actions).filter(({ labelsOnly }) => !labelsOnly);
+    const text = `${underWay(next)} failed${done.length > 0 ? ` after ${summary(done)}` : ""}: ${messageOf(err)}`;
+    const release = await this.#journal.failed(record, text);
+    this.#facts.failed = { release, applied: this.#applier.applied, actions: this.#applier.actions };
+    this.#events.record("Warning", "ApplyFailed", text);
+  }
+
+  async #deployed(record: ReleaseRecord): Promise<void> {
+    const deployed = await this.#journal.deployed(record);
+    this.#certificates.kept(record);
+    this.#facts.deployed = deployed;
+    this.#facts.live = this.#applier.applied;
+    this.#facts.active = [deployed];
+  }
+
+  async #follow({ objects, kinds }: NextRelease): Promise<void> {
     const { signal } = this.#context;
     const mayWatchAll = this.#deps.watches && (await watchRights(this.#scoped, objects, (gvk) => kinds.resourceOf(gvk), signal));
-    followRelease(this.#deps, extension, this.#scoped, this.#applier.outcomes, mayWatchAll);
-    const from = installed === undefined || installed.name === bundle.name ? "" : ` from "${installed.name}"`;
-    const reason = rollback ? "RolledBack" : takenOver.takenOver ? "TakenOver" : base ? "Upgraded" : "Installed";
-    const what = { RolledBack: "rolled back to", TakenOver: "took over", Upgraded: "upgraded to", Installed: "installed" }[reason];
-    const done = summary(this.#applier.actions);
-    this.#events.record("Normal", reason, `${what} bundle "${bundle.name}"${reason === "TakenOver" ? "" : from}: ${done}`);
-    for (const note of notes) this.#events.record("Normal", "ManifestAdjusted", note);
-    if (!isDriftLeft || !this.#facts.deployed) return;
-    delete this.#deps.memory.of(extension).checkedAt;
+    followRelease(this.#deps, this.#facts.extension, this.#scoped, this.#applier.outcomes, mayWatchAll);
+  }
+
+  /** Tells what was left as somebody changed it. */
+  async #reportDrift(): Promise<void> {
+    if (!this.#facts.deployed) return;
+    delete this.#deps.memory.of(this.#facts.extension).checkedAt;
     await this.#maintainObjects(this.#facts.deployed);
   }
 
@@ -232,9 +237,9 @@ export class ApplyPass {
   }
 
   /** @throws TerminalError AwaitingApproval when somebody has to approve what would be done, which `facts.plan` tells. */
-  async #requireApproval({ bundle, objects }: RenderedBundle, { desired, live, after }: Planned): Promise<void> {
-    const { extension, inputDigest, history } = this.#facts;
-    const digest = planDigest({ inputDigest, rendered: objects, base: lastDeployed(history.current)?.version ?? 0 });
+  async #requireApproval(rendered: RenderedBundle, { bundle, objects: desired, base }: NextRelease, { live, after }: Seen): Promise<void> {
+    const { extension, inputDigest } = this.#facts;
+    const digest = planDigest({ inputDigest, rendered: rendered.objects, base: base?.version ?? 0 });
     if (isApproved(extension, digest)) {
       if (extension.spec.approval === "Manual") this.#events.approved(bundle.name, digest);
       return;
@@ -249,55 +254,10 @@ export class ApplyPass {
     return new Map(objects.map((object) => [objectKey(object), object]));
   }
 
-  /**
-   * Looks for rights that are missing, where the pass goes on without being certain that they are; with Warn they become a fact instead.
-   * @throws WaitingError Retrying with all of them, where it does not.
-   */
-  async #permissions(
-    desired: readonly KubeObject[],
-    images: readonly string[],
-    kinds: ServedKinds,
-  ): Promise<LackingPermissions | undefined> {
-    const { extension, history } = this.#facts;
-    const pruned = unwanted({ history: history.current, desired, crdPolicy: this.#crdPolicy });
-    const request = { extension, desired, pruned, images, resourceOf: (gvk: GroupVersionKind) => kinds.resourceOf(gvk) };
-    const lacking = await lackingPermissions(this.#scoped, request, this.#context.signal);
-    if (!lacking?.doubtful) this.#events.permissions(lacking !== undefined);
-    if (this.#warns) {
-      const text = lacking && `spec.install.permissions is Warn: ${lacking.text}`;
-      this.#deps.memory.of(extension).rights = { checkedAt: this.#deps.now(), lacking: text };
-      if (text !== undefined) this.#facts.lacking = text;
-      return undefined;
-    }
-    if (!lacking || lacking.doubtful) return lacking;
-    throw new WaitingError(Reason.Retrying, `${lacking.text}; ${NOTHING_CHANGED}`, lacking);
-  }
-
-  /** With Warn, says what is missing for a deployed release, looked up once an interval. */
-  async #warn(deployed: ReleaseRecord): Promise<void> {
-    const facts = this.#facts;
-    const deps = this.#deps;
-    if (facts.lacking !== undefined) return;
-    const { rights } = deps.memory.of(facts.extension);
-    const sinceMs = rights ? deps.now() - rights.checkedAt : Number.POSITIVE_INFINITY;
-    if (rights && sinceMs >= 0 && sinceMs < deps.driftIntervalMs) {
-      if (rights.lacking !== undefined) facts.lacking = rights.lacking;
-      return;
-    }
-    await this.#lookUpRights(deployed);
-  }
-
-  /** The same after a refusal, of which nothing that is remembered knows; the next pass looks again, as that may be over by then. */
-  async #warnOfRefusal(deployed: ReleaseRecord): Promise<void> {
-    delete this.#facts.lacking;
-    await this.#lookUpRights(deployed);
-    delete this.#deps.memory.of(this.#facts.extension).rights;
-  }
-
-  async #lookUpRights({ objects }: ReleaseRecord): Promise<void> {
+  /** What rights a deployed release takes, as far as its kinds are served. */
+  async #rightsSubject({ objects }: ReleaseRecord): Promise<RightsSubject> {
     const { objects: prepared, kinds } = await this.#prepare(objects);
-    const served = prepared.filter((object) => kinds.resourceOf(object) !== undefined);
-    await this.#permissions(served, this.#images(), kinds);
+    return { desired: prepared.filter((object) => kinds.resourceOf(object) !== undefined), images: this.#images(), kinds };
   }
 
   /** The installed bundle's, if there is one, and a new one's: the roles printed for them do for both. */
@@ -326,10 +286,6 @@ export class ApplyPass {
     } finally {
       release();
     }
-  }
-
-  get #warns(): boolean {
-    return this.#facts.extension.spec.install?.permissions === "Warn";
   }
 
   get #crdPolicy(): CrdPolicy {
