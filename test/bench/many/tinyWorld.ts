@@ -13,7 +13,7 @@ import { TINY_VERSION, TinyPackage } from "./tinyPackage.ts";
 export const TINY_CATALOG = "tiny";
 const CATALOG_REPOSITORY = "bench/tiny-catalog";
 const AT_ONCE = 8;
-const INSTALL_TIMEOUT_MS = 300_000;
+const INSTALL_TIMEOUT_MS = 900_000;
 
 /** Many tiny packages in a catalog, with a namespace and a ServiceAccount for each. */
 export class TinyWorld {
