@@ -30,12 +30,12 @@ interface Kept {
   tags: Map<string, string>;
 }
 
-/** Packages kept at most; one takes some tens of kilobytes. */
-const MAX_PACKAGES = 1_000;
+/** Packages kept at most; one takes some tens of kilobytes, or next to nothing where the catalog does not hold it, as most do not. */
+const MAX_PACKAGES = 4_000;
 
 /**
  * What the cluster's catalogs say about single packages, kept per catalog digest, so that a hundred extensions of one
- * package cost one request. The least recently used package is dropped beyond a thousand.
+ * package cost one request. The least recently used package is dropped beyond some thousands.
  */
 export class CatalogContents {
   readonly #reader: PackageReader;

@@ -40,7 +40,7 @@ const TAKEN_OVER =
   "the extension was taken over from another operator-controller: drift is put back from its first upgrade on, or once spec.drift.policy is Correct";
 
 /** Watched objects are compared this seldom nevertheless, in drift intervals; with the default interval that is once an hour. */
-const FULL_EVERY = 12;
+export const FULL_EVERY = 12;
 
 /**
  * Compares objects of a deployed release with the cluster, and puts back (policy Correct) or reports (Warn) what is other than it was applied:

@@ -26,6 +26,7 @@ import { ReleaseFactsCache } from "./clusterupgrade/releaseFacts.ts";
 import { ExtensionMetrics } from "./extensionMetrics.ts";
 import { checkHealth, type HealthDependencies } from "./healthCheck.ts";
 import { Identities, type ServiceAccountFallback } from "./identity.ts";
+import { FULL_EVERY } from "./maintain.ts";
 import { ExtensionMemory } from "./memory.ts";
 import { findConcerned } from "./newEdition.ts";
 import { ObjectClaims } from "./objectClaims.ts";
@@ -215,8 +216,8 @@ export class OperatorController {
     return extension && remedyFor(extension, sources, this.#options.clusterVersion.current(), signal, bundles);
   }
 
-  #resyncMs(): number {
-    return this.#options.driftIntervalMs * (1 + Math.random() / 10);
+  #resyncMs(intervals = 1): number {
+    return this.#options.driftIntervalMs * intervals * (1 + Math.random() / 10);
   }
 
   async #forget(name: string): Promise<void> {
@@ -263,7 +264,8 @@ export class OperatorController {
       metrics: this.#metrics,
       clusterVersion: () => this.#options.clusterVersion.current(),
       now,
-      resyncMs: () => this.#resyncMs(),
+      // Where every change is seen, only the comparison of everything needs a pass without a cause.
+      resyncMs: (name) => this.#resyncMs(this.#watches.covers(name) ? FULL_EVERY : 1),
       keepInstalled: (facts, context) => keepInstalled(applying, facts, context),
       checkHealth: async (facts, context) => {
         await checkHealth(health, facts, context);

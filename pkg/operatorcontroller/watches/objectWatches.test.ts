@@ -147,11 +147,25 @@ test("where watching by name is refused too the objects are told, and a pass whe
   const a = server.put(map("a"));
   follow("x", [a]);
   await expect.poll(() => watches.unwatched("x"), SOON).toEqual([{ ref: refOf(a), because: "cannot list ConfigMap metadata.name=a" }]);
-  expect(woken).toEqual(["x in 50"]);
+  expect([watches.covers("x"), woken]).toEqual([false, ["x in 50"]]);
   server.refuses = () => false;
   await expect.poll(() => (clock.advance(500), watches.states.open), SOON).toBe(1);
   await isOpen(1);
   expect([watches.unwatched("x"), woken]).toEqual([[], ["x in 50", "x in 50"]]);
+});
+
+test("an extension is covered while its objects are watched, or will be as soon as streams are connected", async () => {
+  const { server, follow, isOpen, watches } = start();
+  expect(watches.covers("x")).toBe(false);
+  follow("x", [server.put(map("a"))]);
+  expect([watches.states.open, watches.covers("x")]).toEqual([0, true]);
+  await isOpen(1);
+  expect(watches.covers("x")).toBe(true);
+  server.cut(new Error("connection reset"));
+  await expect.poll(() => watches.states.broken, SOON).toBe(1);
+  expect(watches.covers("x")).toBe(true);
+  watches.forget("x");
+  expect(watches.covers("x")).toBe(false);
 });
 
 test("a broken stream goes on where it broke, and is listed anew when that fails or history is gone", async () => {

@@ -123,6 +123,11 @@ export class ObjectWatches {
     });
   }
 
+  /** Whether every change of an extension's objects is seen, or will be as soon as their streams are connected. */
+  covers(extension: string): boolean {
+    return this.#following.has(extension) && this.unwatched(extension).every(({ because }) => because === undefined);
+  }
+
   /** Ends everything about an extension. */
   forget(extension: string): void {
     const following = this.#following.get(extension);
