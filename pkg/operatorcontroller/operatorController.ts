@@ -216,6 +216,12 @@ export class OperatorController {
     return extension && remedyFor(extension, sources, this.#options.clusterVersion.current(), signal, bundles);
   }
 
+  /** Whether an extension has to be looked at each interval, and not only when everything is compared: nothing tells of what it depends on. */
+  #needsLook(extension: Readonly<ClusterExtension>): boolean {
+    const warnsOfRights = this.#memory.of(extension).rights !== undefined;
+    return warnsOfRights || !this.#watches.covers(extension.metadata.name);
+  }
+
   #resyncMs(intervals = 1): number {
     return this.#options.driftIntervalMs * intervals * (1 + Math.random() / 10);
   }
@@ -264,8 +270,7 @@ export class OperatorController {
       metrics: this.#metrics,
       clusterVersion: () => this.#options.clusterVersion.current(),
       now,
-      // Where every change is seen, only the comparison of everything needs a pass without a cause.
-      resyncMs: (name) => this.#resyncMs(this.#watches.covers(name) ? FULL_EVERY : 1),
+      resyncMs: (extension) => this.#resyncMs(this.#needsLook(extension) ? 1 : FULL_EVERY),
       keepInstalled: (facts, context) => keepInstalled(applying, facts, context),
       checkHealth: async (facts, context) => {
         await checkHealth(health, facts, context);

@@ -31,7 +31,7 @@ export interface ReconcilerDependencies {
   /** Milliseconds since the epoch. */
   now: () => number;
   /** When to look at an extension again although nothing happened. */
-  resyncMs: (extension: string) => number;
+  resyncMs: (extension: Readonly<ClusterExtension>) => number;
 }
 
 /** Runs the steps over one extension and writes its status once, only on a difference. */
@@ -59,7 +59,7 @@ export class Reconciler {
     const written = await this.#writeStatus(extension, facts, error, log);
     if (error !== undefined) throw error;
     if (written === "changed") return { requeueAfterMs: CHANGED_MS };
-    return result ?? { requeueAfterMs: this.#deps.resyncMs(extension.metadata.name) };
+    return result ?? { requeueAfterMs: this.#deps.resyncMs(extension) };
   }
 
   /** The error of a failed pass as its conditions show it. What is installed is kept as it is before. */
