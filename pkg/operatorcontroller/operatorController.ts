@@ -202,7 +202,7 @@ export class OperatorController {
       const waiting = waitingIn(err);
       if (waiting && !signal.aborted) {
         log.info({ reason: waiting.reason }, "waiting until somebody acts");
-        this.#rechecks.begin(name, waiting.isOver);
+        this.#rechecks.begin(name, waiting.isOver, waiting.everyMs);
         return { requeueAfterMs: this.#resyncMs() };
       }
       if (!isRetryable(err) && extension.status?.install) this.#queue.addAfter(name, this.#resyncMs());

@@ -1,14 +1,13 @@
 import type { ClusterExtension } from "../api/clusterExtension.ts";
-import { Reason } from "../api/constants.ts";
 import { type KubeObject, refOf } from "../api/k8s.ts";
 import { losesConversion } from "../certificates/caTarget.ts";
-import { RetryableError } from "../errors/errors.ts";
 import type { Client } from "../kube/client.ts";
 import type { ResourceOf } from "../rbac/resources.ts";
 import { objectKey } from "../release/identity.ts";
-import { type ExtensionExists, type Owner, ownershipOf } from "../release/ownership.ts";
+import type { ExtensionExists, Owner } from "../release/ownership.ts";
 import type { ReleaseRecord } from "../release/record.ts";
 import type { Applier, LiveObjects } from "./applier.ts";
+import { requireUnclaimed } from "./conflicts.ts";
 import { checkCrdUpgrades } from "./crdupgrade/crdUpgrades.ts";
 import { quotaRefusals } from "./quotaCheck.ts";
 import { DeniedError } from "./waiting.ts";
@@ -23,7 +22,7 @@ export interface PreflightRequest {
   extensionExists: ExtensionExists;
   spec: ClusterExtension["spec"];
   /** Sees and writes what the extension may. */
-  client: Pick<Client, "list" | "patch" | "raw">;
+  client: Pick<Client, "get" | "list" | "patch" | "raw">;
   /** How to get a right that turns out to be needed only now. */
   advice: string;
   resourceOf: ResourceOf;
@@ -40,19 +39,13 @@ export interface Passed {
 /**
  * Asks everything that can refuse the objects before anything is written: whose the live ones are, whether CRDs may replace those that
  * exist, then admission, validation, quota and rights of the ServiceAccount, each object for itself, then quotas for all of them together.
- * @throws RetryableError Retrying with every refusal of one sort at once; a DeniedError where somebody has to allow it.
+ * @throws RetryableError Retrying with every refusal of one sort at once; a WaitingError where somebody has to make room or to allow it.
  */
 export async function preflight(applier: Applier, request: PreflightRequest): Promise<Passed> {
   const { desired, base, owner, extensionExists, spec, client, resourceOf, advice, signal } = request;
   const live = await applier.read(desired.map(refOf));
   const released = new Set(base?.objects.map(objectKey));
-  const refusals = desired.flatMap((object) => {
-    const ownership = ownershipOf(live.get(objectKey(object)), owner, extensionExists);
-    return ownership.kind === "foreign" && !released.has(objectKey(object)) ? [ownership.message] : [];
-  });
-  if (refusals.length > 0) {
-    throw new RetryableError(Reason.Retrying, `failed to get release state using server-side dry-run: ${refusals.join("\n")}`);
-  }
+  await requireUnclaimed(client, { desired, live, owner, extensionExists, released }, signal);
   const notes = await checkCrdUpgrades(client, { desired, live, spec, advice }, signal);
   const after = await applier.dryRun(desired.filter((object) => !losesConversion(object, live.get(objectKey(object)))));
   const quotas = (until: AbortSignal): Promise<string[]> => quotaRefusals(client, { desired, live, resourceOf }, until);

@@ -41,6 +41,35 @@ test("questions come soon at first, then each time after the interval, until the
   expect(askedAt.length).toBe(8);
 });
 
+test("what is asked more often than the interval is never asked later than that", async () => {
+  const { rechecks, askedAt, asking, pass } = start();
+  rechecks.begin(
+    "x",
+    asking(() => false),
+    3_000,
+  );
+  await pass(16);
+  expect(askedAt).toEqual([1, 3, 6, 9, 12, 15]);
+});
+
+test("the more extensions wait, the more seldom each of them is asked for, down to the interval", async () => {
+  for (const [waiting, last] of [
+    [99, [1, 3, 7, 12]],
+    [1_000, [1, 3, 7, 15]],
+  ] as const) {
+    const { rechecks, askedAt, asking, pass } = start();
+    for (let i = 0; i < waiting; i++) rechecks.begin(`other-${i}`, () => Promise.resolve(false));
+    rechecks.begin(
+      "x",
+      asking(() => false),
+      3_000,
+    );
+    await pass(16);
+    rechecks.endAll();
+    expect(askedAt).toEqual(last);
+  }
+});
+
 test("an interval below a second holds from the beginning", async () => {
   const { rechecks, askedAt, asking, clock } = start(100);
   rechecks.begin(

@@ -3,7 +3,7 @@ import type { IsOver } from "./waiting.ts";
 
 /** Options of Rechecks. */
 export interface RechecksOptions {
-  /** Longest time between two questions of one extension. */
+  /** Longest time between two questions of one extension, in milliseconds. */
   intervalMs: number;
   /** Called once when what an extension waits for has come, or may have. */
   onOver: (extension: string) => void;
@@ -13,6 +13,8 @@ export interface RechecksOptions {
 /** The first question comes after so long, each next one after twice the time, up to the interval. */
 const FIRST_MS = 1_000;
 const TIMEOUT_MS = 30_000;
+/** Of all extensions together, at most one question in so many milliseconds is asked for those that are looked at more often than others. */
+const SPREAD_MS = 50;
 
 /** Looks for what extensions wait for, one request each time. */
 export class Rechecks {
@@ -32,12 +34,15 @@ export class Rechecks {
     return this.#waiting.size;
   }
 
-  /** Asks `isOver` from now on, in place of what the extension waited for before. */
-  begin(extension: string, isOver: IsOver): void {
+  /**
+   * Asks `isOver` from now on, in place of what the extension waited for before.
+   * @param everyMs longest time between two questions while few extensions wait; never longer than the interval.
+   */
+  begin(extension: string, isOver: IsOver, everyMs?: number): void {
     this.end(extension);
     const stopping = new AbortController();
     this.#waiting.set(extension, stopping);
-    void this.#ask(extension, isOver, stopping.signal);
+    void this.#ask(extension, isOver, everyMs, stopping.signal);
   }
 
   /** Asks no more for an extension. */
@@ -51,8 +56,10 @@ export class Rechecks {
     for (const extension of this.#waiting.keys()) this.end(extension);
   }
 
-  async #ask(extension: string, isOver: IsOver, stopped: AbortSignal): Promise<void> {
-    for (let waitMs = Math.min(FIRST_MS, this.#intervalMs); ; waitMs = Math.min(waitMs * 2, this.#intervalMs)) {
+  async #ask(extension: string, isOver: IsOver, everyMs: number | undefined, stopped: AbortSignal): Promise<void> {
+    const longestMs = (): number =>
+      everyMs === undefined ? this.#intervalMs : Math.min(this.#intervalMs, Math.max(everyMs, this.size * SPREAD_MS));
+    for (let waitMs = Math.min(FIRST_MS, longestMs()); ; waitMs = Math.min(waitMs * 2, longestMs())) {
       await sleep(this.#clock, waitMs, stopped);
       if (stopped.aborted) return;
       // A question that fails is left to the pass, which can say what is wrong.

@@ -9,10 +9,13 @@ export type IsOver = (signal: AbortSignal) => Promise<boolean>;
  */
 export class WaitingError extends RetryableError {
   readonly isOver: IsOver;
+  /** Longest time between two questions, in milliseconds, where it is to be shorter than for other things that are waited for. */
+  readonly everyMs: number | undefined;
 
-  constructor(reason: string, message: string, { isOver, ...options }: ErrorOptions & { isOver: IsOver }) {
+  constructor(reason: string, message: string, { isOver, everyMs, ...options }: ErrorOptions & { isOver: IsOver; everyMs?: number }) {
     super(reason, message, options);
     this.isOver = isOver;
+    this.everyMs = everyMs;
   }
 }
 

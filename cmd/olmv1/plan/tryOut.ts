@@ -8,6 +8,7 @@ import type { ApiResource } from "../../../pkg/kube/discovery.ts";
 import { isNotFound } from "../../../pkg/kube/errors.ts";
 import { type Applier, type Failure, failureText, type LiveObjects } from "../../../pkg/operatorcontroller/applier.ts";
 import { checkCrdUpgrades } from "../../../pkg/operatorcontroller/crdupgrade/crdUpgrades.ts";
+import { kindConflicts } from "../../../pkg/operatorcontroller/kindConflicts.ts";
 import { kindsOf, type ServedKinds } from "../../../pkg/operatorcontroller/kinds.ts";
 import { quotaRefusals } from "../../../pkg/operatorcontroller/quotaCheck.ts";
 import { describeObject, isCrd, objectKey } from "../../../pkg/release/identity.ts";
@@ -59,6 +60,8 @@ export async function tryOut(request: TryRequest): Promise<TriedOut> {
     findings.push({ kind: "ownership", text: conflict });
     refused.add(objectKey(object));
   }
+  for (const text of await kindConflicts(request.client, { desired, live, owner, extensionExists }, request.signal))
+    findings.push({ kind: "ownership", text });
   const dropped = await checkCrds(request, live, findings, notes);
   const tried = served.filter(
     (object) =>

@@ -1,0 +1,89 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import type { KubeObject } from "../../pkg/api/k8s.ts";
+import { describeWithPrivateCluster, eventually } from "../support/cluster.ts";
+import { OperatorWorld } from "../support/operatorWorld.ts";
+import { thingDefinition } from "../support/thingDefinition.ts";
+import { tinyBundle } from "../support/tinyBundle.ts";
+
+const DONE = { Installed: "True/Succeeded", Progressing: "True/Succeeded" };
+const REFUSED = { Progressing: "True/Retrying" };
+
+const role: KubeObject = {
+  apiVersion: "rbac.authorization.k8s.io/v1",
+  kind: "ClusterRole",
+  metadata: { name: "only-once" },
+  rules: [{ apiGroups: [""], resources: ["pods"], verbs: ["get"] }],
+};
+
+/** Things of another name in the same group and of the same kind. */
+function renamedDefinition(group: string): KubeObject {
+  const { spec, ...crd } = thingDefinition(group);
+  const names = { plural: "items", singular: "item", kind: "Thing", listKind: "ThingList" };
+  return { ...crd, metadata: { name: `items.${group}` }, spec: { ...(spec as object), names } };
+}
+
+// Source: H-23, S0-061, S0-063. With these pauses only the recheck can be in time.
+describeWithPrivateCluster("an extension whose objects are somebody else's", (cluster) => {
+  let world: OperatorWorld;
+
+  beforeAll(async () => {
+    world = await OperatorWorld.start(cluster, { maxBackoffMs: 600_000, driftIntervalMs: 600_000, recheckIntervalMs: 600_000 });
+    world.bundle("p.v1.0.0", tinyBundle("1.0.0", { objects: [role] }));
+    world.bundle("p.v2.0.0", tinyBundle("2.0.0", { objects: [thingDefinition("conflicts.example.com")] }));
+    world.bundle("p.v3.0.0", tinyBundle("3.0.0", { objects: [renamedDefinition("conflicts.example.com")] }));
+    await world.serve({ channels: { a: ["p.v1.0.0"], b: ["p.v2.0.0"], c: ["p.v3.0.0"] }, bundles: ["p.v1.0.0", "p.v2.0.0", "p.v3.0.0"] });
+  });
+  afterAll(async () => {
+    await world?.[Symbol.asyncDispose]();
+  });
+
+  test("goes on by itself once an extension that owns one of them is deleted", async () => {
+    await world.extension("first", { catalog: { channels: ["a"] } });
+    await world.conditions("first", DONE);
+    await world.extension("second", { catalog: { channels: ["a"] } });
+    const { Progressing } = await world.conditions("second", REFUSED);
+    expect(Progressing).toContain(
+      `ClusterRole 'only-once' already exists in namespace '' and cannot be managed by operator-controller; it belongs to ClusterExtension "first"`,
+    );
+    expect(await world.releases("second")).toEqual([]);
+    await world.remove("first");
+    await world.conditions("second", DONE);
+    await world.remove("second");
+  });
+
+  test("goes on by itself once an object that nobody owns is deleted, and keeps what is installed until then", async () => {
+    await world.extension("later", { catalog: { channels: ["b"] } });
+    await world.conditions("later", DONE);
+    const foreign = await cluster.client.create({ ...role, rules: [] });
+    await cluster.client.patch(
+      { ...foreign, name: "later", apiVersion: "olm.operatorframework.io/v1", kind: "ClusterExtension" },
+      { spec: { source: { catalog: { channels: ["a"], upgradeConstraintPolicy: "SelfCertified" } } } },
+      { type: "merge" },
+    );
+    const { Progressing } = await world.conditions("later", { ...REFUSED, Installed: "True/Succeeded" });
+    expect(Progressing).toContain("it belongs to nobody in particular");
+    await cluster.client.delete({ apiVersion: role.apiVersion, kind: role.kind, name: "only-once" });
+    await eventually(async () => expect((await world.get("later")).status?.install?.bundle.name).toBe("p.v1.0.0"));
+    await world.remove("later");
+  });
+
+  test("is refused where another extension defines a kind already, under its own name or another, and goes on once that is gone", async () => {
+    await world.extension("owner", { catalog: { channels: ["b"] } });
+    await world.conditions("owner", DONE);
+    await world.extension("same-name", { catalog: { channels: ["b"] } });
+    await world.extension("same-kind", { catalog: { channels: ["c"] } });
+    const name = await world.conditions("same-name", REFUSED);
+    expect(name["Progressing"]).toContain("CustomResourceDefinition 'things.conflicts.example.com' already exists");
+    const kind = await world.conditions("same-kind", REFUSED);
+    expect(kind["Progressing"]).toContain(
+      "CustomResourceDefinition 'items.conflicts.example.com' cannot define kind Thing of group 'conflicts.example.com', which is served as " +
+        `'things.conflicts.example.com' already; it belongs to ClusterExtension "owner"`,
+    );
+    const items = { apiVersion: "apiextensions.k8s.io/v1", kind: "CustomResourceDefinition", name: "items.conflicts.example.com" };
+    expect(await cluster.client.get(items)).toBeUndefined();
+    await world.remove("same-name");
+    await world.remove("owner");
+    await world.conditions("same-kind", { ...DONE, Available: "True/Healthy" });
+    expect(await cluster.client.get(items)).toBeDefined();
+  });
+});
