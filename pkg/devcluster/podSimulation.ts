@@ -6,6 +6,8 @@ import type { Logger } from "../telemetry/log.ts";
 import { annotatedFate, type PodReadiness, podStatus } from "./podFate.ts";
 
 const MAX_BACKOFF_MS = 1000;
+/** How soon a status that could not be written is tried again. */
+const RETRY_MS = 500;
 
 /**
  * Stands in for scheduler and kubelet: writes the status of every Pod. Pods stay without a node, so a deleted one is gone at once.
@@ -16,6 +18,7 @@ export class PodSimulation {
   readonly #log: Logger;
   readonly #namespaces: Informer;
   readonly #pods: Informer;
+  #isOver = false;
   #readiness: PodReadiness = () => "Ready";
 
   constructor(client: Client, log: Logger) {
@@ -34,6 +37,7 @@ export class PodSimulation {
   /** Follows Pods and Namespaces until `signal` aborts. */
   async run(signal: AbortSignal): Promise<void> {
     await Promise.all([this.#namespaces.run(signal), this.#pods.run(signal)]);
+    this.#isOver = true;
   }
 
   /** Replaces the rule for Pods that no annotation decides about, also for those that exist. */
@@ -50,8 +54,15 @@ export class PodSimulation {
     if (status === undefined) return;
     const body = { metadata: { uid: pod.metadata.uid }, status };
     this.#client.patch(refOf(pod), body, { type: "merge", subresource: "status" }).catch((err: unknown) => {
-      if (!isNotFound(err) && !isConflict(err))
-        this.#log.warn({ err, pod: pod.metadata.name, namespace: pod.metadata.namespace }, "pod status not written");
+      if (isNotFound(err) || isConflict(err) || this.#isOver) return;
+      this.#log.warn({ err, pod: pod.metadata.name, namespace: pod.metadata.namespace }, "pod status not written");
+      setTimeout(() => this.#settleAgain(pod), RETRY_MS).unref();
     });
+  }
+
+  /** An API server that has just started may take nothing yet, and there need not be another event of the Pod. */
+  #settleAgain({ metadata: { name, namespace } }: KubeObject): void {
+    const live = this.#pods.get(name, namespace);
+    if (live && !this.#isOver) this.#settle(live);
   }
 }
