@@ -23,6 +23,8 @@ export interface ClusterPlan {
   readonly logs: string;
   /** Talks to the API server as `system:pod-simulation`. */
   readonly keeper: Client;
+  /** Makes etcd forget every state but the present one. */
+  readonly compact: () => Promise<void>;
   /** Ends the connections of keeper and probes. */
   readonly close: () => Promise<void>;
 }
@@ -85,6 +87,10 @@ export async function planCluster(binaries: Binaries, dataDir: string, withAudit
     auditLog,
     logs,
     keeper,
+    compact: async () => {
+      const { header } = (await ask(`https://127.0.0.1:${etcd}/v3/kv/range`, { key: "Lw==", count_only: true }, etcdAgent)) as EtcdAnswer;
+      await ask(`https://127.0.0.1:${etcd}/v3/kv/compaction`, { revision: header.revision, physical: true }, etcdAgent);
+    },
     close: async () => {
       await keeper.close();
       await etcdAgent.destroy();
@@ -96,4 +102,16 @@ async function answers(url: string, signal: AbortSignal, dispatcher?: Dispatcher
   const { statusCode, body } = await request(url, { signal, ...(dispatcher === undefined ? {} : { dispatcher }) });
   await body.dump();
   return statusCode === 200;
+}
+
+interface EtcdAnswer {
+  header: { revision: string };
+}
+
+/** One call of etcd's gRPC interface, as its HTTP gateway takes it. @throws Error with etcd's answer when that is no success. */
+async function ask(url: string, message: object, dispatcher: Dispatcher): Promise<unknown> {
+  const { statusCode, body } = await request(url, { method: "POST", body: JSON.stringify(message), dispatcher });
+  const text = await body.text();
+  if (statusCode !== 200) throw new Error(`etcd answered ${statusCode} to ${url}: ${text}`);
+  return JSON.parse(text);
 }

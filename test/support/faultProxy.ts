@@ -49,7 +49,6 @@ export class FaultProxy implements AsyncDisposable {
   #faults = new ArmedFaults();
   #before: ((request: ApiRequest) => Promise<void> | undefined) | undefined;
   #after: ((request: ApiRequest) => void) | undefined;
-  #isCut = false;
 
   private constructor(server: Http2SecureServer, ca: string, upstream: { url: URL; agent: Agent }) {
     this.#server = server;
@@ -57,11 +56,9 @@ export class FaultProxy implements AsyncDisposable {
     this.url = `https://127.0.0.1:${(server.address() as AddressInfo).port}`;
     this.ca = ca;
     server.on("connection", (socket: Socket) => {
-      if (this.#isCut) return void socket.destroy();
       this.#sockets.add(socket);
       socket.on("error", () => undefined);
       socket.once("close", () => this.#sockets.delete(socket));
-      return undefined;
     });
     server.on("session", (session) => {
       this.#sessions.add(session);
@@ -93,7 +90,7 @@ export class FaultProxy implements AsyncDisposable {
     return this.#faults;
   }
 
-  /** Calls `hook` with every request before it is handed on, which waits for what that returns. */
+  /** Calls `hook` with every request before it is handed on, which waits for what that returns; one whose client goes meanwhile is dropped. */
   before(hook: ((request: ApiRequest) => Promise<void> | undefined) | undefined): void {
     this.#before = hook;
   }
@@ -108,19 +105,9 @@ export class FaultProxy implements AsyncDisposable {
     for (const drop of this.#watches) drop();
   }
 
-  /** Breaks every connection, and every new one until `mend`. */
-  cut(): void {
-    this.#isCut = true;
+  async [Symbol.asyncDispose](): Promise<void> {
     for (const session of this.#sessions) session.destroy();
     for (const socket of this.#sockets) socket.destroy();
-  }
-
-  mend(): void {
-    this.#isCut = false;
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    this.cut();
     this.#upstream.agent.destroy();
     await new Promise<void>((resolve) => {
       this.#server.close(() => resolve());
@@ -129,6 +116,11 @@ export class FaultProxy implements AsyncDisposable {
 
   async #serve(request: Http2ServerRequest, response: Http2ServerResponse): Promise<void> {
     response.on("error", () => undefined);
+    let closed = false;
+    response.once("close", () => {
+      closed = true;
+    });
+    const isClosed = (): boolean => closed;
     const seen = { ...apiRequestFrom(request.method, request.url, request.headers), at: performance.now() };
     const logged: ProxiedRequest = { ...seen, status: undefined, reached: false, expired: false };
     this.requests.push(logged);
@@ -143,7 +135,7 @@ export class FaultProxy implements AsyncDisposable {
     }
     if (fault?.delayMs !== undefined) await sleep(fault.delayMs);
     await this.#before?.(seen);
-    if (this.#isCut) return breakConnection(request);
+    if (isClosed()) return breakConnection(request);
     let answered: IncomingMessage;
     try {
       answered = await this.#forward(request, response, Buffer.concat(chunks));
@@ -152,7 +144,7 @@ export class FaultProxy implements AsyncDisposable {
     }
     logged.reached = true;
     this.#after?.(seen);
-    if (fault?.cut === "after" || this.#isCut) {
+    if (fault?.cut === "after") {
       answered.destroy();
       return breakConnection(request);
     }

@@ -60,13 +60,6 @@ export class OperatorWorld implements AsyncDisposable {
     return this.#running.controller;
   }
 
-  /** Ends the controller and starts another, which knows nothing of what the first one did; `between` is called between the two. */
-  async restart(client: Client, between: () => void = () => undefined): Promise<void> {
-    await this.#running.end();
-    between();
-    this.#running = this.#run(client);
-  }
-
   #run(client: Client): Running {
     const times = this.#times;
     const controller = new OperatorController({

@@ -1,0 +1,160 @@
+import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
+import type { ClusterExtension } from "../../pkg/api/clusterExtension.ts";
+import type { ObjectRef } from "../../pkg/api/k8s.ts";
+import { KubeError } from "../../pkg/kube/errors.ts";
+import { ServiceAccountTokens } from "../../pkg/kube/tokens.ts";
+import { describeWithPrivateCluster, eventually } from "../support/cluster.ts";
+import { FaultWorld } from "../support/faultWorld.ts";
+
+/**
+ * Writes after which a server fails: a release has begun, some of its objects are there, others not. Its CustomResourceDefinition is not: an API
+ * server that ends between accepting the names of one and serving it does not serve it after its start either, until somebody changes it.
+ */
+const IN_THE_MIDDLE = 4;
+/** Requests of an outage of some seconds: a few passes a second, and what the work takes. */
+const AT_MOST = 300;
+
+describeWithPrivateCluster("servers and identities that fail in the middle of the work", (cluster, dev) => {
+  let world: FaultWorld;
+
+  beforeAll(async () => {
+    world = await FaultWorld.start(cluster);
+  });
+
+  afterEach(() => world.clear());
+
+  afterAll(async () => {
+    await world?.[Symbol.asyncDispose]();
+  });
+
+  const installerOf = ({ spec: { namespace, serviceAccount } }: ClusterExtension): ObjectRef => {
+    return { apiVersion: "v1", kind: "ServiceAccount", namespace, name: serviceAccount?.name ?? "" };
+  };
+  const recreated = async (account: ObjectRef): Promise<void> => {
+    const { apiVersion, kind, name, namespace = "" } = account;
+    await cluster.client.create({ apiVersion, kind, metadata: { name, namespace } });
+  };
+
+  // Source: architecture 4.4.
+  test.for(["kube-apiserver", "etcd"] as const)(
+    "%s may restart in the middle of an install, an upgrade and an uninstall",
+    async (server) => {
+      const name = cluster.name("x");
+      const since = Date.now();
+      const from = world.proxy.requests.length;
+      const restartDuring = async (work: () => Promise<unknown>): Promise<void> => {
+        const point = world.pointAfter(IN_THE_MIDDLE);
+        await work();
+        await point.settled;
+        const restarted = dev().restart(server);
+        point.lift();
+        await restarted;
+      };
+      await restartDuring(() => world.create(name));
+      const x = await world.operator.get(name);
+      await world.settled(x, "1.0.0", ["v1 deployed"]);
+      await restartDuring(() => world.upgrade(name));
+      await world.settled(x, "2.0.0", ["v1 superseded", "v2 deployed"]);
+      await world.quiet();
+      await restartDuring(() => world.delete(name));
+      await world.gone(x);
+      expect(world.proxy.requests.length - from).toBeLessThan(3 * AT_MOST);
+      await expectAudited(since, 3 * AT_MOST);
+    },
+  );
+
+  // Source: architecture 4.5.
+  test("a ServiceAccount that is made anew in the middle of an install gets a token of its own", async () => {
+    const name = cluster.name("x");
+    const from = world.proxy.requests.length;
+    const point = world.pointAfter(IN_THE_MIDDLE);
+    const x = await world.create(name);
+    const account = installerOf(x);
+    await point.settled;
+    const refused = await tokenOf(account);
+    await cluster.client.delete(account);
+    await recreated(account);
+    await refused();
+    point.lift();
+    await world.settled(x, "1.0.0", ["v1 deployed"]);
+    const answered = world.proxy.requests.slice(from).filter(({ user }) => user.endsWith(account.name));
+    expect(answered.filter(({ status }) => status === 401).length).toBeGreaterThan(0);
+    world.proxy.dropWatches();
+    await world.damage(x);
+    await world.settled(x, "1.0.0", ["v1 deployed"]);
+    await world.quiet();
+    expect(world.proxy.requests.length - from).toBeLessThan(AT_MOST);
+  });
+
+  // Source: architecture 4.4, 4.5.
+  test("an upgrade in the middle of which the ServiceAccount is deleted is gone on with once it is there again", async () => {
+    const name = cluster.name("x");
+    const x = await world.create(name);
+    const account = installerOf(x);
+    await world.settled(x, "1.0.0", ["v1 deployed"]);
+    const since = Date.now();
+    const point = world.pointAfter(IN_THE_MIDDLE);
+    await world.upgrade(name);
+    await point.settled;
+    const refused = await tokenOf(account);
+    await cluster.client.delete(account);
+    await refused();
+    point.lift();
+    await eventually(async () => {
+      const { Progressing } = await world.operator.conditions(name, { Progressing: "True/Retrying" });
+      expect(Progressing).toContain(`service account "${account.name}" not found in namespace "${x.spec.namespace}"`);
+    });
+    await recreated(account);
+    await world.settled(x, "2.0.0", ["v1 superseded", "v2 deployed"]);
+    await world.quiet();
+    await expectAudited(since, AT_MOST);
+  });
+
+  // Source: architecture 4.14.
+  test("what happens while no watch runs is seen, also when the API server knows nothing of that time any more", async () => {
+    const name = cluster.name("x");
+    const x = await world.create(name);
+    await world.settled(x, "1.0.0", ["v1 deployed"]);
+    const since = Date.now();
+    const unseen = async (work: () => Promise<void>): Promise<number> => {
+      const lift = Promise.withResolvers<void>();
+      world.proxy.before(({ verb }) => (verb === "watch" ? lift.promise : undefined));
+      const from = world.proxy.requests.length;
+      world.proxy.dropWatches();
+      await work();
+      await dev().compact();
+      await dev().restart("kube-apiserver");
+      await eventually(() => world.operator.get(name)); // before, a watch of extensions would only be told that there are none
+      world.proxy.before(undefined);
+      lift.resolve();
+      return from;
+    };
+    const from = await unseen(() => world.damage(x));
+    await world.settled(x, "1.0.0", ["v1 deployed"]);
+    const tooOld = world.proxy.requests.slice(from).filter(({ expired }) => expired);
+    expect(tooOld.map(({ resource }) => resource)).toEqual(expect.arrayContaining(["clusterextensions", "configmaps", "services"]));
+    await unseen(() => world.upgrade(name));
+    await world.settled(x, "2.0.0", ["v1 superseded", "v2 deployed"]);
+    await world.quiet();
+    await expectAudited(since, AT_MOST);
+  });
+
+  /** The API server has noted requests of ours since then, and not too many. */
+  async function expectAudited(since: number, atMost: number): Promise<void> {
+    const requests = await world.audited(since);
+    expect(requests).toBeGreaterThan(0);
+    expect(requests).toBeLessThan(atMost);
+  }
+
+  /** Uses a token of the account. @returns what waits until the API server refuses that, and so every token that was used before. */
+  async function tokenOf({ namespace = "", name }: ObjectRef): Promise<() => Promise<void>> {
+    const token = await new ServiceAccountTokens(cluster.client).tokenFor(namespace, name)();
+    const client = cluster.client.withToken(() => Promise.resolve(token));
+    await client.raw("GET", "/version");
+    return () =>
+      eventually(async () => {
+        const err: unknown = await client.raw("GET", "/version").catch((thrown: unknown) => thrown);
+        expect(err instanceof KubeError ? err.status : "accepted").toBe(401);
+      });
+  }
+});

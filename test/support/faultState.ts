@@ -1,0 +1,52 @@
+import { expect } from "vitest";
+import type { ClusterExtension } from "../../pkg/api/clusterExtension.ts";
+import { findCondition } from "../../pkg/api/conditions.ts";
+import { API_VERSION, CLUSTER_EXTENSION, SYSTEM_NAMESPACE } from "../../pkg/api/constants.ts";
+import { type KubeObject, refOf } from "../../pkg/api/k8s.ts";
+import type { Client } from "../../pkg/kube/client.ts";
+import { describeObject } from "../../pkg/release/identity.ts";
+import { ownObjects } from "./audit.ts";
+import { type FaultVersion, faultObjects } from "./faultBundle.ts";
+
+/** An extension of the bundle with which things go wrong. */
+export type FaultExtension = Pick<ClusterExtension, "metadata" | "spec">;
+
+/** Asserts that an extension is at a version in every respect, with these releases, such as "v1 deployed", and nothing else. */
+export async function expectInstalled(
+  client: Client,
+  { metadata: { name }, spec: { namespace } }: FaultExtension,
+  version: FaultVersion,
+  releases: readonly string[],
+): Promise<void> {
+  const live = await client.get<ClusterExtension>({ apiVersion: API_VERSION, kind: CLUSTER_EXTENSION, name });
+  const reasonOf = (type: string): string | undefined => findCondition(live?.status?.conditions, type)?.reason;
+  const told = [live?.status?.install?.bundle.version, ...["Installed", "Progressing", "Available"].map(reasonOf)];
+  expect(told, JSON.stringify(live?.status?.conditions)).toEqual([version, "Succeeded", "Succeeded", "Healthy"]);
+  const wanted = faultObjects(version, namespace);
+  expect(await ownObjects(client, name)).toEqual(wanted.map(describeObject).sort());
+  for (const object of wanted) if (object.kind === "ConfigMap") expect((await client.get(refOf(object)))?.["data"]).toEqual({ version });
+  expect(await imageIn(client, namespace)).toBe(`registry.example.com/tiny:${version}`);
+  expect((await releaseSecrets(client, name)).map(({ metadata: { labels } }) => `v${labels?.["version"]} ${labels?.["status"]}`)).toEqual(
+    releases,
+  );
+}
+
+/** Asserts that nothing of an extension is left. */
+export async function expectGone(client: Client, { metadata: { name } }: FaultExtension): Promise<void> {
+  expect(await client.get({ apiVersion: API_VERSION, kind: CLUSTER_EXTENSION, name })).toBeUndefined();
+  expect(await ownObjects(client, name)).toEqual([]);
+  expect((await releaseSecrets(client, name)).map(describeObject)).toEqual([]);
+}
+
+async function imageIn(client: Client, namespace: string): Promise<string | undefined> {
+  const live = await client.get({ apiVersion: "apps/v1", kind: "Deployment", name: "tiny", namespace });
+  const spec = live?.["spec"] as { template: { spec: { containers: { image: string }[] } } } | undefined;
+  return spec?.template.spec.containers[0]?.image;
+}
+
+/** Every Secret of the extension's releases, chunks included, by name. */
+async function releaseSecrets(client: Client, name: string): Promise<KubeObject[]> {
+  const selection = { namespace: SYSTEM_NAMESPACE, labelSelector: "owner=operator-controller" };
+  const { items } = await client.list({ apiVersion: "v1", kind: "Secret" }, selection);
+  return items.filter(({ metadata }) => metadata.name.startsWith(`sh.helm.release.v1.${name}.v`));
+}

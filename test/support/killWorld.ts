@@ -1,0 +1,161 @@
+import { execFile } from "node:child_process";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import type { ClusterExtension } from "../../pkg/api/clusterExtension.ts";
+import { API_VERSION, CLUSTER_EXTENSION } from "../../pkg/api/constants.ts";
+import { CONTROLLER_SUBJECT } from "../../pkg/devcluster/installation.ts";
+import { toYaml } from "../../pkg/fbc/yaml.ts";
+import type { TestCluster } from "./cluster.ts";
+import { TempFolder } from "./contentFixture.ts";
+import { eventually } from "./eventually.ts";
+import { extensionNamed } from "./extensions.ts";
+import { type FaultVersion, faultBundle, faultObjects } from "./faultBundle.ts";
+import { FaultProxy } from "./faultProxy.ts";
+import { expectGone, expectInstalled } from "./faultState.ts";
+import { grantInstaller } from "./installer.ts";
+import { KillPoint } from "./killPoint.ts";
+import { World } from "./world.ts";
+
+const ROOT = join(import.meta.dirname, "../..");
+const VERSIONS: readonly FaultVersion[] = ["1.0.0", "2.0.0"];
+const PACKAGE = "p";
+const NAME = "killed";
+const INSTALLER = extensionNamed(NAME, { packageName: PACKAGE }).spec;
+/** Whose writes are counted: operator-controller's, with its own identity and with the installer's. */
+const USERS = [CONTROLLER_SUBJECT.name, `:${INSTALLER.namespace}:${INSTALLER.serviceAccount?.name ?? ""}`];
+
+/** The whole product at work, each server a process, with one small extension, and a proxy that knows how far operator-controller has got. */
+export class KillWorld implements AsyncDisposable {
+  readonly #cluster: TestCluster;
+  readonly #proxy: FaultProxy;
+  readonly #world: World;
+  readonly #folder: TempFolder;
+  #x: ClusterExtension = extensionNamed(NAME, { packageName: PACKAGE });
+
+  private constructor(cluster: TestCluster, proxy: FaultProxy, world: World, folder: TempFolder) {
+    this.#cluster = cluster;
+    this.#proxy = proxy;
+    this.#world = world;
+    this.#folder = folder;
+  }
+
+  static async start(cluster: TestCluster): Promise<KillWorld> {
+    const folder = new TempFolder();
+    const proxy = await FaultProxy.start(cluster.server);
+    const kubeconfig = join(folder.path, "kubeconfig");
+    await writeFile(kubeconfig, kubeconfigOf(proxy));
+    const { client, registry } = cluster;
+    const world = await World.start(
+      { client, registry, kubeconfig },
+      {
+        extraArgs: { "operator-controller": ["--max-backoff", "1s"] },
+        programs: await built(join(folder.path, "programs")),
+      },
+    );
+    const made = new KillWorld(cluster, proxy, world, folder);
+    await made.#serve();
+    const objects = VERSIONS.flatMap((version) => faultObjects(version, INSTALLER.namespace));
+    await grantInstaller(client, made.#x, objects);
+    return made;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#world.stop();
+    await this.#proxy[Symbol.asyncDispose]();
+    this.#folder[Symbol.dispose]();
+  }
+
+  async install(): Promise<void> {
+    this.#x = await this.#cluster.client.create(extensionNamed(NAME, { packageName: PACKAGE, version: "1.0.0" }));
+  }
+
+  async upgrade(): Promise<void> {
+    const ref = { apiVersion: API_VERSION, kind: CLUSTER_EXTENSION, name: NAME };
+    await this.#cluster.client.patch(ref, { spec: { source: { catalog: { version: "2.0.0" } } } }, { type: "merge" });
+  }
+
+  async uninstall(): Promise<void> {
+    await this.#cluster.client.delete({ apiVersion: API_VERSION, kind: CLUSTER_EXTENSION, name: NAME });
+  }
+
+  /** @throws Error unless the extension is at that version in every respect, with these releases and nothing else. */
+  expectInstalled(version: FaultVersion, releases: readonly string[]): Promise<void> {
+    return expectInstalled(this.#cluster.client, this.#x, version, releases);
+  }
+
+  /** @throws Error unless nothing of the extension is left. */
+  expectGone(): Promise<void> {
+    return expectGone(this.#cluster.client, this.#x);
+  }
+
+  /**
+   * Does `work`, and kills operator-controller when so many of its writes are done and the next one is not; then starts it again.
+   * @param done throws until the work is done, by whom ever.
+   * @returns whether there were that many writes.
+   */
+  async killedAfter(writes: number, work: () => Promise<void>, done: () => Promise<void>): Promise<boolean> {
+    const point = new KillPoint(this.#proxy, writes, USERS);
+    try {
+      await work();
+      await eventually(() => (point.isReached ? undefined : done()));
+      if (!point.isReached) return false;
+      await point.settled;
+      await this.#kill();
+    } finally {
+      point.drop();
+    }
+    await this.#world.installation.restart("operator-controller");
+    await eventually(done);
+    return true;
+  }
+
+  async #kill(): Promise<void> {
+    const server = this.#world.installation.servers["operator-controller"];
+    process.kill(server.pid ?? 0, "SIGKILL");
+    await eventually(
+      () => {
+        if (server.ended === undefined) throw new Error("operator-controller still runs");
+      },
+      { intervalMs: 10 },
+    );
+    this.#world.unexpectedEnds.pop();
+  }
+
+  async #serve(): Promise<void> {
+    const bundles: object[] = [];
+    for (const version of VERSIONS) {
+      const files = new Map(Object.entries(faultBundle(version)).map(([path, text]) => [path, Buffer.from(text)]));
+      const image = await this.#world.pushBundle("bundles/p", `v${version}`, PACKAGE, files);
+      const properties = [{ type: "olm.package", value: { packageName: PACKAGE, version } }];
+      bundles.push({ schema: "olm.bundle", package: PACKAGE, name: `p.v${version}`, image, properties });
+    }
+    const entries = [{ name: "p.v1.0.0" }, { name: "p.v2.0.0", replaces: "p.v1.0.0" }];
+    const metas = [
+      { schema: "olm.package", name: PACKAGE, defaultChannel: "stable" },
+      { schema: "olm.channel", package: PACKAGE, name: "stable", entries },
+      ...bundles,
+    ];
+    const text = metas.map((meta) => `${JSON.stringify(meta)}\n`).join("");
+    await this.#world.pushCatalog("catalogs/p", "latest", new Map([["catalog.json", Buffer.from(text)]]));
+    await this.#world.serve("p", "quay.io/catalogs/p:latest");
+  }
+}
+
+/** The programs as an image has them: they start three times as fast as from their sources. */
+async function built(folder: string): Promise<string> {
+  await promisify(execFile)(process.execPath, [join(ROOT, ".ci/build.mjs"), folder], { cwd: ROOT });
+  return folder;
+}
+
+/** Where the proxy is, for those who have a token. */
+function kubeconfigOf({ url, ca }: FaultProxy): string {
+  return toYaml({
+    apiVersion: "v1",
+    kind: "Config",
+    "current-context": "proxy",
+    contexts: [{ name: "proxy", context: { cluster: "proxy", user: "nobody" } }],
+    clusters: [{ name: "proxy", cluster: { server: url, "certificate-authority-data": Buffer.from(ca).toString("base64") } }],
+    users: [{ name: "nobody", user: {} }],
+  });
+}
