@@ -9,7 +9,7 @@ import { definedResource, knownResource } from "../../pkg/rbac/resources.ts";
 import { requireIdentities } from "../../pkg/release/identity.ts";
 import { certManager } from "../../pkg/render/certManager.ts";
 import { renderBundle } from "../../pkg/render/render.ts";
-import type { RealOperator } from "./realOperator.ts";
+import { GROUPS_OF_OTHERS, isAboutOthers, type RealOperator } from "./realOperator.ts";
 
 /** One bundle of a folder `<operator>/<version>`, as an operator of its own that nothing else shares a name with. */
 export interface RealBundle {
@@ -60,21 +60,6 @@ function rendered(bundle: RegistryV1Bundle, namespace: string): { objects: KubeO
     }
   }
   return { objects: [], config: undefined };
-}
-
-/** Groups that an API server has not by itself and that bundles expect all the same. */
-const GROUPS_OF_OTHERS: ReadonlySet<string> = new Set([
-  "cert-manager.io",
-  "console.openshift.io",
-  "monitoring.coreos.com",
-  "security.openshift.io",
-]);
-
-/** Whether it is a webhook configuration for kinds that other bundles hold. */
-function isAboutOthers(object: KubeObject): boolean {
-  const { webhooks } = object as { webhooks?: { rules?: { apiGroups?: string[] }[] }[] };
-  const groups = (webhooks ?? []).flatMap(({ rules = [] }) => rules.flatMap(({ apiGroups = [] }) => apiGroups));
-  return groups.some((group) => group === "*" || !group.includes(".") || group.endsWith(".k8s.io") || GROUPS_OF_OTHERS.has(group));
 }
 
 /** A definition that takes anything, for each kind that stands in for one of other operators among these objects. */

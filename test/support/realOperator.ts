@@ -7,6 +7,7 @@ import { knownResource } from "../../pkg/rbac/resources.ts";
 import { isCrd, objectKey } from "../../pkg/release/identity.ts";
 import { prepareObjects } from "../../pkg/release/prepare.ts";
 import { renderBundle } from "../../pkg/render/render.ts";
+import { selfSigned } from "../../pkg/render/selfSigned.ts";
 import { compareVersions, parseVersion } from "../../pkg/version/version.ts";
 
 /** An operator whose bundles lie in folders, with one version or with two, the older first. */
@@ -38,11 +39,12 @@ const SERVED: ReadonlySet<string> = new Set([
   "scheduling.k8s.io/v1",
   "rbac.authorization.k8s.io/v1",
   "apiextensions.k8s.io/v1",
+  "admissionregistration.k8s.io/v1",
 ]);
 
 /**
- * Operators in an order that `seed` decides, until they have as many bundles as are wanted: those that render without a certificate provider, into kinds of Kubernetes
- * itself, and of which no two hold the same object.
+ * Operators in an order that `seed` decides, until they have as many bundles as are wanted: those that render into kinds of Kubernetes itself, whose webhooks are asked
+ * about nothing of others, and of which no two hold the same object.
  */
 export async function chooseOperators(folder: string, seed: number, wanted: number): Promise<RealOperator[]> {
   const chosen: RealOperator[] = [];
@@ -68,21 +70,38 @@ async function operatorIn(folder: string, name: string): Promise<RealOperator | 
       const rendered: OperatorVersion[] = [];
       for (const version of versions.slice(-2)) {
         const bundle = loadBundle(await readBundleFiles(join(folder, name, version)));
-        const objects = renderBundle(bundle, { installNamespace: namespace, config });
+        const objects = renderBundle(bundle, { installNamespace: namespace, config, certProvider: selfSigned });
         const owner = { apiVersion: "v1", kind: "X", name: "x", uid: "x" };
         prepareObjects(objects, { owner, installNamespace: namespace, isNamespaced: (gvk) => knownResource(gvk)?.namespaced });
         rendered.push({ version, folder: join(folder, name, version), objects });
       }
       const all = rendered.flatMap(({ objects }) => objects);
-      const fits = all.every((object) => isServed(object)) && rendered.every(({ objects }) => objects.filter(isCrd).length <= MAX_CRDS);
+      const fits =
+        all.every((object) => isServed(object) && !isAboutOthers(object)) &&
+        rendered.every(({ objects }) => objects.length > 0 && objects.filter(isCrd).length <= MAX_CRDS);
       const [first, second] = rendered;
       const installable = first && second && dropsStoredVersion(first, second) ? [second] : rendered;
       return fits && installable.length > 0 ? { name: short, namespace, config, versions: installable } : undefined;
     } catch {
-      // needs another configuration, a certificate provider, or cannot be installed at all
+      // needs another configuration, or cannot be installed at all
     }
   }
   return undefined;
+}
+
+/** Kinds of other operators that an API server has not by itself and that bundles expect all the same. */
+export const GROUPS_OF_OTHERS: ReadonlySet<string> = new Set([
+  "cert-manager.io",
+  "console.openshift.io",
+  "monitoring.coreos.com",
+  "security.openshift.io",
+]);
+
+/** Whether it is a webhook configuration for kinds that other bundles hold. */
+export function isAboutOthers(object: KubeObject): boolean {
+  const { webhooks } = object as { webhooks?: { rules?: { apiGroups?: string[] }[] }[] };
+  const groups = (webhooks ?? []).flatMap(({ rules = [] }) => rules.flatMap(({ apiGroups = [] }) => apiGroups));
+  return groups.some((group) => group === "*" || !group.includes(".") || group.endsWith(".k8s.io") || GROUPS_OF_OTHERS.has(group));
 }
 
 function isServed(object: KubeObject): boolean {

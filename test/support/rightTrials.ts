@@ -1,5 +1,6 @@
 import { expect } from "vitest";
 import { type KubeObject, refOf } from "../../pkg/api/k8s.ts";
+import { certificateSecrets } from "../../pkg/certificates/wantedCertificates.ts";
 import { definedResource, knownResource } from "../../pkg/rbac/resources.ts";
 import { isCrd } from "../../pkg/release/identity.ts";
 import { uninstallOrder } from "../../pkg/release/order.ts";
@@ -37,7 +38,7 @@ export class RightTrials {
     this.#operator = operator;
     this.#version = version;
     this.#all = rightsOf(rulesOf(operator, [version]));
-    this.#objects = version.objects.map((object) => {
+    this.#objects = [...version.objects, ...certificateSecrets(version.objects)].map((object) => {
       const { namespace = operator.namespace, ...metadata } = object.metadata;
       return { ...object, metadata: knownResource(object)?.namespaced ? { ...metadata, namespace } : metadata };
     });
@@ -56,7 +57,8 @@ export class RightTrials {
     const onAll = (...resources: string[]): Right[] =>
       chosen.filter((right) => right.name === undefined && resources.includes(right.resource));
     await this.#install();
-    for (const right of of("get", "patch")) await this.#named(right, () => world.compare(name));
+    for (const right of of("get", "patch"))
+      await this.#named(right, () => (this.#isCertificate(right) && right.verb === "patch" ? this.#delete(right) : world.compare(name)));
     for (const right of of("create", "escalate", "bind")) await this.#named(right, () => this.#delete(right));
     for (const right of of("list", "watch")) await this.#fallback(right);
     await this.#withAll();
@@ -102,10 +104,16 @@ export class RightTrials {
     const before = await this.#tools.cluster.client.get(ref);
     if (!before) return;
     await this.#tools.cluster.client.delete(ref);
+    if (this.#isCertificate(right)) await this.#tools.world.compare(this.#operator.name);
     await eventually(
       async () => expect((await this.#tools.cluster.client.get(ref))?.metadata.uid).not.toBe(before?.metadata.uid),
       PATIENCE,
     );
+  }
+
+  /** Whether it is about a Secret that is no object of the bundle: those are not watched, and written only when they are not as they should be. */
+  #isCertificate(right: Right): boolean {
+    return certificateSecrets(this.#version.objects).some((secret) => isMeant(secret, right));
   }
 
   /** The object cannot be watched, which the condition says; it is read from time to time instead. */
