@@ -125,7 +125,7 @@ describeWithData("real data", (data) =>
 
 /** Verbs, and how many rights with them are tried of one operator; each sort has consequences of its own. */
 const SORTS: readonly (readonly [verbs: readonly string[], count: number])[] = [
-  [["get", "patch"], 2],
+  [["get", "patch"], 1],
   [["create", "escalate", "bind"], 2],
   [["list", "watch"], 1],
   [["delete"], 1],
