@@ -7,7 +7,7 @@ import type { RegistryV1Bundle } from "../../pkg/bundle/types.ts";
 import { readBundleFiles } from "../../pkg/operatorcontroller/bundleFiles.ts";
 import { definedResource, knownResource } from "../../pkg/rbac/resources.ts";
 import { requireIdentities } from "../../pkg/release/identity.ts";
-import { certManager } from "../../pkg/render/certManager.ts";
+import type { CertificateProvider } from "../../pkg/render/certificateProvider.ts";
 import { renderBundle } from "../../pkg/render/render.ts";
 import { GROUPS_OF_OTHERS, isAboutOthers, type RealOperator } from "./realOperator.ts";
 
@@ -33,13 +33,13 @@ export function bundleIds(folder: string): string[] {
     );
 }
 
-/** One bundle below a folder, by its `operator/version`. */
-export async function realBundle(root: string, id: string): Promise<RealBundle> {
+/** One bundle below a folder, by its `operator/version`, with the certificates of its webhooks from this provider. */
+export async function realBundle(root: string, id: string, certProvider: CertificateProvider): Promise<RealBundle> {
   const folder = join(root, id);
   const bundle = loadBundle(await readBundleFiles(folder));
   const name = id.toLowerCase().replaceAll(/[^a-z0-9]+/g, "-");
   const namespace = `${name}-system`;
-  const { objects, config } = rendered(bundle, namespace);
+  const { objects, config } = rendered(bundle, namespace, certProvider);
   return {
     id,
     operator: { name, namespace, config, versions: [{ version: bundle.csv.spec.version, folder, objects }] },
@@ -49,10 +49,14 @@ export async function realBundle(root: string, id: string): Promise<RealBundle> 
 }
 
 /** For all namespaces where the bundle can do that, else for its own, else for another one. */
-function rendered(bundle: RegistryV1Bundle, namespace: string): { objects: KubeObject[]; config: JsonObject | undefined } {
+function rendered(
+  bundle: RegistryV1Bundle,
+  namespace: string,
+  certProvider: CertificateProvider,
+): { objects: KubeObject[]; config: JsonObject | undefined } {
   for (const config of [undefined, { watchNamespace: namespace }, { watchNamespace: "default" }]) {
     try {
-      const objects = renderBundle(bundle, { installNamespace: namespace, config, certProvider: certManager });
+      const objects = renderBundle(bundle, { installNamespace: namespace, config, certProvider });
       requireIdentities(objects);
       return { objects, config };
     } catch {

@@ -247,9 +247,10 @@ export class RightTrials {
   }
 }
 
-/** Workloads go first, definitions last. */
+/** Webhooks go first, then workloads, definitions last. */
 function stageOf({ apiVersion, kind }: KubeObject): number {
-  return isCrd({ apiVersion, kind }) ? 2 : apiVersion === "apps/v1" ? 0 : 1;
+  if (isCrd({ apiVersion, kind })) return 3;
+  return kind.endsWith("WebhookConfiguration") ? 0 : apiVersion === "apps/v1" ? 1 : 2;
 }
 
 function isMeant(object: KubeObject, { scope, group, resource, name }: Right): boolean {
