@@ -161,11 +161,12 @@ describeWithPrivateCluster("what the API server does not like", (cluster) => {
     await eventually(async () => {
       const { Progressing } = await world.conditions("blind", WAITING);
       expect(Progressing).toMatch(
-        /ConfigMap blind-system\/[abc]: configmaps "[abc]" is forbidden: exceeded quota: small, requested: count\/configmaps=1, .*; what had been created was removed again: 2 deleted; with the right to list resourcequotas/,
+        /ConfigMap blind-system\/[abc]: configmaps "[abc]" is forbidden: exceeded quota: small, requested: count\/configmaps=1, .*; what had been created was removed again: \d deleted; with the right to list resourcequotas/,
       );
     });
     await eventually(async () => expect(await ownObjects(cluster.client, "blind")).toEqual([]));
-    expect((await eventsOf("blind", "InstallUndone"))[0]).toBe(
+    // Later tries may create fewer: the quota's use falls a moment after the objects are gone.
+    expect(await eventsOf("blind", "InstallUndone")).toContainEqual(
       "InstallUndone: install did not fit into a quota; what had been created was removed again: 2 deleted",
     );
     await raise("blind-system", { "count/configmaps": "4" });
