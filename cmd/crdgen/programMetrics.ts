@@ -1,6 +1,6 @@
 import { CatalogMetrics, requestDuration } from "../../pkg/catalogd/catalogMetrics.ts";
 import { GateMetrics } from "../../pkg/operatorcontroller/clusterupgrade/gateMetrics.ts";
-import { ExtensionMetrics } from "../../pkg/operatorcontroller/extensionMetrics.ts";
+import { ExtensionMetrics } from "../../pkg/operatorcontroller/status/extensionMetrics.ts";
 import { watchMetrics } from "../../pkg/operatorcontroller/watches/watchMetrics.ts";
 import { controllerMetrics, queueMetrics, restClientMetrics } from "../../pkg/telemetry/controllerMetrics.ts";
 import { createMetrics, type Metrics } from "../../pkg/telemetry/metrics.ts";

@@ -2,7 +2,7 @@ import { setFlagsFromString } from "node:v8";
 import { runUntilStopped, stopOnSignals } from "../../pkg/controller/shutdown.ts";
 import { Client } from "../../pkg/kube/client.ts";
 import { BUNDLE_LIMITS } from "../../pkg/oci/limits.ts";
-import { CatalogClient } from "../../pkg/operatorcontroller/catalogClient.ts";
+import { CatalogClient } from "../../pkg/operatorcontroller/catalogs/catalogClient.ts";
 import { ClusterVersionSource } from "../../pkg/operatorcontroller/clusterupgrade/clusterVersionSource.ts";
 import { OperatorController } from "../../pkg/operatorcontroller/operatorController.ts";
 import { clientSettings } from "../../pkg/serving/tlsProfile.ts";

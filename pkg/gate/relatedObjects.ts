@@ -10,7 +10,8 @@ export interface ObjectReference {
 }
 
 const RBAC = "rbac.authorization.k8s.io";
-const COMPONENTS = ["catalogd", "operator-controller"] as const;
+
+type Component = "catalogd" | "operator-controller";
 
 /**
  * What belongs to this operator, for those who gather data about it: every object that the manifests in `config` install, in the order of
@@ -26,13 +27,16 @@ export function relatedObjects(namespace: string): ObjectReference[] {
     { group: "", resource: "namespaces", name: namespace },
     { group: "apiextensions.k8s.io", resource: "customresourcedefinitions", name: `clustercatalogs.${GROUP}` },
     { group: "apiextensions.k8s.io", resource: "customresourcedefinitions", name: `clusterextensions.${GROUP}` },
-    ...COMPONENTS.flatMap((component) => rightsOf(component, namespace)),
+    ...rightsOf("catalogd", namespace),
+    ...metricsRightsOf("operator-controller"),
+    ...metricsRightsOf("catalogd"),
+    ...rightsOf("operator-controller", namespace),
     { group: GROUP, resource: "clusterextensions", name: "" },
     { group: GROUP, resource: "clustercatalogs", name: "" },
   ];
 }
 
-function rightsOf(component: (typeof COMPONENTS)[number], namespace: string): ObjectReference[] {
+function rightsOf(component: Component, namespace: string): ObjectReference[] {
   const manager = `${component}-manager`;
   const events = `${component}-events`;
   return [
@@ -43,5 +47,14 @@ function rightsOf(component: (typeof COMPONENTS)[number], namespace: string): Ob
     { group: RBAC, resource: "rolebindings", namespace, name: `${manager}-rolebinding` },
     { group: RBAC, resource: "roles", namespace: "default", name: `${events}-role` },
     { group: RBAC, resource: "rolebindings", namespace: "default", name: `${events}-rolebinding` },
+  ];
+}
+
+/** Of those who serve and of those who read metrics. */
+function metricsRightsOf(component: Component): ObjectReference[] {
+  return [
+    { group: RBAC, resource: "clusterroles", name: `${component}-proxy-role` },
+    { group: RBAC, resource: "clusterrolebindings", name: `${component}-proxy-rolebinding` },
+    { group: RBAC, resource: "clusterroles", name: `${component}-metrics-reader` },
   ];
 }

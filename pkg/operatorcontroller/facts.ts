@@ -9,9 +9,9 @@ import type { ReleaseRecord } from "../release/record.ts";
 import type { CertificateProvider } from "../render/certificateProvider.ts";
 import type { CatalogContent } from "../resolve/catalogContent.ts";
 import type { VersionRelease } from "../version/version.ts";
-import type { LiveObjects } from "./applier.ts";
-import type { ObjectAction } from "./objectAction.ts";
-import { noReleases, type ReleaseHistory } from "./releaseStore.ts";
+import type { LiveObjects } from "./apply/applier.ts";
+import type { ObjectAction } from "./apply/objectAction.ts";
+import { noReleases, type ReleaseHistory } from "./releases/releaseStore.ts";
 
 /** What a release says about the bundle it holds. */
 export interface InstalledBundle {

@@ -2,8 +2,8 @@ import { expect, test } from "vitest";
 import { extensionNamed } from "../../test/support/extensions.ts";
 import { releaseRecord } from "../../test/support/releases.ts";
 import type { ClusterExtension } from "../api/clusterExtension.ts";
+import { ObjectClaims } from "./apply/objectClaims.ts";
 import { ExtensionMemory } from "./memory.ts";
-import { ObjectClaims } from "./objectClaims.ts";
 
 const made = extensionNamed("x", { packageName: "p" });
 const withUid = (uid: string): ClusterExtension => ({ ...made, metadata: { ...made.metadata, uid } });

@@ -9,7 +9,7 @@ import { isRetryable, RetryableError, TerminalError } from "../errors/errors.ts"
 import type { Availability } from "../release/health/availability.ts";
 import type { PassFacts, ResolvedBundle } from "./facts.ts";
 import { Reconciler } from "./reconciler.ts";
-import { StatusWriter } from "./statusWriter.ts";
+import { StatusWriter } from "./status/statusWriter.ts";
 import { requireSpec } from "./steps/requireSpec.ts";
 
 const made = extensionNamed("x", { packageName: "p" });

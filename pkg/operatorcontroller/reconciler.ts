@@ -9,12 +9,12 @@ import { messageOf, ReconcileError, RetryableError, TerminalError, terminalIn, w
 import { canonicalJson } from "../fbc/canonical.ts";
 import type { ClusterVersion } from "../gate/clusterVersion.ts";
 import type { Logger } from "../telemetry/log.ts";
-import type { ExtensionMetrics } from "./extensionMetrics.ts";
 import { newFacts, type PassFacts } from "./facts.ts";
 import { CHANGED_MS } from "./finalizers.ts";
-import { lacksPermissions } from "./permissions.ts";
-import { statusFrom } from "./status.ts";
-import type { StatusWriter } from "./statusWriter.ts";
+import { lacksPermissions } from "./rights/permissions.ts";
+import type { ExtensionMetrics } from "./status/extensionMetrics.ts";
+import { statusFrom } from "./status/status.ts";
+import type { StatusWriter } from "./status/statusWriter.ts";
 
 /** What a pass over one extension needs from the outside. */
 export interface ReconcilerDependencies {

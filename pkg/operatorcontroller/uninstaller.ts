@@ -6,9 +6,9 @@ import { describeObject, isCrd, objectKey } from "../release/identity.ts";
 import { uninstallOrder } from "../release/order.ts";
 import { ownershipOf } from "../release/ownership.ts";
 import type { CrdPolicy } from "../release/plan.ts";
-import type { Applier } from "./applier.ts";
-import { type KeptCrd, servedKindOf, splitCrds } from "./crdUse.ts";
-import { takeOver } from "./takeOver.ts";
+import type { Applier } from "./apply/applier.ts";
+import { type KeptCrd, servedKindOf, splitCrds } from "./apply/crdUse.ts";
+import { takeOver } from "./apply/takeOver.ts";
 
 /** What one pass of an uninstall came to; what was deleted is in the applier's actions. */
 export interface UninstallProgress {

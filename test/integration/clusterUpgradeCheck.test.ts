@@ -11,7 +11,7 @@ import { tokenKubeconfig } from "../../pkg/devcluster/tokenKubeconfig.ts";
 import { parseYaml, parseYamlDocuments } from "../../pkg/fbc/yaml.ts";
 import type { UpgradeCheck } from "../../pkg/gate/check.ts";
 import { ServiceAccountTokens } from "../../pkg/kube/tokens.ts";
-import { ReleaseStore } from "../../pkg/operatorcontroller/releaseStore.ts";
+import { ReleaseStore } from "../../pkg/operatorcontroller/releases/releaseStore.ts";
 import { encodeRelease } from "../../pkg/release/encode.ts";
 import type { ReleaseStatus } from "../../pkg/release/record.ts";
 import { describeWithPrivateCluster, eventually } from "../support/cluster.ts";

@@ -1,11 +1,11 @@
 import { beforeAll, describe, expect, test } from "vitest";
 import type { ClusterExtension } from "../../pkg/api/clusterExtension.ts";
 import { type KubeObject, refOf } from "../../pkg/api/k8s.ts";
-import { ApplyPass } from "../../pkg/operatorcontroller/applyPass.ts";
+import { ApplyPass } from "../../pkg/operatorcontroller/apply/applyPass.ts";
+import { ObjectClaims } from "../../pkg/operatorcontroller/apply/objectClaims.ts";
 import { type InstalledBundle, newFacts, type PassFacts } from "../../pkg/operatorcontroller/facts.ts";
 import { ExtensionMemory } from "../../pkg/operatorcontroller/memory.ts";
-import { ObjectClaims } from "../../pkg/operatorcontroller/objectClaims.ts";
-import type { RollbackDependencies } from "../../pkg/operatorcontroller/rollback.ts";
+import type { RollbackDependencies } from "../../pkg/operatorcontroller/releases/rollback.ts";
 import { keepInstalled } from "../../pkg/operatorcontroller/steps/applyBundle.ts";
 import type { PolicyRule } from "../../pkg/rbac/policyRule.ts";
 import { describeWithCluster, eventually, type TestCluster } from "../support/cluster.ts";

@@ -1,7 +1,7 @@
 import { beforeAll, expect, test } from "vitest";
 import type { ClusterExtension } from "../../pkg/api/clusterExtension.ts";
 import { type KubeObject, refOf } from "../../pkg/api/k8s.ts";
-import { ApplyPass } from "../../pkg/operatorcontroller/applyPass.ts";
+import { ApplyPass } from "../../pkg/operatorcontroller/apply/applyPass.ts";
 import { ObjectWatches } from "../../pkg/operatorcontroller/watches/objectWatches.ts";
 import type { PolicyRule } from "../../pkg/rbac/policyRule.ts";
 import { INSTALLED, type PassParts, passOver } from "../support/applyPasses.ts";

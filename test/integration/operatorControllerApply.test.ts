@@ -1,8 +1,8 @@
 import { beforeAll, expect, test } from "vitest";
 import { LABEL_BUNDLE_NAME } from "../../pkg/api/constants.ts";
 import { type KubeObject, refOf } from "../../pkg/api/k8s.ts";
-import { Applier } from "../../pkg/operatorcontroller/applier.ts";
-import { ApplyPass } from "../../pkg/operatorcontroller/applyPass.ts";
+import { Applier } from "../../pkg/operatorcontroller/apply/applier.ts";
+import { ApplyPass } from "../../pkg/operatorcontroller/apply/applyPass.ts";
 import type { PassFacts } from "../../pkg/operatorcontroller/facts.ts";
 import { keepInstalled } from "../../pkg/operatorcontroller/steps/applyBundle.ts";
 import type { PolicyRule } from "../../pkg/rbac/policyRule.ts";

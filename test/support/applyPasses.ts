@@ -1,10 +1,10 @@
 import type { ClusterExtension } from "../../pkg/api/clusterExtension.ts";
 import type { StepContext } from "../../pkg/controller/steps.ts";
 import type { Client } from "../../pkg/kube/client.ts";
+import { ObjectClaims } from "../../pkg/operatorcontroller/apply/objectClaims.ts";
 import { type InstalledBundle, newFacts, type PassFacts } from "../../pkg/operatorcontroller/facts.ts";
 import { ExtensionMemory } from "../../pkg/operatorcontroller/memory.ts";
-import { ObjectClaims } from "../../pkg/operatorcontroller/objectClaims.ts";
-import type { RollbackDependencies } from "../../pkg/operatorcontroller/rollback.ts";
+import type { RollbackDependencies } from "../../pkg/operatorcontroller/releases/rollback.ts";
 import { type MemoryReleases, RecordedEvents, stepContext } from "./extensionFakes.ts";
 
 /** The bundle that `passOver` takes for installed. */

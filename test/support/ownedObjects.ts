@@ -1,7 +1,7 @@
 import type { ClusterExtension } from "../../pkg/api/clusterExtension.ts";
 import { API_VERSION, CLUSTER_EXTENSION } from "../../pkg/api/constants.ts";
 import { type KubeObject, refOf } from "../../pkg/api/k8s.ts";
-import type { Applier } from "../../pkg/operatorcontroller/applier.ts";
+import type { Applier } from "../../pkg/operatorcontroller/apply/applier.ts";
 import type { PolicyRule } from "../../pkg/rbac/policyRule.ts";
 import { knownResource } from "../../pkg/rbac/resources.ts";
 import { installOrder } from "../../pkg/release/order.ts";

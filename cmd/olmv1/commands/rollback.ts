@@ -4,7 +4,7 @@ import { ANNOTATION_ROLLBACK_TO, API_VERSION, CLUSTER_EXTENSION, LABEL_BUNDLE_NA
 import type { ObjectRef } from "../../../pkg/api/k8s.ts";
 import { goQuote } from "../../../pkg/errors/goQuote.ts";
 import type { Client } from "../../../pkg/kube/client.ts";
-import { ReleaseStore } from "../../../pkg/operatorcontroller/releaseStore.ts";
+import { ReleaseStore } from "../../../pkg/operatorcontroller/releases/releaseStore.ts";
 import { parseRevision, previousRevision, requireRevision } from "../../../pkg/release/rollbackTarget.ts";
 import { addReleaseOptions, type ReleaseOptions, withCluster } from "../cluster.ts";
 import { printable } from "../printable.ts";

@@ -2,7 +2,7 @@ import type { ClusterCatalog } from "../../../pkg/api/clusterCatalog.ts";
 import { API_VERSION, CLUSTER_CATALOG } from "../../../pkg/api/constants.ts";
 import { wrapError } from "../../../pkg/errors/errors.ts";
 import type { Client } from "../../../pkg/kube/client.ts";
-import { CatalogContents } from "../../../pkg/operatorcontroller/catalogContents.ts";
+import { CatalogContents } from "../../../pkg/operatorcontroller/catalogs/catalogContents.ts";
 import type { BundleReader } from "../rbac/bundleReader.ts";
 import { packageIn } from "../rbac/catalogPackage.ts";
 

@@ -1,5 +1,5 @@
 import type { PackageContent } from "../../../pkg/fbc/types.ts";
-import { CatalogClient } from "../../../pkg/operatorcontroller/catalogClient.ts";
+import { CatalogClient } from "../../../pkg/operatorcontroller/catalogs/catalogClient.ts";
 import { type BundleReader, isDirectory } from "./bundleReader.ts";
 import { bundlesOf, packageIn } from "./catalogPackage.ts";
 

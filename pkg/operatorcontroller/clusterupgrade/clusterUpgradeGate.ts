@@ -12,7 +12,7 @@ import type { Client } from "../../kube/client.ts";
 import { controllerMetrics, queueMetrics } from "../../telemetry/controllerMetrics.ts";
 import type { Logger } from "../../telemetry/log.ts";
 import type { Metrics } from "../../telemetry/metrics.ts";
-import type { ReleaseStore } from "../releaseStore.ts";
+import type { ReleaseStore } from "../releases/releaseStore.ts";
 import { ClusterOperatorWriter } from "./clusterOperatorWriter.ts";
 import type { ClusterVersionReader } from "./clusterVersionSource.ts";
 import { ControllerDeployments } from "./controllerDeployments.ts";

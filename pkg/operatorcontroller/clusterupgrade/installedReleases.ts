@@ -8,7 +8,7 @@ import { isForbidden } from "../../kube/errors.ts";
 import { RELEASE_OWNER } from "../../release/encode.ts";
 import { activeReleases } from "../../release/history.ts";
 import type { Logger } from "../../telemetry/log.ts";
-import { indexFrom, type ReleaseIndex, type ReleaseOwner, type ReleaseStore } from "../releaseStore.ts";
+import { indexFrom, type ReleaseIndex, type ReleaseOwner, type ReleaseStore } from "../releases/releaseStore.ts";
 import type { ReleaseFactsCache } from "./releaseFacts.ts";
 import { ReleaseReader } from "./releaseReader.ts";
 

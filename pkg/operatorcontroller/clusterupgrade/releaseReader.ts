@@ -4,8 +4,8 @@ import type { Clock } from "../../controller/clock.ts";
 import { messageOf } from "../../errors/errors.ts";
 import { releaseKey } from "../../release/encode.ts";
 import type { Logger } from "../../telemetry/log.ts";
-import type { ReleaseStore } from "../releaseStore.ts";
-import { indexFrom } from "../releaseStore.ts";
+import type { ReleaseStore } from "../releases/releaseStore.ts";
+import { indexFrom } from "../releases/releaseStore.ts";
 import { type ReleaseFacts, type ReleaseFactsCache, releaseFacts } from "./releaseFacts.ts";
 
 /** What came of reading a release. */

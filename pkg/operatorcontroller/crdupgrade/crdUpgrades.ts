@@ -8,8 +8,8 @@ import { goQuote } from "../../errors/goQuote.ts";
 import type { Client } from "../../kube/client.ts";
 import { wireJson } from "../../kube/wire.ts";
 import { isCrd, objectKey } from "../../release/identity.ts";
-import type { LiveObjects } from "../applier.ts";
-import { servedKindOf } from "../crdUse.ts";
+import type { LiveObjects } from "../apply/applier.ts";
+import { servedKindOf } from "../apply/crdUse.ts";
 import { lookAtObjects, MOST_OBJECTS, type ObjectsFound } from "./existingObjects.ts";
 import { type Advice, dropStoredVersions } from "./storedVersions.ts";
 

@@ -8,7 +8,7 @@ import { isForbidden } from "../../kube/errors.ts";
 import { ruleOf } from "../../rbac/missing.ts";
 import { ruleLines } from "../../rbac/missingText.ts";
 import { storedVersionsGrant } from "../../rbac/storedVersions.ts";
-import { isAllowed } from "../ownRules.ts";
+import { isAllowed } from "../rights/ownRules.ts";
 import { WaitingError } from "../waiting.ts";
 
 /** How to get the right that is needed here and nowhere else, such as "print the exact roles: olmv1 rbac …". */

@@ -1,9 +1,9 @@
 import type { Step, StepContext } from "../../controller/steps.ts";
-import { ApplyPass } from "../applyPass.ts";
+import { ApplyPass } from "../apply/applyPass.ts";
+import { renderFor } from "../apply/preparedObjects.ts";
+import { withdrawRefused } from "../apply/withdraw.ts";
 import type { PassFacts } from "../facts.ts";
-import { renderFor } from "../preparedObjects.ts";
-import { finishRollback, goToPinned, type RollbackDependencies, undoFailed } from "../rollback.ts";
-import { withdrawRefused } from "../withdraw.ts";
+import { finishRollback, goToPinned, type RollbackDependencies, undoFailed } from "../releases/rollback.ts";
 
 /**
  * Brings the cluster to what the resolved bundle says, as a numbered release:

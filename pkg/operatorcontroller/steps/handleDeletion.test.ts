@@ -9,8 +9,8 @@ import type { StepResult } from "../../controller/steps.ts";
 import { RetryableError, TerminalError } from "../../errors/errors.ts";
 import { Client } from "../../kube/client.ts";
 import { newFacts, type PassFacts } from "../facts.ts";
-import { ServiceAccountMissing } from "../identity.ts";
 import { ExtensionMemory } from "../memory.ts";
+import { ServiceAccountMissing } from "../rights/identity.ts";
 import { ensureFinalizer } from "./ensureFinalizer.ts";
 import { handleDeletion } from "./handleDeletion.ts";
 

@@ -3,13 +3,13 @@ import type { EventSink } from "../../api/events.ts";
 import type { Step, StepContext } from "../../controller/steps.ts";
 import { messageOf, RetryableError, TerminalError } from "../../errors/errors.ts";
 import type { Client } from "../../kube/client.ts";
-import { Applier } from "../applier.ts";
+import { Applier } from "../apply/applier.ts";
+import { changes, listed, summary } from "../apply/objectAction.ts";
 import { hasSpec, type PassFacts } from "../facts.ts";
 import { CHANGED_MS, writeFinalizers } from "../finalizers.ts";
-import { type Identities, ServiceAccountMissing } from "../identity.ts";
 import type { ExtensionMemory } from "../memory.ts";
-import { changes, listed, summary } from "../objectAction.ts";
-import type { ReleaseStore } from "../releaseStore.ts";
+import type { ReleaseStore } from "../releases/releaseStore.ts";
+import { type Identities, ServiceAccountMissing } from "../rights/identity.ts";
 import { Uninstaller, type UninstallProgress } from "../uninstaller.ts";
 import { installedOf } from "./retrieveReleases.ts";
 

@@ -1,7 +1,7 @@
 import type { Step } from "../../controller/steps.ts";
 import { heldUntil } from "../../release/rolledBack.ts";
 import type { PassFacts } from "../facts.ts";
-import { heldFrom, type RollbackDependencies } from "../rollback.ts";
+import { heldFrom, type RollbackDependencies } from "../releases/rollback.ts";
 import { installedFrom } from "./retrieveReleases.ts";
 import { inputDigest } from "./unpackBundle.ts";
 

@@ -4,7 +4,7 @@ import { messageOf, RetryableError, TerminalError } from "../../errors/errors.ts
 import type { ReleaseRecord } from "../../release/record.ts";
 import { parseRevision, requireRevision } from "../../release/rollbackTarget.ts";
 import type { PassFacts } from "../facts.ts";
-import type { ReleaseStore } from "../releaseStore.ts";
+import type { ReleaseStore } from "../releases/releaseStore.ts";
 import { installedFrom } from "./retrieveReleases.ts";
 
 /**

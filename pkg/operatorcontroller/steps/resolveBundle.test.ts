@@ -5,7 +5,7 @@ import { CannedPackages, ListedCatalogs, stepContext } from "../../../test/suppo
 import { extensionNamed } from "../../../test/support/extensions.ts";
 import type { CatalogSource, ClusterExtension } from "../../api/clusterExtension.ts";
 import type { PackageContent } from "../../fbc/types.ts";
-import { CatalogContents } from "../catalogContents.ts";
+import { CatalogContents } from "../catalogs/catalogContents.ts";
 import { type InstalledBundle, newFacts, type PassFacts } from "../facts.ts";
 import { resolveBundle } from "./resolveBundle.ts";
 

@@ -7,7 +7,7 @@ import { dependencyRefusal } from "../../resolve/dependencies.ts";
 import { type Resolved, resolve } from "../../resolve/resolve.ts";
 import { matchesSelector } from "../../resolve/selector.ts";
 import { formatVersionRelease } from "../../version/version.ts";
-import type { CatalogContents } from "../catalogContents.ts";
+import type { CatalogContents } from "../catalogs/catalogContents.ts";
 import type { InstalledBundle, PassFacts, ResolvedBundle } from "../facts.ts";
 
 /** Lists the ClusterCatalogs of the cluster, from a cache. */

@@ -11,7 +11,7 @@ import { messageOf, RetryableError } from "../../errors/errors.ts";
 import { lastDeployed, type ReleaseRecord } from "../../release/record.ts";
 import type { InstalledBundle, PassFacts } from "../facts.ts";
 import type { ExtensionMemory } from "../memory.ts";
-import type { ReleaseStore } from "../releaseStore.ts";
+import type { ReleaseStore } from "../releases/releaseStore.ts";
 
 /** Finds out what is installed: the newest release that was deployed completely. */
 export function retrieveReleases(

@@ -1,7 +1,7 @@
 import type { Step } from "../../controller/steps.ts";
 import { messageOf } from "../../errors/errors.ts";
 import type { PassFacts } from "../facts.ts";
-import type { Identities } from "../identity.ts";
+import type { Identities } from "../rights/identity.ts";
 
 /** Makes sure that the pass can act as the extension's ServiceAccount before it looks for anything to do. */
 export function validate(identities: Pick<Identities, "clientFor">): Step<PassFacts["extension"], PassFacts> {

@@ -1,0 +1,52 @@
+import type { ClusterExtension } from "../../api/clusterExtension.ts";
+import { ANNOTATION_APPROVE, PLAN_FIELDS_MAX, PLAN_OBJECTS_MAX, Reason } from "../../api/constants.ts";
+import { groupOf } from "../../api/k8s.ts";
+import type { Plan } from "../../api/plan.ts";
+import { TerminalError } from "../../errors/errors.ts";
+import { type ChangePlan, countActions, type PlannedObject } from "../../release/changePlan.ts";
+
+const MAX_PATH = 256;
+
+/** Whether a plan with that digest may be carried out. */
+export function isApproved({ spec, metadata }: Readonly<ClusterExtension>, digest: string): boolean {
+  return spec.approval !== "Manual" || metadata.annotations?.[ANNOTATION_APPROVE] === digest;
+}
+
+/** `plan` as status shows it: counts, and the first objects that would change. */
+export function planStatus(plan: ChangePlan, bundle: { name: string; version: string }): Plan {
+  const counts = countActions(plan);
+  const changing = plan.objects.filter(({ action }) => action !== "Unchanged").slice(0, PLAN_OBJECTS_MAX);
+  return {
+    digest: plan.digest,
+    bundle: { name: bundle.name, version: bundle.version },
+    create: counts.Create,
+    update: counts.Update,
+    delete: counts.Delete,
+    unchanged: counts.Unchanged,
+    ...(changing.length > 0 ? { objects: changing.map(objectStatus) } : {}),
+  };
+}
+
+/** @returns TerminalError AwaitingApproval that says what waits, and how to approve it. */
+export function awaitingApproval({ metadata: { name } }: Readonly<ClusterExtension>, plan: Plan): TerminalError {
+  const { create, update, unchanged, digest } = plan;
+  const widening = (plan.objects ?? []).filter(({ widens }) => widens).length;
+  const text =
+    `waiting for approval to create ${create}, change ${update} and delete ${plan.delete} objects, ${unchanged} staying as they are` +
+    `${widening > 0 ? `; ${widening} of them give more rights than now` : ""}; status.plan names them; ` +
+    `approve: kubectl annotate clusterextension ${name} --overwrite ${ANNOTATION_APPROVE}=${digest}`;
+  return new TerminalError(Reason.AwaitingApproval, text);
+}
+
+function objectStatus({ action, ref, changes, widens }: PlannedObject): NonNullable<Plan["objects"]>[number] {
+  const group = groupOf(ref.apiVersion);
+  return {
+    action,
+    ...(group === "" ? {} : { group }),
+    kind: ref.kind,
+    ...(ref.namespace ? { namespace: ref.namespace } : {}),
+    name: ref.name,
+    ...(changes.length > 0 ? { fields: changes.slice(0, PLAN_FIELDS_MAX).map(({ path }) => path.slice(0, MAX_PATH)) } : {}),
+    ...(widens ? { widens } : {}),
+  };
+}

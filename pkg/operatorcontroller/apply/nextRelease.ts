@@ -1,0 +1,80 @@
+import type { KubeObject } from "../../api/k8s.ts";
+import { driftPolicyOf } from "../../release/driftPolicy.ts";
+import { lastDeployed, type ReleaseRecord } from "../../release/record.ts";
+import { determineState, type ReleaseState } from "../../release/state.ts";
+import { isTakeOver } from "../../release/takenOver.ts";
+import type { PassFacts, ResolvedBundle } from "../facts.ts";
+import type { ReleaseContent } from "../releases/releaseJournal.ts";
+import { labelsFrom } from "../steps/retrieveReleases.ts";
+import type { ServedKinds } from "./kinds.ts";
+import type { PreparedObjects } from "./preparedObjects.ts";
+
+/** A rendered bundle on its way to the cluster. */
+export interface RenderedBundle {
+  bundle: ResolvedBundle;
+  objects: readonly KubeObject[];
+  /** The CSV's. */
+  annotations: Record<string, string>;
+  /** Set when an earlier release is gone back to: why, and what its objects were rendered from. */
+  rollback?: { why: Pick<ReleaseRecord, "rolledBack" | "pinnedTo">; inputDigest: string | undefined };
+}
+
+/** What a release is to the extension: reason of the Event that tells it, and how it is spoken of. */
+const KINDS = {
+  Installed: { doing: "install of", done: "installed" },
+  Upgraded: { doing: "upgrade to", done: "upgraded to" },
+  TakenOver: { doing: "upgrade to", done: "took over" },
+  RolledBack: { doing: "rollback to", done: "rolled back to" },
+} as const;
+
+/** A release that is to be made. */
+export interface NextRelease {
+  kind: keyof typeof KINDS;
+  bundle: ResolvedBundle;
+  /** As they are applied, in that order. */
+  objects: readonly KubeObject[];
+  /** What was dropped from them, in sentences. */
+  notes: readonly string[];
+  kinds: ServedKinds;
+  state: ReleaseState;
+  /** The last release that was applied completely. */
+  base: ReleaseRecord | undefined;
+  /** What is written down of it. */
+  content: ReleaseContent;
+  /** Whether objects that somebody changed stay as they are: what is taken over is only looked at. */
+  leavesDrift: boolean;
+}
+
+/** The release that `rendered` comes to for an extension of which `facts` tells. */
+export function nextRelease(facts: PassFacts, rendered: RenderedBundle, { objects, notes, kinds }: PreparedObjects): NextRelease {
+  const { extension, history } = facts;
+  const { bundle, annotations, rollback } = rendered;
+  const labels = labelsFrom(bundle);
+  const base = lastDeployed(history.current);
+  const isTaken = isTakeOver(base, { labels, ...rollback?.why });
+  const takenOver = isTaken ? { takenOver: true as const } : {};
+  const inputDigest = rollback ? rollback.inputDigest : facts.inputDigest;
+  const digest = inputDigest === undefined ? {} : { inputDigest };
+  return {
+    kind: rollback ? "RolledBack" : isTaken ? "TakenOver" : base ? "Upgraded" : "Installed",
+    bundle,
+    objects,
+    notes,
+    kinds,
+    state: determineState(history.current, { objects, labels }),
+    base,
+    content: { namespace: extension.spec.namespace, labels, annotations, objects, ...rollback?.why, ...takenOver, ...digest },
+    leavesDrift: isTaken && !rollback && driftPolicyOf(extension.spec, takenOver).policy !== "Correct",
+  };
+}
+
+/** Such as `upgrade to bundle "hello.v2"`. */
+export function underWay({ kind, bundle }: NextRelease): string {
+  return `${KINDS[kind].doing} bundle "${bundle.name}"`;
+}
+
+/** Such as `upgraded to bundle "hello.v2" from "hello.v1"`. */
+export function completed({ kind, bundle }: NextRelease, installed: string | undefined): string {
+  const from = installed === undefined || installed === bundle.name || kind === "TakenOver" ? "" : ` from "${installed}"`;
+  return `${KINDS[kind].done} bundle "${bundle.name}"${from}`;
+}

@@ -1,0 +1,39 @@
+import type { ObjectRef } from "../../api/k8s.ts";
+import { describeObject } from "../../release/identity.ts";
+
+/** What an apply or delete did to one object. */
+export interface ObjectAction {
+  verb: "created" | "updated" | "recreated" | "unchanged" | "deleted" | "absent";
+  ref: ObjectRef;
+  /** Of an update: nothing but the labels that name package and version is another. */
+  labelsOnly?: boolean;
+}
+
+/** Objects named in an Event; of the others the number is told. */
+const NAMED = 5;
+
+/** Such as "3 created, 1 updated, 7 unchanged"; what got other labels of package and version only is unchanged. */
+export function summary(actions: readonly ObjectAction[]): string {
+  const counts = new Map<string, number>();
+  for (const { verb, labelsOnly } of actions) {
+    const counted = labelsOnly ? "unchanged" : verb;
+    counts.set(counted, (counts.get(counted) ?? 0) + 1);
+  }
+  return [...counts].map(([verb, count]) => `${count} ${verb}`).join(", ") || "nothing to do";
+}
+
+/** Such as "ConfigMap ns/a (created), Service ns/b (updated) and 2 more". */
+export function named(actions: readonly ObjectAction[]): string {
+  return listed(actions.map(({ verb, ref }) => `${describeObject(ref)} (${verb})`));
+}
+
+/** The first five texts, and how many more there are. */
+export function listed(texts: readonly string[]): string {
+  const more = texts.length > NAMED ? ` and ${texts.length - NAMED} more` : "";
+  return texts.slice(0, NAMED).join(", ") + more;
+}
+
+/** Actions after which the cluster is another, if only by labels. */
+export function changes(actions: readonly ObjectAction[]): ObjectAction[] {
+  return actions.filter(({ verb }) => verb !== "unchanged" && verb !== "absent");
+}

@@ -1,0 +1,55 @@
+import type { ClusterExtension } from "../../api/clusterExtension.ts";
+import { type KubeObject, refOf } from "../../api/k8s.ts";
+import { losesConversion } from "../../certificates/caTarget.ts";
+import type { Client } from "../../kube/client.ts";
+import type { ResourceOf } from "../../rbac/resources.ts";
+import { objectKey } from "../../release/identity.ts";
+import type { ExtensionExists, Owner } from "../../release/ownership.ts";
+import type { ReleaseRecord } from "../../release/record.ts";
+import { checkCrdUpgrades } from "../crdupgrade/crdUpgrades.ts";
+import { DeniedError } from "../waiting.ts";
+import type { Applier, LiveObjects } from "./applier.ts";
+import { requireUnclaimed } from "./conflicts.ts";
+import { quotaRefusals } from "./quotaCheck.ts";
+
+/** What is to be applied, and for whom. */
+export interface PreflightRequest {
+  /** Prepared objects. */
+  desired: readonly KubeObject[];
+  /** The last deployed release: what it holds needs no proof that it is the extension's. */
+  base: ReleaseRecord | undefined;
+  owner: Owner;
+  extensionExists: ExtensionExists;
+  spec: ClusterExtension["spec"];
+  /** Sees and writes what the extension may. */
+  client: Pick<Client, "get" | "list" | "patch" | "raw">;
+  /** How to get a right that turns out to be needed only now. */
+  advice: string;
+  resourceOf: ResourceOf;
+  signal: AbortSignal;
+}
+
+/** The objects as they are on the cluster and as they would be, and what the checks want to be known. */
+export interface Passed {
+  live: LiveObjects;
+  after: LiveObjects;
+  notes: string[];
+}
+
+/**
+ * Asks everything that can refuse the objects before anything is written: whose the live ones are, whether CRDs may replace those that
+ * exist, then admission, validation, quota and rights of the ServiceAccount, each object for itself, then quotas for all of them together.
+ * @throws RetryableError Retrying with every refusal of one sort at once; a WaitingError where somebody has to make room or to allow it.
+ */
+export async function preflight(applier: Applier, request: PreflightRequest): Promise<Passed> {
+  const { desired, base, owner, extensionExists, spec, client, resourceOf, advice, signal } = request;
+  const live = await applier.read(desired.map(refOf));
+  const released = new Set(base?.objects.map(objectKey));
+  await requireUnclaimed(client, { desired, live, owner, extensionExists, released }, signal);
+  const notes = await checkCrdUpgrades(client, { desired, live, spec, advice }, signal);
+  const after = await applier.dryRun(desired.filter((object) => !losesConversion(object, live.get(objectKey(object)))));
+  const quotas = (until: AbortSignal): Promise<string[]> => quotaRefusals(client, { desired, live, resourceOf }, until);
+  const exceeded = await quotas(signal);
+  if (exceeded.length > 0) throw new DeniedError(exceeded.join("\n"), { isOver: async (until) => (await quotas(until)).length === 0 });
+  return { live, after, notes };
+}

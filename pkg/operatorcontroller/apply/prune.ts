@@ -1,0 +1,67 @@
+import { type KubeObject, refOf } from "../../api/k8s.ts";
+import { certificateSecrets } from "../../certificates/wantedCertificates.ts";
+import type { Client } from "../../kube/client.ts";
+import { objectKey } from "../../release/identity.ts";
+import { type Owner, ownershipOf } from "../../release/ownership.ts";
+import { type CrdPolicy, planRelease, type ReleasePlan } from "../../release/plan.ts";
+import type { ReleaseRecord } from "../../release/record.ts";
+import type { Applier, LiveObjects } from "./applier.ts";
+import { type KeptCrd, splitCrds } from "./crdUse.ts";
+
+/** What may be on the cluster, what is wanted there, and for whom. */
+export interface PruneRequest {
+  /** Every release that may have left objects behind. */
+  history: readonly ReleaseRecord[];
+  desired: readonly KubeObject[];
+  crdPolicy: CrdPolicy;
+  owner: Owner;
+}
+
+/** What is live and the owner's that the history holds and the desired objects do not: what `prune` would look at, in that order. */
+export async function leavingObjects(applier: Applier, request: PruneRequest): Promise<KubeObject[]> {
+  const { prune: leaving, crds } = planOf(request);
+  const candidates = [...leaving, ...crds.ifUnused];
+  const live = await applier.read(candidates.map(refOf));
+  return oursOf(candidates, live, request.owner);
+}
+
+/**
+ * Removes what the history holds and the desired objects do not, as far as it is still the owner's.
+ * @returns the CustomResourceDefinitions that stay.
+ * @throws RetryableError Retrying with every refusal; what was removed until then is in the applier's actions.
+ */
+export async function prune(applier: Applier, scoped: Client, request: PruneRequest, signal: AbortSignal): Promise<KeptCrd[]> {
+  const { crdPolicy, owner } = request;
+  const plan = planOf(request);
+  const undecided = [...plan.crds.ifUnused, ...plan.crds.kept];
+  const leaving = [...plan.prune, ...undecided];
+  if (leaving.length === 0) return [];
+  const live = await applier.read(leaving.map(refOf));
+  await applier.remove(oursOf(plan.prune, live, owner));
+  const { going, kept } = await splitCrds(scoped, oursOf(undecided, live, owner), crdPolicy, signal);
+  await applier.remove(going);
+  return kept;
+}
+
+/** What the history holds and the desired objects do not, whosever it is by now. */
+export function unwanted(request: Omit<PruneRequest, "owner">): KubeObject[] {
+  const { prune: going, crds } = planOf(request);
+  return [...going, ...crds.ifUnused, ...crds.kept];
+}
+
+function planOf({ history, desired, crdPolicy }: Omit<PruneRequest, "owner">): ReleasePlan {
+  const recorded = new Map(history.flatMap(({ objects }) => withSecrets(objects).map((object) => [objectKey(object), object])));
+  return planRelease({ recorded: [...recorded.values()], desired: withSecrets(desired), crdPolicy });
+}
+
+/** Certificates are in no release, but come and go with the objects that need them. */
+function withSecrets(objects: readonly KubeObject[]): KubeObject[] {
+  return [...objects, ...certificateSecrets(objects)];
+}
+
+function oursOf(objects: readonly KubeObject[], live: LiveObjects, owner: Owner): KubeObject[] {
+  return objects.flatMap((object) => {
+    const found = live.get(objectKey(object));
+    return found && ownershipOf(found, owner).kind === "ours" ? [found] : [];
+  });
+}

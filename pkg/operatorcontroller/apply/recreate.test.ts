@@ -1,0 +1,34 @@
+import { expect, test } from "vitest";
+import { KubeError } from "../../kube/errors.ts";
+import { isImmutableField, isRecreated } from "./recreate.ts";
+
+const invalid = (...messages: unknown[]): KubeError =>
+  new KubeError("invalid", { status: 422, reason: "Invalid", details: { causes: messages.map((message) => ({ message })) } });
+
+test.for<[why: string, err: unknown, want: boolean]>([
+  ["a selector", invalid('Invalid value: {"a":"b"}: field is immutable'), true],
+  ["a role reference", invalid("Invalid value: {}: cannot change roleRef"), true],
+  ["a StatefulSet's fields", invalid("Forbidden: updates to statefulset spec for fields other than 'replicas' are forbidden"), true],
+  ["another mistake beside it", invalid("field is immutable", "must be greater than or equal to 0"), false],
+  ["another mistake", invalid("must be no more than 63 characters"), false],
+  ["a cause that says nothing", invalid(undefined), false],
+  ["no causes, but a message", new KubeError("spec: field is immutable", { status: 422, reason: "Invalid" }), true],
+  ["another answer", new KubeError("field is immutable", { status: 403, reason: "Forbidden" }), false],
+  ["no answer", new Error("field is immutable"), false],
+])("a refusal is about what cannot be changed, or not: %s", ([, err, want]) => {
+  expect(isImmutableField(err)).toBe(want);
+});
+
+// Source: architecture.md 4.4.
+test("Deployments and bindings are created anew, and nothing that could hold data", () => {
+  const kinds = [
+    ["apps/v1", "Deployment"],
+    ["rbac.authorization.k8s.io/v1", "RoleBinding"],
+    ["rbac.authorization.k8s.io/v1", "ClusterRoleBinding"],
+    ["apps/v1", "StatefulSet"],
+    ["v1", "PersistentVolumeClaim"],
+    ["batch/v1", "Job"],
+    ["example.com/v1", "Deployment"],
+  ] as const;
+  expect(kinds.filter(([apiVersion, kind]) => isRecreated({ apiVersion, kind }))).toEqual(kinds.slice(0, 3));
+});

@@ -1,0 +1,81 @@
+import type { ClusterExtension } from "../../api/clusterExtension.ts";
+import { findCondition } from "../../api/conditions.ts";
+import { ConditionType } from "../../api/constants.ts";
+import type { EVENTS, EventReason, EventSink } from "../../api/events.ts";
+import type { KubeObject } from "../../api/k8s.ts";
+import { describeObject, objectKey } from "../../release/identity.ts";
+import { type ExtensionExists, type Owner, ownershipOf } from "../../release/ownership.ts";
+import type { ExtensionMemory } from "../memory.ts";
+import { lacksPermissions } from "../rights/permissions.ts";
+import { type ApiWarning, warningTexts } from "./apiWarnings.ts";
+import type { LiveObjects } from "./applier.ts";
+import { listed, type ObjectAction } from "./objectAction.ts";
+
+/** What is told about the release of a bundle on its way to the cluster. What a pass finds again is not told again. */
+export class ReleaseEvents {
+  readonly #extension: Readonly<ClusterExtension>;
+  readonly #events: EventSink;
+  readonly #memory: ExtensionMemory;
+
+  constructor(extension: Readonly<ClusterExtension>, events: EventSink, memory: ExtensionMemory) {
+    this.#extension = extension;
+    this.#events = events;
+    this.#memory = memory;
+  }
+
+  record<R extends EventReason>(type: (typeof EVENTS)[R]["type"], reason: R, message: string): void {
+    this.#events.record(this.#extension, type, reason, message);
+  }
+
+  /** @param lacking whether the ServiceAccount lacks rights now; that it does is told by the condition that says so. */
+  permissions(lacking: boolean): void {
+    const remembered = this.#memory.of(this.#extension);
+    const { message = "" } = findCondition(this.#extension.status?.conditions, ConditionType.Progressing) ?? {};
+    const before = remembered.lacked ?? lacksPermissions(message);
+    remembered.lacked = lacking;
+    if (before && !lacking) this.record("Normal", "PermissionsGranted", `${this.#account()} has got every right that it lacked`);
+  }
+
+  /** What was found out before anything is written, once for the same input. */
+  preflight(bundle: string, inputDigest: string | undefined, remarks: readonly string[], warnings: readonly ApiWarning[]): void {
+    const texts = warningTexts(warnings, bundle);
+    const remembered = this.#memory.of(this.#extension);
+    const told = JSON.stringify([inputDigest ?? "", remarks, texts]);
+    if (remembered.told === told) return;
+    remembered.told = told;
+    for (const remark of remarks) this.record("Normal", "CrdUpgradeSafety", remark);
+    for (const text of texts) this.record("Warning", "ApiWarning", text);
+  }
+
+  /** Told once for the same plan, although a plan that fails is carried out again. */
+  approved(bundle: string, digest: string): void {
+    const remembered = this.#memory.of(this.#extension);
+    if (remembered.approved === digest) return;
+    remembered.approved = digest;
+    this.record("Normal", "Approved", `carrying out the approved plan for bundle "${bundle}": ${digest}`);
+  }
+
+  /** What was done to single objects on the way to `bundle`. @param live the objects as they were before. */
+  applied(bundle: string, actions: readonly ObjectAction[], live: LiveObjects, owner: Owner, extensionExists: ExtensionExists): void {
+    const done = (verb: ObjectAction["verb"]): string[] =>
+      actions.filter((action) => action.verb === verb).map(({ ref }) => describeObject(ref));
+    const [deleted, recreated] = [done("deleted"), done("recreated")];
+    if (deleted.length > 0) this.record("Normal", "Pruned", `deleted what bundle "${bundle}" does not hold: ${listed(deleted)}`);
+    if (recreated.length > 0)
+      this.record("Normal", "Recreated", `created anew for bundle "${bundle}", since a field cannot be changed: ${listed(recreated)}`);
+    const written = new Set(actions.map(({ ref }) => objectKey(ref)));
+    const adopted = [...live].flatMap(([key, object]) => (written.has(key) ? this.#orphan(object, owner, extensionExists) : []));
+    if (adopted.length > 0) this.record("Normal", "Adopted", `took into bundle "${bundle}": ${listed(adopted)}`);
+  }
+
+  #orphan(object: KubeObject, owner: Owner, extensionExists: ExtensionExists): string[] {
+    const ownership = ownershipOf(object, owner, extensionExists);
+    if (ownership.kind !== "orphan") return [];
+    return [`${describeObject(object)}, left behind by ClusterExtension "${ownership.owner}", which does not exist any more`];
+  }
+
+  #account(): string {
+    const { namespace, serviceAccount } = this.#extension.spec;
+    return serviceAccount?.name ? `ServiceAccount ${namespace}/${serviceAccount.name}` : "operator-controller";
+  }
+}

@@ -1,0 +1,308 @@
+import { getCiphers } from "node:tls";
+import { generate } from "selfsigned";
+import { afterEach, describe, expect, test } from "vitest";
+import { ConnectProxy } from "../../../test/support/connectProxy.ts";
+import { TempFolder } from "../../../test/support/contentFixture.ts";
+import { type Answer, LoopbackApi } from "../../../test/support/loopbackApi.ts";
+import { serverCertificate } from "../../../test/support/serverCertificate.ts";
+import type { PackageContent } from "../../fbc/types.ts";
+import { maxVersionOf } from "../../resolve/clusterObjection.ts";
+import { tlsProfile, tlsSettings } from "../../serving/tlsProfile.ts";
+import { CatalogClient, type CatalogClientOptions } from "./catalogClient.ts";
+
+const DIGEST = "sha256:1";
+const REF = `quay.io/c@${DIGEST}`;
+const BASE = "/catalogs/c";
+const OF_PACKAGE = `${BASE}/api/v1/metas?package=p`;
+const PACKAGES = `${BASE}/api/v1/metas?schema=olm.package&name=p`;
+const ALL = `${BASE}/api/v1/all`;
+
+const PACKAGE = {
+  schema: "olm.package",
+  name: "p",
+  defaultChannel: "stable",
+  icon: { base64data: "x".repeat(1_000), mediatype: "image/png" },
+};
+const CHANNEL = { schema: "olm.channel", package: "p", name: "stable", entries: [{ name: "p.v1.0.0", skips: ["p.v0.9.0"] }] };
+const BUNDLE = {
+  schema: "olm.bundle",
+  package: "p",
+  name: "p.v1.0.0",
+  image: "quay.io/p@sha256:2",
+  properties: [
+    { type: "olm.package", value: { packageName: "p", version: "1.0.0" } },
+    { type: "olm.csv.metadata", value: { description: "x".repeat(1_000) } },
+    { type: "olm.gvk.required", value: { group: "g", version: "v1", kind: "K" } },
+  ],
+  relatedImages: [{ name: "manager", image: "quay.io/m@sha256:3" }],
+};
+const DEPRECATIONS = { schema: "olm.deprecations", package: "p", entries: [{ reference: { schema: "olm.package" }, message: "old" }] };
+const OTHER = { schema: "olm.package", name: "q", defaultChannel: "stable" };
+const OTHERS_BUNDLE = { ...BUNDLE, package: "q", name: "q.v1.0.0" };
+
+const lines = (...metas: object[]): { text: string } => ({ text: metas.map((meta) => `${JSON.stringify(meta)}\n`).join("") });
+const NO_ROUTE: Answer = { status: 404, text: "404 page not found" };
+const SERVED: Record<string, Answer> = { [OF_PACKAGE]: lines(CHANNEL, BUNDLE, DEPRECATIONS), [PACKAGES]: lines(PACKAGE) };
+
+const open: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const close of open.splice(0).toReversed()) await close();
+});
+
+async function start(answers: Record<string, Answer>, options: CatalogClientOptions = {}) {
+  const api = await LoopbackApi.start(({ url }) => answers[url] ?? NO_ROUTE);
+  const client = new CatalogClient(options);
+  open.push(
+    () => api[Symbol.asyncDispose](),
+    () => client.close(),
+  );
+  const read = (signal = new AbortController().signal) => client.packageContent(`${api.url}${BASE}`, REF, "p", signal);
+  return { api, client, read };
+}
+
+const CONTENT = {
+  package: { name: "p", defaultChannel: "stable" },
+  channels: [{ name: "stable", package: "p", entries: [{ name: "p.v1.0.0", skips: ["p.v0.9.0"] }] }],
+  bundles: [{ name: "p.v1.0.0", package: "p", image: "quay.io/p@sha256:2", properties: [BUNDLE.properties[0], BUNDLE.properties[2]] }],
+  deprecations: [{ package: "p", entries: DEPRECATIONS.entries }],
+  others: 0,
+};
+
+test("a package is read by the metas endpoint, without what resolution does not read", async () => {
+  const { read, api } = await start(SERVED);
+  expect(await read()).toEqual(CONTENT);
+  expect(api.log.sort()).toEqual([`GET ${OF_PACKAGE}`, `GET ${PACKAGES}`]);
+});
+
+describe("a package that is known", () => {
+  const tag = (text: string) => ({ headers: { etag: `"${text}"` } });
+  const NOT_MODIFIED = { status: 304, text: "" };
+
+  async function readTwice(second: Record<string, Answer>) {
+    const first: Record<string, Answer> = {
+      [OF_PACKAGE]: { ...lines(CHANNEL, BUNDLE), ...tag("a") },
+      [PACKAGES]: { ...lines(PACKAGE), ...tag("b") },
+    };
+    let answers: Record<string, Answer> = first;
+    const api = await LoopbackApi.start(({ url, headers }) => {
+      const answer = answers[url] ?? NO_ROUTE;
+      return answer === NOT_MODIFIED && headers["if-none-match"] === undefined ? (first[url] ?? NO_ROUTE) : answer;
+    });
+    const client = new CatalogClient();
+    open.push(
+      () => api[Symbol.asyncDispose](),
+      () => client.close(),
+    );
+    const tags = new Map<string, string>();
+    const read = (content?: PackageContent) =>
+      client.packageContent(`${api.url}${BASE}`, REF, "p", new AbortController().signal, { content, tags });
+    const before = await read();
+    answers = second;
+    return { before, after: await read(before), tags, sent: api.requests.slice(2).map(({ headers }) => headers["if-none-match"]) };
+  }
+
+  test("is given again where the server says that it has not changed", async () => {
+    const { before, after, sent } = await readTwice({ [OF_PACKAGE]: NOT_MODIFIED, [PACKAGES]: NOT_MODIFIED });
+    expect(after).toBe(before);
+    expect(new Set(sent)).toEqual(new Set(['"a"', '"b"']));
+  });
+
+  test("is read whole where a part of it has changed", async () => {
+    const { after, tags } = await readTwice({ [OF_PACKAGE]: { ...lines(CHANNEL), ...tag("c") }, [PACKAGES]: NOT_MODIFIED });
+    expect(after).toMatchObject({ package: { name: "p" }, channels: [{ name: "stable" }], bundles: [] });
+    expect(new Set(tags.values())).toEqual(new Set(['"b"', '"c"']));
+  });
+
+  test("is no longer known when a server stops giving tags", async () => {
+    const { tags } = await readTwice({ [OF_PACKAGE]: lines(CHANNEL), [PACKAGES]: lines(PACKAGE) });
+    expect(tags.size).toBe(0);
+  });
+});
+
+test("a server that knows no metas endpoint is read whole, and gives the same", async () => {
+  const { read, api } = await start({ [ALL]: lines(OTHER, PACKAGE, OTHERS_BUNDLE, CHANNEL, BUNDLE, DEPRECATIONS) });
+  expect(await read()).toEqual(CONTENT);
+  expect(api.log.at(-1)).toBe(`GET ${ALL}`);
+});
+
+test("a package that the catalog does not hold is no error", async () => {
+  expect(await (await start({ [OF_PACKAGE]: lines(), [PACKAGES]: lines() })).read()).toBeUndefined();
+  expect(await (await start({ [ALL]: lines(OTHER, OTHERS_BUNDLE) })).read()).toBeUndefined();
+});
+
+test("a maximum that is written as a number arrives as it is written", async () => {
+  const line = `${JSON.stringify({ ...BUNDLE, properties: [{ type: "olm.maxOpenShiftVersion", value: 4.1 }] })}\n`;
+  const { read } = await start({ ...SERVED, [OF_PACKAGE]: { text: line.replace("4.1}", "4.10}") } });
+  const [bundle] = (await read())?.bundles ?? [];
+  expect(bundle && maxVersionOf(bundle)).toEqual({ kind: "stated", max: { major: 4, minor: 10 } });
+});
+
+test.for<[why: string, answers: Record<string, Answer>, message: string | RegExp]>([
+  ["503", { ...SERVED, [OF_PACKAGE]: { status: 503, text: "not yet" } }, "error: received unexpected response status code 503"],
+  ["404 everywhere", {}, "error: received unexpected response status code 404"],
+  [
+    "a broken line",
+    { ...SERVED, [OF_PACKAGE]: { text: `${JSON.stringify(CHANNEL)}\n{"schema": "olm.bundle", "name": ]}\n` } },
+    /^error performing request: .*\/catalogs\/c\/api\/v1\/metas.*line 2/,
+  ],
+  [
+    "an answer that ends in the middle",
+    {
+      ...SERVED,
+      [OF_PACKAGE]: (response) => {
+        response.writeHead(200, { "content-length": 1_000 });
+        response.write(JSON.stringify(CHANNEL));
+        setTimeout(() => response.destroy(), 20);
+      },
+    },
+    /^error performing request: /,
+  ],
+  [
+    "other content than the status names",
+    { ...SERVED, [OF_PACKAGE]: { ...lines(CHANNEL, BUNDLE), headers: { "olm-catalog-digest": "sha256:0" } } },
+    `it answers from sha256:0 while status.resolvedSource says ${REF}`,
+  ],
+])("a bad answer is an error that says what it was: %s", async ([, answers, message]) => {
+  const { read } = await start(answers);
+  const err = (await read().catch((thrown: unknown) => thrown)) as Error;
+  if (typeof message === "string") expect(err.message).toBe(message);
+  else expect(err.message).toMatch(message);
+});
+
+test("an answer that names the content wanted is taken", async () => {
+  const headers = { "olm-catalog-digest": DIGEST };
+  const { read } = await start({ [OF_PACKAGE]: { ...lines(BUNDLE), headers }, [PACKAGES]: { ...lines(PACKAGE), headers } });
+  expect((await read())?.bundles).toHaveLength(1);
+});
+
+test("a server that cannot be reached is an error", async () => {
+  const { client } = await start({});
+  const reading = client.packageContent("http://127.0.0.1:1/catalogs/c", REF, "p", new AbortController().signal);
+  await expect(reading).rejects.toThrow(
+    /^error performing request: Get "http:\/\/127\.0\.0\.1:1\/catalogs\/c\/api\/v1\/metas": connect ECONNREFUSED 127\.0\.0\.1:1$/,
+  );
+});
+
+// Source: install.md 2.5, 9 (53, 54).
+describe("a proxy", () => {
+  const host = "catalogd-service.olmv1-system.svc";
+  const base = `https://${host}${BASE}`;
+  const reading = (options: CatalogClientOptions) => {
+    const client = new CatalogClient(options);
+    open.push(() => client.close());
+    return client.packageContent(base, REF, "p", new AbortController().signal);
+  };
+
+  test("leads to a catalog that is trusted by the folder's certificates, and is asked for it by name", async () => {
+    const { cert, key } = await serverCertificate(host);
+    const api = await LoopbackApi.start(({ url }) => SERVED[url] ?? NO_ROUTE, { key, cert, ca: cert });
+    const proxy = await ConnectProxy.start(() => Number(new URL(api.url).port));
+    open.push(
+      () => Promise.resolve(proxy.stop()),
+      () => api[Symbol.asyncDispose](),
+    );
+    using folder = new TempFolder();
+    expect(await reading({ caDir: folder.write("ca", { "ca.crt": cert }), env: { HTTPS_PROXY: proxy.url } })).toEqual(CONTENT);
+    expect(new Set(proxy.seen)).toEqual(new Set([`${host}:443`]));
+  });
+
+  test("that cannot be reached is named as what failed", async () => {
+    await expect(reading({ env: { HTTPS_PROXY: "http://127.0.0.1:1" } })).rejects.toThrow(
+      `error performing request: Get "${base}/api/v1/metas": proxyconnect tcp: connect ECONNREFUSED 127.0.0.1:1`,
+    );
+  });
+
+  test("is not asked for what is on loopback", async () => {
+    const { api } = await start(SERVED);
+    const client = new CatalogClient({ env: { HTTP_PROXY: "http://127.0.0.1:1" } });
+    open.push(() => client.close());
+    expect(await client.packageContent(`${api.url}${BASE}`, REF, "p", new AbortController().signal)).toEqual(CONTENT);
+  });
+});
+
+test("a package is refused beyond the bound, however the catalog sends it; what is not kept does not count", async () => {
+  const big = { ...CHANNEL, entries: [{ name: "x".repeat(5_000) }] };
+  const options = { maxPackageBytes: 4_000 };
+  const message = "error performing request: the package is larger than 4000 bytes";
+  await expect((await start({ ...SERVED, [OF_PACKAGE]: lines(big) }, options)).read()).rejects.toThrow(message);
+  await expect((await start({ [ALL]: lines(PACKAGE, big) }, options)).read()).rejects.toThrow(message);
+  const others = Array.from({ length: 50 }, () => OTHERS_BUNDLE);
+  expect(await (await start({ [ALL]: lines(...others, PACKAGE, CHANNEL, BUNDLE, DEPRECATIONS) }, options)).read()).toEqual(CONTENT);
+});
+
+test("requests use connections again", async () => {
+  const { read, api } = await start(SERVED);
+  for (let i = 0; i < 20; i++) await read();
+  expect(api.requests).toHaveLength(40);
+  expect(new Set(api.requests.map(({ connection }) => connection)).size).toBeLessThan(10);
+});
+
+test("a stop ends a request that is not answered, with the stop's own reason", async () => {
+  const { read } = await start({ [OF_PACKAGE]: () => undefined, [PACKAGES]: () => undefined });
+  const stop = new AbortController();
+  const reading = read(stop.signal);
+  setTimeout(() => stop.abort(new Error("stopped")), 20);
+  await expect(reading).rejects.toThrow(/^stopped$/);
+});
+
+test("certificates are trusted that a file of the folder signs", async () => {
+  const authority = await generate([{ name: "commonName", value: "authority" }], {
+    algorithm: "sha256",
+    keyType: "ec",
+    extensions: [
+      { name: "basicConstraints", cA: true, critical: true },
+      { name: "subjectAltName", altNames: [{ type: 7, ip: "127.0.0.1" }] },
+    ],
+  });
+  const api = await LoopbackApi.start(({ url }) => SERVED[url] ?? NO_ROUTE, {
+    key: authority.private,
+    cert: authority.cert,
+    ca: authority.cert,
+  });
+  open.push(() => api[Symbol.asyncDispose]());
+  using folder = new TempFolder();
+  const caDir = folder.write("ca", { "ca.crt": authority.cert, "README.md": "no certificate" });
+  for (const [options, outcome] of [
+    [{ caDir }, "p"],
+    [
+      {},
+      `error performing request: Get "${api.url}${BASE}/api/v1/metas": self-signed certificate; if the root CA is installed locally, try running Node.js with --use-system-ca`,
+    ],
+  ] as const) {
+    const client = new CatalogClient(options);
+    open.push(() => client.close());
+    const reading = client.packageContent(`${api.url}${BASE}`, REF, "p", new AbortController().signal);
+    expect(
+      await reading.then(
+        (content) => content?.package?.name,
+        (err: Error) => err.message,
+      ),
+    ).toBe(outcome);
+  }
+});
+
+// Source: install.md 8.2.
+test.for([
+  ["TLSv1.2", "p"],
+  ["TLSv1.3", "error performing request: "],
+] as const)("with %s as least version, a catalog that speaks TLS 1.2 gives %j", async ([minVersion, outcome]) => {
+  const host = "catalogd-service.olmv1-system.svc";
+  const { cert, key } = await serverCertificate(host);
+  const api = await LoopbackApi.start(({ url }) => SERVED[url] ?? NO_ROUTE, { key, cert, ca: cert, maxVersion: "TLSv1.2" });
+  const proxy = await ConnectProxy.start(() => Number(new URL(api.url).port));
+  using folder = new TempFolder();
+  const { settings } = tlsSettings(tlsProfile("custom", { minVersion, ciphers: [], curves: [] }), new Set(getCiphers()));
+  const client = new CatalogClient({ caDir: folder.write("ca", { "ca.crt": cert }), env: { HTTPS_PROXY: proxy.url }, tls: settings });
+  open.push(
+    () => Promise.resolve(proxy.stop()),
+    () => api[Symbol.asyncDispose](),
+    () => client.close(),
+  );
+  const reading = client.packageContent(`https://${host}${BASE}`, REF, "p", new AbortController().signal);
+  expect(
+    await reading.then(
+      (content) => content?.package?.name,
+      (err: Error) => err.message,
+    ),
+  ).toContain(outcome);
+});

@@ -1,0 +1,195 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { rootCertificates } from "node:tls";
+import { Agent, type Dispatcher, ProxyAgent, request } from "undici";
+import { messageOf } from "../../errors/errors.ts";
+import { packageContent } from "../../fbc/content.ts";
+import { decodeMetas } from "../../fbc/decode.ts";
+import type { Meta, PackageContent } from "../../fbc/types.ts";
+import { failureOf } from "../../oci/networkError.ts";
+import { proxyFor } from "../../oci/proxy.ts";
+import type { TlsSettings } from "../../serving/tlsProfile.ts";
+import { slim } from "../slimMeta.ts";
+import type { KnownPackage } from "./catalogContents.ts";
+
+const REQUEST_TIMEOUT_MS = 5 * 60_000;
+/** What is kept of one package; the largest real one has below 40 MB. */
+const MAX_PACKAGE_BYTES = 256 * 1024 * 1024;
+/** Answers of our catalogd name the content they come from. */
+const DIGEST_HEADER = "olm-catalog-digest";
+
+/** The answer of a catalog was not 200. */
+export class UnexpectedStatus extends Error {
+  override readonly name = "UnexpectedStatus";
+  readonly status: number;
+
+  constructor(status: number) {
+    super(`error: received unexpected response status code ${status}`);
+    this.status = status;
+  }
+}
+
+/** The answer comes from other content than the catalog's status names: a replica that lags behind, or a status that does. */
+export class UnexpectedContent extends Error {
+  override readonly name = "UnexpectedContent";
+
+  constructor(got: string, want: string) {
+    super(`it answers from ${got} while status.resolvedSource says ${want}`);
+  }
+}
+
+/** One reading of a package. */
+interface Reading {
+  readonly ref: string | undefined;
+  readonly signal: AbortSignal;
+  /** Entity tags that are known, by path; replaced by those of the answers. */
+  readonly tags: Map<string, string>;
+}
+
+/** Options of CatalogClient. */
+export interface CatalogClientOptions {
+  /** Folder of PEM files trusted beside the system's roots. */
+  caDir?: string | undefined;
+  /** A package of which more would have to be kept is refused. */
+  maxPackageBytes?: number;
+  /** Says which proxies there are; default: that of the process. */
+  env?: NodeJS.ProcessEnv;
+  /** Versions, ciphers and curves to speak to catalogs with; default: Node's own. */
+  tls?: TlsSettings;
+}
+
+/**
+ * Reads single packages from the catalog HTTP API over keep-alive pools, through the proxies that the environment names.
+ * The metas endpoint is asked first; a server without it (404) is read by `/all`, keeping only the package.
+ */
+export class CatalogClient {
+  readonly #env: NodeJS.ProcessEnv;
+  readonly #tls: Partial<TlsSettings> & { ca?: string[] };
+  readonly #maxPackageBytes: number;
+  /** By address of the proxy; "" is none. */
+  readonly #pools = new Map<string, Dispatcher>();
+
+  constructor({ caDir, maxPackageBytes = MAX_PACKAGE_BYTES, env = process.env, tls }: CatalogClientOptions = {}) {
+    this.#maxPackageBytes = maxPackageBytes;
+    this.#env = env;
+    this.#tls = { ...tls, ...(caDir ? { ca: [...rootCertificates, ...certificatesIn(caDir)] } : {}) };
+  }
+
+  /**
+   * What the catalog at `base` says about one package; undefined when it does not hold the package.
+   * @param ref of the content wanted, by digest, as status.resolvedSource says it; undefined: whatever is served.
+   * @param known what was read of the same package before; given again where the server says by its tags that it has not changed.
+   * @throws UnexpectedStatus, UnexpectedContent, or an Error whose text begins with "error performing request: "; the signal's reason when it aborts.
+   */
+  async packageContent(
+    base: string,
+    ref: string | undefined,
+    packageName: string,
+    signal: AbortSignal,
+    known?: KnownPackage,
+  ): Promise<PackageContent | undefined> {
+    const deadline = AbortSignal.any([signal, AbortSignal.timeout(REQUEST_TIMEOUT_MS)]);
+    try {
+      const metas = await this.#packageMetas(base, packageName, { ref, signal: deadline, tags: known?.tags ?? new Map() });
+      if (metas === "unchanged") return known?.content;
+      const content = packageContent(metas, packageName);
+      const empty =
+        !content.package && content.channels.length + content.bundles.length + content.deprecations.length + content.others === 0;
+      return empty ? undefined : content;
+    } catch (err) {
+      signal.throwIfAborted();
+      if (err instanceof UnexpectedStatus || err instanceof UnexpectedContent) throw err;
+      throw new Error(`error performing request: ${messageOf(err)}`, { cause: err });
+    }
+  }
+
+  /** Ends all connections, those in use included. */
+  async close(): Promise<void> {
+    await Promise.all([...this.#pools.values()].map((pool) => pool.destroy()));
+  }
+
+  async #packageMetas(base: string, packageName: string, reading: Reading): Promise<Meta[] | "unchanged"> {
+    const name = encodeURIComponent(packageName);
+    const paths = [`${base}/api/v1/metas?package=${name}`, `${base}/api/v1/metas?schema=olm.package&name=${name}`] as const;
+    const read = (): Promise<[Meta[] | undefined, Meta[] | undefined]> =>
+      Promise.all([this.#metas(paths[0], () => true, reading), this.#metas(paths[1], () => true, reading)]);
+    try {
+      let [ofPackage, packages] = await read();
+      if (!ofPackage && !packages) return "unchanged";
+      if (!ofPackage || !packages) {
+        reading.tags.clear(); // one of the two has changed: both are needed
+        [ofPackage, packages] = await read();
+      }
+      return [...(packages ?? []), ...(ofPackage ?? []).filter((meta) => meta.schema !== "olm.package")];
+    } catch (err) {
+      reading.tags.clear();
+      if (!(err instanceof UnexpectedStatus) || err.status !== 404) throw err;
+      return (await this.#metas(`${base}/api/v1/all`, (meta) => ownerOf(meta) === packageName, reading)) ?? "unchanged";
+    }
+  }
+
+  /** @returns undefined when the answer is the one whose tag is known. */
+  async #metas(url: string, keep: (meta: Meta) => boolean, { ref, signal, tags }: Reading): Promise<Meta[] | undefined> {
+    const at = new URL(url);
+    const path = at.pathname + at.search;
+    const known = tags.get(path);
+    const answer = await this.#get(at, signal, known === undefined ? {} : { "if-none-match": known });
+    const unchanged = answer.statusCode === 304 && known !== undefined;
+    if (answer.statusCode !== 200 && !unchanged) {
+      await answer.body.dump();
+      throw new UnexpectedStatus(answer.statusCode);
+    }
+    const digest = answer.headers[DIGEST_HEADER];
+    if (ref !== undefined && typeof digest === "string" && !ref.endsWith(`@${digest}`)) {
+      await answer.body.dump();
+      throw new UnexpectedContent(digest, ref);
+    }
+    if (unchanged) {
+      await answer.body.dump();
+      return undefined;
+    }
+    const { etag } = answer.headers;
+    if (typeof etag === "string") tags.set(path, etag);
+    else tags.delete(path);
+    const metas: Meta[] = [];
+    let left = this.#maxPackageBytes;
+    for await (const meta of decodeMetas(answer.body, at.pathname)) {
+      if (!keep(meta)) continue;
+      const kept = slim(meta);
+      left -= JSON.stringify(kept.blob).length;
+      if (left < 0) throw new Error(`the package is larger than ${this.#maxPackageBytes} bytes`);
+      metas.push(kept);
+    }
+    return metas;
+  }
+
+  async #get(url: URL, signal: AbortSignal, condition: Record<string, string>): Promise<Dispatcher.ResponseData> {
+    const proxy = proxyFor(url, this.#env);
+    try {
+      return await request(url, { dispatcher: this.#pool(proxy), signal, headers: { accept: "application/jsonl", ...condition } });
+    } catch (err) {
+      throw failureOf("GET", url, err, proxy);
+    }
+  }
+
+  #pool(proxy: URL | undefined): Dispatcher {
+    const key = proxy?.href ?? "";
+    const known = this.#pools.get(key);
+    if (known) return known;
+    const options = { keepAliveTimeout: 30_000, connections: 16 };
+    const pool = proxy
+      ? new ProxyAgent({ ...options, uri: proxy.href, requestTls: this.#tls })
+      : new Agent({ ...options, connect: this.#tls });
+    this.#pools.set(key, pool);
+    return pool;
+  }
+}
+
+function ownerOf(meta: Meta): string {
+  return meta.schema === "olm.package" ? meta.name : meta.package;
+}
+
+function certificatesIn(dir: string): string[] {
+  const files = readdirSync(dir, { withFileTypes: true }).filter((entry) => !entry.isDirectory());
+  return files.map((entry) => readFileSync(join(dir, entry.name), "utf8")).filter((text) => text.includes("-----BEGIN CERTIFICATE-----"));
+}

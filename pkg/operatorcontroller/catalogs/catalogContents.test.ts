@@ -1,0 +1,107 @@
+import { expect, test } from "vitest";
+import { catalogNamed } from "../../../test/support/catalogs.ts";
+import type { PackageContent } from "../../fbc/types.ts";
+import { UnexpectedStatus } from "./catalogClient.ts";
+import { CatalogContents, type KnownPackage, type PackageReader, servedFrom } from "./catalogContents.ts";
+
+const CONTENT: PackageContent = { channels: [], bundles: [], deprecations: [], others: 0 };
+
+class CountingReader implements PackageReader {
+  calls: string[] = [];
+  answer: () => Promise<PackageContent | undefined> = () => Promise.resolve(CONTENT);
+  known: (KnownPackage | undefined)[] = [];
+  packageContent(base: string, ref: string, packageName: string, _signal: AbortSignal, known?: KnownPackage) {
+    this.calls.push(`${base} ${ref} ${packageName}`);
+    this.known.push(known);
+    return this.answer();
+  }
+}
+
+const signal = new AbortController().signal;
+
+test("a hundred extensions of one package cost one request until the catalog's digest changes", async () => {
+  const reader = new CountingReader();
+  const contents = new CatalogContents(reader);
+  const catalog = catalogNamed("c", { digest: "quay.io/c@sha256:1" });
+  await Promise.all(Array.from({ length: 100 }, () => contents.of([catalog], "p", signal)));
+  expect(reader.calls).toEqual(["https://catalogd/catalogs/c quay.io/c@sha256:1 p"]);
+  await contents.of([catalogNamed("c", { digest: "quay.io/c@sha256:2" })], "p", signal);
+  expect(reader.calls).toHaveLength(2);
+});
+
+const edition = (number: number, state: Parameters<typeof catalogNamed>[1] = {}) =>
+  catalogNamed("c", { digest: `quay.io/c@sha256:${number}`, ...state });
+const REF = "quay.io/c@sha256:1";
+
+test("a new edition is compared with what was read of the one before", async () => {
+  const reader = new CountingReader();
+  const contents = new CatalogContents(reader);
+  const asBefore = (number: number, before = `quay.io/c@sha256:${number - 1}`) => contents.isAsBefore(edition(number), before, "p", signal);
+  await contents.of([edition(1)], "p", signal);
+  reader.answer = () => Promise.resolve({ ...CONTENT });
+  expect(await asBefore(2)).toBe(true);
+  reader.answer = () => Promise.resolve({ ...CONTENT, others: 1 });
+  expect(await asBefore(3)).toBe(false);
+  expect(await asBefore(4)).toBe(true);
+  expect(await asBefore(4)).toBe(false);
+  expect((await contents.of([edition(4)], "p", signal))[0]?.content).toEqual({ ...CONTENT, others: 1 });
+  expect(reader.calls).toHaveLength(4);
+});
+
+test("what was read before goes along with the next reading", async () => {
+  const reader = new CountingReader();
+  const contents = new CatalogContents(reader);
+  await contents.of([edition(1)], "p", signal);
+  reader.known[0]?.tags.set("/path", "tag");
+  await contents.of([edition(2)], "p", signal);
+  expect(reader.known[1]).toEqual({ content: CONTENT, tags: new Map([["/path", "tag"]]) });
+});
+
+test.for<[string, (contents: CatalogContents, reader: CountingReader) => Promise<boolean>]>([
+  ["was never read", (contents) => contents.isAsBefore(edition(2), REF, "other", signal)],
+  ["was read of a later edition already", (contents) => contents.isAsBefore(edition(2), "quay.io/c@sha256:0", "p", signal)],
+  ["is not served now", (contents) => contents.isAsBefore(edition(2, { serving: false }), REF, "p", signal)],
+  [
+    "cannot be read now",
+    (contents, reader) => {
+      reader.answer = () => Promise.reject(new Error("connection refused"));
+      return contents.isAsBefore(edition(2), REF, "p", signal);
+    },
+  ],
+])("a package that %s is not known to be as before", async ([, ask]) => {
+  const reader = new CountingReader();
+  const contents = new CatalogContents(reader);
+  await contents.of([edition(1)], "p", signal);
+  expect(await ask(contents, reader)).toBe(false);
+});
+
+test("a failed read is said and not kept", async () => {
+  const reader = new CountingReader();
+  const contents = new CatalogContents(reader);
+  const catalog = catalogNamed("c", { digest: "quay.io/c@sha256:1" });
+  reader.answer = () => Promise.reject(new Error("error performing request: connection refused"));
+  const [failed] = await contents.of([catalog], "p", signal);
+  expect(failed?.unavailable).toBe('error retrieving cache for catalog "c": error performing request: connection refused');
+  reader.answer = () => Promise.reject(new UnexpectedStatus(503));
+  const [refused] = await contents.of([catalog], "p", signal);
+  expect(refused?.unavailable).toBe('cache for catalog "c" not found; error: received unexpected response status code 503');
+  reader.answer = () => Promise.resolve(CONTENT);
+  const [served] = await contents.of([catalog], "p", signal);
+  expect(served).toEqual({ name: "c", priority: 0, labels: {}, content: CONTENT });
+});
+
+test("a catalog that is switched off is not asked", async () => {
+  const reader = new CountingReader();
+  const catalog = catalogNamed("c", { digest: "quay.io/c@sha256:1", availabilityMode: "Unavailable" });
+  expect(await new CatalogContents(reader).of([catalog], "p", signal)).toEqual([]);
+  expect(reader.calls).toEqual([]);
+});
+
+test.for<[string, ReturnType<typeof catalogNamed>, string]>([
+  ["no Serving condition", catalogNamed("c", { digest: "d", serving: false }), 'catalog "c" is not being served'],
+  ["no resolved source", catalogNamed("c", {}), 'error: catalog "c" has a nil status.resolvedSource value'],
+  ["no image in the resolved source", catalogNamed("c", { digest: "" }), 'error: catalog "c" has a nil status.resolvedSource.image value'],
+  ["no URL", catalogNamed("c", { digest: "d", base: "" }), 'error: catalog "c" has a nil status.urls value'],
+])("a catalog with %s cannot be asked, in upstream's words", ([, catalog, want]) => {
+  expect(servedFrom(catalog)).toBe(want);
+});

@@ -1,0 +1,68 @@
+import { ANNOTATION_PROPERTIES, ConditionType, LABEL_BUNDLE_NAME, LABEL_BUNDLE_VERSION, Reason } from "../../api/constants.ts";
+import { goQuote } from "../../errors/goQuote.ts";
+import type { ClusterVersion } from "../../gate/clusterVersion.ts";
+import { MAX_OPENSHIFT_VERSION } from "../../gate/maxVersion.ts";
+import { minorText, nextMinor } from "../../gate/minorVersion.ts";
+import { type ActiveRelease, type Verdict, verdictOn } from "../../gate/verdict.ts";
+import { findRemedy } from "../../resolve/remedy.ts";
+import { remedyText } from "../../resolve/remedyText.ts";
+import type { PassFacts } from "../facts.ts";
+import type { ConditionVerdict } from "../status/status.ts";
+
+/** What the message says of a maximum that is too low; the version that the cluster would be upgraded to follows. */
+export const KEEPS_FROM = "which keeps the cluster from being upgraded to ";
+
+type Stated = Exclude<Verdict, { kind: "unlimited" }>;
+
+/**
+ * Condition ClusterUpgradeBlocked: what the active releases of an extension mean for the cluster's upgrade to its next minor version. Undefined
+ * when none of them limits the cluster's version. The first row that some release makes true decides, every release has its say in the message:
+ *
+ * | a maximum that is too low   | True / IncompatibleOperatorInstalled |
+ * | one that cannot be read     | True / InvalidMaxOpenShiftVersion    |
+ * | an unknown cluster version  | Unknown / ClusterVersionUnknown      |
+ * | a maximum                   | False / Compatible                   |
+ */
+export function upgradeVerdict(facts: PassFacts, active: NonNullable<PassFacts["active"]>): ConditionVerdict | undefined {
+  const { extension, clusterVersion } = facts;
+  const verdicts = active.map((release) => verdictOn(activeRelease(extension.metadata.name, release), clusterVersion));
+  const stated = verdicts.filter((verdict): verdict is Stated => verdict.kind !== "unlimited");
+  const [status, reason] = outcome(stated.map(({ kind }) => kind)) ?? [];
+  if (status === undefined || reason === undefined) return undefined;
+  const blocking = stated.filter(({ kind }) => kind === "blocked" || kind === "error").map(({ bundle }) => bundle);
+  const remedy = blocking.length > 0 ? remedyIn(facts, blocking) : undefined;
+  const sentences = [...new Set(stated.map((verdict) => sentence(verdict, clusterVersion))), ...(remedy === undefined ? [] : [remedy])];
+  return { type: ConditionType.ClusterUpgradeBlocked, status, reason, message: sentences.join("; ") };
+}
+
+/** What the gate looks at in a release. */
+function activeRelease(extension: string, { labels, annotations }: NonNullable<PassFacts["active"]>[number]): ActiveRelease {
+  const properties = annotations[ANNOTATION_PROPERTIES];
+  return { extension, bundle: labels[LABEL_BUNDLE_NAME] ?? "", version: labels[LABEL_BUNDLE_VERSION] ?? "", properties };
+}
+
+function outcome(kinds: readonly Stated["kind"][]): [ConditionVerdict["status"], string] | undefined {
+  if (kinds.includes("blocked")) return ["True", Reason.IncompatibleOperatorInstalled];
+  if (kinds.includes("error")) return ["True", Reason.InvalidMaxOpenShiftVersion];
+  if (kinds.includes("undecided")) return ["Unknown", Reason.ClusterVersionUnknown];
+  return kinds.length > 0 ? ["False", Reason.Compatible] : undefined;
+}
+
+function sentence(verdict: Stated, cluster: ClusterVersion): string {
+  if (verdict.kind === "error") return verdict.text;
+  const max = minorText(verdict.max);
+  const states = `bundle ${goQuote(verdict.bundle)} (version ${verdict.version}) states ${MAX_OPENSHIFT_VERSION} ${max}`;
+  if (verdict.kind === "compatible") return `${states}: the cluster may be upgraded to ${max}`;
+  if (verdict.kind === "undecided")
+    return `${states}, and the cluster's version is not known (${verdict.because}): --cluster-version of operator-controller would tell it`;
+  const next = cluster.kind === "known" ? minorText(nextMinor(cluster.minor)) : "its next minor version";
+  return `${states}, ${KEEPS_FROM}${next}`;
+}
+
+/** What would lift the block, when the catalogs were asked in this pass. */
+function remedyIn({ extension, catalogs, installed, clusterVersion }: PassFacts, blocking: readonly string[]): string | undefined {
+  const source = extension.spec.source.catalog;
+  if (!source || !catalogs || clusterVersion.kind !== "known") return undefined;
+  const remedy = findRemedy({ source, catalogs, installed, blocking, cluster: clusterVersion.minor });
+  return remedy && remedyText(remedy, source, installed);
+}

@@ -1,0 +1,212 @@
+import { API_VERSION, CLUSTER_EXTENSION } from "../../api/constants.ts";
+import { groupOf, type KubeObject, type ObjectMeta } from "../../api/k8s.ts";
+import { RetryableError } from "../../errors/errors.ts";
+import type { Client } from "../../kube/client.ts";
+import { isAlreadyExists } from "../../kube/errors.ts";
+import type { CallOptions } from "../../kube/options.ts";
+import { decodeRelease, encodeRelease, extraChunks, keyLabel, RELEASE_OWNER, releaseKey } from "../../release/encode.ts";
+import { releasesWithObjects } from "../../release/history.ts";
+import { isPending, newestFirst, RELEASE_STATUSES, type ReleaseRecord, type ReleaseSummary } from "../../release/record.ts";
+
+const SECRET = { apiVersion: "v1", kind: "Secret" } as const;
+/** How often a history is read again because it changed while it was read. */
+const READS = 5;
+
+/** The extension that releases are for. */
+export interface ReleaseOwner {
+  name: string;
+  uid: string;
+}
+
+/** The releases of one extension, each list newest first. */
+export interface ReleaseHistory {
+  /** The last deployed release and every attempt after it; all of them where none was ever deployed. */
+  current: ReleaseRecord[];
+  /** What came before, without content. */
+  older: ReleaseSummary[];
+  /** Releases whose writer stopped before all of the record was stored; nothing was applied from them. */
+  unfinished: number[];
+  /** The highest number in use, also by an earlier extension of this name that the garbage collector is still clearing away; 0 without any. */
+  highest: number;
+  /** Releases there are that do not refer to the extension: it, or an earlier one of its name, was deleted with --cascade=orphan. */
+  orphaned: boolean;
+}
+
+/** The history of an extension that never had a release. */
+export function noReleases(): ReleaseHistory {
+  return { current: [], older: [], unfinished: [], highest: 0, orphaned: false };
+}
+
+/** Told of every release that the store has read or written as a whole, with the metadata of its index Secret. */
+export interface ReleaseObserver {
+  note(index: ObjectMeta, record: ReleaseRecord): void;
+}
+
+/** One release as the metadata of its index Secret tells it. */
+export interface ReleaseIndex extends ReleaseSummary {
+  /** The Secret's name. */
+  key: string;
+  /** The extension that the Secret refers to. */
+  uid: string | undefined;
+}
+
+/** A Secret was written between two reads that belong together. */
+class ChangedMeanwhile extends RetryableError {}
+
+/**
+ * The numbered releases of extensions, kept as chunked Secrets in the system namespace with the controller's own rights.
+ * A reader sees the old release or the new one: chunks are named by content, fresh ones are there before the index names them, and stale ones
+ * go after it; a reader that is overtaken reads again.
+ * @see helm-operator-plugins pkg/storage/chunked.go v0.9
+ */
+export class ReleaseStore {
+  readonly #client: Client;
+  readonly #systemNamespace: string;
+  readonly #observer: ReleaseObserver | undefined;
+
+  constructor(client: Client, systemNamespace: string, observer?: ReleaseObserver) {
+    this.#client = client;
+    this.#systemNamespace = systemNamespace;
+    this.#observer = observer;
+  }
+
+  /**
+   * The releases of an extension. Only those that say something about the cluster's state are read as a whole.
+   * Releases that refer to an earlier extension of the same name are not its own: the garbage collector is about to remove them.
+   * @throws RetryableError Retrying that names the Secret that cannot be read.
+   */
+  async history(owner: ReleaseOwner, options: CallOptions = {}): Promise<ReleaseHistory> {
+    for (let read = 1; ; read++) {
+      try {
+        return await this.#history(owner, options);
+      } catch (err) {
+        if (!(err instanceof ChangedMeanwhile) || read === READS) throw err;
+      }
+    }
+  }
+
+  /**
+   * Stores a new release. Its number is the fence between two controllers: only one of them can create it.
+   * @throws RetryableError Retrying when that number exists already.
+   */
+  async create(record: ReleaseRecord, owner: ReleaseOwner, options: CallOptions = {}): Promise<void> {
+    const { index, chunks } = this.#encode(record, owner);
+    let stored: KubeObject;
+    try {
+      stored = await this.#client.create(index, options);
+    } catch (err) {
+      if (!isAlreadyExists(err)) throw err;
+      const text = `release "${record.name}" v${record.version} exists already: another controller is at work on this extension`;
+      throw new RetryableError("Retrying", text, { cause: err });
+    }
+    await this.#createChunks(chunks, stored, options);
+    this.#observer?.note(stored.metadata, record);
+  }
+
+  /**
+   * Stores a changed release under its number.
+   * @throws KubeError 409 when somebody else wrote it at the same time.
+   */
+  async update(record: ReleaseRecord, owner: ReleaseOwner, options: CallOptions = {}): Promise<void> {
+    const key = releaseKey(record.name, record.version);
+    const live = await this.#client.get({ ...SECRET, name: key, namespace: this.#systemNamespace }, options);
+    if (!live)
+      throw new RetryableError("Retrying", `release "${record.name}" v${record.version} is gone from namespace "${this.#systemNamespace}"`);
+    const { index, chunks } = this.#encode(record, owner);
+    const isSmall = chunks.length === 0 && extraChunks(live).length === 0;
+    const known = new Set(isSmall ? [] : (await this.#chunksOf(key, options)).map((chunk) => chunk.metadata.name));
+    const fresh = chunks.filter((chunk) => !known.has(chunk.metadata.name));
+    await this.#createChunks(fresh, live, options);
+    const { createdAt = "" } = live.metadata.labels ?? {};
+    const labels = { ...index.metadata.labels, createdAt, modifiedAt: index.metadata.labels?.["createdAt"] ?? "" };
+    const ownerReferences = index.metadata.ownerReferences ?? [];
+    const stored = await this.#client.replace({ ...index, metadata: { ...live.metadata, labels, ownerReferences } }, options);
+    this.#observer?.note(stored.metadata, record);
+    const wanted = new Set(chunks.map((chunk) => chunk.metadata.name));
+    for (const name of known) if (!wanted.has(name)) await this.#delete(name, options);
+  }
+
+  /** One release as a whole; undefined when it does not exist or was not stored completely. */
+  async read(extension: string, version: number, options: CallOptions = {}): Promise<ReleaseRecord | undefined> {
+    const key = releaseKey(extension, version);
+    const index = await this.#client.get({ ...SECRET, name: key, namespace: this.#systemNamespace }, options);
+    return index && this.#decode(index, options);
+  }
+
+  /** Removes one release with its chunks. */
+  async remove(extension: string, version: number, options: CallOptions = {}): Promise<void> {
+    const key = releaseKey(extension, version);
+    await this.#delete(key, options);
+    for (const chunk of await this.#chunksOf(key, options)) await this.#delete(chunk.metadata.name, options);
+  }
+
+  async #history(owner: ReleaseOwner, options: CallOptions): Promise<ReleaseHistory> {
+    const labelSelector = `owner=${RELEASE_OWNER},name=${owner.name},type=index`;
+    const listing = { namespace: this.#systemNamespace, labelSelector, metadataOnly: true, ...options };
+    const all = (await this.#client.list(SECRET, listing)).items.map(({ metadata }) => indexFrom(metadata));
+    const own = all.filter(({ uid }) => uid === undefined || uid === owner.uid);
+    const leaving = releasesWithObjects(own);
+    const read = await Promise.all(leaving.map(async (index) => ({ index, record: await this.#record(index, options) })));
+    return {
+      current: read.flatMap(({ record }) => (record ? [record] : [])),
+      older: newestFirst(own.filter((index) => !leaving.includes(index))).map(({ version, status }) => ({ version, status })),
+      unfinished: read.flatMap(({ index, record }) => (record ? [] : [index.version])),
+      highest: Math.max(0, ...all.map(({ version }) => version)),
+      orphaned: leaving.some(({ uid }) => uid === undefined),
+    };
+  }
+
+  async #record({ key }: ReleaseIndex, options: CallOptions): Promise<ReleaseRecord | undefined> {
+    const index = await this.#client.get({ ...SECRET, name: key, namespace: this.#systemNamespace }, options);
+    if (!index) throw new ChangedMeanwhile("Retrying", `release secret "${key}" was removed while it was read`);
+    return this.#decode(index, options);
+  }
+
+  /** A pending release that lacks chunks was never begun: its writer stopped while it stored the record. */
+  async #decode(index: KubeObject, options: CallOptions): Promise<ReleaseRecord | undefined> {
+    const { name, resourceVersion } = index.metadata;
+    const names = extraChunks(index);
+    if (names.length === 0) return this.#decoded(index, []);
+    const chunks = await this.#chunksOf(name, options);
+    if (names.every((wanted) => chunks.some((chunk) => chunk.metadata.name === wanted))) return this.#decoded(index, chunks);
+    const now = await this.#client.get({ ...SECRET, name, namespace: this.#systemNamespace }, { ...options, metadataOnly: true });
+    if (now?.metadata.resourceVersion !== resourceVersion)
+      throw new ChangedMeanwhile("Retrying", `release secret "${name}" was written while it was read`);
+    return isPending(indexFrom(index.metadata)) ? undefined : decodeRelease(index, chunks);
+  }
+
+  #decoded(index: KubeObject, chunks: readonly KubeObject[]): ReleaseRecord {
+    const record = decodeRelease(index, chunks);
+    this.#observer?.note(index.metadata, record);
+    return record;
+  }
+
+  #encode(record: ReleaseRecord, owner: ReleaseOwner): { index: KubeObject; chunks: KubeObject[] } {
+    const [index, ...chunks] = encodeRelease(record, { systemNamespace: this.#systemNamespace, owner });
+    if (!index) throw new Error(`release ${record.name} v${record.version} has no index Secret`);
+    return { index, chunks };
+  }
+
+  async #createChunks(chunks: readonly KubeObject[], index: KubeObject, options: CallOptions): Promise<void> {
+    const { name } = index.metadata;
+    const uid = index.metadata.uid ?? "";
+    const ownerReferences = [{ ...SECRET, name, uid, controller: true, blockOwnerDeletion: false }];
+    for (const chunk of chunks) await this.#client.create({ ...chunk, metadata: { ...chunk.metadata, ownerReferences } }, options);
+  }
+
+  async #chunksOf(key: string, options: CallOptions): Promise<KubeObject[]> {
+    const labelSelector = `owner=${RELEASE_OWNER},key=${keyLabel(key)},type=chunk`;
+    return (await this.#client.list(SECRET, { namespace: this.#systemNamespace, labelSelector, ...options })).items;
+  }
+
+  async #delete(name: string, options: CallOptions): Promise<void> {
+    await this.#client.delete({ ...SECRET, name, namespace: this.#systemNamespace }, options);
+  }
+}
+
+/** What the metadata of an index Secret says; a status that is no known one counts as unknown. */
+export function indexFrom({ name, labels, ownerReferences = [] }: ObjectMeta): ReleaseIndex {
+  const { version = "0", status = "" } = labels ?? {};
+  const owner = ownerReferences.find(({ apiVersion, kind }) => kind === CLUSTER_EXTENSION && groupOf(apiVersion) === groupOf(API_VERSION));
+  return { key: name, version: Number(version), status: RELEASE_STATUSES.find((known) => known === status) ?? "unknown", uid: owner?.uid };
+}

@@ -1,0 +1,201 @@
+import { Reason } from "../../api/constants.ts";
+import { type KubeObject, refOf } from "../../api/k8s.ts";
+import { timeText } from "../../api/time.ts";
+import type { StepContext } from "../../controller/steps.ts";
+import { messageOf, RetryableError, wrapError } from "../../errors/errors.ts";
+import { isPassing } from "../../kube/errors.ts";
+import { hasReadyNewPod, replacesPods } from "../../release/health/newPods.ts";
+import { objectKey } from "../../release/identity.ts";
+import { lastDeployed, newestFirst, type ReleaseRecord } from "../../release/record.ts";
+import { attemptsOf, type RolledBack, rollbackObjects, shortMessage, waitEnds } from "../../release/rolledBack.ts";
+import { Applier } from "../apply/applier.ts";
+import { type ApplyDependencies, ApplyPass } from "../apply/applyPass.ts";
+import { changes } from "../apply/objectAction.ts";
+import type { Held, PassFacts } from "../facts.ts";
+import { installedFrom } from "../steps/retrieveReleases.ts";
+
+type Context = StepContext<PassFacts["extension"]>;
+
+/** What rolling back needs beside what applying does. */
+export interface RollbackDependencies extends ApplyDependencies {
+  /** The content of a catalog by digest; empty where there is none of that name. */
+  catalogContent: (name: string | undefined) => string;
+}
+
+/**
+ * Puts the last deployed release back after an upgrade was refused in the middle, unless a Pod of the upgrade is ready already: then the
+ * new version is at work, and going on is the smaller evil. What failed without having been refused is gone on with by the next pass.
+ * @returns whether it is back; facts say so then.
+ * @throws RetryableError with both causes when it could not be put back; the next pass goes on with that.
+ */
+export async function undoFailed(deps: RollbackDependencies, facts: PassFacts, context: Context, cause: unknown): Promise<boolean> {
+  const { failed, history, scoped } = facts;
+  const base = lastDeployed(history.current);
+  if (!failed || !base || !scoped || isRollback(failed.release) || context.signal.aborted) return false;
+  const { release, applied } = failed;
+  if (isPassing(cause)) {
+    context.log.info({ release: release.version }, "failed upgrade not undone: nothing was refused");
+    return false;
+  }
+  if (await newPodsMayWork(facts, context)) {
+    context.log.warn({ release: release.version }, "failed upgrade not undone: a Pod of it may be ready");
+    return false;
+  }
+  const given = givenUp(deps, facts, release, { reason: "Retrying", message: messageOf(cause), before: base.rolledBack });
+  const others = history.current.filter(({ version }) => version !== release.version);
+  facts.history = { ...history, current: newestFirst([release, ...others]), highest: Math.max(history.highest, release.version) };
+  const objects = rollbackObjects(base.objects, release.objects, (key) => applied.has(key));
+  try {
+    await goBack(deps, facts, context, { target: base, objects, given });
+  } catch (err) {
+    context.signal.throwIfAborted();
+    throw wrapError(`${messageOf(cause)}; putting bundle "${installedFrom(base).name}" back failed as well: `, err);
+  }
+  return true;
+}
+
+/**
+ * Goes back to the release before, when the rollout of the deployed one has missed its deadline and `spec.install.onFailure` is Rollback.
+ * What keeps it from that is told behind the deadline's message; it is tried again in the next pass.
+ * @returns whether another release is deployed now.
+ */
+export async function rollBackOverdue(deps: RollbackDependencies, facts: PassFacts, context: Context): Promise<boolean> {
+  const { overdue, extension, history, scoped } = facts;
+  const release = facts.deployed ?? history.current[0];
+  if (overdue === undefined || extension.spec.install?.onFailure !== "Rollback") return false;
+  if (!scoped || release?.status !== "deployed" || isRollback(release)) return false;
+  try {
+    const target = await releaseBefore(deps, facts, release, context.signal);
+    if (!target) {
+      facts.overdue = `${overdue}; there is no earlier release to roll back to`;
+      return false;
+    }
+    const given = givenUp(deps, facts, release, { reason: "ProgressDeadlineExceeded", message: overdue, before: target.rolledBack });
+    await goBack(deps, facts, context, { target, objects: rollbackObjects(target.objects, release.objects), given });
+    return true;
+  } catch (err) {
+    context.signal.throwIfAborted();
+    context.log.warn({ release: release.version, reason: messageOf(err) }, "rollback failed");
+    facts.overdue = `${overdue}; rolling back failed, and is tried again: ${messageOf(err)}`;
+    return false;
+  }
+}
+
+/** Goes on with a rollback that was begun and not completed. */
+export async function finishRollback(deps: RollbackDependencies, facts: PassFacts, context: Context): Promise<void> {
+  const [latest] = facts.history.current;
+  if (!latest?.rolledBack) throw new RetryableError(Reason.Retrying, "no rollback was begun");
+  await goBack(deps, facts, context, { target: latest, objects: latest.objects, given: latest.rolledBack });
+}
+
+/** Brings the pinned release to the cluster, unless it is there already; then as `maintain`. */
+export async function goToPinned(deps: RollbackDependencies, facts: PassFacts, context: Context): Promise<void> {
+  const { pinned, scoped, history } = facts;
+  if (!pinned || !scoped) return;
+  const { release, revision } = pinned;
+  const bundle = installedFrom(release);
+  const given = lastDeployed(history.current)?.objects ?? [];
+  await new ApplyPass(deps, facts, scoped, context).release({
+    bundle: { ...bundle, explanation: "" },
+    objects: release.pinnedTo === revision ? release.objects : rollbackObjects(release.objects, given),
+    annotations: release.annotations,
+    rollback: { why: { pinnedTo: revision }, inputDigest: release.inputDigest },
+  });
+  facts.installed = bundle;
+}
+
+function isRollback({ rolledBack, pinnedTo }: ReleaseRecord): boolean {
+  return rolledBack !== undefined || pinnedTo !== undefined;
+}
+
+/** What condition Progressing says while something that was given up is not tried again. */
+export function heldFrom(given: RolledBack, back: string): Held {
+  const until = timeText(new Date(waitEnds(given)));
+  const [about, what] =
+    given.reason === "Retrying"
+      ? [`error for resolved bundle "${given.bundle}" with version "${given.version}": `, "was put back"]
+      : ["", "was rolled back to"];
+  const again = `bundle "${given.bundle}" is tried again after ${until}, or as soon as spec, bundle or catalog change`;
+  return { reason: given.reason, message: `${about}${given.message}; bundle "${back}" ${what}; ${again}` };
+}
+
+interface Return {
+  target: ReleaseRecord;
+  objects: KubeObject[];
+  given: RolledBack;
+}
+
+async function goBack(deps: RollbackDependencies, facts: PassFacts, context: Context, { target, objects, given }: Return): Promise<void> {
+  const { scoped } = facts;
+  if (!scoped) return;
+  const bundle = installedFrom(target);
+  delete facts.failed;
+  await new ApplyPass(deps, facts, scoped, context).release({
+    bundle: { ...bundle, explanation: "" },
+    objects,
+    annotations: target.annotations,
+    rollback: { why: { rolledBack: given }, inputDigest: target.inputDigest },
+  });
+  delete facts.overdue;
+  facts.installed = bundle;
+  facts.held = heldFrom(given, bundle.name);
+}
+
+function givenUp(
+  deps: RollbackDependencies,
+  { extension, resolved, inputDigest }: PassFacts,
+  release: ReleaseRecord,
+  { reason, message, before }: { reason: RolledBack["reason"]; message: string; before: RolledBack | undefined },
+): RolledBack {
+  const { name: bundle, version } = installedFrom(release);
+  const attempt = {
+    inputDigest: release.inputDigest ?? inputDigest ?? "",
+    generation: extension.metadata.generation ?? 0,
+    catalog: deps.catalogContent(resolved?.catalog),
+  };
+  return {
+    release: release.version,
+    bundle,
+    version,
+    ...attempt,
+    reason,
+    message: shortMessage(message),
+    attempts: attemptsOf(attempt, before),
+    at: timeText(new Date(deps.now())),
+  };
+}
+
+/** The newest release before that was rolled out; where none is known to have been, the newest that was applied completely. */
+async function releaseBefore(
+  { releases }: RollbackDependencies,
+  { history: { older } }: PassFacts,
+  release: ReleaseRecord,
+  signal: AbortSignal,
+): Promise<ReleaseRecord | undefined> {
+  const before = newestFirst(older).filter(({ version, status }) => status === "superseded" && version < release.version);
+  let newest: ReleaseRecord | undefined;
+  for (const { version } of before) {
+    const record = await releases.read(release.name, version, { signal });
+    if (record?.rolledOutAt !== undefined) return record;
+    newest ??= record;
+  }
+  return newest;
+}
+
+/** What cannot be read counts as at work. */
+async function newPodsMayWork({ failed, scoped }: PassFacts, { log, signal }: Context): Promise<boolean> {
+  if (!failed || !scoped) return false;
+  const applier = new Applier(scoped, log, signal);
+  const written = new Set(
+    changes(failed.actions)
+      .filter(({ labelsOnly }) => !labelsOnly)
+      .map(({ ref }) => objectKey(ref)),
+  );
+  const workloads = failed.release.objects.filter((object) => replacesPods(object) && written.has(objectKey(object)));
+  try {
+    return [...(await applier.read(workloads.map(refOf))).values()].some(hasReadyNewPod);
+  } catch {
+    signal.throwIfAborted();
+    return true;
+  }
+}

@@ -1,0 +1,139 @@
+import { afterEach, expect, test } from "vitest";
+import { extensionNamed } from "../../../test/support/extensions.ts";
+import { type Answer, LoopbackApi, statusAnswer } from "../../../test/support/loopbackApi.ts";
+import type { ClusterExtension } from "../../api/clusterExtension.ts";
+import { Client } from "../../kube/client.ts";
+import { ServiceAccountTokens } from "../../kube/tokens.ts";
+import { Identities, type ServiceAccountFallback, ServiceAccountMissing } from "./identity.ts";
+
+const TOKEN = "/api/v1/namespaces/x-system/serviceaccounts/x-installer/token";
+const NAMESPACE = "/api/v1/namespaces/x-system";
+const CORE = { resources: [{ name: "namespaces", kind: "Namespace", namespaced: false, verbs: ["get"] }] };
+const VALIDATION = "operation cannot proceed due to the following validation error(s): ";
+const X = extensionNamed("x", { packageName: "p" });
+const signal = new AbortController().signal;
+
+const open: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const close of open.splice(0)) await close();
+});
+
+async function start(answers: Record<string, Answer>, fallback: ServiceAccountFallback = "deny") {
+  let minted = 0;
+  const mint = (): Answer => ({ json: { status: { token: `t${++minted}`, expirationTimestamp: "2100-01-01T00:00:00Z" } } });
+  const api = await LoopbackApi.start(
+    ({ url }) => answers[url] ?? (url === "/api/v1" ? { json: CORE } : url.endsWith("/token") ? mint() : {}),
+  );
+  const client = Client.of(api.credentials());
+  open.push(
+    () => client.close(),
+    () => api[Symbol.asyncDispose](),
+  );
+  return { api, client, identities: new Identities(client, new ServiceAccountTokens(client), fallback) };
+}
+
+const noAccount = statusAnswer(404, "NotFound", 'serviceaccounts "x-installer" not found');
+const noNamespace = statusAnswer(404, "NotFound", 'namespaces "x-system" not found');
+const forbidden = statusAnswer(403, "Forbidden", 'serviceaccounts "x-installer" is forbidden');
+const notFound = `${VALIDATION}service account "x-installer" not found in namespace "x-system"`;
+
+test.for<[why: string, answers: Record<string, Answer>, missing: boolean, message: string]>([
+  ["the account does not exist", { [TOKEN]: noAccount }, true, notFound],
+  ["the namespace does not exist", { [TOKEN]: noNamespace }, true, `${notFound}; namespace "x-system" does not exist`],
+  [
+    "rights in a namespace that does not exist are missing",
+    { [TOKEN]: forbidden, [NAMESPACE]: noNamespace },
+    true,
+    `${notFound}; namespace "x-system" does not exist`,
+  ],
+  [
+    "the right to mint tokens is missing",
+    { [TOKEN]: forbidden, [NAMESPACE]: { json: { metadata: { name: "x-system" } } } },
+    false,
+    `${VALIDATION}operator-controller may not create serviceaccounts/token "x-installer" in namespace "x-system"; apply: olmv1 rbac --token-only --namespace x-system --service-account x-installer`,
+  ],
+  [
+    "that and the right to look at namespaces are missing",
+    { [TOKEN]: forbidden, [NAMESPACE]: forbidden },
+    false,
+    `${VALIDATION}operator-controller may not create serviceaccounts/token "x-installer" in namespace "x-system"; apply: olmv1 rbac --token-only --namespace x-system --service-account x-installer`,
+  ],
+  ["the API server has a bad moment", { [TOKEN]: statusAnswer(500, "InternalError", "etcd is gone") }, false, "etcd is gone"],
+])("why there is no client is said: %s", async ([, answers, missing, message]) => {
+  const { identities } = await start(answers);
+  const err: unknown = await identities.clientFor(X, signal).catch((thrown: unknown) => thrown);
+  expect(err).toMatchObject({ message });
+  expect(err instanceof ServiceAccountMissing).toBe(missing);
+});
+
+test.for([{}, { serviceAccount: undefined }, { serviceAccount: {} }])(
+  "without a ServiceAccount nobody acts, unless the controller is told to: %o",
+  async (part) => {
+    const extension = { ...X, spec: { ...X.spec, serviceAccount: undefined, ...part } } as ClusterExtension;
+    const denied = await start({});
+    await expect(denied.identities.clientFor(extension, signal)).rejects.toMatchObject({
+      reason: "Blocked",
+      retry: false,
+      message: `${VALIDATION}spec.serviceAccount.name is empty: name a ServiceAccount of namespace "x-system" that may manage the bundle's objects; print one with its rules: olmv1 rbac --namespace x-system --service-account NAME BUNDLE`,
+    });
+    const allowed = await start({}, "controller");
+    expect(await allowed.identities.clientFor(extension, signal)).toBe(allowed.client);
+    expect([...denied.api.log, ...allowed.api.log]).toEqual([]);
+  },
+);
+
+test("the client is kept and is the ServiceAccount; extensions of one account share its token until the last of them is gone", async () => {
+  const { identities, api } = await start({});
+  const other = { ...X, metadata: { ...X.metadata, name: "other" } };
+  const client = await identities.clientFor(X, signal);
+  await client.raw("GET", "/whoami");
+  expect(api.requests.at(-1)?.headers.authorization).toBe("Bearer t1");
+  expect(await identities.clientFor(X, signal)).toBe(client);
+  await identities.clientFor(other, signal);
+  identities.forget("x");
+  await (await identities.clientFor(other, signal)).raw("GET", "/whoami");
+  expect(api.requests.at(-1)?.headers.authorization).toBe("Bearer t1");
+  identities.forget("other");
+  await (await identities.clientFor(X, signal)).raw("GET", "/whoami");
+  expect(api.requests.at(-1)?.headers.authorization).toBe("Bearer t2");
+});
+
+test("another account in the spec is another client", async () => {
+  const { identities, api } = await start({});
+  await identities.clientFor(X, signal);
+  const changed = { ...X, spec: { ...X.spec, serviceAccount: { name: "second" } } };
+  await (await identities.clientFor(changed, signal)).raw("GET", "/whoami");
+  expect(api.requests.at(-1)?.headers.authorization).toBe("Bearer t2");
+  expect(api.log).toContain(`POST ${TOKEN.replace("x-installer", "second")}`);
+});
+
+test("a stop does not wait for a token", async () => {
+  const { identities } = await start({ [TOKEN]: () => undefined });
+  const stop = new AbortController();
+  const waiting = identities.clientFor(X, stop.signal);
+  stop.abort(new Error("stopped"));
+  await expect(waiting).rejects.toThrow("stopped");
+});
+
+test("who waits for a namespace in which no token may be created is told when it is there", async () => {
+  const answers: Record<string, Answer> = { [TOKEN]: forbidden, [NAMESPACE]: noNamespace };
+  const { identities } = await start(answers);
+  const err: unknown = await identities.clientFor(X, signal).catch((thrown: unknown) => thrown);
+  const { isOver } = err as ServiceAccountMissing;
+  expect(await isOver(signal)).toBe(false);
+  answers[NAMESPACE] = { json: { metadata: { name: "x-system" } } };
+  expect(await isOver(signal)).toBe(true);
+});
+
+test("who waits for a ServiceAccount is told when there is one, or another reason why there is none", async () => {
+  const answers: Record<string, Answer> = { [TOKEN]: noNamespace };
+  const { identities, api } = await start(answers);
+  const err: unknown = await identities.clientFor(X, signal).catch((thrown: unknown) => thrown);
+  const { isOver } = err as ServiceAccountMissing;
+  const before = api.requests.length;
+  expect([await isOver(signal), api.requests.length]).toEqual([false, before + 1]);
+  answers[TOKEN] = noAccount;
+  expect(await isOver(signal)).toBe(true);
+  delete answers[TOKEN];
+  expect(await isOver(signal)).toBe(true);
+});

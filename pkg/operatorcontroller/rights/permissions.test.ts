@@ -1,0 +1,89 @@
+import { afterEach, expect, test } from "vitest";
+import { extensionNamed } from "../../../test/support/extensions.ts";
+import { type Answer, LoopbackApi, statusAnswer } from "../../../test/support/loopbackApi.ts";
+import { configMap } from "../../../test/support/releases.ts";
+import { Client } from "../../kube/client.ts";
+import type { PolicyRule } from "../../rbac/policyRule.ts";
+import { knownResource } from "../../rbac/resources.ts";
+import { lackingPermissions } from "./permissions.ts";
+
+const RULES = "/apis/authorization.k8s.io/v1/selfsubjectrulesreviews";
+const ACCESS = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";
+const signal = new AbortController().signal;
+
+const open: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const close of open.splice(0)) await close();
+});
+
+interface Asked {
+  spec: { namespace?: string; resourceAttributes?: { verb: string; name?: string; namespace: string } };
+}
+
+/** What is missing for ConfigMaps a and b, on an API server that answers like this. */
+async function lacking(rules: (namespace: string) => Answer, allowed: (verb: string, name: string) => boolean = () => false) {
+  const asked: string[] = [];
+  const api = await LoopbackApi.start(({ url, body }): Answer => {
+    const { spec } = JSON.parse(body) as Asked;
+    if (url === RULES) return rules(spec.namespace ?? "");
+    if (url !== ACCESS) return {};
+    const { verb = "", name = "" } = spec.resourceAttributes ?? {};
+    asked.push(`${verb} ${name}`);
+    return { json: { status: { allowed: allowed(verb, name) } } };
+  });
+  const client = Client.of(api.credentials());
+  open.push(
+    () => client.close(),
+    () => api[Symbol.asyncDispose](),
+  );
+  const extension = extensionNamed("x", { packageName: "p" });
+  const desired = [configMap("a"), configMap("b")];
+  const found = await lackingPermissions(client, { extension, desired, pruned: [], images: [], resourceOf: knownResource }, signal);
+  return { found, asked, api };
+}
+
+const answer = (rules: PolicyRule[], more: object = {}): Answer => ({
+  json: { status: { resourceRules: rules, incomplete: false, ...more } },
+});
+const ON_A: PolicyRule = { apiGroups: [""], resources: ["configmaps"], resourceNames: ["a"], verbs: ["*"] };
+const listed = (text: string | undefined): string[] =>
+  (text ?? "")
+    .split("\n")
+    .filter((line) => line.startsWith("  "))
+    .map((line) => line.split(";")[0] ?? "");
+
+test("where the API server can list all, nothing more is asked", async () => {
+  const { found, asked } = await lacking((namespace) => answer(namespace === "x-system" ? [ON_A] : []));
+  expect(listed(found?.text)).toEqual([
+    '  Namespace:"x-system" APIGroups:[] Resources:[configmaps] ResourceNames:[b] Verbs:[create,delete,get,list,patch,watch]',
+    '  Namespace:"x-system" APIGroups:[] Resources:[resourcequotas] Verbs:[list]',
+  ]);
+  expect(asked).toEqual([]);
+});
+
+test("where it cannot, what it did not list is asked for right by right", async () => {
+  const incomplete = (): Answer =>
+    answer([ON_A], { incomplete: true, evaluationError: "webhook authorizer does not support user rule resolution" });
+  const some = await lacking(incomplete, (verb) => verb !== "delete");
+  expect(some.asked.toSorted()).toEqual(["create b", "delete b", "get b", "list ", "list b", "patch b", "watch b"]);
+  expect(listed(some.found?.text)).toEqual(['  Namespace:"x-system" APIGroups:[] Resources:[configmaps] ResourceNames:[b] Verbs:[delete]']);
+  expect(some.found?.text).toContain(
+    "; authorization evaluation error: missing rules may be incomplete: webhook authorizer does not support user rule resolution; ",
+  );
+  some.asked.length = 0;
+  expect(await some.found?.isOver(signal)).toBe(false);
+  expect(some.asked).toEqual(["delete b"]);
+  expect((await lacking(incomplete, () => true)).found).toBeUndefined();
+});
+
+test("rights to list and watch alone are no hindrance", async () => {
+  const { found } = await lacking(() =>
+    answer([{ apiGroups: [""], resources: ["configmaps"], verbs: ["get", "create", "patch", "delete"] }]),
+  );
+  expect(found).toBeUndefined();
+});
+
+test("who may not ask is told by the refusals themselves; what is wrong for a while ends the pass", async () => {
+  expect((await lacking(() => statusAnswer(403, "Forbidden", "you may not ask"))).found).toBeUndefined();
+  await expect(lacking(() => statusAnswer(500, "InternalError", "etcd is gone"))).rejects.toThrow("etcd is gone");
+});

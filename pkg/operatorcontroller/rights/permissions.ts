@@ -1,0 +1,124 @@
+import type { ClusterExtension } from "../../api/clusterExtension.ts";
+import type { KubeObject } from "../../api/k8s.ts";
+import { inParallel } from "../../controller/inParallel.ts";
+import type { Client } from "../../kube/client.ts";
+import { isForbidden, isNotFound } from "../../kube/errors.ts";
+import type { HeldCheck } from "../../rbac/escalation.ts";
+import { type Grant, grantsOf } from "../../rbac/grants.ts";
+import { commonRules, type GrantedRules, isNothing, missingIn, missingRules, ruleOf } from "../../rbac/missing.ts";
+import { ruleLines } from "../../rbac/missingText.ts";
+import type { PolicyRule } from "../../rbac/policyRule.ts";
+import type { ResourceOf } from "../../rbac/resources.ts";
+import { type RequiredRules, type RuleOptions, requiredRules } from "../../rbac/rules.ts";
+import { providerOf } from "../../render/providers.ts";
+import type { IsOver } from "../waiting.ts";
+import { isAllowed, type OwnRules, ownRules, rulesDigest, scopeRules } from "./ownRules.ts";
+import { rbacCommand } from "./rbacCommand.ts";
+
+/** What is to be done with whose rights. */
+export interface PermissionRequest {
+  extension: Readonly<ClusterExtension>;
+  /** Prepared objects. */
+  desired: readonly KubeObject[];
+  /** Objects of older releases that go. */
+  pruned: readonly KubeObject[];
+  resourceOf: ResourceOf;
+  /** The images that a printed role has to do for: the installed bundle's, if there is one, and the new one's. */
+  images: readonly string[];
+}
+
+/** Rights that the ServiceAccount lacks. */
+export interface LackingPermissions {
+  /** All of them, whose they should be, and how to get them. */
+  text: string;
+  /** It cannot be told without trying: what is missing are rights to bind roles of others, whose rules the ServiceAccount may hold itself. */
+  doubtful: boolean;
+  isOver: IsOver;
+}
+
+const HEAD = "pre-authorization failed: service account requires the following permissions to manage cluster extension:";
+/** Whether a text such as the message of a condition says that rights are missing. */
+export function lacksPermissions(text: string): boolean {
+  return text.includes(HEAD);
+}
+
+/** The condition has room for more, but nobody reads more. */
+const MAX_RULE_BYTES = 8_192;
+/** Single questions where the API server cannot list what is allowed; what is left then is decided when it is tried. */
+const MAX_QUESTIONS = 300;
+const PARALLEL = 8;
+
+/**
+ * What the client's identity lacks to install, keep and uninstall the objects; undefined when that is nothing, or when it may not ask.
+ * Missing rights to watch and to look at Pods and custom resources are told with the others, but are no hindrance by themselves.
+ */
+export async function lackingPermissions(
+  client: Pick<Client, "raw">,
+  request: PermissionRequest,
+  signal: AbortSignal,
+): Promise<LackingPermissions | undefined> {
+  const { extension, desired, pruned, resourceOf } = request;
+  const { spec } = extension;
+  const crdPolicy = spec.uninstall?.crdPolicy ?? "DeleteIfUnused";
+  const options: RuleOptions = { installNamespace: spec.namespace, resourceOf, pruned, crdPolicy };
+  const all = requiredRules(desired, options);
+  const own = await ownRules(client, [...all.namespaceRules.keys()], signal).catch((err: unknown) => {
+    if (isForbidden(err) || isNotFound(err)) return undefined;
+    throw err;
+  });
+  if (!own) return undefined;
+  const heldIn = (namespace: string): PolicyRule[] => [...own.granted.clusterRules, ...(own.granted.namespaceRules.get(namespace) ?? [])];
+  // Whether rules may be handed on is decided by RBAC alone, which lists all that it allows.
+  const isHeld: HeldCheck = (namespace, rules) => missingIn(rules, heldIn(namespace)).length === 0;
+  const needed = (essentialOnly: boolean): RequiredRules => requiredRules(desired, { ...options, isHeld, essentialOnly });
+  const unlisted = missingRules(needed(false), own.granted);
+  const missing = own.incomplete ? missingRules(unlisted, await allowedOf(client, unlisted, signal)) : unlisted;
+  const essential = commonRules(missing, needed(true));
+  if (isNothing(essential)) return undefined;
+  return { text: textOf(missing, own, request), doubtful: isDoubtful(essential, desired), isOver: changeIn(client, essential, own) };
+}
+
+function textOf(missing: RequiredRules, { error }: OwnRules, { extension, images, desired }: PermissionRequest): string {
+  const { namespace, serviceAccount } = extension.spec;
+  const lines = ruleLines(missing, MAX_RULE_BYTES).map((line) => `\n  ${line}`);
+  const unread = error === "" ? "" : `; authorization evaluation error: missing rules may be incomplete: ${error}`;
+  const user = serviceAccount?.name ? `User "system:serviceaccount:${namespace}:${serviceAccount.name}"` : "operator-controller";
+  return (
+    `${HEAD}${lines.join("")}${unread}; ${user} is forbidden to do these on these resources and names ` +
+    `(Namespace:"" is the cluster scope); print the exact roles: ${rbacCommand(extension, images, providerOf(desired)?.name)}`
+  );
+}
+
+/** What of `rules` is allowed nevertheless, asked for right by right. */
+async function allowedOf(client: Pick<Client, "raw">, rules: RequiredRules, signal: AbortSignal): Promise<GrantedRules> {
+  const questions = placedGrants(rules);
+  const asked = questions.slice(0, MAX_QUESTIONS);
+  const answers = await inParallel(asked, PARALLEL, ({ namespace, grant }) => isAllowed(client, namespace, grant, signal));
+  const allowed = [...questions.slice(MAX_QUESTIONS), ...asked.filter((_, at) => answers[at])];
+  const rulesIn = (where: string): PolicyRule[] => allowed.filter(({ namespace }) => namespace === where).map(({ grant }) => ruleOf(grant));
+  const namespaceRules = new Map([...rules.namespaceRules.keys()].map((namespace) => [namespace, rulesIn(namespace)]));
+  return { clusterRules: rulesIn(""), namespaceRules };
+}
+
+/** Only rights to bind roles that are not of the set. */
+function isDoubtful(missing: RequiredRules, desired: readonly KubeObject[]): boolean {
+  const isOfSet = ({ resource, name }: Grant): boolean =>
+    desired.some(({ kind, metadata }) => `${kind.toLowerCase()}s` === resource && metadata.name === name);
+  return placedGrants(missing).every(({ grant }) => grant.verb === "bind" && !isOfSet(grant));
+}
+
+/** Asks for the rules of one scope in which something is missing, or for one right where they cannot be listed. */
+function changeIn(client: Pick<Client, "raw">, missing: RequiredRules, { granted, incomplete }: OwnRules): IsOver {
+  const [first] = placedGrants(missing);
+  if (!first) return () => Promise.resolve(true);
+  const { namespace, grant } = first;
+  if (incomplete) return (signal) => isAllowed(client, namespace, grant, signal);
+  const before = rulesDigest((namespace === "" ? granted.clusterRules : granted.namespaceRules.get(namespace)) ?? []);
+  return async (signal) => rulesDigest((await scopeRules(client, namespace, signal)).rules) !== before;
+}
+
+function placedGrants({ clusterRules, namespaceRules }: RequiredRules): { namespace: string; grant: Grant }[] {
+  return [["", clusterRules] as const, ...namespaceRules].flatMap(([namespace, rules]) =>
+    rules.flatMap(grantsOf).map((grant) => ({ namespace, grant })),
+  );
+}

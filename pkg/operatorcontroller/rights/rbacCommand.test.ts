@@ -1,0 +1,41 @@
+import { expect, test } from "vitest";
+import { extensionNamed } from "../../../test/support/extensions.ts";
+import type { ClusterExtensionSpec } from "../../api/clusterExtension.ts";
+import { rbacCommand } from "./rbacCommand.ts";
+
+test("who provides the certificates of webhooks changes the rules", () => {
+  const { spec } = extensionNamed("x", { packageName: "p" });
+  const command = "olmv1 rbac quay.io/p:v1 --namespace x-system --service-account x-installer --webhook-cert-provider cert-manager";
+  expect(rbacCommand({ spec }, ["quay.io/p:v1"], "cert-manager")).toBe(command);
+});
+
+test.for<[why: string, spec: Partial<ClusterExtensionSpec>, images: string[], command: string]>([
+  ["one bundle", {}, ["quay.io/p:v1"], "olmv1 rbac quay.io/p:v1 --namespace x-system --service-account x-installer"],
+  [
+    "an upgrade takes the rights of both",
+    {},
+    ["quay.io/p:v1", "quay.io/p:v2"],
+    "olmv1 rbac quay.io/p:v1 quay.io/p:v2 --namespace x-system --service-account x-installer",
+  ],
+  [
+    "the same bundle in another configuration",
+    { config: { configType: "Inline", inline: { watchNamespace: "watched" } } },
+    ["quay.io/p:v1", "quay.io/p:v1"],
+    "olmv1 rbac quay.io/p:v1 --namespace x-system --service-account x-installer --watch-namespace watched",
+  ],
+  [
+    "everything that changes the rules",
+    { uninstall: { crdPolicy: "Delete" }, install: { userRoles: "Aggregate" } },
+    ["quay.io/p@sha256:1"],
+    "olmv1 rbac quay.io/p@sha256:1 --namespace x-system --service-account x-installer --crd-policy Delete --aggregate-user-roles",
+  ],
+  [
+    "a shell takes no word apart",
+    { serviceAccount: {}, config: { configType: "Inline", inline: { watchNamespace: "a; echo 'b' $(c)" } } },
+    ["quay.io/p:v1"],
+    String.raw`olmv1 rbac quay.io/p:v1 --namespace x-system --watch-namespace 'a; echo '\''b'\'' $(c)'`,
+  ],
+])("the command that prints what is missing: %s", ([, spec, images, command]) => {
+  const x = extensionNamed("x", { packageName: "p" });
+  expect(rbacCommand({ spec: { ...x.spec, ...spec } }, images)).toBe(command);
+});
