@@ -12,10 +12,12 @@ import { createMetrics } from "../../pkg/telemetry/metrics.ts";
 import { pullerFor } from "../imageFlags.ts";
 import { runProgram } from "../program.ts";
 import { serveMetrics, tlsFilesOf, tlsSettingsOf } from "../servingFlags.ts";
+import { surviveLostConnections } from "../strayErrors.ts";
 import { type Flags, METRICS_ADDRESS, parseFlags, usage } from "./flags.ts";
 
 async function run(flags: Flags): Promise<void> {
   const log = createLogger({ component: "catalogd", level: flags["log-level"] });
+  surviveLostConnections(log);
   const metrics = createMetrics("catalogd");
   metrics.collectProcess();
   const tls = tlsFilesOf(flags, tlsSettingsOf(flags, log), log);

@@ -13,10 +13,12 @@ import { createMetrics } from "../../pkg/telemetry/metrics.ts";
 import { pullerFor } from "../imageFlags.ts";
 import { runProgram } from "../program.ts";
 import { serveMetrics, tlsFilesOf, tlsSettingsOf } from "../servingFlags.ts";
+import { surviveLostConnections } from "../strayErrors.ts";
 import { type Flags, METRICS_ADDRESS, parseFlags, usage } from "./flags.ts";
 
 async function run(flags: Flags): Promise<void> {
   const log = createLogger({ component: "operator-controller", level: flags["log-level"] });
+  surviveLostConnections(log);
   const metrics = createMetrics("operator_controller");
   metrics.collectProcess();
   const client = Client.fromKubeConfig(flags.kubeconfig, { userAgent: "operator-controller", observe: restClientMetrics(metrics) });

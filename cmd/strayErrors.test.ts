@@ -1,0 +1,40 @@
+import { spawnSync } from "node:child_process";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+
+/** Runs a program in which `code` leaves an error to nobody. @returns its exit code and what it logged. */
+function programWith(code: string): { status: number | null; logged: { level: number; msg: string; origin: string }[]; ended: boolean } {
+  const url = (path: string): string => JSON.stringify(join(import.meta.dirname, path));
+  const script = `
+    const { surviveLostConnections } = await import(${url("strayErrors.ts")});
+    const { createLogger } = await import(${url("../pkg/telemetry/log.ts")});
+    surviveLostConnections(createLogger({ component: "test", destination: { write: (line) => process.stderr.write(line) } }));
+    const errorWith = (code) => Object.assign(new Error("other side closed"), { code });
+    setTimeout(() => process.stdout.write("ended"), 200);
+    ${code}`;
+  const { status, stdout, stderr } = spawnSync(process.execPath, ["--input-type=module", "-e", script], { encoding: "utf8" });
+  const lines = stderr.split("\n").filter((line) => line.startsWith("{"));
+  return {
+    status,
+    logged: lines.map((line) => JSON.parse(line) as { level: number; msg: string; origin: string }),
+    ended: stdout === "ended",
+  };
+}
+
+test.for([
+  ["an error event without a listener", `new (await import("node:events")).EventEmitter().emit("error", errorWith("UND_ERR_SOCKET"));`],
+  ["a rejection that nobody waits for", `void Promise.reject(errorWith("ERR_HTTP2_SESSION_ERROR"));`],
+])("a program outlives the end of a connection: %s", ([, code]) => {
+  const { status, logged, ended } = programWith(code ?? "");
+  expect(logged).toEqual([expect.objectContaining({ level: 50, msg: "connection ended and nobody was told" })]);
+  expect({ status, ended }).toEqual({ status: 0, ended: true });
+});
+
+test.for([
+  ["of ours", `setTimeout(() => { throw new TypeError("x is undefined"); });`],
+  ["of the file system", `void Promise.reject(errorWith("ENOSPC"));`],
+])("any other error that nobody caught ends it: one %s", ([, code]) => {
+  const { status, logged, ended } = programWith(code ?? "");
+  expect(logged).toEqual([expect.objectContaining({ level: 60, msg: "error that nobody caught" })]);
+  expect({ status, ended }).toEqual({ status: 1, ended: false });
+});
