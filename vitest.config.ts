@@ -1,8 +1,8 @@
 import { defineConfig } from "vitest/config";
 
 /**
- * Three projects: `unit` needs nothing; `integration`, then `e2e`, share one embedded control plane per run.
- * End-to-end files run one at a time, as each runs controllers that answer for the whole cluster.
+ * Three projects: `unit` needs nothing; `integration`, then `e2e`, share one embedded control plane per run. Files that run controllers, which
+ * answer for a whole cluster, start a control plane of their own, so files run side by side; they wait more than they work.
  */
 export default defineConfig({
   test: {
@@ -23,6 +23,7 @@ export default defineConfig({
           globalSetup: ["test/support/globalSetup.ts"],
           testTimeout: 120_000,
           hookTimeout: 900_000,
+          maxWorkers: 3,
           sequence: { groupOrder: 1 },
         },
       },
@@ -33,7 +34,7 @@ export default defineConfig({
           globalSetup: ["test/support/globalSetup.ts"],
           testTimeout: 300_000,
           hookTimeout: 900_000,
-          fileParallelism: false,
+          maxWorkers: 2,
           sequence: { groupOrder: 2 },
         },
       },

@@ -18,7 +18,7 @@ import { describeWithData } from "../support/sharedData.ts";
 
 /** Another choice of bundles is tried with OLMV1_TEST_SEED, all of them with OLMV1_TEST_ALL_BUNDLES=1. */
 const SEED = Number(process.env["OLMV1_TEST_SEED"] ?? 7);
-const CHOSEN = process.env["OLMV1_TEST_ALL_BUNDLES"] === "1" ? Number.POSITIVE_INFINITY : 60;
+const CHOSEN = process.env["OLMV1_TEST_ALL_BUNDLES"] === "1" ? Number.POSITIVE_INFINITY : 40;
 const AT_ONCE = 6;
 /** With an odd seed the controller itself provides the certificates of webhooks, as nothing else does; with an even one cert-manager would. */
 const PROVIDER = SEED % 2 === 0 ? certManager : selfSigned;
