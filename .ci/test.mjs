@@ -16,8 +16,10 @@ Other arguments go to vitest, for example: npm test -- --unit pkg/resolve -t cha
 
 const root = join(import.meta.dirname, "..");
 const bin = join(root, "node_modules", ".bin");
-/** The whole run, a cold build of the control plane included, is to stay below 25 minutes. */
-const LIMIT_MS = 24 * 60 * 1000;
+/** What the whole run, a cold build of the control plane included, is to stay below on two cores; longer is told. */
+const GOAL_MS = 25 * 60 * 1000;
+/** A run that hangs is ended. */
+const LIMIT_MS = 60 * 60 * 1000;
 const NO_CONTROL_PLANE = 3;
 
 const { values, tokens } = parseArgs({ strict: false, tokens: true, allowPositionals: true });
@@ -111,6 +113,7 @@ function run(command, args, output) {
 function summarize() {
   const { passed, failed, skipped } = countTests(["unit", "cluster"]);
   console.log(`\n${passed} tests passed, ${failed} failed, ${skipped} skipped; ${seconds(started)} in all`);
+  if (performance.now() - started > GOAL_MS) console.log(`it took longer than the ${GOAL_MS / 60_000} minutes that it is to take`);
   if (failures.length > 0) console.log(`FAILED: ${failures.join(", ")}`);
   if (notRun !== undefined) {
     const line = "!".repeat(100);
