@@ -48,8 +48,13 @@ export function withBundle(live: KubeObject, { ref, webhooks }: CaTarget, bundle
  */
 export function losesConversion(desired: KubeObject, live: KubeObject | undefined): live is KubeObject {
   if (!live || !isCrd(desired) || !hasApplied(live.metadata, CERTIFICATES_FIELD_MANAGER)) return false;
-  const spec = desired["spec"] as { conversion?: { strategy?: string } } | undefined;
-  return spec?.conversion?.strategy !== "Webhook";
+  return !isConverted(desired);
+}
+
+/** Whether a CustomResourceDefinition has a conversion webhook. */
+export function isConverted(crd: KubeObject): boolean {
+  const spec = crd["spec"] as { conversion?: { strategy?: string } } | undefined;
+  return spec?.conversion?.strategy === "Webhook";
 }
 
 /** What to apply to give up every CA in an object. */

@@ -4,7 +4,7 @@ import { isCrd } from "../release/identity.ts";
 import type { CertificateNames } from "../render/certificateProvider.ts";
 import { providedNames } from "../render/providers.ts";
 import { selfSigned } from "../render/selfSigned.ts";
-import type { CaTarget } from "./caTarget.ts";
+import { type CaTarget, isConverted } from "./caTarget.ts";
 
 /** A serving certificate that operator-controller has to provide. */
 export interface WantedCertificate {
@@ -47,9 +47,4 @@ function targetIn(object: KubeObject, { namespace, certificateName }: Certificat
   if (isCrd(object)) return isConverted(object) ? [{ ref, webhooks: undefined }] : [];
   const webhooks = object["webhooks"] as readonly { name: string }[] | undefined;
   return webhooks ? [{ ref, webhooks: webhooks.map(({ name }) => name) }] : [];
-}
-
-function isConverted(crd: KubeObject): boolean {
-  const spec = crd["spec"] as { conversion?: { strategy?: string } } | undefined;
-  return spec?.conversion?.strategy === "Webhook";
 }

@@ -5,7 +5,7 @@ import { KindNotServed } from "../kube/errors.ts";
 import { describeObject, isCrd, objectKey } from "../release/identity.ts";
 import { uninstallOrder } from "../release/order.ts";
 import { ownershipOf } from "../release/ownership.ts";
-import type { CrdPolicy } from "../release/plan.ts";
+import { crdPolicyOf } from "../release/plan.ts";
 import type { Applier } from "./apply/applier.ts";
 import { type KeptCrd, servedKindOf, splitCrds } from "./apply/crdUse.ts";
 import { takeOver } from "./apply/takeOver.ts";
@@ -62,7 +62,7 @@ export class Uninstaller {
     const ours = uninstallOrder([...live.values()].filter((object) => ownershipOf(object, owner).kind === "ours"));
     const crds = ours.filter(isCrd);
     const others = ours.filter((object) => !isCrd(object));
-    const policy: CrdPolicy = this.#extension.spec.uninstall?.crdPolicy ?? "DeleteIfUnused";
+    const policy = crdPolicyOf(this.#extension.spec);
     const kept: KeptCrd[] = [];
     const stages: Stage[] = [
       () => this.#delete(others.filter(({ kind }) => WEBHOOKS.has(kind))),

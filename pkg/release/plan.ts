@@ -1,9 +1,15 @@
+import type { ClusterExtension } from "../api/clusterExtension.ts";
 import type { KubeObject } from "../api/k8s.ts";
 import { isCrd, objectKey } from "./identity.ts";
 import { installOrder, uninstallOrder } from "./order.ts";
 
 /** What becomes of a CustomResourceDefinition that is no longer wanted: `spec.uninstall.crdPolicy`. */
 export type CrdPolicy = "DeleteIfUnused" | "Delete" | "Retain";
+
+/** What `spec` says of them; what a reader without the API server's defaults gets as well. */
+export function crdPolicyOf(spec: ClusterExtension["spec"]): CrdPolicy {
+  return spec.uninstall?.crdPolicy ?? "DeleteIfUnused";
+}
 
 /** What a change of release does to the cluster. */
 export interface ReleasePlan {

@@ -55,8 +55,10 @@ export function determineState(history: readonly ReleaseRecord[], desired: Desir
   const label = `release v${release.version}`;
   if (release.status === "uninstalled") return { kind: "NeedsInstall", reason: `${label} was uninstalled` };
   const base = lastDeployed(history);
-  const changes = describeChanges(release, desired);
-  const sameObjects = objectsDigest(release.objects.map(withoutBundleLabels)) === objectsDigest(desired.objects.map(withoutBundleLabels));
+  const unlabeled = <T extends DesiredRelease>(one: T): T => ({ ...one, objects: one.objects.map(withoutBundleLabels) });
+  const [before, after] = [unlabeled(release), unlabeled(desired)];
+  const changes = describeChanges(before, after);
+  const sameObjects = objectsDigest(before.objects) === objectsDigest(after.objects);
   if (isPending(release)) {
     const reason = `${label} was left ${release.status}: its writer stopped in the middle`;
     return { kind: "Interrupted", reason, release, base, sameObjects };
@@ -73,8 +75,8 @@ export function determineState(history: readonly ReleaseRecord[], desired: Desir
 
 /** Such as "2 objects are new, 1 changes"; empty without a difference. */
 function describeChanges(release: ReleaseRecord, { objects, labels }: DesiredRelease): string {
-  const before = new Map(release.objects.map((object) => [objectKey(object), objectDigest(withoutBundleLabels(object))]));
-  const after = new Map(objects.map((object) => [objectKey(object), objectDigest(withoutBundleLabels(object))]));
+  const before = new Map(release.objects.map((object) => [objectKey(object), objectDigest(object)]));
+  const after = new Map(objects.map((object) => [objectKey(object), objectDigest(object)]));
   const isNew = [...after.keys()].filter((key) => !before.has(key)).length;
   const changes = [...after].filter(([key, digest]) => before.has(key) && before.get(key) !== digest).length;
   const leaves = [...before.keys()].filter((key) => !after.has(key)).length;

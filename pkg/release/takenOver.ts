@@ -1,9 +1,6 @@
 import { LABEL_BUNDLE_NAME, LABEL_BUNDLE_VERSION, LABEL_PACKAGE_NAME } from "../api/constants.ts";
 import type { ReleaseRecord } from "./record.ts";
 
-/** What a release that is to be made says of itself. */
-export type NextRelease = Pick<ReleaseRecord, "labels" | "rolledBack">;
-
 const BUNDLE: readonly string[] = [LABEL_PACKAGE_NAME, LABEL_BUNDLE_NAME, LABEL_BUNDLE_VERSION];
 
 /**
@@ -18,8 +15,9 @@ const BUNDLE: readonly string[] = [LABEL_PACKAGE_NAME, LABEL_BUNDLE_NAME, LABEL_
  *
  * The image does not count: it may come from a mirror by now.
  * @param deployed the last release that was applied completely.
+ * @param next what a release that is to be made says of itself.
  */
-export function isTakeOver(deployed: ReleaseRecord | undefined, next: NextRelease): boolean {
+export function isTakeOver(deployed: ReleaseRecord | undefined, next: Pick<ReleaseRecord, "labels" | "rolledBack">): boolean {
   if (!deployed || BUNDLE.some((label) => deployed.labels[label] !== next.labels[label])) return false;
   return isOfAnotherWriter(deployed) || (deployed.takenOver === true && next.rolledBack !== undefined);
 }

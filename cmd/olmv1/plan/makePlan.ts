@@ -29,6 +29,7 @@ import { widensRights } from "../../../pkg/rbac/widening.ts";
 import { type ChangePlan, changePlan, countActions, planDigest } from "../../../pkg/release/changePlan.ts";
 import { objectKey } from "../../../pkg/release/identity.ts";
 import type { ExtensionExists } from "../../../pkg/release/ownership.ts";
+import { crdPolicyOf } from "../../../pkg/release/plan.ts";
 import { lastDeployed } from "../../../pkg/release/record.ts";
 import { determineState } from "../../../pkg/release/state.ts";
 import { providerOf } from "../../../pkg/render/providers.ts";
@@ -142,7 +143,7 @@ async function compare(
   const { spec, metadata } = extension;
   const applier = new Applier(scoped, log, signal);
   const owner = { name: metadata.name, uid: metadata.uid ?? "", installNamespace: spec.namespace };
-  const crdPolicy = spec.uninstall?.crdPolicy ?? "DeleteIfUnused";
+  const crdPolicy = crdPolicyOf(spec);
   const pruning: PruneRequest = { history: history.current, desired, crdPolicy, owner };
   const images = [installed, resolved].flatMap((bundle) => (bundle ? [bundle.image] : []));
   const lacking = isServiceAccount

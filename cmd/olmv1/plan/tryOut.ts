@@ -7,12 +7,13 @@ import type { Client } from "../../../pkg/kube/client.ts";
 import type { ApiResource } from "../../../pkg/kube/discovery.ts";
 import { isNotFound } from "../../../pkg/kube/errors.ts";
 import { type Applier, type Failure, failureText, type LiveObjects } from "../../../pkg/operatorcontroller/apply/applier.ts";
+import { foreignObjects } from "../../../pkg/operatorcontroller/apply/conflicts.ts";
 import { kindConflicts } from "../../../pkg/operatorcontroller/apply/kindConflicts.ts";
 import { kindsOf, type ServedKinds } from "../../../pkg/operatorcontroller/apply/kinds.ts";
 import { quotaRefusals } from "../../../pkg/operatorcontroller/apply/quotaCheck.ts";
 import { checkCrdUpgrades } from "../../../pkg/operatorcontroller/crdupgrade/crdUpgrades.ts";
 import { describeObject, isCrd, objectKey } from "../../../pkg/release/identity.ts";
-import { type ExtensionExists, type Owner, ownershipConflict } from "../../../pkg/release/ownership.ts";
+import type { ExtensionExists, Owner } from "../../../pkg/release/ownership.ts";
 import type { Finding, InstallPlanWarning } from "./installPlan.ts";
 
 /** Objects that are tried out, and for whom. */
@@ -54,10 +55,8 @@ export async function tryOut(request: TryRequest): Promise<TriedOut> {
   const { objects: live, failures: unread } = await applier.readEach(served.map(refOf));
   findings.push(...unread.map((failure): Finding => ({ kind: "read", text: `could not get object: ${failureText(failure)}` })));
   const refused = new Set(unread.map(({ item }) => objectKey(item)));
-  for (const object of served) {
-    const conflict = released.has(objectKey(object)) ? undefined : ownershipConflict(live.get(objectKey(object)), owner, extensionExists);
-    if (conflict === undefined) continue;
-    findings.push({ kind: "ownership", text: conflict });
+  for (const { object, message } of foreignObjects({ desired: served, live, owner, extensionExists, released })) {
+    findings.push({ kind: "ownership", text: message });
     refused.add(objectKey(object));
   }
   for (const text of await kindConflicts(request.client, { desired, live, owner, extensionExists }, request.signal))

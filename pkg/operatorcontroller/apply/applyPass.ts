@@ -11,7 +11,7 @@ import { objectKey } from "../../release/identity.ts";
 import { withIgnored } from "../../release/ignoreRules.ts";
 import { withoutDrifted } from "../../release/leftAsIs.ts";
 import type { ExtensionExists, Owner } from "../../release/ownership.ts";
-import type { CrdPolicy } from "../../release/plan.ts";
+import { crdPolicyOf } from "../../release/plan.ts";
 import { lastDeployed, type ReleaseRecord } from "../../release/record.ts";
 import { providerOf } from "../../render/providers.ts";
 import { type CertificateDependencies, ExtensionCertificates } from "../certificates/extensionCertificates.ts";
@@ -271,7 +271,12 @@ export class ApplyPass {
   }
 
   #pruneRequest(desired: readonly KubeObject[]): PruneRequest {
-    return { history: this.#facts.history.current, desired, crdPolicy: this.#crdPolicy, owner: this.#ownerOfObjects };
+    return {
+      history: this.#facts.history.current,
+      desired,
+      crdPolicy: crdPolicyOf(this.#facts.extension.spec),
+      owner: this.#ownerOfObjects,
+    };
   }
 
   #prepare(objects: readonly KubeObject[], bundle?: ResolvedBundle): Promise<PreparedObjects> {
@@ -286,10 +291,6 @@ export class ApplyPass {
     } finally {
       release();
     }
-  }
-
-  get #crdPolicy(): CrdPolicy {
-    return this.#facts.extension.spec.uninstall?.crdPolicy ?? "DeleteIfUnused";
   }
 
   get #owner(): { name: string; uid: string } {

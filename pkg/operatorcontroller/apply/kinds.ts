@@ -52,7 +52,8 @@ export function kindsOf(objects: readonly GroupVersionKind[]): string {
   return [...new Set(objects.map(({ apiVersion, kind }) => `${kind} (${apiVersion})`))].sort().join(", ");
 }
 
-async function resourceOf(client: Pick<Client, "resourceFor">, gvk: GroupVersionKind): Promise<ApiResource | undefined> {
+/** What the API server calls a kind in requests; undefined for one that it does not serve. */
+export async function resourceOf(client: Pick<Client, "resourceFor">, gvk: GroupVersionKind): Promise<ApiResource | undefined> {
   try {
     return await client.resourceFor(gvk);
   } catch (err) {

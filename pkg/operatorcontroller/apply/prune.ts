@@ -59,7 +59,8 @@ function withSecrets(objects: readonly KubeObject[]): KubeObject[] {
   return [...objects, ...certificateSecrets(objects)];
 }
 
-function oursOf(objects: readonly KubeObject[], live: LiveObjects, owner: Owner): KubeObject[] {
+/** Those of `objects` that are live and the owner's, as they are on the cluster. */
+export function oursOf(objects: readonly KubeObject[], live: LiveObjects, owner: Owner): KubeObject[] {
   return objects.flatMap((object) => {
     const found = live.get(objectKey(object));
     return found && ownershipOf(found, owner).kind === "ours" ? [found] : [];

@@ -1,15 +1,15 @@
-import { type KubeObject, refOf } from "../../api/k8s.ts";
+import { refOf } from "../../api/k8s.ts";
 import type { StepContext } from "../../controller/steps.ts";
 import { messageOf, RetryableError } from "../../errors/errors.ts";
-import { objectKey } from "../../release/identity.ts";
+import { isCrd, objectKey } from "../../release/identity.ts";
 import { uninstallOrder } from "../../release/order.ts";
-import { ownershipOf } from "../../release/ownership.ts";
 import { lastDeployed } from "../../release/record.ts";
 import type { PassFacts } from "../facts.ts";
 import { Applier } from "./applier.ts";
 import type { ApplyDependencies } from "./applyPass.ts";
 import { splitCrds } from "./crdUse.ts";
 import { changes, summary } from "./objectAction.ts";
+import { oursOf } from "./prune.ts";
 import { isQuotaRefusal } from "./quotaCheck.ts";
 
 /**
@@ -34,11 +34,7 @@ export async function withdrawRefused(
   let outcome: string;
   try {
     const live = await applier.read(written.map(refOf));
-    const ours = written.flatMap((object): KubeObject[] => {
-      const found = live.get(objectKey(object));
-      return found && ownershipOf(found, owner).kind === "ours" ? [found] : [];
-    });
-    const isCrd = ({ kind }: KubeObject): boolean => kind === "CustomResourceDefinition";
+    const ours = oursOf(written, live, owner);
     const { going } = await splitCrds(scoped, ours.filter(isCrd), "DeleteIfUnused", signal);
     await applier.remove([...ours.filter((object) => !isCrd(object)), ...going]);
     outcome = `what had been created was removed again: ${summary(changes(applier.actions))}`;

@@ -110,17 +110,16 @@ export class CatalogClient {
 
   async #packageMetas(base: string, packageName: string, reading: Reading): Promise<Meta[] | "unchanged"> {
     const name = encodeURIComponent(packageName);
-    const paths = [`${base}/api/v1/metas?package=${name}`, `${base}/api/v1/metas?schema=olm.package&name=${name}`] as const;
-    const read = (): Promise<[Meta[] | undefined, Meta[] | undefined]> =>
-      Promise.all([this.#metas(paths[0], () => true, reading), this.#metas(paths[1], () => true, reading)]);
+    const ofPackageUrl = `${base}/api/v1/metas?package=${name}`;
+    const packagesUrl = `${base}/api/v1/metas?schema=olm.package&name=${name}`;
+    const read = (url: string, tags = reading.tags): Promise<Meta[] | undefined> => this.#metas(url, () => true, { ...reading, tags });
+    // One of the two may have changed without the other: both are needed then, and the tag of what had not is still right.
+    const readWhole = (url: string): Promise<Meta[] | undefined> => read(url, new Map());
     try {
-      let [ofPackage, packages] = await read();
+      const [ofPackage, packages] = await Promise.all([read(ofPackageUrl), read(packagesUrl)]);
       if (!ofPackage && !packages) return "unchanged";
-      if (!ofPackage || !packages) {
-        reading.tags.clear(); // one of the two has changed: both are needed
-        [ofPackage, packages] = await read();
-      }
-      return [...(packages ?? []), ...(ofPackage ?? []).filter((meta) => meta.schema !== "olm.package")];
+      const entries = ofPackage ?? (await readWhole(ofPackageUrl)) ?? [];
+      return [...(packages ?? (await readWhole(packagesUrl)) ?? []), ...entries.filter((meta) => meta.schema !== "olm.package")];
     } catch (err) {
       reading.tags.clear();
       if (!(err instanceof UnexpectedStatus) || err.status !== 404) throw err;

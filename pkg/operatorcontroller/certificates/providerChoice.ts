@@ -1,11 +1,11 @@
 import type { GroupVersionKind, KubeObject } from "../../api/k8s.ts";
 import type { Client } from "../../kube/client.ts";
-import { KindNotServed } from "../../kube/errors.ts";
 import type { CertificateProvider } from "../../render/certificateProvider.ts";
 import { certManager } from "../../render/certManager.ts";
 import { CERTIFICATE_PROVIDERS, providerOf } from "../../render/providers.ts";
 import { selfSigned } from "../../render/selfSigned.ts";
 import { serviceCa } from "../../render/serviceCa.ts";
+import { resourceOf } from "../apply/kinds.ts";
 
 /** Who provides the certificates of webhooks: flag --webhook-cert-provider. */
 export const WEBHOOK_CERT_PROVIDERS = ["auto", "cert-manager", "openshift-service-ca", "self-signed", "none"] as const;
@@ -60,12 +60,6 @@ export class CertificateProviders {
   }
 
   async #isServed(gvk: GroupVersionKind): Promise<boolean> {
-    try {
-      await this.#client.resourceFor(gvk);
-      return true;
-    } catch (err) {
-      if (err instanceof KindNotServed) return false;
-      throw err;
-    }
+    return (await resourceOf(this.#client, gvk)) !== undefined;
   }
 }

@@ -10,6 +10,7 @@ import { ruleLines } from "../../rbac/missingText.ts";
 import type { PolicyRule } from "../../rbac/policyRule.ts";
 import type { ResourceOf } from "../../rbac/resources.ts";
 import { type RequiredRules, type RuleOptions, requiredRules } from "../../rbac/rules.ts";
+import { crdPolicyOf } from "../../release/plan.ts";
 import { providerOf } from "../../render/providers.ts";
 import type { IsOver } from "../waiting.ts";
 import { isAllowed, type OwnRules, ownRules, rulesDigest, scopeRules } from "./ownRules.ts";
@@ -59,7 +60,7 @@ export async function lackingPermissions(
 ): Promise<LackingPermissions | undefined> {
   const { extension, desired, pruned, resourceOf } = request;
   const { spec } = extension;
-  const crdPolicy = spec.uninstall?.crdPolicy ?? "DeleteIfUnused";
+  const crdPolicy = crdPolicyOf(spec);
   const options: RuleOptions = { installNamespace: spec.namespace, resourceOf, pruned, crdPolicy };
   const all = requiredRules(desired, options);
   const own = await ownRules(client, [...all.namespaceRules.keys()], signal).catch((err: unknown) => {

@@ -1,6 +1,7 @@
 import { Reason } from "../../api/constants.ts";
 import type { KubeObject } from "../../api/k8s.ts";
 import type { Client } from "../../kube/client.ts";
+import { crdPolicyOf } from "../../release/plan.ts";
 import type { ServedKinds } from "../apply/kinds.ts";
 import { unwanted } from "../apply/prune.ts";
 import type { ReleaseEvents } from "../apply/releaseEvents.ts";
@@ -41,11 +42,6 @@ export class RightsCheck {
     this.#options = options;
   }
 
-  /** Whether to go on without rights that are missing. */
-  get warns(): boolean {
-    return this.#options.facts.extension.spec.install?.permissions === "Warn";
-  }
-
   /**
    * Looks for rights that are missing, where the pass goes on without being certain that they are; with Warn they become a fact instead.
    * @throws WaitingError Retrying with all of them, where it does not.
@@ -53,12 +49,11 @@ export class RightsCheck {
   async require({ desired, images, kinds }: RightsSubject): Promise<LackingPermissions | undefined> {
     const { facts, scoped, events, memory, now, signal } = this.#options;
     const { extension, history } = facts;
-    const crdPolicy = extension.spec.uninstall?.crdPolicy ?? "DeleteIfUnused";
-    const pruned = unwanted({ history: history.current, desired, crdPolicy });
+    const pruned = unwanted({ history: history.current, desired, crdPolicy: crdPolicyOf(extension.spec) });
     const request = { extension, desired, pruned, images, resourceOf: kinds.resourceOf.bind(kinds) };
     const lacking = await lackingPermissions(scoped, request, signal);
     if (!lacking?.doubtful) events.permissions(lacking !== undefined);
-    if (this.warns) {
+    if (this.#warns) {
       const text = lacking && `spec.install.permissions is Warn: ${lacking.text}`;
       memory.of(extension).rights = { checkedAt: now(), lacking: text };
       if (text !== undefined) facts.lacking = text;
@@ -71,7 +66,7 @@ export class RightsCheck {
   /** With Warn, says what is missing for a deployed release, looked up once an interval. */
   async warn(subject: () => Promise<RightsSubject>): Promise<void> {
     const { facts, memory, intervalMs, now } = this.#options;
-    if (!this.warns || facts.lacking !== undefined) return;
+    if (!this.#warns || facts.lacking !== undefined) return;
     const { rights } = memory.of(facts.extension);
     const sinceMs = rights ? now() - rights.checkedAt : Number.POSITIVE_INFINITY;
     if (!rights || sinceMs < 0 || sinceMs >= intervalMs) await this.require(await subject());
@@ -81,9 +76,14 @@ export class RightsCheck {
   /** The same after a refusal, of which nothing that is remembered knows; the next pass looks again, as that may be over by then. */
   async warnOfRefusal(subject: () => Promise<RightsSubject>): Promise<void> {
     const { facts, memory } = this.#options;
-    if (!this.warns) return;
+    if (!this.#warns) return;
     delete facts.lacking;
     await this.require(await subject());
     delete memory.of(facts.extension).rights;
+  }
+
+  /** Whether to go on without rights that are missing. */
+  get #warns(): boolean {
+    return this.#options.facts.extension.spec.install?.permissions === "Warn";
   }
 }
