@@ -13,6 +13,7 @@ export default defineConfig({
           name: "unit",
           include: ["{cmd,pkg}/**/*.test.ts", "test/{arch,bench,cases,ci,support}/**/*.test.ts"],
           testTimeout: 30_000,
+          hookTimeout: 60_000,
           sequence: { groupOrder: 0 },
         },
       },

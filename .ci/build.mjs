@@ -7,13 +7,16 @@ import { build } from "esbuild";
 
 const root = join(import.meta.dirname, "..");
 const dist = resolve(process.argv[2] ?? join(root, "dist"));
-/** Programs, and the worker threads that they start as files of their own. */
+/** Programs, the worker threads that they start as files of their own, and what hardly a process needs: it costs memory where it stands in the program. */
 const entryPoints = {
   catalogd: "cmd/catalogd/main.ts",
   "operator-controller": "cmd/operator-controller/main.ts",
   olmv1: "cmd/olmv1/main.ts",
-  loadWorker: "pkg/catalogd/loadWorker.ts",
+  loadWorker: "pkg/catalogd/load/loadWorker.ts",
+  queryWorker: "pkg/catalogd/graphql/queryWorker.ts",
+  segmentWorker: "pkg/catalogd/store/segmentWorker.ts",
   issueWorker: "pkg/operatorcontroller/certificates/issueWorker.ts",
+  celRules: "pkg/resolve/cel/celRules.ts",
 };
 
 const missing = Object.values(entryPoints).filter((file) => !existsSync(join(root, file)));
@@ -28,6 +31,16 @@ const onlyWhatIsUsed = {
       const found = await builder.resolve(path, { importer, resolveDir, kind, pluginData: "resolving" });
       return { ...found, sideEffects: found.path.endsWith("polyfill.js") };
     });
+  },
+};
+
+/** Imports of what has a file of its own find it there. */
+const loadedLate = {
+  name: "loaded-late",
+  setup(builder) {
+    builder.onResolve({ filter: /\/resolve\/cel\/celRules\.ts$/ }, ({ kind }) =>
+      kind === "dynamic-import" ? { path: "./celRules.js", external: true } : undefined,
+    );
   },
 };
 
@@ -51,7 +64,7 @@ await build({
   legalComments: "linked",
   // Packages in CommonJS form call require for the modules of Node.
   banner: { js: 'import { createRequire as __createRequire } from "node:module"; const require = __createRequire(import.meta.url);' },
-  plugins: [onlyWhatIsUsed],
+  plugins: [onlyWhatIsUsed, loadedLate],
   logLevel: "warning",
 });
 // Node takes a .js file for a module by the nearest package.json, which in an image is this one.

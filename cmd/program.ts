@@ -1,4 +1,5 @@
 import { messageOf } from "../pkg/errors/errors.ts";
+import { VERSION } from "./version.ts";
 
 /** What a server program consists of. */
 export interface Program<Flags> {
@@ -11,10 +12,15 @@ export interface Program<Flags> {
   run: (flags: Flags) => Promise<void>;
 }
 
-/** Runs a program with the process's arguments; a failure is one line on standard error and exit code 1. */
+/** Runs a program with the process's arguments, or prints its version when their first word asks for it; a failure is one line on standard error and exit code 1. */
 export async function runProgram<Flags>({ name, parseFlags, usage, run }: Program<Flags>): Promise<void> {
   try {
-    const flags = parseFlags(process.argv.slice(2));
+    const args = process.argv.slice(2);
+    if (args[0] === "version") {
+      process.stdout.write(`${name} ${VERSION}\n`);
+      return;
+    }
+    const flags = parseFlags(args);
     if (flags === "help") process.stdout.write(usage());
     else await run(flags);
   } catch (err) {

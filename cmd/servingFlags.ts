@@ -2,7 +2,7 @@ import { getCiphers } from "node:tls";
 import { z } from "zod";
 import type { Client } from "../pkg/kube/client.ts";
 import { AccessReviews } from "../pkg/serving/accessReviews.ts";
-import { type MetricsServer, startMetricsServer } from "../pkg/serving/metricsServer.ts";
+import { type MetricsServer, type Page, startMetricsServer } from "../pkg/serving/metricsServer.ts";
 import { TlsFiles } from "../pkg/serving/tlsFiles.ts";
 import {
   isKnownCipher,
@@ -16,6 +16,7 @@ import {
 } from "../pkg/serving/tlsProfile.ts";
 import type { Logger } from "../pkg/telemetry/log.ts";
 import type { Metrics } from "../pkg/telemetry/metrics.ts";
+import { optionalText } from "./flags.ts";
 
 /**
  * Flags about TLS and metrics that both servers have, to be spread into their flags.
@@ -90,20 +91,22 @@ export function tlsFilesOf(flags: ServingFlags, settings: TlsSettings, log: Logg
   return certFile !== undefined && keyFile !== undefined ? new TlsFiles({ certFile, keyFile, settings, log }) : undefined;
 }
 
+/** What metrics are served with. */
+export interface MetricsInit {
+  tls: TlsFiles | undefined;
+  client: Client;
+  metrics: Metrics;
+  log: Logger;
+  /** Served beside them, with a certificate only. */
+  pages?: readonly Page[];
+}
+
 /** Serves metrics to those who may get them; undefined without a certificate, when they are served on the probe port. */
 export function serveMetrics(
   bindAddress: string,
-  { tls, client, metrics, log }: { tls: TlsFiles | undefined; client: Client; metrics: Metrics; log: Logger },
+  { tls, client, metrics, log, pages = [] }: MetricsInit,
 ): Promise<MetricsServer> | undefined {
-  return tls && startMetricsServer({ bindAddress, tls, metrics, reviews: new AccessReviews({ client, log }), log });
-}
-
-/** A text of which "" means that the flag is not given. */
-function optionalText() {
-  return z
-    .string()
-    .transform((text) => (text === "" ? undefined : text))
-    .optional();
+  return tls && startMetricsServer({ bindAddress, tls, metrics, reviews: new AccessReviews({ client, log }), log, pages });
 }
 
 /** Names separated by commas. */

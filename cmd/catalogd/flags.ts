@@ -1,34 +1,91 @@
 import { z } from "zod";
-import { duration, parseFlagsWith, usageOf } from "../flags.ts";
-import { imageFlags } from "../imageFlags.ts";
+
+import { CATALOG_VALIDATIONS } from "../../pkg/catalogd/load/findingsPart.ts";
+
+import { parseBindAddress } from "../../pkg/telemetry/health.ts";
+import { parseDuration } from "../duration.ts";
+
+import { featureGatesFlag } from "../featureGates.ts";
+import { duration, parseFlagsWith, switchFlag, usageOf } from "../flags.ts";
+import { ignoredFlags, logFlags } from "../goFlags.ts";
+import { imageFlags, namesPullSecret, PULL_SECRET_FORMAT } from "../imageFlags.ts";
+import { ELECTION_TIMES, electionTimesFit, leaderFlags } from "../leaderFlags.ts";
 import { isWholePair, mayServeMetrics, servingFlags } from "../servingFlags.ts";
+import { systemNamespaceFlag } from "../systemNamespace.ts";
 
 /** Where metrics are served with a certificate and without --metrics-bind-address; :8443 is that of the content. */
 export const METRICS_ADDRESS = ":7443";
+
+const MAX_DELAY_MS = 60_000;
 
 /** Flags of the binary: the schema is the help text, the defaults and the validation. Names are upstream's where upstream has the flag. */
 const Flags = z
   .strictObject({
     kubeconfig: z.string().optional().describe("path of a kubeconfig; default: $KUBECONFIG, else the pod's own identity"),
-    "system-namespace": z.string().default("olmv1-system").describe("namespace the program runs in"),
+    "system-namespace": systemNamespaceFlag("namespace the program runs in"),
     "catalogs-server-addr": z.string().default(":8443").describe("address where catalog content is served"),
+    "insecure-plain-http": switchFlag(
+      false,
+      "serve content by plain HTTP to the network; without it and without tls-cert only to this machine",
+    ),
+    "shutdown-delay": z
+      .string()
+      .default("5s")
+      .refine(
+        (text) => (parseDuration(text) ?? MAX_DELAY_MS + 1) <= MAX_DELAY_MS,
+        'want a duration of at most a minute, such as "5s"; 0 for none',
+      )
+      .transform((text) => parseDuration(text) ?? 0)
+      .describe("how long content is served on after a stop, so that whoever sends requests here learns that there is nobody"),
     "external-address": z
       .string()
       .default("catalogd-service.olmv1-system.svc")
       .describe("host, and port if needed, under which clients reach the content; without scheme"),
     "cache-dir": z.string().default("/var/cache/catalogd").describe("folder for unpacked images and stored content"),
-    "gc-interval": duration("12h").describe("how often content of catalogs that no longer exist is looked for"),
+    "gc-interval": duration("12h").describe(
+      "how often content of catalogs that no longer exist is looked for, and stored content is checked against its checksums",
+    ),
+    "catalog-validation": z
+      .enum(CATALOG_VALIDATIONS)
+      .default("Warn")
+      .describe("what errors do that opm's check would find in a catalog: Warn tells them in condition Valid, Strict refuses the content"),
+    "load-deadline": duration("5m").describe(
+      "how long after the start a replica that could not load all content stays unready; then it serves what it has",
+    ),
+    ...leaderFlags("looks up tags and writes the status of catalogs; all replicas serve"),
     ...servingFlags({ served: "serving content and /metrics", metricsAddress: METRICS_ADDRESS }),
     ...imageFlags(),
     "health-probe-bind-address": z
       .string()
       .default(":8081")
       .describe("address of /healthz, /readyz and, without tls-cert, /metrics; 0 turns it off"),
-    "log-level": z.enum(["debug", "info", "warn", "error"]).default("info").describe("least level that is logged"),
+    "feature-gates": featureGatesFlag({
+      APIV1MetasHandler: { stage: "alpha", byDefault: true },
+      GraphQLCatalogQueries: { stage: "alpha", byDefault: true },
+    }),
+    ...logFlags(),
+    ...ignoredFlags(),
   })
+  .refine(namesPullSecret, PULL_SECRET_FORMAT)
+  .refine(electionTimesFit, ELECTION_TIMES)
   .refine(isWholePair, "tls-cert and tls-key flags must be used together")
   .refine(mayServeMetrics, "metrics-bind-address requires tls-cert and tls-key flags");
 export type Flags = z.output<typeof Flags>;
+
+/**
+ * Refuses to serve content unencrypted to others than this machine unless somebody said so.
+ * @throws Error that names the flags that help.
+ */
+export function checkPlainHttp(flags: Pick<Flags, "catalogs-server-addr" | "insecure-plain-http" | "tls-cert">): void {
+  const address = flags["catalogs-server-addr"];
+  if (flags["insecure-plain-http"] || flags["tls-cert"] !== undefined) return;
+  const { host } = parseBindAddress(address);
+  if (host === "localhost" || host === "::1" || /^127(?:\.\d{1,3}){3}$/.test(host)) return;
+  throw new Error(
+    `catalogs-server-addr ${address} would serve content by plain HTTP to the network: ` +
+      "give tls-cert and tls-key, an address of this machine such as 127.0.0.1:8443, or insecure-plain-http",
+  );
+}
 
 /** What `--help` prints. */
 export function usage(): string {

@@ -1,7 +1,11 @@
 import { CatalogController, cacheFolders } from "../../pkg/catalogd/catalogController.ts";
-import { requestDuration } from "../../pkg/catalogd/catalogMetrics.ts";
 import { startContentServer } from "../../pkg/catalogd/http/contentServer.ts";
-import { CatalogStore } from "../../pkg/catalogd/store.ts";
+import { HttpMetrics } from "../../pkg/catalogd/http/httpMetrics.ts";
+import { serveUntil } from "../../pkg/catalogd/http/serveUntil.ts";
+import { Loader } from "../../pkg/catalogd/load/loader.ts";
+import { ReplicaReadiness } from "../../pkg/catalogd/replica/readiness.ts";
+import { CatalogStore } from "../../pkg/catalogd/store/store.ts";
+import { systemClock } from "../../pkg/controller/clock.ts";
 import { runUntilStopped, stopOnSignals } from "../../pkg/controller/shutdown.ts";
 import { Client } from "../../pkg/kube/client.ts";
 import { CATALOG_LIMITS } from "../../pkg/oci/limits.ts";
@@ -9,24 +13,44 @@ import { restClientMetrics } from "../../pkg/telemetry/controllerMetrics.ts";
 import { parseBindAddress, startProbeServer } from "../../pkg/telemetry/health.ts";
 import { createLogger } from "../../pkg/telemetry/log.ts";
 import { createMetrics } from "../../pkg/telemetry/metrics.ts";
-import { pullerFor } from "../imageFlags.ts";
+import { logLevelOf, tellIgnored } from "../goFlags.ts";
+import { pullerFor, pullSecretsFor } from "../imageFlags.ts";
+import { leadershipFor } from "../leaderFlags.ts";
 import { runProgram } from "../program.ts";
 import { serveMetrics, tlsFilesOf, tlsSettingsOf } from "../servingFlags.ts";
 import { surviveLostConnections } from "../strayErrors.ts";
-import { type Flags, METRICS_ADDRESS, parseFlags, usage } from "./flags.ts";
+import { checkPlainHttp, type Flags, METRICS_ADDRESS, parseFlags, usage } from "./flags.ts";
+import { gatedEndpoints } from "./gatedEndpoints.ts";
+
+/** Under which the replicas agree on a leader; the Go program's, so that the two never lead together. */
+const LEASE_NAME = "catalogd-operator-lock";
+/** How long requests under way have to end. With the usual --shutdown-delay a stop stays under the 30 s that a Pod is given. */
+const CONTENT_GRACE_MS = 15_000;
 
 async function run(flags: Flags): Promise<void> {
-  const log = createLogger({ component: "catalogd", level: flags["log-level"] });
+  checkPlainHttp(flags);
+  const log = createLogger({ component: "catalogd", level: logLevelOf(flags) });
+  tellIgnored(flags, log);
   surviveLostConnections(log);
   const metrics = createMetrics("catalogd");
   metrics.collectProcess();
   const tls = tlsFilesOf(flags, tlsSettingsOf(flags, log), log);
   const folders = cacheFolders(flags["cache-dir"]);
   const client = Client.fromKubeConfig(flags.kubeconfig, { userAgent: "catalogd", observe: restClientMetrics(metrics) });
-  const puller = pullerFor(flags, { cacheDir: folders.unpack, limits: CATALOG_LIMITS, log });
-  const store = await CatalogStore.open({ dir: folders.catalogs, log });
+  const credentials = await pullSecretsFor(flags, { client, log, metrics });
+  const puller = pullerFor(flags, { cacheDir: folders.unpack, limits: CATALOG_LIMITS, credentials, log });
+  const loader = new Loader({ validation: flags["catalog-validation"] });
+  const store = await CatalogStore.open({ dir: folders.catalogs, log, loader });
+  const leadership = leadershipFor(flags, {
+    client,
+    name: LEASE_NAME,
+    log,
+    metrics,
+    standBackMs: () => (readiness.missing()?.length === 0 ? 0 : flags["leader-election-retry-period"]),
+  });
   const controller = new CatalogController({
     client,
+    leaderClient: leadership.client,
     puller,
     store,
     unpackDir: folders.unpack,
@@ -35,20 +59,37 @@ async function run(flags: Flags): Promise<void> {
     log,
     metrics,
   });
+  const readiness = new ReplicaReadiness({
+    catalogs: () => controller.catalogs(),
+    contents: store,
+    deadlineMs: flags["load-deadline"],
+    clock: systemClock,
+    log,
+  });
+  credentials.onChange(() => controller.retryFailing());
   const server = await startContentServer(parseBindAddress(flags["catalogs-server-addr"]), {
-    source: store,
+    source: {
+      get: (name) => store.get(name),
+      catalogs: () => [...new Set([...store.catalogs(), ...controller.expected()])],
+      expects: (name) => controller.expects(name),
+    },
     log,
     tls,
-    duration: requestDuration(metrics),
+    metrics: new HttpMetrics(metrics),
+    without: gatedEndpoints(flags),
   });
   const probes = await startProbeServer({
     bindAddress: flags["health-probe-bind-address"],
     metrics: tls ? undefined : metrics,
     log,
+    live: { healthz: () => undefined },
     ready: {
-      informers: () => {
-        if (!controller.ready) throw new Error("the first list of ClusterCatalogs has not arrived yet");
+      readyz: () => undefined,
+      "catalog-server": () => {
+        if (server.draining) throw new Error("the catalog server is stopping");
       },
+      serving: () => readiness.check(),
+      leader: () => leadership.describe(),
     },
   });
   const secured = await serveMetrics(flags["metrics-bind-address"] ?? METRICS_ADDRESS, { tls, client, metrics, log });
@@ -58,14 +99,12 @@ async function run(flags: Flags): Promise<void> {
   );
   try {
     const tasks = {
+      pullSecrets: (signal: AbortSignal) => credentials.run(signal),
       controller: (signal: AbortSignal) => controller.run(signal),
-      // From the stop on no request is accepted; those under way have some time to end.
-      content: async (signal: AbortSignal) => {
-        await new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
-        await server.close();
-      },
+      leadership: (signal: AbortSignal) => leadership.run(signal, (term) => controller.lead(term)),
+      content: (signal: AbortSignal) => serveUntil(signal, server, { delayMs: flags["shutdown-delay"], graceMs: CONTENT_GRACE_MS }),
     };
-    await runUntilStopped({ tasks, signal: stopOnSignals(log), log });
+    await runUntilStopped({ tasks, signal: stopOnSignals(log), log, graceMs: flags["shutdown-delay"] + CONTENT_GRACE_MS + 5_000 });
   } finally {
     await store.close();
     await probes.close();

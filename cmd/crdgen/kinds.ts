@@ -37,6 +37,7 @@ export const KINDS: readonly KindDescription[] = [
       age,
       { name: "Available", type: "string", jsonPath: ".status.conditions[?(@.type=='Available')].status", priority: 1 },
       { name: "Ready", type: "string", jsonPath: ".status.conditions[?(@.type=='Ready')].status", priority: 1 },
+      { name: "Update", type: "string", jsonPath: ".status.availableUpdates[0].version", priority: 1 },
     ],
   },
   {

@@ -13,7 +13,8 @@ export function metricReference(programs: readonly ProgramMetrics[]): string {
 # Metrics
 
 Both programs show their metrics at \`/metrics\`: with a certificate on \`--metrics-bind-address\`, without one on \`--health-probe-bind-address\`. Durations are in seconds, sizes in bytes, times in seconds since the epoch; a histogram has \`_bucket\`, \`_sum\` and
-\`_count\`. Beside what follows there is what every Node.js process has: \`process_*\` and \`nodejs_*\`.
+\`_count\`. Beside what follows there is what every Node.js process has: \`process_*\` and \`nodejs_*\`; \`nodejs_eventloop_lag_max_seconds\` is the longest time
+for which the program answered nothing since it was last asked for its metrics.
 
 A label \`extension\` or \`catalog\` has as many values as there are objects of that kind: what an object that is gone had goes with it. \`bundle\`, \`version\` and \`installed\` have one value for each extension.
 \`code\` is an HTTP status, or \`<error>\` where there was no answer; \`method\` is an HTTP method: an apply is a \`PATCH\`.

@@ -1,8 +1,11 @@
-import { CatalogMetrics, requestDuration } from "../../pkg/catalogd/catalogMetrics.ts";
+import { CatalogMetrics } from "../../pkg/catalogd/catalogMetrics.ts";
+import { HttpMetrics } from "../../pkg/catalogd/http/httpMetrics.ts";
+import { replicaMetrics } from "../../pkg/catalogd/replica/replicaMetrics.ts";
+import { pullSecretStates } from "../../pkg/controller/pullSecrets.ts";
 import { GateMetrics } from "../../pkg/operatorcontroller/clusterupgrade/gateMetrics.ts";
 import { ExtensionMetrics } from "../../pkg/operatorcontroller/status/extensionMetrics.ts";
 import { watchMetrics } from "../../pkg/operatorcontroller/watches/watchMetrics.ts";
-import { controllerMetrics, queueMetrics, restClientMetrics } from "../../pkg/telemetry/controllerMetrics.ts";
+import { controllerMetrics, leaderMetrics, queueMetrics, restClientMetrics } from "../../pkg/telemetry/controllerMetrics.ts";
 import { createMetrics, type Metrics } from "../../pkg/telemetry/metrics.ts";
 
 /** One program with all metrics that it has when it runs, those of its process left out. */
@@ -18,10 +21,12 @@ export function programMetrics(): ProgramMetrics[] {
     controllerMetrics(metrics, "x");
     queueMetrics(metrics, "x");
     restClientMetrics(metrics);
+    pullSecretStates(metrics);
+    leaderMetrics(metrics, "x");
   }
-  void [new ExtensionMetrics(controller), new GateMetrics(controller), new CatalogMetrics(catalogd)];
+  void [new ExtensionMetrics(controller), new GateMetrics(controller), new CatalogMetrics(catalogd), new HttpMetrics(catalogd)];
+  replicaMetrics(catalogd);
   watchMetrics(controller, () => ({ starting: 0, open: 0, broken: 0, refused: 0 }));
-  requestDuration(catalogd);
   return [
     { program: "operator-controller", metrics: controller },
     { program: "catalogd", metrics: catalogd },

@@ -29,6 +29,7 @@ test.for([
 
 test.for([
   [["--service-account-fallback", "root"], "--service-account-fallback: "],
+  [["--global-pull-secret=/a"], "incorrect number of components; value of global-pull-secret should be of the format <namespace>/<name>"],
   [["--max-concurrent-reconciles", "0"], "--max-concurrent-reconciles: "],
   [["--drift-interval", "5"], '--drift-interval: want a duration of at least a second, such as "5m"'],
   [["--webhook-cert-provider", "acme"], "--webhook-cert-provider: "],

@@ -3,20 +3,35 @@ import { messageOf } from "../../pkg/errors/errors.ts";
 import { WEBHOOK_CERT_PROVIDERS } from "../../pkg/operatorcontroller/certificates/providerChoice.ts";
 import { parseClusterVersion } from "../../pkg/operatorcontroller/clusterupgrade/clusterVersionSource.ts";
 import { CLUSTER_OPERATOR_MODES } from "../../pkg/operatorcontroller/clusterupgrade/gateMode.ts";
-import { duration, parseFlagsWith, usageOf } from "../flags.ts";
-import { imageFlags } from "../imageFlags.ts";
+import { featureGatesFlag } from "../featureGates.ts";
+import { duration, optionalText, parseFlagsWith, usageOf } from "../flags.ts";
+import { ignoredFlags, logFlags } from "../goFlags.ts";
+import { imageFlags, namesPullSecret, PULL_SECRET_FORMAT } from "../imageFlags.ts";
+import { ELECTION_TIMES, electionTimesFit, leaderFlags } from "../leaderFlags.ts";
 import { isWholePair, mayServeMetrics, servingFlags } from "../servingFlags.ts";
+import { systemNamespaceFlag } from "../systemNamespace.ts";
 
 /** Where metrics are served with a certificate and without --metrics-bind-address. */
 export const METRICS_ADDRESS = ":8443";
+
+const ALWAYS = "it is always on";
+const PROVIDER = "see --webhook-cert-provider";
+const GATES = {
+  SingleOwnNamespaceInstallSupport: { stage: "alpha", byDefault: true, fixed: ALWAYS },
+  WebhookProviderCertManager: { stage: "GA", byDefault: true, fixed: PROVIDER },
+  WebhookProviderOpenshiftServiceCA: { stage: "GA", byDefault: true, fixed: PROVIDER },
+  BoxcutterRuntime: { stage: "alpha", byDefault: false, fixed: "there is one way to apply bundles, with releases in Secrets" },
+  DeploymentConfig: { stage: "alpha", byDefault: true, fixed: ALWAYS },
+  BundleReleaseSupport: { stage: "alpha", byDefault: true, fixed: ALWAYS },
+} as const;
 
 /** Flags of the binary: the schema is the help text, the defaults and the validation. Names are upstream's where upstream has the flag. */
 const Flags = z
   .strictObject({
     kubeconfig: z.string().optional().describe("path of a kubeconfig; default: $KUBECONFIG, else the pod's own identity"),
-    "system-namespace": z.string().default("olmv1-system").describe("namespace that holds the release Secrets"),
+    "system-namespace": systemNamespaceFlag("namespace that holds the release Secrets"),
     "cache-path": z.string().default("/var/cache/operator-controller").describe("folder for unpacked bundle images"),
-    "catalogd-cas-dir": z.string().optional().describe("folder of PEM files that sign catalogd's certificate"),
+    "catalogd-cas-dir": optionalText().describe("folder of PEM files that sign catalogd's certificate"),
     ...imageFlags(),
     "health-probe-bind-address": z
       .string()
@@ -54,8 +69,13 @@ const Flags = z
         "release that the cluster is updated to: until ClusterOperator olm reports it, Progressing is True; default: $RELEASE_VERSION",
       ),
     "recheck-interval": duration("15s").describe("how often rights, ServiceAccounts and kinds that an extension waits for are looked for"),
-    "log-level": z.enum(["debug", "info", "warn", "error"]).default("info").describe("least level that is logged"),
+    ...leaderFlags("works on extensions"),
+    "feature-gates": featureGatesFlag(GATES),
+    ...logFlags(),
+    ...ignoredFlags(),
   })
+  .refine(electionTimesFit, ELECTION_TIMES)
+  .refine(namesPullSecret, `incorrect number of components; ${PULL_SECRET_FORMAT}`)
   .refine(isWholePair, "unable to configure TLS certificates: tls-cert and tls-key flags must be used together")
   .refine(mayServeMetrics, "metrics-bind-address requires tls-cert and tls-key flags to be set");
 

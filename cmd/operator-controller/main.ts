@@ -10,14 +10,21 @@ import { restClientMetrics } from "../../pkg/telemetry/controllerMetrics.ts";
 import { startProbeServer } from "../../pkg/telemetry/health.ts";
 import { createLogger } from "../../pkg/telemetry/log.ts";
 import { createMetrics } from "../../pkg/telemetry/metrics.ts";
-import { pullerFor } from "../imageFlags.ts";
+import { logLevelOf, tellIgnored } from "../goFlags.ts";
+import { pullerFor, pullSecretsFor } from "../imageFlags.ts";
+import { leadershipFor } from "../leaderFlags.ts";
 import { runProgram } from "../program.ts";
 import { serveMetrics, tlsFilesOf, tlsSettingsOf } from "../servingFlags.ts";
 import { surviveLostConnections } from "../strayErrors.ts";
 import { type Flags, METRICS_ADDRESS, parseFlags, usage } from "./flags.ts";
+import { resolutionPage } from "./resolutionPage.ts";
+
+/** The Lease that the reference implementation takes too. */
+const LEASE_NAME = "9c4404e7.operatorframework.io";
 
 async function run(flags: Flags): Promise<void> {
-  const log = createLogger({ component: "operator-controller", level: flags["log-level"] });
+  const log = createLogger({ component: "operator-controller", level: logLevelOf(flags) });
+  tellIgnored(flags, log);
   surviveLostConnections(log);
   const metrics = createMetrics("operator_controller");
   metrics.collectProcess();
@@ -25,10 +32,12 @@ async function run(flags: Flags): Promise<void> {
   const tlsSettings = tlsSettingsOf(flags, log);
   const tls = tlsFilesOf(flags, tlsSettings, log);
   const packages = new CatalogClient({ caDir: flags["catalogd-cas-dir"], tls: clientSettings(tlsSettings) });
-  const puller = pullerFor(flags, { cacheDir: flags["cache-path"], limits: BUNDLE_LIMITS, log });
+  const credentials = await pullSecretsFor(flags, { client, log, metrics });
+  const puller = pullerFor(flags, { cacheDir: flags["cache-path"], limits: BUNDLE_LIMITS, credentials, log });
+  const leadership = leadershipFor(flags, { client, name: LEASE_NAME, log, metrics });
   const clusterVersion = new ClusterVersionSource({ client, byFlag: flags["cluster-version"], log });
   const controller = new OperatorController({
-    client,
+    client: leadership.client,
     puller,
     packages,
     systemNamespace: flags["system-namespace"],
@@ -47,21 +56,39 @@ async function run(flags: Flags): Promise<void> {
     log,
     metrics,
   });
+  credentials.onChange(() => controller.retryFailing());
+  let leading = false;
   const informersReady = (): void => {
-    if (!controller.ready) throw new Error("the first list of ClusterExtensions and ClusterCatalogs has not arrived yet");
+    if (leading && !controller.ready) throw new Error("the first list of ClusterExtensions and ClusterCatalogs has not arrived yet");
   };
   const probes = await startProbeServer({
     bindAddress: flags["health-probe-bind-address"],
     metrics: tls ? undefined : metrics,
     log,
-    ready: { informers: informersReady },
+    ready: { informers: informersReady, leader: () => leadership.describe() },
   });
-  const secured = await serveMetrics(flags["metrics-bind-address"] ?? METRICS_ADDRESS, { tls, client, metrics, log });
+  const secured = await serveMetrics(flags["metrics-bind-address"] ?? METRICS_ADDRESS, {
+    tls,
+    client,
+    metrics,
+    log,
+    pages: [resolutionPage(controller, () => leading)],
+  });
   log.info({ node: process.version, probes: probes.url, metrics: secured?.url }, "starting");
   try {
     const tasks = {
+      pullSecrets: (signal: AbortSignal) => credentials.run(signal),
       clusterVersion: (signal: AbortSignal) => clusterVersion.run(signal),
-      controller: (signal: AbortSignal) => controller.run(signal),
+      controller: (signal: AbortSignal) => {
+        const lost = Promise.withResolvers<never>();
+        const leads = leadership.run(signal, async (term) => {
+          leading = true;
+          await controller.run(term);
+          // What it knows of the cluster has grown old by the time that it leads again; a new process knows nothing.
+          if (!signal.aborted) lost.reject(new Error("leader election lost"));
+        });
+        return Promise.race([leads, lost.promise]);
+      },
     };
     await runUntilStopped({ tasks, signal: stopOnSignals(log), log });
   } finally {

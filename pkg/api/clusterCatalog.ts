@@ -76,7 +76,7 @@ export const ClusterCatalogStatus = z
     conditions: conditions(
       `conditions describe the state of the catalog.
 
-Serving: whether content is served (Available), not served (Unavailable), or switched off (UserSpecifiedUnavailable). Progressing: True when the desired content is stored (Succeeded) or tried again (Retrying); False when somebody has to act (Blocked). While newer content fails, the last good content stays served.`,
+Serving: whether content is served (Available), not served (Unavailable), or switched off (UserSpecifiedUnavailable). Progressing: True when the desired content is stored (Succeeded) or tried again (Retrying); False when somebody has to act (Blocked). While newer content fails, the last good content stays served. Valid, only while content is served: whether it passes the checks of file-based catalogs (Valid), or errors were found in it (InvalidContent).`,
     ).optional(),
     resolvedSource: resolvedSource.optional(),
     urls: z.object({ base }).optional().describe("urls are where the catalog is served."),

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { AvailableUpdates, BlockedUpdate } from "./availableUpdates.ts";
 import { EXTENSION_NAME_MAX } from "./constants.ts";
 import { CRD_UPGRADE_CHECKS } from "./crdUpgradeChecks.ts";
 import { drift } from "./drift.ts";
@@ -132,6 +133,12 @@ const install = withRules(
       .describe(
         "permissions is what happens when the ServiceAccount lacks rights that the bundle needs. Enforce (the default) writes nothing and names all of them, Warn names them and goes on, so that the API server decides.",
       ),
+    requirements: z
+      .enum(["Enforce", "Warn"])
+      .optional()
+      .describe(
+        "requirements is what happens when the cluster lacks what the bundle's ClusterServiceVersion requires: a Kubernetes version of at least minKubeVersion, and the required CustomResourceDefinitions and API services that it does not bring itself. Warn (the default) names them and goes on, Enforce writes nothing before they are there.",
+      ),
     userRoles: z
       .enum(["None", "Aggregate"])
       .optional()
@@ -140,10 +147,10 @@ const install = withRules(
       ),
   }),
   {
-    rule: "has(self.preflight) || has(self.permissions) || has(self.onFailure) || has(self.userRoles)",
+    rule: "has(self.preflight) || has(self.permissions) || has(self.onFailure) || has(self.userRoles) || has(self.requirements)",
     message: "at least one of [preflight] are required when install is specified",
-    holds: ({ preflight, permissions, onFailure, userRoles }) =>
-      [preflight, permissions, onFailure, userRoles].some((member) => member !== undefined),
+    holds: ({ preflight, permissions, onFailure, userRoles, requirements }) =>
+      [preflight, permissions, onFailure, userRoles, requirements].some((member) => member !== undefined),
   },
 ).describe("install configures how bundles are installed and upgraded.");
 
@@ -175,14 +182,37 @@ const uninstall = z
   })
   .describe("uninstall configures what is removed together with the extension.");
 
+const template = z
+  .object({
+    namespace: withRules(z.string().max(63), matches(DNS1123_LABEL, "namespace must be a valid DNS1123 label"))
+      .optional()
+      .describe("namespace is spec.namespace of the extensions that are made. Without it, that of this extension."),
+    serviceAccount: z
+      .object({
+        name: withRules(z.string().min(1).max(253), matches(DNS1123_SUBDOMAIN, `name ${SUBDOMAIN_TEXT}`)).describe(
+          "name is the name of a ServiceAccount in their namespace. A DNS-1123 subdomain of at most 253 characters.",
+        ),
+      })
+      .optional()
+      .describe(
+        "serviceAccount is the identity of the extensions that are made. Without it, a ServiceAccount of the name that spec.serviceAccount of this extension has.",
+      ),
+  })
+  .describe(
+    "template says what is different about the extensions that policy Install makes. Who may set it is for admission to decide: it names an identity as spec.serviceAccount does.",
+  );
+
 const dependencies = z
   .object({
     policy: z
       .enum(["Require", "Install", "Ignore"])
       .default("Require")
       .describe(
-        "policy is what happens when a bundle depends on other packages or APIs. Dependencies are not resolved yet: Require and Install refuse such a bundle and name what it depends on, Ignore installs it without checking.",
+        `policy is what happens when a bundle depends on other packages or APIs. With Require a bundle is installed once everything that it depends on is installed or served by the cluster; until then condition Progressing is False with reason UnsatisfiedDependencies, says what is missing and which bundle of a catalog would supply it, and goes on by itself when it is there. Install makes a ClusterExtension for each package that is missing, and waits for it; an extension of the package that exists already is waited for, and never changed. Ignore installs without checking.
+
+With Require and Install no version is chosen that would take away what another installed bundle depends on.`,
       ),
+    template: template.optional(),
   })
   .describe("dependencies configures how bundles that depend on other packages or APIs are treated.");
 
@@ -248,11 +278,13 @@ export const ClusterExtensionStatus = z
     conditions: conditions(
       `conditions describe the state of the extension.
 
-Installed: whether a bundle is installed. Progressing: True when the desired state is reached (Succeeded), rolling out (RollingOut), being removed (Uninstalling) or tried again (Retrying); False when somebody has to act (Blocked, InvalidConfiguration, ProgressDeadlineExceeded), has to approve (AwaitingApproval) or asked for nothing to be done (Suspended). Available: whether what is installed works: True (Healthy), False while it is rolled out (RollingOut) or when something is wrong with it (Unhealthy, with the object and its Pod in the message), Unknown when that cannot be told. Ready: True when a bundle is installed, nothing is left to do and it is available; otherwise with the reason of the first that is not so. Deprecated, PackageDeprecated, ChannelDeprecated and BundleDeprecated: whether the catalog advises against the package, the channels or the bundle. ClusterUpgradeBlocked, only where an installed bundle states up to which OpenShift version it works: whether it keeps the cluster from being upgraded to its next minor version, and what would lift that.`,
+Installed: whether a bundle is installed. Progressing: True when the desired state is reached (Succeeded), rolling out (RollingOut), being removed (Uninstalling) or tried again (Retrying); False when somebody has to act (Blocked, InvalidConfiguration, UnsatisfiedDependencies, ProgressDeadlineExceeded), has to approve (AwaitingApproval) or asked for nothing to be done (Suspended). Available: whether what is installed works: True (Healthy), False while it is rolled out (RollingOut) or when something is wrong with it (Unhealthy, with the object and its Pod in the message), Unknown when that cannot be told. Ready: True when a bundle is installed, nothing is left to do and it is available; otherwise with the reason of the first that is not so. Deprecated, PackageDeprecated, ChannelDeprecated and BundleDeprecated: whether the catalog advises against the package, the channels or the bundle. ClusterUpgradeBlocked, only where an installed bundle states up to which OpenShift version it works: whether it keeps the cluster from being upgraded to its next minor version, and what would lift that.`,
     ).optional(),
     install: z.object({ bundle }).optional().describe("install describes what is installed. Absent when nothing is."),
     inventory: Inventory.optional(),
     providedAPIs: ProvidedApis.optional(),
+    availableUpdates: AvailableUpdates.optional(),
+    blockedUpdate: BlockedUpdate.optional(),
     plan: Plan.optional(),
     lastHandledReconcileAt: z
       .string()

@@ -42,12 +42,18 @@ export const ANNOTATION_PROPERTIES = "olm.properties";
 export const ANNOTATION_ROLLBACK_TO = `${GROUP}/rollback-to`;
 /** On a ClusterExtension that is deleted: "true" lets it go although nobody may delete its objects any more. */
 export const ANNOTATION_FORCE_DELETE = `${GROUP}/force-delete`;
+/** On a ClusterExtension that is deleted: "true" uninstalls it although others depend on it. */
+export const ANNOTATION_FORCE_UNINSTALL = `${GROUP}/force-uninstall`;
 /** On a ClusterExtension: a changed value asks for a pass that compares everything at once, whatever the value is; usually a time. */
 export const ANNOTATION_RECONCILE_REQUESTED_AT = `${GROUP}/reconcile-requested-at`;
 /** Longest part of that value that is looked at. */
 export const RECONCILE_REQUEST_MAX = 64;
 /** On a ClusterExtension with spec.approval Manual: digest of the plan that may be carried out. */
 export const ANNOTATION_APPROVE = `${GROUP}/approve`;
+/** "true" on a ClusterExtension that policy Install of `spec.dependencies` made: it goes when nothing needs it any more. */
+export const LABEL_DEPENDENCY = `${GROUP}/dependency`;
+/** On such an extension, one label for each extension that it was made for or that waited for it: its name behind this, its uid as the value. */
+export const LABEL_DEPENDENT_PREFIX = `dependent.${GROUP}/`;
 /** On our CRDs: which variant of the API they are. */
 export const ANNOTATION_GENERATOR = `${GROUP}/generator`;
 
@@ -71,6 +77,8 @@ export const ConditionType = {
   Available: "Available",
   Ready: "Ready",
   Serving: "Serving",
+  /** Whether the content that is served of a ClusterCatalog passes the checks of file-based catalogs; not the Go catalogd's. */
+  Valid: "Valid",
   Deprecated: "Deprecated",
   PackageDeprecated: "PackageDeprecated",
   ChannelDeprecated: "ChannelDeprecated",
@@ -93,7 +101,10 @@ export const Reason = {
   Uninstalling: "Uninstalling",
   Suspended: "Suspended",
   AwaitingApproval: "AwaitingApproval",
+  RequirementsNotMet: "RequirementsNotMet",
+  RequiredByOthers: "RequiredByOthers",
   InvalidConfiguration: "InvalidConfiguration",
+  UnsatisfiedDependencies: "UnsatisfiedDependencies",
   ProgressDeadlineExceeded: "ProgressDeadlineExceeded",
   Deprecated: "Deprecated",
   NotDeprecated: "NotDeprecated",
@@ -101,6 +112,8 @@ export const Reason = {
   Available: "Available",
   Unavailable: "Unavailable",
   UserSpecifiedUnavailable: "UserSpecifiedUnavailable",
+  Valid: "Valid",
+  InvalidContent: "InvalidContent",
   IncompatibleOperatorInstalled: "IncompatibleOperatorInstalled",
   InvalidMaxOpenShiftVersion: "InvalidMaxOpenShiftVersion",
   ClusterVersionUnknown: "ClusterVersionUnknown",
@@ -112,6 +125,8 @@ export type Reason = (typeof Reason)[keyof typeof Reason];
 export const INVENTORY_MAX = 100;
 /** APIs that status.providedAPIs names at most. */
 export const PROVIDED_APIS_MAX = 100;
+/** Versions that status.availableUpdates names at most. */
+export const AVAILABLE_UPDATES_MAX = 10;
 /** Objects that status.plan names at most. */
 export const PLAN_OBJECTS_MAX = 20;
 /** Fields of one object that status.plan names at most. */

@@ -13,6 +13,11 @@ const EXTENSION = ["ClusterExtension"] as const;
 
 /** Every reason that an Event of ours can have, in the order of the reference. Names are stable: alerts and scripts rely on them. */
 export const EVENTS = {
+  Resolved: {
+    type: "Normal",
+    on: EXTENSION,
+    when: "Resolution came to another bundle or catalog than before, or to one again; with why it is that one. Why it comes to none is told by `Retrying` and `Blocked`.",
+  },
   Installed: { type: "Normal", on: EXTENSION, when: "A first bundle was applied completely; with how many objects were created." },
   Upgraded: {
     type: "Normal",
@@ -65,6 +70,16 @@ export const EVENTS = {
     on: EXTENSION,
     when: "What the check of a CustomResourceDefinition upgrade passed over or did, such as taking a version from its stored versions.",
   },
+  UnadvisedBundle: {
+    type: "Warning",
+    on: EXTENSION,
+    when: "A bundle is moved to although no upgrade edge leads to it, which `upgradeConstraintPolicy: SelfCertified` overrides, or although another entry of the channel skips it. Once for each decision.",
+  },
+  BundleContentChanged: {
+    type: "Warning",
+    on: EXTENSION,
+    when: "The catalog names another image for the installed bundle and version; what was installed stays.",
+  },
   CertificateIssued: {
     type: "Normal",
     on: EXTENSION,
@@ -82,6 +97,11 @@ export const EVENTS = {
     when: "The ServiceAccount lacks rights; with all of them and the command that prints the roles.",
   },
   PermissionsGranted: { type: "Normal", on: EXTENSION, when: "The ServiceAccount has got the rights that it lacked." },
+  RequirementsNotMet: {
+    type: "Warning",
+    on: EXTENSION,
+    when: "A bundle wants a newer Kubernetes, or definitions or APIs of others that are not served; with each of them. Under `spec.install.requirements: Enforce` it is not installed until they are, otherwise it is told once.",
+  },
   AwaitingApproval: { type: "Warning", on: EXTENSION, when: "A change waits for approval; with what it would do and how to approve it." },
   Approved: { type: "Normal", on: EXTENSION, when: "A change that was approved is carried out; with the digest of its plan." },
   Suspended: { type: "Normal", on: EXTENSION, when: "`spec.suspend` was set: nothing is done any more." },
@@ -109,6 +129,11 @@ export const EVENTS = {
     when: "An installed bundle has begun to keep the cluster from being upgraded; with the maximum and the remedy.",
   },
   ClusterUpgradeUnblocked: { type: "Normal", on: EXTENSION, when: "It has stopped to do so." },
+  RequiredByOthers: {
+    type: "Warning",
+    on: EXTENSION,
+    when: "An extension is deleted on which installed bundles of others depend: nothing is removed until they do not, or it is annotated; with who they are and what they need.",
+  },
   Uninstalled: {
     type: "Normal",
     on: EXTENSION,
@@ -122,6 +147,26 @@ export const EVENTS = {
     when: "An extension was deleted by force, or names no ServiceAccount: its objects go by their ownerReferences, CustomResourceDefinitions stay.",
   },
   InvalidConfiguration: { type: "Warning", on: EXTENSION, when: "`spec.config` does not fit the bundle." },
+  UnsatisfiedDependencies: {
+    type: "Warning",
+    on: EXTENSION,
+    when: "No bundle can be installed, since what it requires is neither installed nor served, or since others would lose what they require; with what would supply it.",
+  },
+  DependencyCreated: {
+    type: "Normal",
+    on: EXTENSION,
+    when: "`spec.dependencies.policy: Install` made a ClusterExtension that the bundle depends on; with its name, package and catalog.",
+  },
+  DependencyRemoved: {
+    type: "Normal",
+    on: EXTENSION,
+    when: "A ClusterExtension that was made for a deleted one is deleted with it, since nothing else needs it; with its name.",
+  },
+  DependencyKept: {
+    type: "Normal",
+    on: EXTENSION,
+    when: "A ClusterExtension that was made for a deleted one stays, since another extension needs it; with both names.",
+  },
   Retrying: {
     type: "Warning",
     on: ["ClusterExtension", "ClusterCatalog"],
@@ -132,9 +177,20 @@ export const EVENTS = {
     on: ["ClusterExtension", "ClusterCatalog"],
     when: "Nothing goes on before the object is edited, and condition `Progressing` says why.",
   },
+  InvalidContent: {
+    type: "Warning",
+    on: ["ClusterCatalog"],
+    when: "New content is served in which errors were found; with their number and the first three. The first ten are in condition `Valid`.",
+  },
   ContentStored: { type: "Normal", on: ["ClusterCatalog"], when: "New content is served; with its size and the image's digest." },
+  Recovered: {
+    type: "Normal",
+    on: ["ClusterCatalog"],
+    when: "Condition `Progressing` is Succeeded again after it was Retrying or Blocked; with what had been wrong.",
+  },
   Unavailable: { type: "Warning", on: ["ClusterCatalog"], when: "Content that was served is served no longer." },
-  UserSpecifiedUnavailable: { type: "Warning", on: ["ClusterCatalog"], when: "The same, since `spec.availabilityMode` is Unavailable." },
+  UserSpecifiedUnavailable: { type: "Normal", on: ["ClusterCatalog"], when: "The same, since `spec.availabilityMode` is Unavailable." },
+  ContentRemoved: { type: "Normal", on: ["ClusterCatalog"], when: "The same, since the catalog is deleted." },
   OperatorStatusChanged: {
     type: "Normal",
     on: ["ClusterOperator"],

@@ -2,6 +2,7 @@ import { Reason } from "../api/constants.ts";
 import type { KubeObject } from "../api/k8s.ts";
 import { messageOf, RetryableError } from "../errors/errors.ts";
 import { goQuote } from "../errors/goQuote.ts";
+import { dependenciesIn } from "./dependencies.ts";
 import { sortedKeys } from "./goSpecial.ts";
 import { MANIFEST_TYPES } from "./goTypes.ts";
 import { jsonMismatch, kindOf } from "./goValues.ts";
@@ -21,6 +22,7 @@ const MAX_BYTES = 64 * 1024 * 1024;
 /**
  * Reads a registry+v1 bundle. Files in `manifests/` are read in the order of their names whatever they are called; of several
  * ClusterServiceVersions the last is taken. The CSV and CRDs go through Go's typed structs (see GoTypes), the rest stays as it is.
+ * Dependencies that cannot be read keep nothing back, see `dependenciesIn`.
  * @throws RetryableError Retrying when something is missing, cannot be parsed or has the wrong type, in operator-controller's words; above
  * 2,000 files or 64 MiB.
  * @see registry+v1 bundle format
@@ -37,7 +39,8 @@ function load(files: BundleFiles): RegistryV1Bundle {
   checkSize(files);
   const annotations = files.get(ANNOTATIONS);
   if (!annotations) throw new Error(`open ${ANNOTATIONS}: no such file or directory`);
-  const bundle: Omit<RegistryV1Bundle, "csv"> = { packageName: packageName(annotations), crds: [], others: [] };
+  const dependencies = dependenciesIn(files);
+  const bundle: Omit<RegistryV1Bundle, "csv"> = { packageName: packageName(annotations), crds: [], others: [], dependencies };
   let csv: Csv | undefined;
   for (const path of manifestPaths(files)) {
     try {

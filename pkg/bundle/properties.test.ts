@@ -28,6 +28,27 @@ test("a number of the file that is not quoted is a floating-point number first",
   );
 });
 
+test("items of the file may have a member property around them", () => {
+  const gvk = "{group: olm.coreos.io, version: v1alpha1, kind: myresource}";
+  const file = `properties:
+- property: {type: color, value: red}
+- {type: shape, value: square}
+- property: {type: olm.gvk, value: ${gvk}}
+- {type: odd, value: 1, property: {type: color, value: blue}}
+`;
+  expect(JSON.parse(annotationOf(undefined, file) ?? "")).toEqual([
+    { type: "color", value: "red" },
+    { type: "shape", value: "square" },
+    { type: "olm.gvk", value: { group: "olm.coreos.io", kind: "myresource", version: "v1alpha1" } },
+    { type: "odd", value: 1 },
+  ]);
+});
+
+test("a property that means nothing to OLM is kept", () => {
+  const file = 'properties:\n- type: olm.kubeversion\n  value:\n    version: "1.16.0"\n';
+  expect(annotationOf(undefined, file)).toBe('[{"type":"olm.kubeversion","value":{"version":"1.16.0"}}]');
+});
+
 test("values of the annotation are written as Go writes raw JSON", () => {
   const written = '[{"type":"<a>","value": { "b" : [1 , 1e2, "\\u0041 & \\" ]"], "a": {} }}, {"type": "none"}, null]';
   expect(annotationOf(written, "properties: []")).toBe(

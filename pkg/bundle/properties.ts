@@ -1,18 +1,21 @@
 import { ANNOTATION_PROPERTIES } from "../api/constants.ts";
+import { isObject } from "../api/jsonObject.ts";
 import { messageOf } from "../errors/errors.ts";
 import { goJson } from "../fbc/canonical.ts";
 import { sortedKeys } from "./goSpecial.ts";
 import { jsonMismatch, kindOf } from "./goValues.ts";
 import { propertiesText, type RawProperty, rawProperties } from "./propertyList.ts";
 import type { Csv } from "./types.ts";
+import { unwrapped } from "./unwrapped.ts";
 import { yamlDocument } from "./yamlText.ts";
 
 const CSV_ANNOTATION = "csv.metadata.annotations['olm.properties']";
 
 /**
  * Appends the properties of `metadata/properties.yaml` to those in the CSV's annotation `olm.properties`, which is written anew;
- * without that file (or with an empty one) the annotation is only checked. Numbers of the annotation stay as they are written, 4.10 for one,
- * while those of the file are read as floating point first: 4.10 becomes 4.1 and 5.0 becomes 5.
+ * without that file (or with an empty one) the annotation is only checked. Items of the file may have a member `property` around them.
+ * Numbers of the annotation stay as they are written, 4.10 for one, while those of the file are read as floating point first: 4.10 becomes
+ * 4.1 and 5.0 becomes 5.
  * @throws Error when one of the two cannot be read.
  */
 export function addProperties(csv: Csv, file: Uint8Array | undefined): void {
@@ -36,7 +39,8 @@ function propertiesIn(document: unknown): RawProperty[] {
     if (document === null) return [];
     if (kindOf(document) !== "map") throw jsonMismatch(document, "source.RegistryV1Properties");
     const { properties = null } = document as { properties?: unknown };
-    return rawProperties(goJson(properties));
+    const items = Array.isArray(properties) ? properties.map((item: unknown) => (isObject(item) ? unwrapped(item) : item)) : properties;
+    return rawProperties(goJson(items));
   } catch (err) {
     throw new Error(`error unmarshaling JSON: while decoding JSON: ${messageOf(err)}`, { cause: err });
   }

@@ -1,4 +1,5 @@
 import type { JsonObject, KubeObject, ObjectMeta } from "../api/k8s.ts";
+import type { Property } from "../fbc/types.ts";
 
 /** A bundle's files by slash path from its root, such as "manifests/csv.yaml"; only `manifests/` and `metadata/` are read. */
 export type BundleFiles = ReadonlyMap<string, Uint8Array>;
@@ -118,6 +119,14 @@ export interface Crd extends KubeObject {
   spec: { conversion?: JsonObject; preserveUnknownFields?: boolean; [member: string]: unknown };
 }
 
+/** What the metadata of a bundle says that it depends on. */
+export interface DeclaredDependencies {
+  /** In the form of a catalog's properties: `olm.package.required`, `olm.gvk.required`, `olm.constraint` and whatever else is stated. */
+  properties: Property[];
+  /** Parts that cannot be read, each with its file and place, for the bundle's author. */
+  faults: string[];
+}
+
 /** A loaded registry+v1 bundle. */
 export interface RegistryV1Bundle {
   /** From `metadata/annotations.yaml`; empty when it is not said. */
@@ -126,4 +135,5 @@ export interface RegistryV1Bundle {
   crds: Crd[];
   /** All other manifests, untouched but for the order of keys. */
   others: KubeObject[];
+  dependencies: DeclaredDependencies;
 }

@@ -1,7 +1,8 @@
+import { compareText } from "../api/compareText.ts";
 import { goQuote } from "../errors/goQuote.ts";
 import { subdomainFaults } from "./dns.ts";
 import { installModes } from "./installModes.ts";
-import { compareText, repeated } from "./names.ts";
+import { repeated } from "./names.ts";
 import type { RegistryV1Bundle, WebhookDescription } from "./types.ts";
 
 const ADMISSION_GROUP = "admissionregistration.k8s.io";

@@ -1,31 +1,35 @@
 import { join } from "node:path";
 import type { ClusterCatalog } from "../api/clusterCatalog.ts";
 import { API_VERSION, CLUSTER_CATALOG } from "../api/constants.ts";
-import { Controller } from "../controller/controller.ts";
+import { Alarms } from "../controller/alarms.ts";
+import { systemClock } from "../controller/clock.ts";
+import { Controller, type ReconcileContext, type ReconcileOutcome } from "../controller/controller.ts";
 import { Informer, withoutBulk } from "../controller/informer.ts";
+import { LeadershipLost } from "../controller/leaderElection.ts";
 import { WorkQueue } from "../controller/workQueue.ts";
+import { isRetryable, messageOf } from "../errors/errors.ts";
 import type { Client } from "../kube/client.ts";
-import { EventRecorder } from "../kube/events.ts";
 import { catalogRoot } from "../oci/catalogRoot.ts";
 import type { Puller } from "../oci/puller.ts";
 import { controllerMetrics, queueMetrics } from "../telemetry/controllerMetrics.ts";
 import type { Logger } from "../telemetry/log.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
+import { CatalogLeader } from "./catalogLeader.ts";
 import { CatalogMetrics } from "./catalogMetrics.ts";
 import { GarbageCollector, unpackFolder } from "./garbageCollector.ts";
-import { CatalogMetadata } from "./metadata.ts";
-import type { PollRecord } from "./polling.ts";
-import { CatalogReconciler } from "./reconciler.ts";
-import { ensureMetadata } from "./steps/ensureMetadata.ts";
-import { resolveImage } from "./steps/resolveImage.ts";
-import { storeContent } from "./steps/storeContent.ts";
-import { type CatalogPuller, unpackImage } from "./steps/unpackImage.ts";
-import { withdraw } from "./steps/withdraw.ts";
-import type { CatalogStore } from "./store.ts";
+import { CatalogFollower } from "./replica/catalogFollower.ts";
+import { replicaMetrics } from "./replica/replicaMetrics.ts";
+import { servedImage } from "./replica/servedImage.ts";
+import { Scrubber } from "./scrubber.ts";
+import type { CatalogPuller } from "./steps/unpackImage.ts";
+import type { CatalogKeeper } from "./steps/withdraw.ts";
+import type { CatalogStore } from "./store/store.ts";
 
 /** Everything the controller is built from. */
 export interface CatalogControllerOptions {
   client: Client;
+  /** For writes, which are the leader's alone; it refuses them while this process does not lead. */
+  leaderClient: Client;
   puller: Pick<Puller, "resolve" | "pull" | "remove">;
   store: CatalogStore;
   /** Folder in which the puller keeps unpacked images. */
@@ -40,25 +44,60 @@ export interface CatalogControllerOptions {
 const CATALOG = { apiVersion: API_VERSION, kind: CLUSTER_CATALOG } as const;
 /** Name of the controller in logs and metrics. */
 const NAME = "catalogd-clustercatalog-controller";
-/** Catalogs worked on at once; their images are fetched side by side, their content is read one after another. */
-const WORKERS = 4;
+/**
+ * Catalogs worked on at once; their images are fetched side by side, their content is read one after another. More than the catalogs of one
+ * registry usually are, so that a slow registry holds up nobody else.
+ */
+const WORKERS = 16;
 
-/** Watches ClusterCatalogs and keeps the store as they say. */
+/** A pass that could not write any more is over soon anyway; until then it is not begun again and again. */
+const LOST_MS = 1_000;
+
+/**
+ * Watches ClusterCatalogs and keeps the store as they say: while it leads as their specs do, and it writes their status; else as their status does.
+ * One queue serves both roles, so that never two passes work on one catalog.
+ */
 export class CatalogController {
-  readonly #options: CatalogControllerOptions;
   readonly #catalogs: Informer<ClusterCatalog>;
   readonly #queue: WorkQueue;
+  /** Wakes catalogs for their next poll after a failure that is not tried again by itself. */
+  readonly #alarms: Alarms;
   readonly #controller: Controller;
   readonly #garbage: GarbageCollector;
+  readonly #scrubber: Scrubber;
+  /** Catalogs whose last pass failed in a way that another try may cure. */
+  readonly #failing = new Set<string>();
+  readonly #leader: CatalogLeader;
+  readonly #follower: CatalogFollower;
+  /** The passes of the leader that are under way. */
+  readonly #leading = new Set<Promise<unknown>>();
+  /** Aborts when this process stops to lead; undefined while it does not. */
+  #term: AbortSignal | undefined;
 
   constructor(options: CatalogControllerOptions) {
-    this.#options = options;
     const { client, store, unpackDir, gcIntervalMs, log, metrics } = options;
     this.#catalogs = new Informer<ClusterCatalog>(client, CATALOG, { transform: withoutBulk }, log);
     this.#queue = new WorkQueue({ metrics: queueMetrics(metrics, NAME) });
-    const polls = new Map<string, PollRecord>();
-    const reconciler = this.#reconciler(polls);
+    this.#alarms = new Alarms(systemClock, (name) => this.#queue.add(name));
+    const { leaderClient, puller, externalUrl } = options;
+    const replica = replicaMetrics(metrics);
+    const images: CatalogPuller & CatalogKeeper = {
+      pull: (name, ref, signal) => puller.pull(name, ref, { signal, filter: catalogRoot }),
+      remove: (name) => puller.remove(name),
+    };
     const reported = new CatalogMetrics(metrics);
+    this.#leader = new CatalogLeader({
+      client: leaderClient,
+      resolver: puller,
+      images,
+      store,
+      externalUrl,
+      replica,
+      reported,
+      log,
+      comeBack: (name, afterMs) => this.#alarms.set(name, afterMs),
+    });
+    this.#follower = new CatalogFollower({ store, images, metrics: replica, random: Math.random });
     this.#controller = new Controller({
       name: NAME,
       queue: this.#queue,
@@ -66,61 +105,106 @@ export class CatalogController {
       log,
       metrics: controllerMetrics(metrics, NAME),
       reconcile: async (name, context) => {
-        const catalog = this.#catalogs.get(name);
         try {
-          if (catalog) return await reconciler.reconcile({ ...catalog, ...CATALOG }, context.log, context.signal);
-          polls.delete(name);
-          for (const keeper of [store, options.puller]) await keeper.remove(name); // normally done already, before the finalizer was let go
-          return undefined;
+          const outcome = await this.#pass(name, context);
+          this.#failing.delete(name);
+          if (!this.#catalogs.get(name)) reported.forget(name);
+          return outcome;
+        } catch (err) {
+          if (!context.signal.aborted) reported.failed(name, err);
+          if (isRetryable(err)) this.#failing.add(name);
+          else this.#failing.delete(name);
+          throw err;
         } finally {
-          reported.report(name, store.get(name), polls.get(name)?.at);
+          reported.report(name, store.get(name), this.#leader.polledAt(name));
         }
       },
+    });
+    store.onLost((name) => {
+      reported.lost(name);
+      this.#queue.add(name);
     });
     this.#catalogs.onEvent((event) => this.#queue.add(event.object.metadata.name));
     const names = async (signal: AbortSignal): Promise<string[]> =>
       (await client.list(CATALOG, { metadataOnly: true, signal })).items.map(({ metadata }) => metadata.name);
     this.#garbage = new GarbageCollector({ folders: [store, unpackFolder(unpackDir)], catalogs: names, intervalMs: gcIntervalMs, log });
+    this.#scrubber = new Scrubber({ store, intervalMs: gcIntervalMs, log });
   }
 
-  /** Whether the informer has seen the cluster's state once. */
-  get ready(): boolean {
-    return this.#catalogs.hasSynced;
+  /** All catalogs as last seen; undefined until the first list is in. */
+  catalogs(): ClusterCatalog[] | undefined {
+    return this.#catalogs.hasSynced ? this.#catalogs.list() : undefined;
+  }
+
+  /** Whether content of a catalog of this name has to be here by its status; also while that is not known yet. */
+  expects(name: string): boolean {
+    return !this.#catalogs.hasSynced || servedImage(this.#catalogs.get(name)) !== undefined;
+  }
+
+  /** Names of the catalogs whose content has to be here by their status, as far as they are known. */
+  expected(): string[] {
+    return this.#catalogs
+      .list()
+      .filter((catalog) => servedImage(catalog))
+      .map(({ metadata }) => metadata.name);
+  }
+
+  /** Tries again at once what fails, for what it needs has changed, such as credentials. */
+  retryFailing(): void {
+    for (const name of [...this.#failing, ...this.#follower.failing]) this.#queue.add(name);
   }
 
   /** Runs until `signal` aborts; passes under way are finished or aborted first. */
   async run(signal: AbortSignal): Promise<void> {
     const work = async (): Promise<void> => {
       await this.#catalogs.synced;
-      await Promise.all([this.#controller.run(signal), this.#garbage.run(signal)]);
+      await Promise.all([this.#controller.run(signal), this.#garbage.run(signal), this.#scrubber.run(signal)]);
     };
     await Promise.all([this.#catalogs.run(signal), work()]);
+    this.#alarms.clear();
   }
 
-  #reconciler(polls: Map<string, PollRecord>): CatalogReconciler {
-    const { client, puller, store, externalUrl, log } = this.#options;
-    const now = (): number => Date.now();
-    const events = new EventRecorder(client, { component: "catalogd", log });
-    const metadata = new CatalogMetadata(client);
-    const images: CatalogPuller = { pull: (name, ref, signal) => puller.pull(name, ref, { signal, filter: catalogRoot }) };
-    return new CatalogReconciler({
-      client,
-      events,
-      metadata,
-      contents: store,
-      polls,
-      baseOf: (name) => `${externalUrl}/catalogs/${name}`,
-      now,
-      random: Math.random,
-      steps: [
-        withdraw([store, puller]),
-        ensureMetadata(metadata),
-        resolveImage({ images: puller, contents: store, polls, now }),
-        unpackImage(images),
-        storeContent({ store, images: puller, events }),
-      ],
+  /** Leads until `term` aborts, beside `run`; what is stored is not fetched again. Returns once no pass of the leader goes on. */
+  async lead(term: AbortSignal): Promise<void> {
+    this.#leader.forget();
+    this.#term = term;
+    this.#enqueueAll();
+    await new Promise<void>((resolve) => {
+      if (term.aborted) resolve();
+      else term.addEventListener("abort", () => resolve(), { once: true });
     });
+    await Promise.allSettled(this.#leading);
+    this.#leader.forget();
+    this.#term = undefined;
+    this.#enqueueAll();
   }
+
+  #enqueueAll(): void {
+    for (const { metadata } of this.#catalogs.list()) this.#queue.add(metadata.name);
+  }
+
+  async #pass(name: string, { log, signal }: ReconcileContext): Promise<ReconcileOutcome> {
+    const known = this.#catalogs.get(name);
+    const catalog = known && { ...known, ...CATALOG };
+    const term = this.#term;
+    if (!term || term.aborted) return this.#follower.follow(name, catalog, log, signal);
+    const pass = this.#leader.pass(name, catalog, log, AbortSignal.any([signal, term]));
+    this.#leading.add(pass);
+    try {
+      return await pass;
+    } catch (err) {
+      if (signal.aborted || !(term.aborted || isLost(err))) throw err;
+      log.debug({ reason: messageOf(err) }, "pass ended: this process leads no more");
+      return { requeueAfterMs: LOST_MS };
+    } finally {
+      this.#leading.delete(pass);
+    }
+  }
+}
+
+function isLost(err: unknown): boolean {
+  for (let e = err; e instanceof Error; e = e.cause) if (e instanceof LeadershipLost) return true;
+  return false;
 }
 
 /** Where below a cache folder unpacked images and stored content are. */

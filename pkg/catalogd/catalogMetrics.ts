@@ -1,27 +1,29 @@
+import type { Step } from "../controller/steps.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
-import type { CatalogContent } from "./content.ts";
+import type { CatalogFacts } from "./facts.ts";
+import { FAILURE_REASONS, failureReason } from "./failureReason.ts";
+import type { CatalogContent } from "./store/content.ts";
 
-/** Upper bounds in seconds that dashboards know. */
-const REQUEST_SECONDS = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1, 1.2, 1.6, 2, 2.4, 2.8, 3.2, 3.6, 4, 10];
-
-/** Seconds that requests for content took, by status code. */
-export function requestDuration(metrics: Metrics) {
-  return metrics.histogram({
-    name: "http_request_duration_seconds",
-    help: "Histogram of request duration in seconds",
-    labels: ["code"],
-    buckets: REQUEST_SECONDS,
-  });
-}
+type CatalogStep = Step<CatalogFacts["catalog"], CatalogFacts>;
 
 /** What is served of each catalog, as metrics. */
 export class CatalogMetrics {
   readonly #objects;
   readonly #bytes;
   readonly #polled;
+  readonly #findings;
+  readonly #unpacked;
+  readonly #unpackSeconds;
+  readonly #failures;
+  readonly #lost;
 
   constructor(metrics: Metrics) {
     const labels = ["catalog"];
+    this.#lost = metrics.counter({
+      name: "catalog_content_lost_total",
+      help: "Times that the stored content of a catalog was found damaged and had to be fetched again",
+      labels,
+    });
     this.#objects = metrics.gauge({ name: "catalog_objects", help: "Objects in the content that is served of a catalog", labels });
     this.#bytes = metrics.gauge({ name: "catalog_bytes", help: "Bytes of the content that is served of a catalog", labels });
     this.#polled = metrics.gauge({
@@ -29,14 +31,83 @@ export class CatalogMetrics {
       help: "When the image of a catalog was last looked up with success, in seconds since the epoch",
       labels,
     });
+    this.#findings = metrics.gauge({
+      name: "catalog_findings",
+      help: "What the check of the content that is served of a catalog found, by severity: error or warning",
+      labels: ["catalog", "severity"],
+    });
+    this.#unpacked = metrics.gauge({
+      name: "catalog_last_unpacked_timestamp_seconds",
+      help: "When the content that is served of a catalog was unpacked, in seconds since the epoch",
+      labels,
+    });
+    this.#unpackSeconds = metrics.histogram({
+      name: "catalog_unpack_duration_seconds",
+      help: "Time from the pull of a catalog's new image until its content was served",
+      labels,
+    });
+    this.#failures = metrics.counter({
+      name: "catalog_failures_total",
+      help: "Failed passes over a catalog, by what failed: blocked, unauthorized, not_found, rate_limited, registry, unreachable, timeout, image, content, api or other",
+      labels: ["catalog", "reason"],
+    });
+  }
+
+  /** The two steps, which are timed together when they unpack and store an image. */
+  timed(unpack: CatalogStep, store: CatalogStep): CatalogStep[] {
+    const started = new WeakMap<CatalogFacts, number>();
+    return [
+      {
+        name: unpack.name,
+        run: (facts, context) => {
+          started.set(facts, performance.now());
+          return unpack.run(facts, context);
+        },
+      },
+      {
+        name: store.name,
+        run: async (facts, context) => {
+          const result = await store.run(facts, context);
+          const since = started.get(facts);
+          if (facts.unpacked && since !== undefined)
+            this.#unpackSeconds.observe((performance.now() - since) / 1_000, { catalog: facts.catalog.metadata.name });
+          return result;
+        },
+      },
+    ];
+  }
+
+  /** Counts a pass that ended with an error. */
+  failed(catalog: string, error: unknown): void {
+    this.#failures.inc({ catalog, reason: failureReason(error) });
+  }
+
+  /** Takes out what was counted of a catalog that is gone. */
+  forget(catalog: string): void {
+    this.#unpackSeconds.remove({ catalog });
+    this.#lost.remove({ catalog });
+    for (const reason of FAILURE_REASONS) this.#failures.remove({ catalog, reason });
+  }
+
+  /** The stored content of a catalog was found damaged. */
+  lost(catalog: string): void {
+    this.#lost.inc({ catalog });
   }
 
   /** @param polledAt milliseconds since the epoch. */
   report(catalog: string, content: CatalogContent | undefined, polledAt: number | undefined): void {
     if (content) {
-      this.#objects.set(content.index.lines, { catalog });
-      this.#bytes.set(content.index.bytes, { catalog });
-    } else for (const gauge of [this.#objects, this.#bytes]) gauge.remove({ catalog });
+      this.#objects.set(content.catalog.index.lines, { catalog });
+      this.#bytes.set(content.catalog.index.bytes, { catalog });
+      this.#unpacked.set(Date.parse(content.origin.lastUnpacked) / 1_000, { catalog });
+    } else for (const gauge of [this.#objects, this.#bytes, this.#unpacked]) gauge.remove({ catalog });
+    for (const [severity, count] of [
+      ["error", content?.findings.errors],
+      ["warning", content?.findings.warnings],
+    ] as const) {
+      if (count === undefined) this.#findings.remove({ catalog, severity });
+      else this.#findings.set(count, { catalog, severity });
+    }
     if (polledAt === undefined) this.#polled.remove({ catalog });
     else this.#polled.set(polledAt / 1_000, { catalog });
   }

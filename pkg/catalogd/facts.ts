@@ -1,5 +1,5 @@
 import type { ClusterCatalog } from "../api/clusterCatalog.ts";
-import type { CatalogContent } from "./content.ts";
+import type { CatalogContent } from "./store/content.ts";
 
 /** The image that a catalog's reference stands for now. */
 export interface ResolvedImage {

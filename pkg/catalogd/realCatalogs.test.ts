@@ -9,7 +9,7 @@ import { packageContentsFrom } from "../fbc/content.ts";
 import { decodeMetas } from "../fbc/decode.ts";
 import type { Meta } from "../fbc/types.ts";
 import { createLogger } from "../telemetry/log.ts";
-import { CatalogStore } from "./store.ts";
+import { CatalogStore } from "./store/store.ts";
 
 /** What opm counts in a catalog. */
 interface LoadCase {
@@ -50,14 +50,16 @@ describeWithData("real catalogs", (data) => {
         new AbortController().signal,
       );
       const seconds = (performance.now() - started) / 1_000;
-      console.log(`${fbc}: ${(content.index.bytes / 1e6).toFixed(1)} MB, ${content.index.lines} objects stored in ${seconds.toFixed(2)} s`);
+      console.log(
+        `${fbc}: ${(content.catalog.index.bytes / 1e6).toFixed(1)} MB, ${content.catalog.index.lines} objects stored in ${seconds.toFixed(2)} s`,
+      );
       const metas: Meta[] = [];
       const hash = createHash("sha256");
       const current = join(folder.path, "catalogs/test/current/catalog.jsonl");
       for await (const chunk of createReadStream(current) as AsyncIterable<Buffer>) hash.update(chunk);
       if (GO_LINES[fbc]) expect(hash.digest("hex")).toBe(GO_LINES[fbc]);
       for await (const meta of decodeMetas(createReadStream(current), fbc)) metas.push(meta);
-      expect(metas).toHaveLength(content.index.lines);
+      expect(metas).toHaveLength(content.catalog.index.lines);
       const contents = [...packageContentsFrom(metas).values()];
       const sum = (count: (c: (typeof contents)[number]) => number): number => contents.reduce((total, one) => total + count(one), 0);
       expect({
@@ -67,7 +69,7 @@ describeWithData("real catalogs", (data) => {
         deprecations: sum((c) => c.deprecations.length),
         others: sum((c) => c.others),
       }).toEqual(want);
-      const bundles = content.select({ schema: "olm.bundle" });
+      const bundles = content.catalog.select({ schema: "olm.bundle" });
       expect(bundles.bytes).toBeGreaterThan(0);
       await store.close();
     },

@@ -24,6 +24,7 @@ let images: FakeImages;
 let store: FakeStore;
 let events: string[];
 let now: number;
+let comingBack: [name: string, afterMs: number][];
 let reconciler: CatalogReconciler;
 
 function newReconciler(): CatalogReconciler {
@@ -40,6 +41,7 @@ function newReconciler(): CatalogReconciler {
     baseOf: (name) => `http://catalogd/catalogs/${name}`,
     now: () => now,
     random: () => 0.5,
+    comeBack: (name, afterMs) => void comingBack.push([name, afterMs]),
     steps: [
       withdraw([store, images]),
       ensureMetadata(metadata),
@@ -62,6 +64,7 @@ beforeEach(() => {
   images.digests.set(REF, "sha256:1");
   store = new FakeStore();
   events = [];
+  comingBack = [];
   now = Date.UTC(2026, 1, 3);
   reconciler = newReconciler();
 });
@@ -130,7 +133,7 @@ test("a change of the spec looks the tag up, and the conditions follow the gener
   server.edit({ priority: 3 });
   await pass();
   expect(asked()).toEqual([`resolve ${REF}`]);
-  expect(server.catalog.status?.conditions?.map(({ observedGeneration }) => observedGeneration)).toEqual([2, 2]);
+  expect(server.catalog.status?.conditions?.map(({ observedGeneration }) => observedGeneration)).toEqual([2, 2, 2]);
 });
 
 test("a failure is written, content stays, and the next pass looks again although the interval is not over", async () => {
@@ -145,7 +148,7 @@ test("a failure is written, content stays, and the next pass looks again althoug
   asked();
   await pass();
   expect([asked(), progressing(), store.stored.length]).toEqual([[`resolve ${REF}`], "Succeeded", 1]);
-  expect(events).toEqual(["Normal ContentStored", "Warning Retrying"]);
+  expect(events).toEqual(["Normal ContentStored", "Warning Retrying", "Normal Recovered"]);
 });
 
 test("bad content is written, and what was stored before stays", async () => {
@@ -233,4 +236,20 @@ test("a name too long for a label gets none", async () => {
   server.catalog = { ...server.catalog, metadata: { ...server.catalog.metadata, name: "x".repeat(64) } };
   await pass();
   expect(server.catalog.metadata.labels).toBeUndefined();
+});
+
+test("an error that is not tried again by itself does not end polling", async () => {
+  images.failure = new TerminalError("Blocked", "error parsing image reference");
+  await expect(pass()).rejects.toThrow("error parsing image reference");
+  expect([progressing(), comingBack]).toEqual(["Blocked", [["test", 10 * MINUTE + 3_001]]]);
+  images.failure = undefined;
+  await pass();
+  expect([progressing(), comingBack.length]).toEqual(["Succeeded", 1]);
+});
+
+test("without an interval nothing comes back after such an error", async () => {
+  server.edit({ source: { type: "Image", image: { ref: REF } } });
+  images.failure = new TerminalError("Blocked", "error parsing image reference");
+  await expect(pass()).rejects.toThrow("error parsing image reference");
+  expect(comingBack).toEqual([]);
 });

@@ -1,20 +1,21 @@
-import type { ClusterCatalog } from "../api/clusterCatalog.ts";
+import type { ClusterCatalog, ClusterCatalogStatus } from "../api/clusterCatalog.ts";
 import { changedConditions } from "../api/conditions.ts";
 import { FINALIZER_DELETE_SERVER_CACHE } from "../api/constants.ts";
-import { type EventSink, warningReason } from "../api/events.ts";
-import type { Condition, KubeObject, ObjectMeta } from "../api/k8s.ts";
+import { EVENTS, type EventSink } from "../api/events.ts";
+import type { KubeObject, ObjectMeta } from "../api/k8s.ts";
 import { timeText } from "../api/time.ts";
 import { replaceStatus } from "../controller/objectStatus.ts";
 import { runSteps, type Step, type StepResult, withoutStep } from "../controller/steps.ts";
-import { wrapError } from "../errors/errors.ts";
+import { isRetryable, wrapError } from "../errors/errors.ts";
 import { canonicalJson } from "../fbc/canonical.ts";
 import type { Client } from "../kube/client.ts";
 import type { Logger } from "../telemetry/log.ts";
-import type { CatalogContent } from "./content.ts";
+import { catalogEvents } from "./catalogEvents.ts";
 import { type CatalogFacts, newFacts } from "./facts.ts";
 import type { CatalogMetadata } from "./metadata.ts";
 import { nextPollMs, type PollRecord } from "./polling.ts";
 import { statusFrom } from "./status.ts";
+import type { CatalogContent } from "./store/content.ts";
 
 /** What a pass over one catalog needs from the outside. */
 export interface ReconcilerDependencies {
@@ -31,6 +32,8 @@ export interface ReconcilerDependencies {
   now: () => number;
   /** From 0 up to 1. */
   random: () => number;
+  /** Queues a catalog again although its pass ends with an error that is not tried again by itself. */
+  comeBack: (name: string, afterMs: number) => void;
 }
 
 /** Runs the steps over one catalog, then writes its status once, only on a difference, and lets the finalizer go where that is due. */
@@ -58,7 +61,10 @@ export class CatalogReconciler {
     const content = facts.withdrawn ? undefined : this.#deps.contents.get(name);
     if (content) facts.content = content;
     const resourceVersion = await this.#writeStatus(catalog, facts, error, log);
-    if (error !== undefined) throw error;
+    if (error !== undefined) {
+      if (!isRetryable(error)) this.#pollAllTheSame(catalog);
+      throw error;
+    }
     if (facts.withdrawn) await this.#letGo({ ...catalog, metadata: { ...catalog.metadata, ...resourceVersion } }, signal);
     return this.#nextPoll(name, catalog.spec.source.image?.pollIntervalMinutes);
   }
@@ -77,6 +83,13 @@ export class CatalogReconciler {
     const last = polls.get(name);
     const requeueAfterMs = last && nextPollMs(last.at, intervalMinutes, now(), random());
     return requeueAfterMs === undefined ? undefined : { requeueAfterMs };
+  }
+
+  /** What the reference stands for may be right at the next poll; in Go, an error that is not tried again ends polling without a word. */
+  #pollAllTheSame({ metadata: { name }, spec }: Readonly<ClusterCatalog>): void {
+    const { comeBack, now, random } = this.#deps;
+    const afterMs = nextPollMs(now(), spec.source.image?.pollIntervalMinutes, now(), random());
+    if (afterMs !== undefined) comeBack(name, afterMs);
   }
 
   async #letGo(catalog: Readonly<ClusterCatalog>, signal: AbortSignal): Promise<void> {
@@ -107,20 +120,19 @@ export class CatalogReconciler {
       throw wrapError("error updating status: ", err);
     }
     if (!written) return {};
-    this.#announce(catalog, status.conditions ?? [], log);
+    this.#announce(catalog, status, facts.withdrawn === "deleted", log);
     const { resourceVersion } = written.metadata;
     return resourceVersion === undefined ? {} : { resourceVersion };
   }
 
-  /** Logs every condition that changed; one that changed for the worse is an Event too. What went well is told by the step that did it. */
-  #announce(catalog: Readonly<ClusterCatalog>, conditions: readonly Condition[], log: Logger): void {
-    for (const { condition: after, before } of changedConditions(catalog.status?.conditions, conditions)) {
-      const { type: condition, status, reason, message } = after;
+  /** Logs every condition that changed, and records Events of what users should know of. */
+  #announce(catalog: Readonly<ClusterCatalog>, after: ClusterCatalogStatus, deleted: boolean, log: Logger): void {
+    for (const { condition: changed } of changedConditions(catalog.status?.conditions, after.conditions)) {
+      const { type: condition, status, reason, message } = changed;
       log.info({ condition, status, reason, message }, "condition changed");
-      const worse =
-        condition === "Progressing" ? reason === "Retrying" || status === "False" : before?.status === "True" && status === "False";
-      if (worse)
-        this.#deps.events.record(catalog, "Warning", warningReason(reason), message === "" ? `${condition} is ${status}` : message);
+    }
+    for (const { reason, message } of catalogEvents(catalog.status, after, { deleted })) {
+      this.#deps.events.record(catalog, EVENTS[reason].type, reason, message);
     }
   }
 }

@@ -3,9 +3,10 @@ import type { ClusterCatalog, ClusterCatalogStatus } from "../api/clusterCatalog
 import { API_VERSION } from "../api/constants.ts";
 import type { Condition } from "../api/k8s.ts";
 import { RetryableError, TerminalError, wrapError } from "../errors/errors.ts";
-import type { CatalogContent } from "./content.ts";
 import { type CatalogFacts, newFacts } from "./facts.ts";
 import { statusFrom } from "./status.ts";
+import type { CatalogContent } from "./store/content.ts";
+import { type FindingsSummary, NO_FINDINGS } from "./store/findingsSummary.ts";
 
 const NOW = "2026-02-03T04:05:06Z";
 const BEFORE = "2026-01-01T00:00:00Z";
@@ -19,8 +20,8 @@ function catalog(status?: ClusterCatalogStatus): ClusterCatalog {
   return status ? { ...object, status } : object;
 }
 
-function contentOf(ref: string): CatalogContent {
-  return { origin: { ref, digest: ref.split("@")[1] ?? "", lastUnpacked: "2026-02-03T04:00:00Z" } } as CatalogContent;
+function contentOf(ref: string, findings: FindingsSummary = NO_FINDINGS): CatalogContent {
+  return { origin: { ref, digest: ref.split("@")[1] ?? "", lastUnpacked: "2026-02-03T04:00:00Z" }, findings } as CatalogContent;
 }
 
 function condition(
@@ -41,11 +42,13 @@ const served = (ref: string): Pick<ClusterCatalogStatus, "resolvedSource" | "url
 });
 const SUCCEEDED = "Successfully unpacked and stored content from resolved source";
 const SERVING = "Serving desired content from resolved source";
+const SOUND = "no errors were found in the content that is served";
 const OFF = "Catalog availability mode is set to Unavailable";
 const SERVED: ClusterCatalogStatus = {
   conditions: [
     condition("Progressing", "True", "Succeeded", SUCCEEDED, 6, BEFORE),
     condition("Serving", "True", "Available", SERVING, 6, BEFORE),
+    condition("Valid", "True", "Valid", SOUND, 6, BEFORE),
   ],
   ...served(OLD_REF),
 };
@@ -57,7 +60,11 @@ function after(before: ClusterCatalogStatus | undefined, facts: Partial<CatalogF
 describe("content is served", () => {
   test("for the first time", () => {
     expect(after(undefined, { content: contentOf(NEW_REF) })).toEqual({
-      conditions: [condition("Progressing", "True", "Succeeded", SUCCEEDED), condition("Serving", "True", "Available", SERVING)],
+      conditions: [
+        condition("Progressing", "True", "Succeeded", SUCCEEDED),
+        condition("Serving", "True", "Available", SERVING),
+        condition("Valid", "True", "Valid", SOUND),
+      ],
       ...served(NEW_REF),
     });
   });
@@ -67,6 +74,7 @@ describe("content is served", () => {
       conditions: [
         condition("Progressing", "True", "Succeeded", SUCCEEDED, 7, BEFORE),
         condition("Serving", "True", "Available", SERVING, 7, BEFORE),
+        condition("Valid", "True", "Valid", SOUND, 7, BEFORE),
       ],
       ...served(NEW_REF),
     });
@@ -87,6 +95,25 @@ describe("content is served", () => {
   test("applying the same twice changes nothing", () => {
     const once = after(SERVED, { content: contentOf(NEW_REF) });
     expect(after(once, { content: contentOf(NEW_REF) })).toEqual(once);
+  });
+});
+
+describe("the content was checked", () => {
+  const valid = (findings: FindingsSummary): Condition | undefined =>
+    after(SERVED, { content: contentOf(NEW_REF, findings) }).conditions?.find(({ type }) => type === "Valid");
+
+  test("errors are counted and the first are shown, while the content is served", () => {
+    const got = after(SERVED, { content: contentOf(NEW_REF, { errors: 12, warnings: 1, first: ["error: a", "error: b"] }) });
+    const text = `12 errors and 1 warning in the content that is served; all at ${BASE}/findings; the first:\nerror: a\nerror: b`;
+    expect(got.conditions?.slice(1)).toEqual([
+      condition("Serving", "True", "Available", SERVING, 7, BEFORE),
+      condition("Valid", "False", "InvalidContent", text),
+    ]);
+  });
+
+  test("warnings alone leave it valid", () => {
+    const message = `${SOUND}, but 2 warnings; all at ${BASE}/findings; the first:\nwarning: a`;
+    expect(valid({ errors: 0, warnings: 2, first: ["warning: a"] })).toMatchObject({ status: "True", reason: "Valid", message });
   });
 });
 
@@ -134,7 +161,8 @@ describe("an error", () => {
 
   test("leaves what is served as it was", () => {
     const got = after(SERVED, { content: contentOf(OLD_REF) }, new Error("no"));
-    expect(got).toEqual({ ...SERVED, conditions: [condition("Progressing", "True", "Retrying", "no", 7, BEFORE), SERVED.conditions?.[1]] });
+    const [, ...others] = SERVED.conditions ?? [];
+    expect(got).toEqual({ ...SERVED, conditions: [condition("Progressing", "True", "Retrying", "no", 7, BEFORE), ...others] });
   });
 
   test("with nothing left to serve takes Serving back", () => {

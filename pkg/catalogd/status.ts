@@ -4,6 +4,7 @@ import { ConditionType, Reason } from "../api/constants.ts";
 import type { Condition } from "../api/k8s.ts";
 import { messageOf, TerminalError, terminalIn } from "../errors/errors.ts";
 import type { CatalogFacts } from "./facts.ts";
+import { validity } from "./validity.ts";
 
 type Verdict = Pick<Condition, "type" | "status" | "reason" | "message">;
 /** The members of the status that say what is served. */
@@ -32,18 +33,21 @@ export interface StatusInputs {
  * | an error                       | True / Retrying, False / Blocked | as before; False when nothing is served  | as before      |
  * | switched off                   | True / Succeeded                | False / UserSpecifiedUnavailable          | nothing        |
  * | deleted                        | as before                       | False / Unavailable                       | nothing        |
+ *
+ * Valid is about the content that is served; without content there is no such condition.
  * @see operator-controller internal/catalogd/controllers/core/clustercatalog_controller.go
  */
 export function statusFrom(catalog: Readonly<ClusterCatalog>, facts: CatalogFacts, inputs: StatusInputs): ClusterCatalogStatus {
   const observedGeneration = catalog.metadata.generation ?? 0;
   let conditions: Condition[] = [...(catalog.status?.conditions ?? [])];
-  for (const verdict of verdictsOf(catalog, facts, inputs.error)) {
+  for (const verdict of [...verdictsOf(catalog, facts, inputs.error), ...validityOf(catalog, facts, inputs)]) {
     conditions = setCondition(
       conditions,
       { ...verdict, message: boundedMessage(verdict.message, { keepTerminal: true }), observedGeneration },
       inputs.now,
     );
   }
+  if (!facts.content) conditions = conditions.filter(({ type }) => type !== ConditionType.Valid);
   return { conditions, ...servedAfter(catalog, facts, inputs) };
 }
 
@@ -62,6 +66,12 @@ function verdictsOf(catalog: Readonly<ClusterCatalog>, facts: CatalogFacts, erro
     { type: Progressing, status: "True", reason: Reason.Succeeded, message: [UNPACKED, ...facts.notes].join("; ") },
     { type: Serving, status: "True", reason: Reason.Available, message: SERVING },
   ];
+}
+
+/** An error leaves the condition as it was, like the content. */
+function validityOf(catalog: Readonly<ClusterCatalog>, { content }: CatalogFacts, { base, error }: StatusInputs): Verdict[] {
+  if (!content || (error !== undefined && findCondition(catalog.status?.conditions, ConditionType.Valid))) return [];
+  return [validity(content.findings, base)];
 }
 
 function failure(error: unknown): Verdict {

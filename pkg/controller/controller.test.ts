@@ -1,7 +1,8 @@
 import { expect, test } from "vitest";
 import { FakeClock } from "../../test/support/fakeClock.ts";
-import { RetryableError, TerminalError } from "../errors/errors.ts";
+import { RetryableError, TerminalError, wrapError } from "../errors/errors.ts";
 import { KubeError } from "../kube/errors.ts";
+import { RegistryError } from "../oci/registryError.ts";
 import { controllerMetrics } from "../telemetry/controllerMetrics.ts";
 import { createLogger } from "../telemetry/log.ts";
 import { createMetrics } from "../telemetry/metrics.ts";
@@ -101,6 +102,16 @@ test.for<[string, Reconcile, { againInMs: number | undefined; result: string; te
     "a server that asks to wait",
     () =>
       Promise.reject(new RetryableError("x", "busy", { cause: new KubeError("busy", { status: 429, reason: "", retryAfterMs: 2_000 }) })),
+    { againInMs: 2_000, result: "error", terminal: false, line: { retryAfterMs: 2_000 } },
+  ],
+  [
+    "an error that was costly",
+    () => Promise.reject(wrapError("load: ", new RetryableError("x", "too long", { restMs: 3_000 }))),
+    { againInMs: 3_000, result: "error", terminal: false, line: { retryAfterMs: 3_000 } },
+  ],
+  [
+    "a registry that asks to wait",
+    () => Promise.reject(new RetryableError("x", "busy", { cause: new RegistryError("too many requests", 429, 2_000) })),
     { againInMs: 2_000, result: "error", terminal: false, line: { retryAfterMs: 2_000 } },
   ],
   [

@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
-import { isRetryable } from "../errors/errors.ts";
+import { isRetryable, restMsOf } from "../errors/errors.ts";
 import { retryAfterMsOf } from "../kube/errors.ts";
+import { registryWaitOf } from "../oci/registryError.ts";
 import type { ControllerMetrics } from "../telemetry/controllerMetrics.ts";
 import type { Logger } from "../telemetry/log.ts";
 import type { WorkQueue } from "./workQueue.ts";
@@ -110,9 +111,9 @@ export class Controller {
     }
   }
 
-  /** Queues a failed key again, after its back-off or, when the server asked for more, after that. */
+  /** Queues a failed key again, after its back-off or, when a server or the error asked for more, after that. */
   #retry(key: string, err: unknown): number {
-    const asked = retryAfterMsOf(err) ?? 0;
+    const asked = retryAfterMsOf(err) ?? registryWaitOf(err) ?? restMsOf(err) ?? 0;
     return this.#init.queue.addRateLimited(key, asked);
   }
 }

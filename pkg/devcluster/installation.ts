@@ -79,6 +79,8 @@ export async function startInstallation(options: InstallationOptions): Promise<I
       `127.0.0.1:${content}`,
       "--cache-dir",
       join(workDir, "catalogd"),
+      "--shutdown-delay",
+      "0",
     ],
     "operator-controller": ["--cache-path", join(workDir, "operator-controller")],
   };
@@ -92,6 +94,8 @@ export async function startInstallation(options: InstallationOptions): Promise<I
       SYSTEM_NAMESPACE,
       "--health-probe-bind-address",
       new URL(probes[name]).host,
+      "--service-account-token",
+      tokens.pathOf(name),
     ];
     if (options.registriesConf) args.push("--registries-conf", options.registriesConf);
     const server = new ServerProcess({

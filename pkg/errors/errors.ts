@@ -18,6 +18,19 @@ export class TerminalError extends ReconcileError {
 /** The world may get better by itself: Progressing=True with reason `Retrying`, back-off applies. */
 export class RetryableError extends ReconcileError {
   readonly retry = true;
+  /** Milliseconds before which trying again would only cost; the back-off may be longer. */
+  readonly restMs: number | undefined;
+
+  constructor(reason: string, message: string, options?: ErrorOptions & { restMs?: number }) {
+    super(reason, message, options);
+    this.restMs = options?.restMs;
+  }
+}
+
+/** How long to rest before trying again, as the first error in the cause chain that knows it says. */
+export function restMsOf(err: unknown): number | undefined {
+  for (let e = err; e instanceof Error; e = e.cause) if (e instanceof RetryableError && e.restMs !== undefined) return e.restMs;
+  return undefined;
 }
 
 /** True unless some error in the cause chain is a TerminalError; unknown errors are retried. */

@@ -1,7 +1,7 @@
 import type { JsonObject } from "../api/k8s.ts";
 import { goQuote } from "../errors/goQuote.ts";
 import { memberOf } from "./keys.ts";
-import { kindOf } from "./meta.ts";
+import { kindOf, wrongKind } from "./meta.ts";
 import type {
   ChannelEntry,
   DeprecationEntry,
@@ -153,7 +153,7 @@ function string(members: JsonObject, key: string, at = ""): string | undefined {
 
 function textOf(value: unknown, where: string): string | undefined {
   if (value === undefined || value === null) return undefined;
-  if (typeof value !== "string") throw new Error(`${where}: expected a string, got ${kindOf(value)}`);
+  if (typeof value !== "string") throw new Error(`${where}: ${wrongKind(value, "a string")}`);
   return value;
 }
 

@@ -14,10 +14,15 @@ export class ContentError extends Error {
   readonly reason: string;
 
   constructor(place: ContentPlace, reason: string, options?: ErrorOptions) {
-    const at = [place.document === undefined ? "" : `document ${place.document}`, place.line === undefined ? "" : `line ${place.line}`];
-    super(`${[place.file, at.filter((part) => part !== "").join(", ")].filter((part) => part !== "").join(": ")}: ${reason}`, options);
+    super(`${placeText(place)}: ${reason}`, options);
     this.name = "ContentError";
     this.place = place;
     this.reason = reason;
   }
+}
+
+/** Such as `a/catalog.yaml: document 3, line 40`. */
+export function placeText({ file, document, line }: ContentPlace): string {
+  const at = [document === undefined ? "" : `document ${document}`, line === undefined ? "" : `line ${line}`];
+  return [file, at.filter((part) => part !== "").join(", ")].filter((part) => part !== "").join(": ");
 }

@@ -61,10 +61,51 @@ test("a document that is too long is refused before it is read to the end", asyn
   expect(read).toBeLessThan(1_000);
 });
 
-test.for(['{"a":' + "[".repeat(100_000), `{a: ${"[".repeat(100_000)}`])("nesting is bounded", async (text) => {
-  const { error } = await decoded([Buffer.from(text)]);
-  expect(error).toBeInstanceOf(ContentError);
+describe("what takes more than it may is an error of bounded length that says where", () => {
+  const head = "schema: a\nname: b\nx: ";
+  const lists = Array.from({ length: 20 }, (_, i) => `a${i + 1}: &a${i + 1} [${`*a${i},`.repeat(10)}]`).join("\n");
+  const key = "k".repeat(400_000);
+  test.for<[what: string, content: string | Uint8Array, message: string]>([
+    ["aliases of aliases", `${head}1\na0: &a0 [x]\n${lists}`, "document 1, line 1: document contains excessive aliasing"],
+    ["a list in itself", `${head}&a [*a]`, "document 1, line 1: an anchor's value contains itself"],
+    ["nesting in JSON", `{"schema":"a","x":${"[".repeat(900_000)}`, "document 1, line 1: nested deeper than 1000"],
+    ["nesting in YAML's brackets", `${head}${"[".repeat(900_000)}`, "document 1, line 3: nesting exceeded maxDepth (1000)"],
+    ["nesting in YAML's dashes", `${head}\n${"- ".repeat(400_000)}`, "document 1, line 4: nesting exceeded maxDepth (1000)"],
+    ["a long text in JSON", `{"schema":"a","x":"${"x".repeat(1_000_000)}"}`, "document 1, line 1: a document of more than 1000000 bytes"],
+    ["a long text in YAML", head + "x".repeat(1_000_000), "document 1, line 1: a document of more than 1000000 bytes"],
+    ["a long line that parts documents", `a: b\n---${"x".repeat(900_000)}`, "document 1, line 2: invalid Yaml document separator: "],
+    ["a name that no anchor has", `${head}*${"t".repeat(900_000)}`, 'document 1, line 3: unidentified alias "ttt'],
+    [
+      "long keys that differ in case",
+      `{"schema":"a","${key}":1,"${key.toUpperCase()}":1}`,
+      'document 1, line 1: duplicate keys for key "kkk',
+    ],
+    ["a thousand keys that differ in case", `{"schema":"a",${sameKeys(1_000)}}`, 'document 1, line 1: duplicate keys for key "abcdefghij"'],
+    ["a long tag", `${head}!<${"t ".repeat(400_000)}> x`, "document 1, line 3: tag name cannot contain such characters: t t"],
+    ["UTF-16", Buffer.from("\ufeffschema: a\n", "utf16le"), "document 1, line 1: invalid UTF-8: this is UTF-16, as its first bytes say"],
+    ["a NUL", "schema: a\0b\n", "document 1, line 1: null byte is not allowed in input"],
+    ["an infinity", `${head}.inf`, "document 1, line 1: json: unsupported value: .inf"],
+  ])("%s", async ([, content, message]) => {
+    const decode = async (): Promise<void> => {
+      for await (const _ of decodeMetas([Buffer.from(content)], "f", { maxDocumentBytes: 1_000_000 })) expect.unreachable();
+    };
+    const error: unknown = await decode().catch((err: unknown) => err);
+    expect(error).toBeInstanceOf(ContentError);
+    expect((error as Error).message).toContain(`f: ${message}`);
+    expect((error as Error).message.length).toBeLessThan(400);
+  });
+
+  test("millions of values in one object", async () => {
+    const { error } = await decoded(pieces(`{"schema":"a","x":[${"1,".repeat(2_000_001)}1]}`, 1 << 18));
+    expect(error).toMatchObject({ message: "dir/catalog.yaml: document 1, line 1: more than 2000000 values in one object" });
+  });
 });
+
+/** Members whose keys are one word in different cases. */
+function sameKeys(count: number): string {
+  const cased = (i: number): string => Array.from("abcdefghij", (c, bit) => ((i >> bit) & 1 ? c.toUpperCase() : c)).join("");
+  return Array.from({ length: count }, (_, i) => `"${cased(i)}":1`).join(",");
+}
 
 test("bytes that are no UTF-8 are a fault in YAML and are replaced in JSON", async () => {
   const bad = Buffer.from([0xff]);
@@ -89,7 +130,7 @@ test("any list of objects comes back from JSON Lines, concatenated JSON and YAML
   await fc.assert(
     fc.asyncProperty(fc.array(blob, { maxLength: 5 }), sizes, fc.constantFrom("\n", "", "\n---\n"), async (blobs, size, between) => {
       const lines = blobs.map((b, i) => canonicalJson({ ...b, schema: `s${i}` }));
-      const distinct = lines.filter((line) => noCaseDuplicates(line));
+      const distinct = lines.filter((line) => noCaseDuplicates(line) && !/[:[,]-0[,\]}]/.test(line)); // YAML has no negative zero
       const text = (between === "\n---\n" ? "# catalog\n" : "") + distinct.join(between);
       const got = await decoded(pieces(text, size));
       expect(got.error).toBeUndefined();

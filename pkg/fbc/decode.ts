@@ -2,12 +2,13 @@ import { isUtf8 } from "node:buffer";
 import { YAMLException } from "js-yaml";
 import { messageOf } from "../errors/errors.ts";
 import { ByteQueue } from "./byteQueue.ts";
-import { ContentError } from "./contentError.ts";
+import { ContentError, type ContentPlace } from "./contentError.ts";
+import { excerpt } from "./excerpt.ts";
 import { jsonFaultIn } from "./jsonError.ts";
-import { JsonScanner, MAX_DEPTH, type Scan } from "./jsonScanner.ts";
+import { JsonScanner, MAX_DEPTH, MAX_VALUES, type Scan } from "./jsonScanner.ts";
 import { metaFrom } from "./meta.ts";
 import { withNumberTokens } from "./numberTokens.ts";
-import type { Meta } from "./types.ts";
+import type { PlacedMeta } from "./types.ts";
 import { parseYamlDocuments } from "./yaml.ts";
 import { newlinesIn, YamlSplitter } from "./yamlSplitter.ts";
 
@@ -17,6 +18,8 @@ export interface DecodeOptions {
   maxDocumentBytes?: number;
   /** A buffer to use, for callers that decode many streams one after another. */
   buffer?: ByteQueue;
+  /** Is told of each document that holds nothing: comments, null, white space. */
+  onEmpty?: (place: ContentPlace) => void;
 }
 
 /** So many bytes decide between JSON and YAML. */
@@ -24,6 +27,7 @@ const GUESS_BYTES = 4_096;
 const DEFAULT_MAX_DOCUMENT_BYTES = 64 * 1024 * 1024;
 const JSON_START = /^[\t-\r \u0085\p{Z}]*\{/u;
 const NEWLINE = 0x0a;
+const UTF16 = "invalid UTF-8: this is UTF-16, as its first bytes say; save it as UTF-8";
 
 /**
  * The metas in a stream of bytes: YAML documents, JSON objects one after another, or JSON Lines. One document at a time is in memory.
@@ -36,7 +40,7 @@ export async function* decodeMetas(
   chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
   file: string,
   options: DecodeOptions = {},
-): AsyncGenerator<Meta> {
+): AsyncGenerator<PlacedMeta> {
   const decoder = new MetaDecoder(file, options);
   for await (const chunk of chunks) yield* decoder.push(chunk);
   yield* decoder.end();
@@ -50,6 +54,7 @@ export class MetaDecoder {
   readonly #file: string;
   readonly #maxBytes: number;
   readonly #queue: ByteQueue;
+  readonly #onEmpty: ((place: ContentPlace) => void) | undefined;
   readonly #json = new JsonScanner();
   readonly #yaml = new YamlSplitter();
   #format: "unknown" | "json" | "yaml" = "unknown";
@@ -64,26 +69,27 @@ export class MetaDecoder {
     this.#maxBytes = options.maxDocumentBytes ?? DEFAULT_MAX_DOCUMENT_BYTES;
     this.#queue = options.buffer ?? new ByteQueue();
     this.#queue.clear();
+    this.#onEmpty = options.onEmpty;
   }
 
-  *push(chunk: Uint8Array): Generator<Meta> {
+  *push(chunk: Uint8Array): Generator<PlacedMeta> {
     this.#queue.append(chunk);
     if (this.#format === "unknown" && this.#queue.length < GUESS_BYTES) return;
     yield* this.#decode(false);
     this.#checkSize(this.#queue.length);
   }
 
-  *end(): Generator<Meta> {
+  *end(): Generator<PlacedMeta> {
     yield* this.#decode(true);
   }
 
-  *#decode(atEnd: boolean): Generator<Meta> {
+  *#decode(atEnd: boolean): Generator<PlacedMeta> {
     if (this.#format === "unknown") this.#format = JSON_START.test(this.#queue.bytes.toString("utf8", 0, GUESS_BYTES)) ? "json" : "yaml";
     if (this.#format === "json") yield* this.#decodeJson(atEnd);
     if (this.#format === "yaml") yield* this.#decodeYaml(atEnd);
   }
 
-  *#decodeJson(atEnd: boolean): Generator<Meta> {
+  *#decodeJson(atEnd: boolean): Generator<PlacedMeta> {
     for (;;) {
       const bytes = this.#queue.bytes;
       const scan = this.#json.scan(bytes);
@@ -100,6 +106,8 @@ export class MetaDecoder {
         return;
       } else if (scan.kind === "deep") {
         throw this.#error(this.#document + 1, scan.line + 1, `nested deeper than ${MAX_DEPTH}`);
+      } else if (scan.kind === "many") {
+        throw this.#error(this.#document + 1, scan.line + 1, `more than ${MAX_VALUES} values in one object`);
       } else if (!atEnd) {
         return;
       } else if (scan.kind === "partial") {
@@ -133,7 +141,7 @@ export class MetaDecoder {
     this.#consume(space, space > 0 && bytes[space - 1] === NEWLINE ? 1 : 0);
   }
 
-  *#decodeYaml(atEnd: boolean): Generator<Meta> {
+  *#decodeYaml(atEnd: boolean): Generator<PlacedMeta> {
     for (;;) {
       const bytes = this.#queue.bytes;
       const split = this.#yaml.next(bytes, atEnd);
@@ -141,7 +149,7 @@ export class MetaDecoder {
       if (split.kind === "separator")
         throw this.#error(this.#document + 1, newlinesIn(bytes, split.start) + 1, `invalid Yaml document separator: ${split.rest}`);
       this.#checkSize(split.end);
-      if (!isUtf8(bytes.subarray(0, split.end))) throw this.#error(this.#document + 1, 1, "invalid UTF-8");
+      if (!isUtf8(bytes.subarray(0, split.end))) throw this.#error(this.#document + 1, 1, isUtf16(bytes) ? UTF16 : "invalid UTF-8");
       const text = bytes.toString("utf8", 0, split.end);
       const first = this.#lines + 1;
       this.#consume(split.next, newlinesIn(bytes, split.next));
@@ -153,23 +161,27 @@ export class MetaDecoder {
   #parseYaml(text: string, first: number): unknown[] {
     try {
       const values = parseYamlDocuments(text);
-      if (values.every((value) => value === null)) this.#document++;
+      if (values.every((value) => value === null)) {
+        this.#document++;
+        this.#onEmpty?.({ file: this.#file, document: this.#document, line: first });
+      }
       return values;
     } catch (err) {
       if (this.#notJson) throw this.#notJson;
       const mark = err instanceof YAMLException ? err.mark?.line : undefined;
-      const reason = err instanceof YAMLException ? err.reason : messageOf(err);
+      const reason = excerpt(err instanceof YAMLException ? err.reason : messageOf(err));
       const place = { file: this.#file, document: this.#document + 1, line: first + (mark ?? 0) };
       throw new ContentError(place, reason, { cause: err });
     }
   }
 
-  #meta(value: unknown, line: number): Meta {
+  #meta(value: unknown, line: number): PlacedMeta {
     this.#document++;
+    const place = { file: this.#file, document: this.#document, line };
     try {
-      return metaFrom(value);
+      return { ...metaFrom(value), place };
     } catch (err) {
-      throw this.#notJson ?? new ContentError({ file: this.#file, document: this.#document, line }, messageOf(err), { cause: err });
+      throw this.#notJson ?? new ContentError(place, excerpt(messageOf(err)), { cause: err });
     }
   }
 
@@ -185,4 +197,8 @@ export class MetaDecoder {
   #error(document: number, line: number, reason: string): ContentError {
     return new ContentError({ file: this.#file, document, line: this.#lines + line }, reason);
   }
+}
+
+function isUtf16(bytes: Buffer): boolean {
+  return (bytes[0] === 0xff && bytes[1] === 0xfe) || (bytes[0] === 0xfe && bytes[1] === 0xff);
 }

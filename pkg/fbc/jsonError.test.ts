@@ -46,3 +46,11 @@ test("there is a fault exactly where JSON.parse refuses", () => {
     { numRuns: 2_000 },
   );
 });
+
+test("long strings, numbers and lines cost no more than their text", () => {
+  const long = "x".repeat(10_000_000);
+  expect(jsonFaultIn(`{"a":"${long}" b}`)).toEqual({ line: 1, column: long.length + 9, reason: 'expected "," or "}"' });
+  expect(jsonFaultIn(`{"a":${"1".repeat(10_000_000)} b}`)?.reason).toBe('expected "," or "}"');
+  expect(jsonFaultIn(`{"a":${" ".repeat(10_000_000)} b}`)?.reason).toContain("unexpected character");
+  expect(jsonFaultIn(`{${"\n".repeat(1_000_000)}b}`)).toEqual({ line: 1_000_001, column: 1, reason: "expected a key in double quotes" });
+});

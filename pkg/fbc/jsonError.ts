@@ -7,9 +7,11 @@ export interface JsonFault {
 
 const SPACE = /[ \t\r\n]*/y;
 const NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
-// oxlint-disable-next-line no-control-regex -- JSON forbids control characters in strings
-const STRING = /"(?:[^"\\\u0000-\u001f]|\\(?:["\\/bfnrt]|u[\da-fA-F]{4}))*"/y;
+const ESCAPE = /\\(?:["\\/bfnrt]|u[\da-fA-F]{4})/y;
 const LITERAL = /true|false|null/y;
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const FIRST_PRINTABLE = 0x20;
 /** Deeper nesting than this is called a fault. */
 const MAX_DEPTH = 1_000;
 
@@ -29,9 +31,13 @@ export function jsonFaultIn(text: string): JsonFault | undefined {
     return undefined;
   } catch (err) {
     if (!(err instanceof Fault)) throw err;
-    const before = text.slice(0, err.offset);
-    const line = before.split("\n").length;
-    return { line, column: err.offset - before.lastIndexOf("\n"), reason: err.message };
+    let line = 1;
+    let start = 0;
+    for (let at = text.indexOf("\n"); at >= 0 && at < err.offset; at = text.indexOf("\n", start)) {
+      line++;
+      start = at + 1;
+    }
+    return { line, column: err.offset - start + 1, reason: err.message };
   }
 }
 
@@ -66,10 +72,16 @@ function listEnd(text: string, from: number, close: string, itemEnd: (from: numb
   }
 }
 
+/** Not by a pattern: it would need room for each character of a long string. */
 function stringEnd(text: string, at: number): number {
-  const end = match(STRING, text, at);
-  if (end === undefined) throw new Fault(at, "a string that does not end, or that holds a control character or an unknown escape");
-  return end;
+  for (let end = at + 1; end < text.length; ) {
+    const code = text.charCodeAt(end);
+    if (code === QUOTE) return end + 1;
+    const next = code === BACKSLASH ? match(ESCAPE, text, end) : code < FIRST_PRINTABLE ? undefined : end + 1;
+    if (next === undefined) break;
+    end = next;
+  }
+  throw new Fault(at, "a string that does not end, or that holds a control character or an unknown escape");
 }
 
 function skip(text: string, at: number): number {

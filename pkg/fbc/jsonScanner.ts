@@ -4,9 +4,12 @@ const OPEN_BRACE = 0x7b;
 const CLOSE_BRACE = 0x7d;
 const OPEN_BRACKET = 0x5b;
 const CLOSE_BRACKET = 0x5d;
+const COMMA = 0x2c;
 const NEWLINE = 0x0a;
 /** Deeper nesting than this is refused instead of exhausting the stack of whoever walks the object. */
 export const MAX_DEPTH = 1_000;
+/** More values in one object than this are refused: they take far more memory than text. Real objects have some ten thousand. */
+export const MAX_VALUES = 2_000_000;
 
 /** What stands next in a stream of JSON objects. Offsets count from the start of the bytes given. */
 export type Scan =
@@ -18,6 +21,8 @@ export type Scan =
   | { readonly kind: "partial"; readonly start: number; readonly line: number }
   /** The object that begins at `start` nests deeper than MAX_DEPTH. */
   | { readonly kind: "deep"; readonly start: number; readonly line: number }
+  /** The object that begins at `start` holds more than MAX_VALUES values. */
+  | { readonly kind: "many"; readonly start: number; readonly line: number }
   /** Nothing but white space. */
   | { readonly kind: "nothing"; readonly line: number };
 
@@ -32,6 +37,8 @@ export class JsonScanner {
   #lines = 0;
   #startLine = 0;
   #inString = false;
+  /** Commas and opening brackets: one stands before every value but the first. */
+  #values = 0;
 
   /** @param bytes all unconsumed bytes; the same ones as before, perhaps more. */
   scan(bytes: Uint8Array): Scan {
@@ -44,6 +51,7 @@ export class JsonScanner {
     }
     const ended = this.#toEnd(bytes);
     if (this.#depth > MAX_DEPTH) return { kind: "deep", start: this.#start, line: this.#startLine };
+    if (this.#values > MAX_VALUES) return { kind: "many", start: this.#start, line: this.#startLine };
     return ended ? this.#found() : { kind: "partial", start: this.#start, line: this.#startLine };
   }
 
@@ -52,6 +60,7 @@ export class JsonScanner {
     this.#position = 0;
     this.#start = -1;
     this.#lines = 0;
+    this.#values = 0;
     return found;
   }
 
@@ -70,7 +79,7 @@ export class JsonScanner {
       if (this.#inString) {
         const close = closingQuote(bytes, position);
         if (close < 0) {
-          position = bytes.length - trailingBackslashes(bytes, position, bytes.length);
+          position = bytes.length - (trailingBackslashes(bytes, position, bytes.length) % 2); // pairs are escapes of their own
           break;
         }
         this.#inString = false;
@@ -83,16 +92,18 @@ export class JsonScanner {
           position++;
           break;
         }
-        if (byte === NEWLINE) this.#lines++;
+        if (byte === COMMA) {
+          if (++this.#values > MAX_VALUES) break;
+        } else if (byte === NEWLINE) this.#lines++;
         else if (byte === OPEN_BRACE || byte === OPEN_BRACKET) {
-          if (++depth > MAX_DEPTH) break;
+          if (++depth > MAX_DEPTH || ++this.#values > MAX_VALUES) break;
         } else if ((byte === CLOSE_BRACE || byte === CLOSE_BRACKET) && --depth === 0) {
           this.#position = position + 1;
           this.#depth = 0;
           return true;
         }
       }
-      if (!this.#inString || depth > MAX_DEPTH) break;
+      if (!this.#inString || depth > MAX_DEPTH || this.#values > MAX_VALUES) break;
     }
     this.#position = position;
     this.#depth = depth;

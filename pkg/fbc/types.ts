@@ -1,4 +1,5 @@
 import type { JsonObject } from "../api/k8s.ts";
+import type { ContentPlace } from "./contentError.ts";
 
 /** One object of a file-based catalog as it came: `blob` holds all its members, also those of unknown schemas. */
 export interface Meta {
@@ -9,6 +10,11 @@ export interface Meta {
   /** Empty where the object names none. */
   name: string;
   blob: JsonObject;
+}
+
+/** A meta and where it stands. */
+export interface PlacedMeta extends Meta {
+  place: ContentPlace;
 }
 
 /** A typed statement about a package or bundle; the shape of `value` depends on `type`. */

@@ -1,40 +1,18 @@
-import { boolYaml11Tag, CORE_SCHEMA, defineScalarTag, dump, loadAll, mergeTag, NOT_RESOLVED, type Schema, YAMLException } from "js-yaml";
+import { constructFromEvents, dump, parseEvents, YAMLException } from "js-yaml";
+import { checkAliases } from "./yamlAliases.ts";
+import { asGoReads } from "./yamlEvents.ts";
+import { KUBE_SCHEMA } from "./yamlSchema.ts";
 
-const INT = /^[-+]?(0b[01_]+|0o[0-7_]+|0x[\da-fA-F_]+|0[0-7_]*|[1-9][\d_]*)$/;
-const FLOAT = /^[-+]?(\.\d+|\d+(\.\d*)?)([eE][-+]?\d+)?$/;
-const DIGITS = "+-0123456789".split("");
-const MIN_INT64 = -(2n ** 63n);
-const MAX_UINT64 = 2n ** 64n - 1n;
 /** Deeper nesting than this is refused instead of exhausting the stack. */
 const MAX_DEPTH = 1_000;
 const ENOUGH_INDENT = " ".repeat(MAX_DEPTH);
-const MAX_REPAIR_CHARACTERS = 100_000_000;
-
-const intTag = defineScalarTag<number | bigint>("tag:yaml.org,2002:int", {
-  implicit: true,
-  implicitFirstChars: DIGITS,
-  identify: (value: unknown) => typeof value === "bigint",
-  resolve: (text) => (INT.test(text) ? integerFrom(text) : NOT_RESOLVED),
-});
-
-const floatTag = defineScalarTag<number>("tag:yaml.org,2002:float", {
-  implicit: true,
-  implicitFirstChars: [".", ...DIGITS],
-  identify: (value: unknown) => typeof value === "number",
-  resolve(text) {
-    const body = text.replaceAll("_", "");
-    return FLOAT.test(body) ? Number(body) : NOT_RESOLVED;
-  },
-});
-
-/** Bytes become the text that they spell, since JSON has no bytes. */
-const binaryTag = defineScalarTag<string>("tag:yaml.org,2002:binary", {
-  identify: () => false,
-  resolve: (text) => Buffer.from(text, "base64").toString("utf8"),
-});
-
-/** Scalars as Kubernetes' YAML has them: YAML 1.1 booleans and integers, merge keys, timestamps left as strings. */
-export const KUBE_SCHEMA: Schema = CORE_SCHEMA.withTags(mergeTag, boolYaml11Tag, intTag, floatTag, binaryTag);
+/** A line that stands too far left costs another pass over the text: so many are mended in any text, more while the passes stay short. */
+const SURE_REPAIRS = 3;
+const MAX_REPAIR_CHARACTERS = 20_000_000;
+/** Documents are parsed whole; the largest real ones have some ten thousand values. */
+const MAX_VALUES = 2_000_000;
+/** At least one of these stands between any two values. */
+const SEPARATORS = new Set(Array.from("\n\r,[{-", (char) => char.charCodeAt(0)));
 
 /**
  * The one document in `text`, as Kubernetes reads YAML; null when there is none. A repeated key keeps its last value; keys become strings.
@@ -48,51 +26,69 @@ export function parseYaml(text: string): unknown {
   return documents[0] ?? null;
 }
 
-/** All documents in `text`, none when it holds only white space and comments. @throws YAMLException with line and column. */
+/**
+ * All documents in `text`, none when it holds only white space and comments.
+ * @throws YAMLException with line and column: for what is no YAML, and beyond the limits on nesting, on the number of values and on what aliases add.
+ */
 export function parseYamlDocuments(text: string): unknown[] {
+  checkValues(text);
   let source = text;
+  let spent = 0;
   for (let repaired = 0; ; repaired++) {
     try {
-      return loadAll(source, { schema: KUBE_SCHEMA, json: true, maxDepth: MAX_DEPTH });
+      return documentsOf(source, text.length);
     } catch (err) {
-      const line = err instanceof YAMLException && err.reason === "deficient indentation" ? err.mark?.line : undefined;
-      const indented = line === undefined || repaired >= repairsFor(text) ? undefined : withIndentedLine(source, line);
+      spent += source.length;
+      const position = err instanceof YAMLException && err.reason === "deficient indentation" ? err.mark?.position : undefined;
+      const mayRepair = repaired < SURE_REPAIRS || spent <= MAX_REPAIR_CHARACTERS;
+      const indented = position !== undefined && mayRepair ? withIndentedLine(source, position) : undefined;
       if (indented === undefined) throw err;
       source = indented;
     }
   }
 }
 
-/**
- * `text` with a line indented that stands too far left inside quotes or brackets. YAML forbids that, Go's parser and real bundles do not; the
- * white space at the start of such a line means nothing. Undefined for a line that ends the document.
- */
-function withIndentedLine(text: string, line: number): string | undefined {
-  const lines = text.split("\n");
-  const content = lines[line] ?? "";
-  if (/^(?:---|\.\.\.)(?:\s|$)/.test(content)) return undefined;
-  lines[line] = ENOUGH_INDENT + content.trimStart();
-  return lines.join("\n");
+/** @param length that of the text before it was mended. */
+function documentsOf(source: string, length: number): unknown[] {
+  const events = parseEvents(source, { filename: "", maxDepth: MAX_DEPTH });
+  const aliases = asGoReads(events, source);
+  const documents = constructFromEvents(events, {
+    filename: "",
+    source,
+    schema: KUBE_SCHEMA,
+    json: true,
+    maxTotalMergeKeys: 10_000,
+    maxAliases: -1,
+  });
+  if (aliases) for (const document of documents) checkAliases(document, { length, maxDepth: MAX_DEPTH });
+  return documents;
 }
 
-/** Each repair costs another pass over the text. */
-function repairsFor(text: string): number {
-  return Math.max(3, Math.floor(MAX_REPAIR_CHARACTERS / (text.length + 1)));
+/**
+ * `text` with the line indented that `position` is in, which stands too far left inside quotes or brackets. YAML forbids that, Go's parser and
+ * real bundles do not; the white space at the start of such a line means nothing. Undefined for a line that ends the document, and for one that
+ * was indented before.
+ */
+function withIndentedLine(text: string, position: number): string | undefined {
+  const start = text.lastIndexOf("\n", position - 1) + 1;
+  const next = text.indexOf("\n", start);
+  const end = next < 0 ? text.length : next;
+  const line = text.slice(start, end);
+  if (line.startsWith(ENOUGH_INDENT) || /^(?:---|\.\.\.)(?:\s|$)/.test(line)) return undefined;
+  return text.slice(0, start) + ENOUGH_INDENT + line.trimStart() + text.slice(end);
+}
+
+/** Refuses what would take far more memory than its text: many values of a character or two. */
+function checkValues(text: string): void {
+  if (text.length <= MAX_VALUES) return;
+  let values = 0;
+  for (let at = 0; at < text.length; at++) {
+    if (SEPARATORS.has(text.charCodeAt(at)) && ++values > MAX_VALUES)
+      throw new YAMLException(`more than ${MAX_VALUES} values in one document`);
+  }
 }
 
 /** `value` as one YAML document in block style, quoted such that Kubernetes reads every string back as a string. */
 export function toYaml(value: unknown): string {
   return dump(value, { lineWidth: -1, noRefs: true });
-}
-
-function integerFrom(text: string): number | bigint {
-  const sign = text.startsWith("-") ? -1 : 1;
-  const body = text
-    .replace(/^[-+]/, "")
-    .replaceAll("_", "")
-    .replace(/^0(?=[0-7]+$)/, "0o");
-  const size = Number(body);
-  if (Number.isSafeInteger(size)) return size === 0 ? 0 : sign * size;
-  const exact = BigInt(sign) * BigInt(body);
-  return exact < MIN_INT64 || exact > MAX_UINT64 ? Number(exact) : exact;
 }

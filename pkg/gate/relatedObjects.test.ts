@@ -26,7 +26,7 @@ function manifests(folder: string): KubeObject[] {
 }
 
 function resourceOf({ kind }: KubeObject): string {
-  return `${kind.toLowerCase()}s`;
+  return kind.endsWith("Policy") ? `${kind.toLowerCase().slice(0, -1)}ies` : `${kind.toLowerCase()}s`;
 }
 
 test.for(["", "openshift"])("every object that config/%s installs is named, in order of the files", (overlay) => {

@@ -9,6 +9,7 @@ export interface ObjectReference {
   readonly name: string;
 }
 
+const ADMISSION = "admissionregistration.k8s.io";
 const RBAC = "rbac.authorization.k8s.io";
 
 type Component = "catalogd" | "operator-controller";
@@ -28,7 +29,10 @@ export function relatedObjects(namespace: string): ObjectReference[] {
     { group: "apiextensions.k8s.io", resource: "customresourcedefinitions", name: `clustercatalogs.${GROUP}` },
     { group: "apiextensions.k8s.io", resource: "customresourcedefinitions", name: `clusterextensions.${GROUP}` },
     ...rightsOf("catalogd", namespace),
+    { group: ADMISSION, resource: "validatingadmissionpolicies", name: "operator-controller-dependencies" },
+    { group: ADMISSION, resource: "validatingadmissionpolicybindings", name: "operator-controller-dependencies" },
     ...metricsRightsOf("operator-controller"),
+    { group: RBAC, resource: "clusterroles", name: "operator-controller-resolution-reader" },
     ...metricsRightsOf("catalogd"),
     ...rightsOf("operator-controller", namespace),
     { group: GROUP, resource: "clusterextensions", name: "" },

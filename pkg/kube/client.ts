@@ -69,6 +69,14 @@ export class Client {
     return new Client(this.#transport.withToken(source), this.#discovery);
   }
 
+  /**
+   * The same server and identity, for whom `mayWrite` is asked right before each request that is no GET or HEAD; what it throws is thrown instead.
+   * Clients that `withToken` makes of it are guarded too. `close` the parent to close them.
+   */
+  guardedBy(mayWrite: () => void): Client {
+    return new Client(this.#transport.guardedBy(mayWrite), this.#discovery);
+  }
+
   /** How the server serves a kind; looked up afresh once when it is not known. @throws KindNotServed */
   resourceFor(gvk: GroupVersionKind): Promise<ApiResource> {
     return this.#discovery.resourceFor(gvk);

@@ -56,6 +56,25 @@ test("a 401 loads the credentials anew and is tried once more, not twice", async
   expect(api.log).toEqual(["GET /one", "GET /one", "GET /two", "GET /two"]);
 });
 
+test("a guarded transport reads, and writes only while it may; so do those made from it", async () => {
+  const api = await loopback({});
+  const transport = transportTo(api.credentials());
+  let mayWrite = true;
+  const guarded = transport.guardedBy(() => {
+    if (!mayWrite) throw new Error("may not write");
+  });
+  const withToken = guarded.withToken(() => Promise.resolve("abc"));
+  expect(await statusOf(guarded.request("POST", "/1", { body: "{}" }))).toBe(200);
+  mayWrite = false;
+  for (const method of ["POST", "PUT", "PATCH", "DELETE"] as const) {
+    await expect(guarded.request(method, "/2", { body: "{}" })).rejects.toThrow("may not write");
+    await expect(withToken.request(method, "/2", { body: "{}" })).rejects.toThrow("may not write");
+  }
+  expect(await statusOf(guarded.request("GET", "/3"))).toBe(200);
+  expect(await statusOf(transport.request("POST", "/4", { body: "{}" }))).toBe(200);
+  expect(api.log).toEqual(["POST /1", "GET /3", "POST /4"]);
+});
+
 test("a token the server refuses is dropped, and the request is sent once more with the next one", async () => {
   const api = await loopback(UNAUTHORIZED, {});
   const dropped: string[] = [];

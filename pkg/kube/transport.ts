@@ -54,11 +54,13 @@ export class Transport {
   readonly #pools: Pools;
   readonly #options: TransportOptions;
   readonly #token: TokenSource | undefined;
+  readonly #mayWrite: () => void;
 
-  private constructor(pools: Pools, options: TransportOptions, token?: TokenSource) {
+  private constructor(pools: Pools, options: TransportOptions, token?: TokenSource, mayWrite: () => void = () => undefined) {
     this.#pools = pools;
     this.#options = options;
     this.#token = token;
+    this.#mayWrite = mayWrite;
   }
 
   /** The transport with the kubeconfig's own identity. */
@@ -68,7 +70,12 @@ export class Transport {
 
   /** Same server and CA, another identity: every request carries the source's token and nothing of the kubeconfig's user. */
   withToken(source: TokenSource): Transport {
-    return new Transport(this.#pools, this.#options, source);
+    return new Transport(this.#pools, this.#options, source, this.#mayWrite);
+  }
+
+  /** Same identity and pools; `mayWrite` is called right before each request that is no GET or HEAD is sent, and throws what is thrown then instead. */
+  guardedBy(mayWrite: () => void): Transport {
+    return new Transport(this.#pools, this.#options, this.#token, mayWrite);
   }
 
   /**
@@ -142,6 +149,7 @@ export class Transport {
     if (this.#options.userAgent) headers["user-agent"] = this.#options.userAgent;
     const dispatcher = this.#token ? this.#pools.forTokens(endpoint) : this.#pools.forUser(endpoint);
     const { body = null, signal, bodyTimeoutMs: bodyTimeout = BODY_TIMEOUT_MS } = init;
+    if (method !== "GET" && method !== "HEAD") this.#mayWrite();
     const started = performance.now();
     let code = "<error>";
     try {

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import cases from "../../test/cases/oci/credentials.json" with { type: "json" };
-import { type Credentials, credentialsFor, readAuthFile } from "./auth.ts";
+import { type Credentials, credentialsFor, mergedEntries, readAuthFile, readPullSecret } from "./auth.ts";
 import { parseReference } from "./reference.ts";
 
 interface Case {
@@ -69,3 +69,32 @@ test.for(['{"auths": {"quay.io": {"auth": "c2VjcmV0', '{"auths": {"quay.io": "c2
     expect(message).not.toContain("c2Vjc");
   },
 );
+
+// Source: catalog-and-resolution.md 1.9, "Pull credentials".
+test.for([
+  ["a whole configuration", '{"auths":{"a":{"auth":"x"}},"credHelpers":{"b":"c"}}', "config", { a: { auth: "x" } }],
+  ["one without entries", "{}", "config", {}],
+  ["one with null for entries", '{"auths":null}', "config", {}],
+  [
+    "entries alone",
+    '{"a":{"username":"u","password":"p","identitytoken":"i"}}',
+    "cfg",
+    { a: { username: "u", password: "p", identitytoken: "i" } },
+  ],
+  ["a configuration where entries are expected", '{"auths":{"a":{"auth":5}}}', "config", undefined],
+  ["no JSON", "{", "config", undefined],
+  ["no JSON", "{", "cfg", undefined],
+  ["a list", "[]", "cfg", undefined],
+  ["a text", '"x"', "config", undefined],
+] as const)("a pull secret with %s: %s", ([, text, form, want]) => {
+  const entries = readPullSecret(text, form);
+  expect(entries && Object.fromEntries(entries)).toEqual(want);
+});
+
+test("of several files the last that has a registry counts for it", () => {
+  const [first, second] = [new Map([["a", { auth: "1" }]]), new Map([["a", { auth: "2" }]])];
+  expect([...mergedEntries([first, second, new Map([["b", {}]])])]).toEqual([
+    ["a", { auth: "2" }],
+    ["b", {}],
+  ]);
+});

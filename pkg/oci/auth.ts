@@ -17,10 +17,17 @@ const Entry = z.looseObject({
   identitytoken: z.string().optional(),
   registrytoken: z.string().optional(),
 });
-const AuthFileShape = z.looseObject({ auths: z.record(z.string(), Entry).nullish() });
+const Entries = z.record(z.string(), Entry);
+const AuthFileShape = z.looseObject({ auths: Entries.nullish() });
 
 /** The entries of a docker config.json or containers auth.json, by key: a host, a host with a path, or an old API URL. */
 export type AuthFile = ReadonlyMap<string, z.output<typeof Entry>>;
+
+/** Where credentials come from beside the file: what is known now, asked at each pull. */
+export interface CredentialSource {
+  /** Their entries; waits until they have been read once. An entry of a registry takes the place of the file's for the same key. */
+  entries(signal: AbortSignal): Promise<AuthFile>;
+}
 
 /**
  * Reads a docker config.json or containers auth.json; a file that is not there holds nothing. It is read anew on each pull, so that a
@@ -39,6 +46,23 @@ export async function readAuthFile(path: string | undefined): Promise<AuthFile> 
   const parsed = AuthFileShape.safeParse(jsonOf(text));
   if (!parsed.success) throw new Error(`reading JSON file ${goQuoted(path)}: it is not a docker config.json or containers auth.json`);
   return new Map(Object.entries(parsed.data.auths ?? {}));
+}
+
+/**
+ * Reads what a pull Secret holds.
+ * @param form `config` for `.dockerconfigjson`, a whole docker config.json; `cfg` for the older `.dockercfg`, its entries alone
+ * @returns undefined when it is something else; why is not told, since that would quote the Secret
+ */
+export function readPullSecret(text: string, form: "config" | "cfg"): AuthFile | undefined {
+  const json = jsonOf(text);
+  const entries = form === "config" ? AuthFileShape.safeParse(json).data : { auths: Entries.safeParse(json).data };
+  if (!entries || (form === "cfg" && !entries.auths)) return undefined;
+  return new Map(Object.entries(entries.auths ?? {}));
+}
+
+/** All entries; of those with one key the last counts. */
+export function mergedEntries(files: readonly AuthFile[]): AuthFile {
+  return new Map(files.flatMap((file) => [...file]));
 }
 
 /** The parsed JSON, or undefined: the parser's own message would quote the secret. */

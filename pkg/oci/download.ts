@@ -1,6 +1,6 @@
-import { open } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 import { messageOf } from "../errors/errors.ts";
+import { BlobFile } from "./blobFile.ts";
 import type { Descriptor } from "./manifest.ts";
 import { isTransient } from "./networkError.ts";
 import type { Repository } from "./registry.ts";
@@ -38,14 +38,10 @@ export async function downloadBlob(
   limits: DownloadLimits,
   signal: AbortSignal,
 ): Promise<void> {
-  const file = await open(path, "wx", 0o600);
+  const file = await BlobFile.create(path);
   try {
-    await fetchBlob(from, blob, limits, signal, {
-      restart: () => file.truncate(0),
-      write: async (chunk, position) => {
-        await file.writev([chunk], position);
-      },
-    });
+    await fetchBlob(from, blob, limits, signal, file);
+    await file.flush();
   } finally {
     await file.close();
   }
@@ -53,7 +49,7 @@ export async function downloadBlob(
 
 interface Sink {
   restart(): void | Promise<void>;
-  write(chunk: Uint8Array, position: number): void | Promise<void>;
+  write(chunk: Uint8Array): void | Promise<void>;
 }
 
 async function fetchBlob(from: Repository, blob: Descriptor, limits: DownloadLimits, signal: AbortSignal, sink: Sink): Promise<void> {
@@ -67,9 +63,8 @@ async function fetchBlob(from: Repository, blob: Descriptor, limits: DownloadLim
     }
     try {
       for await (const chunk of body) {
-        const position = verifier.received;
         verifier.update(chunk);
-        await sink.write(chunk, position);
+        await sink.write(chunk);
       }
       break;
     } catch (err) {

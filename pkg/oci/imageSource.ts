@@ -1,6 +1,6 @@
 import type { Logger } from "pino";
 import { messageOf } from "../errors/errors.ts";
-import { credentialsFor, readAuthFile } from "./auth.ts";
+import { type AuthFile, type CredentialSource, credentialsFor, mergedEntries, readAuthFile } from "./auth.ts";
 import { certificateDir, readCertificates } from "./certificates.ts";
 import { ContentError } from "./contentError.ts";
 import { type PullSource, pullSources } from "./mirrors.ts";
@@ -19,6 +19,7 @@ export interface Located {
 export interface ImageSourceOptions {
   readonly registriesConf: RegistriesConfPaths;
   readonly authFile: string | undefined;
+  readonly credentials: CredentialSource | undefined;
   readonly casDir: string | undefined;
   readonly home: string;
   readonly manifestBytes: number;
@@ -81,16 +82,25 @@ export class ImageSource {
 
   async #locate(source: PullSource, signal: AbortSignal): Promise<Located> {
     if (source.blocked !== undefined) throw new Error(source.blocked);
-    const { authFile, casDir, home, transport, tokens, manifestBytes } = this.#options;
+    const { casDir, home, transport, tokens, manifestBytes } = this.#options;
     const { ref, insecure } = source;
-    const auth = await readAuthFile(authFile).catch((err: unknown) => {
-      throw new Error(`getting username and password: ${messageOf(err)}`, { cause: err });
-    });
+    const auth = await this.#entries(signal);
     const tls = await readCertificates(certificateDir(casDir, ref.registry, home));
     const credentials = credentialsFor(auth, ref.registry, ref.repository);
     const repository = new Repository({ ref, peer: { insecure, tls }, credentials, transport, tokens, actions: "pull" });
     const manifest = await repository.manifest(ref.digest ?? ref.tag ?? "latest", manifestBytes, signal);
     return { repository, manifest };
+  }
+
+  /** Of the file and of the source beside it, which comes first. */
+  async #entries(signal: AbortSignal): Promise<AuthFile> {
+    const { authFile, credentials } = this.#options;
+    try {
+      return mergedEntries([await readAuthFile(authFile), (await credentials?.entries(signal)) ?? new Map()]);
+    } catch (err) {
+      signal.throwIfAborted();
+      throw new Error(`getting username and password: ${messageOf(err)}`, { cause: err });
+    }
   }
 }
 

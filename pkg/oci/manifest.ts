@@ -1,6 +1,6 @@
 import { z } from "zod";
+import { digestProblem } from "../api/imageName.ts";
 import { ContentError, RefusedError } from "./contentError.ts";
-import { digestProblem } from "./digest.ts";
 import { goQuoted } from "./quote.ts";
 
 export const MediaType = {

@@ -12,6 +12,18 @@ const TRANSIENT = new Set([
   "UND_ERR_HEADERS_TIMEOUT",
   "UND_ERR_BODY_TIMEOUT",
 ]);
+/** What is wrong with a certificate, by OpenSSL's code, in Go's words and with what helps; Node's own words are about Node's command line. */
+const UNTRUSTED =
+  "x509: certificate signed by unknown authority; put its authority into the folder of authorities, see the flags ending in -cas-dir";
+const CERTIFICATE = new Map([
+  ["DEPTH_ZERO_SELF_SIGNED_CERT", UNTRUSTED],
+  ["SELF_SIGNED_CERT_IN_CHAIN", UNTRUSTED],
+  ["UNABLE_TO_GET_ISSUER_CERT", UNTRUSTED],
+  ["UNABLE_TO_GET_ISSUER_CERT_LOCALLY", UNTRUSTED],
+  ["UNABLE_TO_VERIFY_LEAF_SIGNATURE", UNTRUSTED],
+  ["CERT_HAS_EXPIRED", "x509: certificate has expired or is not yet valid"],
+  ["CERT_NOT_YET_VALID", "x509: certificate has expired or is not yet valid"],
+]);
 /** What OpenSSL says when the other side does not speak TLS. */
 const NO_TLS = /wrong version number|packet length too long|http request|unexpected message/i;
 
@@ -45,6 +57,8 @@ function reasonOf(err: unknown): string {
   const first = errors.find((e) => e.message !== "");
   if (!first) return String(err);
   if (errors.some((e) => e.code === "EPROTO" || NO_TLS.test(e.message))) return "http: server gave HTTP response to HTTPS client";
+  const certificate = errors.flatMap(({ code = "" }) => CERTIFICATE.get(code) ?? [])[0];
+  if (certificate !== undefined) return `tls: failed to verify certificate: ${certificate}`;
   return first.message.split("\n", 1)[0] ?? first.message;
 }
 

@@ -1,6 +1,7 @@
 import { homedir } from "node:os";
 import type { Logger } from "pino";
 import { messageOf, RetryableError, TerminalError, wrapError } from "../errors/errors.ts";
+import type { CredentialSource } from "./auth.ts";
 import { type CachedImage, type Draft, ImageCache, type StoredImage } from "./cache.ts";
 import { refusalIn } from "./contentError.ts";
 import { ImageSource, type Located } from "./imageSource.ts";
@@ -39,8 +40,10 @@ export interface PullerOptions {
   readonly log: Logger;
   /** exactly this file, without drop-ins; or places; by default those of containers-registries.conf(5) */
   readonly registriesConf?: string | RegistriesConfPaths | undefined;
-  /** docker config.json or containers auth.json; need not exist; without it all pulls are anonymous */
+  /** docker config.json or containers auth.json; need not exist */
   readonly authFile?: string | undefined;
+  /** further credentials, which come before those of the file; without either all pulls are anonymous */
+  readonly credentials?: CredentialSource | undefined;
   /** *.crt, *.cert and *.key for all registries; without it certs.d/<host> in the usual places */
   readonly casDir?: string | undefined;
   /** for the proxy variables and CONTAINERS_REGISTRIES_CONF; process.env by default */
@@ -74,7 +77,7 @@ export class Puller {
   readonly #holders = new Map<string, string>();
 
   constructor(options: PullerOptions) {
-    const { cacheDir, limits, log, registriesConf, authFile, casDir, env = process.env } = options;
+    const { cacheDir, limits, log, registriesConf, authFile, credentials, casDir, env = process.env } = options;
     this.#limits = limits;
     this.#log = log;
     this.#arch = options.arch ?? process.arch;
@@ -85,6 +88,7 @@ export class Puller {
     this.#source = new ImageSource({
       registriesConf: places ?? defaultRegistriesConf(env, home),
       authFile,
+      credentials,
       casDir,
       home,
       manifestBytes: limits.manifestBytes,

@@ -1,30 +1,9 @@
+import { DEFAULT_REGISTRY, type ImageName, normalizedImageName } from "../api/imageName.ts";
 import { TerminalError } from "../errors/errors.ts";
-import { digestProblem } from "./digest.ts";
 import { goQuoted } from "./quote.ts";
 
 /** An image reference that names its registry: "registry/repository", with a tag, a digest, both or neither. */
-export interface Reference {
-  /** host[:port] */
-  readonly registry: string;
-  /** path below the registry, for example "library/busybox" */
-  readonly repository: string;
-  readonly tag?: string | undefined;
-  /** "<algorithm>:<hex>" */
-  readonly digest?: string | undefined;
-}
-
-// The grammar of the docker "named" reference, written without ambiguous repetitions so that matching stays linear in the input.
-const DOMAIN_COMPONENT = "[a-zA-Z0-9]+(?:-+[a-zA-Z0-9]+)*";
-const DOMAIN = `${DOMAIN_COMPONENT}(?:\\.${DOMAIN_COMPONENT})*(?::[0-9]+)?`;
-const PATH_COMPONENT = "[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*";
-const PATH = `${PATH_COMPONENT}(?:/${PATH_COMPONENT})*`;
-const TAG = "[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}";
-const DIGEST = "[A-Za-z][A-Za-z0-9]*(?:[-_+.][A-Za-z][A-Za-z0-9]*)*:[0-9a-fA-F]{32,}";
-const REFERENCE = new RegExp(`^((?:${DOMAIN}/)?${PATH})(?::(${TAG}))?(?:@(${DIGEST}))?$`);
-const HEX_NAME = /^[a-f0-9]{64}$/;
-
-const NAME_LENGTH_MAX = 255;
-const DEFAULT_DOMAIN = "docker.io";
+export type Reference = ImageName;
 
 /**
  * Reads a fully qualified image reference; nothing is normalised, so "busybox" or "docker.io/busybox" is refused.
@@ -68,8 +47,8 @@ export function referenceText(ref: Reference): string {
 /** The reference as docker shows it: without "docker.io/" and "docker.io/library/". */
 export function familiarText(ref: Reference): string {
   const text = referenceText(ref);
-  if (ref.registry !== DEFAULT_DOMAIN) return text;
-  const short = text.slice(DEFAULT_DOMAIN.length + 1);
+  if (ref.registry !== DEFAULT_REGISTRY) return text;
+  const short = text.slice(DEFAULT_REGISTRY.length + 1);
   return /^library\/[^/]+$/.test(ref.repository) ? short.slice("library/".length) : short;
 }
 
@@ -80,33 +59,7 @@ export function canonical(ref: Reference, digest: string): string {
 
 /** The reference, or the reason why the text is none. */
 export function parse(text: string): Reference | string {
-  if (HEX_NAME.test(text)) return `invalid repository name (${text}), cannot specify 64-byte hexadecimal strings`;
-  const { domain, remainder } = splitDomain(text);
-  const colon = remainder.indexOf(":");
-  const remoteName = colon < 0 ? remainder : remainder.slice(0, colon);
-  if (remoteName.toLowerCase() !== remoteName) return "invalid reference format: repository name must be lowercase";
-  const full = `${domain}/${remainder}`;
-  const match = REFERENCE.exec(full);
-  if (!match) return REFERENCE.test(full.toLowerCase()) ? "repository name must be lowercase" : "invalid reference format";
-  const [, name = "", tag, digest] = match;
-  if (name.length > NAME_LENGTH_MAX) return `repository name must not be more than ${NAME_LENGTH_MAX} characters`;
-  const problem = digest === undefined ? undefined : digestProblem(digest);
-  if (problem !== undefined) return problem;
-  const slash = name.indexOf("/");
-  const ref: Reference = { registry: name.slice(0, slash), repository: name.slice(slash + 1), tag, digest };
-  return referenceText(ref) === text ? ref : "repository name must be canonical";
-}
-
-/** Splits as docker does: the first component is a domain only when it looks like one; otherwise Docker Hub is meant. */
-function splitDomain(text: string): { domain: string; remainder: string } {
-  const slash = text.indexOf("/");
-  const first = text.slice(0, slash);
-  let domain = DEFAULT_DOMAIN;
-  let remainder = text;
-  if (slash >= 0 && (/[.:]/.test(first) || first === "localhost")) {
-    domain = first === "index.docker.io" ? DEFAULT_DOMAIN : first;
-    remainder = text.slice(slash + 1);
-  }
-  if (domain === DEFAULT_DOMAIN && !remainder.includes("/")) remainder = `library/${remainder}`;
-  return { domain, remainder };
+  const name = normalizedImageName(text);
+  if (typeof name === "string") return name;
+  return referenceText(name) === text ? name : "repository name must be canonical";
 }

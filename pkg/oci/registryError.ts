@@ -40,6 +40,16 @@ export class RegistryError extends Error {
   }
 }
 
+/** A registry that asks to wait longer is asked again after this long all the same. */
+const WAIT_LIMIT_MS = 60 * 60_000;
+
+/** What the registry whose answer ended `err` asked to wait, in milliseconds, at most an hour; undefined when it asked for nothing. */
+export function registryWaitOf(err: unknown): number | undefined {
+  for (let e = err; e instanceof Error; e = e.cause)
+    if (e instanceof RegistryError && e.retryAfterMs !== undefined) return Math.min(e.retryAfterMs, WAIT_LIMIT_MS);
+  return undefined;
+}
+
 /** The error a failed answer stands for, worded as containers/image words it; reads the body. */
 export async function registryError(response: HttpResponse): Promise<RegistryError> {
   const { status } = response;

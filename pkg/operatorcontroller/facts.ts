@@ -8,10 +8,13 @@ import type { Availability } from "../release/health/availability.ts";
 import type { ReleaseRecord } from "../release/record.ts";
 import type { CertificateProvider } from "../render/certificateProvider.ts";
 import type { CatalogContent } from "../resolve/catalogContent.ts";
+import type { Considered } from "../resolve/resolve.ts";
 import type { VersionRelease } from "../version/version.ts";
 import type { LiveObjects } from "./apply/applier.ts";
 import type { ObjectAction } from "./apply/objectAction.ts";
+import type { PendingDependencies } from "./dependencies/dependencyChoice.ts";
 import { noReleases, type ReleaseHistory } from "./releases/releaseStore.ts";
+import type { IsOver } from "./waiting.ts";
 
 /** What a release says about the bundle it holds. */
 export interface InstalledBundle {
@@ -20,8 +23,14 @@ export interface InstalledBundle {
   version: string;
   /** Present only where the release was written with an explicit bundle release. */
   release?: string | undefined;
-  /** Reference of the image the bundle came from. */
+  /** Reference of the image the bundle came from, as the catalog named it. */
   image: string;
+  /** What the catalog says, or said when it was installed, as `keptProperties` writes it; absent where no catalog was asked. */
+  properties?: string;
+  /** Digest of that image as it was pulled; absent where a release does not tell it. */
+  imageDigest?: string | undefined;
+  /** What was disregarded when the bundle was chosen, a sentence each; absent where there was nothing. */
+  cautions?: readonly string[] | undefined;
 }
 
 /** The bundle this pass works towards. */
@@ -30,6 +39,10 @@ export interface ResolvedBundle extends InstalledBundle {
   explanation: string;
   /** Absent when no catalog was asked: the installed bundle is kept because no catalog is left. */
   catalog?: string;
+  /** What the catalog names by now, where that is other content than `image`, which was installed. */
+  offered?: string;
+  /** Where the image is to be pulled from, where that is not `image`: by the digest that was installed. */
+  pullFrom?: string;
   /** The upgrade edge that makes it a legal successor. */
   edge?: string;
 }
@@ -59,6 +72,10 @@ export interface PassFacts {
   active?: readonly Pick<ReleaseRecord, "labels" | "annotations">[];
   /** What the selected catalogs say about the package; absent while they were not asked. */
   catalogs?: readonly CatalogContent[];
+  /** What resolution chose from, or could not; absent while the catalogs were not asked. */
+  considered?: Considered;
+  /** What has to be installed before the resolved bundle; absent where everything is. */
+  pending?: PendingDependencies;
   deprecation: DeprecationFacts;
   /** Highest version of the package in the catalog that was resolved from, whatever limits the extension sets. */
   newest?: VersionRelease;
@@ -97,6 +114,8 @@ export interface PassFacts {
   lacking?: string;
   /** What would be done once it is approved. */
   plan?: Plan;
+  /** Asks whether a pass would find something else, although this one came to its end. */
+  awaits?: IsOver;
   /** Said behind "Desired state reached", such as catalogs that could not be asked. */
   notes: string[];
 }

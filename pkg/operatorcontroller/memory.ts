@@ -49,8 +49,18 @@ export interface Remembered {
   rights?: { checkedAt: number; lacking: string | undefined };
   /** What was last told about the checks before a release, and about which input. */
   told?: string;
+  /** Whether some catalog could not be asked in the last pass that resolved a bundle. */
+  missesCatalogs?: boolean;
+  /** What was last told about the choice of a bundle. */
+  decided?: string;
+  /** What resolution last came to, empty where it came to nothing; undefined before the first time. */
+  choice?: string;
   /** Digest of the approved plan that was last told. */
   approved?: string;
+  /** What its bundle wants of the cluster in vain, as it was last told. */
+  unmet?: string;
+  /** Its uninstall has begun: what others need of it does not hold that up any more. */
+  uninstalling?: boolean;
   /** Whether its ServiceAccount lacked rights when they were last looked up for a release. */
   lacked?: boolean;
   /**
@@ -109,6 +119,11 @@ export class ExtensionMemory {
     if (certificates?.release === undefined) return undefined;
     certificates.checkAt = Math.min(certificates.checkAt, now + CERTIFICATES_PAUSE_MS);
     return Math.max(certificates.checkAt - now, 0);
+  }
+
+  /** Whether objects of the extension of that name are being removed, or may be. */
+  isUninstalling(name: string): boolean {
+    return this.#byName.get(name)?.uninstalling === true;
   }
 
   forget(name: string): void {

@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { ClusterCatalog } from "../api/clusterCatalog.ts";
 import type { ClusterExtension } from "../api/clusterExtension.ts";
-import { API_VERSION, CLUSTER_CATALOG, CLUSTER_EXTENSION } from "../api/constants.ts";
+import { findCondition } from "../api/conditions.ts";
+import { API_VERSION, CLUSTER_CATALOG, CLUSTER_EXTENSION, ConditionType, Reason } from "../api/constants.ts";
 import { mayTrust } from "../certificates/caTarget.ts";
 import { CERTIFICATE_TIMES, type CertificateTimes } from "../certificates/certificatePlan.ts";
 import { Alarms } from "../controller/alarms.ts";
@@ -14,35 +15,48 @@ import type { Client } from "../kube/client.ts";
 import { EventRecorder } from "../kube/events.ts";
 import { ServiceAccountTokens } from "../kube/tokens.ts";
 import { mayHaveHealth } from "../release/health/health.ts";
+import type { ResolutionRecord } from "../resolve/explanation/record.ts";
 import { controllerMetrics, queueMetrics } from "../telemetry/controllerMetrics.ts";
 import type { Logger } from "../telemetry/log.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
 import { FULL_EVERY } from "./apply/maintain.ts";
 import { ObjectClaims } from "./apply/objectClaims.ts";
 import { CatalogContents, type PackageReader } from "./catalogs/catalogContents.ts";
+import type { OffersReader } from "./catalogs/catalogOffers.ts";
 import { findConcerned } from "./catalogs/newEdition.ts";
 import { ThreadIssuer } from "./certificates/certificateIssuer.ts";
 import { CertificateProviders, type WebhookCertProvider } from "./certificates/providerChoice.ts";
 import { ClusterUpgradeGate, type ClusterUpgradeSettings } from "./clusterupgrade/clusterUpgradeGate.ts";
 import type { ClusterVersionReader } from "./clusterupgrade/clusterVersionSource.ts";
-import { ReleaseFactsCache } from "./clusterupgrade/releaseFacts.ts";
 import { remedyFor } from "./clusterupgrade/remedyFor.ts";
+import { Dependencies } from "./dependencies/dependencies.ts";
 import { checkHealth, type HealthDependencies } from "./health/healthCheck.ts";
+import { InstalledBundles } from "./installed/installedBundles.ts";
+import { InstalledReleases } from "./installed/installedReleases.ts";
+import { ReleaseFactsCache } from "./installed/releaseFacts.ts";
 import { ExtensionMemory } from "./memory.ts";
 import { Rechecks } from "./rechecks.ts";
 import { Reconciler } from "./reconciler.ts";
 import { ReleaseStore } from "./releases/releaseStore.ts";
 import { type RollbackDependencies, rollBackOverdue } from "./releases/rollback.ts";
+import { resolutionRecord } from "./resolutionRecord.ts";
 import { Identities, type ServiceAccountFallback } from "./rights/identity.ts";
+import { ClusterApis } from "./served/clusterApis.ts";
+import { choiceEvents } from "./status/choiceEvents.ts";
 import { ExtensionMetrics } from "./status/extensionMetrics.ts";
 import { StatusWriter } from "./status/statusWriter.ts";
 import { applyBundle, keepInstalled } from "./steps/applyBundle.ts";
 import { checkClusterVersion } from "./steps/checkClusterVersion.ts";
+import { checkDependencies } from "./steps/checkDependencies.ts";
+import { checkRequirements } from "./steps/checkRequirements.ts";
 import { correctDrift } from "./steps/correctDrift.ts";
 import { ensureFinalizer } from "./steps/ensureFinalizer.ts";
 import { handleDeletion } from "./steps/handleDeletion.ts";
 import { holdBack } from "./steps/holdBack.ts";
 import { holdSuspended } from "./steps/holdSuspended.ts";
+import { installDependencies } from "./steps/installDependencies.ts";
+import { keepContent } from "./steps/keepContent.ts";
+import { lookAgain } from "./steps/lookAgain.ts";
 import { pinRelease } from "./steps/pinRelease.ts";
 import { requireSpec } from "./steps/requireSpec.ts";
 import { resolveBundle } from "./steps/resolveBundle.ts";
@@ -58,7 +72,7 @@ import { watchMetrics } from "./watches/watchMetrics.ts";
 export interface OperatorControllerOptions {
   client: Client;
   puller: BundlePuller & { remove(owner: string): Promise<void> };
-  packages: PackageReader;
+  packages: PackageReader & OffersReader;
   systemNamespace: string;
   serviceAccountFallback: ServiceAccountFallback;
   /** Who provides the certificates of webhooks; default auto. */
@@ -112,6 +126,10 @@ export class OperatorController {
   readonly #certificateAlarms: Alarms;
   readonly #rechecks: Rechecks;
   readonly #reconciler: Reconciler;
+  readonly #installedReleases: InstalledReleases;
+  readonly #installed: InstalledBundles;
+  readonly #apis: ClusterApis;
+  readonly #dependencies: Dependencies;
   readonly #gate: ClusterUpgradeGate;
 
   constructor(options: OperatorControllerOptions) {
@@ -132,6 +150,26 @@ export class OperatorController {
     const wake = (name: string, inMs: number): void => this.#alarms.set(name, inMs);
     this.#watches = new ObjectWatches({ log, wake, retryRefusedMs: options.driftIntervalMs });
     watchMetrics(metrics, () => this.#watches.states);
+    this.#apis = new ClusterApis({ client, extensions: this.#extensions, log });
+    this.#installedReleases = new InstalledReleases({
+      client,
+      store: this.#releases,
+      cache: facts,
+      systemNamespace: options.systemNamespace,
+      log,
+    });
+    this.#installed = new InstalledBundles({ extensions: this.#extensions, releases: this.#installedReleases });
+    this.#dependencies = new Dependencies({
+      client,
+      events: this.#events,
+      extensions: this.#extensions,
+      memory: this.#memory,
+      installed: this.#installed,
+      apis: this.#apis,
+      contents: this.#contents,
+      reader: options.packages,
+      wake: (name) => this.#queue.add(name),
+    });
     this.#reconciler = this.#newReconciler();
     this.#gate = new ClusterUpgradeGate({
       client,
@@ -139,8 +177,7 @@ export class OperatorController {
       systemNamespace: options.systemNamespace,
       extensions: this.#extensions,
       clusterVersion: options.clusterVersion,
-      releases: this.#releases,
-      facts,
+      releases: this.#installedReleases,
       findRemedy: (name, bundles, signal) => this.#findRemedy(name, bundles, signal),
       events: this.#events,
       log,
@@ -168,6 +205,22 @@ export class OperatorController {
     this.#queue.addAfter(extension, Math.max(this.#memory.healthChanged(extension, Date.now()), HEALTH_CHANGED_MS));
   }
 
+  /**
+   * How a resolution of an extension goes now, from what is known of the cluster; undefined where there is no such extension.
+   * @throws as `resolutionRecord`.
+   */
+  async resolutionOf(name: string, signal: AbortSignal): Promise<ResolutionRecord | undefined> {
+    const extension = this.#extensions.get(name);
+    const sources = { catalogs: this.#catalogs, contents: this.#contents, dependencies: this.#dependencies.choice };
+    return extension && (await resolutionRecord(extension, sources, this.#options.clusterVersion.current(), signal));
+  }
+
+  /** Tries again at once every extension that did not get on by itself, for what it needs has changed, such as credentials. */
+  retryFailing(): void {
+    for (const { metadata, status } of this.#extensions.list())
+      if (findCondition(status?.conditions, ConditionType.Progressing)?.reason === Reason.Retrying) this.#queue.add(metadata.name);
+  }
+
   /** Runs until `signal` aborts; passes under way are finished or aborted first. */
   async run(signal: AbortSignal): Promise<void> {
     const informers = [this.#extensions, this.#catalogs];
@@ -176,8 +229,10 @@ export class OperatorController {
       await this.#controller.run(signal);
       this.#rechecks.endAll();
     };
-    await Promise.all([...informers.map((informer) => informer.run(signal)), this.#gate.run(signal), work()]);
+    const followers = [...informers, this.#installedReleases, this.#apis, this.#gate];
+    await Promise.all([...followers.map((follower) => follower.run(signal)), work()]);
     this.#watches.close();
+    this.#dependencies.close();
     this.#alarms.clear();
     this.#certificateAlarms.clear();
     await Promise.race([this.#events.flush(), sleep(FLUSH_MS, undefined, { ref: false })]);
@@ -197,7 +252,9 @@ export class OperatorController {
     }
     if (extension.metadata.deletionTimestamp !== undefined) this.#watches.forget(name);
     try {
-      return await this.#reconciler.reconcile(withoutBulk(extension), log, signal);
+      const outcome = await this.#reconciler.reconcile(withoutBulk(extension), log, signal);
+      if (outcome?.awaits && !signal.aborted) this.#rechecks.begin(name, outcome.awaits);
+      return outcome;
     } catch (err) {
       const waiting = waitingIn(err);
       if (waiting && !signal.aborted) {
@@ -218,8 +275,8 @@ export class OperatorController {
 
   /** Whether an extension has to be looked at each interval, and not only when everything is compared: nothing tells of what it depends on. */
   #needsLook(extension: Readonly<ClusterExtension>): boolean {
-    const warnsOfRights = this.#memory.of(extension).rights !== undefined;
-    return warnsOfRights || !this.#watches.covers(extension.metadata.name);
+    const { rights, missesCatalogs = false } = this.#memory.of(extension);
+    return rights !== undefined || missesCatalogs || !this.#watches.covers(extension.metadata.name);
   }
 
   #resyncMs(intervals = 1): number {
@@ -268,6 +325,7 @@ export class OperatorController {
       statuses: new StatusWriter(client),
       events,
       metrics: this.#metrics,
+      tellChoice: choiceEvents(events, memory),
       clusterVersion: () => this.#options.clusterVersion.current(),
       now,
       resyncMs: (extension) => this.#resyncMs(this.#needsLook(extension) ? 1 : FULL_EVERY),
@@ -277,17 +335,38 @@ export class OperatorController {
         if (await rollBackOverdue(applying, facts, context)) await checkHealth(health, facts, context);
       },
       steps: [
-        handleDeletion({ client, identities, releases, events, memory, forget: (name) => this.#forget(name) }),
+        handleDeletion({
+          client,
+          identities,
+          releases,
+          events,
+          memory,
+          dependents: this.#dependencies.dependents,
+          dependencies: this.#dependencies.made,
+          forget: (name) => this.#forget(name),
+        }),
         requireSpec,
         retrieveReleases(releases, memory),
         holdSuspended(this.#watches),
         ensureFinalizer(client),
         validate(identities),
         correctDrift(applying),
-        pinRelease(releases, resolveBundle(this.#catalogs, this.#contents)),
+        pinRelease(
+          releases,
+          resolveBundle({
+            catalogs: this.#catalogs,
+            contents: this.#contents,
+            dependencies: this.#dependencies.choice,
+          }),
+        ),
+        lookAgain(memory),
+        keepContent(events, memory),
         holdBack({ ...applying, comeBack }),
         unpackBundle({ puller, providers }),
         checkClusterVersion,
+        checkRequirements({ apis: this.#apis, events, memory }),
+        installDependencies(this.#dependencies.made),
+        checkDependencies(this.#dependencies.choice),
         applyBundle(applying),
       ].map((step) => this.#metrics.timed(step)),
     });
@@ -303,11 +382,16 @@ export class OperatorController {
       if (event.type === "delete" || needsPass(event.object, event.old)) this.#queue.add(event.object.metadata.name);
     });
     this.#catalogs.onEvent((event) => {
-      if (event.type === "delete") this.#contents.forget(event.object.metadata.name);
+      if (event.type === "delete") {
+        this.#contents.forget(event.object.metadata.name);
+        this.#dependencies.offers.forget(event.object.metadata.name);
+      }
       const after = event.type === "delete" ? undefined : event.object;
       const before = event.type === "delete" ? event.object : event.old;
       const affected = extensionsToResolve(this.#extensions.list(), after, before);
       const wake = (name: string): void => this.#queue.add(name);
+      // What a catalog says of other packages may be what these wait for.
+      for (const { metadata } of affected) if (this.#dependencies.choice.waiting.has(metadata.name)) wake(metadata.name);
       if (!isNewEdition(after, before)) for (const { metadata } of affected) wake(metadata.name);
       else void findConcerned({ catalog: after, before: contentRef(before) }, affected, this.#contents, wake);
       if (affected.length > 0) this.#gate.remediesChanged();

@@ -15,6 +15,7 @@ import { lacksPermissions } from "./rights/permissions.ts";
 import type { ExtensionMetrics } from "./status/extensionMetrics.ts";
 import { statusFrom } from "./status/status.ts";
 import type { StatusWriter } from "./status/statusWriter.ts";
+import type { IsOver } from "./waiting.ts";
 
 /** What a pass over one extension needs from the outside. */
 export interface ReconcilerDependencies {
@@ -26,6 +27,8 @@ export interface ReconcilerDependencies {
   keepInstalled: (facts: PassFacts, context: StepContext<PassFacts["extension"]>) => Promise<void>;
   /** Finds out whether what is installed works; called at the end of every pass, whatever came of it. */
   checkHealth: (facts: PassFacts, context: StepContext<PassFacts["extension"]>) => Promise<void>;
+  /** Tells what was chosen, where that is another bundle than before. */
+  tellChoice?: (facts: PassFacts) => void;
   /** Version of the OpenShift cluster, as it is known now. */
   clusterVersion: () => ClusterVersion;
   /** Milliseconds since the epoch. */
@@ -33,6 +36,9 @@ export interface ReconcilerDependencies {
   /** When to look at an extension again although nothing happened. */
   resyncMs: (extension: Readonly<ClusterExtension>) => number;
 }
+
+/** When to come back, and what to ask about meanwhile, where something that was only told may change. */
+export type PassResult = (StepResult & { awaits?: IsOver }) | undefined;
 
 /** Runs the steps over one extension and writes its status once, only on a difference. */
 export class Reconciler {
@@ -43,7 +49,7 @@ export class Reconciler {
   }
 
   /** @throws what the steps threw, after it has been written to the conditions. */
-  async reconcile(extension: Readonly<ClusterExtension>, log: Logger, signal: AbortSignal): Promise<StepResult> {
+  async reconcile(extension: Readonly<ClusterExtension>, log: Logger, signal: AbortSignal): Promise<PassResult> {
     const facts = newFacts(extension, this.#deps.clusterVersion());
     const context = { object: extension, log, signal };
     let result: StepResult;
@@ -55,11 +61,13 @@ export class Reconciler {
       error = await this.#failure(facts, withoutStep(err), context);
     }
     if (facts.leave) return result;
+    this.#deps.tellChoice?.(facts);
     await this.#deps.checkHealth(facts, context);
     const written = await this.#writeStatus(extension, facts, error, log);
     if (error !== undefined) throw error;
     if (written === "changed") return { requeueAfterMs: CHANGED_MS };
-    return result ?? { requeueAfterMs: this.#deps.resyncMs(extension) };
+    const next = result ?? { requeueAfterMs: this.#deps.resyncMs(extension) };
+    return facts.awaits ? { ...next, awaits: facts.awaits } : next;
   }
 
   /** The error of a failed pass as its conditions show it. What is installed is kept as it is before. */

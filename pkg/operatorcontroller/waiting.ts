@@ -3,6 +3,11 @@ import { RetryableError } from "../errors/errors.ts";
 /** Asks with one request whether there is an end to what is waited for, or a change in it; what it throws counts as one. */
 export type IsOver = (signal: AbortSignal) => Promise<boolean>;
 
+/** Over as soon as one of the two is. */
+export function either(one: IsOver | undefined, other: IsOver): IsOver {
+  return one ? async (signal) => (await one(signal)) || other(signal) : other;
+}
+
 /**
  * Somebody has to do something on the cluster before a new try can succeed: grant rights, create a ServiceAccount, serve a kind.
  * Instead of whole passes that fail, `isOver` is asked until it is.

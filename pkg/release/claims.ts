@@ -9,27 +9,34 @@ const MANAGERS = 3;
  * A sentence for the end of a message, such as `it belongs to Helm release "ns/name": …`.
  */
 export function claimOf(live: KubeObject): string {
-  return ofHelm(live) ?? ofClassicOlm(live) ?? ofNobody(live);
+  const claimant = claimantOf(live);
+  return claimant ? `it belongs to ${claimant.who}: ${claimant.remedy}` : ofNobody(live);
 }
 
-function ofHelm({ metadata: { annotations } }: KubeObject): string | undefined {
+/** Whom the marks of an installer name, such as `Helm release "ns/name"`, and what to do about it; undefined where they name none. */
+export function claimantOf(live: KubeObject): { who: string; remedy: string } | undefined {
+  return ofHelm(live) ?? ofClassicOlm(live);
+}
+
+function ofHelm({ metadata: { annotations } }: KubeObject): ReturnType<typeof claimantOf> {
   const name = annotations?.["meta.helm.sh/release-name"];
   if (name === undefined) return undefined;
   const namespace = annotations?.["meta.helm.sh/release-namespace"];
   const release = namespace ? `${namespace}/${name}` : name;
-  return `it belongs to Helm release "${release}": uninstall that release first`;
+  return { who: `Helm release "${release}"`, remedy: "uninstall that release first" };
 }
 
 /** Objects of the older lifecycle manager, and CRDs that it installed, carry these labels. */
-function ofClassicOlm({ metadata: { labels } }: KubeObject): string | undefined {
+function ofClassicOlm({ metadata: { labels } }: KubeObject): ReturnType<typeof claimantOf> {
+  const remedy = "remove that Subscription and ClusterServiceVersion first";
   if (labels?.["olm.owner"] !== undefined) {
     const namespace = labels["olm.owner.namespace"];
     const csv = namespace ? `${namespace}/${labels["olm.owner"]}` : labels["olm.owner"];
-    return `it belongs to ${labels["olm.owner.kind"] ?? "ClusterServiceVersion"} "${csv}" of the classic Operator Lifecycle Manager: remove that Subscription and ClusterServiceVersion first`;
+    return { who: `${labels["olm.owner.kind"] ?? "ClusterServiceVersion"} "${csv}" of the classic Operator Lifecycle Manager`, remedy };
   }
   const component = Object.keys(labels ?? {}).find((key) => key.startsWith("operators.coreos.com/"));
   if (component === undefined) return undefined;
-  return `it belongs to Operator "${component.slice(component.indexOf("/") + 1)}" of the classic Operator Lifecycle Manager: remove that Subscription and ClusterServiceVersion first`;
+  return { who: `Operator "${component.slice(component.indexOf("/") + 1)}" of the classic Operator Lifecycle Manager`, remedy };
 }
 
 function ofNobody(live: KubeObject): string {

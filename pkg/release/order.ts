@@ -1,3 +1,4 @@
+import { compareText } from "../api/compareText.ts";
 import { groupOf, type KubeObject } from "../api/k8s.ts";
 
 /**
@@ -65,8 +66,4 @@ function rankOf({ apiVersion, kind }: KubeObject): number {
   const group = groupOf(apiVersion);
   const isBuiltIn = !group.includes(".") || group.endsWith(".k8s.io");
   return (isBuiltIn ? RANKS.get(kind) : undefined) ?? INSTALL_ORDER.length;
-}
-
-function compareText(a: string, b: string): number {
-  return a < b ? -1 : a > b ? 1 : 0;
 }

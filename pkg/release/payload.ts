@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { isObject } from "../api/jsonObject.ts";
 import type { JsonObject, KubeObject } from "../api/k8s.ts";
+import { requirementsFrom } from "../bundle/requirements.ts";
 import { RetryableError } from "../errors/errors.ts";
 import { goJson } from "../fbc/canonical.ts";
 import { jsonFaultIn } from "../fbc/jsonError.ts";
@@ -13,7 +14,8 @@ import { rolledBackFrom } from "./rolledBack.ts";
 /**
  * A release as Helm's JSON, members in the order in which Go writes them, ended by a newline:
  * the manifest holds one object a line; the chart holds each object as it was rendered, with a template that prints it.
- * `inputDigest`, `rolledOutAt`, `rolledBack`, `pinnedTo` and `takenOver` are members of our own, which Go passes over.
+ * `properties`, `requirements`, `inputDigest`, `imageDigest`, `cautions`, `rolledOutAt`, `rolledBack`, `pinnedTo` and `takenOver` are members of
+ * our own, which Go passes over.
  * @see helm.sh/helm/v3 v3.21 pkg/release/release.go
  */
 export function payloadFrom(record: ReleaseRecord): string {
@@ -43,7 +45,11 @@ export function payloadFrom(record: ReleaseRecord): string {
     version: record.version,
     namespace: record.namespace,
     labels: sorted(record.labels),
+    ...(record.properties === undefined ? {} : { properties: record.properties }),
+    ...(record.requirements === undefined ? {} : { requirements: record.requirements }),
     ...(record.inputDigest === undefined ? {} : { inputDigest: record.inputDigest }),
+    ...(record.imageDigest === undefined ? {} : { imageDigest: record.imageDigest }),
+    ...(record.cautions === undefined ? {} : { cautions: record.cautions }),
     ...(record.rolledOutAt === undefined ? {} : { rolledOutAt: record.rolledOutAt }),
     ...(record.rolledBack === undefined ? {} : { rolledBack: record.rolledBack }),
     ...(record.pinnedTo === undefined ? {} : { pinnedTo: record.pinnedTo }),
@@ -61,7 +67,8 @@ export function recordFrom(payload: string, fallbackLabels: Readonly<Record<stri
   const release = parse(payload, "failed to decode release");
   const info = members(release["info"]);
   const annotations = members(members(members(release["chart"])["metadata"])["annotations"]);
-  const { inputDigest, rolledOutAt, pinnedTo, takenOver } = release;
+  const { properties, inputDigest, imageDigest, cautions, rolledOutAt, pinnedTo, takenOver } = release;
+  const requirements = requirementsFrom(release["requirements"]);
   const rolledBack = rolledBackFrom(release["rolledBack"]);
   return {
     name: text(release["name"]),
@@ -74,7 +81,11 @@ export function recordFrom(payload: string, fallbackLabels: Readonly<Record<stri
     labels: release["labels"] ? strings(members(release["labels"])) : { ...fallbackLabels },
     annotations: strings(annotations),
     objects: objectsFrom(text(release["manifest"])),
+    ...(typeof properties === "string" ? { properties } : {}),
+    ...(requirements ? { requirements } : {}),
     ...(typeof inputDigest === "string" ? { inputDigest } : {}),
+    ...(typeof imageDigest === "string" ? { imageDigest } : {}),
+    ...(Array.isArray(cautions) ? { cautions: cautions.filter((caution) => typeof caution === "string") } : {}),
     ...(typeof rolledOutAt === "string" ? { rolledOutAt } : {}),
     ...(rolledBack ? { rolledBack } : {}),
     ...(typeof pinnedTo === "number" ? { pinnedTo } : {}),

@@ -1,4 +1,5 @@
 import type { KubeObject } from "../api/k8s.ts";
+import type { BundleRequirements } from "../bundle/requirements.ts";
 import type { RolledBack } from "./rolledBack.ts";
 
 /** Helm's names of what a release can be; `pending-*` is a release under way, or one that was left behind by a crash. */
@@ -36,10 +37,21 @@ export interface ReleaseRecord {
   labels: Record<string, string>;
   /** The CSV's annotations, `olm.properties` among them. */
   annotations: Record<string, string>;
+  /**
+   * What its catalog said about the bundle when it was applied, as `keptProperties` writes it: a JSON list of type and value; absent on
+   * releases of other writers and on those for which no catalog was asked.
+   */
+  properties?: string;
+  /** What the bundle wants of the cluster; absent where that is nothing, and on releases of other writers. */
+  requirements?: BundleRequirements;
   /** As they were applied, owner labels and references included, in the order of the apply. */
   objects: KubeObject[];
   /** Identity of everything the objects were rendered from; absent on releases of other writers. */
   inputDigest?: string;
+  /** Digest of the image that the objects were rendered from, as it was pulled; absent on releases of other writers. */
+  imageDigest?: string;
+  /** What was disregarded when this bundle was chosen, a sentence each. */
+  cautions?: readonly string[];
   /** When all of it was healthy for the first time, RFC 3339; absent on releases of other writers. */
   rolledOutAt?: string;
   /** On a release that went back to an earlier one: what was given up for it. */

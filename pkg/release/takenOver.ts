@@ -22,7 +22,7 @@ export function isTakeOver(deployed: ReleaseRecord | undefined, next: Pick<Relea
   return isOfAnotherWriter(deployed) || (deployed.takenOver === true && next.rolledBack !== undefined);
 }
 
-/** Every release of ours has an input digest, but one that went back to a release without. */
-function isOfAnotherWriter({ inputDigest, rolledBack, pinnedTo }: ReleaseRecord): boolean {
+/** Whether another operator-controller wrote a release. Every one of ours has an input digest, but one that went back to a release without. */
+export function isOfAnotherWriter({ inputDigest, rolledBack, pinnedTo }: ReleaseRecord): boolean {
   return inputDigest === undefined && rolledBack === undefined && pinnedTo === undefined;
 }

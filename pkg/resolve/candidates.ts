@@ -1,5 +1,5 @@
 import { goQuote } from "../errors/goQuote.ts";
-import type { FbcBundle, FbcChannel } from "../fbc/types.ts";
+import type { FbcBundle, FbcChannel, PackageContent } from "../fbc/types.ts";
 import { compareVersionRelease, parseVersionRelease, type VersionRelease } from "../version/version.ts";
 
 /** A bundle of the package with what choosing needs, read once. */
@@ -8,13 +8,15 @@ export interface Candidate {
   /** Undefined where the bundle has none that can be read; such a bundle comes last. */
   readonly version: VersionRelease | undefined;
   readonly deprecated: boolean;
+  /** Where the channels put it: 0 in the package's default channel, then by the name of its first channel, at last in none. */
+  readonly rank: () => number;
 }
 
 /**
  * The version and release that the bundle's first `olm.package` property states.
  * @throws Error when there is no such property, or no version in it.
  */
-export function bundleVersion(bundle: FbcBundle): VersionRelease {
+export function bundleVersion(bundle: Pick<FbcBundle, "name" | "properties">): VersionRelease {
   const property = bundle.properties.find(({ type }) => type === "olm.package");
   if (!property) throw new Error(`no package property found in bundle ${goQuote(bundle.name)}`);
   const { value } = property;
@@ -25,16 +27,40 @@ export function bundleVersion(bundle: FbcBundle): VersionRelease {
   return parseVersionRelease(version, release);
 }
 
+/** The release that a bundle states apart from its version, even an empty one; undefined where it states none. Its version can be read. */
+export function statedRelease(bundle: FbcBundle): string | undefined {
+  const { release } = (bundle.properties.find(({ type }) => type === "olm.package")?.value ?? {}) as { release?: unknown };
+  return typeof release === "string" ? release : undefined;
+}
+
 function notReadable(reason: string): Error {
   return new Error(`error unmarshalling package property: ${reason}`);
 }
 
-/** `bundles` as candidates, in the same order. */
-export function candidatesFrom(bundles: readonly FbcBundle[], deprecated: ReadonlySet<string>): Candidate[] {
-  return bundles.map((bundle) => ({ bundle, version: versionOrNone(bundle), deprecated: deprecated.has(bundle.name) }));
+/** The bundles of a package as candidates, in the same order. */
+export function candidatesFrom(content: PackageContent, deprecated: ReadonlySet<string>): Candidate[] {
+  let ranks: ReadonlyMap<string, number> | undefined;
+  const rankOf = (name: string): number => (ranks ??= channelRanks(content)).get(name) ?? Number.POSITIVE_INFINITY;
+  return content.bundles.map((bundle) => ({
+    bundle,
+    version: versionOrNone(bundle),
+    deprecated: deprecated.has(bundle.name),
+    rank: () => rankOf(bundle.name),
+  }));
 }
 
-function versionOrNone(bundle: FbcBundle): VersionRelease | undefined {
+function channelRanks({ package: about, channels }: PackageContent): ReadonlyMap<string, number> {
+  const ranks = new Map<string, number>();
+  const order = (a: FbcChannel, b: FbcChannel): number =>
+    Number(b.name === about?.defaultChannel) - Number(a.name === about?.defaultChannel) || (a.name < b.name ? -1 : 1);
+  channels.toSorted(order).forEach(({ entries }, rank) => {
+    for (const { name } of entries) if (!ranks.has(name)) ranks.set(name, rank);
+  });
+  return ranks;
+}
+
+/** The same, undefined where it cannot be read. */
+export function versionOrNone(bundle: Pick<FbcBundle, "name" | "properties">): VersionRelease | undefined {
   try {
     return bundleVersion(bundle);
   } catch {
@@ -42,10 +68,15 @@ function versionOrNone(bundle: FbcBundle): VersionRelease | undefined {
   }
 }
 
-/** Highest version, then highest release first; without a version last; the name decides what is left. */
+/**
+ * Highest version, then highest release first; without a version last. Of equal ones that of the default channel comes first, then that of the
+ * channel whose name comes first; the bundle's name decides what is left.
+ */
 export function compareCandidates(a: Candidate, b: Candidate): number {
   const byVersion = a.version && b.version ? compareVersionRelease(b.version, a.version) : Number(!a.version) - Number(!b.version);
   if (byVersion !== 0 || a.bundle.name === b.bundle.name) return byVersion;
+  const [rankA, rankB] = [a.rank(), b.rank()];
+  if (rankA !== rankB) return rankA < rankB ? -1 : 1;
   return a.bundle.name < b.bundle.name ? -1 : 1;
 }
 

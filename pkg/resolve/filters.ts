@@ -31,6 +31,20 @@ export interface RuledOut {
   readonly objection: ClusterObjection;
 }
 
+/** A filter that runs after those of `findIn`, on what they left: for rules that take more than the catalog and the query to judge. */
+export interface LaterFilter {
+  /** As records name it, such as `dependencies`. */
+  readonly name: string;
+  /** What it asks for, such as `whose dependencies can be met`. */
+  readonly asks: string;
+  /** Why it removed a candidate, a clause each. */
+  readonly removed: ReadonlyMap<Candidate, string>;
+  /** What would have been near where it left nothing, clauses. */
+  readonly near: readonly string[];
+  /** What would let a removed candidate through, a clause each, where that is known of single ones. */
+  readonly remedies?: ReadonlyMap<Candidate, string>;
+}
+
 /** What one catalog has for a query: after each filter the candidates that are left, in the catalog's order. */
 export interface Findings {
   readonly catalog: string;
@@ -47,7 +61,9 @@ export interface Findings {
   readonly eligible: readonly Candidate[];
   /** Of the eligible ones those that the cluster's version rules out; none unless it decides. */
   readonly ruledOut: readonly RuledOut[];
-  /** The eligible ones without those. */
+  /** Filters that went over the candidates after these, in their order. */
+  readonly later: readonly LaterFilter[];
+  /** What all of them left. */
   readonly allowed: readonly Candidate[];
   readonly best: Candidate | undefined;
 }
@@ -58,7 +74,7 @@ export interface Findings {
  */
 export function findIn(catalog: { name: string; priority: number }, content: PackageContent, query: Query): Findings {
   const deprecations = content.deprecations[0];
-  const all = candidatesFrom(content.bundles, deprecatedBundles(deprecations));
+  const all = candidatesFrom(content, deprecatedBundles(deprecations));
   const channels = query.channels.length === 0 ? content.channels : content.channels.filter(({ name }) => query.channels.includes(name));
   const names = entryNames(channels);
   const inChannels = query.channels.length === 0 ? all : all.filter(({ bundle }) => names.has(bundle.name));
@@ -80,9 +96,16 @@ export function findIn(catalog: { name: string; priority: number }, content: Pac
     inRange,
     eligible,
     ruledOut,
+    later: [],
     allowed,
     best: bestOf(allowed),
   };
+}
+
+/** `findings` after one more filter. */
+export function narrowed(findings: Findings, filter: LaterFilter): Findings {
+  const allowed = findings.allowed.filter((candidate) => !filter.removed.has(candidate));
+  return { ...findings, later: [...findings.later, filter], allowed, best: bestOf(allowed) };
 }
 
 function ruledOutOf(candidate: Candidate, query: Query): RuledOut[] {
@@ -96,7 +119,7 @@ export function objectionOf({ bundle }: Candidate, { cluster }: Query): ClusterO
 }
 
 /** Whether the candidate is the very bundle that is installed. */
-function isInstalled({ bundle, version }: Candidate, { keeps, installed }: Query): boolean {
+export function isInstalled({ bundle, version }: Candidate, { keeps, installed }: Query): boolean {
   if (bundle.name !== keeps) return false;
   return installed === undefined || (version !== undefined && compareVersionRelease(version, installed.parsed) === 0);
 }

@@ -2,9 +2,8 @@ import type { CatalogSource } from "../api/clusterExtension.ts";
 import { goQuote } from "../errors/goQuote.ts";
 import type { Obstacle, Remedy } from "./remedy.ts";
 import type { InstalledBundle } from "./successors.ts";
-import { listed } from "./wording.ts";
+import { enumerated, listed } from "./wording.ts";
 
-const MAX_LISTED = 10;
 const UNINSTALL = "uninstall the extension to upgrade the cluster";
 
 /**
@@ -41,9 +40,4 @@ function noneText({ asked, silent }: Remedy & { kind: "none" }, installed: Insta
 
 function catalogs(names: readonly string[]): string {
   return `${names.length === 1 ? "catalog" : "catalogs"} ${enumerated(names.map(goQuote))}`;
-}
-
-function enumerated(items: readonly string[]): string {
-  const more = items.length - MAX_LISTED;
-  return more > 0 ? `${items.slice(0, MAX_LISTED).join(", ")} and ${more} more` : items.join(", ");
 }

@@ -10,9 +10,10 @@ import {
   contentFrom,
 } from "../../test/support/catalogFixture.ts";
 import type { DeprecationEntry } from "../fbc/types.ts";
-import { compareVersionRelease, formatVersionRelease, parseVersionRelease } from "../version/version.ts";
-import { dependencyRefusal } from "./dependencies.ts";
+import { compareVersionRelease, compareVersions, formatVersionRelease, parseVersion, parseVersionRelease } from "../version/version.ts";
+import { dependenciesOf } from "./dependencies.ts";
 import { deprecationsFor } from "./deprecation.ts";
+import { recordOf } from "./explanation/recordOf.ts";
 import { findIn } from "./filters.ts";
 import { type Resolution, type ResolveRequest, resolve, type Unresolved } from "./resolve.ts";
 import { type LabelSelector, matchesSelector, selectorError } from "./selector.ts";
@@ -28,13 +29,16 @@ interface Want {
   edge?: string;
   /** Bundles that the winner's catalog deprecates. */
   deprecated?: string[];
-  refusal?: string | null;
+  /** Type of the first property by which the bundle declares what it needs. */
+  dependsOn?: string | null;
   error?: string;
   cause?: Unresolved["cause"];
   /** Text that must stand in the explanation. */
   explains?: string;
   /** All of them. */
   notes?: string[];
+  /** All of them. */
+  cautions?: string[];
 }
 
 interface Row {
@@ -96,8 +100,9 @@ test.for(rows)("$about: $id", ({ want, ...row }) => {
   if (want.version !== undefined) expect(formatVersionRelease(got.version)).toBe(want.version);
   if (want.catalog !== undefined) expect(got.catalog).toBe(want.catalog);
   if (want.edge !== undefined) expect(edgeText(got)).toBe(want.edge);
-  if (want.refusal !== undefined) expect(dependencyRefusal(got.bundle) ?? null).toBe(want.refusal);
+  if (want.dependsOn !== undefined) expect(dependenciesOf(got.bundle)[0]?.type ?? null).toBe(want.dependsOn);
   if (want.explains !== undefined) expect(got.explanation).toContain(want.explains);
+  if (want.cautions !== undefined) expect(got.cautions).toEqual(want.cautions);
   if (want.notes !== undefined) expect(got.notes).toEqual(want.notes);
   if (want.deprecated !== undefined)
     expect((got.deprecations?.entries ?? []).map(({ reference }) => reference.name)).toEqual(want.deprecated);
@@ -129,6 +134,7 @@ test.for(cases.flatMap((c) => (c.deprecations ?? []).map((row) => ({ ...row, all
 const versionText = fc
   .tuple(fc.nat(2), fc.nat(2), fc.nat(2), fc.constantFrom("", "", "-rc.1", "+1", "+2"))
   .map(([a, b, c, rest]) => `${a}.${b}.${c}${rest}`);
+type Policy = NonNullable<Source["upgradeConstraintPolicy"]>;
 const names = fc.uniqueArray(
   versionText.map((version) => `p.v${version}`),
   { minLength: 1, maxLength: 8 },
@@ -170,7 +176,9 @@ test("the order of catalogs and bundles does not change the answer", () => {
           channels: each.content.channels.toReversed(),
         },
       }));
-      expect(resolve({ ...asked, catalogs: turned })).toEqual(resolve(asked));
+      const [answer, other] = [resolve(asked), resolve({ ...asked, catalogs: turned })];
+      expect({ ...other, considered: undefined }).toEqual({ ...answer, considered: undefined });
+      expect(recordOf("p", other)).toEqual(recordOf("p", answer));
     }),
   );
 });
@@ -188,6 +196,32 @@ test("under SelfCertified the answer is never lower than by the edges", () => {
   );
 });
 
+/** Source: S1-18. */
+test("whatever the catalogs come to say, a pin leads to no other version", () => {
+  fc.assert(
+    fc.property(request, fc.constantFrom<Policy>("CatalogProvided", "SelfCertified"), (one, upgradeConstraintPolicy) => {
+      const { installed } = one;
+      fc.pre(installed !== undefined);
+      const got = resolve(requestFrom({ ...one, catalog: { version: installed.version, upgradeConstraintPolicy } }));
+      fc.pre(got.kind === "resolved");
+      if (got.kind === "resolved") expect(compareVersions(got.version.version, parseVersion(installed.version))).toBe(0);
+    }),
+  );
+});
+
+/** Source: X-02, S1-26. */
+test("what an edge leads to and nothing skips is moved to without a caution, and nothing else", () => {
+  fc.assert(
+    fc.property(request, fc.constantFrom<Policy>("CatalogProvided", "SelfCertified"), (one, upgradeConstraintPolicy) => {
+      const got = resolve(requestFrom({ ...one, catalog: { ...one.catalog, upgradeConstraintPolicy } }));
+      fc.pre(got.kind === "resolved");
+      if (got.kind !== "resolved") return;
+      const disregards = one.installed !== undefined && got.edge === undefined;
+      expect(got.cautions.length).toBe(Number(disregards));
+    }),
+  );
+});
+
 const maxima = fc.infiniteStream(fc.constantFrom(undefined, "4.16", "4.18", "4.19", "broken"));
 /** The catalogs of a request, each bundle with a maximum or without. */
 const limited = fc.tuple(request, maxima).map(([one, stream]) => {
@@ -198,8 +232,8 @@ const limited = fc.tuple(request, maxima).map(([one, stream]) => {
   const catalogs = Object.entries(one.catalogs).map(([name, fixture]) => [name, { ...fixture, bundles: fixture.bundles.map(withMax) }]);
   return { ...one, catalogs: Object.fromEntries(catalogs) as Record<string, CatalogFixture> };
 });
-type Policy = NonNullable<Source["clusterVersionPolicy"]>;
-const withPolicy = (one: Omit<Row, "id" | "want"> & { packageName: string }, cluster: string, clusterVersionPolicy: Policy) =>
+type ClusterPolicy = NonNullable<Source["clusterVersionPolicy"]>;
+const withPolicy = (one: Omit<Row, "id" | "want"> & { packageName: string }, cluster: string, clusterVersionPolicy: ClusterPolicy) =>
   resolve(requestFrom({ ...one, cluster, catalog: { ...one.catalog, clusterVersionPolicy } }));
 const outcome = (got: Resolution): unknown => (got.kind === "resolved" ? [got.catalog, got.bundle.name] : got.reason);
 

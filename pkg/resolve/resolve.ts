@@ -2,21 +2,27 @@ import type { CatalogSource } from "../api/clusterExtension.ts";
 import { messageOf } from "../errors/errors.ts";
 import { goQuote } from "../errors/goQuote.ts";
 import type { FbcBundle, FbcDeprecations } from "../fbc/types.ts";
+import { clipped } from "../gate/clipped.ts";
 import type { ClusterVersion } from "../gate/clusterVersion.ts";
 import type { VersionRelease } from "../version/version.ts";
 import { bestOf, bundleVersion, type Candidate } from "./candidates.ts";
 import { type CatalogContent, hasContent, selectedCatalogs } from "./catalogContent.ts";
+import { cautionsOn } from "./cautions.ts";
 import { objectionWarning } from "./clusterObjection.ts";
 import { explainChoice } from "./explainChoice.ts";
 import { explainNothing } from "./explainNothing.ts";
 import { explainRuledOut } from "./explainRuledOut.ts";
 import { edgeTo, type Findings, findIn, objectionOf, type Query } from "./filters.ts";
+import { couldChange, type Offer, offersOf } from "./offers.ts";
 import { readQuery } from "./query.ts";
 import { selectorError } from "./selector.ts";
 import type { Edge, InstalledBundle } from "./successors.ts";
+import { enumerated } from "./wording.ts";
 
 const NOTHING_TO_COMPARE =
   "clusterVersionPolicy Enforce has no effect: this is no OpenShift cluster, and operator-controller is told no --cluster-version";
+/** Longest reason why a catalog cannot answer, in characters. */
+const MAX_REASON = 300;
 
 /**
  * What is asked: the package and its limits, the catalogs (in any order; disabled ones left out), what is installed, and the version of the
@@ -40,12 +46,16 @@ export interface Resolved {
   deprecations: FbcDeprecations | undefined;
   /** Why this bundle, one sentence. */
   explanation: string;
-  /** What clusterVersionPolicy comes to, one sentence each, for people who look at the extension; often none. */
+  /** What clusterVersionPolicy comes to and which selected catalogs could not be asked, one sentence each, for people who look at the extension; often none. */
   notes: string[];
+  /** What is disregarded in moving to it, one sentence each; often none. */
+  cautions: string[];
   /** How it follows the installed bundle; absent when nothing is installed, or when SelfCertified goes where no edge leads. */
   edge?: Edge;
   /** Highest version of the package in that catalog that is not deprecated; undefined where there is none. Limits of the request do not count. */
   newest: VersionRelease | undefined;
+  /** What it was chosen from. */
+  considered: Considered;
 }
 
 /** Why there is no bundle to install. */
@@ -60,6 +70,18 @@ export interface Unresolved {
   /** `reason`, `; `, `explanation`. */
   message: string;
   retry: true;
+  /** What there was to choose from; absent where the selector or the version range cannot be read. */
+  considered?: Considered;
+}
+
+/** The selected catalogs and what the filters left of each, before one is chosen. */
+export interface Considered {
+  readonly query: Query;
+  readonly installed: InstalledBundle | undefined;
+  /** By name. */
+  readonly selected: readonly CatalogContent[];
+  /** Of those that answer and have the package, in the same order. */
+  readonly findings: readonly Findings[];
 }
 
 /** The answer to a ResolveRequest. */
@@ -73,7 +95,13 @@ export type Resolution = Resolved | Unresolved;
  * Pure: no clock, no I/O; the order of catalogs does not matter. Linear in bundles and channel entries.
  * @see operator-controller internal/operator-controller/resolve/catalog.go
  */
-export function resolve({ source, catalogs, installed, cluster = { kind: "none" } }: ResolveRequest): Resolution {
+export function resolve(request: ResolveRequest): Resolution {
+  const considered = consider(request);
+  return "kind" in considered ? considered : choose(considered);
+}
+
+/** Filters what each selected catalog has, without choosing; or says what cannot be read. */
+export function consider({ source, catalogs, installed, cluster = { kind: "none" } }: ResolveRequest): Considered | Unresolved {
   const badSelector = selectorError(source.selector);
   if (badSelector !== undefined) {
     return unresolved(
@@ -93,18 +121,26 @@ export function resolve({ source, catalogs, installed, cluster = { kind: "none" 
       "the version of what is installed cannot be read, so its successors are unknown; upgradeConstraintPolicy SelfCertified does without";
     return unresolved("installed", `error walking catalogs: error finding upgrade edges: ${read.error.message}`, hint);
   }
-  return choose(selected, read.query, installed);
-}
-
-function choose(selected: readonly CatalogContent[], query: Query, installed: InstalledBundle | undefined): Resolution {
-  const silent = selected.filter(({ unavailable }) => unavailable !== undefined);
+  const { query } = read;
   const asked = selected.filter(({ unavailable }) => unavailable === undefined);
   const findings = asked.flatMap((catalog) => (hasContent(catalog.content) ? [findIn(catalog, catalog.content, query)] : []));
-  const offers = findings.flatMap((found) => (found.best ? [{ ...found, best: found.best }] : []));
-  const sound = offers.filter(({ best }) => !best.deprecated);
-  const [first, ...rest] = (sound.length > 0 ? sound : offers).sort((a, b) => b.priority - a.priority);
+  return { query, installed, selected, findings };
+}
+
+/** The best of what the filters left, as `resolve` promises. */
+export function choose(considered: Considered): Resolution {
+  const answer = choiceFrom(considered);
+  return { ...answer, considered };
+}
+
+type Answer = Omit<Resolved, "considered"> | Omit<Unresolved, "considered">;
+
+function choiceFrom({ selected, findings, query, installed }: Considered): Answer {
+  const silent = selected.filter(({ unavailable }) => unavailable !== undefined);
+  const asked = selected.filter(({ unavailable }) => unavailable === undefined);
+  const [first, ...rest] = offersOf(findings);
   const blocking = silent.find((catalog) => couldChange(catalog, first));
-  if (blocking) return blocked(blocking, query, first);
+  if (blocking) return blocked(blocking, silent, query, first);
   if (!first) {
     const reason = notFoundReason(query, installed, []);
     return unresolved("nothing", reason, explainNothing(namesOf(asked), findings, query));
@@ -114,34 +150,41 @@ function choose(selected: readonly CatalogContent[], query: Query, installed: In
     const all = [first, ...rest].map(({ catalog }) => catalog).sort();
     return unresolved("ambiguous", notFoundReason(query, installed, all), explainTie([first, ...tied]));
   }
-  const passedOver = offers.filter((offer) => offer.catalog !== first.catalog);
-  const unasked = silent.map(({ name, unavailable = "" }) => `${goQuote(name)} (${unavailable})`);
+  const passedOver = findings.filter(({ best, catalog }) => best && catalog !== first.catalog);
+  const unasked = silent.map(silenceText);
   const ruledOut = explainRuledOut(findings, first);
-  return resolved(first, query, explainChoice(first, first.best, query, passedOver, unasked, ruledOut), ruledOut);
+  const notes = [...ruledOut, ...(unasked.length > 0 ? [`catalogs not asked: ${enumerated(unasked)}`] : [])];
+  return resolved(first, query, explainChoice(first, first.best, query, passedOver, unasked, ruledOut), notes);
 }
 
-type Offer = Findings & { readonly best: Candidate };
-
-/** A silent catalog could change the answer when its priority is not below the best one's, or when any sound bundle would be better. */
-function couldChange({ priority }: CatalogContent, first: Offer | undefined): boolean {
-  return !first || first.best.deprecated || priority >= first.priority;
-}
-
-function blocked({ name, priority, unavailable = "" }: CatalogContent, { packageName }: Query, first: Offer | undefined): Unresolved {
+function blocked(
+  blocking: CatalogContent,
+  silent: readonly CatalogContent[],
+  { packageName }: Query,
+  first: Offer | undefined,
+): Unresolved {
+  const { name, priority, unavailable = "" } = blocking;
   const reason = `error walking catalogs: error getting package ${goQuote(packageName)} from catalog ${goQuote(name)}: ${unavailable}`;
   const explanation = first
     ? `catalog ${goQuote(name)} of priority ${priority} may have a better bundle than ${goQuote(first.best.bundle.name)} of catalog ${goQuote(first.catalog)} (priority ${first.priority}); a lower spec.priority, or a selector without it, lets resolution go on`
     : "no other catalog has a bundle that fits";
-  return unresolved("catalog", reason, explanation);
+  const others = silent.filter((catalog) => catalog !== blocking).map(silenceText);
+  const more = others.length > 0 ? [`catalogs not asked either: ${enumerated(others)}`] : [];
+  return unresolved("catalog", reason, [explanation, ...more].join("; "));
 }
 
-function resolved(found: Offer, query: Query, explanation: string, ruledOut: readonly string[]): Resolution {
+/** A catalog that cannot answer, and why, in some hundred characters. */
+function silenceText({ name, unavailable = "" }: CatalogContent): string {
+  return `${goQuote(name)} (${clipped(unavailable, MAX_REASON)})`;
+}
+
+function resolved(found: Offer, query: Query, explanation: string, remarks: readonly string[]): Answer {
   const { best } = found;
   try {
     const version = best.version ?? bundleVersion(best.bundle);
     const edge = edgeTo(best, query, found.edges);
     const { catalog, deprecations } = found;
-    const notes = [...clusterNotes(best, query), ...ruledOut];
+    const notes = [...clusterNotes(best, query), ...remarks];
     const newest = bestOf(found.all.filter((candidate) => !candidate.deprecated && candidate.version));
     return {
       kind: "resolved",
@@ -152,6 +195,7 @@ function resolved(found: Offer, query: Query, explanation: string, ruledOut: rea
       explanation,
       notes,
       newest: newest?.version,
+      cautions: cautionsOn(found, best, query),
       ...(edge ? { edge } : {}),
     };
   } catch (err) {

@@ -90,9 +90,14 @@ function rangeOrNone(text: string): Range | undefined {
   }
 }
 
-/** The entries of `channels`, as channel and name, that list `name` in their `skips`; a skipped bundle remains a legal target. */
+/**
+ * The entries of `channels`, as channel and name, that list `name` in their `skips`, of those channels that have `name` as an entry: in another
+ * one it is only where an edge comes from. A skipped bundle remains a legal target.
+ */
 export function skippedBy(channels: readonly FbcChannel[], name: string): { channel: string; entry: string }[] {
-  return channels.flatMap(({ name: channel, entries }) =>
-    entries.filter(({ skips }) => skips?.includes(name)).map((entry) => ({ channel, entry: entry.name })),
-  );
+  return channels
+    .filter(({ entries }) => entries.some((entry) => entry.name === name))
+    .flatMap(({ name: channel, entries }) =>
+      entries.filter(({ skips }) => skips?.includes(name)).map((entry) => ({ channel, entry: entry.name })),
+    );
 }

@@ -24,7 +24,12 @@ const MAX_ENTRIES = 1_000_000;
 /** How much searching is left, shared by several searches, and the ranges that they have in common. */
 export class SearchBudget {
   readonly ranges: ParsedRanges = new Map();
-  #entries = MAX_ENTRIES;
+  #entries: number;
+
+  /** @param entries how many channel entries may be looked at in all. */
+  constructor(entries = MAX_ENTRIES) {
+    this.#entries = entries;
+  }
 
   /** Whether `maps` may be looked through once more. */
   spend(maps: readonly UpgradeMap[]): boolean {

@@ -11,6 +11,12 @@ export function listed(items: readonly string[]): string {
   return more > 0 ? `[${items.slice(0, MAX_LISTED).join(" ")} and ${more} more]` : `[${items.join(" ")}]`;
 }
 
+/** At most ten of `items`, with commas; how many more there are stands at the end. */
+export function enumerated(items: readonly string[]): string {
+  const more = items.length - MAX_LISTED;
+  return more > 0 ? `${items.slice(0, MAX_LISTED).join(", ")} and ${more} more` : items.join(", ");
+}
+
 /** `1 version`, `3 versions`. */
 export function counted(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? "" : "s"}`;

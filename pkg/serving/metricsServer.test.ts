@@ -6,7 +6,7 @@ import { serverCertificate } from "../../test/support/serverCertificate.ts";
 import { createLogger } from "../telemetry/log.ts";
 import { createMetrics } from "../telemetry/metrics.ts";
 import type { NonResourceAction, Verdict } from "./accessReviews.ts";
-import { startMetricsServer } from "./metricsServer.ts";
+import { type Page, type PageAnswer, startMetricsServer } from "./metricsServer.ts";
 import { TlsFiles } from "./tlsFiles.ts";
 
 const log = createLogger({ component: "test", level: "silent" });
@@ -15,8 +15,8 @@ afterEach(async () => {
   for (const close of open.splice(0).reverse()) await close();
 });
 
-/** A server with one metric, and what it asked to be reviewed. */
-async function setUp(verdict: Verdict = { allowed: true }, metrics = createMetrics("t")) {
+/** A server with one metric, with pages, and what it asked to be reviewed. */
+async function setUp(verdict: Verdict = { allowed: true }, metrics = createMetrics("t"), pages: Page[] = []) {
   const folder = new TempFolder();
   open.push(() => folder[Symbol.dispose]());
   const { cert, key } = await serverCertificate("localhost");
@@ -30,7 +30,7 @@ async function setUp(verdict: Verdict = { allowed: true }, metrics = createMetri
     },
   };
   const tls = new TlsFiles({ certFile: join(dir, "tls.crt"), keyFile: join(dir, "tls.key"), log });
-  const server = await startMetricsServer({ bindAddress: "127.0.0.1:0", tls, metrics, reviews, log });
+  const server = await startMetricsServer({ bindAddress: "127.0.0.1:0", tls, metrics, reviews, log, pages });
   const dispatcher = new Agent({ connect: { ca: cert, servername: "localhost" } });
   open.push(
     () => server.close(),
@@ -99,4 +99,41 @@ test("an address in use stops the start", async () => {
   const start = (bindAddress: string) => startMetricsServer({ bindAddress, tls, metrics: createMetrics("t"), reviews, log });
   await expect(start(taken)).rejects.toThrow("EADDRINUSE");
   expect((await start("0")).url).toBe("");
+});
+
+/** A page of one object, `a.b`. */
+const page = (answer = (): Promise<PageAnswer> => Promise.resolve({ json: { x: 1 } })): Page => ({
+  prefix: "/debug/x/",
+  answer: (name) => (name === "a.b" ? answer() : Promise.resolve({ status: 404, text: "there is none" })),
+});
+
+test("a page is served to those who may get its very path", async () => {
+  const { call, asked } = await setUp({ allowed: true }, createMetrics("t"), [page()]);
+  const { status, headers, text } = await call("GET", "/debug/x/a.b?y", { authorization: "Bearer x" });
+  expect([status, headers["content-type"], headers["cache-control"], text]).toEqual([200, "application/json", "no-store", '{"x":1}\n']);
+  expect(asked).toEqual([["Bearer x", { verb: "get", path: "/debug/x/a.b" }]]);
+  expect((await call("HEAD", "/debug/x/a.b")).text).toBe("");
+  const missing = await call("GET", "/debug/x/other");
+  expect([missing.status, missing.text]).toEqual([404, "there is none\n"]);
+  expect((await call("DELETE", "/debug/x/a.b")).status).toBe(405);
+});
+
+test("what is no name is not reviewed, and nothing is told to those who may not", async () => {
+  const { call, asked } = await setUp({ allowed: false, status: 403, text: "no" }, createMetrics("t"), [page()]);
+  for (const path of ["/debug/x/", "/debug/x", "/debug/x/a/b", "/debug/x/..", "/debug/x/%61.b", `/debug/x/${"a".repeat(254)}`])
+    expect((await call("GET", path)).status, path).toBe(404);
+  expect(asked).toEqual([]);
+  expect((await call("GET", "/debug/x/other")).status).toBe(403);
+});
+
+test("so many answers at once and no more", async () => {
+  const held = Promise.withResolvers<PageAnswer>();
+  const { call, asked } = await setUp({ allowed: true }, createMetrics("t"), [page(() => held.promise)]);
+  const first = Array.from({ length: 8 }, () => call("GET", "/debug/x/a.b"));
+  await expect.poll(() => asked.length).toBe(8);
+  expect((await call("GET", "/debug/x/a.b")).status).toBe(429);
+  expect((await call("GET", "/metrics")).status).toBe(200);
+  held.resolve({ json: 1 });
+  expect((await Promise.all(first)).map(({ status }) => status)).toEqual(first.map(() => 200));
+  expect((await call("GET", "/debug/x/a.b")).status).toBe(200);
 });

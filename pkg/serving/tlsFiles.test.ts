@@ -1,7 +1,9 @@
 import { join } from "node:path";
+import { connect } from "node:tls";
 import { Agent, request } from "undici";
 import { afterEach, expect, test } from "vitest";
 import { TempFolder } from "../../test/support/contentFixture.ts";
+import { eventually } from "../../test/support/eventually.ts";
 import { serverCertificate } from "../../test/support/serverCertificate.ts";
 import { startContentServer } from "../catalogd/http/contentServer.ts";
 import { createLogger } from "../telemetry/log.ts";
@@ -37,7 +39,10 @@ test("a renewed certificate is used by every server for new connections; a broke
   const write = ({ cert, key }: { cert: string; key: string }): string => folder.write("tls", { "tls.crt": cert, "tls.key": key });
   const dir = write(first);
   const tls = new TlsFiles({ certFile: join(dir, "tls.crt"), keyFile: join(dir, "tls.key"), log });
-  const content = await startContentServer({ host: "127.0.0.1", port: 0 }, { source: { get: () => undefined }, log, tls });
+  const content = await startContentServer(
+    { host: "127.0.0.1", port: 0 },
+    { source: { get: () => undefined, catalogs: () => [] }, log, tls },
+  );
   const reviews = { check: () => Promise.resolve({ allowed: true as const }) };
   const metrics = await startMetricsServer({ bindAddress: "127.0.0.1:0", tls, metrics: createMetrics("t"), reviews, log });
   open.push(
@@ -56,6 +61,74 @@ test("a renewed certificate is used by every server for new connections; a broke
   tls.check();
   expect(await status(second.cert)).toEqual([404, 200]);
   expect(lines.join("")).toContain("new certificate cannot be used, keeping the last one");
+});
+
+test("a certificate is renewed without a failed request, on connections that are kept and on new ones", async () => {
+  using folder = new TempFolder();
+  const certificates = await Promise.all(Array.from({ length: 4 }, () => serverCertificate("localhost")));
+  const write = ({ cert, key }: { cert: string; key: string }): string => folder.write("tls", { "tls.crt": cert, "tls.key": key });
+  const dir = write(certificates[0]!);
+  const tls = new TlsFiles({ certFile: join(dir, "tls.crt"), keyFile: join(dir, "tls.key"), log });
+  const content = await startContentServer(
+    { host: "127.0.0.1", port: 0 },
+    { source: { get: () => undefined, catalogs: () => [] }, log, tls },
+  );
+  open.push(() => content.close(0));
+  const url = `https://127.0.0.1:${content.address.port}/catalogs`;
+  // Which certificate it is, is looked at below.
+  const trusting = { rejectUnauthorized: false, servername: "localhost" };
+  const [failures, answers] = [[] as string[], { kept: 0, fresh: 0 }];
+  const load = { over: false };
+  const ask = async (kind: "kept" | "fresh"): Promise<void> => {
+    let agent = new Agent({ connect: trusting });
+    while (!load.over) {
+      try {
+        const answer = await request(url, { dispatcher: agent });
+        await answer.body.dump();
+        if (answer.statusCode === 200) answers[kind]++;
+        else failures.push(String(answer.statusCode));
+      } catch (err) {
+        failures.push(String(err));
+      }
+      if (kind === "kept") continue;
+      await agent.close();
+      agent = new Agent({ connect: trusting });
+    }
+    await agent.close();
+  };
+  const clients = [ask("kept"), ask("kept"), ask("fresh"), ask("fresh")];
+  for (const certificate of certificates.slice(1)) {
+    const before = { ...answers };
+    write(certificate);
+    tls.check();
+    await eventually(() => expect(answers.kept > before.kept + 10 && answers.fresh > before.fresh + 10).toBe(true), { intervalMs: 10 });
+    expect(await statusOf(url, certificate.cert)).toBe(200);
+  }
+  load.over = true;
+  await Promise.all(clients);
+  expect(failures).toEqual([]);
+});
+
+test("content is served by HTTP/1.1 to those who speak HTTP/2 as well, and not to those who speak nothing else", async () => {
+  using folder = new TempFolder();
+  const { cert, key } = await serverCertificate("localhost");
+  const dir = folder.write("tls", { "tls.crt": cert, "tls.key": key });
+  const tls = new TlsFiles({ certFile: join(dir, "tls.crt"), keyFile: join(dir, "tls.key"), log });
+  const content = await startContentServer(
+    { host: "127.0.0.1", port: 0 },
+    { source: { get: () => undefined, catalogs: () => [] }, log, tls },
+  );
+  open.push(() => content.close(0));
+  const agreed = (ALPNProtocols: string[]): Promise<string | false | null> =>
+    new Promise((resolve, reject) => {
+      const socket = connect({ host: "127.0.0.1", port: content.address.port, ca: cert, servername: "localhost", ALPNProtocols }, () => {
+        resolve(socket.alpnProtocol);
+        socket.destroy();
+      });
+      socket.on("error", reject);
+    });
+  expect([await agreed(["h2", "http/1.1"]), await agreed(["http/1.1"])]).toEqual(["http/1.1", "http/1.1"]);
+  await expect(agreed(["h2"])).rejects.toThrow("no application protocol");
 });
 
 test("files that do not belong together stop the start", async () => {

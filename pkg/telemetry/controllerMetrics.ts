@@ -114,3 +114,21 @@ export function restClientMetrics(metrics: Metrics): (request: { method: string;
   });
   return ({ method, code, host }) => total.inc({ code, method, host });
 }
+
+/** What an election reports. */
+export interface LeaderMetrics {
+  leading(leading: boolean): void;
+}
+
+/**
+ * Whether this process leads, under client-go's name.
+ * @see sigs.k8s.io/controller-runtime pkg/metrics/leaderelection.go
+ */
+export function leaderMetrics(metrics: Metrics, name: string): LeaderMetrics {
+  const master = metrics.shared().gauge({
+    name: "leader_election_master_status",
+    help: "Gauge of if the reporting system is master of the relevant lease, 0 indicates backup, 1 indicates master. 'name' is the string used to identify the lease. Please make sure to group by name.",
+    labels: ["name"],
+  });
+  return { leading: (leading) => master.set(leading ? 1 : 0, { name }) };
+}

@@ -38,6 +38,25 @@ test("one failing check is named; why is logged, not served", async () => {
   expect(await get("/healthz")).toEqual([200, "ok"]);
 });
 
+test("who asks verbosely is told what the checks say", async () => {
+  const { get } = await start({ informers: () => Promise.resolve(), leader: () => "another process leads" });
+  expect(await get("/readyz")).toEqual([200, "ok"]);
+  const lines = "[+]informers ok\n[+]leader ok: another process leads\nreadyz check passed\n";
+  expect([await get("/readyz?verbose"), await get("/readyz?verbose=true")]).toEqual([
+    [200, lines],
+    [200, lines],
+  ]);
+});
+
+test("a check that is excluded is not asked, and a name that is none is told", async () => {
+  const { get } = await start({ informers: () => undefined, registry: fail });
+  expect(await get("/readyz?exclude=registry")).toEqual([200, "ok"]);
+  expect(await get("/readyz?verbose&exclude=registry&exclude=other")).toEqual([
+    200,
+    '[+]informers ok\n[+]registry excluded: ok\nwarn: some health checks cannot be excluded: no matches for "other"\nreadyz check passed\n',
+  ]);
+});
+
 test("each check can be asked alone", async () => {
   const { get } = await start({ informers: () => undefined, registry: fail });
   expect((await get("/readyz/informers"))[0]).toBe(200);

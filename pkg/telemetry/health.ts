@@ -4,8 +4,8 @@ import { messageOf } from "../errors/errors.ts";
 import type { Logger } from "./log.ts";
 import type { Metrics } from "./metrics.ts";
 
-/** Passes by returning, fails by throwing; must answer within seconds. */
-export type HealthCheck = () => void | Promise<void>;
+/** Passes by returning, fails by throwing; must answer within seconds. A text that it returns is shown to who asks with `?verbose`. */
+export type HealthCheck = () => string | void | Promise<string | void>;
 export type HealthChecks = Readonly<Record<string, HealthCheck>>;
 
 /** What a probe server serves; parts that are absent are not served. */
@@ -28,10 +28,14 @@ export interface ProbeServer {
 }
 
 const CHECK_TIMEOUT_MS = 5_000;
+/** Of the names of a request that an answer repeats. */
+const MAX_UNKNOWN = 5;
+const MAX_NAME = 64;
 
 /**
  * Serves /healthz, /readyz (each check also at /readyz/NAME) and /metrics.
- * The answer is "ok" with 200, or 500 with one line per check; why a check failed is logged, not served.
+ * The answer is "ok" with 200 (with `?verbose`, one line per check), or 500 with one line per check; why a check failed is logged, not served.
+ * `?exclude=NAME`, which may be repeated, leaves checks out.
  * @see sigs.k8s.io/controller-runtime pkg/healthz
  */
 export async function startProbeServer(init: ProbeServerInit): Promise<ProbeServer> {
@@ -66,35 +70,46 @@ function allAddresses(): string {
 
 function serveChecks(app: FastifyInstance, path: string, checks: HealthChecks, log: Logger): void {
   const all = Object.entries(checks);
-  app.get(path, async (_request, reply) => {
-    const results = await Promise.all(all.map(async ([name, check]) => ({ name, ok: await passes(path, name, check, log) })));
-    if (results.every(({ ok }) => ok)) return reply.type("text/plain").send("ok");
-    const lines = results.map(({ name, ok }) => (ok ? `[+]${name} ok` : `[-]${name} failed: reason withheld`));
+  app.get(path, async (request, reply) => {
+    const query = new URLSearchParams(request.url.split("?", 2)[1]);
+    const excluded = new Set(query.getAll("exclude"));
+    const results = await Promise.all(
+      all.map(async ([name, check]) => {
+        if (excluded.delete(name)) return { line: `[+]${name} excluded: ok`, ok: true };
+        const result = await resultOf(path, name, check, log);
+        return { line: result.ok ? `[+]${name} ok${result.note}` : `[-]${name} failed: reason withheld`, ok: result.ok };
+      }),
+    );
+    const unknown = [...excluded].slice(0, MAX_UNKNOWN).map((name) => JSON.stringify(name.slice(0, MAX_NAME)));
+    const warning = unknown.length > 0 ? [`warn: some health checks cannot be excluded: no matches for ${unknown.join(",")}`] : [];
+    const passed = results.every(({ ok }) => ok);
+    if (passed && !query.has("verbose")) return reply.type("text/plain").send("ok");
+    const lines = [...results.map(({ line }) => line), ...warning, `${path.slice(1)} check ${passed ? "passed" : "failed"}`];
     return reply
-      .code(500)
+      .code(passed ? 200 : 500)
       .type("text/plain")
-      .send(`${lines.join("\n")}\n${path.slice(1)} check failed\n`);
+      .send(`${lines.join("\n")}\n`);
   });
   app.get<{ Params: { name: string } }>(`${path}/:name`, async (request, reply) => {
     const { name } = request.params;
     const check = Object.hasOwn(checks, name) ? checks[name] : undefined;
     if (!check) return reply.code(404).type("text/plain").send("no such check\n");
-    if (await passes(path, name, check, log)) return reply.type("text/plain").send("ok");
+    if ((await resultOf(path, name, check, log)).ok) return reply.type("text/plain").send("ok");
     return reply.code(500).type("text/plain").send("internal server error: reason withheld\n");
   });
 }
 
-async function passes(path: string, name: string, check: HealthCheck, log: Logger): Promise<boolean> {
+async function resultOf(path: string, name: string, check: HealthCheck, log: Logger): Promise<{ ok: true; note: string } | { ok: false }> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_resolve, reject) => {
     timer = setTimeout(() => reject(new Error(`no answer within ${CHECK_TIMEOUT_MS} ms`)), CHECK_TIMEOUT_MS);
   });
   try {
-    await Promise.race([Promise.resolve().then(check), late]);
-    return true;
+    const note = await Promise.race([Promise.resolve().then(check), late]);
+    return { ok: true, note: note === undefined ? "" : `: ${note}` };
   } catch (err) {
     log.info({ probe: path, check: name, reason: messageOf(err) }, "health check failed");
-    return false;
+    return { ok: false };
   } finally {
     clearTimeout(timer);
   }

@@ -15,6 +15,7 @@ export interface GaugeMetric {
 /** A distribution; observe base units (seconds, bytes). */
 export interface HistogramMetric {
   observe(value: number, labels?: Labels): void;
+  remove(labels: Labels): void;
 }
 export type Labels = Record<string, string>;
 
@@ -120,7 +121,7 @@ export class Metrics {
           existing(registry, name, Histogram) ??
           new Histogram({ name, help, labelNames: [...labels], buckets: [...buckets], registers: [registry] });
         for (const values of initial) metric.zero(values);
-        return { observe: (value, values = {}) => metric.observe(values, value) };
+        return { observe: (value, values = {}) => metric.observe(values, value), remove: (values) => metric.remove(values) };
       },
     };
   }

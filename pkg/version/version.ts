@@ -142,6 +142,19 @@ export function compareVersionRelease(a: VersionRelease, b: VersionRelease): num
   return compareVersions(a.version, b.version) || compareIdentifiers(a.release ?? [], b.release ?? []);
 }
 
+/** Whether two versions, each with its release where that is stated apart, are one; what cannot be read is only the same as its own text. */
+export function isSameVersion(
+  a: { version: string; release?: string | undefined },
+  b: { version: string; release?: string | undefined },
+): boolean {
+  if (a.version === b.version && a.release === b.release) return true;
+  try {
+    return compareVersionRelease(parseVersionRelease(a.version, a.release), parseVersionRelease(b.version, b.release)) === 0;
+  } catch {
+    return false;
+  }
+}
+
 /** The legacy text of both: the release, where there is one, stands as the version's build metadata. */
 export function formatVersionRelease({ version, release }: VersionRelease): string {
   return formatVersion(release && release.length > 0 ? { ...version, build: release } : version);

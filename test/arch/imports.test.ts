@@ -26,7 +26,7 @@ const PURE_MODULES = new Set([
   "semver",
   "js-yaml",
   "ajv",
-  "ignore",
+  "@bufbuild/cel",
 ]);
 const CLOCK_AND_CHANCE =
   /\b(Date\.now\(|new Date\(\)|Math\.random\(|performance\.now\(|setTimeout\(|setInterval\(|randomUUID\(|randomBytes\(|process\.)/;
@@ -137,6 +137,17 @@ describe("pure packages", () => {
 
   test("use neither clock nor chance nor process", () => {
     expect(offending(pure, ({ source }) => codeOf(source).match(CLOCK_AND_CHANCE)?.slice(0, 1) ?? [])).toEqual([]);
+  });
+});
+
+describe("what takes much memory", () => {
+  test("is imported only when it is needed: the library of CEL, by an import inside a function", () => {
+    const statically = IMPORTS.slice(0, 2);
+    const users = sources.filter(({ file, source }) => {
+      const names = statically.flatMap((form) => [...source.matchAll(form)].map((match) => match[1] ?? ""));
+      return !file.startsWith("pkg/resolve/cel/") && names.some((name) => /^@bufbuild\/|\/resolve\/cel\/|\.\.\/cel\//.test(name));
+    });
+    expect(users.map(({ file }) => file)).toEqual([]);
   });
 });
 

@@ -6,7 +6,7 @@ import type { Measurement } from "./measurement.ts";
 
 export const USAGE = `usage: npm run -s bench -- [NAME...] [--runs N] [--seconds N] [--extensions N] [--settle N] [--rest N]
                                      [--json FILE] [--baseline FILE]
-  NAME          measurements to make, in this order; default: all (see --list)
+  NAME          measurements to make, in this order, or a group of them such as catalogd; default: all (see --list)
   --list        prints the measurements and the goals that none of them measures
   --runs        how often each thing is done; default: each measurement's own number
   --seconds     length of each run of a throughput measurement; default 3
@@ -42,11 +42,12 @@ const DEFAULT_REST_SECONDS = 300;
  */
 export function argumentsFrom(args: readonly string[], measurements: readonly Measurement[], base: string): BenchArguments {
   const { values, positionals } = parsed(args);
-  const chosen = positionals.map((name) => {
-    const found = measurements.find((measurement) => measurement.name === name);
-    if (!found) throw new UsageError(`there is no measurement ${name}`);
+  const named = positionals.flatMap((name) => {
+    const found = measurements.filter((measurement) => measurement.name === name || measurement.group === name);
+    if (found.length === 0) throw new UsageError(`there is no measurement ${name}`);
     return found;
   });
+  const chosen = [...new Set(named)];
   return {
     help: values.help ?? false,
     list: values.list ?? false,

@@ -148,6 +148,13 @@ describe("the command line", () => {
     expect(argumentsFrom(["--json", "x.json"], measurements, "/base").json).toBe("/base/x.json");
   });
 
+  test("a group means all that are in it, each once", () => {
+    const grouped = measurements.map((one) => ({ ...one, group: "pair" }));
+    const names = (...args: string[]): string[] => argumentsFrom(args, grouped, "/base").chosen.map(({ name }) => name);
+    expect(names("pair")).toEqual(["one", "two"]);
+    expect(names("two", "pair")).toEqual(["two", "one"]);
+  });
+
   test.for([
     [["three"], "there is no measurement three"],
     [["--runs", "0"], "--runs needs a whole number"],

@@ -42,9 +42,11 @@ export async function largeCatalog(folders: readonly string[], wanted: number): 
   return { files, bytes, bundles, packages };
 }
 
+/** The packages of all folders; one that a folder before has too gets another name, as a catalog has each package once. */
 async function packagesIn(folders: readonly string[]): Promise<Map<string, Meta[]>> {
-  const packages = new Map<string, Meta[]>();
-  for (const folder of folders) {
+  const all = new Map<string, Meta[]>();
+  for (const [i, folder] of folders.entries()) {
+    const packages = new Map<string, Meta[]>();
     for await (const { path, bytes } of catalogFiles(folder)) {
       for await (const meta of decodeMetas(bytes, path)) {
         const owner = meta.schema === "olm.package" ? meta.name : meta.package;
@@ -52,8 +54,9 @@ async function packagesIn(folders: readonly string[]): Promise<Map<string, Meta[
         packages.set(owner, [...metas, meta]);
       }
     }
+    for (const [name, metas] of packages) all.set(all.has(name) ? `${name}-of-${i}` : name, metas);
   }
-  return packages;
+  return all;
 }
 
 /** The meta as one of the package `name`; bundles keep their names, which are theirs alone within a package. */

@@ -8,7 +8,7 @@ import { argumentsFrom, type BenchArguments, USAGE } from "./arguments.ts";
 import { calibrate } from "./calibration.ts";
 import { type FigureId, GOALS } from "./goals.ts";
 import { MEASUREMENTS } from "./measurements/all.ts";
-import { bundledPrograms, nodeOptionsOfImage } from "./programs.ts";
+import { bundledPrograms, environmentOfImage } from "./programs.ts";
 import { type Report, reportOf } from "./report.ts";
 import { runMeasurements } from "./runMeasurements.ts";
 import { tableOf } from "./table.ts";
@@ -22,7 +22,7 @@ async function main(args: readonly string[]): Promise<number> {
   }
   const baseline = options.baseline === undefined ? undefined : await reportIn(options.baseline);
   keepTemporaryFilesTogether();
-  process.env["NODE_OPTIONS"] ??= await nodeOptionsOfImage();
+  for (const [name, value] of Object.entries(await environmentOfImage())) process.env[name] ??= value;
   const report = await measure(options);
   console.log(tableOf(report, baseline));
   if (options.json !== undefined) await writeFile(options.json, `${JSON.stringify(report, null, 2)}\n`);

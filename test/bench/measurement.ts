@@ -31,6 +31,8 @@ export interface BenchContext {
 /** Something that is measured under its own name. */
 export interface Measurement {
   readonly name: string;
+  /** The program that several measurements are about; they can be chosen together by it. */
+  readonly group?: string;
   /** What is measured, for the list. */
   readonly title: string;
   /** The rows of the table that it fills. */

@@ -8,6 +8,7 @@ import { CatalogCache } from "./catalogCache.ts";
 import { runCases, type Summary } from "./runCases.ts";
 import type { Topic } from "./topic.ts";
 import { crdUpgradeTopic } from "./topics/crdUpgrade.ts";
+import { fbcLoadTopic } from "./topics/fbcLoad.ts";
 import { rangesTopic } from "./topics/ranges.ts";
 import { resolveTopic } from "./topics/resolve.ts";
 import { UsageError } from "./usageError.ts";
@@ -27,6 +28,7 @@ describeWithData("real catalogs and expected results", (data) => {
     ["ranges", rangesTopic, "ranges"],
     ["resolve", resolveTopic, "resolve"],
     ["crd-upgrade", crdUpgradeTopic, "crd-upgrade"],
+    ["fbc-load", fbcLoadTopic, "fbc-load"],
   ] as [string, Topic, string][])("%s", { timeout: 300_000 }, async ([, topic, folder]) => {
     const { failed, passed, printed } = await run(topic, [join(data, folder)]);
     expect(printed).toEqual([]);
@@ -87,6 +89,30 @@ describe("a run", () => {
     expect(printed[3]).toContain("masterminds.jsonl:4\n  no JSON: ");
   });
 
+  test("counts what a catalog holds, and tells what is wrong with it", async () => {
+    const file = join(scratch, "fbc-load.jsonl");
+    const counts = { packages: 1, channels: 1, bundles: 2, deprecations: 1, others: 0 };
+    const lines = [
+      { fbc: "fbc/small", expect: counts },
+      { fbc: "fbc/small", expect: { ...counts, bundles: 3 } },
+      { fbc: "fbc/small", expect: { error: "no channel head found in graph" } },
+      { fbc: "fbc/broken", expect: { error: "unknown package" } },
+      { fbc: "fbc/broken", expect: counts },
+      { fbc: "fbc/none", expect: counts },
+    ];
+    writeFileSync(file, lines.map((line) => JSON.stringify(line)).join("\n"));
+    const { passed, failed, printed } = await run(fbcLoadTopic, [file], fixtures);
+    expect({ passed, failed }).toEqual({ passed: 2, failed: 4 });
+    const details = printed.map((text) => text.split("\n  ").slice(1));
+    expect(details[0]).toEqual([expect.stringMatching(/^want .*3 bundles/), expect.stringMatching(/^got .*2 bundles/)]);
+    expect(details[1]).toEqual(["want error: no channel head found in graph", expect.stringMatching(/^got .*2 bundles/)]);
+    expect(details[2]).toEqual([
+      expect.stringMatching(/^want 1 packages/),
+      'got error: unknown package "missing" for bundle "missing.v1.0.0"',
+    ]);
+    expect(details[3]?.[0]).toContain("cannot be run: there is no catalog at");
+  });
+
   test("refuses what cannot be run at all", async () => {
     await expect(run(resolveTopic, [join(fixtures, "nothing")])).rejects.toThrow(UsageError);
     await expect(run(resolveTopic, [join(fixtures, "ranges")])).rejects.toThrow(/^no case of this topic under /);
@@ -139,7 +165,6 @@ describe("the command", () => {
     [["resolve"], "error: no path given"],
     [["resolve", "nowhere"], "error: there is no file or folder "],
     [["resolve", "resolve", "--fast"], "error: Unknown option '--fast'"],
-    [["fbc-load", "x"], "error: topic fbc-load is not available in this version"],
   ] as [string[], string][])("exits with 2 for %j", ([args, message]) => {
     const { status, stderr } = command(...args);
     expect(stderr.startsWith(message), stderr).toBe(true);

@@ -4,6 +4,7 @@ import { messageOf } from "../../pkg/errors/errors.ts";
 import { runCases } from "./runCases.ts";
 import type { Topic } from "./topic.ts";
 import { crdUpgradeTopic } from "./topics/crdUpgrade.ts";
+import { fbcLoadTopic } from "./topics/fbcLoad.ts";
 import { rangesTopic } from "./topics/ranges.ts";
 import { renderTopic } from "./topics/render.ts";
 import { resolveTopic } from "./topics/resolve.ts";
@@ -14,11 +15,10 @@ const TOPICS: Readonly<Record<string, Topic>> = {
   resolve: resolveTopic,
   render: renderTopic,
   "crd-upgrade": crdUpgradeTopic,
+  "fbc-load": fbcLoadTopic,
 };
-/** Topics whose feature is not built yet. */
-const LATER: readonly string[] = ["fbc-load"];
 const USAGE = `usage: npm run -s cases -- TOPIC PATH... [--data FOLDER]
-  TOPIC   ${[...Object.keys(TOPICS), ...LATER].join(", ")}
+  TOPIC   ${Object.keys(TOPICS).join(", ")}
   PATH    a case file (.json, .jsonl) or a folder that is searched for them
   --data  what paths inside cases are relative to; by default the nearest folder above PATH that holds fbc or bundles`;
 
@@ -31,7 +31,6 @@ async function main(args: readonly string[]): Promise<number> {
   }
   const [name, ...paths] = positionals;
   if (name === undefined) throw new UsageError("no topic given");
-  if (LATER.includes(name)) throw new UsageError(`topic ${name} is not available in this version: what it would test is not built yet`);
   const topic = Object.hasOwn(TOPICS, name) ? TOPICS[name] : undefined;
   if (!topic) throw new UsageError(`there is no topic ${name}`);
   if (paths.length === 0) throw new UsageError("no path given");

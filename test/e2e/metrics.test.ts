@@ -54,11 +54,11 @@ describeWithPrivateCluster("metrics over HTTPS", (cluster) => {
     await world.installation.restart(server);
   }
 
-  async function metricsOf(server: (typeof SERVERS)[number], authorization?: string): Promise<[number, string]> {
+  async function metricsOf(server: (typeof SERVERS)[number], authorization?: string, path = "/metrics"): Promise<[number, string]> {
     const dispatcher = new Agent({ connect: { rejectUnauthorized: false } });
     try {
       const headers = authorization === undefined ? {} : { authorization };
-      const answer = await request(`https://127.0.0.1:${ports[server]}/metrics`, { dispatcher, headers });
+      const answer = await request(`https://127.0.0.1:${ports[server]}${path}`, { dispatcher, headers });
       return [answer.statusCode, await answer.body.text()];
     } finally {
       await dispatcher.close();
@@ -93,6 +93,22 @@ describeWithPrivateCluster("metrics over HTTPS", (cluster) => {
     ]);
     expect(await metricsOf(server, "Bearer made-up")).toEqual([401, "Unauthorized\n"]);
     expect(await metricsOf(server)).toEqual([401, "Unauthorized\n"]);
+  });
+
+  // Source: user-demands.md B7.
+  test("operator-controller serves beside them how resolutions go, with a ClusterRole of its own", async () => {
+    const [reader, path] = [`Bearer ${await account("resolution-reader")}`, "/debug/resolution/nobody"];
+    expect((await metricsOf("operator-controller", reader, path))[0]).toBe(403);
+    await cluster.client.create({
+      apiVersion: "rbac.authorization.k8s.io/v1",
+      kind: "ClusterRoleBinding",
+      metadata: { name: `${namespace}-resolution` },
+      roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: "operator-controller-resolution-reader" },
+      subjects: [{ kind: "ServiceAccount", name: "resolution-reader", namespace }],
+    });
+    const missing = [404, 'there is no ClusterExtension "nobody" with spec.source.catalog\n'];
+    await eventually(async () => expect(await metricsOf("operator-controller", reader, path)).toEqual(missing), { timeoutMs: 60_000 });
+    expect((await metricsOf("operator-controller", reader))[0]).toBe(403);
   });
 
   test.for(SERVERS)("%s serves none of them without TLS then", async (server) => {

@@ -4,6 +4,7 @@ import { findCondition } from "../../pkg/api/conditions.ts";
 import { API_VERSION } from "../../pkg/api/constants.ts";
 import type { KubeObject } from "../../pkg/api/k8s.ts";
 import { SAMPLE_PACKAGE, sampleCatalog } from "../../pkg/devcluster/sample/sample.ts";
+import type { Client } from "../../pkg/kube/client.ts";
 import { describeWithPrivateCluster, eventually } from "../support/cluster.ts";
 import { extensionNamed } from "../support/extensions.ts";
 import { SAMPLE_CATALOG_REF, SampleWorld } from "../support/sampleWorld.ts";
@@ -246,6 +247,7 @@ describeWithPrivateCluster("what happens at night", (cluster, dev) => {
     const made = await sample.installed("orphan", "1.0.0");
     const deployment = { apiVersion: "apps/v1", kind: "Deployment", namespace: made.spec.namespace, name: "hello-operator" };
     const before = await cluster.client.get(deployment);
+    await garbageCollected(cluster.client, made.spec.namespace);
     await cluster.client.delete({ ...made, name: "orphan" }, { propagationPolicy: "Orphan" });
     await eventually(async () => expect(await world.extension("orphan")).toBeUndefined(), { timeoutMs: 60_000 });
     expect(await sample.owned("orphan")).toEqual(sample.wanted("1.0.0", made));
@@ -259,6 +261,16 @@ describeWithPrivateCluster("what happens at night", (cluster, dev) => {
     expect(await sample.owned("orphan")).toEqual(sample.wanted("1.0.0", made));
   });
 });
+
+/** Resolves when the garbage collector has taken note of what was made until now: what it does not know of yet it does not orphan, but deletes later. */
+async function garbageCollected(client: Client, namespace: string): Promise<void> {
+  const configMap = { apiVersion: "v1", kind: "ConfigMap" };
+  const owner = await client.create<KubeObject>({ ...configMap, metadata: { name: "owner", namespace } });
+  const ownerReferences = [{ ...configMap, name: "owner", uid: owner.metadata.uid ?? "" }];
+  await client.create({ ...configMap, metadata: { name: "owned", namespace, ownerReferences } });
+  await client.delete({ ...configMap, namespace, name: "owner" });
+  await eventually(async () => expect(await client.get({ ...configMap, namespace, name: "owned" })).toBeUndefined(), { timeoutMs: 60_000 });
+}
 
 /** The sample's catalog as it was when it had its first version only. */
 function oldestOnly(catalog: Uint8Array): Uint8Array {

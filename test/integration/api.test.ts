@@ -30,7 +30,7 @@ describeWithCluster("ClusterExtension and ClusterCatalog on the API server", (cl
 
   test("kubectl get shows what upstream shows, and with -o wide our own conditions behind that", async () => {
     for (const [plural, columns, wide] of [
-      ["clusterextensions", ["Name", "Installed Bundle", "Version", "Installed", "Progressing", "Age"], ["Available", "Ready"]],
+      ["clusterextensions", ["Name", "Installed Bundle", "Version", "Installed", "Progressing", "Age"], ["Available", "Ready", "Update"]],
       ["clustercatalogs", ["Name", "LastUnpacked", "Serving", "Age"], []],
     ] as const) {
       const headers = { accept: "application/json;as=Table;v=v1;g=meta.k8s.io" };

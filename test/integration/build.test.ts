@@ -28,9 +28,27 @@ describe("the bundled programs", () => {
     expect(stdout).toContain("--");
   });
 
+  test("keep the library of CEL apart, which runs without node_modules too", async () => {
+    const rule = 'new CelRules().compile("properties.size() == 1")([{ type: "a", value: 1 }])';
+    const script = `import { CelRules } from "./celRules.js"; console.log(${rule});`;
+    const { stdout } = await run(process.execPath, ["--input-type=module", "-e", script], { cwd: join(folder, "first") });
+    expect(stdout).toBe("true\n");
+    const { "celRules.js": _apart, ...others } = await contents(join(folder, "first"));
+    expect(Object.entries(others).filter(([, program]) => program.includes("cel.expr.Expr"))).toEqual([]);
+  });
+
   test("are the same bytes each time", async () => {
     const first = await contents(join(folder, "first"));
-    expect(Object.keys(first).sort()).toEqual(["catalogd.js", "issueWorker.js", "loadWorker.js", "olmv1.js", "operator-controller.js"]);
+    expect(Object.keys(first).sort()).toEqual([
+      "catalogd.js",
+      "celRules.js",
+      "issueWorker.js",
+      "loadWorker.js",
+      "olmv1.js",
+      "operator-controller.js",
+      "queryWorker.js",
+      "segmentWorker.js",
+    ]);
     expect(await contents(join(folder, "second"))).toEqual(first);
   });
 

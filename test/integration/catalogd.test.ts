@@ -10,10 +10,13 @@ import { World } from "../support/world.ts";
 
 const PACKAGE = "---\nschema: olm.package\nname: foo\ndefaultChannel: stable\n";
 const CHANNEL = "---\nschema: olm.channel\npackage: foo\nname: stable\nentries: [{name: foo.v1}]\n";
-const BUNDLE = "---\nschema: olm.bundle\npackage: foo\nname: foo.v1\nimage: quay.io/foo/bundle:v1\n";
+const BUNDLE =
+  "---\nschema: olm.bundle\npackage: foo\nname: foo.v1\nimage: quay.io/foo/bundle:v1\n" +
+  "properties: [{type: olm.package, value: {packageName: foo, version: 1.0.0}}]\n";
 const LINES =
   '{"entries":[{"name":"foo.v1"}],"name":"stable","package":"foo","schema":"olm.channel"}\n' +
-  '{"image":"quay.io/foo/bundle:v1","name":"foo.v1","package":"foo","schema":"olm.bundle"}\n' +
+  '{"image":"quay.io/foo/bundle:v1","name":"foo.v1","package":"foo",' +
+  '"properties":[{"type":"olm.package","value":{"packageName":"foo","version":"1.0.0"}}],"schema":"olm.bundle"}\n' +
   '{"defaultChannel":"stable","name":"foo","schema":"olm.package"}\n';
 const GOOD = { "bundles.yaml": CHANNEL + BUNDLE, "package.yaml": PACKAGE };
 const LABEL = "operators.operatorframework.io.index.configs.v1";

@@ -26,6 +26,7 @@ const FOLDERS = ["config", "config/openshift", "config/samples"];
 /** Each applied by itself, by those who want it. */
 const UPGRADE_CHECKER = "openshift/upgrade-checker.yaml";
 const ACCESS_CONTROL = "samples/access-control.yaml";
+const SERVICE_ACCOUNTS = "samples/service-accounts.yaml";
 
 /** What the overlays change of a Deployment's Pods. */
 interface PodTemplate {
@@ -54,9 +55,12 @@ describeWithCluster("config", (cluster) => {
     expect(objects.map(({ kind }) => kind)).not.toHaveLength(0);
   });
 
-  test.for([UPGRADE_CHECKER, ACCESS_CONTROL])("kubectl apply -f config/%s is accepted as it is and gives no warning", async (file) => {
-    for (const object of filesOf(file)) expect(await dryRun(cluster, object), `${object.kind} ${object.metadata.name}`).toEqual([]);
-  });
+  test.for([UPGRADE_CHECKER, ACCESS_CONTROL, SERVICE_ACCOUNTS])(
+    "kubectl apply -f config/%s is accepted as it is and gives no warning",
+    async (file) => {
+      for (const object of filesOf(file)) expect(await dryRun(cluster, object), `${object.kind} ${object.metadata.name}`).toEqual([]);
+    },
+  );
 
   test("the OpenShift overlay changes how the controllers run and adds no object and no right", async () => {
     const [plain, overlay] = [await kustomized("config"), await kustomized("config/openshift")];
@@ -75,10 +79,18 @@ describeWithCluster("config", (cluster) => {
     expect([program, parseFlags(flags)]).toMatchObject(["/app/operator-controller.js", { "cluster-operator": "auto" }]);
   });
 
+  test("several catalogds elect a leader, and are replaced without one missing", async () => {
+    const deployment = (await kustomized("config")).find(({ kind, metadata }) => kind === "Deployment" && metadata.name === CATALOGD)!;
+    const spec = deployment["spec"] as { replicas: number; strategy: unknown; template: PodTemplate };
+    expect([spec.replicas, spec.strategy]).toEqual([2, { type: "RollingUpdate", rollingUpdate: { maxUnavailable: 0, maxSurge: 1 } }]);
+    const [program, ...flags] = spec.template.spec.containers[0]?.args ?? [];
+    expect([program, parseCatalogdFlags(flags)]).toMatchObject(["/app/catalogd.js", { "leader-elect": true }]);
+  });
+
   test("kustomize finds every file", async () => {
     const objects = [...(await kustomized("config")), ...(await kustomized("config/samples"))];
     const files = (readdirSync(CONFIG, { recursive: true }) as string[]).filter(
-      (file) => file.endsWith(".yaml") && !file.endsWith("kustomization.yaml") && file !== ACCESS_CONTROL,
+      (file) => file.endsWith(".yaml") && !file.endsWith("kustomization.yaml") && file !== ACCESS_CONTROL && file !== SERVICE_ACCOUNTS,
     );
     expect(namesOf(objects)).toEqual(namesOf(filesOf(...files.filter((file) => !/^(openshift|prometheus)\//.test(file)))));
     expect(files.filter((file) => file.startsWith("openshift/")).sort()).toEqual(["openshift/namespace.yaml", UPGRADE_CHECKER]);
@@ -167,7 +179,9 @@ describeWithCluster("config", (cluster) => {
       { user: CONTROLLER, verb: "create", what: "secrets in olmv1-system", allowed: true },
       { user: CONTROLLER, verb: "create", what: "events in default", allowed: true },
       { user: CONTROLLER, verb: "patch", what: "clustercatalogs.olm.operatorframework.io", allowed: false },
-      { user: CONTROLLER, verb: "create", what: "clusterextensions.olm.operatorframework.io", allowed: false },
+      { user: CONTROLLER, verb: "create", what: "clusterextensions.olm.operatorframework.io", allowed: true },
+      { user: CONTROLLER, verb: "delete", what: "clusterextensions.olm.operatorframework.io", allowed: true },
+      { user: CONTROLLER, verb: "deletecollection", what: "clusterextensions.olm.operatorframework.io", allowed: false },
       { user: CONTROLLER, verb: "get", what: "secrets in default", allowed: false },
       { user: CONTROLLER, verb: "get", what: "serviceaccounts in default", allowed: false },
       { user: CONTROLLER, verb: "create", what: "serviceaccounts/token in default", allowed: false },
@@ -188,13 +202,20 @@ describeWithCluster("config", (cluster) => {
       { user: CONTROLLER, verb: "create", what: "subjectaccessreviews.authorization.k8s.io", allowed: true },
       { user: CATALOGD, verb: "create", what: "tokenreviews.authentication.k8s.io", allowed: true },
       { user: CATALOGD, verb: "create", what: "subjectaccessreviews.authorization.k8s.io", allowed: true },
-      { user: CONTROLLER, verb: "list", what: "customresourcedefinitions.apiextensions.k8s.io", allowed: false },
+      { user: CONTROLLER, verb: "list", what: "customresourcedefinitions.apiextensions.k8s.io", allowed: true },
+      { user: CONTROLLER, verb: "patch", what: "customresourcedefinitions.apiextensions.k8s.io", allowed: false },
       { user: CONTROLLER, verb: "create", what: "clusterroles.rbac.authorization.k8s.io", allowed: false },
       { user: CATALOGD, verb: "patch", what: "clustercatalogs.olm.operatorframework.io", allowed: true },
       { user: CATALOGD, verb: "patch", what: "clustercatalogs.olm.operatorframework.io/status", allowed: true },
       { user: CATALOGD, verb: "create", what: "events in default", allowed: true },
+      { user: CATALOGD, verb: "create", what: "leases.coordination.k8s.io in olmv1-system", allowed: true },
+      { user: CATALOGD, verb: "get", what: "leases.coordination.k8s.io in olmv1-system named catalogd-operator-lock", allowed: true },
+      { user: CATALOGD, verb: "watch", what: "leases.coordination.k8s.io in olmv1-system named catalogd-operator-lock", allowed: true },
+      { user: CATALOGD, verb: "update", what: "leases.coordination.k8s.io in olmv1-system named catalogd-operator-lock", allowed: true },
+      { user: CATALOGD, verb: "update", what: "leases.coordination.k8s.io in olmv1-system named other", allowed: false },
       { user: CATALOGD, verb: "get", what: "clusterextensions.olm.operatorframework.io", allowed: false },
-      { user: CATALOGD, verb: "get", what: "secrets in olmv1-system", allowed: false },
+      { user: CATALOGD, verb: "get", what: "secrets in olmv1-system", allowed: true },
+      { user: CATALOGD, verb: "get", what: "secrets in default", allowed: false },
     ])("$user may $verb $what: $allowed", async ({ user, verb, what, allowed }) => {
       const [, resource = "", group = "", subresource = "", namespace = "", name = ""] =
         /^([^./ ]+)(?:\.([^/ ]+))?(?:\/(\S+))?(?: in (\S+))?(?: named (\S+))?$/.exec(what) ?? [];

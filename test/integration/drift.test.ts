@@ -178,7 +178,7 @@ describeWithPrivateCluster("drift", (cluster, dev) => {
   });
 
   test("with policy Warn drift is told and left alone until it is gone; with Ignore nothing is watched", async () => {
-    const made = await sample.extension("warn", { version: "1.0.0" });
+    const made = await sample.extension("warn", { version: "1.0.0", channels: ["stable"] });
     await world.apply({ ...made, spec: { ...made.spec, drift: { policy: "Warn" } } });
     await world.installed("warn", "1.0.0");
     const phrases = phrasesOf(made);

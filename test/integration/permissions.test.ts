@@ -266,7 +266,7 @@ describeWithPrivateCluster("an extension whose ServiceAccount lacks rights", (cl
   });
 
   test("goes on with Warn, and the condition says what is missing as long as it is", async () => {
-    const x = extensionNamed("bold", { packageName: SAMPLE_PACKAGE, version: "1.0.0" });
+    const x = extensionNamed("bold", { packageName: SAMPLE_PACKAGE, version: "1.0.0", channels: ["stable"] });
     x.spec = { ...x.spec, install: { permissions: "Warn" } };
     const granted = await grantInstaller(cluster.client, x, sample.rendered("1.0.0", x.spec.namespace), { withoutVerb: "delete" });
     await sample.world.apply(x);

@@ -63,7 +63,10 @@ const BUNDLES = {
   "v1.1.0": tinyBundle("1.1.0", {
     objects: [configMap("kept", "2"), configMap("new", "1"), role(["get", "delete"]), secret("other-password"), account],
   }),
-  "v2.0.0": tinyBundle("2.0.0", { objects: [monitors("v1"), serviceMonitors(), custom("ServiceMonitor"), custom("PrometheusRule")] }),
+  "v2.0.0": tinyBundle("2.0.0", {
+    objects: [monitors("v1"), serviceMonitors(), custom("ServiceMonitor"), custom("PrometheusRule")],
+    spec: { minKubeVersion: "9.1.0" },
+  }),
 };
 const CATALOG = [
   { schema: "olm.package", name: "p" },
@@ -74,7 +77,10 @@ const CATALOG = [
     package: "p",
     name: `p.v${version}`,
     image: `registry.example/p:v${version}`,
-    properties: [{ type: "olm.package", value: { packageName: "p", version } }],
+    properties: [
+      { type: "olm.package", value: { packageName: "p", version } },
+      ...(version === "2.0.0" ? [{ type: "olm.package.required", value: { packageName: "q", versionRange: ">=1.0.0" } }] : []),
+    ],
   })),
 ];
 
@@ -96,8 +102,8 @@ describeWithPrivateCluster("a plan of a ClusterExtension that is not applied yet
     await writeFile(join(dir, "catalog.json"), catalog);
     await writeFile(join(dir, "registries.conf"), insecureRegistry(cluster.registry.host, "registry.example"));
     for (const [tag, files] of Object.entries(BUNDLES)) {
-      world.bundle(`p:${tag}`, files);
-      await pushImage(cluster.registry, "p", tag, { files: filesOf(files) });
+      const { digest } = await pushImage(cluster.registry, "p", tag, { files: filesOf(files) });
+      world.bundle(`p:${tag}`, files, digest);
     }
     await pushImage(cluster.registry, "catalog", "latest", {
       files: filesOf({ "configs/catalog.json": catalog }),
@@ -255,8 +261,15 @@ describeWithPrivateCluster("a plan of a ClusterExtension that is not applied yet
       { kind: "ownership", text: expect.stringContaining("CustomResourceDefinition 'podmonitors.monitoring.coreos.com' already exists") },
     ]);
     expect(notes.join("\n")).toContain("does not serve ServiceMonitor (monitoring.coreos.com/v1) yet");
+    expect(notes.join("\n")).toContain("its minKubeVersion is 9.1.0 and the API server's version v1.");
     expect(notes.join("\n")).toContain("only tried: took v1alpha1 from status.storedVersions");
+    expect(notes).toContain(
+      'it depends on package "q" >=1.0.0; whether that is met is not looked at here, spec.dependencies.policy is Require',
+    );
     expect(counts.create).toBe(4);
+    const odd = extensionNamed("odd", { packageName: "p", channels: ["odd"] });
+    const enforced = await json({ ...odd, spec: { ...odd.spec, install: { requirements: "Enforce" } } });
+    expect(enforced.findings[0]).toEqual({ kind: "requirements", text: expect.stringContaining("its minKubeVersion is 9.1.0") });
     expect(await stored()).toEqual(["v1alpha1", "v1"]);
   });
 

@@ -113,6 +113,9 @@ describeWithPrivateCluster("both programs", (cluster) => {
   test("pull through a proxy from a mirror that wants a login and has a certificate of its own", async () => {
     await world.serve("mirrored", `${ORIGIN}/catalog:v1`);
     expect(proxy.seen).toContain(`${MIRROR}:443`);
+    const catalog = await world.condition("ClusterCatalog", "mirrored", (c) => c("Progressing")?.reason === "Succeeded");
+    // Whichever mirror it came from.
+    expect(catalog).toMatchObject({ status: { resolvedSource: { image: { ref: expect.stringMatching(`^${ORIGIN}/catalog@sha256:`) } } } });
     const before = proxy.seen.length;
     const extension = extensionNamed("mirrored", { packageName: "p" });
     const { namespace, serviceAccount: account } = extension.spec;

@@ -1,8 +1,10 @@
 import type { ClusterCatalog } from "../../pkg/api/clusterCatalog.ts";
 import type { KubeObject, ObjectRef } from "../../pkg/api/k8s.ts";
-import type { CatalogContent, ContentOrigin } from "../../pkg/catalogd/content.ts";
-import { ContentIndex, IndexBuilder } from "../../pkg/catalogd/contentIndex.ts";
 import type { UnpackedImage } from "../../pkg/catalogd/facts.ts";
+import type { CatalogContent, ContentOrigin } from "../../pkg/catalogd/store/content.ts";
+import { ContentIndex } from "../../pkg/catalogd/store/contentIndex.ts";
+import { NO_FINDINGS } from "../../pkg/catalogd/store/findingsSummary.ts";
+import { IndexBuilder } from "../../pkg/catalogd/store/indexBuilder.ts";
 import { KubeError } from "../../pkg/kube/errors.ts";
 
 /** Images by tag, that a test moves and breaks; it counts what is asked of it. */
@@ -22,6 +24,8 @@ export class FakeImages {
   resolve(ref: string): Promise<{ canonical: string; digest: string }> {
     this.calls.push(`resolve ${ref}`);
     if (this.failure) return Promise.reject(this.failure);
+    const at = ref.indexOf("@");
+    if (at > 0) return Promise.resolve({ canonical: ref, digest: ref.slice(at + 1) });
     const digest = this.digests.get(ref) ?? "sha256:none";
     return Promise.resolve({ canonical: `${ref.split(":")[0]}@${digest}`, digest });
   }
@@ -50,7 +54,8 @@ export class FakeStore {
 
   store(name: string, _root: string, origin: ContentOrigin): Promise<CatalogContent> {
     if (this.failure) return Promise.reject(this.failure);
-    const content = { origin, index: new ContentIndex(new IndexBuilder().columns()) } as CatalogContent;
+    const catalog = { index: new ContentIndex(new IndexBuilder().columns()) };
+    const content = { origin, catalog, findings: NO_FINDINGS } as CatalogContent;
     this.contents.set(name, content);
     this.stored.push(`${name} ${origin.digest}`);
     return Promise.resolve(content);

@@ -22,6 +22,8 @@ export interface CatalogFixture {
   labels?: Record<string, string>;
   /** Why it cannot answer. */
   unavailable?: string;
+  /** The package's default channel; none unless it is given. */
+  defaultChannel?: string;
   /** Entries by channel; an entry that is only a name has no edges. */
   channels?: Record<string, (string | ChannelEntry)[]>;
   bundles?: BundleFixture[];
@@ -52,9 +54,12 @@ export function catalogsFrom(fixtures: Readonly<Record<string, CatalogFixture>>,
 }
 
 /** The package content that a fixture stands for. */
-export function contentFrom({ channels = {}, bundles = [], deprecated = [] }: CatalogFixture, packageName: string): PackageContent {
+export function contentFrom(
+  { channels = {}, bundles = [], deprecated = [], defaultChannel }: CatalogFixture,
+  packageName: string,
+): PackageContent {
   return {
-    package: { name: packageName },
+    package: { name: packageName, ...(defaultChannel === undefined ? {} : { defaultChannel }) },
     channels: Object.entries(channels).map(([name, entries]) => ({
       name,
       package: packageName,

@@ -110,7 +110,7 @@ export interface AuditEvent {
   verb: string;
   requestURI: string;
   userAgent?: string;
-  user: { username: string; groups?: string[] };
+  user: { username: string; groups?: string[]; extra?: Record<string, string[]> };
   objectRef?: { resource: string; namespace?: string; name?: string; apiGroup?: string; apiVersion?: string; subresource?: string };
   responseStatus?: { code: number };
   requestReceivedTimestamp: string;

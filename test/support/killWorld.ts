@@ -1,11 +1,10 @@
-import { execFile } from "node:child_process";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { promisify } from "node:util";
 import type { ClusterExtension } from "../../pkg/api/clusterExtension.ts";
 import { API_VERSION, CLUSTER_EXTENSION } from "../../pkg/api/constants.ts";
 import { CONTROLLER_SUBJECT } from "../../pkg/devcluster/installation.ts";
 import { toYaml } from "../../pkg/fbc/yaml.ts";
+import { builtPrograms } from "./builtPrograms.ts";
 import type { TestCluster } from "./cluster.ts";
 import { TempFolder } from "./contentFixture.ts";
 import { eventually } from "./eventually.ts";
@@ -17,7 +16,6 @@ import { grantInstaller } from "./installer.ts";
 import { KillPoint } from "./killPoint.ts";
 import { World } from "./world.ts";
 
-const ROOT = join(import.meta.dirname, "../..");
 const VERSIONS: readonly FaultVersion[] = ["1.0.0", "2.0.0"];
 const PACKAGE = "p";
 const NAME = "killed";
@@ -50,7 +48,7 @@ export class KillWorld implements AsyncDisposable {
       { client, registry, kubeconfig },
       {
         extraArgs: { "operator-controller": ["--max-backoff", "1s"] },
-        programs: await built(join(folder.path, "programs")),
+        programs: await builtPrograms(join(folder.path, "programs")),
       },
     );
     const made = new KillWorld(cluster, proxy, world, folder);
@@ -140,12 +138,6 @@ export class KillWorld implements AsyncDisposable {
     await this.#world.pushCatalog("catalogs/p", "latest", new Map([["catalog.json", Buffer.from(text)]]));
     await this.#world.serve("p", "quay.io/catalogs/p:latest");
   }
-}
-
-/** The programs as an image has them: they start three times as fast as from their sources. */
-async function built(folder: string): Promise<string> {
-  await promisify(execFile)(process.execPath, [join(ROOT, ".ci/build.mjs"), folder], { cwd: ROOT });
-  return folder;
 }
 
 /** Where the proxy is, for those who have a token. */

@@ -1,4 +1,5 @@
-import { rmSync } from "node:fs";
+import { createHash } from "node:crypto";
+import { existsSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import type { CatalogSource, ClusterExtension, ClusterExtensionSpec } from "../../pkg/api/clusterExtension.ts";
 import { findCondition } from "../../pkg/api/conditions.ts";
@@ -6,6 +7,7 @@ import { API_VERSION, CLUSTER_CATALOG, CLUSTER_EXTENSION } from "../../pkg/api/c
 import type { Condition, ObjectRef } from "../../pkg/api/k8s.ts";
 import type { CertificateTimes } from "../../pkg/certificates/certificatePlan.ts";
 import { POD_FATE_ANNOTATION, type PodFate } from "../../pkg/devcluster/podFate.ts";
+import { RetryableError } from "../../pkg/errors/errors.ts";
 import type { PackageContent } from "../../pkg/fbc/types.ts";
 import type { ClusterVersion } from "../../pkg/gate/clusterVersion.ts";
 import type { Client } from "../../pkg/kube/client.ts";
@@ -22,6 +24,7 @@ import type { TestCluster } from "./cluster.ts";
 import { TempFolder } from "./contentFixture.ts";
 import { eventually } from "./eventually.ts";
 import { extensionNamed } from "./extensions.ts";
+import { offersOf } from "./offers.ts";
 import { EVERYTHING } from "./ownedObjects.ts";
 import { serviceAccount } from "./serviceAccount.ts";
 
@@ -37,10 +40,15 @@ export class OperatorWorld implements AsyncDisposable {
   /** Version of the cluster that the controller is told. */
   readonly clusterVersion = new SetClusterVersion();
   readonly #cluster: TestCluster;
+  /** References that were pulled. */
+  readonly pulled: string[] = [];
   readonly #folder = new TempFolder();
+  /** Digests by name, as hex. */
+  readonly #tags = new Map<string, string>();
   readonly #times: Times;
   #running: Running;
-  #content: PackageContent | undefined;
+  /** By package. */
+  readonly #contents = new Map<string, PackageContent>();
   #digests = 0;
 
   private constructor(cluster: TestCluster, times: Times, client: Client) {
@@ -65,10 +73,13 @@ export class OperatorWorld implements AsyncDisposable {
     const controller = new OperatorController({
       client,
       puller: {
-        pull: (_owner, ref) => Promise.resolve({ canonical: ref, dir: `${this.#folder.path}/${folderOf(ref)}` }),
+        pull: (_owner, ref) => this.#pull(ref),
         remove: () => Promise.resolve(),
       },
-      packages: { packageContent: () => Promise.resolve(this.#content) },
+      packages: {
+        packageContent: (_base, _ref, name) => Promise.resolve(this.#contents.get(name)),
+        offers: () => offersOf(this.#contents.values()),
+      },
       systemNamespace: SYSTEM,
       serviceAccountFallback: "deny",
       clusterVersion: this.clusterVersion,
@@ -99,17 +110,45 @@ export class OperatorWorld implements AsyncDisposable {
     this.#folder[Symbol.dispose]();
   }
 
-  /** Writes the files of a bundle, which the catalog names by `name`, such as "p.v1.0.0", in place of those it had. */
-  bundle(name: string, files: Readonly<Record<string, string | Uint8Array>>): void {
-    rmSync(join(this.#folder.path, name), { recursive: true, force: true });
-    this.#folder.write(name, files);
+  /**
+   * Writes the files of a bundle, which the catalog names by `name`, such as "p.v1.0.0", in place of those it had. The name is as a tag: what it
+   * stood for before can still be pulled by digest.
+   * @param of its image, such as "sha256:…", where there is one in a registry too.
+   */
+  bundle(name: string, files: Readonly<Record<string, string | Uint8Array>>, of?: string): void {
+    const digest = of?.replace("sha256:", "") ?? createHash("sha256").update(JSON.stringify(files)).digest("hex");
+    this.#tags.set(name, digest);
+    rmSync(join(this.#folder.path, digest), { recursive: true, force: true });
+    this.#folder.write(digest, files);
   }
 
-  /** Makes this the content of the catalog, under a new digest. */
+  /** Makes the registry forget what a name stands for, and what it stood for. */
+  withdraw(name: string): void {
+    const digest = this.#tags.get(name);
+    if (digest !== undefined) rmSync(join(this.#folder.path, digest), { recursive: true, force: true });
+    this.#tags.delete(name);
+  }
+
+  #pull(ref: string): Promise<{ canonical: string; digest: string; dir: string }> {
+    this.pulled.push(ref);
+    const [image = "", stated] = ref.split("@sha256:");
+    const digest = stated ?? this.#tags.get(image.slice(image.lastIndexOf("/") + 1)) ?? "";
+    const dir = join(this.#folder.path, digest);
+    if (digest === "" || !existsSync(dir)) return Promise.reject(new RetryableError("Retrying", `manifest of ${ref} unknown`));
+    return Promise.resolve({ canonical: `${image}@sha256:${digest}`, digest: `sha256:${digest}`, dir });
+  }
+
+  /** Makes this what the catalog says about its package `p`, under a new digest. */
   async serve(fixture: CatalogFixture): Promise<void> {
-    this.#content = contentFrom(fixture, PACKAGE);
+    await this.servePackage(contentFrom(fixture, PACKAGE), PACKAGE);
+  }
+
+  /** The same for any package. */
+  async servePackage(content: PackageContent, packageName: string): Promise<void> {
+    this.#contents.set(packageName, content);
     const digest = `quay.io/c@sha256:${String(++this.#digests).padStart(64, "0")}`;
-    const { status, ...catalog } = catalogNamed(CATALOG.name, { digest, base: "https://catalogd.example.com/catalogs/c" });
+    const labels = { "olm.operatorframework.io/metadata.name": CATALOG.name };
+    const { status, ...catalog } = catalogNamed(CATALOG.name, { digest, base: "https://catalogd.example.com/catalogs/c", labels });
     await this.#cluster.client.apply(catalog, { fieldManager: "test", force: true });
     await this.#cluster.client.patch(CATALOG, { status }, { type: "merge", subresource: "status" });
   }
@@ -155,10 +194,20 @@ export class OperatorWorld implements AsyncDisposable {
     return found;
   }
 
+  /** Waits until an extension is as `check` expects it. */
+  async until(name: string, check: (extension: ClusterExtension) => void): Promise<void> {
+    await eventually(async () => check(await this.get(name)));
+  }
+
   /** Deletes an extension and waits until it is gone. */
   async remove(name: string): Promise<void> {
+    await this.#cluster.client.delete({ apiVersion: API_VERSION, kind: CLUSTER_EXTENSION, name });
+    await this.gone(name);
+  }
+
+  /** Waits until there is no extension of that name. */
+  async gone(name: string): Promise<void> {
     const ref = { apiVersion: API_VERSION, kind: CLUSTER_EXTENSION, name };
-    await this.#cluster.client.delete(ref);
     await eventually(async () => {
       if (await this.#cluster.client.get(ref)) throw new Error(`ClusterExtension ${name} is still there`);
     });
@@ -224,8 +273,4 @@ export interface Times {
   recheckIntervalMs?: number;
   /** How long a minute of the progress deadline is. */
   minuteMs?: number;
-}
-
-function folderOf(ref: string): string {
-  return ref.slice(ref.lastIndexOf("/") + 1);
 }

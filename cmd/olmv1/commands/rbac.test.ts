@@ -1,36 +1,23 @@
-import { execFile } from "node:child_process";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import type { KubeObject } from "../../../pkg/api/k8s.ts";
 import { parseYamlDocuments } from "../../../pkg/fbc/yaml.ts";
 import type { PolicyRule } from "../../../pkg/rbac/policyRule.ts";
 import { TempFolder } from "../../../test/support/contentFixture.ts";
+import { type Ended, olmv1 } from "../../../test/support/olmv1Command.ts";
 import { webhookBundle } from "../../../test/support/webhookBundle.ts";
 
-const PROGRAM = join(import.meta.dirname, "../main.ts");
 const SAMPLE = join(import.meta.dirname, "../../../pkg/devcluster/sample");
 const bundle = (version: string): string => join(SAMPLE, "bundles", version);
 
-interface Ended {
-  code: number;
-  out: string;
-  err: string;
-}
-
-function olmv1(...args: string[]): Promise<Ended> {
-  return new Promise((resolve) => {
-    const child = execFile(process.execPath, [PROGRAM, "rbac", ...args], (_, out, err) =>
-      resolve({ code: child.exitCode ?? -1, out, err }),
-    );
-  });
-}
+const rbac = (...args: string[]): Promise<Ended> => olmv1("rbac", ...args);
 
 function objectsIn({ out }: Ended): string[] {
   return (parseYamlDocuments(out) as KubeObject[]).map(({ kind, metadata }) => `${kind} ${metadata.namespace ?? ""}/${metadata.name}`);
 }
 
 test("a bundle gives ready objects, in the namespace and for the ServiceAccount that it suggests", async () => {
-  const ended = await olmv1(bundle("1.0.0"));
+  const ended = await rbac(bundle("1.0.0"));
   expect([ended.code, ended.err]).toEqual([0, ""]);
   expect(ended.out.split("\n")[0]).toBe("# for hello-operator.v1.0.0");
   expect(objectsIn(ended)).toEqual([
@@ -45,7 +32,7 @@ test("a bundle gives ready objects, in the namespace and for the ServiceAccount 
 });
 
 test("the roles for users are those of the bundle's APIs, once", async () => {
-  const ended = await olmv1(bundle("1.0.0"), bundle("1.2.0"), "--user-roles");
+  const ended = await rbac(bundle("1.0.0"), bundle("1.2.0"), "--user-roles");
   expect(objectsIn(ended)).toEqual(
     ["admin", "edit", "view", "view-crdview"].map((role) => `ClusterRole /greetings.hello.example.com-v1alpha1-${role}`),
   );
@@ -55,7 +42,7 @@ test.for<[why: string, to: string, from: string, code: number, shows: string]>([
   ["rights are added", "1.2.0", "1.0.0", 2, '+ Namespace:"" APIGroups:[hello.example.com] Resources:[greetings] Verbs:[patch,update]'],
   ["nothing changes", "1.0.0", "1.0.0", 0, "no change"],
 ])("a comparison ends with %s", async ([, to, from, code, shows]) => {
-  const ended = await olmv1(bundle(to), "--diff", bundle(from));
+  const ended = await rbac(bundle(to), "--diff", bundle(from));
   expect([ended.code, ended.err]).toEqual([code, ""]);
   expect(ended.out).toContain(`from hello-operator.v${from} to hello-operator.v${to}\n`);
   expect(ended.out).toContain(shows);
@@ -68,7 +55,7 @@ test.for<[provider: string, secrets: boolean, certificates: boolean]>([
   ["openshift-service-ca", false, false],
 ])("webhooks take rights on what %s makes for them: a Secret %s, a Certificate %s", async ([provider, secrets, certificates]) => {
   using folder = new TempFolder();
-  const ended = await olmv1(folder.write("bundle", webhookBundle("1.0.0")), "--webhook-cert-provider", provider, "--namespace", "ns");
+  const ended = await rbac(folder.write("bundle", webhookBundle("1.0.0")), "--webhook-cert-provider", provider, "--namespace", "ns");
   expect([ended.code, ended.err]).toEqual([0, ""]);
   const rules = (parseYamlDocuments(ended.out) as { rules?: PolicyRule[] }[]).flatMap((role) => role.rules ?? []);
   const named = (resource: string) => rules.filter(({ resources }) => resources?.includes(resource));
@@ -94,5 +81,5 @@ test.for<[why: string, args: string[], message: string]>([
     'olmv1: no bundles found for package "hello-operator" matching version ">=7"; the highest version there is 1.2.0\n',
   ],
 ])("what cannot be done is said: %s", async ([, args, message]) => {
-  expect(await olmv1(...args)).toEqual({ code: 1, out: "", err: message });
+  expect(await rbac(...args)).toEqual({ code: 1, out: "", err: message });
 });

@@ -17,18 +17,23 @@ export async function catalogsOfCluster(client: Client, signal: AbortSignal): Pr
 
 /** Catalogs in folders, files and images, as if the cluster served them under these names, with equal priority. */
 export function catalogsGiven(sources: readonly string[]): ClusterCatalog[] {
+  return [...new Set(sources)].map((source) => catalogGiven(source, source));
+}
+
+/** A catalog in a folder, file or image, as if the cluster served it under this name. */
+export function catalogGiven(name: string, ref: string): ClusterCatalog {
   const known = { lastTransitionTime: "", message: "", reason: "Available" };
-  return [...new Set(sources)].map((source) => ({
+  return {
     apiVersion: API_VERSION,
     kind: CLUSTER_CATALOG,
-    metadata: { name: source },
-    spec: { source: { type: "Image", image: { ref: source } } },
+    metadata: { name },
+    spec: { source: { type: "Image", image: { ref } } },
     status: {
       conditions: [{ type: "Serving", status: "True", ...known }],
-      resolvedSource: { type: "Image", image: { ref: source } },
+      resolvedSource: { type: "Image", image: { ref } },
       urls: { base: "file:///" },
     },
-  }));
+  };
 }
 
 /** What catalogs say, read from the folder, file or image that each of them names as its resolved source. */

@@ -10,6 +10,7 @@ import {
 import type { KubeObject } from "../../../pkg/api/k8s.ts";
 import { messageOf, wrapError } from "../../../pkg/errors/errors.ts";
 import { goQuote } from "../../../pkg/errors/goQuote.ts";
+import type { Property } from "../../../pkg/fbc/types.ts";
 import type { ClusterVersion } from "../../../pkg/gate/clusterVersion.ts";
 import type { Client } from "../../../pkg/kube/client.ts";
 import { isForbidden } from "../../../pkg/kube/errors.ts";
@@ -18,13 +19,18 @@ import { isApproved } from "../../../pkg/operatorcontroller/apply/approval.ts";
 import { type PreparedObjects, prepareFor, renderFor } from "../../../pkg/operatorcontroller/apply/preparedObjects.ts";
 import { leavingObjects, type PruneRequest, unwanted } from "../../../pkg/operatorcontroller/apply/prune.ts";
 import type { CertificateProviders } from "../../../pkg/operatorcontroller/certificates/providerChoice.ts";
+import { loadCelRules } from "../../../pkg/operatorcontroller/dependencies/loadCelRules.ts";
 import { newFacts, type PassFacts, type ResolvedBundle } from "../../../pkg/operatorcontroller/facts.ts";
+import { ExtensionMemory } from "../../../pkg/operatorcontroller/memory.ts";
 import { ReleaseStore } from "../../../pkg/operatorcontroller/releases/releaseStore.ts";
 import { lackingPermissions } from "../../../pkg/operatorcontroller/rights/permissions.ts";
 import { rbacCommand } from "../../../pkg/operatorcontroller/rights/rbacCommand.ts";
+import { ClusterApis } from "../../../pkg/operatorcontroller/served/clusterApis.ts";
+import { checkRequirements } from "../../../pkg/operatorcontroller/steps/checkRequirements.ts";
+import { keepContent } from "../../../pkg/operatorcontroller/steps/keepContent.ts";
 import { resolveBundle } from "../../../pkg/operatorcontroller/steps/resolveBundle.ts";
 import { installedOf, labelsFrom } from "../../../pkg/operatorcontroller/steps/retrieveReleases.ts";
-import { inputDigest } from "../../../pkg/operatorcontroller/steps/unpackBundle.ts";
+import { inputDigest, pullReference } from "../../../pkg/operatorcontroller/steps/unpackBundle.ts";
 import { widensRights } from "../../../pkg/rbac/widening.ts";
 import { type ChangePlan, changePlan, countActions, planDigest } from "../../../pkg/release/changePlan.ts";
 import { objectKey } from "../../../pkg/release/identity.ts";
@@ -33,12 +39,18 @@ import { crdPolicyOf } from "../../../pkg/release/plan.ts";
 import { lastDeployed } from "../../../pkg/release/record.ts";
 import { determineState } from "../../../pkg/release/state.ts";
 import { providerOf } from "../../../pkg/render/providers.ts";
+import { faultText } from "../../../pkg/resolve/constraint/constraintFault.ts";
+import { constraintsOf } from "../../../pkg/resolve/constraint/constraintsOf.ts";
+import { describe } from "../../../pkg/resolve/constraint/describe.ts";
+import { isDependency } from "../../../pkg/resolve/dependencies.ts";
+import { choose } from "../../../pkg/resolve/resolve.ts";
+import { enumerated } from "../../../pkg/resolve/wording.ts";
 import type { Logger } from "../../../pkg/telemetry/log.ts";
 import type { BundleReader } from "../rbac/bundleReader.ts";
 import { readClusterVersion } from "../upgradeCheck/clusterState.ts";
 import { contentsFrom } from "./catalogs.ts";
 import type { WantedExtension } from "./extensionFile.ts";
-import type { InstallPlan, InstallPlanObject } from "./installPlan.ts";
+import type { Finding, InstallPlan, InstallPlanObject } from "./installPlan.ts";
 import { type TriedOut, tryOut } from "./tryOut.ts";
 
 /** What a plan is made of, and with whose rights. */
@@ -71,9 +83,11 @@ export async function makePlan(request: PlanRequest): Promise<InstallPlan> {
   const facts = await factsOf(request);
   const { extension, history, resolved } = facts;
   if (!resolved) throw new Error(`no bundle was found for ClusterExtension ${goQuote(extension.metadata.name)}`);
-  const content = await reader.bundle(resolved.image).catch((err: unknown) => {
+  const content = await reader.bundle(pullReference(resolved)).catch((err: unknown) => {
     throw wrapError(`bundle ${goQuote(resolved.name)}: `, err);
   });
+  facts.content = content;
+  const unmet = await unmetFindings(request, facts);
   const base = lastDeployed(history.current);
   const rendered = renderFor(extension, content, await providers.choose(base?.objects ?? []));
   const prepared = await prepareFor(client, extension, rendered, resolved);
@@ -93,7 +107,7 @@ export async function makePlan(request: PlanRequest): Promise<InstallPlan> {
     explanation: resolved.explanation,
     counts: { create: counts.Create, update: counts.Update, delete: counts.Delete, unchanged: counts.Unchanged },
     objects: objectsOf(plan, refused),
-    findings,
+    findings: [...unmet, ...findings],
     warnings,
     notes: remarks,
     digest: wanted.exists ? digest : null,
@@ -120,8 +134,29 @@ async function factsOf({ wanted, catalogs, client, reader, systemNamespace, log,
     throw new Error(
       `bundle ${goQuote(before)} is installed, and namespace ${goQuote(systemNamespace)} holds no release of it; give --system-namespace the namespace of operator-controller (default ${SYSTEM_NAMESPACE})`,
     );
-  await resolveBundle({ list: () => catalogs }, contentsFrom(reader)).run(facts, { object: extension, log, signal });
+  await resolveBundle({
+    catalogs: { list: () => catalogs },
+    contents: contentsFrom(reader),
+    dependencies: { choose: (_, considered) => Promise.resolve({ resolution: choose(considered) }) },
+  }).run(facts, { object: extension, log, signal });
+  facts.notes.push(...(await dependencyNotes(facts)));
+  await keepContent({ record: () => undefined }, new ExtensionMemory()).run(facts, { object: extension, log, signal });
   return facts;
+}
+
+/** What the bundle depends on: whether that is met, operator-controller finds out. */
+async function dependencyNotes({ extension, resolved }: PassFacts): Promise<string[]> {
+  const properties = JSON.parse(resolved?.properties ?? "[]") as Property[];
+  if (!resolved || extension.spec.dependencies?.policy === "Ignore" || !properties.some(({ type }) => isDependency(type))) return [];
+  const { constraints, faults } = constraintsOf({ name: resolved.name, properties }, await loadCelRules());
+  const policy = extension.spec.dependencies?.policy ?? "Require";
+  const needs = constraints.map(describe);
+  return [
+    ...faults.map(faultText),
+    ...(needs.length > 0
+      ? [`it depends on ${enumerated(needs)}; whether that is met is not looked at here, spec.dependencies.policy is ${policy}`]
+      : []),
+  ];
 }
 
 async function clusterVersion(client: Client): Promise<ClusterVersion> {
@@ -129,6 +164,19 @@ async function clusterVersion(client: Client): Promise<ClusterVersion> {
     return await readClusterVersion(client);
   } catch (err) {
     return { kind: "unknown", because: messageOf(err) };
+  }
+}
+
+/** What the bundle requires in vain, where it would be refused for that; where it would not be, the facts' notes say it. */
+async function unmetFindings({ client, log, signal }: PlanRequest, facts: PassFacts): Promise<Finding[]> {
+  const apis = new ClusterApis({ client, extensions: { get: () => undefined, onEvent: () => undefined }, log });
+  const step = checkRequirements({ apis, events: { record: () => undefined }, memory: new ExtensionMemory() });
+  try {
+    await step.run(facts, { object: facts.extension, log, signal });
+    return [];
+  } catch (err) {
+    signal.throwIfAborted();
+    return [{ kind: "requirements", text: messageOf(err) }];
   }
 }
 

@@ -19,6 +19,7 @@ export interface ReaderOptions {
 export class BundleReader {
   readonly #options: ReaderOptions;
   readonly #open: (() => Promise<void>)[] = [];
+  readonly #catalogs = new Map<string, Promise<string>>();
 
   constructor(options: ReaderOptions) {
     this.#options = options;
@@ -32,17 +33,23 @@ export class BundleReader {
     return loadBundle(await readBundleFiles(image.dir));
   }
 
-  /** Where the files of a catalog lie: `source` itself where that is a folder or a file, else the folder in the image of that name. */
-  async catalogFolder(source: string): Promise<string> {
-    if (await stat(source).catch(() => undefined)) return source;
-    const puller = await this.#puller(CATALOG_LIMITS);
-    const image = await puller.pull("catalog", source, { signal: AbortSignal.timeout(CATALOG_LIMITS.timeoutMs), filter: catalogRoot });
-    return join(image.dir, image.root);
+  /** Where the files of a catalog lie: `source` itself where that is a folder or a file, else the folder in the image of that name, pulled once. */
+  catalogFolder(source: string): Promise<string> {
+    const known = this.#catalogs.get(source) ?? this.#catalogFolder(source);
+    this.#catalogs.set(source, known);
+    return known;
   }
 
   /** Removes what was unpacked. */
   async close(): Promise<void> {
     for (const close of this.#open.splice(0)) await close();
+  }
+
+  async #catalogFolder(source: string): Promise<string> {
+    if (await stat(source).catch(() => undefined)) return source;
+    const puller = await this.#puller(CATALOG_LIMITS);
+    const image = await puller.pull("catalog", source, { signal: AbortSignal.timeout(CATALOG_LIMITS.timeoutMs), filter: catalogRoot });
+    return join(image.dir, image.root);
   }
 
   async #puller(limits: typeof BUNDLE_LIMITS): Promise<Puller> {

@@ -1,8 +1,8 @@
 import { createReadStream } from "node:fs";
 import { stat } from "node:fs/promises";
 import { basename } from "node:path";
-import { catalogFiles } from "../../../pkg/catalogd/catalogFiles.ts";
-import { CONTENT_LIMITS } from "../../../pkg/catalogd/loader.ts";
+import { catalogFiles } from "../../../pkg/catalogd/load/catalogFiles.ts";
+import { CONTENT_LIMITS } from "../../../pkg/catalogd/load/loader.ts";
 import { wrapError } from "../../../pkg/errors/errors.ts";
 import { packageContent, packageOf } from "../../../pkg/fbc/content.ts";
 import { decodeMetas } from "../../../pkg/fbc/decode.ts";
@@ -25,14 +25,18 @@ const MAX_VERSIONS = 100;
 
 /** What the catalog in a folder or file says about one package; the rest is read and dropped. */
 export async function packageIn(source: string, packageName: string): Promise<PackageContent> {
-  const isFile = (await stat(source)).isFile();
-  const files = isFile ? [{ path: basename(source), location: source }] : catalogFiles(source, CONTENT_LIMITS);
   const metas: Meta[] = [];
-  for (const { path, location } of files) {
+  for (const { path, location } of await filesOf(source)) {
     const bytes = createReadStream(location) as AsyncIterable<Uint8Array>;
     for await (const meta of decodeMetas(bytes, path)) if (packageOf(meta) === packageName) metas.push(meta);
   }
   return packageContent(metas, packageName);
+}
+
+/** The files of the catalog in a folder, or the one that `source` is; `path` is what messages name. */
+export async function filesOf(source: string): Promise<Iterable<{ readonly path: string; readonly location: string }>> {
+  const isFile = (await stat(source)).isFile();
+  return isFile ? [{ path: basename(source), location: source }] : catalogFiles(source, CONTENT_LIMITS);
 }
 
 /**
@@ -49,7 +53,7 @@ export function bundlesOf(content: PackageContent, choice: VersionChoice): FbcBu
   }
   const range = rangeFrom(version);
   const names = entryNames(content.channels.filter(({ name }) => channels.includes(name)));
-  const found = candidatesFrom(content.bundles, new Set())
+  const found = candidatesFrom(content, new Set())
     .filter(({ bundle }) => channels.length === 0 || names.has(bundle.name))
     .filter((candidate) => candidate.version !== undefined && range.contains(candidate.version.version))
     .sort(compareCandidates)
@@ -70,12 +74,12 @@ function rangeFrom(version: string): Constraint {
   }
 }
 
-function nothingFound({ bundles }: PackageContent, { packageName, version, channels }: VersionChoice): string {
+function nothingFound(content: PackageContent, { packageName, version, channels }: VersionChoice): string {
   const where = channels.length > 0 ? ` in channels [${channels.join(" ")}]` : "";
-  const candidates = candidatesFrom(bundles, new Set()).sort(compareCandidates);
+  const candidates = candidatesFrom(content, new Set()).sort(compareCandidates);
   const highest = candidates[0]?.version
     ? `; the highest version there is ${formatVersionRelease(bundleVersion(candidates[0].bundle))}`
     : "";
-  const there = bundles.length === 0 ? "; the catalog does not have the package" : highest;
+  const there = content.bundles.length === 0 ? "; the catalog does not have the package" : highest;
   return `no bundles found for package "${packageName}" matching version "${version}"${where}${there}`;
 }

@@ -9,7 +9,7 @@ import type { Client } from "../../../pkg/kube/client.ts";
 import { KindNotServed, KubeError } from "../../../pkg/kube/errors.ts";
 import { remedyInCondition } from "../../../pkg/operatorcontroller/clusterupgrade/clusterUpgradeRemedy.ts";
 import { CLUSTER_VERSION, clusterVersionFrom } from "../../../pkg/operatorcontroller/clusterupgrade/clusterVersionSource.ts";
-import { releaseFacts } from "../../../pkg/operatorcontroller/clusterupgrade/releaseFacts.ts";
+import { releaseFacts } from "../../../pkg/operatorcontroller/installed/releaseFacts.ts";
 import { ReleaseStore } from "../../../pkg/operatorcontroller/releases/releaseStore.ts";
 import { activeReleases } from "../../../pkg/release/history.ts";
 import type { ReleaseRecord } from "../../../pkg/release/record.ts";

@@ -1,5 +1,6 @@
 import type { UpgradeCheck, UpgradeCheckRow } from "../../../pkg/gate/check.ts";
 import { printable } from "../printable.ts";
+import { tableLines } from "../tableLines.ts";
 
 const HEAD = ["EXTENSION", "BUNDLE", "VERSION", "MAXIMUM", "VERDICT"] as const;
 /** Rows of extensions that block nothing; the JSON output has them all. */
@@ -39,18 +40,9 @@ function verdictLine({ clusterVersion, target, upgradeable, extensions }: Upgrad
 
 function table(rows: readonly UpgradeCheckRow[]): string[] {
   const cells = rows.map(({ extension, bundle, version, maximum, verdict }) =>
-    [extension, bundle || "-", version || "-", maximum ?? "-", verdict].map((cell) =>
-      printable(cell.slice(0, MAX_CELL)).replaceAll("\n", " "),
-    ),
+    [extension, bundle || "-", version || "-", maximum ?? "-", verdict].map((cell) => cell.slice(0, MAX_CELL)),
   );
-  const lines = [[...HEAD], ...cells];
-  const widths = HEAD.map((_, column) => Math.max(...lines.map((line) => line[column]?.length ?? 0)));
-  return lines.map((line) =>
-    line
-      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
-      .join("  ")
-      .trimEnd(),
-  );
+  return tableLines([HEAD, ...cells]);
 }
 
 function reasons(rows: readonly UpgradeCheckRow[]): string[] {

@@ -5,6 +5,8 @@ export interface CacheLimits {
 }
 
 const MIB = 1024 * 1024;
+/** Answers that may be made at the same time of those that cost much to make. */
+const MAX_COSTLY = 2;
 export const CACHE_LIMITS: CacheLimits = { total: 32 * MIB, entry: 4 * MIB };
 
 /** The bytes of recent answers by a key that changes with them; the ones unused for longest make room. */
@@ -13,6 +15,7 @@ export class AnswerCache {
   readonly #entries = new Map<string, Uint8Array>();
   readonly #pending = new Map<string, Promise<Uint8Array>>();
   #bytes = 0;
+  #costly = 0;
 
   constructor(limits: CacheLimits = CACHE_LIMITS) {
     this.#limits = limits;
@@ -38,6 +41,14 @@ export class AnswerCache {
     const bytes = await making;
     this.#keep(key, bytes);
     return bytes;
+  }
+
+  /** The same for bytes that cost much to make: undefined when others are being made. */
+  async getUnlessBusy(key: string, make: () => Promise<Uint8Array>): Promise<Uint8Array | undefined> {
+    if (this.#entries.has(key) || this.#pending.has(key)) return this.get(key, make);
+    if (this.#costly >= MAX_COSTLY) return undefined;
+    this.#costly++;
+    return this.get(key, make).finally(() => this.#costly--);
   }
 
   #keep(key: string, bytes: Uint8Array): void {

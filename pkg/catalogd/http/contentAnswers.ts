@@ -1,8 +1,12 @@
 import { randomBytes } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http";
-import type { CatalogContent, HeldFile, Selection } from "../content.ts";
-import type { MetaQuery, Slice } from "../contentIndex.ts";
-import { compressBytes, ENCODINGS, type Encoding } from "../encodings.ts";
+import { crc32 } from "node:zlib";
+import type { CatalogContent } from "../store/content.ts";
+import type { MetaQuery, Slice } from "../store/contentIndex.ts";
+import { compressBytes, ENCODINGS, type Encoding, MAKER } from "../store/encodings.ts";
+import type { HeldFile } from "../store/heldFile.ts";
+import type { Selection } from "../store/selection.ts";
+import type { GzipSelection, StoredPart } from "../store/storedPart.ts";
 import { type Answer, NO_BODY, textAnswer, withoutBody } from "./answer.ts";
 import type { AnswerCache } from "./answerCache.ts";
 import { httpDate } from "./httpDate.ts";
@@ -18,38 +22,57 @@ export interface ContentRequest {
 
 const TYPE = { "content-type": "application/jsonl" } as const;
 /** Smaller answers are not worth compressing. */
-const MIN_COMPRESSED_BYTES = 1_024;
+export const MIN_COMPRESSED_BYTES = 1_024;
+/** What filtered answers can be had in, the better one first: gzip costs nothing, as it is put together from what is there. */
+const SELECTION_ENCODINGS: readonly Encoding[] = ["gzip", "zstd"];
+
+/** A part of a content. */
+export interface ServedPart {
+  readonly content: CatalogContent;
+  readonly part: StoredPart;
+}
 
 /**
- * The whole content of a catalog, with everything that a static file has: conditions, ranges, HEAD; compressed where the client takes it and the
+ * A whole part of a catalog's content, with everything that a static file has: conditions, ranges, HEAD; compressed where the client takes it and the
  * compressed form is there.
  * @see Go 1.26 net/http/fs.go, serveContent
  */
-export function allAnswer(content: CatalogContent, request: ContentRequest): Answer {
-  const { tag } = content.index;
+export function allAnswer({ content, part }: ServedPart, request: ContentRequest): Answer {
+  const { tag } = part.index;
   const etag = quoted(tag);
   const common = commonHeaders(content);
   const verdict = evaluatePreconditions(request.headers, { etags: etagsOf(tag), lastModified: content.lastModified });
-  if (verdict === "failed") return { status: 412, headers: { ...common, ...TYPE, "content-length": 0 }, body: NO_BODY };
+  if (verdict === "failed") return preconditionFailed({ ...common, ...TYPE });
   if (verdict === "notModified") return notModified(content, request, tag);
-  const answer = rangeAnswer(content, request, etag) ?? wholeAnswer(content, request, etag);
+  const answer = rangeAnswer({ content, part }, request, etag) ?? wholeAnswer({ content, part }, request, etag);
   return request.method === "HEAD" ? withoutBody(answer) : answer;
 }
 
-/** The metas of a catalog that match a query; no ranges. Small answers come from `cache`. */
-export async function metasAnswer(content: CatalogContent, query: MetaQuery, request: ContentRequest, cache: AnswerCache): Promise<Answer> {
-  const selection = content.select(query);
+/** The lines of a part that match a query; no ranges. Small answers come from `cache`. */
+export async function metasAnswer(
+  { content, part }: ServedPart,
+  query: MetaQuery,
+  request: ContentRequest,
+  cache: AnswerCache,
+): Promise<Answer> {
+  const selection = part.select(query);
   const { tag } = selection;
   const common = commonHeaders(content);
   const verdict = evaluatePreconditions(request.headers, { etags: etagsOf(tag), lastModified: content.lastModified });
-  if (verdict === "failed") return { status: 412, headers: { ...common, "content-length": 0 }, body: NO_BODY };
+  if (verdict === "failed") return preconditionFailed(common);
   if (verdict === "notModified") return notModified(content, request, tag);
   if (request.method === "HEAD") return { status: 200, headers: { ...common, ...TYPE, etag: quoted(tag) }, body: NO_BODY };
-  return (await smallAnswer(content, selection, request, cache)) ?? selectionAnswer(content, selection, request);
+  return (await smallAnswer({ content, part }, selection, request, cache)) ?? selectionAnswer({ content, part }, selection, request);
 }
 
 function commonHeaders(content: CatalogContent): Record<string, string | number> {
   return { "last-modified": httpDate(content.lastModified), "olm-catalog-digest": content.origin.digest };
+}
+
+/** The answer to a request for other content than there is. */
+export function preconditionFailed(headers: Answer["headers"]): Answer {
+  const detail = "the content is not the one that If-Match or If-Unmodified-Since names";
+  return { status: 412, headers: { ...headers, "content-length": 0 }, body: NO_BODY, problem: { code: "PreconditionFailed", detail } };
 }
 
 function notModified(content: CatalogContent, { headers }: ContentRequest, tag: string): Answer {
@@ -58,13 +81,13 @@ function notModified(content: CatalogContent, { headers }: ContentRequest, tag: 
 }
 
 /** The whole content; undefined ranges have been dealt with. HEAD is never compressed, as its length is the content's. */
-function wholeAnswer(content: CatalogContent, request: ContentRequest, etag: string): Answer {
-  const { file } = content;
+function wholeAnswer({ content, part }: ServedPart, request: ContentRequest, etag: string): Answer {
+  const { file } = part;
   const worthIt = file.bytes >= MIN_COMPRESSED_BYTES && request.method === "GET";
-  const encoding = worthIt ? chosenEncoding(request.headers["accept-encoding"], content.encodings) : undefined;
-  const compressed = encoding && content.compressed(encoding);
+  const encoding = worthIt ? chosenEncoding(request.headers["accept-encoding"], part.encodings) : undefined;
+  const compressed = encoding && part.compressed(encoding);
   if (compressed) {
-    const own = { "content-encoding": encoding, etag: quoted(content.index.tag, encoding) };
+    const own = { "content-encoding": encoding, etag: quoted(part.index.tag, encoding) };
     return fileAnswer(content, compressed, [{ start: 0, end: compressed.bytes }], own);
   }
   return fileAnswer(content, file, [{ start: 0, end: file.bytes }], { "accept-ranges": "bytes", etag });
@@ -80,11 +103,12 @@ function fileAnswer(content: CatalogContent, file: HeldFile, slices: readonly Sl
 }
 
 /** The answer to a Range header; undefined when there is none that counts. */
-function rangeAnswer(content: CatalogContent, { headers }: ContentRequest, etag: string): Answer | undefined {
-  const { file } = content;
+function rangeAnswer({ content, part }: ServedPart, { headers }: ContentRequest, etag: string): Answer | undefined {
+  const { file } = part;
   const wanted = headers.range;
   if (!wanted || !rangeApplies(headers["if-range"] as string | undefined, etag, content.lastModified)) return undefined;
   const ranges = parseRange(wanted, file.bytes);
+  if (ranges.kind === "tooMany") return undefined;
   const digest = { "olm-catalog-digest": content.origin.digest };
   if (ranges.kind === "invalid") return textAnswer(416, "invalid range", digest);
   if (ranges.kind === "none") {
@@ -122,17 +146,21 @@ function sliceOf({ start, length }: ByteRange): Slice {
 
 /** An answer that fits the cache. */
 async function smallAnswer(
-  content: CatalogContent,
+  { content, part }: ServedPart,
   selection: Selection,
   request: ContentRequest,
   cache: AnswerCache,
 ): Promise<Answer | undefined> {
   const { tag, bytes: size } = selection;
-  if (!cache.fits(size)) return undefined;
-  const plain = (): Promise<Uint8Array> => cache.get(tag, () => readSlices(content.file, selection));
-  const encoding = size >= MIN_COMPRESSED_BYTES ? chosenEncoding(request.headers["accept-encoding"]) : undefined;
-  const bytes = encoding ? await cache.get(`${tag} ${encoding}`, async () => compressBytes(encoding, await plain())) : await plain();
-  const own = { ...(encoding ? { "content-encoding": encoding } : {}), etag: quoted(tag, encoding) };
+  const encoding = selectionEncoding(selection, request);
+  const gzip = encoding === "gzip" ? part.gzipped(selection) : undefined;
+  if (!cache.fits(gzip?.bytes ?? size)) return undefined;
+  const plain = (): Promise<Uint8Array> => cache.get(tag, () => readSelection(part.file, selection));
+  const gzipped = gzip && (await cache.get(`${tag} gzip`, () => readPieces(gzip)));
+  const zstd = encoding === "zstd" ? await cache.getUnlessBusy(`${tag} zstd`, async () => compressBytes("zstd", await plain())) : undefined;
+  const made = gzipped ? "gzip" : zstd && "zstd";
+  const bytes = gzipped ?? zstd ?? (await plain());
+  const own = { ...(made ? { "content-encoding": made } : {}), etag: quoted(tag, made) };
   return {
     status: 200,
     headers: { ...commonHeaders(content), ...TYPE, ...own, "content-length": bytes.byteLength },
@@ -140,34 +168,62 @@ async function smallAnswer(
   };
 }
 
-/** An answer too large for the cache; compressed only if it is the whole content, which is compressed already. */
-function selectionAnswer(content: CatalogContent, selection: Selection, request: ContentRequest): Answer {
-  if (selection.tag === content.index.tag) {
-    const { headers, ...answer } = wholeAnswer(content, request, quoted(selection.tag));
-    return { ...answer, headers: Object.fromEntries(Object.entries(headers).filter(([name]) => name !== "accept-ranges")) };
-  }
-  return fileAnswer(content, content.file, selection.slices, { etag: quoted(selection.tag) });
+/** The coding that the client wants a filtered answer in. */
+function selectionEncoding({ bytes }: Selection, { headers }: ContentRequest): Encoding | undefined {
+  return bytes >= MIN_COMPRESSED_BYTES ? chosenEncoding(headers["accept-encoding"], SELECTION_ENCODINGS) : undefined;
 }
 
-async function readSlices({ handle }: HeldFile, { slices, bytes }: Selection): Promise<Uint8Array> {
+/** An answer too large for the cache: whole parts in any coding there is, others put together as gzip. */
+function selectionAnswer({ content, part }: ServedPart, selection: Selection, request: ContentRequest): Answer {
+  if (selection.tag === part.index.tag) {
+    const { headers, ...answer } = wholeAnswer({ content, part }, request, quoted(selection.tag));
+    return { ...answer, headers: Object.fromEntries(Object.entries(headers).filter(([name]) => name !== "accept-ranges")) };
+  }
+  const gzip = selectionEncoding(selection, request) === "gzip" ? part.gzipped(selection) : undefined;
+  if (!gzip) return fileAnswer(content, part.file, selection.slices, { etag: quoted(selection.tag) });
+  return {
+    status: 200,
+    headers: {
+      ...commonHeaders(content),
+      ...TYPE,
+      "content-encoding": "gzip",
+      etag: quoted(selection.tag, "gzip"),
+      "content-length": gzip.bytes,
+    },
+    body: { kind: "file", file: gzip.file, pieces: gzip.pieces },
+  };
+}
+
+/** The bytes of a selection, checked: what is cached would be wrong for long. */
+export async function readSelection(file: HeldFile, selection: Selection): Promise<Uint8Array> {
+  const bytes = await readPieces({ file, bytes: selection.bytes, pieces: selection.slices });
+  if (crc32(bytes) !== selection.crc32) throw file.damage("the content has another checksum than it was written with");
+  return bytes;
+}
+
+async function readPieces({ file, pieces, bytes }: GzipSelection): Promise<Uint8Array> {
   const buffer = Buffer.allocUnsafeSlow(bytes);
   let at = 0;
-  for (const { start, end } of slices) {
-    for (let position = start; position < end; ) {
-      const { bytesRead } = await handle.read(buffer, at, end - position, position);
-      if (bytesRead === 0) throw new Error("the content file is shorter than its index says");
-      position += bytesRead;
-      at += bytesRead;
-    }
+  for (const piece of pieces) {
+    if (piece instanceof Uint8Array) {
+      buffer.set(piece, at);
+      at += piece.length;
+    } else
+      for (let position = piece.start; position < piece.end; ) {
+        const read = await file.read(buffer, at, piece.end - position, position);
+        position += read;
+        at += read;
+      }
   }
   return buffer;
 }
 
 /** The tags of all forms in which the content of one tag is answered. */
-function etagsOf(tag: string): string[] {
+export function etagsOf(tag: string): string[] {
   return [quoted(tag), ...ENCODINGS.map((encoding) => quoted(tag, encoding))];
 }
 
-function quoted(tag: string, encoding?: Encoding): string {
-  return encoding === undefined ? `"${tag}"` : `"${tag}-${encoding}"`;
+/** The entity tag of the form of a content in one coding. */
+export function quoted(tag: string, encoding?: Encoding): string {
+  return encoding === undefined ? `"${tag}"` : `"${tag}.${MAKER[encoding]}-${encoding}"`;
 }

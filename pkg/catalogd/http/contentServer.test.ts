@@ -4,14 +4,15 @@ import { Agent, request } from "undici";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { TempFolder } from "../../../test/support/contentFixture.ts";
 import { createLogger } from "../../telemetry/log.ts";
-import { CatalogStore } from "../store.ts";
+import { MAKER } from "../store/encodings.ts";
+import { CatalogStore } from "../store/store.ts";
 import { type ContentServer, startContentServer } from "./contentServer.ts";
 
 const B =
   '{"image":"quaydock.io/namespace/bundle:0.0.3","name":"bundle.v0.0.1","package":"webhook_operator_test","properties":[{"type":"olm.bundle.object","value":{"data":"dW5pbXBvcnRhbnQK"}},{"type":"some.other","value":{"data":"arbitrary-info"}}],"relatedImages":[{"image":"testimage:latest","name":"test"}],"schema":"olm.bundle"}\n';
 const P = '{"defaultChannel":"preview_test","name":"webhook_operator_test","schema":"olm.package"}\n';
 const C = '{"entries":[{"name":"bundle.v0.0.1"}],"name":"preview_test","package":"webhook_operator_test","schema":"olm.channel"}\n';
-const NOTHING = '{"orphan":true}\n';
+const OTHER = '{"schema":"xy"}\n';
 const LINES = { B, P, C };
 /** Larger than the cache keeps, and not in one piece: an object of another package between each two. */
 const LARGE = Array.from(
@@ -28,10 +29,10 @@ let store: CatalogStore;
 let server: ContentServer;
 
 beforeAll(async () => {
-  store = await CatalogStore.open({ dir: `${folder.path}/catalogs`, log, now: () => Date.UTC(2026, 1, 3, 4, 5, 6) });
-  const origin = { ref: `registry.example/catalog@${DIGEST}`, digest: DIGEST, lastUnpacked: "2026-01-02T03:04:05Z" };
+  store = await CatalogStore.open({ dir: `${folder.path}/catalogs`, log });
+  const origin = { ref: `registry.example/catalog@${DIGEST}`, digest: DIGEST, lastUnpacked: "2026-02-03T04:05:06Z" };
   const signal = new AbortController().signal;
-  await store.store("test-catalog", folder.write("a", { "bundle.json": B, "channel.yaml": P + C + NOTHING }), origin, signal);
+  await store.store("test-catalog", folder.write("a", { "bundle.json": B, "channel.yaml": P + C + OTHER }), origin, signal);
   await store.store("empty", folder.write("b", {}), origin, signal);
   await store.store("large", folder.write("c", { "large.json": LARGE.join("") }), origin, signal);
   await store.settled();
@@ -61,7 +62,7 @@ const get = (path: string, headers: Headers = {}): Promise<Got> => call("GET", p
 
 const BASE = "/catalogs/test-catalog/api/v1";
 const LAST_MODIFIED = "Tue, 03 Feb 2026 04:05:06 GMT";
-const WHOLE = B + P + C + NOTHING;
+const WHOLE = B + P + C + OTHER;
 
 describe("routes", () => {
   test.for([
@@ -74,7 +75,7 @@ describe("routes", () => {
     "/catalogs/test-catalog/non-existent.txt",
     "/catalogs/test-catalog.jsonl",
     `${BASE}/all/`,
-    `${BASE}/graphql`,
+    `${BASE}/graphql/`,
     "/nothing",
   ])("%s is not found", async (path) => {
     for (const method of ["GET", "POST", "DELETE"]) {
@@ -195,7 +196,7 @@ describe("metas", () => {
     for (const method of ["POST", "PUT", "DELETE"]) expect((await call(method, `${BASE}/metas${query}`)).status).toBe(405);
   });
 
-  test.for(["", "?", "?schema=", "?schema&package=&name="])("%j is the whole catalog, objects without schema included", async (query) => {
+  test.for(["", "?", "?schema=", "?schema&package=&name="])("%j is the whole catalog, objects of other schemas included", async (query) => {
     const { status, body, headers } = await get(`${BASE}/metas${query}`, { range: "bytes=0-1" });
     expect([status, body.toString(), headers["accept-ranges"]]).toEqual([200, WHOLE, undefined]);
   });
@@ -275,6 +276,13 @@ describe("all", () => {
     expect([got.headers["last-modified"], got.headers["etag"]]).toEqual([undefined, undefined]);
   });
 
+  test("more ranges than anybody needs are as if there were none", async () => {
+    const ranges = (count: number) => ({ range: `bytes=${Array.from({ length: count }, (_, i) => `${i}-${i}`).join(",")}` });
+    expect((await get(`${BASE}/all`, ranges(128))).status).toBe(206);
+    const { status, body } = await get(`${BASE}/all`, ranges(129));
+    expect([status, body.toString()]).toEqual([200, WHOLE]);
+  });
+
   test("several ranges come in parts", async () => {
     const { status, headers, body } = await get(`${BASE}/all`, { range: "bytes=0-3, 10-12,-2" });
     expect(status).toBe(206);
@@ -332,13 +340,18 @@ describe("compression", () => {
     expect((await get(`${BASE}/all`, { "accept-encoding": "gzip" })).headers["content-encoding"]).toBeUndefined();
   });
 
-  test("zstd is taken where the client takes both", async () => {
+  test("where the client takes both, zstd is taken for the whole and gzip for a part; zstd for that where it likes it better", async () => {
     const accept = { "accept-encoding": "gzip, zstd" };
     const whole = await get("/catalogs/large/api/v1/all", accept);
     expect(whole.headers).toMatchObject({ "content-encoding": "zstd", etag: expect.stringMatching(/-zstd"$/) });
     expect(zstdDecompressSync(whole.body).toString()).toBe(LARGE.join(""));
+    const line = `${LARGE[0]?.split("\n")[0]}\n`;
     const part = await get("/catalogs/large/api/v1/metas?name=l0", accept);
-    expect([part.headers["content-encoding"], zstdDecompressSync(part.body).toString()]).toEqual(["zstd", `${LARGE[0]?.split("\n")[0]}\n`]);
+    expect([part.headers["content-encoding"], gunzipSync(part.body).toString()]).toEqual(["gzip", line]);
+    const preferred = await get("/catalogs/large/api/v1/metas?name=l0", { "accept-encoding": "gzip;q=0.5, zstd" });
+    expect([preferred.headers["content-encoding"], zstdDecompressSync(preferred.body).toString()]).toEqual(["zstd", line]);
+    const beyond = await get("/catalogs/large/api/v1/metas?package=large", { "accept-encoding": "zstd" });
+    expect([beyond.headers["content-encoding"], beyond.body.length > 6_000_000]).toEqual([undefined, true]);
   });
 
   test.for(["gzip;q=0", "identity", "br", "*;q=0, deflate"])("Accept-Encoding: %s takes no gzip", async (accept) => {
@@ -356,7 +369,8 @@ describe.each([`${BASE}/all`, `${BASE}/metas?package=webhook_operator_test`])("c
     ["If-None-Match with the tag", (etag) => ({ "if-none-match": etag }), 304],
     ["If-None-Match with the weak tag", (etag) => ({ "if-none-match": `W/${etag}` }), 304],
     ["If-None-Match with the tag among others", (etag) => ({ "if-none-match": `"a", W/"b" , ${etag}` }), 304],
-    ["If-None-Match with the compressed form's tag", (etag) => ({ "if-none-match": etag.replace(/"$/, '-gzip"') }), 304],
+    ["If-None-Match with the compressed form's tag", (etag) => ({ "if-none-match": etag.replace(/"$/, `.${MAKER.gzip}-gzip"`) }), 304],
+    ["If-None-Match with the tag of a form made otherwise", (etag) => ({ "if-none-match": etag.replace(/"$/, '.before-gzip"') }), 200],
     ["If-None-Match: *", { "if-none-match": "*" }, 304],
     ["If-None-Match with another tag", { "if-none-match": '"x"' }, 200],
     ["If-None-Match that cannot be read", { "if-none-match": "x, *" }, 200],
@@ -392,7 +406,7 @@ describe.each([`${BASE}/all`, `${BASE}/metas?package=webhook_operator_test`])("c
 
 test.for<[string, (etag: string) => string, number]>([
   ["the tag", (etag) => etag, 206],
-  ["the compressed form's tag", (etag) => etag.replace(/"$/, '-gzip"'), 200],
+  ["the compressed form's tag", (etag) => etag.replace(/"$/, `.${MAKER.gzip}-gzip"`), 200],
   ["a weak tag", (etag) => `W/${etag}`, 200],
   ["the time", () => LAST_MODIFIED, 206],
   ["another time", () => "Mon, 02 Feb 2026 04:05:06 GMT", 200],

@@ -1,25 +1,19 @@
-import type { IncomingMessage, ServerResponse } from "node:http";
-import type { Server as TlsServer } from "node:https";
-import type { AddressInfo } from "node:net";
+import { createServer, type IncomingMessage, METHODS, type RequestListener, type Server } from "node:http";
+import { createServer as createTlsServer, type Server as TlsServer } from "node:https";
+import type { AddressInfo, Socket } from "node:net";
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from "fastify";
-import { messageOf } from "../../errors/errors.ts";
 import type { TlsFiles } from "../../serving/tlsFiles.ts";
 import type { Logger } from "../../telemetry/log.ts";
-import type { HistogramMetric } from "../../telemetry/metrics.ts";
-import { catalogNameProblems } from "../catalogName.ts";
-import type { CatalogContent } from "../content.ts";
-import type { MetaQuery } from "../contentIndex.ts";
-import { type Answer, statusAnswer, textAnswer, withoutBody } from "./answer.ts";
+import { QueryThreads } from "../graphql/queryThreads.ts";
 import { AnswerCache } from "./answerCache.ts";
-import { allAnswer, type ContentRequest, metasAnswer } from "./contentAnswers.ts";
-import { parseMetaQuery } from "./metaQuery.ts";
-import { otherAnswer } from "./otherAnswer.ts";
-import { BufferPool, sendAnswer } from "./send.ts";
-
-/** Where the server finds content. */
-export interface ContentSource {
-  get(name: string): CatalogContent | undefined;
-}
+import { answerClientError, type ClientError, rawAnswer } from "./clientErrors.ts";
+import { ConnectionCount } from "./connectionCount.ts";
+import type { ContentSource } from "./contentRoutes.ts";
+import type { HttpMetrics } from "./httpMetrics.ts";
+import { type Destination, RequestHandler } from "./requestHandler.ts";
+import { fastifyPath, type Route } from "./route.ts";
+import { catalogRoutes } from "./routes.ts";
+import { SERVER_LIMITS, type ServerLimits } from "./serverLimits.ts";
 
 /** What the content server is built from. */
 export interface ContentServerOptions {
@@ -27,158 +21,144 @@ export interface ContentServerOptions {
   log: Logger;
   /** Certificate, key and which connections are accepted; plain HTTP without. */
   tls?: TlsFiles | undefined;
-  /** Seconds each request took, by `code`. */
-  duration?: HistogramMetric;
+  metrics?: HttpMetrics;
   cache?: AnswerCache;
+  /** Those that are not given are the usual ones. */
+  limits?: Partial<ServerLimits>;
+  /** Ids of the operations that are not served. */
+  without?: ReadonlySet<string>;
+  /** Whether catalogs can be queried with GraphQL; default true. Without, such queries are answered with 503. */
+  graphql?: boolean;
 }
 
 /** A server that accepts requests. */
 export interface ContentServer {
   readonly address: AddressInfo;
+  /** Whether it was told to drain or to close. */
+  readonly draining: boolean;
+  /** From now on every answer tells its client to close the connection; requests are still accepted. */
+  drain(): void;
   /** Stops accepting, lets requests under way end for up to `graceMs`, then cuts them. */
   close(graceMs?: number): Promise<void>;
 }
 
-const REQUEST_TIMEOUT_MS = 5_000;
-const ANSWER_TIMEOUT_MS = 5 * 60_000;
+/** How often requests that do not arrive are looked for. */
+const CHECK_MS = 1_000;
 const GRACE_MS = 20_000;
 
 /**
- * Serves catalogs at `/catalogs/{catalog}/api/v1/all` and `/metas`. Nothing is parsed on a request but its headers: answers are byte ranges of
- * content files, conditional on tags.
+ * Serves catalogs: `/catalogs/{catalog}/api/v1/all` and the other endpoints of `catalogRoutes`. Nothing is parsed on a request but its headers: answers
+ * are byte ranges of content files, conditional on tags. HTTP/1.1 and 1.0 only, as the Go server.
+ * @throws Error when the address cannot be listened on.
  * @see operator-controller internal/catalogd/server/handlers.go
  */
 export async function startContentServer(
   { host, port }: { host: string; port: number },
   options: ContentServerOptions,
 ): Promise<ContentServer> {
-  const { tls } = options;
-  const pool = new BufferPool();
-  const badRequest = answerWith(() => statusAnswer(400), options, pool);
-  const shared = {
-    logger: false as const,
-    exposeHeadRoutes: false,
-    requestTimeout: REQUEST_TIMEOUT_MS,
-    routerOptions: { maxParamLength: 16_384 },
-    frameworkErrors: (_err: unknown, request: FastifyRequest, reply: FastifyReply) => void badRequest(request, reply),
-  };
-  const app = (tls ? fastify({ ...shared, https: { ...tls.current } }) : fastify(shared)) as FastifyInstance;
-  defineRoutes(app, options, pool);
+  const { source, log, tls, metrics, cache = new AnswerCache(), without = new Set(), graphql = true } = options;
+  const limits = { ...SERVER_LIMITS, ...options.limits };
+  const queries = graphql ? new QueryThreads() : undefined;
+  const routes = catalogRoutes({ source, cache, queries }).filter(({ operation }) => !without.has(operation.id));
+  const handler = new RequestHandler({ limits, log, metrics });
+  const app = routerOf(routes, handler, { limits, log, tls });
   await app.listen({ host, port });
-  const stopReloading = tls?.onChange((certificate) => (app.server as unknown as TlsServer).setSecureContext(certificate));
+  const { server } = app;
+  server.on("error", (err) => log.error({ err }, "content server"));
+  const stopReloading = tls?.onChange((certificate) => (server as TlsServer).setSecureContext(certificate));
   return {
-    address: app.server.address() as AddressInfo,
-    async close(graceMs = GRACE_MS) {
+    address: server.address() as AddressInfo,
+    get draining() {
+      return handler.draining;
+    },
+    drain: () => handler.drain(),
+    close: async (graceMs = GRACE_MS) => {
       stopReloading?.();
-      const timer = setTimeout(() => app.server.closeAllConnections(), graceMs);
+      handler.drain();
+      const timer = setTimeout(() => server.closeAllConnections(), graceMs);
       await app.close();
+      await queries?.close();
       clearTimeout(timer);
     },
   };
 }
 
-function defineRoutes(app: FastifyInstance, options: ContentServerOptions, pool: BufferPool): void {
-  const { source, cache = new AnswerCache() } = options;
-  app.removeAllContentTypeParsers();
-  app.addContentTypeParser("*", (_request, _payload, done) => done(null));
-  const content = (path: "all" | "metas") =>
-    app.route({
-      method: ["GET", "HEAD"],
-      url: `/catalogs/:catalog/api/v1/${path}`,
-      handler: answerWith((request) => contentAnswer(request, path, source, cache), options, pool),
-    });
-  content("all");
-  content("metas");
-  app.setNotFoundHandler(answerWith((request) => otherAnswer(request.raw), options, pool));
+interface RouterInit {
+  limits: ServerLimits;
+  log: Logger;
+  tls: TlsFiles | undefined;
 }
 
-/** A handler that sends what `make` gives, itself instead of through fastify. */
-function answerWith(
-  make: (request: FastifyRequest) => Answer | Prepared | Promise<Answer | Prepared>,
-  options: ContentServerOptions,
-  pool: BufferPool,
-) {
-  return (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
+/** The routes in fastify, which finds them by method and path; the answers are the handler's, without fastify's parsing and sending. */
+function routerOf(routes: readonly Route[], handler: RequestHandler, { limits, log, tls }: RouterInit): FastifyInstance {
+  const handle = (request: FastifyRequest, reply: FastifyReply, destination: Destination | undefined): void => {
     reply.hijack();
-    return respond(request, reply.raw, () => Promise.resolve(make(request)), options, pool);
+    handler.handle(request.raw, reply.raw, destination);
   };
-}
-
-/** An answer and what has to be let go of when it has been sent. */
-interface Prepared {
-  answer: Answer;
-  release: () => void;
-}
-
-async function contentAnswer(
-  request: FastifyRequest,
-  path: "all" | "metas",
-  source: ContentSource,
-  cache: AnswerCache,
-): Promise<Answer | Prepared> {
-  const name = (request.params as { catalog: string }).catalog;
-  if (name === "" || name === "." || name === "..") return otherAnswer(request.raw);
-  const problems = catalogNameProblems(name);
-  if (problems.length > 0) return textAnswer(400, `invalid catalog name: ${problems.join("; ")}`);
-  const query = path === "all" ? {} : parseMetaQuery(queryOf(request.raw));
-  if (!query) return statusAnswer(400);
-  const content = source.get(name);
-  if (!content) return statusAnswer(404);
-  content.hold();
-  const release = (): void => content.release();
-  try {
-    return { answer: await answerFrom(content, path, query, request.raw, cache), release };
-  } catch (err) {
-    release();
-    throw err;
+  const app: FastifyInstance = fastify({
+    logger: false,
+    exposeHeadRoutes: false,
+    return503OnClosing: false,
+    routerOptions: { maxParamLength: limits.urlLength },
+    serverFactory: (listener) => newServer(tls, limits, listener),
+    clientErrorHandler: (error, socket) => {
+      const err = error as Error as ClientError; // fastify's type has the packet as JSON, it is a buffer
+      const status = answerClientError(err, socket, handler.lastOn(socket));
+      log.debug({ reason: err.code ?? err.message, status }, "request cannot be read");
+    },
+    // An escape that is none.
+    frameworkErrors: (_err, request, reply) => handle(request, reply, undefined),
+  });
+  for (const method of METHODS) if (!app.supportedMethods.includes(method)) app.addHttpMethod(method);
+  for (const [path, samePath] of Map.groupBy(routes, ({ path: one }) => one)) {
+    for (const method of app.supportedMethods.filter((one) => one !== "CONNECT")) {
+      const route = samePath.find(({ methods }) => (methods as readonly string[]).includes(method));
+      const config: RouteConfig = { route, samePath };
+      app.route({ method, url: fastifyPath(path), config, handler: answeredBefore });
+    }
   }
+  app.setNotFoundHandler(answeredBefore);
+  // Before fastify looks at the body.
+  app.addHook("onRequest", (request, reply) => {
+    const { route, samePath = [] } = request.routeOptions.config as Partial<RouteConfig>;
+    handle(request, reply, { route, samePath, params: (request.params ?? {}) as Destination["params"] });
+  });
+  return app;
 }
 
-function answerFrom(
-  content: CatalogContent,
-  path: "all" | "metas",
-  query: MetaQuery,
-  raw: IncomingMessage,
-  cache: AnswerCache,
-): Answer | Promise<Answer> {
-  const request: ContentRequest = { method: raw.method === "HEAD" ? "HEAD" : "GET", headers: raw.headers };
-  return path === "all" ? allAnswer(content, request) : metasAnswer(content, query, request, cache);
+/** What fastify keeps of a path and method. */
+type RouteConfig = Pick<Destination, "route" | "samePath">;
+
+/** Requests have been answered when fastify would have them handled. */
+function answeredBefore(): never {
+  throw new Error("a request that was not answered");
 }
 
-function queryOf(raw: IncomingMessage): string {
-  const url = raw.url ?? "";
-  const mark = url.indexOf("?");
-  return mark < 0 ? "" : url.slice(mark + 1);
-}
-
-async function respond(
-  request: FastifyRequest,
-  response: ServerResponse,
-  make: () => Promise<Answer | Prepared>,
-  { log, duration }: ContentServerOptions,
-  pool: BufferPool,
-): Promise<void> {
-  const started = performance.now();
-  response.setHeader("vary", "Accept-Encoding");
-  const deadline = setTimeout(() => response.destroy(), ANSWER_TIMEOUT_MS).unref();
-  let status = 500;
-  let release: (() => void) | undefined;
-  try {
-    const made = await make();
-    const answer = "answer" in made ? made.answer : made;
-    if ("release" in made) release = made.release;
-    ({ status } = answer);
-    await sendAnswer(response, request.method === "HEAD" ? withoutBody(answer) : answer, pool);
-  } catch (err) {
-    log.error({ err, uri: request.url, code: status }, "HTTP error");
-    if (!response.headersSent)
-      await sendAnswer(response, statusAnswer(500), pool).catch((again: unknown) =>
-        log.debug({ reason: messageOf(again) }, "no answer sent"),
-      );
-  } finally {
-    release?.();
-    clearTimeout(deadline);
-    duration?.observe((performance.now() - started) / 1_000, { code: String(status) });
-    log.debug({ method: request.method, uri: request.url, status }, "handled request");
-  }
+function newServer(tls: TlsFiles | undefined, limits: ServerLimits, listener: RequestListener): Server {
+  const shared = {
+    maxHeaderSize: limits.headerBytes,
+    headersTimeout: limits.requestMs,
+    requestTimeout: limits.requestMs,
+    keepAliveTimeout: limits.idleMs,
+    connectionsCheckingInterval: Math.min(CHECK_MS, limits.requestMs),
+    insecureHTTPParser: false,
+    noDelay: true,
+  };
+  const server: Server = tls
+    ? createTlsServer({ ...shared, ...tls.current, handshakeTimeout: limits.handshakeMs, ALPNProtocols: ["http/1.1"] })
+    : createServer(shared);
+  // Without a listener the connection is cut; progress of a write that is under way counts, however slow.
+  server.setTimeout(limits.stallMs);
+  server.maxConnections = limits.connections;
+  const clients = new ConnectionCount(limits.connectionsPerClient);
+  server.on("request", listener);
+  // The endpoint that reads the body says that it may come; a refusal comes at once.
+  server.on("checkContinue", listener);
+  server.on("connection", (socket: Socket) => {
+    if (!clients.add(socket)) socket.destroy();
+  });
+  // Idle connections make room for those that want something.
+  server.on("drop", () => server.closeIdleConnections());
+  server.on("connect", (_request: IncomingMessage, socket: Socket) => socket.end(rawAnswer(404, "404 page not found")));
+  return server;
 }

@@ -1,4 +1,5 @@
-import type { MetaQuery } from "../contentIndex.ts";
+import type { MetaQuery } from "../store/contentIndex.ts";
+import { queryPieces } from "./queryString.ts";
 
 const PARAMETERS: ReadonlySet<string> = new Set(["schema", "package", "name"]);
 
@@ -8,22 +9,9 @@ const PARAMETERS: ReadonlySet<string> = new Set(["schema", "package", "name"]);
  */
 export function parseMetaQuery(query: string): MetaQuery | undefined {
   const found = new Map<string, string>();
-  for (const piece of query.split("&")) {
-    if (piece === "") continue;
-    if (piece.includes(";")) return undefined;
-    const equals = piece.indexOf("=");
-    const name = unescaped(equals < 0 ? piece : piece.slice(0, equals));
-    const value = unescaped(equals < 0 ? "" : piece.slice(equals + 1));
-    if (name === undefined || value === undefined || !PARAMETERS.has(name)) return undefined;
+  for (const [name, value] of queryPieces(query) ?? [["", ""]]) {
+    if (!PARAMETERS.has(name)) return undefined;
     if (!found.has(name)) found.set(name, value);
   }
   return Object.fromEntries([...found].filter(([, value]) => value !== ""));
-}
-
-function unescaped(text: string): string | undefined {
-  try {
-    return decodeURIComponent(text.replaceAll("+", " "));
-  } catch {
-    return undefined;
-  }
 }

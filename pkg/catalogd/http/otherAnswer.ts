@@ -1,30 +1,23 @@
-import type { IncomingMessage } from "node:http";
 import { type Answer, NO_BODY, textAnswer } from "./answer.ts";
+import type { Route } from "./route.ts";
 
-const CONTENT_PATH = /^\/catalogs\/[^/]+\/api\/v1\/(?:all|metas)$/;
-
-/** The answer to everything but GET and HEAD of content. */
-export function otherAnswer(raw: IncomingMessage): Answer {
-  const url = raw.url ?? "/";
-  const path = url.split("?", 1)[0] ?? "";
-  const clean = cleanPath(path);
-  if (clean !== path) return redirect(raw.method, clean + url.slice(path.length));
-  return CONTENT_PATH.test(path) ? textAnswer(405, "Method Not Allowed") : textAnswer(404, "404 page not found");
+/** The answer to a request that no route takes. @param samePath routes of its path, for other methods. */
+export function otherAnswer(samePath: readonly Route[]): Answer {
+  if (samePath.length === 0)
+    return textAnswer(
+      404,
+      "404 page not found",
+      {},
+      { code: "PathNotFound", detail: "nothing is served at this path; /openapi.json tells what is" },
+    );
+  const methods = samePath.flatMap((route) => route.methods).join(", ");
+  // The Go server does not tell it.
+  const allow = samePath.every(({ failures }) => failures === "problem") ? { allow: methods } : {};
+  return textAnswer(405, "Method Not Allowed", allow, { code: "MethodNotAllowed", detail: `this path is served to ${methods}` });
 }
 
-/** The path without empty, `.` and `..` segments, as Go's mux cleans it; a slash at the end stays. */
-function cleanPath(path: string): string {
-  if (!path.startsWith("/")) return path;
-  const segments: string[] = [];
-  for (const segment of path.split("/")) {
-    if (segment === "..") segments.pop();
-    else if (segment !== "" && segment !== ".") segments.push(segment);
-  }
-  const slash = segments.length > 0 && path.endsWith("/") ? "/" : "";
-  return `/${segments.join("/")}${slash}`;
-}
-
-function redirect(method: string | undefined, location: string): Answer {
+/** The answer that leads to the clean form of a path. */
+export function redirect(method: string | undefined, location: string): Answer {
   if (method !== "GET" && method !== "HEAD") return { status: 307, headers: { location, "content-length": 0 }, body: NO_BODY };
   const target = location
     .replaceAll("&", "&amp;")

@@ -5,8 +5,8 @@ import { parseHttpDate } from "./httpDate.ts";
 export interface Validators {
   /** Strong tags, in quotes, of all its representations. */
   etags: readonly string[];
-  /** Whole seconds since the epoch. */
-  lastModified: number;
+  /** Whole seconds since the epoch; undefined when it is not known, then dates do not count. */
+  lastModified: number | undefined;
 }
 
 /** Whether a request for content is to be answered with it, with 304 or with 412. */
@@ -26,14 +26,14 @@ export function evaluatePreconditions(headers: IncomingHttpHeaders, { etags, las
     if (!matchesAny(ifMatch, etags, false)) return "failed";
   } else if (unmodifiedSince) {
     const date = parseHttpDate(unmodifiedSince);
-    if (date !== undefined && lastModified > date) return "failed";
+    if (date !== undefined && lastModified !== undefined && lastModified > date) return "failed";
   }
   const ifNoneMatch = headers["if-none-match"];
   const modifiedSince = headers["if-modified-since"];
   if (ifNoneMatch) return matchesAny(ifNoneMatch, etags, true) ? "notModified" : "proceed";
   if (!modifiedSince) return "proceed";
   const date = parseHttpDate(modifiedSince);
-  return date !== undefined && lastModified <= date ? "notModified" : "proceed";
+  return date !== undefined && lastModified !== undefined && lastModified <= date ? "notModified" : "proceed";
 }
 
 /**

@@ -9,7 +9,11 @@ export type Ranges =
   | { readonly kind: "parts"; readonly parts: readonly ByteRange[] }
   /** Every part lies behind the end. */
   | { readonly kind: "none" }
-  | { readonly kind: "invalid" };
+  | { readonly kind: "invalid" }
+  /** More than anybody needs: to be taken as if there were no header. @see RFC 9110 section 14.2 */
+  | { readonly kind: "tooMany" };
+
+const MAX_PARTS = 128;
 
 /**
  * Reads a Range header for a content of `size` bytes. Parts that lie behind the end are left out; if all do, the answer is "none".
@@ -22,6 +26,7 @@ export function parseRange(header: string, size: number): Ranges {
   for (const piece of header.slice("bytes=".length).split(",")) {
     const spec = piece.trim();
     if (spec === "") continue;
+    if (parts.length >= MAX_PARTS) return { kind: "tooMany" };
     const found = /^(\d*)[ \t]*-[ \t]*(\d*)$/.exec(spec);
     const [, first = "", last = ""] = found ?? [];
     if (!found || (first === "" && last === "")) return { kind: "invalid" };

@@ -1,37 +1,36 @@
-import { once } from "node:events";
 import type { ServerResponse } from "node:http";
-import type { HeldFile } from "../content.ts";
-import type { Slice } from "../contentIndex.ts";
-import type { Answer } from "./answer.ts";
-
-const CHUNK_BYTES = 512 * 1024;
-/** Idle buffers that are kept: 8 MiB, for as many answers at once as two cores can encrypt. */
-const MAX_IDLE_BUFFERS = 16;
-
-/** Buffers that answers borrow: allocating half a megabyte for each piece of each answer would keep the garbage collector busy. */
-export class BufferPool {
-  readonly #idle: Buffer[] = [];
-
-  take(): Buffer {
-    return this.#idle.pop() ?? Buffer.allocUnsafeSlow(CHUNK_BYTES);
-  }
-
-  /** Takes buffers back that nobody reads from any more. */
-  give(buffers: readonly Buffer[]): void {
-    this.#idle.push(...buffers.slice(0, MAX_IDLE_BUFFERS - this.#idle.length));
-  }
-}
+import type { Slice } from "../store/contentIndex.ts";
+import type { HeldFile } from "../store/heldFile.ts";
+import { type Answer, bodyBytes } from "./answer.ts";
+import { BorrowedBuffers, type BufferPool } from "./bufferPool.ts";
 
 /**
  * Sends an answer and waits until all of it is handed to the connection or the client is gone. Pieces of files pass through two buffers, one being
  * read while the other is written, so memory does not grow with the answer.
+ * @returns how many bytes of the body were sent, those of a client that has gone approximately.
  * @throws Error when a file cannot be read; the connection is then cut, since the status has been sent.
  */
-export async function sendAnswer(response: ServerResponse, { status, headers, body }: Answer, pool: BufferPool): Promise<void> {
+export async function sendAnswer(response: ServerResponse, answer: Answer, pool: BufferPool): Promise<number> {
+  const { status, headers, body } = answer;
   response.writeHead(status, headers as Record<string, string | number>);
   if (body.kind === "none") response.end();
-  else if (body.kind === "bytes") response.end(body.bytes);
-  else await sendPieces(response, body.file, body.pieces, pool);
+  else if (body.kind === "file") return sendPieces(response, body.file, body.pieces, pool);
+  else if (body.bytes.byteLength <= pool.chunkBytes) response.end(body.bytes);
+  else return sendBytes(response, body.bytes, pool);
+  return bodyBytes(answer);
+}
+
+/** In pieces, of which TLS copies one at a time. */
+async function sendBytes(response: ServerResponse, bytes: Uint8Array, pool: BufferPool): Promise<number> {
+  const writer = new PieceWriter(response);
+  for (let at = 0; at < bytes.byteLength; ) {
+    const piece = bytes.subarray(at, at + pool.chunkBytes);
+    await writer.write(piece);
+    if (writer.isGone) return at;
+    at += piece.byteLength;
+  }
+  response.end();
+  return bytes.byteLength;
 }
 
 async function sendPieces(
@@ -39,73 +38,66 @@ async function sendPieces(
   file: HeldFile,
   pieces: readonly (Slice | Uint8Array)[],
   pool: BufferPool,
-): Promise<void> {
-  const buffers = new Buffers(pool);
+): Promise<number> {
+  using buffers = new BorrowedBuffers(pool);
+  const writer = new PieceWriter(response);
+  let sent = 0;
   try {
     for (const piece of pieces) {
-      if (piece instanceof Uint8Array) await write(response, piece);
-      else await sendSlice(response, file, piece, buffers);
-      if (response.destroyed) return;
+      if (piece instanceof Uint8Array) {
+        await writer.write(piece);
+        sent += piece.byteLength;
+      } else sent += await sendSlice(writer, file, piece, buffers);
+      if (writer.isGone) return sent;
     }
     await buffers.idle();
-    if (!response.destroyed) buffers.giveBack();
+    if (!writer.isGone) buffers.reusable = true;
     response.end();
+    return sent;
   } catch (err) {
-    if (response.destroyed) return;
+    if (writer.isGone) return sent;
     response.destroy();
     throw err;
   }
 }
 
-async function sendSlice(response: ServerResponse, { handle }: HeldFile, { start, end }: Slice, buffers: Buffers): Promise<void> {
-  for (let position = start; position < end && !response.destroyed; ) {
+async function sendSlice(writer: PieceWriter, file: HeldFile, { start, end }: Slice, buffers: BorrowedBuffers): Promise<number> {
+  let position = start;
+  while (position < end && !writer.isGone) {
     const buffer = await buffers.next();
-    const { bytesRead } = await handle.read(buffer, 0, Math.min(buffer.length, end - position), position);
-    if (bytesRead === 0) throw new Error("the content file is shorter than its index says");
+    const bytesRead = await file.read(buffer, 0, Math.min(buffer.length, end - position), position);
     position += bytesRead;
-    buffers.wrote(buffer, write(response, buffer.subarray(0, bytesRead)));
+    buffers.wrote(buffer, writer.write(buffer.subarray(0, bytesRead)));
   }
+  return position - start;
 }
 
-/** Resolves when the bytes are handed to the connection; also when the client is gone. */
-function write(response: ServerResponse, bytes: Uint8Array): Promise<void> {
-  if (response.destroyed) return Promise.resolve();
-  const closed = new AbortController();
-  const written = new Promise<void>((resolve) => response.write(bytes, () => resolve()));
-  const gone = once(response, "close", { signal: closed.signal }).then(
-    () => undefined,
-    () => undefined,
-  );
-  return Promise.race([written, gone]).finally(() => closed.abort());
-}
+/** Writes the pieces of an answer. */
+class PieceWriter {
+  readonly #response: ServerResponse;
+  /** What waits until a piece is handed to the connection. */
+  readonly #waiting = new Set<() => void>();
 
-/** Two buffers in turn; each is free again when what was written from it has left. */
-class Buffers {
-  readonly #busy = new Map<Buffer, Promise<void>>();
-  readonly #turn: Buffer[] = [];
-  readonly #pool: BufferPool;
-
-  constructor(pool: BufferPool) {
-    this.#pool = pool;
+  constructor(response: ServerResponse) {
+    this.#response = response;
+    response.once("close", () => {
+      for (const resolve of this.#waiting) resolve();
+    });
   }
 
-  async next(): Promise<Buffer> {
-    const buffer = (this.#turn.length < 2 ? undefined : this.#turn.shift()) ?? this.#pool.take();
-    this.#turn.push(buffer);
-    await this.#busy.get(buffer);
-    return buffer;
+  get isGone(): boolean {
+    return this.#response.destroyed;
   }
 
-  wrote(buffer: Buffer, done: Promise<void>): void {
-    this.#busy.set(buffer, done);
-  }
-
-  async idle(): Promise<void> {
-    await Promise.all(this.#busy.values());
-  }
-
-  /** Not after the client has gone: what it was to get may still be read from the buffers. */
-  giveBack(): void {
-    this.#pool.give(this.#turn.splice(0));
+  /** Resolves when the bytes are handed to the connection; also when the client is gone. */
+  write(bytes: Uint8Array): Promise<void> {
+    if (this.isGone) return Promise.resolve();
+    return new Promise((resolve) => {
+      this.#waiting.add(resolve);
+      this.#response.write(bytes, () => {
+        this.#waiting.delete(resolve);
+        resolve();
+      });
+    });
   }
 }

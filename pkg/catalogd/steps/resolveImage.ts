@@ -1,9 +1,9 @@
 import type { Step } from "../../controller/steps.ts";
 import { TerminalError, wrapError } from "../../errors/errors.ts";
 import { goQuote } from "../../errors/goQuote.ts";
-import type { CatalogContent } from "../content.ts";
 import type { CatalogFacts, ResolvedImage } from "../facts.ts";
 import { type PollRecord, pollReason } from "../polling.ts";
+import type { CatalogContent } from "../store/content.ts";
 
 /** Looks up what an image reference stands for. */
 export interface ImageResolver {

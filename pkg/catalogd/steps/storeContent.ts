@@ -5,8 +5,10 @@ import { timeText } from "../../api/time.ts";
 import type { Step } from "../../controller/steps.ts";
 import { messageOf, RetryableError, TerminalError, wrapError } from "../../errors/errors.ts";
 import { goQuote } from "../../errors/goQuote.ts";
-import type { CatalogContent, ContentOrigin } from "../content.ts";
 import type { CatalogFacts, UnpackedImage } from "../facts.ts";
+import type { CatalogContent, ContentOrigin } from "../store/content.ts";
+import type { FindingsSummary } from "../store/findingsSummary.ts";
+import { countsText } from "../validity.ts";
 import type { CatalogKeeper } from "./withdraw.ts";
 
 /** What storing needs from the outside. */
@@ -15,13 +17,25 @@ export interface StoreDependencies {
   /** Where unpacked images are: what was stored is not needed there any more. */
   images: CatalogKeeper;
   events: EventSink;
+  /** Milliseconds from any start; the default is the process's clock. */
+  now?: () => number;
 }
 
 const ROOT_LABEL = "operators.operatorframework.io.index.configs.v1";
+/** As many fit into an Event; more are in the condition. */
+const FIRST_FINDINGS = 3;
+/** A failure after less is tried again as the back-off says. */
+const CHEAP_MS = 20_000;
+const REST_FACTOR = 4;
 const EMPTY = "the catalog holds no objects";
 
 /** Reads the unpacked catalog and serves it from now on; what was served before stays when that fails. */
-export function storeContent({ store, images, events }: StoreDependencies): Step<CatalogFacts["catalog"], CatalogFacts> {
+export function storeContent({
+  store,
+  images,
+  events,
+  now = () => performance.now(),
+}: StoreDependencies): Step<CatalogFacts["catalog"], CatalogFacts> {
   return {
     name: "StoreContent",
     async run(facts, { log, signal }) {
@@ -30,23 +44,31 @@ export function storeContent({ store, images, events }: StoreDependencies): Step
       if (unpacked) {
         const root = await catalogRoot(facts, unpacked);
         const origin = { ref: unpacked.canonical, digest: unpacked.digest, lastUnpacked: timeText(unpacked.modTime) };
-        facts.content = await stored(() => store.store(name, root, origin, signal), signal);
+        facts.content = await stored(() => store.store(name, root, origin, signal), signal, now);
         events.record(catalog, "Normal", "ContentStored", `serving ${summary(facts.content)} of ${unpacked.canonical}`);
+        const { findings } = facts.content;
+        if (findings.errors > 0) events.record(catalog, "Warning", "InvalidContent", invalidText(findings));
         await images.remove(name).catch((err: unknown) => log.warn({ err }, "unpacked image was not removed"));
       }
-      if (facts.content?.index.lines === 0) facts.notes.push(EMPTY);
+      if (facts.content?.catalog.index.lines === 0) facts.notes.push(EMPTY);
       return undefined;
     },
   };
 }
 
-/** Not terminal whatever the cause, as in Go, so the cause is not passed on: an image by tag may become right, and so may a full disk. */
-async function stored(store: () => Promise<CatalogContent>, signal: AbortSignal): Promise<CatalogContent> {
+/**
+ * Not terminal whatever the cause, as in Go, so the cause is not passed on: an image by tag may become right, and so may a full disk. What failed
+ * after minutes is not tried again at once, which would keep a processor busy.
+ */
+async function stored(store: () => Promise<CatalogContent>, signal: AbortSignal, now: () => number): Promise<CatalogContent> {
+  const began = now();
   try {
     return await store();
   } catch (err) {
     signal.throwIfAborted();
-    throw new RetryableError("Retrying", `error storing fbc: error walking FBC root: ${messageOf(err)}`);
+    const tookMs = now() - began;
+    const rest = tookMs < CHEAP_MS ? {} : { restMs: Math.round(tookMs * REST_FACTOR) };
+    throw new RetryableError("Retrying", `error storing fbc: error walking FBC root: ${messageOf(err)}`, rest);
   }
 }
 
@@ -62,7 +84,11 @@ async function catalogRoot({ catalog }: CatalogFacts, { dir, root }: UnpackedIma
   throw wrapError("source catalog content: ", error);
 }
 
-function summary({ index }: CatalogContent): string {
+function invalidText(findings: FindingsSummary): string {
+  return [`serving content with ${countsText(findings)}, the first:`, ...findings.first.slice(0, FIRST_FINDINGS)].join("\n");
+}
+
+function summary({ catalog: { index } }: CatalogContent): string {
   const counts = index.countsBySchema();
   const known = (["olm.package", "olm.bundle"] as const).map((schema) => `${counts.get(schema) ?? 0} ${schema.slice("olm.".length)}s`);
   return `${index.lines} objects (${known.join(", ")})`;

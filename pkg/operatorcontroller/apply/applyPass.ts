@@ -124,7 +124,7 @@ export class ApplyPass {
     const next = nextRelease(this.#facts, rendered, prepared);
     const { state, bundle, objects } = next;
     if (state.kind === "Unchanged") {
-      await this.#journal.renew(state.release, next.content.inputDigest);
+      await this.#journal.renew(state.release, next.content);
       return this.maintain();
     }
     this.#context.log.info({ state: state.kind, reason: state.reason }, "release needed");

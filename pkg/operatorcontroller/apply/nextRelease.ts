@@ -1,4 +1,5 @@
 import type { KubeObject } from "../../api/k8s.ts";
+import type { BundleRequirements } from "../../bundle/requirements.ts";
 import { driftPolicyOf } from "../../release/driftPolicy.ts";
 import { lastDeployed, type ReleaseRecord } from "../../release/record.ts";
 import { determineState, type ReleaseState } from "../../release/state.ts";
@@ -15,6 +16,8 @@ export interface RenderedBundle {
   objects: readonly KubeObject[];
   /** The CSV's. */
   annotations: Record<string, string>;
+  /** What the bundle wants of the cluster. */
+  requirements?: BundleRequirements | undefined;
   /** Set when an earlier release is gone back to: why, and what its objects were rendered from. */
   rollback?: { why: Pick<ReleaseRecord, "rolledBack" | "pinnedTo">; inputDigest: string | undefined };
 }
@@ -48,13 +51,19 @@ export interface NextRelease {
 /** The release that `rendered` comes to for an extension of which `facts` tells. */
 export function nextRelease(facts: PassFacts, rendered: RenderedBundle, { objects, notes, kinds }: PreparedObjects): NextRelease {
   const { extension, history } = facts;
-  const { bundle, annotations, rollback } = rendered;
+  const { bundle, annotations, requirements, rollback } = rendered;
   const labels = labelsFrom(bundle);
   const base = lastDeployed(history.current);
   const isTaken = isTakeOver(base, { labels, ...rollback?.why });
   const takenOver = isTaken ? { takenOver: true as const } : {};
   const inputDigest = rollback ? rollback.inputDigest : facts.inputDigest;
-  const digest = inputDigest === undefined ? {} : { inputDigest };
+  const origin = {
+    ...(bundle.properties === undefined ? {} : { properties: bundle.properties }),
+    ...(requirements === undefined ? {} : { requirements }),
+    ...(inputDigest === undefined ? {} : { inputDigest }),
+    ...(bundle.imageDigest === undefined ? {} : { imageDigest: bundle.imageDigest }),
+    ...(bundle.cautions === undefined ? {} : { cautions: bundle.cautions }),
+  };
   return {
     kind: rollback ? "RolledBack" : isTaken ? "TakenOver" : base ? "Upgraded" : "Installed",
     bundle,
@@ -63,7 +72,7 @@ export function nextRelease(facts: PassFacts, rendered: RenderedBundle, { object
     kinds,
     state: determineState(history.current, { objects, labels }),
     base,
-    content: { namespace: extension.spec.namespace, labels, annotations, objects, ...rollback?.why, ...takenOver, ...digest },
+    content: { namespace: extension.spec.namespace, labels, annotations, objects, ...rollback?.why, ...takenOver, ...origin },
     leavesDrift: isTaken && !rollback && driftPolicyOf(extension.spec, takenOver).policy !== "Correct",
   };
 }

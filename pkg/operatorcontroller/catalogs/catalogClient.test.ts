@@ -266,7 +266,7 @@ test("certificates are trusted that a file of the folder signs", async () => {
     [{ caDir }, "p"],
     [
       {},
-      `error performing request: Get "${api.url}${BASE}/api/v1/metas": self-signed certificate; if the root CA is installed locally, try running Node.js with --use-system-ca`,
+      `error performing request: Get "${api.url}${BASE}/api/v1/metas": tls: failed to verify certificate: x509: certificate signed by unknown authority; put its authority into the folder of authorities, see the flags ending in -cas-dir`,
     ],
   ] as const) {
     const client = new CatalogClient(options);
@@ -305,4 +305,47 @@ test.for([
       (err: Error) => err.message,
     ),
   ).toContain(outcome);
+});
+
+describe("what a catalog offers to those who depend on something", () => {
+  const PROPERTIES = `${BASE}/properties`;
+  const BUNDLES = `${BASE}/api/v1/metas?schema=olm.bundle`;
+  const REQUIRED = BUNDLE.properties[2];
+  const LINE = { package: "p", bundle: "p.v1.0.0", version: "1.0.0", properties: [BUNDLE.properties[0], REQUIRED] };
+  const OFFERED = [{ package: "p", name: "p.v1.0.0", properties: LINE.properties }];
+  const signal = new AbortController().signal;
+
+  test.for<[how: string, answers: Record<string, Answer>, log: string[]]>([
+    ["is read by the properties endpoint", { [PROPERTIES]: lines(LINE) }, [PROPERTIES]],
+    ["is read from the bundles where the server has none", { [BUNDLES]: lines(BUNDLE) }, [PROPERTIES, BUNDLES]],
+    ["is read from everything where it has neither", { [ALL]: lines(PACKAGE, CHANNEL, BUNDLE) }, [PROPERTIES, BUNDLES, ALL]],
+  ])("%s", async ([, answers, log]) => {
+    const { client, api } = await start(answers);
+    const { index } = await client.offers(`${api.url}${BASE}`, REF, signal);
+    expect(index.bundlesOf("p")).toEqual(OFFERED);
+    expect(api.log).toEqual(log.map((path) => `GET ${path}`));
+  });
+
+  test("is not sent again while it has not changed", async () => {
+    let answer: Answer = { ...lines(LINE), headers: { etag: '"a"' } };
+    const api = await LoopbackApi.start(() => answer);
+    const client = new CatalogClient();
+    open.push(
+      () => api[Symbol.asyncDispose](),
+      () => client.close(),
+    );
+    const known = await client.offers(`${api.url}${BASE}`, REF, signal);
+    answer = { status: 304, text: "" };
+    expect((await client.offers(`${api.url}${BASE}`, REF, signal, known)).index).toBe(known.index);
+    expect(api.requests[1]?.headers["if-none-match"]).toBe('"a"');
+  });
+
+  test.for<[string, Answer, string]>([
+    ["another content", { ...lines(LINE), headers: { "olm-catalog-digest": "sha256:2" } }, "it answers from sha256:2"],
+    ["an error", { status: 503, text: "later" }, "error: received unexpected response status code 503"],
+    ["half a line", { text: '{"package":"p","bun' }, "error performing request: "],
+  ])("is not taken from %s", async ([, answer, error]) => {
+    const { client, api } = await start({ [PROPERTIES]: answer });
+    await expect(client.offers(`${api.url}${BASE}`, REF, signal)).rejects.toThrow(error);
+  });
 });

@@ -8,15 +8,19 @@ import { decodeMetas } from "../../fbc/decode.ts";
 import type { Meta, PackageContent } from "../../fbc/types.ts";
 import { failureOf } from "../../oci/networkError.ts";
 import { proxyFor } from "../../oci/proxy.ts";
+import { type OfferIndex, OfferIndexBuilder } from "../../resolve/offers/offerIndex.ts";
 import type { TlsSettings } from "../../serving/tlsProfile.ts";
 import { slim } from "../slimMeta.ts";
 import type { KnownPackage } from "./catalogContents.ts";
+import type { KnownOffers } from "./catalogOffers.ts";
 
 const REQUEST_TIMEOUT_MS = 5 * 60_000;
 /** What is kept of one package; the largest real one has below 40 MB. */
 const MAX_PACKAGE_BYTES = 256 * 1024 * 1024;
 /** Answers of our catalogd name the content they come from. */
 const DIGEST_HEADER = "olm-catalog-digest";
+/** Where a catalog tells what its bundles say to a dependency solver, the shortest answer first; the Go catalogd knows the last, or the last two. */
+const OFFER_PATHS = ["/properties", "/api/v1/metas?schema=olm.bundle", "/api/v1/all"] as const;
 
 /** The answer of a catalog was not 200. */
 export class UnexpectedStatus extends Error {
@@ -103,6 +107,34 @@ export class CatalogClient {
     }
   }
 
+  /**
+   * What the catalog at `base` offers to those who depend on something. The properties endpoint is asked; a server without it (404) is asked for
+   * its bundles, and one without that for everything.
+   * @param ref of the content wanted, by digest.
+   * @param known what was read before, with the entity tag of the answer; given again where the server says by it that it has not changed.
+   * @throws as `packageContent` does.
+   */
+  async offers(base: string, ref: string, signal: AbortSignal, known?: KnownOffers): Promise<KnownOffers> {
+    const deadline = AbortSignal.any([signal, AbortSignal.timeout(REQUEST_TIMEOUT_MS)]);
+    try {
+      const tags = new Map(known?.tags);
+      for (const path of OFFER_PATHS) {
+        try {
+          const index = await this.#offersAt(new URL(base + path), { ref, signal: deadline, tags });
+          return { index: index ?? known?.index ?? new OfferIndexBuilder().build(), tags };
+        } catch (err) {
+          tags.clear();
+          if (!(err instanceof UnexpectedStatus) || err.status !== 404 || path === OFFER_PATHS.at(-1)) throw err;
+        }
+      }
+      throw new UnexpectedStatus(404);
+    } catch (err) {
+      signal.throwIfAborted();
+      if (err instanceof UnexpectedStatus || err instanceof UnexpectedContent) throw err;
+      throw new Error(`error performing request: ${messageOf(err)}`, { cause: err });
+    }
+  }
+
   /** Ends all connections, those in use included. */
   async close(): Promise<void> {
     await Promise.all([...this.#pools.values()].map((pool) => pool.destroy()));
@@ -128,8 +160,32 @@ export class CatalogClient {
   }
 
   /** @returns undefined when the answer is the one whose tag is known. */
-  async #metas(url: string, keep: (meta: Meta) => boolean, { ref, signal, tags }: Reading): Promise<Meta[] | undefined> {
-    const at = new URL(url);
+  async #metas(url: string, keep: (meta: Meta) => boolean, reading: Reading): Promise<Meta[] | undefined> {
+    const read = await this.#open(new URL(url), reading);
+    if (!read) return undefined;
+    const metas: Meta[] = [];
+    let left = this.#maxPackageBytes;
+    for await (const meta of read) {
+      if (!keep(meta)) continue;
+      const kept = slim(meta);
+      left -= JSON.stringify(kept.blob).length;
+      if (left < 0) throw new Error(`the package is larger than ${this.#maxPackageBytes} bytes`);
+      metas.push(kept);
+    }
+    return metas;
+  }
+
+  /** @returns undefined when the answer is the one whose tag is known. */
+  async #offersAt(url: URL, reading: Reading): Promise<OfferIndex | undefined> {
+    const lines = await this.#open(url, reading);
+    if (!lines) return undefined;
+    const builder = new OfferIndexBuilder();
+    for await (const line of lines) builder.add(line);
+    return builder.build();
+  }
+
+  /** The lines of an answer; undefined when it is the one whose tag is known. */
+  async #open(at: URL, { ref, signal, tags }: Reading): Promise<AsyncIterable<Meta> | undefined> {
     const path = at.pathname + at.search;
     const known = tags.get(path);
     const answer = await this.#get(at, signal, known === undefined ? {} : { "if-none-match": known });
@@ -150,16 +206,7 @@ export class CatalogClient {
     const { etag } = answer.headers;
     if (typeof etag === "string") tags.set(path, etag);
     else tags.delete(path);
-    const metas: Meta[] = [];
-    let left = this.#maxPackageBytes;
-    for await (const meta of decodeMetas(answer.body, at.pathname)) {
-      if (!keep(meta)) continue;
-      const kept = slim(meta);
-      left -= JSON.stringify(kept.blob).length;
-      if (left < 0) throw new Error(`the package is larger than ${this.#maxPackageBytes} bytes`);
-      metas.push(kept);
-    }
-    return metas;
+    return decodeMetas(answer.body, at.pathname);
   }
 
   async #get(url: URL, signal: AbortSignal, condition: Record<string, string>): Promise<Dispatcher.ResponseData> {

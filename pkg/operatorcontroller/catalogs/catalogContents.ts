@@ -5,6 +5,7 @@ import { messageOf } from "../../errors/errors.ts";
 import type { PackageContent } from "../../fbc/types.ts";
 import type { CatalogContent } from "../../resolve/catalogContent.ts";
 import { UnexpectedContent, UnexpectedStatus } from "./catalogClient.ts";
+import { type KeptPackage, KeptPackages } from "./keptPackages.ts";
 
 /** What was read of a package before. */
 export interface KnownPackage {
@@ -24,25 +25,17 @@ export interface PackageReader {
   ): Promise<PackageContent | undefined>;
 }
 
-interface Kept {
-  ref: string;
-  content: Promise<PackageContent | undefined>;
-  tags: Map<string, string>;
-}
-
-/** Packages kept at most; one takes some tens of kilobytes, or next to nothing where the catalog does not hold it, as most do not. */
-const MAX_PACKAGES = 4_000;
-
 /**
  * What the cluster's catalogs say about single packages, kept per catalog digest, so that a hundred extensions of one
- * package cost one request. The least recently used package is dropped beyond some thousands.
+ * package cost one request. The least recently used package is dropped beyond a bound in bytes.
  */
 export class CatalogContents {
   readonly #reader: PackageReader;
-  readonly #kept = new Map<string, Kept>();
+  readonly #kept: KeptPackages;
 
-  constructor(reader: PackageReader) {
+  constructor(reader: PackageReader, kept: KeptPackages = new KeptPackages()) {
     this.#reader = reader;
+    this.#kept = kept;
   }
 
   /**
@@ -61,7 +54,7 @@ export class CatalogContents {
    */
   async isAsBefore(catalog: ClusterCatalog, before: string | undefined, packageName: string, signal: AbortSignal): Promise<boolean> {
     const { name } = catalog.metadata;
-    const kept = this.#kept.get(`${name}/${packageName}`);
+    const kept = this.#kept.peek(name, packageName);
     const state = servedFrom(catalog);
     if (kept === undefined || kept.ref !== before || typeof state === "string") return false;
     try {
@@ -74,7 +67,7 @@ export class CatalogContents {
 
   /** Drops what is kept of a catalog that is gone. */
   forget(catalogName: string): void {
-    for (const key of this.#kept.keys()) if (key.startsWith(`${catalogName}/`)) this.#kept.delete(key);
+    this.#kept.forget(catalogName);
   }
 
   async #one(catalog: ClusterCatalog, packageName: string, signal: AbortSignal): Promise<CatalogContent> {
@@ -101,21 +94,11 @@ export class CatalogContents {
     packageName: string,
     signal: AbortSignal,
   ): Promise<PackageContent | undefined> {
-    const key = `${catalog}/${packageName}`;
-    const kept = this.#kept.get(key);
-    this.#kept.delete(key);
-    if (kept?.ref === at.ref) {
-      this.#kept.set(key, kept);
-      return kept.content;
-    }
+    const kept = this.#kept.use(catalog, packageName);
+    if (kept?.ref === at.ref) return kept.content;
     const tags = new Map(kept?.tags);
     const content = this.#read(at, packageName, signal, kept, tags);
-    this.#kept.set(key, { ref: at.ref, content, tags });
-    content.catch(() => {
-      if (this.#kept.get(key)?.content === content) this.#kept.delete(key);
-    });
-    const oldest = this.#kept.size > MAX_PACKAGES ? this.#kept.keys().next().value : undefined;
-    if (oldest !== undefined) this.#kept.delete(oldest);
+    this.#kept.keep(catalog, packageName, { ref: at.ref, content, tags });
     return content;
   }
 
@@ -123,7 +106,7 @@ export class CatalogContents {
     { base, ref }: { base: string; ref: string },
     packageName: string,
     signal: AbortSignal,
-    kept: Kept | undefined,
+    kept: KeptPackage | undefined,
     tags: Map<string, string>,
   ): Promise<PackageContent | undefined> {
     let known: PackageContent | undefined;

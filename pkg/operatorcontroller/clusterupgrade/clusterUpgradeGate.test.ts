@@ -14,10 +14,11 @@ import { releaseKey } from "../../release/encode.ts";
 import type { ReleaseRecord } from "../../release/record.ts";
 import { createLogger } from "../../telemetry/log.ts";
 import { createMetrics } from "../../telemetry/metrics.ts";
+import { InstalledReleases } from "../installed/installedReleases.ts";
+import { ReleaseFactsCache } from "../installed/releaseFacts.ts";
 import { ClusterUpgradeGate } from "./clusterUpgradeGate.ts";
 import { CLUSTER_VERSION, ClusterVersionSource } from "./clusterVersionSource.ts";
 import { CLUSTER_OPERATOR, OLM } from "./gateMode.ts";
-import { ReleaseFactsCache } from "./releaseFacts.ts";
 
 const log = createLogger({ component: "test", level: "silent" });
 const stop: AbortController[] = [];
@@ -94,14 +95,21 @@ class GateFixture {
       await this.held;
       return this.records.get(name);
     };
+    const releases = new InstalledReleases({
+      client: cluster,
+      store: { read },
+      cache: new ReleaseFactsCache(),
+      systemNamespace: "system",
+      log,
+      clock,
+    });
     const gate = new ClusterUpgradeGate({
       client: cluster,
       settings: { mode: "auto" },
       systemNamespace: "system",
       extensions,
       clusterVersion,
-      releases: { read },
-      facts: new ReleaseFactsCache(),
+      releases,
       findRemedy: () => Promise.resolve(undefined),
       events: new RecordedEvents(),
       log,
@@ -111,7 +119,7 @@ class GateFixture {
     const ended = new AbortController();
     stop.push(ended);
     const { signal } = ended;
-    void Promise.all([extensions.run(signal), clusterVersion.run(signal), gate.run(signal)]);
+    void Promise.all([extensions.run(signal), clusterVersion.run(signal), releases.run(signal), gate.run(signal)]);
   }
 
   /** An extension with one deployed release that supports OpenShift up to `max`. */

@@ -12,16 +12,14 @@ import type { Client } from "../../kube/client.ts";
 import { controllerMetrics, queueMetrics } from "../../telemetry/controllerMetrics.ts";
 import type { Logger } from "../../telemetry/log.ts";
 import type { Metrics } from "../../telemetry/metrics.ts";
-import type { ReleaseStore } from "../releases/releaseStore.ts";
+import type { InstalledReleases } from "../installed/installedReleases.ts";
 import { ClusterOperatorWriter } from "./clusterOperatorWriter.ts";
 import type { ClusterVersionReader } from "./clusterVersionSource.ts";
 import { ControllerDeployments } from "./controllerDeployments.ts";
 import { GateMetrics } from "./gateMetrics.ts";
 import { CLUSTER_OPERATOR, type ClusterOperatorMode, type GateMode, gateModeFrom, OLM } from "./gateMode.ts";
-import { InstalledReleases } from "./installedReleases.ts";
 import { type OperatorSettings, operatorStatusFrom } from "./operatorStatus.ts";
 import { OptionalObject } from "./optionalObject.ts";
-import type { ReleaseFactsCache } from "./releaseFacts.ts";
 import { Remedies, type RemedyFinder } from "./remedies.ts";
 
 /** How ClusterOperator `olm` is written. */
@@ -36,9 +34,7 @@ export interface ClusterUpgradeGateOptions {
   systemNamespace: string;
   extensions: Pick<Informer<ClusterExtension>, "list" | "onEvent" | "synced">;
   clusterVersion: ClusterVersionReader;
-  releases: Pick<ReleaseStore, "read">;
-  /** Shared with the store that the passes use. */
-  facts: ReleaseFactsCache;
+  releases: Pick<InstalledReleases, "of" | "onChange" | "synced">;
   findRemedy: RemedyFinder;
   events: EventSink;
   log: Logger;
@@ -66,7 +62,7 @@ export class ClusterUpgradeGate {
   readonly #clusterOperator: OptionalObject;
   readonly #olm: OptionalObject;
   readonly #deployments: ControllerDeployments;
-  readonly #releases: InstalledReleases;
+  readonly #releases: ClusterUpgradeGateOptions["releases"];
   readonly #remedies: Remedies;
   readonly #writer: ClusterOperatorWriter;
   readonly #metrics: GateMetrics;
@@ -79,13 +75,13 @@ export class ClusterUpgradeGate {
 
   constructor(options: ClusterUpgradeGateOptions) {
     this.#options = options;
-    const { client, systemNamespace, facts, log, metrics, events, clock = systemClock } = options;
+    const { client, systemNamespace, releases, log, metrics, events, clock = systemClock } = options;
     this.#clock = clock;
     this.#outdatedAt = clock.now();
     this.#clusterOperator = new OptionalObject(client, CLUSTER_OPERATOR, { log, clock });
     this.#olm = new OptionalObject(client, OLM, { log, clock });
     this.#deployments = new ControllerDeployments({ client, systemNamespace, log, clock });
-    this.#releases = new InstalledReleases({ client, store: options.releases, cache: facts, systemNamespace, log, clock });
+    this.#releases = releases;
     this.#remedies = new Remedies(options.findRemedy, log);
     this.#writer = new ClusterOperatorWriter({ client, events });
     this.#metrics = new GateMetrics(metrics);
@@ -109,7 +105,7 @@ export class ClusterUpgradeGate {
   /** Runs until `signal` aborts. Nothing is written before extensions, releases and the cluster's version have been seen once. */
   async run(signal: AbortSignal): Promise<void> {
     const follows = this.#options.settings.mode === "off" ? [] : [this.#clusterOperator.run(signal), this.#olm.run(signal)];
-    await Promise.all([...follows, this.#releases.run(signal), this.#work(signal)]);
+    await Promise.all([...follows, this.#work(signal)]);
     await this.#deployments.ended();
   }
 

@@ -133,9 +133,9 @@ test("when the success cannot be stored the release stays pending and the error 
 test("an unchanged release learns what it was rendered from, once", async () => {
   const store = new MemoryReleases(record(1, "deployed"));
   const [current] = store.now().current;
-  await journalOf(store).renew(current!, "d2");
-  expect(store.records.get(1)?.inputDigest).toBe("d2");
-  await journalOf(store).renew(store.records.get(1)!, "d2");
-  await journalOf(store).renew(store.records.get(1)!, undefined);
+  await journalOf(store).renew(current!, { inputDigest: "d2", imageDigest: "sha256:1" });
+  expect(store.records.get(1)).toMatchObject({ inputDigest: "d2", imageDigest: "sha256:1" });
+  await journalOf(store).renew(store.records.get(1)!, { inputDigest: "d2" });
+  await journalOf(store).renew(store.records.get(1)!, {});
   expect(store.calls).toEqual(["update v1 deployed"]);
 });

@@ -11,7 +11,18 @@ import type { ReleaseHistory, ReleaseOwner, ReleaseStore } from "./releaseStore.
 /** What a release that begins is about. */
 export type ReleaseContent = Pick<
   ReleaseRecord,
-  "namespace" | "labels" | "annotations" | "objects" | "inputDigest" | "rolledBack" | "pinnedTo" | "takenOver"
+  | "namespace"
+  | "labels"
+  | "annotations"
+  | "properties"
+  | "requirements"
+  | "objects"
+  | "inputDigest"
+  | "imageDigest"
+  | "cautions"
+  | "rolledBack"
+  | "pinnedTo"
+  | "takenOver"
 >;
 
 /** Where and for whom one pass keeps its record. */
@@ -90,10 +101,26 @@ export class ReleaseJournal {
     return failed;
   }
 
-  /** Renews what an unchanged release was rendered from, so that the next pass need not render again to find it unchanged. */
-  async renew(release: ReleaseRecord, inputDigest: string | undefined): Promise<void> {
+  /**
+   * Renews what an unchanged release was rendered from, so that the next pass need not render again to find it unchanged, and adds what
+   * is known of its bundle by now where the release does not say it.
+   */
+  async renew(
+    release: ReleaseRecord,
+    content: Pick<ReleaseContent, "inputDigest" | "imageDigest" | "properties" | "requirements">,
+  ): Promise<void> {
+    const { inputDigest, imageDigest } = content;
     if (inputDigest === undefined || release.inputDigest === inputDigest) return;
-    await this.#options.store.update({ ...release, inputDigest }, this.#options.owner, this.#calls);
+    const properties = release.properties ?? content.properties;
+    const requirements = release.requirements ?? content.requirements;
+    const renewed = {
+      ...release,
+      inputDigest,
+      ...(imageDigest === undefined ? {} : { imageDigest }),
+      ...(properties === undefined ? {} : { properties }),
+      ...(requirements === undefined ? {} : { requirements }),
+    };
+    await this.#options.store.update(renewed, this.#options.owner, this.#calls);
   }
 
   /**

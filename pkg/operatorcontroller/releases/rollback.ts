@@ -99,6 +99,7 @@ export async function goToPinned(deps: RollbackDependencies, facts: PassFacts, c
     bundle: { ...bundle, explanation: "" },
     objects: release.pinnedTo === revision ? release.objects : rollbackObjects(release.objects, given),
     annotations: release.annotations,
+    requirements: release.requirements,
     rollback: { why: { pinnedTo: revision }, inputDigest: release.inputDigest },
   });
   facts.installed = bundle;
@@ -134,6 +135,7 @@ async function goBack(deps: RollbackDependencies, facts: PassFacts, context: Con
     bundle: { ...bundle, explanation: "" },
     objects,
     annotations: target.annotations,
+    requirements: target.requirements,
     rollback: { why: { rolledBack: given }, inputDigest: target.inputDigest },
   });
   delete facts.overdue;

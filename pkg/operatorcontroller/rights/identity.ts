@@ -1,4 +1,5 @@
 import type { ClusterExtension } from "../../api/clusterExtension.ts";
+import { untilAborted } from "../../controller/untilAborted.ts";
 import { messageOf, TerminalError } from "../../errors/errors.ts";
 import type { Client } from "../../kube/client.ts";
 import { isForbidden, isNotFound, KubeError } from "../../kube/errors.ts";
@@ -127,17 +128,4 @@ function unlike(before: unknown, source: () => Promise<string>): IsOver {
       return messageOf(err) !== messageOf(before);
     }
   };
-}
-
-/** `work`, or the signal's reason as soon as it aborts; a token that is on its way then is not waited for. */
-async function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  signal.throwIfAborted();
-  const stopped = Promise.withResolvers<never>();
-  const stop = (): void => stopped.reject(signal.reason);
-  signal.addEventListener("abort", stop, { once: true });
-  try {
-    return await Promise.race([work, stopped.promise]);
-  } finally {
-    signal.removeEventListener("abort", stop);
-  }
 }

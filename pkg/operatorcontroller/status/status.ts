@@ -2,17 +2,20 @@ import type { ClusterExtension, ClusterExtensionStatus } from "../../api/cluster
 import { boundedMessage, setCondition } from "../../api/conditions.ts";
 import { ConditionType, Reason } from "../../api/constants.ts";
 import type { Condition } from "../../api/k8s.ts";
-import { messageOf, terminalIn } from "../../errors/errors.ts";
+import { messageOf, ReconcileError, terminalIn } from "../../errors/errors.ts";
 import { lastDeployed } from "../../release/record.ts";
 import { deprecationsFor } from "../../resolve/deprecation.ts";
 import { upgradeVerdict } from "../clusterupgrade/clusterUpgradeVerdict.ts";
 import type { DeprecationFacts, InstalledBundle, PassFacts } from "../facts.ts";
 import { reconcileRequestOf } from "../reconcileRequest.ts";
 import { inventoryOf, providedApis } from "./inventory.ts";
+import { updateStatus } from "./updates.ts";
 
 /** A condition as a pass sees it. */
 export type ConditionVerdict = Pick<Condition, "type" | "status" | "reason" | "message">;
 
+/** Reasons of errors that are over once others have done something: nothing of the extension goes wrong, and nothing is under way. */
+const OF_OTHERS: ReadonlySet<string> = new Set([Reason.RequirementsNotMet, Reason.RequiredByOthers]);
 const NO_CATALOG_DATA = "deprecation status unknown: catalog data unavailable";
 
 /**
@@ -38,7 +41,9 @@ export function statusFrom(extension: Readonly<ClusterExtension>, facts: PassFac
   const { installed } = facts;
   const status = { conditions, ...(facts.plan ? { plan: facts.plan } : {}), ...handledRequest(extension, facts) };
   if (facts.unknownBecause !== undefined && !installed) return status;
-  return installed ? { ...status, install: { bundle: bundleStatus(installed) }, ...contentStatus(facts) } : status;
+  return installed
+    ? { ...status, install: { bundle: bundleStatus(installed) }, ...contentStatus(facts), ...updateStatus(extension, facts) }
+    : status;
 }
 
 /** What the deployed release holds. */
@@ -78,6 +83,7 @@ function installedVerdict(facts: PassFacts): ConditionVerdict {
  * | nothing, while removed          | True / Uninstalling              |
  * | nothing, while suspended        | False / Suspended                |
  * | a terminal error                | False / Blocked, or its reason   |
+ * | what others have to bring about | False / its reason               |
  * | any other error                 | True / Retrying                  |
  */
 function progressingVerdict(facts: PassFacts, error: unknown): ConditionVerdict {
@@ -100,6 +106,7 @@ function progressingVerdict(facts: PassFacts, error: unknown): ConditionVerdict 
   const terminal = terminalIn(error);
   const message = [messageOf(error), ...lacking].join("; ");
   if (terminal) return { type, status: "False", reason: terminal.reason || Reason.Blocked, message };
+  if (error instanceof ReconcileError && OF_OTHERS.has(error.reason)) return { type, status: "False", reason: error.reason, message };
   return { type, status: "True", reason: Reason.Retrying, message };
 }
 

@@ -1,3 +1,4 @@
+import { requirementsOf } from "../../bundle/requirements.ts";
 import type { Step, StepContext } from "../../controller/steps.ts";
 import { ApplyPass } from "../apply/applyPass.ts";
 import { renderFor } from "../apply/preparedObjects.ts";
@@ -39,7 +40,8 @@ export function applyBundle(deps: RollbackDependencies): Step<PassFacts["extensi
       }
       const objects = renderFor(extension, content, facts.certProvider);
       try {
-        await pass.release({ bundle: resolved, objects, annotations: content.csv.metadata.annotations ?? {} });
+        const { annotations = {} } = content.csv.metadata;
+        await pass.release({ bundle: resolved, objects, annotations, requirements: requirementsOf(content) });
         facts.installed = resolved;
       } catch (err) {
         await withdrawRefused(deps, facts, context, err);

@@ -45,6 +45,7 @@ function statedMax({ content, history }: PassFacts): MaxVersion {
   }
 }
 
-function isInstalled({ resolved, installed }: PassFacts): boolean {
+/** Whether the pass works towards the very bundle that is installed. */
+export function isInstalled({ resolved, installed }: PassFacts): boolean {
   return installed !== undefined && installed.name === resolved?.name && installed.version === resolved.version;
 }

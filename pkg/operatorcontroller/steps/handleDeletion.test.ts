@@ -8,9 +8,11 @@ import { FINALIZER_UNINSTALL, GO_FINALIZERS } from "../../api/constants.ts";
 import type { StepResult } from "../../controller/steps.ts";
 import { RetryableError, TerminalError } from "../../errors/errors.ts";
 import { Client } from "../../kube/client.ts";
+import type { Dependent } from "../../resolve/dependents.ts";
 import { newFacts, type PassFacts } from "../facts.ts";
 import { ExtensionMemory } from "../memory.ts";
 import { ServiceAccountMissing } from "../rights/identity.ts";
+import { waitingIn } from "../waiting.ts";
 import { ensureFinalizer } from "./ensureFinalizer.ts";
 import { handleDeletion } from "./handleDeletion.ts";
 
@@ -33,6 +35,8 @@ interface Given {
   noClient?: Error;
   patchFails?: Error;
   objects?: (url: string) => Answer | undefined;
+  /** Who depends on it; undefined while that is not known. */
+  dependents?: Dependent[] | undefined;
 }
 
 interface Outcome {
@@ -56,11 +60,13 @@ async function pass(given: Given): Promise<Outcome> {
   const events = new RecordedEvents();
   const forgotten: string[] = [];
   const step = handleDeletion({
+    dependencies: { release: () => Promise.resolve() },
     client: patches,
     identities: { clientFor: () => (given.noClient ? Promise.reject(given.noClient) : Promise.resolve(scoped)) },
     releases: given.releases ?? new MemoryReleases(),
     events,
     memory: given.memory ?? new ExtensionMemory(),
+    dependents: { of: () => Promise.resolve("dependents" in given ? given.dependents : []) },
     forget: (name) => Promise.resolve(void forgotten.push(name)),
   });
   const facts = newFacts(given.extension);
@@ -212,3 +218,60 @@ test("objects are known when the garbage collector took the releases first, as i
   const { asked } = await pass({ extension: deleted, memory });
   expect(asked).toContain("GET /api/v1/namespaces/x-system/configmaps/a");
 });
+
+const DEPENDENT: Dependent = { extension: "b", bundle: "b.v1.0.0", needs: ['package "x" >=1.0.0', "API g.io/v1 Thing"] };
+const held = () => ({
+  releases: new MemoryReleases(
+    releaseRecord(1, "deployed", { objects: ["a"], labels: { "olm.operatorframework.io/bundle-name": "x.v1" } }),
+  ),
+  memory: new ExtensionMemory(),
+  dependents: [DEPENDENT],
+});
+
+// Source: H-14.
+test("while others depend on it nothing is removed, and it is said who they are, what they need and what to do", async () => {
+  const given = { ...held(), extension: extension([FINALIZER_UNINSTALL], DELETED) };
+  const { error, releases, asked, patches } = { ...given, ...(await pass(given)) };
+  expect(error).toMatchObject({ reason: "RequiredByOthers", retry: true });
+  expect((error as Error).message).toBe(
+    'not uninstalled, since other extensions depend on bundle "x.v1": ClusterExtension "b" (bundle "b.v1.0.0") needs package "x" >=1.0.0, API g.io/v1 Thing; nothing was removed, and it goes on by itself once they are deleted, need it no longer or have spec.dependencies.policy Ignore; to remove it nevertheless: kubectl annotate clusterextension x olm.operatorframework.io/force-uninstall=true',
+  );
+  expect([releases.state, asked, patches.bodies]).toEqual([["v1 deployed"], [], []]);
+  const isOver = waitingIn(error)?.isOver;
+  expect(await isOver?.(new AbortController().signal)).toBe(false);
+  given.dependents.pop();
+  expect(await isOver?.(new AbortController().signal)).toBe(true);
+  expect((await pass(given)).facts.leave).toBe(true);
+});
+
+test("of many dependents five are named", async () => {
+  const dependents = Array.from({ length: 7 }, (_, i) => ({ ...DEPENDENT, extension: `b${i}`, needs: ["a", "b", "c", "d"] }));
+  const { error } = await pass({ ...held(), dependents, extension: extension([FINALIZER_UNINSTALL], DELETED) });
+  expect((error as Error).message).toContain('ClusterExtension "b4" (bundle "b.v1.0.0") needs a, b, c and 1 more; and 2 more; nothing');
+});
+
+test("what others have installed is waited for", async () => {
+  const { error } = await pass({ ...held(), dependents: undefined, extension: extension([FINALIZER_UNINSTALL], DELETED) });
+  expect(error).toMatchObject({ reason: "Retrying", retry: true });
+});
+
+test.for<[why: string, given: (given: ReturnType<typeof held>) => Partial<Given>]>([
+  ["it is annotated", () => ({ extension: withAnnotation("true") })],
+  [
+    "its uninstall has begun",
+    ({ memory }) => {
+      memory.of(withAnnotation("false")).uninstalling = true;
+      return {};
+    },
+  ],
+  ["nothing is installed", () => ({ releases: new MemoryReleases(releaseRecord(1, "failed", { objects: ["a"] })) })],
+])("dependents hold nothing up when %s", async ([, change]) => {
+  const given = { ...held(), extension: withAnnotation("false") };
+  const { facts, error } = await pass({ ...given, ...change(given) });
+  expect([error, facts.leave]).toEqual([undefined, true]);
+});
+
+function withAnnotation(value: string): ClusterExtension {
+  const deleted = extension([FINALIZER_UNINSTALL], DELETED);
+  return { ...deleted, metadata: { ...deleted.metadata, annotations: { "olm.operatorframework.io/force-uninstall": value } } };
+}

@@ -5,12 +5,15 @@ import { messageOf, RetryableError, TerminalError } from "../../errors/errors.ts
 import type { Client } from "../../kube/client.ts";
 import { Applier } from "../apply/applier.ts";
 import { changes, listed, summary } from "../apply/objectAction.ts";
+import type { DependencyExtensions } from "../dependencies/dependencyExtensions.ts";
+import type { Dependents } from "../dependencies/dependents.ts";
 import { hasSpec, type PassFacts } from "../facts.ts";
 import { CHANGED_MS, writeFinalizers } from "../finalizers.ts";
 import type { ExtensionMemory } from "../memory.ts";
 import type { ReleaseStore } from "../releases/releaseStore.ts";
 import { type Identities, ServiceAccountMissing } from "../rights/identity.ts";
 import { Uninstaller, type UninstallProgress } from "../uninstaller.ts";
+import { holdUninstall } from "./holdUninstall.ts";
 import { installedOf } from "./retrieveReleases.ts";
 
 /** What removal needs from the outside. */
@@ -20,6 +23,9 @@ export interface DeletionDependencies {
   releases: Pick<ReleaseStore, "history" | "remove">;
   events: EventSink;
   memory: ExtensionMemory;
+  dependents: Pick<Dependents, "of">;
+  /** Lets go what policy Install made for the extension. */
+  dependencies: Pick<DependencyExtensions, "release">;
   /** Drops what is kept for an extension of that name, such as unpacked images. */
   forget: (extension: string) => Promise<void>;
 }
@@ -35,6 +41,7 @@ const ORPHAN = "orphan";
  * Takes a deleted extension's objects off the cluster, removes its releases and then lets it go:
  *
  * | deleted                                  | objects                                                       | releases |
+ * | while others depend on it                | stay until they do not, or it is annotated, see holdUninstall | stay     |
  * | with --cascade=orphan                    | stay                                                          | stay     |
  * | naming a ServiceAccount that is gone     | are waited for: the condition says what to do                 | stay     |
  * | the same, with annotation force-delete   | go by their ownerReferences; CRDs, which carry none, stay     | go       |
@@ -66,10 +73,12 @@ export function handleDeletion(deps: DeletionDependencies): Step<PassFacts["exte
       if (orphaned || finalizers.includes(ORPHAN)) {
         deps.events.record(extension, "Normal", "Orphaned", "deleted with --cascade=orphan: objects and releases are left as they are");
       } else {
+        await holdUninstall(deps, facts);
         if (!(await uninstall(deps, facts, context))) return { requeueAfterMs: POLL_MS };
         const versions = [...[...current, ...older].map(({ version }) => version), ...unfinished];
         for (const version of versions) await deps.releases.remove(name, version, { signal });
         facts.installed = undefined;
+        await deps.dependencies.release(extension, signal);
       }
       await deps.forget(name);
       const outcome = await writeFinalizers(deps.client, extension, others, signal);

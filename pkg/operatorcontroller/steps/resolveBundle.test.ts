@@ -1,12 +1,14 @@
 import { expect, test } from "vitest";
 import { type ClusterFixture, clusterFrom, contentFrom } from "../../../test/support/catalogFixture.ts";
 import { type CatalogState, catalogNamed } from "../../../test/support/catalogs.ts";
+import { dependencyWorld } from "../../../test/support/dependencyFixture.ts";
 import { CannedPackages, ListedCatalogs, stepContext } from "../../../test/support/extensionFakes.ts";
 import { extensionNamed } from "../../../test/support/extensions.ts";
 import type { CatalogSource, ClusterExtension } from "../../api/clusterExtension.ts";
 import type { PackageContent } from "../../fbc/types.ts";
 import { CatalogContents } from "../catalogs/catalogContents.ts";
 import { type InstalledBundle, newFacts, type PassFacts } from "../facts.ts";
+import { waitingIn } from "../waiting.ts";
 import { resolveBundle } from "./resolveBundle.ts";
 
 const CONTENT = contentFrom(
@@ -40,7 +42,11 @@ async function pass({
   const canned = new Map(
     content === "unreadable" ? [] : [["https://catalogd/catalogs/c", content === "absent" ? undefined : content] as const],
   );
-  const step = resolveBundle(new ListedCatalogs(catalogs), new CatalogContents(new CannedPackages(canned)));
+  const step = resolveBundle({
+    catalogs: new ListedCatalogs(catalogs),
+    contents: new CatalogContents(new CannedPackages(canned)),
+    dependencies: dependencyWorld().choice,
+  });
   const facts: PassFacts = { ...newFacts(extension, clusterFrom(cluster)), installed };
   try {
     await step.run(facts, stepContext(extension));
@@ -65,6 +71,16 @@ test("the bundle that was chosen, and why", async () => {
   expect([facts.deprecation.kind, facts.notes]).toEqual(["known", []]);
 });
 
+test.for([
+  ["as build metadata", { name: "p.v1.0.0+2" }, { version: "1.0.0+2" }],
+  ["apart", { name: "p.a", version: "1.0.0", release: "2" }, { version: "1.0.0", release: "2" }],
+  ["apart, and empty", { name: "p.a", version: "1.0.0+git", release: "" }, { version: "1.0.0+git", release: "" }],
+] as const)("a release that a bundle states %s is recorded so", async ([, bundle, want]) => {
+  const { facts } = await pass({ catalog: SERVED, content: contentFrom({ bundles: [bundle] }, "p") });
+  const { version, release } = facts.resolved ?? {};
+  expect({ version, ...(release === undefined ? {} : { release }) }).toEqual(want);
+});
+
 test("the installed version stays where nothing is better, and no edge leads to it", async () => {
   const newest = { ...INSTALLED, name: "p.v1.1.0", version: "1.1.0" };
   expect((await pass({ installed: newest, catalog: SERVED })).facts.resolved).toMatchObject({ name: "p.v1.1.0", edge: "stay" });
@@ -84,9 +100,19 @@ test.for<[why: string, given: Given, outcome: string]>([
     'error upgrading from currently installed version "1.0.0": no bundles found for package "p" matching version "1.1.0"',
   ],
   [
-    "a range is wanted that the installed version is in, as text it is another",
-    { installed: INSTALLED, source: { version: ">=1.0.0" } },
-    'error upgrading from currently installed version "1.0.0": no bundles found for package "p" matching version ">=1.0.0"',
+    "a range is wanted that the installed version is not in",
+    { installed: INSTALLED, source: { version: ">1.0.0" } },
+    'error upgrading from currently installed version "1.0.0": no bundles found for package "p" matching version ">1.0.0"',
+  ],
+  [
+    "a range is wanted that a prerelease is not in",
+    { installed: { ...INSTALLED, version: "1.1.0-rc.1" }, source: { version: ">=1.0.0" } },
+    'error upgrading from currently installed version "1.1.0-rc.1": no bundles found for package "p" matching version ">=1.0.0"',
+  ],
+  [
+    "what is wanted is no range",
+    { installed: INSTALLED, source: { version: "1.x.y" } },
+    'desired version range "1.x.y" is invalid: improper constraint: "1.x.y"',
   ],
   [
     "a catalog matches that does not hold the package",
@@ -110,6 +136,12 @@ test.for<[why: string, given: Given, outcome: string]>([
   ],
   ["no catalog is left", { installed: INSTALLED }, "keeps"],
   ["no catalog is left and the installed version is wanted", { installed: INSTALLED, source: { version: "1.0.0" } }, "keeps"],
+  ["no catalog is left and the installed version is in the range", { installed: INSTALLED, source: { version: ">=1.0, <2" } }, "keeps"],
+  [
+    "no catalog is left and the installed release is in the range",
+    { installed: { ...INSTALLED, version: "1.0.0+2" }, source: { version: "~1.0.0" } },
+    "keeps",
+  ],
   ["an empty version is none", { installed: INSTALLED, source: { version: "" } }, "keeps"],
   [
     "no catalog that is left is selected",
@@ -120,7 +152,7 @@ test.for<[why: string, given: Given, outcome: string]>([
   const { facts, error } = await pass(given);
   if (outcome === "keeps") {
     expect(error).toBeUndefined();
-    expect(facts.resolved).toMatchObject(INSTALLED);
+    expect(facts.resolved).toMatchObject(given.installed ?? {});
     expect(facts.notes).toEqual(["no ClusterCatalog matches: the installed bundle is kept as it is"]);
     expect(facts.deprecation).toEqual({ kind: "unknown" });
     return;
@@ -130,6 +162,14 @@ test.for<[why: string, given: Given, outcome: string]>([
   expect(facts.resolved).toBeUndefined();
 });
 
+test("a message has at most 2,000 characters, and says where the rest is", async () => {
+  const channels = Array.from({ length: 256 }, (_, i) => `${"c".repeat(200)}${i}`);
+  const { error } = await pass({ catalog: SERVED, source: { channels } });
+  expect(error?.message.startsWith('no bundles found for package "p" in channels [cc')).toBe(true);
+  expect(error?.message.length).toBe(2_000);
+  expect(error?.message.endsWith("(cut; all of it: olmv1 resolve x --explain, or /debug/resolution/x of operator-controller)")).toBe(true);
+});
+
 const NEEDY = contentFrom(
   {
     channels: { stable: ["p.v1.0.0"] },
@@ -137,16 +177,17 @@ const NEEDY = contentFrom(
   },
   "p",
 );
-const REFUSAL =
-  'validating bundle "p.v1.0.0": bundle "p.v1.0.0" has a dependency declared via property "olm.package.required" which is currently not supported';
 
 test.for([undefined, "Require", "Install"] as const)(
-  "a bundle with dependencies is refused under policy %s, with the way out",
+  "a bundle with dependencies that nobody supplies waits for them under policy %s",
   async (policy) => {
     const { facts, error } = await pass({ catalog: SERVED, content: NEEDY, ...(policy ? { policy } : {}) });
-    expect(error?.message).toBe(`${REFUSAL}; set spec.dependencies.policy to Ignore to install without checking dependencies`);
+    expect(error).toMatchObject({ reason: "UnsatisfiedDependencies", retry: false });
+    expect(error?.message).toContain(
+      'bundle "p.v1.0.0" cannot be installed: p 1.0.0 requires package "q" >=1.0.0, which no selected catalog has',
+    );
+    expect(waitingIn(error)).toBeDefined();
     expect(facts.resolved).toBeUndefined();
-    expect(facts.deprecation.kind).toBe("known");
   },
 );
 
@@ -187,6 +228,10 @@ test("what the catalogs said is known to the rest of the pass, also when nothing
 test("an extension without a catalog to ask is blocked until it is edited", async () => {
   const extension = extensionNamed("x", { packageName: "p" });
   const bare = { ...extension, spec: { ...extension.spec, source: { sourceType: "Catalog" as const } } };
-  const step = resolveBundle(new ListedCatalogs([]), new CatalogContents(new CannedPackages(new Map())));
+  const step = resolveBundle({
+    catalogs: new ListedCatalogs([]),
+    contents: new CatalogContents(new CannedPackages(new Map())),
+    dependencies: dependencyWorld().choice,
+  });
   await expect(step.run(newFacts(bare), stepContext(bare))).rejects.toMatchObject({ retry: false, reason: "Blocked" });
 });

@@ -45,13 +45,16 @@ export function installedOf(history: readonly ReleaseRecord[]): InstalledBundle 
 
 /** The bundle that a release holds, from the labels it was written with. */
 export function installedFrom(release: ReleaseRecord): InstalledBundle {
-  const { labels } = release;
+  const { labels, properties, imageDigest, cautions } = release;
   return {
     packageName: labels[LABEL_PACKAGE_NAME] ?? "",
     name: labels[LABEL_BUNDLE_NAME] ?? "",
     version: labels[LABEL_BUNDLE_VERSION] ?? "",
     image: labels[LABEL_BUNDLE_REFERENCE] ?? "",
     release: labels[LABEL_BUNDLE_RELEASE],
+    ...(properties === undefined ? {} : { properties }),
+    ...(imageDigest === undefined ? {} : { imageDigest }),
+    ...(cautions === undefined ? {} : { cautions }),
   };
 }
 

@@ -27,15 +27,19 @@ const X: ClusterExtension = { ...made, metadata: { ...made.metadata, uid: "u1" }
 class CannedImages implements BundlePuller {
   readonly pulled: string[] = [];
   failure: Error | undefined;
+  /** Fails for this image only; any other without it. */
+  gone: string | undefined;
   readonly #dir: string;
 
   constructor(dir: string) {
     this.#dir = dir;
   }
 
-  pull(owner: string, ref: string): Promise<{ canonical: string; dir: string }> {
+  pull(owner: string, ref: string): Promise<{ canonical: string; digest: string; dir: string }> {
     this.pulled.push(`${owner} ${ref}`);
-    return this.failure ? Promise.reject(this.failure) : Promise.resolve({ canonical: ref, dir: this.#dir });
+    return this.failure && (this.gone === undefined || this.gone === ref)
+      ? Promise.reject(this.failure)
+      : Promise.resolve({ canonical: ref, digest: "sha256:1", dir: this.#dir });
   }
 }
 
@@ -80,6 +84,8 @@ interface Given {
   installed?: boolean;
   failure?: Error;
   aborted?: boolean;
+  gone?: string;
+  resolved?: ResolvedBundle;
 }
 
 async function pass(given: Given): Promise<{ facts: PassFacts; pulled: string[]; error: unknown }> {
@@ -87,7 +93,8 @@ async function pass(given: Given): Promise<{ facts: PassFacts; pulled: string[];
   const [sample] = sampleBundles();
   const images = new CannedImages(folder.write("image", Object.fromEntries(sample?.files ?? [])));
   images.failure = given.failure;
-  const facts: PassFacts = { ...newFacts(X), resolved: RESOLVED };
+  images.gone = given.gone;
+  const facts: PassFacts = { ...newFacts(X), resolved: given.resolved ?? RESOLVED };
   if (given.latest) facts.history = { ...facts.history, current: [given.latest] };
   if (given.installed) facts.installed = RESOLVED;
   const stop = new AbortController();
@@ -128,6 +135,27 @@ test.for([new RetryableError("Retrying", "error creating image source: no route"
     ]);
   },
 );
+
+/** Source: S3-39. */
+test("of the installed bundle the digest is fetched that was installed, and recorded", async () => {
+  const { facts, pulled } = await pass({ resolved: { ...RESOLVED, image: "quay.io/p:v1", pullFrom: "quay.io/p@sha256:7" } });
+  expect(pulled).toEqual(["x quay.io/p@sha256:7"]);
+  expect(facts.resolved).toMatchObject({ image: "quay.io/p:v1", imageDigest: "sha256:1" });
+});
+
+test.for<[what: string, latest: ReleaseRecord, isTaken: boolean]>([
+  ["that another writer installed is taken over with what the catalog names", releaseRecord(1, "deployed"), true],
+  ["of ours is kept as it is", releaseRecord(1, "deployed", { inputDigest: "other" }), false],
+])("a bundle whose image is gone, %s", async ([, latest, isTaken]) => {
+  const failure = new Error("manifest unknown");
+  const resolved = { ...RESOLVED, pullFrom: RESOLVED.image, offered: "mirror.io/p:v1" };
+  const { facts, pulled, error } = await pass({ latest, installed: true, failure, gone: RESOLVED.image, resolved });
+  expect(error).toBeUndefined();
+  expect(pulled).toEqual(["x quay.io/p@sha256:1", ...(isTaken ? ["x mirror.io/p:v1"] : [])]);
+  expect([facts.resolved?.image, facts.content === undefined]).toEqual(isTaken ? ["mirror.io/p:v1", false] : [RESOLVED.image, true]);
+  expect(facts.inputDigest === digest).toBe(!isTaken);
+  expect(facts.notes).toEqual([expect.stringContaining("quay.io/p@sha256:1 is not available")]);
+});
 
 test("a stop is no image that cannot be had", async () => {
   const { error, facts } = await pass({ failure: new Error("aborted"), installed: true, aborted: true });

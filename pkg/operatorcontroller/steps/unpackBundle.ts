@@ -5,13 +5,14 @@ import type { Step } from "../../controller/steps.ts";
 import { messageOf } from "../../errors/errors.ts";
 import { canonicalJson } from "../../fbc/canonical.ts";
 import { lastDeployed } from "../../release/record.ts";
+import { isOfAnotherWriter } from "../../release/takenOver.ts";
 import { readBundleFiles } from "../bundleFiles.ts";
 import type { CertificateProviders } from "../certificates/providerChoice.ts";
-import type { PassFacts } from "../facts.ts";
+import type { PassFacts, ResolvedBundle } from "../facts.ts";
 
 /** Pulls an image into the owner's cache and tells where it lies. */
 export interface BundlePuller {
-  pull(owner: string, ref: string, options: { signal: AbortSignal }): Promise<{ canonical: string; dir: string }>;
+  pull(owner: string, ref: string, options: { signal: AbortSignal }): Promise<{ canonical: string; digest: string; dir: string }>;
 }
 
 /** What unpacking needs from the outside. */
@@ -38,15 +39,21 @@ export function unpackBundle({ puller, providers }: UnpackDependencies): Step<Pa
       const isSame = latest?.status === "deployed" && latest.inputDigest === facts.inputDigest;
       if (isSame && !providers.isOutdated(latest.objects)) return undefined;
       try {
-        const image = await puller.pull(extension.metadata.name, resolved.image, { signal });
+        const image = await puller.pull(extension.metadata.name, pullReference(resolved), { signal }).catch((err: unknown) => {
+          signal.throwIfAborted();
+          return pullOffered(puller, facts, err, signal);
+        });
         log.debug({ image: image.canonical }, "bundle image unpacked");
         facts.content = loadBundle(await readBundleFiles(image.dir));
+        facts.resolved = { ...(facts.resolved ?? resolved), imageDigest: image.digest };
       } catch (err) {
         signal.throwIfAborted();
         const same = installed?.name === resolved.name && installed.version === resolved.version;
         if (!same) throw err;
-        log.warn({ image: resolved.image, err: messageOf(err) }, "bundle image not available, keeping what is installed");
-        facts.notes.push(`bundle image ${resolved.image} is not available: what is installed is kept as it is (${messageOf(err)})`);
+        log.warn({ image: pullReference(resolved), err: messageOf(err) }, "bundle image not available, keeping what is installed");
+        facts.notes.push(
+          `bundle image ${pullReference(resolved)} is not available: what is installed is kept as it is (${messageOf(err)})`,
+        );
       }
       if (facts.content && hasWebhooks(facts.content)) {
         facts.certProvider = await providers.choose(lastDeployed(facts.history.current)?.objects ?? []);
@@ -57,8 +64,32 @@ export function unpackBundle({ puller, providers }: UnpackDependencies): Step<Pa
   };
 }
 
+/**
+ * What another operator-controller installed is taken over with the image that the catalog names now where the one that was installed is gone:
+ * otherwise it could not be taken over at all.
+ * @throws `cause` in any other case.
+ */
+async function pullOffered(puller: BundlePuller, facts: PassFacts, cause: unknown, signal: AbortSignal): ReturnType<BundlePuller["pull"]> {
+  const { extension, resolved, history } = facts;
+  const base = lastDeployed(history.current);
+  if (resolved?.offered === undefined || !base || !isOfAnotherWriter(base)) throw cause;
+  const { offered, pullFrom, ...others } = resolved;
+  const image = await puller.pull(extension.metadata.name, offered, { signal });
+  facts.resolved = { ...others, image: offered };
+  facts.inputDigest = inputDigest(facts);
+  facts.notes.push(
+    `image ${pullFrom ?? resolved.image} is not available (${messageOf(cause)}): bundle "${resolved.name}" is taken over with image ${offered}`,
+  );
+  return image;
+}
+
 function hasWebhooks({ csv }: RegistryV1Bundle): boolean {
   return (csv.spec.webhookdefinitions ?? []).length > 0;
+}
+
+/** Where the image of a bundle is pulled from. */
+export function pullReference({ image, pullFrom }: ResolvedBundle): string {
+  return pullFrom ?? image;
 }
 
 /**

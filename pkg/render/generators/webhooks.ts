@@ -1,6 +1,6 @@
+import { compareText } from "../../api/compareText.ts";
 import type { KubeObject } from "../../api/k8s.ts";
 import { MANIFEST_TYPES } from "../../bundle/goTypes.ts";
-import { compareText } from "../../bundle/names.ts";
 import type { RegistryV1Bundle, WebhookDescription } from "../../bundle/types.ts";
 import { certificateNames } from "../certificateProvider.ts";
 import type { GeneratorOptions } from "./options.ts";

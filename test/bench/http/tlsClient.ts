@@ -18,3 +18,15 @@ export async function get(url: string, ca: string, headers: Readonly<Record<stri
     await agent.close();
   }
 }
+
+/** The headers of the answer to one GET; its body is not read. */
+export async function headersOf(url: string, ca: string, headers: Readonly<Record<string, string>>): Promise<Answer["headers"]> {
+  const agent = new Agent({ connect: { ca } });
+  try {
+    const response = await request(url, { dispatcher: agent, headers });
+    response.body.on("error", () => undefined).destroy();
+    return response.headers;
+  } finally {
+    await agent.destroy();
+  }
+}

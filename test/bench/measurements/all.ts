@@ -1,4 +1,5 @@
 import type { Measurement } from "../measurement.ts";
+import { catalogGrowthMeasurement } from "./catalogGrowth.ts";
 import { crdMeasurement } from "./crd.ts";
 import { httpMeasurement } from "./http.ts";
 import { installMeasurement } from "./install.ts";
@@ -7,6 +8,7 @@ import { manyMeasurement } from "./many.ts";
 import { manyCatalogsMeasurement } from "./manyCatalogs.ts";
 import { renderMeasurement } from "./render.ts";
 import { resolveMeasurement } from "./resolve.ts";
+import { solverMeasurement } from "./solver.ts";
 import { steadyStateMeasurement } from "./steadyState.ts";
 import { unpackMeasurement } from "./unpack.ts";
 import { watchesMeasurement } from "./watches.ts";
@@ -14,11 +16,13 @@ import { watchesMeasurement } from "./watches.ts";
 /** Every measurement, in the order in which a run without names makes them. */
 export const MEASUREMENTS: readonly Measurement[] = [
   resolveMeasurement,
+  solverMeasurement,
   renderMeasurement,
   crdMeasurement,
   unpackMeasurement,
   httpMeasurement,
   largeCatalogMeasurement,
+  catalogGrowthMeasurement,
   installMeasurement,
   manyMeasurement,
   manyCatalogsMeasurement,

@@ -14,6 +14,7 @@ const NAME = "certified";
 /** What catalogd's content server can send, over TLS, to a client on the same machine. */
 export const httpMeasurement: Measurement = {
   name: "catalog-http",
+  group: "catalogd",
   title: "requests per second of catalogd's content server with a real catalog, over TLS",
   figures: ["http.all", "http.all-gzip", "http.package", "http.schema", "http.schema-gzip", "http.not-modified"],
   async *run(context) {

@@ -2,10 +2,12 @@ import { mkdtemp } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { ClusterCatalog } from "../../../pkg/api/clusterCatalog.ts";
+import { eventually } from "../../support/eventually.ts";
 import { BenchCluster } from "../benchCluster.ts";
 import { clusterCatalog, isServing } from "../catalogState.ts";
 import { answerRate } from "../http/answerRate.ts";
 import { serverCertificate } from "../http/serverCertificate.ts";
+import { headersOf } from "../http/tlsClient.ts";
 import { LARGE_BYTES, type LargeCatalog, largeCatalog } from "../largeCatalog.ts";
 import type { Measurement } from "../measurement.ts";
 import { Observer } from "../observer.ts";
@@ -19,8 +21,9 @@ const NAME = "large";
 /** A catalog of 539 MB, made of real packages under many names: unpacked once, then asked for a package. */
 export const largeCatalogMeasurement: Measurement = {
   name: "large-catalog",
+  group: "catalogd",
   title: "a catalog of 539 MB, from ClusterCatalog applied to Serving, its memory, and requests for one package",
-  figures: ["unpack-large.time", "unpack-large.peak", "http.package-large"],
+  figures: ["unpack-large.time", "unpack-large.peak", "unpack-large.compressed", "unpack-large.compressed-peak", "http.package-large"],
   async *run(context) {
     const folder = join(dataFolder(context), "fbc");
     context.say("making the catalog");
@@ -39,11 +42,32 @@ export const largeCatalogMeasurement: Measurement = {
     const note = `${Math.round(catalog.bytes / 1e6)} MB, ${catalog.packages.size} packages, ${catalog.bundles} bundles; CPU time of catalogd ${cpuSeconds.toFixed(1)} s`;
     yield { id: "unpack-large.time", samples: [seconds], note };
     yield { id: "unpack-large.peak", samples: [peakRssBytes], note: "until Serving" };
+    const compressed = await secondsUntilCompressed(
+      `${world.installation.catalogs.replace("http:", "https:")}/catalogs/${NAME}/api/v1/all`,
+      cert,
+    );
+    yield { id: "unpack-large.compressed", samples: [seconds + compressed], note: "from ClusterCatalog applied on" };
+    yield { id: "unpack-large.compressed-peak", samples: [(await processUse(pid)).peakRssBytes] };
     const base = `${world.installation.catalogs.replace("http:", "https:")}/catalogs/${NAME}/api/v1`;
     const path = `metas?package=${encodeURIComponent(packageOfSize(catalog, ANSWER_BYTES))}`;
     yield await answerRate({ id: "http.package-large", path, connections: 8 }, { base, ca: cert, pid }, context);
   },
 };
+
+/** Seconds until the catalog is there in every coding in which it is served. */
+async function secondsUntilCompressed(all: string, ca: string): Promise<number> {
+  const started = performance.now();
+  for (const coding of ["gzip", "zstd"]) {
+    await eventually(
+      async () => {
+        const headers = await headersOf(all, ca, { "accept-encoding": coding });
+        if (headers["content-encoding"] !== coding) throw new Error(`the ${coding} form of the catalog is not there yet`);
+      },
+      { timeoutMs: TIMEOUT_MS },
+    );
+  }
+  return (performance.now() - started) / 1_000;
+}
 
 /** The package whose size is nearest. */
 function packageOfSize({ packages }: LargeCatalog, bytes: number): string {

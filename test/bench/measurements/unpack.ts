@@ -15,6 +15,7 @@ const REPOSITORY = "bench/certified";
 /** catalogd pulls, checks, stores and serves a catalog of 57 MB; each run by a catalogd that has just started, with empty caches. */
 export const unpackMeasurement: Measurement = {
   name: "catalog-unpack",
+  group: "catalogd",
   title: "a real catalog of 57 MB from ClusterCatalog applied to Serving, and the memory that takes",
   figures: ["unpack.time", "unpack.peak"],
   async *run(context) {

@@ -88,7 +88,9 @@ export class ScenarioRun {
     const name = `${this.#scenario.id}-refused`;
     const object = { ...this.#patched(spec), metadata: { name } };
     const as = { user, group };
-    await eventually(() => expect(applyExtension(this.#client, object, { as, dryRun: true })).rejects.toThrow(message));
+    await eventually(() => expect(applyExtension(this.#client, object, { as, dryRun: true })).rejects.toThrow(message), {
+      timeoutMs: 120_000,
+    });
     await expect(applyExtension(this.#client, object, { as })).rejects.toThrow(message);
     expect(await this.#client.get({ ...this.#self, name })).toBeUndefined();
   }

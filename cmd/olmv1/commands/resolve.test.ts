@@ -1,0 +1,199 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { parseYaml } from "../../../pkg/fbc/yaml.ts";
+import type { ResolutionRecord } from "../../../pkg/resolve/explanation/record.ts";
+import { TempFolder } from "../../../test/support/contentFixture.ts";
+import { olmv1 } from "../../../test/support/olmv1Command.ts";
+
+const folder = new TempFolder();
+const PAGE = join(import.meta.dirname, "../../../docs/how-to/explain-resolution.md");
+const VERSIONS = ["1.0.0", "1.1.0", "1.2.0", "2.0.0"];
+const propertiesOf = (version: string, packageName: string): object[] => [{ type: "olm.package", value: { packageName, version } }];
+const bundle = (version: string, name = "p"): object => ({
+  schema: "olm.bundle",
+  package: name,
+  name: `${name}.v${version}`,
+  image: `registry.example/p:v${version}`,
+  properties: propertiesOf(version, name),
+});
+const channel = (name: string, entries: object[]): object => ({ schema: "olm.channel", package: "p", name, entries });
+const catalogOf = (...metas: object[]): string => metas.map((meta) => JSON.stringify(meta)).join("\n");
+
+beforeAll(() => {
+  folder.write("main", {
+    "catalog.json": catalogOf(
+      { schema: "olm.package", name: "p" },
+      channel("stable", [{ name: "p.v1.0.0" }, { name: "p.v1.1.0", replaces: "p.v1.0.0" }, { name: "p.v1.2.0", replaces: "p.v1.1.0" }]),
+      channel("fast", [{ name: "p.v2.0.0", replaces: "p.v1.2.0" }]),
+      ...VERSIONS.map((version) => bundle(version)),
+    ),
+  });
+  folder.write("other", { "catalog.json": catalogOf({ schema: "olm.package", name: "q" }) });
+  const catalog = { packageName: "p", version: "1.x", selector: { matchLabels: { a: "b" } } };
+  const spec = { namespace: "x", source: { sourceType: "Catalog", catalog } };
+  const status = { install: { bundle: { name: "p.v1.0.0", version: "1.0.0" } } };
+  const extension = { apiVersion: "olm.operatorframework.io/v1", kind: "ClusterExtension", metadata: { name: "x" }, spec, status };
+  folder.write("files", { "extension.json": JSON.stringify(extension) });
+});
+afterAll(() => folder[Symbol.dispose]());
+
+const main = (): string => `c=${join(folder.path, "main")}`;
+const file = (): string => join(folder.path, "files/extension.json");
+const TAKES_IT = "    spec.source.catalog.version";
+
+/** Source: user-demands.md B7, B28 (offline mode). No cluster can be asked in any of these. */
+test.for<[why: string, args: () => string[], code: number, lines: string[]]>([
+  [
+    "a package as for a new installation",
+    () => ["resolve", "p", "--catalog-dir", main()],
+    0,
+    ["bundle: p.v2.0.0 (version 2.0.0) of catalog c", 'why: bundle "p.v2.0.0" (version 2.0.0) of catalog "c": highest of 4 versions'],
+  ],
+  [
+    "an upgrade, filter by filter, with what was removed and what came next",
+    () => ["resolve", "p", "--catalog-dir", main(), "--installed", "1.0.0", "--version", "<2", "--explain"],
+    0,
+    [
+      "package p",
+      "  installed: p.v1.0.0 (version 1.0.0)",
+      "  channels: all",
+      "  version: <2",
+      "  upgradeConstraintPolicy: CatalogProvided",
+      "",
+      "CATALOG  PRIORITY  BUNDLES  VERSION RANGE  UPGRADE EDGES  BEST",
+      "c        0         4        3              2              1.1.0",
+      "",
+      'catalog c, removed by versionRange (wanted: matching "<2"):',
+      '  p.v2.0.0: "<2" does not match it',
+      'catalog c, removed by upgradeEdges (wanted: a direct successor of "p.v1.0.0"):',
+      '  p.v1.2.0: no edge leads to it from "p.v1.0.0"',
+      "",
+      "bundle: p.v1.1.0 (version 1.1.0) of catalog c, by replaces in channel stable",
+      "next: p.v1.0.0 (version 1.0.0) of catalog c: version 1.1.0 is higher than 1.0.0",
+      'why: bundle "p.v1.1.0" (version 1.1.0) of catalog "c": highest of 2 versions matching "<2", successor of "p.v1.0.0" by replaces in channel "stable"; version 1.2.0 is higher, but no edge leads to it from "p.v1.0.0"',
+    ],
+  ],
+  [
+    "an extension in a file, with what its status says is installed, and options in place of what it says",
+    () => ["resolve", "-f", file(), "--catalog-dir", main(), "--channel", "stable"],
+    0,
+    [
+      "bundle: p.v1.1.0 (version 1.1.0) of catalog c, by replaces in channel stable",
+      'why: bundle "p.v1.1.0" (version 1.1.0) of catalog "c": highest of 2 versions in channels [stable] matching "1.x", successor of "p.v1.0.0" by replaces in channel "stable"; version 1.2.0 is higher, but no edge leads to it from "p.v1.0.0"',
+    ],
+  ],
+  [
+    "nothing that fits",
+    () => ["resolve", "p", "--catalog-dir", main(), "--version", "3.x"],
+    1,
+    [
+      'no bundle: no bundles found for package "p" matching version "3.x"',
+      'why: catalog "c": 4 bundles, none matching "3.x": the highest is 2.0.0',
+    ],
+  ],
+  [
+    "a version that several upgrades lead to",
+    () => ["why-not", "p", "2.0.0", "--catalog-dir", main(), "--catalog-dir", join(folder.path, "other"), "--installed", "p.v1.0.0"],
+    1,
+    [
+      "2.0.0 is not what package p gets",
+      "p.v2.0.0 (version 2.0.0) of catalog c, priority 0:",
+      '  upgradeEdges: no edge leads to it from "p.v1.0.0"',
+      "    upgrade through [1.1.0 1.2.0] first; upgradeConstraintPolicy SelfCertified goes there directly, against the catalog's advice",
+      "not in: catalog other",
+      "it gets: p.v1.1.0 (version 1.1.0) of catalog c",
+    ],
+  ],
+  [
+    "a version for the extension in a file",
+    () => ["why-not", "2.0.0", "-f", file(), "--installed", "none", "--catalog-dir", main()],
+    1,
+    [
+      "2.0.0 is not what ClusterExtension x gets",
+      "p.v2.0.0 (version 2.0.0) of catalog c, priority 0:",
+      '  versionRange: spec.source.catalog.version "1.x" does not match it',
+      `${TAKES_IT} "2.0.0" takes it`,
+      "it gets: p.v1.2.0 (version 1.2.0) of catalog c",
+    ],
+  ],
+  [
+    "a version that there is not",
+    () => ["why-not", "p", "1.1.5", "--catalog-dir", main()],
+    1,
+    [
+      "1.1.5 of package p is not in catalog c",
+      "next lower: p.v1.1.0 (version 1.1.0) of catalog c",
+      "next higher: p.v1.2.0 (version 1.2.0) of catalog c",
+      "highest: p.v2.0.0 (version 2.0.0) of catalog c",
+      "it gets: p.v2.0.0 (version 2.0.0) of catalog c",
+    ],
+  ],
+  [
+    "the version that it gets",
+    () => ["why-not", "p", "2.0.0", "--catalog-dir", main(), "--catalog", "c"],
+    0,
+    [
+      "2.0.0 is what package p gets",
+      "p.v2.0.0 (version 2.0.0) of catalog c, priority 0: it is taken",
+      "it gets: p.v2.0.0 (version 2.0.0) of catalog c",
+    ],
+  ],
+])("offline: %s", async ([, args, code, lines]) => {
+  const ended = await olmv1(...args());
+  expect(ended.err).toBe("");
+  expect(ended.out.split("\n")).toEqual([...lines, ""]);
+  expect(ended.code).toBe(code);
+});
+
+test.for<[why: string, args: () => string[], err: string]>([
+  ["neither a package nor a file", () => ["resolve", "--catalog-dir", main()], "name one ClusterExtension or package, or one file"],
+  ["a catalog that is not given", () => ["resolve", "p", "--catalog-dir", main(), "--catalog", "d"], '--catalog: there is no catalog "d"'],
+  ["a folder that is not there", () => ["resolve", "p", "--catalog-dir", "/nowhere"], "read the catalog in /nowhere: "],
+  ["no version", () => ["why-not", "p", "--catalog-dir", main()], "name a package and a version"],
+  ["what is no version", () => ["why-not", "p", "newest", "--catalog-dir", main()], '"newest" is no version such as 1.2.3'],
+  ["another package than the extension's", () => ["why-not", "q", "1.0.0", "-f", file(), "--catalog-dir", main()], "installs package"],
+  ["an option that there is not", () => ["resolve", "p", "--nonsense"], "unknown option"],
+])("%s is an error", async ([, args, err]) => {
+  const ended = await olmv1(...args());
+  expect(ended.err).toContain(err);
+  expect([ended.out, ended.code]).toEqual(["", 2]);
+});
+
+test("as JSON and YAML it is the whole record", async () => {
+  const args = ["resolve", "p", "--catalog-dir", main(), "--channel", "fast", "-o"];
+  const [json, yaml] = await Promise.all([olmv1(...args, "json"), olmv1(...args, "yaml")]);
+  const record = JSON.parse(json.out) as ResolutionRecord;
+  expect(record).toMatchObject({
+    formatVersion: 1,
+    package: "p",
+    outcome: { kind: "resolved", winner: { bundle: "p.v2.0.0", catalog: "c" } },
+  });
+  expect(parseYaml(yaml.out)).toEqual(record);
+});
+
+test("the guide shows what is printed", async () => {
+  const name = "hello-operator";
+  const of = (version: string): string => `${name}.v${version}`;
+  const entries = ["1.0.0", "1.1.0", "1.2.0"].map((version, i, all) => ({
+    name: of(version),
+    ...(i === 0 ? {} : { replaces: of(all[i - 1] ?? "") }),
+  }));
+  const metas = [
+    { schema: "olm.package", name },
+    { schema: "olm.channel", package: name, name: "stable", entries },
+    { schema: "olm.channel", package: name, name: "fast", entries: [{ name: of("2.0.0"), replaces: of("1.2.0") }] },
+    ...VERSIONS.map((version) => bundle(version, name)),
+  ];
+  const spec = {
+    namespace: "hello",
+    source: { sourceType: "Catalog", catalog: { packageName: name, channels: ["stable"], version: "1.x" } },
+  };
+  const status = { install: { bundle: { name: of("1.0.0"), version: "1.0.0" } } };
+  const extension = { apiVersion: "olm.operatorframework.io/v1", kind: "ClusterExtension", metadata: { name: "hello" }, spec, status };
+  const dir = folder.write("guide", { "catalog.json": catalogOf(...metas), "extension.yaml": JSON.stringify(extension) });
+  const given = ["-f", join(dir, "extension.yaml"), "--catalog-dir", `operators=${join(dir, "catalog.json")}`];
+  const page = readFileSync(PAGE, "utf8");
+  const shown = await Promise.all([olmv1("resolve", ...given, "--explain"), olmv1("why-not", "2.0.0", ...given)]);
+  for (const { out } of shown) expect(page).toContain(`\n\`\`\`\n${out}\`\`\`\n`);
+});

@@ -1,0 +1,196 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { TempFolder } from "../../../test/support/contentFixture.ts";
+import { olmv1 } from "../../../test/support/olmv1Command.ts";
+
+const folder = new TempFolder();
+const bundle = (name: string, ...properties: object[]): object => {
+  const [packageName = "", version = ""] = name.split(".v");
+  const identity = { type: "olm.package", value: { packageName, version } };
+  return { schema: "olm.bundle", package: packageName, name, image: "registry.example/b", properties: [identity, ...properties] };
+};
+const api = { group: "example.com", version: "v1", kind: "Shelf" };
+const requires = (packageName: string, versionRange: string): object => ({
+  type: "olm.package.required",
+  value: { packageName, versionRange },
+});
+const METAS = [
+  ...["needy", "giver", "lender", "odd"].map((name) => ({ schema: "olm.package", name })),
+  bundle("needy.v1.0.0"),
+  bundle("needy.v2.0.0", requires("giver", ">=2.0.0")),
+  bundle("needy.v3.0.0", requires("missing", ">=1.0.0")),
+  bundle("giver.v2.0.0", { type: "olm.gvk", value: api }),
+  bundle("giver.v3.0.0"),
+  bundle("lender.v1.0.0", { type: "olm.gvk.required", value: api }),
+  bundle("odd.v1.0.0"),
+  bundle("odd.v2.0.0", { type: "olm.gvk.required", value: "nonsense" }),
+];
+let given: string[];
+
+beforeAll(() => {
+  const dir = folder.write("c", { "catalog.json": METAS.map((meta) => JSON.stringify(meta)).join("\n") });
+  given = ["--catalog-dir", `c=${dir}`];
+});
+afterAll(() => folder[Symbol.dispose]());
+
+const SUPPLY =
+  'bundle "giver.v3.0.0" (catalog "c") would supply that: apply a ClusterExtension of package "giver", or set spec.dependencies.policy to Install';
+const UNKNOWN = "no cluster is asked, and --installed-package does not say what is installed";
+const BREAKS = 'ClusterExtension "lender" (bundle "lender.v1.0.0") would lose what it requires: API example.com/v1 Shelf';
+const UPDATE = ["--installed", "2.0.0", "--upgrade-constraint-policy", "SelfCertified"];
+const headed = (start: string): string => expect.stringContaining(start) as string;
+
+/** Source: S2-01, S2-02, S2-42, S2-43 (judgement of dependencies); user-demands.md B7, B28 (offline mode). */
+test.for<[why: string, args: string[], code: number, lines: string[]]>([
+  [
+    "nothing is left out where it is not known what is installed, and it is told what would supply it",
+    ["resolve", "needy", "--version", "2.x"],
+    0,
+    [
+      "bundle: needy.v2.0.0 (version 2.0.0) of catalog c",
+      headed("why: "),
+      `not judged: whether there is what bundle "needy.v2.0.0" depends on (package "giver" >=2.0.0): ${UNKNOWN}; ${SUPPLY}`,
+    ],
+  ],
+  [
+    "what the catalogs cannot supply is told in the same way",
+    ["resolve", "needy"],
+    0,
+    [
+      "bundle: needy.v3.0.0 (version 3.0.0) of catalog c",
+      headed("why: "),
+      `not judged: whether there is what bundle "needy.v3.0.0" depends on (package "missing" >=1.0.0): ${UNKNOWN}; with nothing else installed: needy 3.0.0 requires package "missing" >=1.0.0, which no selected catalog has`,
+    ],
+  ],
+  [
+    "what cannot be read is left out whatever is installed",
+    ["resolve", "odd"],
+    0,
+    ["bundle: odd.v1.0.0 (version 1.0.0) of catalog c", headed("why: ")],
+  ],
+  [
+    "a package that counts as installed supplies it, and a higher version that it does not suffice for is left out",
+    ["resolve", "needy", "--installed-package", "giver=2.0.0"],
+    0,
+    [
+      "bundle: needy.v2.0.0 (version 2.0.0) of catalog c",
+      headed("why: "),
+      'note: bundle "needy.v3.0.0" is not chosen: needy 3.0.0 requires package "missing" >=1.0.0, which no selected catalog has',
+    ],
+  ],
+  [
+    "policy Require goes without what is missing, with the filter among the others",
+    ["resolve", "needy", "--version", "<3", "--dependency-policy", "Require", "--explain"],
+    0,
+    [
+      "package needy",
+      "  installed: nothing",
+      "  channels: all",
+      "  version: <3",
+      "",
+      "CATALOG  PRIORITY  BUNDLES  VERSION RANGE  DEPENDENCIES  BEST",
+      "c        0         3        2              1             1.0.0",
+      "",
+      'catalog c, removed by versionRange (wanted: matching "<3"):',
+      '  needy.v3.0.0: "<3" does not match it',
+      "catalog c, removed by dependencies (wanted: that can be installed among what there is):",
+      '  needy.v2.0.0: it requires package "giver" >=2.0.0',
+      "",
+      "bundle: needy.v1.0.0 (version 1.0.0) of catalog c",
+      headed("next: "),
+      headed("why: "),
+      `note: bundle "needy.v2.0.0" is not chosen: it requires package "giver" >=2.0.0; ${SUPPLY}`,
+    ],
+  ],
+  [
+    "where nothing is left it says what would help",
+    ["resolve", "needy", "--version", "2.0.0", "--dependency-policy", "Require"],
+    1,
+    [
+      'no bundle: no bundles found for package "needy" matching version "2.0.0"',
+      headed('none that can be installed among what there is: 2.0.0: it requires package "giver" >=2.0.0'),
+      `note: bundle "needy.v2.0.0" cannot be installed: it requires package "giver" >=2.0.0; ${SUPPLY}`,
+    ],
+  ],
+  [
+    "policy Install takes what can be supplied, and says by what",
+    ["resolve", "needy", "--version", "2.0.0", "--dependency-policy", "Install"],
+    0,
+    [
+      "bundle: needy.v2.0.0 (version 2.0.0) of catalog c",
+      headed("why: "),
+      'note: what it depends on is installed first, by ClusterExtensions of packages "giver" >=2.0.0 (bundle "giver.v3.0.0")',
+    ],
+  ],
+  [
+    "policy Ignore takes anything, and says so",
+    ["resolve", "needy", "--dependency-policy", "Ignore"],
+    0,
+    [
+      "bundle: needy.v3.0.0 (version 3.0.0) of catalog c",
+      headed("why: "),
+      'note: the dependencies of bundle "needy.v3.0.0" are not checked: spec.dependencies.policy is Ignore',
+    ],
+  ],
+  [
+    "an update that would take something away is not chosen",
+    ["resolve", "giver", ...UPDATE, "--installed-package", "lender=1.0.0"],
+    0,
+    [
+      "bundle: giver.v2.0.0 (version 2.0.0) of catalog c, installed already",
+      headed("why: "),
+      `note: bundle "giver.v3.0.0" is not chosen: ${BREAKS}`,
+    ],
+  ],
+  [
+    "why-not: what would lose something is an obstacle",
+    ["why-not", "giver", "3.0.0", ...UPDATE, "--installed-package", "lender=1.0.0"],
+    1,
+    [
+      "3.0.0 is not what package giver gets",
+      "giver.v3.0.0 (version 3.0.0) of catalog c, priority 0:",
+      `  dependencies: ${BREAKS}`,
+      "    spec.dependencies.policy Ignore takes it all the same",
+      "it gets: giver.v2.0.0 (version 2.0.0) of catalog c",
+    ],
+  ],
+  [
+    "why-not: what is missing is an obstacle beside other ones, also where the filters did not come to judge it",
+    ["why-not", "needy", "2.0.0", "--version", "<2", "--dependency-policy", "Require"],
+    1,
+    [
+      "2.0.0 is not what package needy gets",
+      "needy.v2.0.0 (version 2.0.0) of catalog c, priority 0:",
+      '  versionRange: spec.source.catalog.version "<2" does not match it',
+      '    spec.source.catalog.version "2.0.0" takes it',
+      '  dependencies: it requires package "giver" >=2.0.0',
+      `    ${SUPPLY}`,
+      "it gets: needy.v1.0.0 (version 1.0.0) of catalog c",
+    ],
+  ],
+  [
+    "why-not: no obstacle is what policy Install supplies",
+    ["why-not", "needy", "2.0.0", "--version", "<2", "--dependency-policy", "Install"],
+    1,
+    [
+      "2.0.0 is not what package needy gets",
+      "needy.v2.0.0 (version 2.0.0) of catalog c, priority 0:",
+      '  versionRange: spec.source.catalog.version "<2" does not match it',
+      '    spec.source.catalog.version "2.0.0" takes it',
+      "it gets: needy.v1.0.0 (version 1.0.0) of catalog c",
+    ],
+  ],
+])("offline: %s", async ([, args, code, lines]) => {
+  const ended = await olmv1(...args, ...given);
+  expect(ended.err).toBe("");
+  expect(ended.out.split("\n")).toEqual([...lines, ""]);
+  expect(ended.code).toBe(code);
+});
+
+test.for<[why: string, stated: string, err: string]>([
+  ["that no catalog has", "giver=9.0.0", 'no catalog has version "9.0.0" of package "giver"'],
+  ["without a version", "giver", '"giver" is not written as NAME=VERSION'],
+])("an installed package %s is an error", async ([, stated, err]) => {
+  const ended = await olmv1("resolve", "needy", ...given, "--installed-package", stated);
+  expect([ended.out, ended.code]).toEqual(["", 2]);
+  expect(ended.err).toContain(err);
+});

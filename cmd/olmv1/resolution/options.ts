@@ -1,0 +1,90 @@
+import { type Command, Option } from "commander";
+import type { CatalogSource, ClusterExtensionSpec } from "../../../pkg/api/clusterExtension.ts";
+import { addClusterOptions, type ClusterOptions } from "../cluster.ts";
+
+/** How answers can be printed. */
+export const ANSWER_FORMATS = ["text", "json", "yaml"] as const;
+export type AnswerFormat = (typeof ANSWER_FORMATS)[number];
+
+/** What happens when a bundle depends on others. */
+export type DependencyPolicy = NonNullable<NonNullable<ClusterExtensionSpec["dependencies"]>["policy"]>;
+
+/** What a resolution is asked about, and where catalogs are. */
+export interface ResolutionOptions extends ClusterOptions {
+  filename?: string;
+  channel: string[];
+  version?: string;
+  catalog: string[];
+  catalogDir: string[];
+  installed?: string;
+  upgradeConstraintPolicy?: NonNullable<CatalogSource["upgradeConstraintPolicy"]>;
+  clusterVersionPolicy?: NonNullable<CatalogSource["clusterVersionPolicy"]>;
+  clusterVersion?: string;
+  dependencyPolicy?: DependencyPolicy;
+  installedPackage: string[];
+  registriesConf?: string;
+  authFile?: string;
+  output: AnswerFormat;
+}
+
+/** What commands about resolutions exit with: scripts rely on it. */
+export const EXIT = { yes: 0, no: 1, error: 2 } as const;
+
+/** Where catalogs come from, for the help of commands that have these options. */
+export const SOURCES_HELP = `
+Without --catalog-dir the catalogs are the cluster's ClusterCatalogs that are selected and serve, in the content that their status names: their images
+are pulled, with your registry credentials. That takes the right to list ClusterCatalogs and to get the ClusterExtension and ClusterVersion "version".
+With --catalog-dir no cluster is asked, unless an extension is named: for CI, and for authors of catalogs.
+
+What bundles depend on is judged as operator-controller does. On a cluster that takes the right to list ClusterExtensions; what they have installed is
+looked up in the selected catalogs. Without a cluster nothing is left out for what it depends on, and the answer says what that is and which bundle of
+the given catalogs would supply it; with --installed-package or --dependency-policy it is judged as on a cluster that has those packages and no others.
+`;
+
+/** Adds the options of ResolutionOptions. */
+export function addResolutionOptions(command: Command): Command {
+  const each = (value: string, before: string[]): string[] => [...before, value];
+  command
+    .option("-f, --filename <path>", "file with the ClusterExtension, new or changed; - for standard input")
+    .option("--channel <name>", "spec.source.catalog.channels instead of what the extension says; repeatable", each, [])
+    .option("--version <range>", "spec.source.catalog.version instead of what the extension says")
+    .option("--catalog <name>", "only the ClusterCatalog, or --catalog-dir, of this name; repeatable", each, [])
+    .option(
+      "--catalog-dir <[name=]path>",
+      "folder or file with a file-based catalog, instead of the cluster's; named after the folder; repeatable",
+      each,
+      [],
+    )
+    .option("--installed <version>", "version or bundle that is installed, instead of what the extension's status says; none: nothing is")
+    .addOption(
+      new Option("--upgrade-constraint-policy <policy>", "the field of that name instead of what the extension says").choices([
+        "CatalogProvided",
+        "SelfCertified",
+      ]),
+    )
+    .addOption(
+      new Option("--cluster-version-policy <policy>", "the field of that name instead of what the extension says").choices([
+        "Warn",
+        "Enforce",
+      ]),
+    )
+    .addOption(
+      new Option("--dependency-policy <policy>", "spec.dependencies.policy instead of what the extension says").choices([
+        "Require",
+        "Install",
+        "Ignore",
+      ]),
+    )
+    .option(
+      "--installed-package <name=version>",
+      "package that counts as installed when no cluster is asked, as the given catalogs have it; repeatable",
+      each,
+      [],
+    );
+  return addClusterOptions(command)
+    .option("--cluster-version <version>", "version of the OpenShift cluster, such as 4.18.9; default: what its ClusterVersion says")
+    .option("--registries-conf <path>", "a registries.conf for images")
+    .option("--auth-file <path>", "a docker config file with registry credentials")
+    .addOption(new Option("-o, --output <format>", "how to print the answer").choices(ANSWER_FORMATS).default("text"))
+    .exitOverride(({ exitCode }) => process.exit(exitCode === 0 ? EXIT.yes : EXIT.error));
+}

@@ -1,0 +1,96 @@
+import type {
+  AskedRecord,
+  CatalogRecord,
+  FilterRecord,
+  OutcomeRecord,
+  RecordedBundle,
+  ResolutionRecord,
+} from "../../../pkg/resolve/explanation/record.ts";
+import { printable } from "../printable.ts";
+import { tableLines } from "../tableLines.ts";
+
+/** A resolution for people: what is chosen, or why nothing is; with `explain` also what every filter left of each catalog, and what it removed. */
+export function resolutionText(record: ResolutionRecord, subject: string, explain: boolean): string {
+  const { asked, catalogs, moreCatalogs, outcome, unjudged = [] } = record;
+  const funnel = explain ? [askedLines(subject, asked), funnelLines(catalogs, moreCatalogs), removedLines(catalogs)] : [];
+  const last = [...outcomeLines(outcome, explain), ...unjudged.map((text) => oneLine(`not judged: ${text}`))];
+  const parts = [...funnel, last].filter((lines) => lines.length > 0);
+  return `${parts.map((lines) => lines.map(printable).join("\n")).join("\n\n")}\n`;
+}
+
+/** Such as `p.v1.2.0 (version 1.2.0) of catalog c`. */
+export function bundleText({ bundle, version, catalog, deprecated }: RecordedBundle): string {
+  return `${bundle} (version ${version ?? "unknown"}${deprecated ? ", deprecated" : ""}) of catalog ${catalog}`;
+}
+
+function askedLines(subject: string, asked: AskedRecord | undefined): string[] {
+  if (!asked) return [subject];
+  const { installed, channels = [], version, upgradeConstraintPolicy, clusterVersionPolicy, clusterVersion } = asked;
+  return [
+    subject,
+    `  installed: ${installed ? `${installed.bundle} (version ${installed.version})` : "nothing"}`,
+    `  channels: ${channels.length > 0 ? channels.join(", ") : "all"}`,
+    `  version: ${version ?? "any"}`,
+    ...(installed ? [`  upgradeConstraintPolicy: ${upgradeConstraintPolicy}`] : []),
+    ...(clusterVersion === undefined ? [] : [`  clusterVersionPolicy: ${clusterVersionPolicy}, on a cluster of version ${clusterVersion}`]),
+  ];
+}
+
+/** A row a catalog, a column a filter: how many candidates it left. */
+function funnelLines(catalogs: readonly CatalogRecord[], more: number): string[] {
+  if (catalogs.length === 0) return ["no catalog is selected"];
+  const names = [...new Set(catalogs.flatMap(({ filters }) => filters.map(({ filter }) => filter)))];
+  const head = ["CATALOG", "PRIORITY", "BUNDLES", ...names.map(heading), "BEST"];
+  const rows = catalogs.map(({ catalog, priority, state, because = "", bundles, filters, best }) => {
+    const start = [catalog, String(priority)];
+    if (state === "silent") return [...start, `cannot be asked: ${because}`];
+    if (state === "withoutPackage") return [...start, "does not have the package"];
+    const left = names.map((name) => String(filters.find(({ filter }) => filter === name)?.left ?? ""));
+    return [...start, String(bundles), ...left, best ? (best.version ?? best.bundle) : "none"];
+  });
+  // A cell that tells why a catalog has no numbers is longer than its column.
+  const full = rows.filter((row) => row.length === head.length);
+  const notes = rows.filter((row) => row.length < head.length).map(([name, priority, why]) => `${name} (priority ${priority}): ${why}`);
+  return [...(full.length > 0 ? tableLines([head, ...full]) : []), ...notes, ...(more > 0 ? [`and ${more} more catalogs`] : [])];
+}
+
+/** "upgradeEdges" as "UPGRADE EDGES". */
+function heading(filter: string): string {
+  return filter.replaceAll(/[A-Z]/g, (letter) => ` ${letter}`).toUpperCase();
+}
+
+function removedLines(catalogs: readonly CatalogRecord[]): string[] {
+  return catalogs.flatMap(({ catalog, filters, near = [] }) => [
+    ...filters.filter(({ removed }) => removed > 0).flatMap((filter) => filterLines(catalog, filter)),
+    ...(near.length > 0 ? [`catalog ${catalog}, near:`, ...near.map((text) => `  ${oneLine(text)}`)] : []),
+  ]);
+}
+
+function filterLines(catalog: string, { filter, asks, removed, last }: FilterRecord): string[] {
+  const more = removed - last.length;
+  return [
+    oneLine(`catalog ${catalog}, removed by ${filter} (wanted: ${asks}):`),
+    ...last.map(({ bundle, rule }) => `  ${oneLine(`${bundle}: ${rule}`)}`),
+    ...(more > 0 ? [`  and ${more} more`] : []),
+  ];
+}
+
+function outcomeLines(outcome: OutcomeRecord, explain: boolean): string[] {
+  if (outcome.kind === "unresolved") {
+    const { reason, explanation, tied = [], notes = [] } = outcome;
+    const offers = tied.map((one) => `  offer: ${bundleText(one)}`);
+    return [`no bundle: ${reason}`, `why: ${explanation}`, ...offers, ...notes.map((note) => `note: ${note}`)].map(oneLine);
+  }
+  const { winner, edge, runnerUp, because = "", explanation, notes } = outcome;
+  const by = edge === undefined ? "" : edge === "stay" ? ", installed already" : `, by ${edge}`;
+  return [
+    `bundle: ${bundleText(winner)}${by}`,
+    ...(explain ? [runnerUp ? `next: ${bundleText(runnerUp)}: ${because}` : "next: there is no other"] : []),
+    `why: ${explanation}`,
+    ...notes.map((note) => `note: ${note}`),
+  ].map(oneLine);
+}
+
+function oneLine(text: string): string {
+  return text.replaceAll("\n", " ");
+}

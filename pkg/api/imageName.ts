@@ -1,0 +1,79 @@
+/** An image reference taken apart. */
+export interface ImageName {
+  /** host[:port] */
+  readonly registry: string;
+  /** path below the registry, for example "library/busybox" */
+  readonly repository: string;
+  readonly tag?: string | undefined;
+  /** "<algorithm>:<hex>" */
+  readonly digest?: string | undefined;
+}
+
+// The grammar of the docker "named" reference, written without ambiguous repetitions so that matching stays linear in the input.
+const DOMAIN_COMPONENT = "[a-zA-Z0-9]+(?:-+[a-zA-Z0-9]+)*";
+const DOMAIN = `${DOMAIN_COMPONENT}(?:\\.${DOMAIN_COMPONENT})*(?::[0-9]+)?`;
+const PATH_COMPONENT = "[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*";
+const PATH = `${PATH_COMPONENT}(?:/${PATH_COMPONENT})*`;
+const TAG = "[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}";
+const DIGEST = "[A-Za-z][A-Za-z0-9]*(?:[-_+.][A-Za-z][A-Za-z0-9]*)*:[0-9a-fA-F]{32,}";
+const REFERENCE = new RegExp(`^((?:${DOMAIN}/)?${PATH})(?::(${TAG}))?(?:@(${DIGEST}))?$`);
+const HEX_NAME = /^[a-f0-9]{64}$/;
+
+const NAME_LENGTH_MAX = 255;
+/** The registry of a reference that names none. */
+export const DEFAULT_REGISTRY = "docker.io";
+
+/** Hex characters per supported algorithm. */
+const HEX_LENGTH = new Map([
+  ["sha256", 64],
+  ["sha384", 96],
+  ["sha512", 128],
+]);
+const ANY_DIGEST = /^[a-z0-9]+(?:[.+_-][a-z0-9]+)*:[a-zA-Z0-9=_-]+$/;
+
+/**
+ * An image reference as docker reads it, so that "busybox" is "docker.io/library/busybox"; or, as a text in the words of the docker reference
+ * library, why it is none.
+ * @see https://pkg.go.dev/github.com/distribution/reference#ParseNormalizedNamed
+ */
+export function normalizedImageName(text: string): ImageName | string {
+  if (HEX_NAME.test(text)) return `invalid repository name (${text}), cannot specify 64-byte hexadecimal strings`;
+  const { domain, remainder } = splitDomain(text);
+  const colon = remainder.indexOf(":");
+  const remoteName = colon < 0 ? remainder : remainder.slice(0, colon);
+  if (remoteName.toLowerCase() !== remoteName) return "invalid reference format: repository name must be lowercase";
+  const full = `${domain}/${remainder}`;
+  const match = REFERENCE.exec(full);
+  if (!match) return REFERENCE.test(full.toLowerCase()) ? "repository name must be lowercase" : "invalid reference format";
+  const [, name = "", tag, digest] = match;
+  if (name.length > NAME_LENGTH_MAX) return `repository name must not be more than ${NAME_LENGTH_MAX} characters`;
+  const problem = digest === undefined ? undefined : digestProblem(digest);
+  if (problem !== undefined) return problem;
+  const slash = name.indexOf("/");
+  return { registry: name.slice(0, slash), repository: name.slice(slash + 1), tag, digest };
+}
+
+/** Why `text` is no digest we can verify, in go-digest's words; undefined when it is "<sha256|sha384|sha512>:<lower-case hex>". */
+export function digestProblem(text: string): string | undefined {
+  const colon = text.indexOf(":");
+  if (colon <= 0 || colon + 1 === text.length) return "invalid checksum digest format";
+  const length = HEX_LENGTH.get(text.slice(0, colon));
+  if (length === undefined) return ANY_DIGEST.test(text) ? "unsupported digest algorithm" : "invalid checksum digest format";
+  const hex = text.slice(colon + 1);
+  if (hex.length !== length) return "invalid checksum digest length";
+  return /^[a-f0-9]+$/.test(hex) ? undefined : "invalid checksum digest format";
+}
+
+/** Splits as docker does: the first component is a domain only when it looks like one; otherwise Docker Hub is meant. */
+function splitDomain(text: string): { domain: string; remainder: string } {
+  const slash = text.indexOf("/");
+  const first = text.slice(0, slash);
+  let domain = DEFAULT_REGISTRY;
+  let remainder = text;
+  if (slash >= 0 && (/[.:]/.test(first) || first === "localhost")) {
+    domain = first === "index.docker.io" ? DEFAULT_REGISTRY : first;
+    remainder = text.slice(slash + 1);
+  }
+  if (domain === DEFAULT_REGISTRY && !remainder.includes("/")) remainder = `library/${remainder}`;
+  return { domain, remainder };
+}

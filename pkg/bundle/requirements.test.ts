@@ -1,0 +1,65 @@
+import { expect, test } from "vitest";
+import { type CaseHead, loadCases } from "../../test/support/caseFiles.ts";
+import { thingDefinition } from "../../test/support/thingDefinition.ts";
+import { type BundleRequirements, requirementsFrom, requirementsOf, unmetRequirements } from "./requirements.ts";
+import type { Crd, Csv } from "./types.ts";
+
+interface RequirementsCase extends CaseHead {
+  kube?: string;
+  requires: { minKubeVersion?: string; definitions?: { name: string; version: string; kind: string }[]; apis?: Record<string, string>[] };
+  brings?: string[];
+  served?: string[];
+  /** Nothing is required at all. */
+  wants?: "nothing";
+  unmet?: string[];
+}
+
+const csvOf = ({ minKubeVersion, definitions, apis }: RequirementsCase["requires"]): Csv => ({
+  kind: "ClusterServiceVersion",
+  metadata: {},
+  spec: {
+    install: { strategy: "deployment", spec: { deployments: [] } },
+    version: "1.0.0",
+    customresourcedefinitions: definitions ? { required: definitions } : {},
+    apiservicedefinitions: apis ? { required: apis } : {},
+    ...(minKubeVersion === undefined ? {} : { minKubeVersion }),
+  },
+});
+
+function crdOf(text: string): Crd {
+  const [, name = "", version = ""] = /^(.+)\/(.+)$/.exec(text) ?? [];
+  return { ...thingDefinition("g.io"), metadata: { name }, spec: { versions: [{ name: version, served: true }] } };
+}
+
+function servedOf(text: string) {
+  const [, resource = "", group = "", version = "", kind = ""] = /^([^.]+)\.(.+)\/(\S+) (.+)$/.exec(text) ?? [];
+  return { resource, group, version, kind };
+}
+
+test.for(loadCases<RequirementsCase>("requirements"))(
+  "$source: $name",
+  ({ requires, brings = [], served = [], kube = "v1.36.0", wants, unmet }) => {
+    const required = requirementsOf({ csv: csvOf(requires), crds: brings.map(crdOf) });
+    if (wants === "nothing") return expect(required).toBeUndefined();
+    expect(requirementsFrom(JSON.parse(JSON.stringify(required)))).toEqual(required);
+    return expect(unmetRequirements(required ?? {}, { kubeVersion: kube, served: served.map(servedOf) })).toEqual(unmet);
+  },
+);
+
+test("what a bundle requires is bounded, in number and in length", () => {
+  const definitions = Array.from({ length: 1_000 }, (_, i) => ({
+    name: `${i}.${"x".repeat(10_000)}`,
+    version: "v".repeat(10_000),
+    kind: "K",
+  }));
+  const required = requirementsOf({ csv: csvOf({ definitions, minKubeVersion: "9".repeat(10_000) }), crds: [] });
+  expect(required?.definitions).toHaveLength(100);
+  expect(JSON.stringify(required).length).toBeLessThan(60_000);
+});
+
+test.for<[what: string, json: unknown, requirements: BundleRequirements | undefined]>([
+  ["no object", [], undefined],
+  ["members of other kinds", { minKubeVersion: 1, definitions: 7, apis: [7, { group: "g" }] }, { definitions: [], apis: [] }],
+])("of a record nothing is taken that is %s", ([, json, requirements]) => {
+  expect(requirementsFrom(json)).toEqual(requirements);
+});

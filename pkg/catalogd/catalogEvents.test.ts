@@ -1,0 +1,34 @@
+import { expect, test } from "vitest";
+import type { ClusterCatalogStatus } from "../api/clusterCatalog.ts";
+import type { Condition } from "../api/k8s.ts";
+import { catalogEvents } from "./catalogEvents.ts";
+
+type Part = Pick<Condition, "status" | "reason" | "message">;
+const succeeded: Part = { status: "True", reason: "Succeeded", message: "stored" };
+const retrying: Part = { status: "True", reason: "Retrying", message: "no route to host" };
+const blocked: Part = { status: "False", reason: "Blocked", message: "terminal error: no label" };
+const serving: Part = { status: "True", reason: "Available", message: "serving" };
+const switchedOff: Part = { status: "False", reason: "UserSpecifiedUnavailable", message: "mode is Unavailable" };
+const unavailable: Part = { status: "False", reason: "Unavailable", message: "" };
+
+function statusOf(type: string, part: Part | undefined): ClusterCatalogStatus | undefined {
+  return part && { conditions: [{ type, ...part, lastTransitionTime: "2026-01-01T00:00:00Z" }] };
+}
+
+test.for<[string, string, Part | undefined, Part, boolean, string[]]>([
+  ["a first success", "Progressing", undefined, succeeded, false, []],
+  ["a failure", "Progressing", succeeded, retrying, false, ["Retrying: no route to host"]],
+  ["the same failure again", "Progressing", retrying, retrying, false, []],
+  ["another failure", "Progressing", retrying, { ...retrying, message: "timeout" }, false, ["Retrying: timeout"]],
+  ["a failure that stays", "Progressing", retrying, blocked, false, ["Blocked: terminal error: no label"]],
+  ["a success after a failure", "Progressing", retrying, succeeded, false, ["Recovered: stored; before: no route to host"]],
+  ["a success after a block", "Progressing", blocked, succeeded, false, ["Recovered: stored; before: terminal error: no label"]],
+  ["content served for the first time", "Serving", undefined, serving, false, []],
+  ["a catalog switched off", "Serving", serving, switchedOff, false, ["UserSpecifiedUnavailable: mode is Unavailable"]],
+  ["a catalog deleted", "Serving", serving, unavailable, true, ["ContentRemoved: the catalog is deleted, its content was removed"]],
+  ["content that was lost", "Serving", serving, unavailable, false, ["Unavailable: its content is not served any more"]],
+  ["a catalog deleted that was never served", "Serving", undefined, unavailable, true, []],
+])("%s", ([, type, before, after, deleted, want]) => {
+  const events = catalogEvents(statusOf(type, before), statusOf(type, after) ?? {}, { deleted });
+  expect(events.map(({ reason, message }) => `${reason}: ${message}`)).toEqual(want);
+});

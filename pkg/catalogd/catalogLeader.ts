@@ -1,0 +1,90 @@
+import type { ClusterCatalog } from "../api/clusterCatalog.ts";
+import type { StepResult } from "../controller/steps.ts";
+import type { Client } from "../kube/client.ts";
+import { EventRecorder } from "../kube/events.ts";
+import type { Puller } from "../oci/puller.ts";
+import type { Logger } from "../telemetry/log.ts";
+import type { CatalogMetrics } from "./catalogMetrics.ts";
+import { CatalogMetadata } from "./metadata.ts";
+import type { PollRecord } from "./polling.ts";
+import { CatalogReconciler } from "./reconciler.ts";
+import type { ReplicaMetrics } from "./replica/replicaMetrics.ts";
+import { servedImage } from "./replica/servedImage.ts";
+import { ensureMetadata } from "./steps/ensureMetadata.ts";
+import { resolveImage } from "./steps/resolveImage.ts";
+import { storeContent } from "./steps/storeContent.ts";
+import { type CatalogPuller, unpackImage } from "./steps/unpackImage.ts";
+import { type CatalogKeeper, withdraw } from "./steps/withdraw.ts";
+import type { CatalogStore } from "./store/store.ts";
+
+/** What the leader's passes are built from. */
+export interface CatalogLeaderInit {
+  /** Refuses writes while this process does not lead. */
+  client: Client;
+  resolver: Pick<Puller, "resolve">;
+  images: CatalogPuller & CatalogKeeper;
+  store: CatalogStore;
+  /** Scheme and host under which content is served, without a slash at the end. */
+  externalUrl: string;
+  replica: ReplicaMetrics;
+  reported: CatalogMetrics;
+  log: Logger;
+  /** Queues a catalog again although its pass ends with an error that is not tried again by itself. */
+  comeBack: (name: string, afterMs: number) => void;
+}
+
+/** What the replica that leads does with a catalog: it looks up what the spec says, serves that, and writes the status. */
+export class CatalogLeader {
+  readonly #init: CatalogLeaderInit;
+  readonly #polls = new Map<string, PollRecord>();
+  readonly #reconciler: CatalogReconciler;
+
+  constructor(init: CatalogLeaderInit) {
+    const { client, resolver, images, store, externalUrl, reported, log, comeBack } = init;
+    this.#init = init;
+    const polls = this.#polls;
+    const now = (): number => Date.now();
+    const events = new EventRecorder(client, { component: "catalogd", log });
+    const metadata = new CatalogMetadata(client);
+    this.#reconciler = new CatalogReconciler({
+      client,
+      events,
+      metadata,
+      contents: store,
+      polls,
+      baseOf: (name) => `${externalUrl}/catalogs/${name}`,
+      now,
+      random: Math.random,
+      comeBack,
+      steps: [
+        withdraw([store, images]),
+        ensureMetadata(metadata),
+        resolveImage({ images: resolver, contents: store, polls, now }),
+        ...reported.timed(unpackImage(images), storeContent({ store, images, events })),
+      ],
+    });
+  }
+
+  /** When the image of a catalog was last looked up with success, in milliseconds since the epoch. */
+  polledAt(name: string): number | undefined {
+    return this.#polls.get(name)?.at;
+  }
+
+  /** Forgets what references stand for, so that each is looked up again, as after a start. */
+  forget(): void {
+    this.#polls.clear();
+  }
+
+  /** @param catalog undefined when it does not exist. @throws as CatalogReconciler. */
+  async pass(name: string, catalog: Readonly<ClusterCatalog> | undefined, log: Logger, signal: AbortSignal): Promise<StepResult> {
+    const { store, images, replica } = this.#init;
+    try {
+      if (catalog) return await this.#reconciler.reconcile(catalog, log, signal);
+      this.#polls.delete(name);
+      for (const keeper of [store, images]) await keeper.remove(name); // normally done already, before the finalizer was let go
+      return undefined;
+    } finally {
+      replica.behind(name, servedImage(catalog) ? !store.get(name) : undefined);
+    }
+  }
+}

@@ -1,0 +1,36 @@
+import { expect, test } from "vitest";
+import { RetryableError, TerminalError, wrapError } from "../errors/errors.ts";
+import { ContentError, RefusedError } from "../oci/contentError.ts";
+import { RegistryError } from "../oci/registryError.ts";
+import { FAILURE_REASONS, failureReason } from "./failureReason.ts";
+
+const pulling = (err: unknown): Error => wrapError("source catalog content: ", wrapError("error copying image: ", err));
+const refused = Object.assign(new Error("connect ECONNREFUSED"), { code: "ECONNREFUSED" });
+const late = new DOMException("The operation was aborted due to timeout", "TimeoutError");
+
+const CASES: [what: string, error: unknown, reason: string][] = [
+  ["a reference that is none", pulling(new TerminalError("Blocked", "invalid reference format")), "blocked"],
+  ["a wrong password", pulling(new RegistryError("authentication required", 401)), "unauthorized"],
+  ["a right that is missing", pulling(new RegistryError("denied", 403)), "unauthorized"],
+  ["no such image", pulling(new Error("reading manifest", { cause: new RegistryError("manifest unknown", 404) })), "not_found"],
+  ["too many pulls", pulling(new RegistryError("too many requests to registry", 429)), "rate_limited"],
+  ["a registry that is broken", pulling(new RegistryError("received unexpected HTTP status", 503)), "registry"],
+  ["a registry that is down", pulling(new Error("pinging", { cause: refused })), "unreachable"],
+  ["one of two addresses that are down", pulling(new AggregateError([refused, refused])), "unreachable"],
+  ["a blob that is not what its digest says", pulling(new Error("Digest did not match")), "registry"],
+  ["a slow registry", pulling(new RetryableError("Retrying", "did not end", { cause: late })), "timeout"],
+  ["a layer that is none", pulling(new ContentError("unexpected end of archive")), "image"],
+  ["an image by tag that is too large", pulling(new RefusedError("too large")), "image"],
+  ["a broken document", new RetryableError("Retrying", "error storing fbc: error walking FBC root: a.yaml: broken"), "content"],
+  ["the API server", wrapError("error updating status: ", new Error("conflict")), "api"],
+  ["a full disk", pulling(Object.assign(new Error("no space left"), { code: "ENOSPC" })), "other"],
+  ["something that is no error", "thrown", "other"],
+];
+
+test.for(CASES)("%s", ([, error, reason]) => {
+  expect(failureReason(error)).toBe(reason);
+});
+
+test("every reason has a case", () => {
+  expect(new Set(CASES.map(([, , reason]) => reason))).toEqual(new Set(FAILURE_REASONS));
+});

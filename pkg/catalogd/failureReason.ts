@@ -1,0 +1,62 @@
+import { messageOf, terminalIn } from "../errors/errors.ts";
+import { ContentError } from "../oci/contentError.ts";
+import { RegistryError } from "../oci/registryError.ts";
+
+/** What a pass over a catalog can fail for, for metrics; a bounded set. */
+export const FAILURE_REASONS = [
+  "blocked",
+  "unauthorized",
+  "not_found",
+  "rate_limited",
+  "registry",
+  "unreachable",
+  "timeout",
+  "image",
+  "content",
+  "api",
+  "other",
+] as const;
+export type FailureReason = (typeof FAILURE_REASONS)[number];
+
+/** Codes of connections that did not come about or broke. */
+const NETWORK = /^(E(CONN|HOST|NET|PIPE|TIMEDOUT|AI_|PROTO)|UND_ERR_|UNABLE_TO_)|^ENOTFOUND$|CERT/;
+
+/**
+ * The class of a failed pass. Pure. Of a pull, what has no other class and was not refused by this machine is the registry's.
+ *
+ * | what ended it                                            | reason                                        |
+ * | an error that is not tried again                         | blocked                                       |
+ * | content that is no catalog, or could not be stored       | content                                       |
+ * | a write to the API server                                | api                                           |
+ * | an answer of the registry                                | unauthorized, not_found, rate_limited, registry |
+ * | an image that is broken                                  | image                                         |
+ * | a pull that took too long                                | timeout                                       |
+ * | no connection to the registry                            | unreachable                                   |
+ */
+export function failureReason(error: unknown): FailureReason {
+  if (terminalIn(error)) return "blocked";
+  const text = messageOf(error);
+  if (text.startsWith("error storing fbc: ")) return "content";
+  if (text.startsWith("error updating ")) return "api";
+  const chain = [...causesOf(error)];
+  const answer = chain.find((cause) => cause instanceof RegistryError);
+  if (answer) return ofStatus(answer.status);
+  if (chain.some((cause) => cause instanceof ContentError)) return "image";
+  if (chain.some((cause) => cause.name === "TimeoutError")) return "timeout";
+  const codes = chain.flatMap((cause) => ("code" in cause ? [String(cause.code)] : []));
+  if (codes.some((code) => NETWORK.test(code))) return "unreachable";
+  return codes.length === 0 && text.startsWith("source catalog content: ") ? "registry" : "other";
+}
+
+function ofStatus(status: number): FailureReason {
+  if (status === 401 || status === 403) return "unauthorized";
+  if (status === 404) return "not_found";
+  return status === 429 ? "rate_limited" : "registry";
+}
+
+function* causesOf(error: unknown): Generator<Error> {
+  for (let cause = error; cause instanceof Error; cause = cause.cause) {
+    yield cause;
+    if (cause instanceof AggregateError) for (const one of cause.errors) if (one instanceof Error) yield one;
+  }
+}

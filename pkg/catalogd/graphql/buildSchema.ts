@@ -1,0 +1,118 @@
+import {
+  GraphQLBoolean,
+  type GraphQLFieldConfig,
+  GraphQLFloat,
+  GraphQLInt,
+  GraphQLList,
+  GraphQLObjectType,
+  type GraphQLOutputType,
+  type GraphQLScalarType,
+  GraphQLSchema,
+  GraphQLString,
+} from "graphql";
+import type { Scalar } from "../../fbc/graphql/catalogSchema.ts";
+import type { PlannedField, PlannedSchema, PlannedType } from "../../fbc/graphql/schemaPlan.ts";
+import { FieldNames, fieldResolver } from "./fieldResolver.ts";
+import { MAX_PAGE } from "./limits.ts";
+import type { QueryContext } from "./queryContext.ts";
+
+type FieldConfig = GraphQLFieldConfig<unknown, QueryContext>;
+
+const SCALAR_TYPES: Readonly<Record<Scalar, GraphQLScalarType>> = {
+  String: GraphQLString,
+  Boolean: GraphQLBoolean,
+  Int: GraphQLInt,
+  Float: GraphQLFloat,
+};
+
+/** The arguments of a query field. */
+interface PageArguments {
+  limit?: number | null;
+  offset?: number | null;
+  name?: string | null;
+  package?: string | null;
+}
+
+/**
+ * The schema in which a catalog is queried: a list for each FBC schema, and a summary.
+ * @param leftOut how many objects have a schema that is not among them.
+ * @see operator-controller internal/catalogd/graphql/graphql.go, BuildDynamicGraphQLSchema
+ */
+export function buildSchema(planned: readonly PlannedSchema[], leftOut: number): GraphQLSchema {
+  const names = new FieldNames();
+  const lists = planned.map((schema): [string, FieldConfig] => [schema.queryField, listField(schema, objectType(schema.type, names))]);
+  lists.push(["summary", summaryField(planned, leftOut)]);
+  const fields = Object.fromEntries(lists.sort(([a], [b]) => (a < b ? -1 : 1)));
+  return new GraphQLSchema({ query: new GraphQLObjectType({ name: "Query", fields }), assumeValid: true });
+}
+
+function objectType({ name, description, fields }: PlannedType, names: FieldNames): GraphQLObjectType<unknown, QueryContext> {
+  const configs = fields.map((field): [string, FieldConfig] => [
+    field.name,
+    { type: typeOf(field, names), description: field.description, resolve: fieldResolver(field, names) },
+  ]);
+  return new GraphQLObjectType({ name, description, fields: Object.fromEntries(configs) });
+}
+
+function typeOf(field: PlannedField, names: FieldNames): GraphQLOutputType {
+  const named = field.nested ? objectType(field.nested, names) : SCALAR_TYPES[field.scalar];
+  return field.list ? new GraphQLList(named) : named;
+}
+
+function listField({ schema, type: { description } }: PlannedSchema, type: GraphQLOutputType): FieldConfig {
+  return {
+    type: new GraphQLList(type),
+    description: description.replace(/^An object/, "The objects"),
+    args: {
+      limit: { type: GraphQLInt, default: { value: MAX_PAGE }, description: "Maximum number of items to return" },
+      offset: { type: GraphQLInt, default: { value: 0 }, description: "Number of items to skip" },
+      name: { type: GraphQLString, description: "Only items of this name" },
+      package: { type: GraphQLString, description: "Only items of this package; packages themselves are found by their name" },
+    },
+    resolve: (_source, args: PageArguments, context) => {
+      const limit = args.limit ?? 0;
+      return context.objects({
+        schema,
+        name: args.name ?? "",
+        package: args.package ?? "",
+        limit: limit <= 0 || limit > MAX_PAGE ? MAX_PAGE : limit,
+        offset: Math.max(0, args.offset ?? 0),
+      });
+    },
+  };
+}
+
+function summaryField(planned: readonly PlannedSchema[], leftOut: number): FieldConfig {
+  const list = new GraphQLList(GraphQLString);
+  const schemaSummary = new GraphQLObjectType({
+    name: "SchemaSummary",
+    fields: {
+      name: { type: GraphQLString },
+      queryField: { type: GraphQLString, description: "Field of Query that lists the objects" },
+      remarks: { type: list, description: "What is not as the names suggest" },
+      totalFields: { type: GraphQLInt },
+      totalObjects: { type: GraphQLInt },
+      typeName: { type: GraphQLString, description: "Type of the objects" },
+    },
+  });
+  const schemas = planned.map(({ schema, queryField, remarks, totalObjects, type }) => ({
+    name: schema,
+    queryField,
+    remarks,
+    totalObjects,
+    totalFields: type.fields.length,
+    typeName: type.name,
+  }));
+  const remarks = leftOut > 0 ? [`${leftOut} objects have schemas that cannot be queried here.`] : [];
+  return {
+    type: new GraphQLObjectType({
+      name: "CatalogSummary",
+      fields: {
+        remarks: { type: list, description: "What is not shown" },
+        schemas: { type: new GraphQLList(schemaSummary) },
+        totalSchemas: { type: GraphQLInt },
+      },
+    }),
+    resolve: () => ({ remarks, schemas, totalSchemas: schemas.length }),
+  };
+}

@@ -1,0 +1,125 @@
+import { open } from "node:fs/promises";
+import { afterAll, describe, expect, test } from "vitest";
+import { TempFolder } from "../../../test/support/contentFixture.ts";
+import { eventually } from "../../../test/support/eventually.ts";
+import { createLogger } from "../../telemetry/log.ts";
+import type { CatalogContent } from "../store/content.ts";
+import { CatalogStore } from "../store/store.ts";
+import { ContentKeys, queriedCatalog } from "./queriedCatalog.ts";
+import { THREAD_LIMITS } from "./queryThread.ts";
+import { QUEUE_LIMITS, QueriesBusyError, QueryThreads } from "./queryThreads.ts";
+
+const log = createLogger({ component: "test", level: "silent" });
+const folder = new TempFolder();
+const store = await CatalogStore.open({ dir: `${folder.path}/catalogs`, log });
+const keys = new ContentKeys();
+const never = new AbortController().signal;
+afterAll(async () => {
+  await store.close();
+  folder[Symbol.dispose]();
+});
+
+async function stored(name: string, lines: Iterable<string>): Promise<CatalogContent> {
+  const root = folder.write(name, {});
+  const file = await open(`${root}/a.json`, "w");
+  for (const line of lines) await file.write(`${line}\n`);
+  await file.close();
+  return store.store(name, root, { ref: "r/c@sha256:1", digest: "sha256:1", lastUnpacked: "2026-01-02T03:04:05Z" }, never);
+}
+
+function* largeBundles(): Generator<string> {
+  const text = "x".repeat(1_300_000);
+  for (let i = 0; i < 20; i++) yield JSON.stringify({ schema: "olm.bundle", name: `b${i}`, text });
+}
+
+async function asked(threads: QueryThreads, content: CatalogContent, query: string, signal = never): Promise<unknown> {
+  const answer = await threads.run({ request: { query }, catalog: queriedCatalog(content, keys) }, signal);
+  return JSON.parse(Buffer.from(answer ?? []).toString());
+}
+const failure = (message: string): unknown => ({ data: null, errors: [{ message, locations: [] }] });
+
+describe("threads for queries", () => {
+  test("a query for all there is, many times over, ends bounded while others are served", { timeout: 120_000 }, async () => {
+    const content = await stored("large", largeBundles());
+    const threads = new QueryThreads();
+    const aliases = (fields: string): string => `{ ${Array.from({ length: 50 }, (_, i) => `a${i}: olmbundles { ${fields} }`).join(" ")} }`;
+    let turns = 0;
+    const ticking = setInterval(() => turns++, 1);
+    await expect(asked(threads, content, aliases("text"))).resolves.toEqual(
+      failure("query answer exceeds 33554432 bytes; ask for fewer objects (limit) or fields"),
+    );
+    // A server whose turn does not come answers nobody.
+    expect(turns).toBeGreaterThan(10);
+    const small = await asked(threads, content, aliases("name"));
+    expect([
+      failure("query reads more than 268435456 bytes of objects; ask for fewer objects (limit) at once"),
+      failure("context deadline exceeded"),
+    ]).toContainEqual(small);
+    clearInterval(ticking);
+    await expect(asked(threads, content, "{ olmbundles(limit: 2) { name } }")).resolves.toEqual({
+      data: { olmbundles: [{ name: "b0" }, { name: "b1" }] },
+    });
+    await threads.close();
+  });
+
+  test("a query that is not done in time ends with its thread, and the next gets another", { timeout: 60_000 }, async () => {
+    const content = await stored("slow", [JSON.stringify({ schema: "a", list: Array.from({ length: 100_000 }, () => ({ b: 1 })) })]);
+    // The executor itself says what __typename is: no resolver looks at the time.
+    const slow = `{ ${Array.from({ length: 40 }, (_, i) => `a${i}: as { list { __typename } }`).join(" ")} }`;
+    const threads = new QueryThreads({ ...QUEUE_LIMITS, threads: 1 }, { ...THREAD_LIMITS, run: 200 });
+    await expect(asked(threads, content, slow)).resolves.toEqual(failure("context deadline exceeded"));
+    await threads.close();
+    const patient = new QueryThreads({ ...QUEUE_LIMITS, threads: 1 });
+    await expect(asked(patient, content, "{ summary { totalSchemas } }")).resolves.toEqual({ data: { summary: { totalSchemas: 1 } } });
+    await patient.close();
+  });
+
+  test("more queries than threads take turns, and too many are refused", { timeout: 60_000 }, async () => {
+    const content = await stored("small", ['{"schema":"a","name":"1"}']);
+    const threads = new QueryThreads({ ...QUEUE_LIMITS, threads: 1, waiting: 3 });
+    const running = Array.from({ length: 4 }, () => asked(threads, content, "{ as { name } }"));
+    await expect(asked(threads, content, "{ as { name } }")).rejects.toBeInstanceOf(QueriesBusyError);
+    await expect(Promise.all(running)).resolves.toEqual(Array.from({ length: 4 }, () => ({ data: { as: [{ name: "1" }] } })));
+    expect(threads.size).toBe(1);
+    await threads.close();
+  });
+
+  test("who is gone leaves the queue, and who waits for too long is told", { timeout: 60_000 }, async () => {
+    const content = await stored("queue", ['{"schema":"a"}']);
+    const threads = new QueryThreads({ ...QUEUE_LIMITS, threads: 1, waitMs: 1 });
+    const client = new AbortController();
+    const first = asked(threads, content, "{ as { schema } }");
+    const second = asked(threads, content, "{ as { schema } }", client.signal);
+    client.abort(new Error("gone"));
+    await expect(second).rejects.toThrow("gone");
+    await expect(asked(threads, content, "{ as { schema } }")).rejects.toThrow("the GraphQL query waited for too long");
+    await expect(first).resolves.toEqual({ data: { as: [{ schema: "a" }] } });
+    await threads.close();
+    await expect(asked(threads, content, "{ as { schema } }")).rejects.toThrow("the server is stopping");
+  });
+
+  test("a query for a client that is gone ends", { timeout: 60_000 }, async () => {
+    const content = await stored("gone", ['{"schema":"a"}']);
+    const threads = new QueryThreads();
+    await expect(asked(threads, content, "{ as { schema } }", AbortSignal.abort())).resolves.toEqual(failure("context canceled"));
+    await threads.close();
+  });
+
+  test("without queries there are no threads after a while", async () => {
+    const content = await stored("idle", ['{"schema":"a"}']);
+    const threads = new QueryThreads({ ...QUEUE_LIMITS, idleMs: 1 });
+    expect(threads.size).toBe(0);
+    await asked(threads, content, "{ as { schema } }");
+    await eventually(() => expect(threads.size).toBe(0));
+    await expect(asked(threads, content, "{ as { schema } }")).resolves.toEqual({ data: { as: [{ schema: "a" }] } });
+    await threads.close();
+  });
+
+  test("a catalog that cannot be read is an error of the server, not of the query", async () => {
+    const content = await stored("broken", ['{"schema":"a"}']);
+    const threads = new QueryThreads();
+    const catalog = { ...queriedCatalog(content, new ContentKeys()), key: -1, schemas: { fd: 999_999, bytes: 10 } };
+    await expect(threads.run({ request: { query: "{ as { schema } }" }, catalog }, never)).rejects.toThrow("EBADF");
+    await threads.close();
+  });
+});

@@ -1,0 +1,75 @@
+import { readSync } from "node:fs";
+import { parentPort } from "node:worker_threads";
+import type { GraphQLSchema } from "graphql";
+import { messageOf } from "../../errors/errors.ts";
+import type { LineRange, ObjectSource, PageQuery } from "./queryContext.ts";
+import type { CatalogFiles, FromQueryThread, ToQueryThread } from "./queryMessage.ts";
+import { type QueriedCatalog, runQuery } from "./runQuery.ts";
+import { storedSchema } from "./storedSchemas.ts";
+
+// The body of the thread that `queryThread.ts` starts: executes one query after another. Here it may take as long and as much memory as it is
+// given, while the server answers others.
+
+/** Schemas that are kept, each some hundred kilobytes. */
+const MAX_SCHEMAS = 4;
+
+const schemas = new Map<number, GraphQLSchema>();
+const finds = new Map<number, (lines: readonly LineRange[]) => void>();
+let lastFind = 0;
+
+function say(message: FromQueryThread, transfer: ArrayBuffer[] = []): void {
+  parentPort?.postMessage(message, transfer);
+}
+
+function read(fd: number, { start, end }: LineRange): Uint8Array {
+  const bytes = Buffer.allocUnsafeSlow(end - start);
+  for (let done = 0; done < bytes.length; ) {
+    const size = readSync(fd, bytes, done, bytes.length - done, start + done);
+    if (size === 0) throw new Error("the content file is shorter than its index says");
+    done += size;
+  }
+  return bytes;
+}
+
+function schemaOf({ key, schemas: { fd, bytes } }: CatalogFiles): GraphQLSchema {
+  const known = schemas.get(key);
+  const schema = known ?? storedSchema(read(fd, { start: 0, end: bytes }));
+  schemas.delete(key);
+  schemas.set(key, schema);
+  for (const oldest of schemas.keys()) if (schemas.size > MAX_SCHEMAS) schemas.delete(oldest);
+  return schema;
+}
+
+function objectsOf({ metas }: CatalogFiles): ObjectSource {
+  return {
+    find: (query: PageQuery) =>
+      new Promise((resolve) => {
+        const find = ++lastFind;
+        finds.set(find, resolve);
+        say({ kind: "find", find, query });
+      }),
+    read: (line) => read(metas, line),
+  };
+}
+
+async function run({ request, catalog, stop }: ToQueryThread & { kind: "run" }): Promise<void> {
+  say({ kind: "started" });
+  try {
+    const open = (): QueriedCatalog | undefined => catalog && { schema: schemaOf(catalog), objects: objectsOf(catalog) };
+    const text = await runQuery(request, open, { stopped: () => Atomics.load(stop, 0) !== 0 });
+    const answer = text === undefined ? undefined : new Uint8Array(Buffer.from(text));
+    say({ kind: "done", answer }, answer ? [answer.buffer] : []);
+  } catch (err) {
+    say({ kind: "failed", message: messageOf(err) });
+  } finally {
+    finds.clear();
+  }
+}
+
+parentPort?.on("message", (message: ToQueryThread) => {
+  if (message.kind === "run") void run(message);
+  else {
+    finds.get(message.find)?.(message.lines);
+    finds.delete(message.find);
+  }
+});

@@ -1,0 +1,109 @@
+import { expect, test } from "vitest";
+import { z } from "zod";
+import { AnswerCache } from "./answerCache.ts";
+import { type JsonSchema, openApiDocument } from "./openApi.ts";
+import { type Operation, pathParameters, type Route } from "./route.ts";
+import { catalogRoutes } from "./routes.ts";
+
+const routes = catalogRoutes({ source: { get: () => undefined, catalogs: () => [] }, cache: new AnswerCache() });
+const document = openApiDocument(routes);
+
+test("every route is in the document, with each of its methods", () => {
+  const wanted = routes.flatMap(({ path, methods }) => methods.map((method) => `${method} ${path}`));
+  const found = Object.entries(document.paths).flatMap(([path, operations]) =>
+    Object.keys(operations).map((method) => `${method.toUpperCase()} ${path}`),
+  );
+  expect(found.toSorted()).toEqual(wanted.toSorted());
+  expect(new Set(wanted).size).toBe(wanted.length);
+});
+
+test("operations have ids of their own", () => {
+  const ids = Object.values(document.paths).flatMap((operations) => Object.values(operations).map(({ operationId }) => operationId));
+  expect(new Set(ids).size).toBe(ids.length);
+});
+
+test("the parameters of a path are declared, and every parameter says what it is", () => {
+  for (const [path, operations] of Object.entries(document.paths)) {
+    for (const { parameters = [], summary, responses } of Object.values(operations)) {
+      const inPath = parameters.filter((parameter) => parameter.in === "path");
+      expect(inPath.map(({ name }) => name)).toEqual(pathParameters(path));
+      for (const { name, required, description, schema } of parameters) {
+        expect(description, `${path}: ${name}`).not.toBe("");
+        expect(Object.keys(schema), `${path}: ${name}`).not.toHaveLength(0);
+        expect(required || !inPath.some((parameter) => parameter.name === name)).toBe(true);
+      }
+      expect(summary).toMatch(/^[A-Z].*[^.]$/);
+      expect(Object.keys(responses)).toContain("200");
+    }
+  }
+});
+
+test("all references lead to a schema of the document", () => {
+  const references = [...JSON.stringify(document).matchAll(/"\$ref":"([^"]+)"/g)].map(([, target = ""]) => target);
+  expect(references.length).toBeGreaterThan(0);
+  for (const target of references) {
+    const name = /^#\/components\/schemas\/(\w+)$/.exec(target)?.[1] ?? "";
+    expect(document.components.schemas, target).toHaveProperty([name]);
+  }
+  expect(JSON.stringify(document)).not.toContain("$defs");
+});
+
+test("members of what is answered say what they are", () => {
+  const check = (at: string, schema: JsonSchema): void => {
+    const { properties = {}, items } = schema as { properties?: Record<string, JsonSchema>; items?: JsonSchema };
+    for (const [name, member] of Object.entries(properties)) {
+      if (member["$ref"] === undefined) expect(member["description"], `${at}.${name}`).toBeTypeOf("string");
+      check(`${at}.${name}`, member);
+    }
+    if (items) check(`${at}[]`, items);
+  };
+  for (const [name, schema] of Object.entries(document.components.schemas)) check(name, schema);
+});
+
+/** A route for which only the description matters. */
+function described(path: string, operation: Partial<Operation>, failures: Route["failures"] = "problem"): Route {
+  const full = { id: "x", summary: "X", responses: { 200: { description: "It." } }, ...operation };
+  return { path, methods: ["GET", "HEAD"], failures, operation: full, answer: () => expect.unreachable() };
+}
+
+test("a parameter of a path that is not declared is a fault of the route", () => {
+  expect(() => openApiDocument([described("/a/{b}", {})])).toThrow("/a/{b}: the parameter b is not declared");
+});
+
+test("what a schema says stands in the document", () => {
+  const Thing = z.object({ name: z.string().describe("its name") }).meta({ id: "Thing" });
+  const query = z.strictObject({
+    limit: z.coerce.number().int().min(1).max(10).default(5).describe("how many"),
+    word: z.string().describe("which"),
+  });
+  const { paths, components } = openApiDocument([
+    described("/a/{b}", {
+      query,
+      params: { b: z.string().max(3).describe("b") },
+      responses: { 200: { description: "Things.", content: { "application/json": z.array(Thing) } } },
+    }),
+  ]);
+  const get = paths["/a/{b}"]?.["get"];
+  expect(get?.parameters).toEqual([
+    { name: "b", in: "path", required: true, description: "b", schema: { type: "string", maxLength: 3 } },
+    {
+      name: "limit",
+      in: "query",
+      required: false,
+      description: "how many",
+      schema: { type: "integer", minimum: 1, maximum: 10, default: 5 },
+    },
+    { name: "word", in: "query", required: true, description: "which", schema: { type: "string" } },
+  ]);
+  expect(get?.responses["200"]?.content).toEqual({
+    "application/json": { schema: { type: "array", items: { $ref: "#/components/schemas/Thing" } } },
+  });
+  expect(components.schemas["Thing"]).toMatchObject({ type: "object", properties: { name: { type: "string" } }, required: ["name"] });
+  expect(Object.keys(get?.responses["400"]?.content ?? {})).toEqual(["application/problem+json"]);
+  expect(paths["/a/{b}"]?.["head"]).toMatchObject({ operationId: "xHead", responses: { 200: { description: "Things." } } });
+});
+
+test("routes that tell failures as text offer problem details as well", () => {
+  const { paths } = openApiDocument([described("/a", {}, "text")]);
+  expect(Object.keys(paths["/a"]?.["get"]?.responses["500"]?.content ?? {})).toEqual(["text/plain", "application/problem+json"]);
+});

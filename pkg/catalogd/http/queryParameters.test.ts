@@ -1,0 +1,42 @@
+import { describe, expect, test } from "vitest";
+import { z } from "zod";
+import { parseQuery } from "./queryParameters.ts";
+
+const Query = z.strictObject({
+  limit: z.coerce.number().int().min(1).max(10).default(5),
+  text: z.string().max(8).optional(),
+  arch: z.array(z.string()).optional(),
+  deprecated: z.stringbool({ truthy: ["true"], falsy: ["false"] }).optional(),
+});
+
+describe("parameters", () => {
+  test.for<[string, object]>([
+    ["", { limit: 5 }],
+    ["limit=3&text=a%20b+c", { limit: 3, text: "a b c" }],
+    ["arch=amd64", { limit: 5, arch: ["amd64"] }],
+    ["arch=amd64&arch=arm64&&deprecated=false", { limit: 5, arch: ["amd64", "arm64"], deprecated: false }],
+  ])("%s", ([query, values]) => {
+    expect(parseQuery(Query, query)).toEqual({ ok: true, values });
+  });
+
+  test.for<[string, string]>([
+    ["limit=0", "limit: Too small"],
+    ["limit=x", "limit: Invalid input"],
+    ["limit=1&limit=2", '"limit" is given 2 times; give it once'],
+    ["text=123456789", "text: Too big"],
+    ["nothing=1", 'unknown parameter "nothing"; known are limit, text, arch, deprecated'],
+    ["constructor=1", 'unknown parameter "constructor"'],
+    ["text=%zz", "broken escape or a semicolon"],
+    ["text=a;b", "broken escape or a semicolon"],
+    ["deprecated=perhaps", "deprecated: "],
+    [`${"x".repeat(500)}=1`, `unknown parameter "${"x".repeat(64)}…";`],
+  ])("%s is refused", ([query, problem]) => {
+    expect(parseQuery(Query, query)).toEqual({ ok: false, problem: expect.stringContaining(problem) });
+  });
+
+  test("no name reaches the prototype of the values", () => {
+    const parsed = parseQuery(z.object({ a: z.string().optional() }), "__proto__=1&a=2");
+    expect(parsed).toEqual({ ok: true, values: { a: "2" } });
+    expect(parsed.ok && Object.getPrototypeOf(parsed.values)).toBe(Object.prototype);
+  });
+});

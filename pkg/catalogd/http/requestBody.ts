@@ -1,0 +1,36 @@
+import type { Readable } from "node:stream";
+
+/**
+ * The whole body of a request; undefined when it is larger than `maxBytes`, does not arrive in `timeoutMs`, or the client goes away meanwhile. What
+ * comes after that is left unread.
+ */
+export async function requestBody(
+  body: Readable,
+  { maxBytes, timeoutMs, signal }: { maxBytes: number; timeoutMs: number; signal: AbortSignal },
+): Promise<Buffer | undefined> {
+  const { promise, resolve } = Promise.withResolvers<Buffer | undefined>();
+  const pieces: Buffer[] = [];
+  let size = 0;
+  const take = (piece: Buffer): void => {
+    size += piece.length;
+    pieces.push(piece);
+    if (size > maxBytes) resolve(undefined);
+  };
+  const whole = (): void => resolve(Buffer.concat(pieces));
+  const none = (): void => resolve(undefined);
+  const timer = setTimeout(none, timeoutMs);
+  signal.addEventListener("abort", none, { once: true });
+  body.on("data", take).once("end", whole).once("error", none);
+  try {
+    return await promise;
+  } finally {
+    clearTimeout(timer);
+    signal.removeEventListener("abort", none);
+    body
+      .off("data", take)
+      .off("end", whole)
+      .off("error", none)
+      .on("error", () => undefined);
+    body.pause();
+  }
+}

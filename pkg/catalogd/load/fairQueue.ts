@@ -1,0 +1,83 @@
+interface Waiting {
+  readonly since: number;
+  readonly key: string;
+  start(): void;
+}
+
+/** Longer than this nobody is put back. */
+const MAX_DEBT_MS = 600_000;
+const MAX_KEYS = 10_000;
+
+/**
+ * Runs works one at a time. Of those that wait, the one goes first whose key has spent the least time in vain; waiting counts against that. So
+ * what fails again and again, each time after minutes, holds up what comes for the first time by one turn at most, and gets its turn at last.
+ */
+export class FairQueue {
+  readonly #now: () => number;
+  readonly #waiting: Waiting[] = [];
+  /** Milliseconds in vain by key, since its last success. */
+  readonly #debts = new Map<string, number>();
+  #busy = false;
+
+  /** @param now milliseconds from any start. */
+  constructor(now: () => number = () => performance.now()) {
+    this.#now = now;
+  }
+
+  /** @throws what `work` throws; the signal's reason when it aborts before the turn. */
+  async run<T>(key: string, work: () => Promise<T>, signal: AbortSignal): Promise<T> {
+    await this.#turn(key, signal);
+    const began = this.#now();
+    try {
+      const result = await work();
+      this.#debts.delete(key);
+      return result;
+    } catch (err) {
+      if (!signal.aborted) this.#owe(key, this.#now() - began);
+      throw err;
+    } finally {
+      this.#busy = false;
+      this.#next();
+    }
+  }
+
+  async #turn(key: string, signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted();
+    let abort: (() => void) | undefined;
+    const turn = new Promise<void>((resolve, reject) => {
+      const waiting: Waiting = { since: this.#now(), key, start: resolve };
+      abort = () => {
+        const at = this.#waiting.indexOf(waiting);
+        if (at >= 0) this.#waiting.splice(at, 1);
+        reject(signal.reason as Error);
+      };
+      this.#waiting.push(waiting);
+      signal.addEventListener("abort", abort, { once: true });
+    });
+    this.#next();
+    try {
+      await turn;
+    } finally {
+      if (abort) signal.removeEventListener("abort", abort);
+    }
+  }
+
+  #next(): void {
+    if (this.#busy) return;
+    const now = this.#now();
+    const rank = ({ key, since }: Waiting): number => (this.#debts.get(key) ?? 0) - (now - since);
+    const first = this.#waiting.reduce<Waiting | undefined>((best, each) => (!best || rank(each) < rank(best) ? each : best), undefined);
+    if (!first) return;
+    this.#waiting.splice(this.#waiting.indexOf(first), 1);
+    this.#busy = true;
+    first.start();
+  }
+
+  #owe(key: string, ms: number): void {
+    const debt = Math.min(MAX_DEBT_MS, (this.#debts.get(key) ?? 0) + ms);
+    this.#debts.delete(key);
+    this.#debts.set(key, debt);
+    const oldest = this.#debts.size > MAX_KEYS ? this.#debts.keys().next().value : undefined;
+    if (oldest !== undefined) this.#debts.delete(oldest);
+  }
+}

@@ -1,0 +1,70 @@
+import { CatalogCheck } from "../../fbc/checks/catalogCheck.ts";
+import { compareFindings, type Finding, findingText, published } from "../../fbc/checks/finding.ts";
+import { ContentError, type ContentPlace } from "../../fbc/contentError.ts";
+import type { PlacedMeta } from "../../fbc/types.ts";
+import { type FindingsSummary, NO_FINDINGS } from "../store/findingsSummary.ts";
+import type { EmitLine, PartMaker } from "./partMaker.ts";
+
+/** What errors of the model check do: they are told, or they refuse the catalog. */
+export const CATALOG_VALIDATIONS = ["Warn", "Strict"] as const;
+export type CatalogValidation = (typeof CATALOG_VALIDATIONS)[number];
+
+const MAX_LINES = 1_000;
+const FIRST = 10;
+/** As many errors are named when they refuse a catalog. */
+const FIRST_REFUSED = 3;
+const MAX_FIRST_LENGTH = 512;
+
+/** Checks a catalog as it is read; its findings are a part of the content, at most 1,000 lines, errors first. */
+export class FindingsPart implements PartMaker {
+  readonly #validation: CatalogValidation;
+  readonly #check: CatalogCheck;
+  #summary: FindingsSummary = NO_FINDINGS;
+
+  constructor(validation: CatalogValidation) {
+    this.#validation = validation;
+    this.#check = new CatalogCheck({ objects: validation === "Strict" ? "parsed" : "outline" });
+  }
+
+  /** After `end`. */
+  get summary(): FindingsSummary {
+    return this.#summary;
+  }
+
+  /** @throws ContentError for an object without which the catalog cannot be served. */
+  add(meta: PlacedMeta): void {
+    this.#check.add(meta);
+    const { refusal } = this.#check;
+    if (refusal) throw new ContentError(refusal.place, findingText({ ...refusal, place: { file: "" } }));
+  }
+
+  /** Takes a document that holds nothing. */
+  addEmpty(place: ContentPlace): void {
+    this.#check.addEmpty(place);
+  }
+
+  /** @throws Error in Strict validation when there are errors. */
+  end(emit: EmitLine): void {
+    const { errors, warnings, findings } = this.#check.end();
+    const sorted = findings.sort(compareFindings).slice(0, MAX_LINES);
+    this.#summary = { errors, warnings, first: sorted.slice(0, FIRST).map(line) };
+    if (this.#validation === "Strict" && errors > 0) throw new Error(refusalText(errors, this.#summary.first));
+    for (const finding of sorted) emit({ ...keyOf(finding), value: published(finding) });
+  }
+}
+
+function keyOf({ schema, package: packageName, name }: Finding): { schema: string; package: string; name: string } {
+  return { schema, package: packageName, name };
+}
+
+function line(finding: Finding): string {
+  const text = `${finding.severity}: ${findingText(finding)}`.replace(/\s*\n\s*/g, " ");
+  return text.length <= MAX_FIRST_LENGTH ? text : `${text.slice(0, MAX_FIRST_LENGTH - 1)}…`;
+}
+
+function refusalText(errors: number, first: readonly string[]): string {
+  const shown = first.slice(0, Math.min(FIRST_REFUSED, errors));
+  const more = errors > shown.length ? `; and ${errors - shown.length} more` : "";
+  const count = errors === 1 ? "1 error" : `${errors} errors`;
+  return `${count} in the catalog, none are allowed by --catalog-validation=Strict: ${shown.join("; ")}${more}`;
+}

@@ -1,0 +1,103 @@
+import { closeSync, openSync, readSync } from "node:fs";
+import { join } from "node:path";
+import { parentPort, workerData } from "node:worker_threads";
+import { messageOf } from "../../errors/errors.ts";
+import { ByteQueue } from "../../fbc/byteQueue.ts";
+import { ContentError, type ContentPlace } from "../../fbc/contentError.ts";
+import { type DecodeOptions, MetaDecoder } from "../../fbc/decode.ts";
+import type { PlacedMeta } from "../../fbc/types.ts";
+import { type DerivedPart, type PartName, partFile } from "../store/parts.ts";
+import { type CatalogFile, catalogFiles } from "./catalogFiles.ts";
+import { CurrentFile } from "./currentFile.ts";
+import { FindingsPart } from "./findingsPart.ts";
+import type { LoadEnd, LoadMessage, LoadTask } from "./loadMessage.ts";
+import type { EmitLine, PartMaker } from "./partMaker.ts";
+import { partMakers } from "./partMakers.ts";
+import { PartWriter } from "./partWriter.ts";
+
+// The body of the worker thread that `loader.ts` starts: reads a catalog's files and writes the files of its parts, one document in memory at a time.
+
+const READ_BYTES = 256 * 1024;
+
+/** Memory that is used for one file after another. */
+interface Buffers {
+  read: Buffer;
+  queue: ByteQueue;
+}
+
+function* metasOf(file: CatalogFile, { read, queue }: Buffers, options: DecodeOptions): Generator<PlacedMeta> {
+  const decoder = new MetaDecoder(file.path, { ...options, buffer: queue });
+  const fd = openSync(file.location, "r");
+  try {
+    for (let size = readSync(fd, read); size > 0; size = readSync(fd, read)) yield* decoder.push(read.subarray(0, size));
+    yield* decoder.end();
+  } finally {
+    closeSync(fd);
+  }
+}
+
+/** A maker and what writes the lines that it makes. */
+interface DerivedWriter {
+  maker: PartMaker;
+  emit: EmitLine;
+}
+
+function say(message: LoadMessage): void {
+  parentPort?.postMessage(message, []);
+}
+
+function load({ root, staging, limits, validation, at }: LoadTask): LoadEnd {
+  const current = new CurrentFile(at);
+  const writers = new Map<PartName, PartWriter>();
+  const writerOf = (part: PartName): PartWriter => {
+    const writer = new PartWriter(join(staging, partFile(part)), limits.documentBytes);
+    writers.set(part, writer);
+    return writer;
+  };
+  const catalog = writerOf("catalog");
+  const findings = new FindingsPart(validation);
+  const derived = (Object.entries({ findings, ...partMakers() }) as [DerivedPart, PartMaker][]).map(([part, maker]): DerivedWriter => {
+    const writer = writerOf(part);
+    return { maker, emit: (line) => void writer.add(line, line.value) };
+  });
+  const buffers = { read: Buffer.allocUnsafeSlow(READ_BYTES), queue: new ByteQueue() };
+  const decoding = { maxDocumentBytes: limits.documentBytes, onEmpty: (place: ContentPlace) => findings.addEmpty(place) };
+  const files = catalogFiles(root, limits);
+  say({ kind: "listed", bytes: files.reduce((sum, { bytes }) => sum + bytes, 0) });
+  for (const file of files) {
+    current.set(file.path);
+    for (const meta of metasOf(file, buffers, decoding)) {
+      const sha256 = written(catalog, meta);
+      if (catalog.lines > limits.metas) throw new Error(`the catalog has more than ${limits.metas} objects`);
+      for (const { maker, emit } of derived) maker.add(meta, emit, sha256);
+    }
+  }
+  for (const { maker, emit } of derived) maker.end(emit);
+  const parts = new Map([...writers].map(([part, writer]) => [part, writer.close()] as const));
+  return { kind: "loaded", files: files.length, parts, findings: findings.summary };
+}
+
+/** The line's SHA-256. @throws ContentError for a meta that has no JSON form, or one that is too long. */
+function written(catalog: PartWriter, meta: PlacedMeta): Buffer {
+  try {
+    return catalog.add(meta, meta.blob);
+  } catch (err) {
+    if (err instanceof TypeError || err instanceof RangeError) throw new ContentError(meta.place, messageOf(err), { cause: err });
+    throw err;
+  }
+}
+
+function answer(): LoadEnd {
+  try {
+    return load(workerData as LoadTask);
+  } catch (err) {
+    return { kind: "failed", message: messageOf(err) };
+  }
+}
+
+const message = answer();
+const columns = message.kind === "loaded" ? [...message.parts.values()].flatMap((part) => Object.values(part)) : [];
+parentPort?.postMessage(
+  message,
+  columns.flatMap((column) => (Array.isArray(column) ? [] : [column.buffer])),
+);

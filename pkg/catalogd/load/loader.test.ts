@@ -1,0 +1,72 @@
+import { mkdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { TempFolder } from "../../../test/support/contentFixture.ts";
+import { CONTENT_LIMITS, Loader, type LoaderOptions } from "./loader.ts";
+
+const never = new AbortController().signal;
+const PACKAGE = '{"schema":"olm.package","name":"foo"}\n';
+
+let temp: TempFolder;
+let count = 0;
+beforeAll(() => {
+  temp = new TempFolder();
+});
+afterAll(() => temp?.[Symbol.dispose]());
+
+/** Reads a catalog of these files. @returns its lines. */
+async function loaded(
+  files: Record<string, string | Uint8Array>,
+  options: LoaderOptions = {},
+  loader = new Loader(options),
+): Promise<string> {
+  const name = `catalog${count++}`;
+  const staging = join(temp.path, name, "staging");
+  mkdirSync(staging, { recursive: true });
+  await loader.load(temp.write(join(name, "root"), files), staging, never);
+  return readFileSync(join(staging, "catalog.jsonl"), "utf8");
+}
+
+test("what is small as text and long when written out ends while it is written, and is said where", async () => {
+  const lists = Array.from({ length: 5 }, (_, i) => `a${i + 1}: &a${i + 1} [${`*a${i},`.repeat(10)}]`);
+  const bomb = ["schema: a", 'a0: &a0 ["0123456789"]', ...lists].join("\n");
+  await expect(
+    loaded({ "a.json": PACKAGE, "dir/bomb.yaml": bomb }, { limits: { ...CONTENT_LIMITS, documentBytes: 1_000_000 } }),
+  ).rejects.toThrow("dir/bomb.yaml: document 1, line 1: written out it has more than 1000000 characters");
+});
+
+test("beyond the deadline reading is stopped, and said at which file", async () => {
+  const files = { "a.json": PACKAGE, "slow/f.yaml": "schema: a\n---\n".repeat(200_000) };
+  const deadline = { baseMs: 600_000, perMibMs: 0, maxMs: 1 };
+  await expect(loaded(files, { deadline })).rejects.toThrow(
+    /^reading the catalog did not end within 0 s and was stopped at (a\.json|slow\/f\.yaml|its list of files); divide what is large or deeply nested, or exclude the file with \.indexignore$/,
+  );
+});
+
+test("the deadline grows with the catalog", async () => {
+  const deadline = { baseMs: 60_000, perMibMs: 100_000, maxMs: 600_000 };
+  expect(await loaded({ "a.json": PACKAGE }, { deadline })).toBe('{"name":"foo","schema":"olm.package"}\n');
+});
+
+test("beyond the memory allowed the thread ends, not the process, and the next catalog is read", async () => {
+  const loader = new Loader({ heapMib: 64 });
+  const keys = Array.from({ length: 600_000 }, (_, i) => `k${i}: [${i}]`).join("\n");
+  await expect(loaded({ "a.json": PACKAGE, "large.yaml": `schema: a\n${keys}` }, {}, loader)).rejects.toThrow(
+    "reading the catalog took more than 64 MiB of memory at large.yaml; divide what is large or deeply nested, or exclude the file with .indexignore",
+  );
+  expect(await loaded({ "a.json": PACKAGE }, {}, loader)).toBe('{"name":"foo","schema":"olm.package"}\n');
+});
+
+test("a reading that is given up ends with the reason, whether it waits or runs", async () => {
+  const loader = new Loader();
+  const stop = new AbortController();
+  const load = (name: string): Promise<unknown> => {
+    const root = temp.write(join(name, "root"), { "f.yaml": "schema: a\n---\n".repeat(300_000) });
+    const staging = join(temp.path, name, "staging");
+    mkdirSync(staging);
+    return loader.load(root, staging, stop.signal).catch((err: unknown) => err);
+  };
+  const both = [load("running"), load("waiting")];
+  stop.abort(new Error("the catalog was deleted"));
+  for (const ended of await Promise.all(both)) expect(ended).toMatchObject({ message: "the catalog was deleted" });
+});

@@ -1,0 +1,97 @@
+import type { ClusterCatalog } from "../../api/clusterCatalog.ts";
+import { Backoff } from "../../controller/backoff.ts";
+import type { StepResult } from "../../controller/steps.ts";
+import { messageOf } from "../../errors/errors.ts";
+import type { Logger } from "../../telemetry/log.ts";
+import { newFacts } from "../facts.ts";
+import { type StoreDependencies, storeContent } from "../steps/storeContent.ts";
+import type { CatalogPuller } from "../steps/unpackImage.ts";
+import type { CatalogKeeper } from "../steps/withdraw.ts";
+import type { CatalogContent } from "../store/content.ts";
+import type { ReplicaMetrics } from "./replicaMetrics.ts";
+import { type ServedImage, servedImage } from "./servedImage.ts";
+
+/** What a follower works with. It has nothing to write to the API server with. */
+export interface FollowerDependencies {
+  store: StoreDependencies["store"] & CatalogKeeper & { get(name: string): CatalogContent | undefined };
+  images: CatalogPuller & CatalogKeeper;
+  metrics: ReplicaMetrics;
+  /** From 0 up to 1. */
+  random: () => number;
+}
+
+const BASE_BACKOFF_MS = 1_000;
+/** Longest pause before a digest that could not be loaded is tried again. */
+const MAX_BACKOFF_MS = 60_000;
+/** Events about a catalog are the leader's. */
+const SILENT = { record: () => undefined };
+
+/**
+ * Keeps one replica's store as the leader's status says. What is served stays until what comes after it is complete; what could not be loaded is
+ * tried again with growing pauses.
+ */
+export class CatalogFollower {
+  readonly #deps: FollowerDependencies;
+  /** Of catalogs that could not be loaded. */
+  readonly #backoffs = new Map<string, Backoff>();
+
+  constructor(deps: FollowerDependencies) {
+    this.#deps = deps;
+  }
+
+  /** Names of the catalogs whose content could not be loaded. */
+  get failing(): string[] {
+    return [...this.#backoffs.keys()];
+  }
+
+  /** @param catalog undefined when it does not exist. @throws Error when content that is not to be served cannot be removed. */
+  async follow(name: string, catalog: Readonly<ClusterCatalog> | undefined, log: Logger, signal: AbortSignal): Promise<StepResult> {
+    const { store, images, metrics } = this.#deps;
+    const wanted = servedImage(catalog);
+    if (!catalog || !wanted) {
+      this.#backoffs.delete(name);
+      metrics.behind(name, undefined);
+      if (store.get(name)) log.info("content is served no more");
+      for (const keeper of [store, images]) await keeper.remove(name);
+      return undefined;
+    }
+    if (store.get(name)?.origin.ref === wanted.ref) return this.#loaded(name);
+    metrics.behind(name, true);
+    try {
+      await this.#load(name, catalog, wanted, log, signal);
+      log.info({ image: wanted.ref }, "loaded what the leader serves");
+      return this.#loaded(name);
+    } catch (err) {
+      signal.throwIfAborted();
+      const requeueAfterMs = this.#backoffOf(name).next();
+      const serving = store.get(name)?.origin.ref;
+      metrics.loadFailed(name);
+      log.warn(
+        { image: wanted.ref, serving, reason: messageOf(err), requeueAfterMs },
+        "content that the leader serves could not be loaded",
+      );
+      return { requeueAfterMs };
+    }
+  }
+
+  async #load(name: string, catalog: Readonly<ClusterCatalog>, wanted: ServedImage, log: Logger, signal: AbortSignal): Promise<void> {
+    const { store, images } = this.#deps;
+    const facts = newFacts(catalog);
+    const unpacked = await images.pull(name, wanted.ref, signal);
+    // As the leader's status has it: should this replica lead one day, it finds nothing to write.
+    facts.unpacked = { ...unpacked, modTime: wanted.lastUnpacked === undefined ? unpacked.modTime : new Date(wanted.lastUnpacked) };
+    await storeContent({ store, images, events: SILENT }).run(facts, { object: catalog, log, signal });
+  }
+
+  #loaded(name: string): undefined {
+    this.#backoffs.delete(name);
+    this.#deps.metrics.behind(name, false);
+    return undefined;
+  }
+
+  #backoffOf(name: string): Backoff {
+    const backoff = this.#backoffs.get(name) ?? new Backoff(BASE_BACKOFF_MS, MAX_BACKOFF_MS, this.#deps.random);
+    this.#backoffs.set(name, backoff);
+    return backoff;
+  }
+}

@@ -1,0 +1,100 @@
+import * as fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import type { SearchRecord } from "../../fbc/summary/searchRecord.ts";
+import { continueToken, positionIn } from "./continueToken.ts";
+import { searchCatalogs } from "./searchCatalogs.ts";
+import { searchedPackage } from "./searchedPackage.ts";
+import { apiPattern, searchQuery } from "./searchQuery.ts";
+
+const record = (name: string, versions: number): SearchRecord => ({
+  package: name,
+  channels: [],
+  descriptions: [{}],
+  supports: [{ architectures: ["amd64"], operatingSystems: ["linux"], infrastructureFeatures: [] }],
+  apis: [],
+  provided: [[]],
+  versions: Array.from({ length: versions }, (_, i) => [`${name}.v${i}`, `${i}.0.0`, null, 0, 0, 0, 0, []] as const),
+});
+
+type Catalogs = Parameters<typeof searchCatalogs>[0];
+
+const compare = (a: string, b: string): number => (a < b ? -1 : 1);
+/** Catalogs as the server has them: in order of name, and their packages as well. */
+const catalogs = fc
+  .dictionary(fc.string({ minLength: 1 }), fc.uniqueArray(fc.string({ minLength: 1, maxLength: 4 }), { maxLength: 30 }), { maxKeys: 4 })
+  .map(
+    (byName): Catalogs =>
+      Object.entries(byName)
+        .sort(([a], [b]) => compare(a, b))
+        .map(([name, packages]) => ({
+          name,
+          index: { packages: packages.toSorted(compare).map((one) => searchedPackage(record(one, one.length % 3))), incomplete: false },
+        })),
+  );
+
+describe("pages", () => {
+  const { signal } = new AbortController();
+
+  test("put together hold everything once, in order, whatever their size", async () => {
+    const holds = fc.asyncProperty(catalogs, fc.integer({ min: 1, max: 12 }), async (all, limit) => {
+      const query = searchQuery({});
+      const got: string[][] = [];
+      for (let after: { catalog: string; package: string } | undefined, more = true; more; ) {
+        const page = await searchCatalogs(all, query, { after, limit, matches: 1, signal });
+        expect(page.items.length).toBeLessThanOrEqual(limit);
+        expect(page.items.length === limit || !page.more).toBe(true);
+        got.push(...page.items.map((item) => [item.catalog, item.package]));
+        const last = page.items.at(-1);
+        // What a page ends with survives the token that leads to the next one.
+        if (last) after = positionIn(continueToken({ catalog: last.catalog, package: last.package, query: "q", content: "c" }));
+        more = page.more;
+      }
+      const withVersions = all.flatMap(({ name, index }) =>
+        index.packages.flatMap((one) => (one.versions.length > 0 ? [[name, one.name]] : [])),
+      );
+      expect(got).toEqual(withVersions);
+      expect((await searchCatalogs(all, query, { limit: 1, matches: 1, signal })).total).toBe(withVersions.length);
+    });
+    await fc.assert(holds);
+  });
+
+  test("end when the client is gone", async () => {
+    const many = Array.from({ length: 3_000 }, (_, i) => searchedPackage(record(`p${i}`, 200)));
+    const gone = AbortSignal.abort(new Error("gone"));
+    const searching = searchCatalogs(
+      [{ name: "c", index: { packages: many, incomplete: false } }],
+      searchQuery({ gvk: ["x"], text: "y" }),
+      {
+        limit: 1,
+        matches: 1,
+        signal: gone,
+      },
+    );
+    await expect(searching).rejects.toThrow("gone");
+  });
+});
+
+test.for([
+  "",
+  "x",
+  "W10",
+  Buffer.from("[1]").toString("base64url"),
+  Buffer.from("[2,'','','','']").toString("base64url"),
+  "é",
+  "a".repeat(5_000),
+])("%j is no token", (token) => {
+  expect(positionIn(token)).toBeUndefined();
+});
+
+test.for([
+  ["DB", { kind: "db" }],
+  ["DB.Example.com", { kind: "db", group: "example.com" }],
+  ["example.com/v1/DB", { group: "example.com", version: "v1", kind: "db" }],
+  ["/v1/Pod", { group: "", version: "v1", kind: "pod" }],
+] as const)("the API %s", ([text, want]) => {
+  expect(apiPattern(text)).toEqual(want);
+});
+
+test.for(["", ".", "a.", ".a", "a/b", "a//b", "a/b/", "a/b/c/d", "/"])("the API %j is none", (text) => {
+  expect(() => apiPattern(text)).toThrow(/^gvk: /);
+});

@@ -1,0 +1,71 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
+import type { SearchRecord } from "../../fbc/summary/searchRecord.ts";
+import type { CatalogContent } from "../store/content.ts";
+import { partLines } from "./partLines.ts";
+import { type SearchedPackage, searchedPackage } from "./searchedPackage.ts";
+
+/**
+ * What is kept of one catalog at most; real ones have up to 807 packages, 13,222 bundles, 4 million characters, and 40,000 of one package. Packages
+ * beyond are not found.
+ */
+export interface SearchLimits {
+  packages: number;
+  versions: number;
+  characters: number;
+  charactersOfPackage: number;
+}
+
+const MEGA = 1024 * 1024;
+export const SEARCH_LIMITS: SearchLimits = { packages: 20_000, versions: 200_000, characters: 32 * MEGA, charactersOfPackage: 2 * MEGA };
+
+/** The packages of one content, in order of name. */
+export interface SearchIndex {
+  readonly packages: readonly SearchedPackage[];
+  /** True where the catalog is larger than what is searched. */
+  readonly incomplete: boolean;
+}
+
+/** The search indexes of contents: each is read when it is first asked for, and goes with its content. */
+export class SearchIndexes {
+  readonly #limits: SearchLimits;
+  readonly #indexes = new WeakMap<CatalogContent, Promise<SearchIndex>>();
+
+  constructor(limits: SearchLimits = SEARCH_LIMITS) {
+    this.#limits = limits;
+  }
+
+  /** @throws Error when the content cannot be read; the next call tries again. */
+  of(content: CatalogContent): Promise<SearchIndex> {
+    const known = this.#indexes.get(content);
+    if (known) return known;
+    content.hold();
+    const reading = this.#read(content).finally(() => content.release());
+    this.#indexes.set(content, reading);
+    reading.catch(() => this.#indexes.delete(content));
+    return reading;
+  }
+
+  async #read(content: CatalogContent): Promise<SearchIndex> {
+    const part = content.parts.get("search");
+    const limits = this.#limits;
+    const packages: SearchedPackage[] = [];
+    let versions = 0;
+    let characters = 0;
+    let incomplete = false;
+    if (!part) return { packages, incomplete: true };
+    for await (const line of partLines(part)) {
+      if (line.length > limits.charactersOfPackage) {
+        incomplete = true;
+        continue;
+      }
+      const one = searchedPackage(JSON.parse(line) as SearchRecord);
+      versions += one.versions.length;
+      characters += line.length;
+      if (packages.length === limits.packages || versions > limits.versions || characters > limits.characters)
+        return { packages, incomplete: true };
+      packages.push(one);
+      await nextTurn();
+    }
+    return { packages, incomplete };
+  }
+}

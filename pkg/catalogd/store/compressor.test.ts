@@ -1,0 +1,58 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { TempFolder } from "../../../test/support/contentFixture.ts";
+import { Loader } from "../load/loader.ts";
+import { Compressor, type CompressTask } from "./compressor.ts";
+import { ContentIndex } from "./contentIndex.ts";
+
+test("who does not want a form any more before its turn does not wait for the forms of others", async () => {
+  using folder = new TempFolder();
+  const never = new AbortController().signal;
+  const text = Array.from({ length: 3_000 }, (_, i) => `{"schema":"s","name":"n${i}","text":"${String(i).repeat(300)}"}`).join("\n");
+  const staging = folder.write("staging", {});
+  const { parts } = await new Loader().load(folder.write("catalog", { "a.json": text }), staging, never);
+  const columns = parts.get("catalog");
+  if (!columns) throw new Error("no metas");
+  const index = new ContentIndex(columns);
+  const task = (to: string): CompressTask => ({ encoding: "gzip", from: join(staging, "catalog.jsonl"), index, to: join(folder.path, to) });
+  const compressor = new Compressor();
+  const ends: string[] = [];
+  const first = compressor.make(task("first"), never).then(() => ends.push("first made"));
+  const leaving = new AbortController();
+  const second = compressor.make(task("second"), leaving.signal).catch((err: unknown) => ends.push(String(err)));
+  leaving.abort("not wanted any more");
+  await Promise.all([first, second]);
+  expect(ends).toEqual(["not wanted any more", "first made"]);
+  expect((await compressor.make(task("third"), never)).bytes).toBeGreaterThan(0);
+  expect(existsSync(join(folder.path, "second"))).toBe(false);
+  await compressor.close();
+});
+
+test("a form given up at any moment does not keep the next one from being made", { timeout: 120_000 }, async () => {
+  using folder = new TempFolder();
+  const never = new AbortController().signal;
+  const staging = folder.write("staging", {});
+  const { parts } = await new Loader().load(folder.write("catalog", { "a.json": '{"schema":"s"}' }), staging, never);
+  const columns = parts.get("catalog");
+  if (!columns) throw new Error("no metas");
+  const task: CompressTask = {
+    encoding: "gzip",
+    from: join(staging, "catalog.jsonl"),
+    index: new ContentIndex(columns),
+    to: join(folder.path, "to"),
+  };
+  const compressor = new Compressor();
+  await compressor.make(task, never);
+  for (let turns = 0; turns < 8; turns++) {
+    const leaving = new AbortController();
+    const given = compressor.make(task, leaving.signal).catch(() => undefined);
+    for (let turn = 0; turn < turns; turn++) await Promise.resolve();
+    // Meanwhile the thread answers, and its answer is not read before it is told to end.
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 200);
+    leaving.abort();
+    await given;
+    expect((await compressor.make(task, never)).bytes).toBeGreaterThan(0);
+  }
+  await compressor.close();
+});

@@ -1,0 +1,106 @@
+import { createHash } from "node:crypto";
+import { crc32 } from "node:zlib";
+import * as fc from "fast-check";
+import { expect, test } from "vitest";
+import { ContentIndex } from "./contentIndex.ts";
+import { IndexBuilder } from "./indexBuilder.ts";
+import { columnsFrom, storedFrom } from "./storedIndex.ts";
+
+interface Entry {
+  schema: string;
+  package: string;
+  name: string;
+}
+
+function indexOf(entries: readonly Entry[]): { index: ContentIndex; text: string; lines: string[] } {
+  const builder = new IndexBuilder();
+  const lines = entries.map((entry, i) => `${JSON.stringify({ ...entry, i })}\n`);
+  let checksum = 0;
+  entries.forEach((entry, i) => {
+    const line = Buffer.from(lines[i] ?? "");
+    checksum = crc32(line, checksum);
+    builder.add(entry, { bytes: line.length, sha256: createHash("sha256").update(line).digest(), crc32: checksum });
+  });
+  return { index: new ContentIndex(builder.columns()), text: lines.join(""), lines };
+}
+
+/** As it comes back from disk. */
+function reread({ columns }: ContentIndex): ContentIndex {
+  const bytes = storedFrom(columns).map(
+    ({ buffer, byteOffset, byteLength }) => new Uint8Array(buffer.slice(byteOffset, byteOffset + byteLength)),
+  );
+  return new ContentIndex(columnsFrom(bytes as Uint8Array<ArrayBuffer>[]));
+}
+
+const bundle = (name: string): Entry => ({ schema: "olm.bundle", package: "test-package", name });
+const channel = (name: string): Entry => ({ schema: "olm.channel", package: "test-package", name });
+const SIX = [
+  { schema: "olm.package", package: "", name: "test-package" },
+  channel("stable-5.x"),
+  channel("stable-v6.x"),
+  bundle("test-bundle.v5.0.3"),
+  bundle("test-bundle.v5.0.4"),
+  bundle("test-bundle.v6.0.0"),
+];
+
+test.for([
+  ["olm.package", "", "", 1],
+  ["olm.channel", "", "", 2],
+  ["olm.bundle", "", "", 3],
+  ["", "test-package", "", 5],
+  ["", "", "test-bundle.v5.0.3", 1],
+  ["olm.bundle", "test-package", "", 3],
+  ["non.existent", "not-found", "", 0],
+] as const)("schema %j, package %j, name %j: %i lines", ([schema, packageName, name, count]) => {
+  expect(indexOf(SIX).index.find({ schema, package: packageName, name })).toHaveLength(count);
+});
+
+test("neighbouring lines are one slice", () => {
+  const { index } = indexOf(SIX);
+  expect(index.slices(index.find({ package: "test-package" }))).toHaveLength(1);
+  expect(index.slices([0, 2, 3, 5])).toHaveLength(3);
+});
+
+test("a query finds exactly the lines that match, in order, also after a trip to disk; lines without schema never", () => {
+  const word = fc.constantFrom("", "a", "b", "c");
+  const entry = fc.record({ schema: word, package: word, name: word });
+  fc.assert(
+    fc.property(fc.array(entry, { maxLength: 30 }), entry, (entries, query) => {
+      const { index, text, lines } = indexOf(entries);
+      const empty = query.schema === "" && query.package === "" && query.name === "";
+      const matches = (e: Entry): boolean =>
+        (["schema", "package", "name"] as const).every((key) => query[key] === "" || e[key] === query[key]);
+      const want = lines.filter((_, i) => !empty && entries[i]?.schema !== "" && matches(entries[i] as Entry));
+      const again = reread(index);
+      for (const one of [index, again]) {
+        const found = one.find(query);
+        const bytes = one.slices(found).map(({ start, end }) => Buffer.from(text).subarray(start, end).toString());
+        expect(bytes.join("")).toBe(want.join(""));
+        expect(one.crc32Of(one.runs(found))).toBe(crc32(want.join("")));
+        expect(one.bytesOf(one.runs(found))).toBe(Buffer.byteLength(want.join("")));
+      }
+      expect([again.tag, again.bytes, again.crc32]).toEqual([index.tag, Buffer.byteLength(text), crc32(text)]);
+    }),
+  );
+});
+
+test("more lines than are first made room for, and text of every kind, survive the trip to disk", () => {
+  const texts = ["", "\u00e9", "\u{1f600}", "\u0000", "a\nb", "\ufffd"];
+  const entries = Array.from({ length: 5_000 }, (_, i) => ({ schema: texts[i % 6] ?? "", package: `p${i}`, name: texts[i % 5] ?? "" }));
+  const { index } = indexOf(entries);
+  expect(reread(index).columns).toEqual(index.columns);
+  expect(reread(index).find({ schema: "\u00e9", name: "\u00e9" })).toHaveLength(167);
+});
+
+test("text that is none is found as it is written", () => {
+  const { index } = indexOf([{ schema: "a\ud800", package: "", name: "" }]);
+  expect(index.find({ schema: "a\ufffd" })).toHaveLength(1);
+});
+
+test("tags are equal for equal lines only", () => {
+  const { index } = indexOf(SIX);
+  const other = indexOf([...SIX.slice(0, 5), bundle("test-bundle.v6.0.1")]).index;
+  expect(other.tag).not.toBe(index.tag);
+  expect(other.tagOf(other.find({ schema: "olm.channel" }))).toBe(index.tagOf(index.find({ schema: "olm.channel" })));
+  expect(other.tagOf(other.find({ schema: "olm.bundle" }))).not.toBe(index.tagOf(index.find({ schema: "olm.bundle" })));
+});

@@ -1,0 +1,215 @@
+import { createHash } from "node:crypto";
+import { appendedCrc32 } from "./crc32.ts";
+
+/** A filter on metas; an absent or empty member matches everything. */
+export interface MetaQuery {
+  schema?: string;
+  package?: string;
+  name?: string;
+}
+
+/** A part of a file: the bytes from `start` up to, not including, `end`. */
+export interface Slice {
+  start: number;
+  end: number;
+}
+
+/** Numbers of lines, ascending. */
+export type Lines = Uint32Array | readonly number[];
+
+/** Neighbouring lines as pairs, one after another: the first line, and the one behind the last. */
+export type Runs = Uint32Array<ArrayBuffer>;
+
+/** Bytes of one line's hash. */
+export const HASH_BYTES = 16;
+
+/** The lines of a catalog file as columns: what can move between threads without being copied. Ids point into `strings`; id 0 is "". */
+export interface IndexColumns {
+  strings: string[];
+  /** Bytes of each line, newline included. */
+  lengths: Uint32Array<ArrayBuffer>;
+  schemas: Uint32Array<ArrayBuffer>;
+  packages: Uint32Array<ArrayBuffer>;
+  names: Uint32Array<ArrayBuffer>;
+  /** The first 16 bytes of each line's SHA-256, one after another. */
+  hashes: Uint8Array<ArrayBuffer>;
+  /** CRC-32 of the file up to the end of each line. */
+  checksums: Uint32Array<ArrayBuffer>;
+}
+
+/** Finds the lines of a catalog file by schema, package and name. Immutable. */
+export class ContentIndex {
+  readonly columns: Readonly<IndexColumns>;
+  readonly #starts: Float64Array;
+  readonly #ids: ReadonlyMap<string, number>;
+  readonly #byPackage: LinesById;
+  readonly #byName: LinesById;
+  /** Tag of the whole content. */
+  readonly tag: string;
+
+  constructor(columns: Readonly<IndexColumns>) {
+    this.columns = columns;
+    const { lengths, strings, packages, names, hashes } = columns;
+    this.#starts = startsOf(lengths);
+    this.#ids = new Map(strings.map((text, id) => [text, id]));
+    this.#byPackage = new LinesById(packages, strings.length);
+    this.#byName = new LinesById(names, strings.length);
+    this.tag = tagFrom(createHash("sha256").update(hashes).digest());
+  }
+
+  /** Bytes of the file. */
+  get bytes(): number {
+    return this.#starts.at(-1) ?? 0;
+  }
+
+  get lines(): number {
+    return this.columns.lengths.length;
+  }
+
+  /** CRC-32 of the file. */
+  get crc32(): number {
+    return this.columns.checksums.at(-1) ?? 0;
+  }
+
+  /**
+   * The lines that match all members of the query, in file order. A line without schema is found by no query; an empty query finds nothing,
+   * since it means the whole file.
+   */
+  find(query: MetaQuery): Uint32Array {
+    const schema = this.#idOf(query.schema);
+    const packageId = this.#idOf(query.package);
+    const name = this.#idOf(query.name);
+    if (schema === -1 || packageId === -1 || name === -1) return new Uint32Array();
+    const { schemas, packages, names } = this.columns;
+    const matches = (line: number): boolean =>
+      schemas[line] !== 0 &&
+      (schema === 0 || schemas[line] === schema) &&
+      (packageId === 0 || packages[line] === packageId) &&
+      (name === 0 || names[line] === name);
+    if (name !== 0) return this.#byName.of(name).filter(matches);
+    if (packageId !== 0) return this.#byPackage.of(packageId).filter(matches);
+    return schema === 0 ? new Uint32Array() : linesWith(schemas, schema);
+  }
+
+  /** Neighbours among these lines become one run. */
+  runs(lines: Lines): Runs {
+    const runs = new Uint32Array(lines.length * 2);
+    let used = 0;
+    for (const line of lines) {
+      if (used > 0 && runs[used - 1] === line) runs[used - 1] = line + 1;
+      else {
+        runs[used++] = line;
+        runs[used++] = line + 1;
+      }
+    }
+    return runs.slice(0, used);
+  }
+
+  /** The bytes of these lines; neighbours become one slice. */
+  slices(lines: Lines): Slice[] {
+    return slicesOf(this.runs(lines), this.#starts);
+  }
+
+  /** The bytes of these runs, a slice for each. */
+  slicesOf(runs: Runs): Slice[] {
+    return slicesOf(runs, this.#starts);
+  }
+
+  /** How many bytes these runs have together. */
+  bytesOf(runs: Runs): number {
+    let sum = 0;
+    for (let i = 0; i < runs.length; i += 2) sum += this.#between(runs[i] ?? 0, runs[i + 1] ?? 0);
+    return sum;
+  }
+
+  /** CRC-32 of these runs, one behind the other, without reading them. */
+  crc32Of(runs: Runs): number {
+    const { checksums } = this.columns;
+    let crc = 0;
+    for (let i = 0; i < runs.length; i += 2) {
+      const [from = 0, to = 0] = [runs[i], runs[i + 1]];
+      crc = appendedCrc32(crc, { before: checksums[from - 1] ?? 0, after: checksums[to - 1] ?? 0, bytes: this.#between(from, to) });
+    }
+    return crc;
+  }
+
+  /** Tag of these lines; equal exactly when they are, so it does not change with the rest of the catalog. */
+  tagOf(lines: Lines): string {
+    const hash = createHash("sha256");
+    const runs = this.runs(lines);
+    for (let i = 0; i < runs.length; i += 2)
+      hash.update(this.columns.hashes.subarray((runs[i] ?? 0) * HASH_BYTES, (runs[i + 1] ?? 0) * HASH_BYTES));
+    return tagFrom(hash.digest());
+  }
+
+  /** How many lines each schema has. */
+  countsBySchema(): Map<string, number> {
+    const counts = new Map<string, number>();
+    for (const id of this.columns.schemas) {
+      const schema = this.columns.strings[id] ?? "";
+      counts.set(schema, (counts.get(schema) ?? 0) + 1);
+    }
+    return counts;
+  }
+
+  #between(from: number, to: number): number {
+    return (this.#starts[to] ?? 0) - (this.#starts[from] ?? 0);
+  }
+
+  #idOf(text: string | undefined): number {
+    if (text === undefined || text === "") return 0;
+    return this.#ids.get(text) ?? -1;
+  }
+}
+
+/** Where each of pieces of these lengths starts that stand one behind the other, and at the end where the last one ends. */
+export function startsOf(lengths: Uint32Array, first = 0): Float64Array {
+  const starts = new Float64Array(lengths.length + 1);
+  starts[0] = first;
+  for (let at = 0; at < lengths.length; at++) starts[at + 1] = (starts[at] ?? 0) + (lengths[at] ?? 0);
+  return starts;
+}
+
+/** A slice for each run of pieces that start where `starts` says. */
+export function slicesOf(runs: Runs, starts: Float64Array): Slice[] {
+  return Array.from({ length: runs.length / 2 }, (_, i) => ({
+    start: starts[runs[i * 2] ?? 0] ?? 0,
+    end: starts[runs[i * 2 + 1] ?? 0] ?? 0,
+  }));
+}
+
+function tagFrom(digest: Buffer): string {
+  return digest.toString("base64url").slice(0, 22);
+}
+
+function linesWith(ids: Uint32Array, wanted: number): Uint32Array {
+  let count = 0;
+  for (const id of ids) if (id === wanted) count++;
+  const lines = new Uint32Array(count);
+  for (let line = 0, at = 0; line < ids.length; line++) if (ids[line] === wanted) lines[at++] = line;
+  return lines;
+}
+
+/** The lines that have an id, for each id. */
+class LinesById {
+  readonly #lines: Uint32Array;
+  /** Where each id's lines start. */
+  readonly #starts: Uint32Array;
+
+  constructor(ids: Uint32Array, count: number) {
+    this.#lines = new Uint32Array(ids.length);
+    this.#starts = new Uint32Array(count + 1);
+    for (const id of ids) this.#starts[id + 1] = (this.#starts[id + 1] ?? 0) + 1;
+    for (let id = 0; id < count; id++) this.#starts[id + 1] = (this.#starts[id + 1] ?? 0) + (this.#starts[id] ?? 0);
+    const next = this.#starts.slice();
+    ids.forEach((id, line) => {
+      const at = next[id] ?? 0;
+      this.#lines[at] = line;
+      next[id] = at + 1;
+    });
+  }
+
+  of(id: number): Uint32Array {
+    return this.#lines.subarray(this.#starts[id], this.#starts[id + 1]);
+  }
+}

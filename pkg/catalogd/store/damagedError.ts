@@ -1,0 +1,4 @@
+/** A stored file is not what was written. */
+export class DamagedError extends Error {
+  override readonly name = "DamagedError";
+}

@@ -1,0 +1,143 @@
+import { closeSync, fsyncSync, openSync, readSync, writeSync } from "node:fs";
+import { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import { parentPort } from "node:worker_threads";
+import { constants, crc32, createDeflateRaw, deflateRawSync } from "node:zlib";
+import { messageOf } from "../../errors/errors.ts";
+import { GZIP_LEVEL } from "./encodings.ts";
+import { GZIP_HEADER, gzipEnd } from "./gzipSegments.ts";
+import type { SegmentMessage, SegmentTask } from "./segmentMessage.ts";
+
+// The body of the worker thread that `segmentThread.ts` starts: writes the gzip forms of parts, a segment for each line.
+
+const IO_BYTES = 1024 * 1024;
+/** Ends a segment at a whole byte and lets nothing after it refer to it. */
+const SEGMENT = { level: GZIP_LEVEL, finishFlush: constants.Z_FULL_FLUSH } as const;
+
+class Damage extends Error {}
+
+/** Reads a file from its start to its end, counting its CRC-32. */
+class Source {
+  readonly #fd: number;
+  readonly #buffer = Buffer.allocUnsafeSlow(IO_BYTES);
+  #start = 0;
+  #end = 0;
+  crc32 = 0;
+
+  constructor(fd: number) {
+    this.#fd = fd;
+  }
+
+  /** The next bytes, at most IO_BYTES; valid until the next call. @throws Damage when the file ends before. */
+  take(bytes: number): Buffer {
+    if (this.#end - this.#start < bytes) this.#fill(bytes);
+    const taken = this.#buffer.subarray(this.#start, this.#start + bytes);
+    this.#start += bytes;
+    this.crc32 = crc32(taken, this.crc32);
+    return taken;
+  }
+
+  /** Whether the file has ended. */
+  get isAtEnd(): boolean {
+    return this.#start === this.#end && readSync(this.#fd, this.#buffer, 0, 1, null) === 0;
+  }
+
+  #fill(bytes: number): void {
+    this.#buffer.copyWithin(0, this.#start, this.#end);
+    this.#end -= this.#start;
+    this.#start = 0;
+    while (this.#end < bytes) {
+      const read = readSync(this.#fd, this.#buffer, this.#end, IO_BYTES - this.#end, null);
+      if (read === 0) throw new Damage("the file is shorter than its index says");
+      this.#end += read;
+    }
+  }
+}
+
+/** Writes a file through a buffer, counting its bytes and CRC-32. */
+class Target {
+  readonly #fd: number;
+  readonly #buffer = Buffer.allocUnsafeSlow(IO_BYTES);
+  #used = 0;
+  bytes = 0;
+  crc32 = 0;
+
+  constructor(fd: number) {
+    this.#fd = fd;
+  }
+
+  write(bytes: Uint8Array): void {
+    if (this.#used + bytes.length > IO_BYTES) this.flush();
+    if (bytes.length > IO_BYTES) this.#writeOut(bytes);
+    else {
+      this.#buffer.set(bytes, this.#used);
+      this.#used += bytes.length;
+    }
+    this.bytes += bytes.length;
+    this.crc32 = crc32(bytes, this.crc32);
+  }
+
+  flush(): void {
+    this.#writeOut(this.#buffer.subarray(0, this.#used));
+    this.#used = 0;
+  }
+
+  #writeOut(bytes: Uint8Array): void {
+    for (let done = 0; done < bytes.length; ) done += writeSync(this.#fd, bytes, done, bytes.length - done);
+  }
+}
+
+/** A line too long to be held, piece by piece. */
+function* piecesOf(source: Source, bytes: number): Generator<Buffer> {
+  for (let left = bytes; left > 0; left -= IO_BYTES) yield Buffer.from(source.take(Math.min(left, IO_BYTES)));
+}
+
+async function writeAll(pieces: AsyncIterable<Buffer>, target: Target): Promise<void> {
+  for await (const piece of pieces) target.write(piece);
+}
+
+async function compress({ lengths, crc32: wanted }: SegmentTask, source: Source, target: Target): Promise<Uint32Array<ArrayBuffer>> {
+  const segments = new Uint32Array(lengths.length);
+  target.write(GZIP_HEADER);
+  let size = 0;
+  for (const [line, length] of lengths.entries()) {
+    const before = target.bytes;
+    if (length <= IO_BYTES) target.write(deflateRawSync(source.take(length), { ...SEGMENT, chunkSize: chunkSize(length) }));
+    else await pipeline(Readable.from(piecesOf(source, length)), createDeflateRaw(SEGMENT), (pieces) => writeAll(pieces, target));
+    segments[line] = target.bytes - before;
+    size += length;
+  }
+  if (source.crc32 !== wanted) throw new Damage("the file does not have the checksum that its index says");
+  if (!source.isAtEnd) throw new Damage("the file is longer than its index says");
+  target.write(gzipEnd(wanted, size));
+  target.flush();
+  return segments;
+}
+
+/** Room for the whole segment where it is small, so that it comes in one piece. */
+function chunkSize(bytes: number): number {
+  return Math.min(64 * 1024, bytes + 128);
+}
+
+async function make(task: SegmentTask): Promise<SegmentMessage> {
+  let from: number | undefined;
+  let to: number | undefined;
+  try {
+    from = openSync(task.from, "r");
+    to = openSync(task.to, "w", 0o600);
+    const target = new Target(to);
+    const lengths = await compress(task, new Source(from), target);
+    fsyncSync(to);
+    return { kind: "made", lengths, bytes: target.bytes, crc32: target.crc32 };
+  } catch (err) {
+    return { kind: err instanceof Damage ? "damaged" : "failed", message: messageOf(err) };
+  } finally {
+    if (from !== undefined) closeSync(from);
+    if (to !== undefined) closeSync(to);
+  }
+}
+
+// One task at a time: the next one is sent when the last one is answered.
+parentPort?.on("message", (task: SegmentTask) => {
+  void make(task).then((message) => parentPort?.postMessage(message, message.kind === "made" ? [message.lengths.buffer] : []));
+});

@@ -1,0 +1,302 @@
+import { afterEach, describe, expect, test } from "vitest";
+import { FakeClock } from "../../test/support/fakeClock.ts";
+import { LeaseServer } from "../../test/support/leaseServer.ts";
+import { createLogger } from "../telemetry/log.ts";
+import type { Clock } from "./clock.ts";
+import { LeaderElection, LeadershipLost } from "./leaderElection.ts";
+import type { LeaseSpec } from "./leaseRecord.ts";
+
+const TIMES = { leaseDurationMs: 15_000, renewDeadlineMs: 10_000, retryPeriodMs: 2_000 };
+const log = createLogger({ component: "test", level: "silent" });
+
+/** A process that takes part: it can be stopped, killed, and suspended with its clock running on. */
+class Replica {
+  readonly election: LeaderElection;
+  readonly terms: unknown[] = [];
+  working = false;
+  standBackMs = 0;
+  failure: unknown;
+  #gate: PromiseWithResolvers<void> | undefined;
+  readonly #stop = new AbortController();
+  readonly #running: Promise<void>;
+
+  constructor(identity: string, server: LeaseServer, time: FakeClock) {
+    const clock: Clock = { now: () => time.now(), after: (ms, fn) => time.after(ms, () => this.#whenRunning(fn)) };
+    const client = server.clientOf({ running: () => this.#gate?.promise ?? Promise.resolve() });
+    const standBackMs = (): number => this.standBackMs;
+    const more = {
+      standBackMs,
+      now: () => time.now(),
+      random: () => 0,
+      metrics: { leading: (leading: boolean) => void this.metric.push(leading) },
+    };
+    this.election = new LeaderElection({ client, namespace: "system", name: "lock", times: TIMES, log, identity, clock, ...more });
+    this.#running = this.election
+      .run(this.#stop.signal, (term) => this.#lead(term))
+      .catch((err: unknown) => {
+        this.failure = err;
+      });
+  }
+
+  readonly metric: boolean[] = [];
+
+  async stop(): Promise<void> {
+    this.#stop.abort(new Error("stopped"));
+    await this.#running;
+  }
+
+  suspend(): void {
+    this.#gate ??= Promise.withResolvers();
+  }
+
+  resume(): void {
+    this.#gate?.resolve();
+    this.#gate = undefined;
+  }
+
+  #whenRunning(fn: () => void): void {
+    if (this.#gate) void this.#gate.promise.then(fn);
+    else fn();
+  }
+
+  async #lead(term: AbortSignal): Promise<void> {
+    this.working = true;
+    await new Promise((resolve) => term.addEventListener("abort", resolve, { once: true }));
+    this.working = false;
+    this.terms.push(term.reason);
+  }
+}
+
+class Scene {
+  readonly time = new FakeClock();
+  readonly server = new LeaseServer();
+  readonly replicas = new Map<string, Replica>();
+
+  start(...names: string[]): void {
+    for (const name of names) this.replicas.set(name, new Replica(name, this.server, this.time));
+  }
+
+  of(name: string): Replica {
+    return this.replicas.get(name)!;
+  }
+
+  /** Lets time pass in small steps; never may two lead. */
+  async pass(ms: number): Promise<void> {
+    for (let passed = 0; passed < ms; passed += 250) {
+      await settle();
+      expect(this.leaders().length, `leaders ${this.leaders().join(", ")} at ${this.time.now()} ms`).toBeLessThan(2);
+      this.time.advance(Math.min(250, ms - passed));
+    }
+    await settle();
+  }
+
+  leaders(): string[] {
+    return [...this.replicas].filter(([, { election }]) => election.leading).map(([name]) => name);
+  }
+}
+
+async function settle(): Promise<void> {
+  for (let turn = 0; turn < 12; turn++) await new Promise((resolve) => void setImmediate(resolve));
+}
+
+let scene: Scene;
+afterEach(async () => {
+  scene.server.state = "up";
+  for (const replica of scene.replicas.values()) {
+    replica.resume();
+    await replica.stop();
+  }
+});
+
+describe("an election", () => {
+  async function withLeader(leader: string, ...followers: string[]): Promise<void> {
+    scene = new Scene();
+    scene.start(leader);
+    await scene.pass(500);
+    scene.start(...followers);
+    await scene.pass(5_000);
+    expect(scene.leaders()).toEqual([leader]);
+  }
+
+  interface Case {
+    name: string;
+    /** Runs with "a" leading and "b" and "c" following. */
+    when: () => void | Promise<void>;
+    /** Who leads after so many milliseconds; undefined where it may be any of those who follow. */
+    after: readonly (readonly [ms: number, leader: string | undefined])[];
+  }
+
+  const somebodyElse: LeaseSpec = { holderIdentity: "x", renewTime: "2099-01-01T00:00:00.000000Z" };
+
+  test.for<Case>([
+    { name: "nothing happens: the leader stays, over many lease durations", when: () => undefined, after: [[120_000, "a"]] },
+    {
+      name: "a leader that stops releases the Lease, and another one takes it at once",
+      when: () => scene.of("a").stop(),
+      after: [[250, undefined]],
+    },
+    {
+      name: "a leader that falls silent is left alone for the lease's duration and no longer",
+      when: () => scene.of("a").suspend(),
+      after: [
+        [7_750, "a"], // its deadline, of which it cannot know
+        [4_500, ""],
+        [3_500, undefined],
+      ],
+    },
+    {
+      name: "errors of the API server are tolerated within the renew deadline",
+      when: () => {
+        scene.server.state = "failing";
+      },
+      after: [[7_500, "a"]],
+    },
+    {
+      name: "without a renewal until the deadline nobody leads, and the Lease is taken up again when the API server answers",
+      when: async () => {
+        scene.server.state = "failing";
+        await scene.pass(60_000);
+        expect(scene.leaders()).toEqual([]);
+        scene.server.state = "up";
+      },
+      after: [[20_000, undefined]],
+    },
+    {
+      name: "an API server that hangs is one that fails",
+      when: async () => {
+        scene.server.state = "hanging";
+        await scene.pass(12_000);
+        expect(scene.leaders()).toEqual([]);
+      },
+      after: [[1_000, ""]],
+    },
+    {
+      name: "a deleted Lease is made again by who leads",
+      when: () => scene.server.delete(),
+      after: [
+        [250, "a"],
+        [60_000, "a"],
+      ],
+    },
+    {
+      name: "a Lease that was given to somebody else ends the leader's term at once; its duration is waited for, whatever time stands in it",
+      when: () => scene.server.edit(somebodyElse),
+      after: [
+        [250, ""],
+        [14_000, ""],
+        [2_500, undefined],
+      ],
+    },
+    {
+      name: "a Lease that was emptied by hand ends the leader's term, and is left alone for a moment so that two never overlap",
+      when: () => scene.server.edit({ holderIdentity: "" }),
+      after: [
+        [1_000, ""],
+        [3_000, undefined],
+      ],
+    },
+    {
+      name: "a duration that was edited makes no second leader",
+      when: () => scene.server.edit({ leaseDurationSeconds: 1 }),
+      after: [[30_000, "a"]],
+    },
+    {
+      name: "an edit of something else is kept, and changes nothing",
+      when: () => scene.server.edit({ strategy: "OldestEmulationVersion" }),
+      after: [[30_000, "a"]],
+    },
+  ])("$name", async ({ when, after }) => {
+    await withLeader("a", "b", "c");
+    await when();
+    for (const [ms, leader] of after) {
+      await scene.pass(ms);
+      if (leader === undefined) expect(scene.leaders()).toHaveLength(1);
+      else expect(scene.leaders()).toEqual(leader === "" ? [] : [leader]);
+    }
+  });
+
+  test("a suspended leader does not lead when it runs again, from the first moment, and its work is aborted", async () => {
+    await withLeader("a", "b");
+    scene.of("a").suspend();
+    await scene.pass(30_000);
+    expect([scene.leaders(), scene.server.lease?.spec?.holderIdentity]).toEqual([["b"], "b"]);
+    const writes = scene.server.writes.length;
+    scene.of("a").resume();
+    expect(scene.of("a").election.leading).toBe(false);
+    await scene.pass(250);
+    expect([scene.leaders(), scene.of("a").working]).toEqual([["b"], false]);
+    expect(scene.of("a").terms).toEqual([expect.any(LeadershipLost)]);
+    expect(scene.server.writes.slice(writes)).not.toContain("replace a");
+    expect(scene.of("a").metric.at(-1)).toBe(false);
+  });
+
+  test("terms, transitions and times are recorded as client-go does", async () => {
+    await withLeader("a", "b");
+    expect(scene.server.lease?.spec).toEqual({
+      holderIdentity: "a",
+      leaseDurationSeconds: 15,
+      acquireTime: "1970-01-01T00:00:00.000000Z",
+      renewTime: "1970-01-01T00:00:04.000000Z",
+      leaseTransitions: 0,
+    });
+    scene.of("b").suspend();
+    await scene.of("a").stop();
+    expect(scene.server.lease?.spec).toMatchObject({ holderIdentity: "", leaseDurationSeconds: 1, leaseTransitions: 0 });
+    scene.of("b").resume();
+    await scene.pass(250);
+    expect(scene.server.lease?.spec).toMatchObject({ holderIdentity: "b", leaseDurationSeconds: 15, leaseTransitions: 1 });
+    expect([scene.of("a").metric, scene.of("b").metric]).toEqual([
+      [false, true, false],
+      [false, true],
+    ]);
+  });
+
+  test("who is not fit to lead leaves a free Lease to others for a while, and takes it when nobody else does", async () => {
+    await withLeader("a", "b", "c");
+    scene.of("b").standBackMs = 6_000;
+    scene.of("c").standBackMs = 6_000;
+    await scene.of("a").stop();
+    await scene.pass(3_500);
+    expect(scene.leaders()).toEqual([]);
+    scene.of("c").standBackMs = 0;
+    await scene.pass(600);
+    expect(scene.leaders()).toEqual(["c"]);
+    await scene.of("c").stop();
+    await scene.pass(7_000);
+    expect(scene.leaders()).toEqual(["b"]);
+  });
+
+  test("work that fails ends the election, and releases the Lease", async () => {
+    scene = new Scene();
+    const client = scene.server.clientOf({ running: () => Promise.resolve() });
+    const init = { client, namespace: "system", name: "lock", times: TIMES, log, clock: scene.time };
+    const failing = new LeaderElection(init).run(new AbortController().signal, () => Promise.reject(new Error("broken")));
+    await expect(failing).rejects.toThrow("broken");
+    expect(scene.server.lease?.spec?.holderIdentity).toBe("");
+    const ending = new LeaderElection(init).run(new AbortController().signal, () => Promise.resolve());
+    await expect(ending).rejects.toThrow("the leader's work ended by itself");
+  });
+
+  test("work that goes on after a lost term ends the process", async () => {
+    scene = new Scene();
+    const client = scene.server.clientOf({ running: () => Promise.resolve() });
+    const election = new LeaderElection({ client, namespace: "system", name: "lock", times: TIMES, log, clock: scene.time });
+    let failure: unknown;
+    void election.run(new AbortController().signal, () => new Promise(() => undefined)).catch((err: unknown) => (failure = err));
+    await scene.pass(1_000);
+    scene.server.edit(somebodyElse);
+    await scene.pass(29_000);
+    expect(failure).toBeUndefined();
+    await scene.pass(2_000);
+    expect(failure).toMatchObject({ message: "the leader's work still goes on 30 s after its term" });
+  });
+
+  test.for([
+    [{ ...TIMES, renewDeadlineMs: 15_000 }, "leaseDuration must be greater than renewDeadline"],
+    [{ ...TIMES, retryPeriodMs: 9_000 }, "renewDeadline must be greater than retryPeriod*JitterFactor"],
+  ] as const)("times that do not fit together are refused: %j", ([times, message]) => {
+    scene = new Scene();
+    const client = scene.server.clientOf({ running: () => Promise.resolve() });
+    expect(() => new LeaderElection({ client, namespace: "system", name: "lock", times, log })).toThrow(message);
+  });
+});

@@ -1,0 +1,54 @@
+import { goQuote } from "../../errors/goQuote.ts";
+import { compareVersions, type Version } from "../../version/version.ts";
+import type { ChannelEntry, FbcChannel } from "../types.ts";
+import { rangeTest } from "./bundleVersion.ts";
+import type { GraphSource } from "./updateGraph.ts";
+
+const ZERO: Version = { major: 0, minor: 0, patch: 0, prerelease: [], build: [] };
+
+/** A catalog does not have the bundle from which on its graph is wanted. */
+export class UnknownMinimumError extends Error {
+  override readonly name = "UnknownMinimumError";
+}
+
+/**
+ * The packages with only what is at or above the bundle `minimum`, which is in one package; channels that hold nothing of it are left out. A name
+ * without a known version counts as 0.0.0.
+ * @throws UnknownMinimumError `unknown minimum edge name: "…"`
+ * @see catalog-and-resolution.md 5.8
+ */
+export function aboveMinimum(sources: readonly GraphSource[], minimum: string): GraphSource[] {
+  const owner = sources.find(
+    ({ channels, versions }) => versions.has(minimum) && channels.some(({ entries }) => entries.some(({ name }) => name === minimum)),
+  );
+  if (!owner) throw new UnknownMinimumError(`unknown minimum edge name: ${goQuote(minimum)}`);
+  const floor = { name: minimum, version: versionOf(owner, minimum) };
+  const channels = owner.channels.map((channel) => aboveFloor(channel, owner, floor)).filter(({ entries }) => entries.length > 0);
+  return [{ ...owner, channels }];
+}
+
+/** The least that is drawn. */
+interface Floor {
+  readonly name: string;
+  readonly version: Version;
+}
+
+function versionOf({ versions }: GraphSource, name: string): Version {
+  return versions.get(name)?.parsed?.version ?? ZERO;
+}
+
+/** The channel with what is below the floor left out; an entry that had references stays only with one of them. */
+function aboveFloor(channel: FbcChannel, source: GraphSource, floor: Floor): FbcChannel {
+  const isAbove = (name: string): boolean => compareVersions(versionOf(source, name), floor.version) >= 0;
+  const entries = channel.entries.flatMap(({ name, replaces, skips = [], skipRange }): ChannelEntry[] => {
+    if (name === floor.name) return [{ name }];
+    const kept: ChannelEntry = { name };
+    if (replaces && isAbove(replaces)) kept.replaces = replaces;
+    if (skips.some(isAbove)) kept.skips = skips.filter(isAbove);
+    if (skipRange && rangeTest(skipRange)({ text: "", parsed: { version: floor.version, release: undefined } })) kept.skipRange = skipRange;
+    const hasReferences = kept.replaces !== undefined || kept.skips !== undefined || kept.skipRange !== undefined;
+    const hadNone = !replaces && skips.length === 0 && !skipRange;
+    return hasReferences || (hadNone && isAbove(name)) ? [kept] : [];
+  });
+  return { ...channel, entries };
+}

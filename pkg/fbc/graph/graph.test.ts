@@ -1,0 +1,166 @@
+import * as fc from "fast-check";
+import { expect, test } from "vitest";
+import { type CaseHead, loadCases } from "../../../test/support/caseFiles.ts";
+import type { ChannelEntry, FbcChannel } from "../types.ts";
+import { bundleVersion } from "./bundleVersion.ts";
+import { aboveMinimum } from "./floor.ts";
+import { type Box, type Lane, layoutChannel } from "./layout.ts";
+import { mermaidGraph } from "./mermaid.ts";
+import { svgGraph } from "./svg.ts";
+import { type GraphSource, updateGraph } from "./updateGraph.ts";
+
+interface MermaidCase extends CaseHead {
+  options: { v0Semantics?: boolean; minimum?: string };
+  sources: {
+    package: string;
+    channels: Omit<FbcChannel, "package">[];
+    versions: Record<string, string>;
+    /** Schema and name of what is deprecated. */
+    deprecated: [string, string?][];
+  }[];
+  want: string;
+}
+
+function sourceFrom({ package: name, channels, versions, deprecated }: MermaidCase["sources"][number]): GraphSource {
+  const entries = deprecated.map(([schema, about]) => ({
+    reference: about === undefined ? { schema } : { schema, name: about },
+    message: "gone",
+  }));
+  return {
+    package: name,
+    channels: channels.map((channel) => ({ ...channel, package: name })),
+    versions: new Map(Object.entries(versions).map(([bundle, version]) => [bundle, bundleVersion(version)])),
+    deprecations: [{ package: name, entries }],
+  };
+}
+
+test.for(loadCases<MermaidCase>("graph-mermaid"))("as Mermaid: $name", ({ options, sources, want }) => {
+  const all = sources.map(sourceFrom);
+  const { minimum } = options;
+  expect(mermaidGraph(minimum === undefined ? all : aboveMinimum(all, minimum), options)).toBe(want);
+});
+
+function channelOf(entries: ChannelEntry[], more: Partial<GraphSource> = {}): GraphSource {
+  const versions = new Map(entries.map(({ name }) => [name, bundleVersion(name.replace(/^.*v/, ""))]));
+  return { package: "p", channels: [{ name: "c", package: "p", entries }], versions, deprecations: [], ...more };
+}
+
+test("entries stand by falling version, names that are no entries behind them; heads, deprecations and ranges are told", () => {
+  const graph = updateGraph(
+    channelOf(
+      [
+        { name: "p.v1.0.0" },
+        { name: "p.v1.10.0", replaces: "p.v1.9.0", skips: ["p.v0.9.0", "p.v0.9.0"] },
+        { name: "p.v1.9.0", replaces: "p.v1.0.0", skipRange: "<1.9.0" },
+      ],
+      {
+        defaultChannel: "c",
+        deprecations: [{ package: "p", entries: [{ reference: { schema: "olm.bundle", name: "p.v1.0.0" }, message: "old" }] }],
+      },
+    ),
+  );
+  expect(graph).toEqual({
+    package: "p",
+    defaultChannel: "c",
+    channels: [
+      {
+        name: "c",
+        nodes: [
+          { name: "p.v1.10.0", version: "1.10.0", head: true },
+          { name: "p.v1.9.0", version: "1.9.0" },
+          { name: "p.v1.0.0", version: "1.0.0", deprecated: "old" },
+          { name: "p.v0.9.0", absent: true },
+        ],
+        edges: [
+          { from: "p.v1.9.0", to: "p.v1.10.0", type: "replaces" },
+          { from: "p.v0.9.0", to: "p.v1.10.0", type: "skips" },
+          { from: "p.v1.0.0", to: "p.v1.9.0", type: "replaces" },
+          { from: "p.v1.0.0", to: "p.v1.9.0", type: "skipRange", range: "<1.9.0" },
+        ],
+      },
+    ],
+  });
+});
+
+test.for<[string, ChannelEntry[], Parameters<typeof updateGraph>[1], string]>([
+  [
+    "entries",
+    Array.from({ length: 4 }, (_, i) => ({ name: `p.v${i}.0.0` })),
+    { nodes: 3, edges: 9, comparisons: 9 },
+    "4 entries, at most 3",
+  ],
+  ["updates", [{ name: "a", skips: ["b", "c", "d"] }], { nodes: 9, edges: 2, comparisons: 9 }, "too many updates"],
+  ["comparisons", [{ name: "a", skipRange: "<1.0.0" }, { name: "b" }], { nodes: 9, edges: 9, comparisons: 1 }, "too many ranges"],
+])("a graph with too many %s is refused", ([, entries, limits, message]) => {
+  expect(() => updateGraph(channelOf(entries), limits)).toThrow(message);
+  expect(() => mermaidGraph([channelOf(entries)], limits ? { limits } : {})).toThrow(/too many|at most/);
+});
+
+const entry = (names: readonly string[]) =>
+  fc.record(
+    {
+      name: fc.constantFrom(...names),
+      replaces: fc.constantFrom(...names, "absent"),
+      skips: fc.array(fc.constantFrom(...names, "elsewhere"), { maxLength: 6 }),
+      skipRange: fc.constantFrom("<3.0.0", ">=1.0.0 <5.0.0", "nonsense"),
+    },
+    { requiredKeys: ["name"] },
+  );
+const NAMES = [...Array.from({ length: 12 }, (_, i) => `p.v${i}.0.0`), 'a <b> & "c"', "長い名前", "x".repeat(200)];
+const entries = fc.uniqueArray(entry(NAMES), { selector: ({ name }) => name, maxLength: 15 });
+
+function overlap(a: Box, b: Box): boolean {
+  return a.x < b.x + b.width && b.x < a.x + a.width && a.y < b.y + b.height && b.y < a.y + a.height;
+}
+
+test("whatever the graph, no two boxes overlap, lines keep clear of boxes and of each other, and every update is drawn", () => {
+  fc.assert(
+    fc.property(entries, (some) => {
+      const [channel] = updateGraph(channelOf(some)).channels;
+      if (!channel) throw new Error("no channel");
+      const { boxes, lanes, width, height } = layoutChannel(channel);
+      boxes.forEach((box, i) => boxes.slice(i + 1).forEach((other) => expect(overlap(box, other)).toBe(false)));
+      for (const { x, y, width: w, height: h } of boxes) expect(x >= 0 && y >= 0 && x + w <= width && y + h <= height).toBe(true);
+      for (const lane of lanes) {
+        expect(lane.x > 0 && lane.x < width && boxes.every((box) => lane.x < box.x || lane.x > box.x + box.width)).toBe(true);
+        for (const other of lanes) if (other !== lane && other.x === lane.x) expect(meet(lane, other)).toBe(false);
+      }
+      const drawn = lanes.flatMap(({ type, from, to }) => from.map((box) => `${box.node.name} ${to.node.name} ${type}`));
+      expect(drawn.sort()).toEqual(channel.edges.map(({ from, to, type }) => `${from} ${to} ${type}`).sort());
+    }),
+  );
+});
+
+/** Whether two lines in one lane touch. */
+function meet(a: Lane, b: Lane): boolean {
+  const span = ({ to, from }: Lane): [number, number] => {
+    const ends = [to.y + 1, ...from.map(({ y }) => y)];
+    return [Math.min(...ends), Math.max(...ends)];
+  };
+  const [aTop, aBottom] = span(a);
+  const [bTop, bBottom] = span(b);
+  return aTop <= bBottom && bTop <= aBottom;
+}
+
+test("a picture is well-formed XML whatever the names, and holds no script", () => {
+  fc.assert(
+    fc.property(fc.array(fc.string({ unit: "binary" }), { maxLength: 5 }), fc.string({ unit: "binary" }), (names, packageName) => {
+      const svg = svgGraph(updateGraph({ ...channelOf(names.map((name, i) => ({ name: `${name}${i}` }))), package: packageName }));
+      expect(unbalanced(svg)).toBeUndefined();
+      expect(svg).not.toMatch(/<script|\son\w+=|href=|&(?!(?:amp|lt|gt|quot);)/);
+    }),
+  );
+});
+
+/** The first place where tags do not match or a letter stands that XML does not have; undefined when there is none. */
+function unbalanced(xml: string): string | undefined {
+  const open: string[] = [];
+  for (const [text, close, name = "", empty] of xml.matchAll(/<(\/?)(\w+)(?:\s[\w:-]+="[^"<]*")*(\/?)>|[^<]+|</g)) {
+    if (text === "<") return "a tag that is none";
+    if (/[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/u.test(text)) return "a letter that is none";
+    if (name === "" || empty) continue;
+    if (!close) open.push(name);
+    else if (open.pop() !== name) return `</${name}>`;
+  }
+  return open.pop();
+}

@@ -1,0 +1,147 @@
+import type { ChannelGraph, EdgeType, GraphEdge, GraphNode } from "./updateGraph.ts";
+
+/** A node's place in a picture. Lengths are in pixels. */
+export interface Box {
+  readonly node: GraphNode;
+  /** What stands in it. */
+  readonly label: string;
+  readonly x: number;
+  readonly y: number;
+  readonly width: number;
+  readonly height: number;
+}
+
+/** All updates of one type that lead to one node: a vertical line beside the boxes, joined to each bundle that they start from. */
+export interface Lane {
+  readonly type: EdgeType;
+  readonly range?: string | undefined;
+  readonly to: Box;
+  readonly from: readonly Box[];
+  /** On which side of the boxes it runs. */
+  readonly side: "left" | "right";
+  readonly x: number;
+}
+
+/** The picture of one channel. */
+export interface ChannelLayout {
+  readonly channel: ChannelGraph;
+  readonly boxes: readonly Box[];
+  readonly lanes: readonly Lane[];
+  /** Where the title stands. */
+  readonly x: number;
+  readonly y: number;
+  readonly width: number;
+  /** From the title's upper edge. */
+  readonly height: number;
+}
+
+const BOX_HEIGHT = 26;
+const ROW_HEIGHT = 36;
+const TITLE_HEIGHT = 34;
+const MARGIN = 16;
+const LANE_WIDTH = 10;
+/** Between the boxes and the nearest lane, room for an arrowhead. */
+const LANE_GAP = 16;
+const LETTER_WIDTH = 7.4;
+const PADDING = 12;
+const MAX_LABEL_LETTERS = 80;
+/** Lines leave a box above its middle and reach it below, so that those of a chain do not run into each other. */
+export const LINE_OFFSET = 6;
+
+/**
+ * Where everything of a channel's graph stands: a row for each node, newest first; `replaces` on the left of them, `skips` and `skipRange` on the
+ * right. Boxes never overlap, since each has a row of its own, and no line runs through one.
+ * @param top upper edge of the channel's picture.
+ */
+export function layoutChannel(channel: ChannelGraph, top = 0): ChannelLayout {
+  const labels = channel.nodes.map(labelOf);
+  const width = Math.ceil(Math.max(8, ...labels.map(widthOf)) * LETTER_WIDTH + 2 * PADDING);
+  const rowOf = new Map(channel.nodes.map(({ name }, row) => [name, row]));
+  const groups = groupsOf(channel.edges, rowOf);
+  const left = assignLanes(groups.filter(({ type }) => type === "replaces"));
+  const right = assignLanes(groups.filter(({ type }) => type !== "replaces"));
+  const x = MARGIN + (left.count > 0 ? left.count * LANE_WIDTH + LANE_GAP : 0);
+  const boxes = channel.nodes.map((node, row): Box => {
+    const y = top + TITLE_HEIGHT + row * ROW_HEIGHT + (ROW_HEIGHT - BOX_HEIGHT) / 2;
+    return { node, label: labels[row] ?? "", x, y, width, height: BOX_HEIGHT };
+  });
+  const laneOf = (side: Lane["side"]) => {
+    return ({ group, index }: { group: Group; index: number }): Lane[] => {
+      const to = boxes[group.to];
+      const from = group.from.flatMap((row) => boxes[row] ?? []);
+      const offset = LANE_GAP + index * LANE_WIDTH;
+      return to ? [{ type: group.type, range: group.range, to, from, side, x: side === "left" ? x - offset : x + width + offset }] : [];
+    };
+  };
+  return {
+    channel,
+    boxes,
+    lanes: [...left.lanes.flatMap(laneOf("left")), ...right.lanes.flatMap(laneOf("right"))],
+    x: MARGIN,
+    y: top,
+    width: x + width + (right.count > 0 ? LANE_GAP + right.count * LANE_WIDTH : 0) + MARGIN,
+    height: TITLE_HEIGHT + channel.nodes.length * ROW_HEIGHT + MARGIN,
+  };
+}
+
+/** The updates of one lane, by rows. */
+interface Group {
+  readonly type: EdgeType;
+  readonly range: string | undefined;
+  readonly to: number;
+  readonly from: number[];
+}
+
+function groupsOf(edges: readonly GraphEdge[], rowOf: ReadonlyMap<string, number>): Group[] {
+  const groups = new Map<string, Group>();
+  for (const { from, to, type, range } of edges) {
+    const target = rowOf.get(to);
+    const source = rowOf.get(from);
+    if (target === undefined || source === undefined) continue;
+    const key = `${type} ${target}`;
+    const group = groups.get(key);
+    if (group) group.from.push(source);
+    else groups.set(key, { type, range, to: target, from: [source] });
+  }
+  return [...groups.values()];
+}
+
+/** Puts each group into the nearest lane in which it meets no other; short ones first, so that they stay near. */
+function assignLanes(groups: readonly Group[]): { count: number; lanes: { group: Group; index: number }[] } {
+  const taken: { top: number; bottom: number }[][] = [];
+  const spans = groups.map((group) => ({ group, ...spanOf(group) })).sort((a, b) => a.bottom - a.top - (b.bottom - b.top) || a.top - b.top);
+  const lanes = spans.map(({ group, top, bottom }) => {
+    const free = taken.findIndex((lane) => lane.every((other) => other.bottom < top || other.top > bottom));
+    const index = free < 0 ? taken.length : free;
+    (taken[index] ??= []).push({ top, bottom });
+    return { group, index };
+  });
+  return { count: taken.length, lanes };
+}
+
+/** In units of half a row: a line starts in the upper half of its row and ends in the lower half. */
+function spanOf({ to, from }: Group): { top: number; bottom: number } {
+  let top = to * 2 + 1;
+  let bottom = top;
+  for (const row of from) {
+    top = Math.min(top, row * 2);
+    bottom = Math.max(bottom, row * 2);
+  }
+  return { top, bottom };
+}
+
+function labelOf({ name, version, head, deprecated, absent }: GraphNode): string {
+  const versionText = version === undefined || name.includes(version) ? "" : ` (${version})`;
+  const marks = [head && "head", deprecated !== undefined && "deprecated", absent && "not in this channel"].filter(Boolean);
+  return `${shortened(name + versionText)}${marks.length > 0 ? ` · ${marks.join(", ")}` : ""}`;
+}
+
+function shortened(text: string): string {
+  const letters = Array.from(text);
+  return letters.length <= MAX_LABEL_LETTERS ? text : `${letters.slice(0, MAX_LABEL_LETTERS - 1).join("")}…`;
+}
+
+/** In widths of a Latin letter; those of East Asian scripts are twice as wide. */
+function widthOf(text: string): number {
+  return Array.from(text).reduce((sum, letter) => sum + ((letter.codePointAt(0) ?? 0) >= 0x1100 ? 2 : 1), 0);
+}

@@ -1,0 +1,123 @@
+import { compareText } from "../../api/compareText.ts";
+import { goQuote } from "../../errors/goQuote.ts";
+import type { FbcChannel } from "../types.ts";
+import { rangeTest } from "./bundleVersion.ts";
+import { GRAPH_LIMITS, type GraphLimits, type GraphSource, GraphTooLargeError, sortedEntries } from "./updateGraph.ts";
+
+/** What of the graphs is drawn, and how. */
+export interface MermaidOptions {
+  /**
+   * Strikes out updates that OLM v0 does not make: those of an entry that another one skips. OLM v1 makes them, so the default is false.
+   */
+  readonly v0Semantics?: boolean;
+  readonly limits?: GraphLimits;
+}
+
+const HEADER = [
+  "graph LR",
+  "  classDef deprecated fill:#E8960F",
+  "  classDef skipped stroke:#FF0000,stroke-width:4px",
+  "  classDef deprecatedskipped fill:#E8960F,stroke:#FF0000,stroke-width:4px",
+];
+const STRUCK_OUT = "stroke:#FF0000,stroke-width:3px,stroke-dasharray:5;";
+
+/** What is collected while lines are written. */
+interface Drawing {
+  link: number;
+  comparisons: number;
+  readonly struck: number[];
+  /** Ids of nodes by the class that they get. */
+  readonly classes: Map<string, Set<string>>;
+  readonly styles: string[];
+}
+
+/**
+ * Packages' update graphs as a Mermaid diagram, packages and channels by name, entries by falling version. Letters of names that Mermaid does
+ * not take in an id become `_` there.
+ * @throws GraphTooLargeError
+ * @see catalog-and-resolution.md 5.8; operator-registry v1.73 alpha/declcfg/write.go, MermaidWriter
+ */
+export function mermaidGraph(sources: readonly GraphSource[], options: MermaidOptions = {}): string {
+  const { limits = GRAPH_LIMITS } = options;
+  const drawing: Drawing = { link: 0, comparisons: 0, struck: [], classes: new Map(), styles: [] };
+  const lines = [...HEADER];
+  for (const source of sources.toSorted((a, b) => compareText(a.package, b.package))) {
+    const channels = source.channels.toSorted((a, b) => compareText(a.name, b.name));
+    if (channels.length === 0) continue;
+    lines.push(`  %% package ${goQuote(source.package)}`, `  subgraph ${goQuote(source.package)}`);
+    for (const channel of channels) for (const line of channelLines(channel, source, drawing, options, limits)) lines.push(line);
+    lines.push("  end");
+  }
+  const classes = [...drawing.classes].sort(([a], [b]) => compareText(a, b));
+  for (const [name, ids] of classes) drawing.styles.push(`class ${[...ids].sort(compareText).join(",")} ${name}`);
+  if (drawing.struck.length > 0) drawing.styles.push(`linkStyle ${drawing.struck.join(",")} ${STRUCK_OUT}`);
+  return `${[...lines, ...drawing.styles].join("\n")}\n`;
+}
+
+function channelLines(channel: FbcChannel, source: GraphSource, drawing: Drawing, options: MermaidOptions, limits: GraphLimits): string[] {
+  const id = idOf(`${source.package}-${channel.name}`);
+  const node = (name: string): string => `${id}-${idOf(name)}[${goQuote(name)}]`;
+  const lines = [`    %% channel ${goQuote(channel.name)}`, `    subgraph ${id}[${goQuote(channel.name)}]`];
+  const skipped = new Set<string>();
+  const link = (line: string, struck: boolean): void => {
+    lines.push(line);
+    if (struck) drawing.struck.push(drawing.link);
+    if (++drawing.link > limits.edges) throw new GraphTooLargeError("the graph has too many updates to be drawn; ask for one channel");
+  };
+  const entries = sortedEntries(channel.entries, source.versions);
+  if (entries.length > limits.nodes)
+    throw new GraphTooLargeError(`channel ${goQuote(channel.name)} has ${entries.length} entries, at most ${limits.nodes} are drawn`);
+  for (const { name, replaces, skips = [], skipRange } of entries) {
+    lines.push(`      ${node(name)}`);
+    for (const skip of skips) {
+      link(`      ${node(skip)}-- skip --> ${node(name)}`, skipped.has(skip) && options.v0Semantics === true);
+      skipped.add(skip);
+    }
+    const struck = skipped.has(name) && options.v0Semantics === true;
+    if (skipRange) {
+      drawing.comparisons += channel.entries.length;
+      if (drawing.comparisons > limits.comparisons)
+        throw new GraphTooLargeError("the package has too many ranges over too many entries to be drawn");
+      const holds = rangeTest(skipRange);
+      const label = quotedLabel(`skipRange(${skipRange})`);
+      for (const { name: from } of channel.entries) {
+        if (holds(source.versions.get(from))) link(`      ${node(from)}-- ${label} --> ${node(name)}`, struck);
+      }
+    }
+    if (replaces) link(`      ${node(replaces)}-- replace --> ${node(name)}`, struck);
+  }
+  lines.push("    end");
+  decorate(channel, source, { id, skipped }, drawing);
+  return lines;
+}
+
+/** Marks what is deprecated or skipped. */
+function decorate(
+  channel: FbcChannel,
+  { package: owner, deprecations }: GraphSource,
+  drawn: { id: string; skipped: ReadonlySet<string> },
+  drawing: Drawing,
+): void {
+  const references = deprecations.flatMap(({ entries }) => entries.map(({ reference }) => reference));
+  const isDeprecated = (schema: string, name?: string): boolean =>
+    references.some((reference) => reference.schema === schema && (name === undefined || reference.name === name));
+  const style = `style ${idOf(owner)} fill:#989695`;
+  if (isDeprecated("olm.package") && !drawing.styles.includes(style)) drawing.styles.push(style);
+  if (isDeprecated("olm.channel", channel.name)) drawing.styles.push(`style ${drawn.id} fill:#DCD0FF`);
+  const deprecated = new Set(references.flatMap(({ schema, name }) => (schema === "olm.bundle" && name !== undefined ? [name] : [])));
+  for (const name of new Set([...channel.entries.map((entry) => entry.name), ...drawn.skipped])) {
+    const kind = `${deprecated.has(name) ? "deprecated" : ""}${drawn.skipped.has(name) ? "skipped" : ""}`;
+    if (kind === "") continue;
+    const ids = drawing.classes.get(kind) ?? new Set();
+    drawing.classes.set(kind, ids.add(`${drawn.id}-${idOf(name)}`));
+  }
+}
+
+function idOf(name: string): string {
+  return name.replace(/[^\w.+-]/g, "_");
+}
+
+/** A link's text; a range's own quotes would end it. */
+function quotedLabel(text: string): string {
+  return `"${text.replace(/["\r\n]/g, "'")}"`;
+}

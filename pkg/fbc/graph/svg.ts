@@ -1,0 +1,108 @@
+import { type Box, type ChannelLayout, type Lane, LINE_OFFSET, layoutChannel } from "./layout.ts";
+import type { EdgeType, UpdateGraph } from "./updateGraph.ts";
+
+const LEGEND_HEIGHT = 64;
+const MIN_WIDTH = 420;
+/** Names in the hint of a line. */
+const MAX_NAMES = 20;
+const STYLE = `
+text{font:12px ui-monospace,"DejaVu Sans Mono",Menlo,Consolas,monospace;fill:#1f2328}
+.title{font-weight:bold;font-size:14px}.note{fill:#57606a}
+.box{fill:#f6f8fa;stroke:#57606a}.head{fill:#dafbe1;stroke:#1a7f37}.deprecated{fill:#fff1d6;stroke:#bc4c00}.absent{fill:#fff;stroke-dasharray:4 3}
+.line{fill:none;stroke-width:1.5}.replaces{stroke:#24292f}.skips{stroke:#0969da;stroke-dasharray:6 3}.skipRange{stroke:#8250df;stroke-dasharray:2 3}
+.dot{stroke:none}.dot.replaces{fill:#24292f}.dot.skips{fill:#0969da}.dot.skipRange{fill:#8250df}
+`;
+const LEGEND: readonly (readonly [EdgeType, string])[] = [
+  ["replaces", "replaces"],
+  ["skips", "skips"],
+  ["skipRange", "skipRange"],
+];
+
+/** The update graph of a package as a picture: SVG text, complete in itself, without scripts or references. */
+export function svgGraph(graph: UpdateGraph): string {
+  const layouts: ChannelLayout[] = [];
+  let top = LEGEND_HEIGHT;
+  for (const channel of graph.channels) {
+    const layout = layoutChannel(channel, top);
+    layouts.push(layout);
+    top += layout.height;
+  }
+  const width = Math.max(MIN_WIDTH, ...layouts.map((layout) => layout.width));
+  const title = `Update graph of package ${graph.package}`;
+  return [
+    `<svg xmlns="http://www.w3.org/2000/svg" role="img" width="${width}" height="${top}" viewBox="0 0 ${width} ${top}">`,
+    `<title>${escaped(title)}</title>`,
+    `<style>${STYLE}</style>`,
+    `<defs>${LEGEND.map(([type]) => arrowhead(type)).join("")}</defs>`,
+    `<rect width="${width}" height="${top}" fill="#fff"/>`,
+    `<text class="title" x="16" y="24">${escaped(graph.package)}${graph.deprecated === undefined ? "" : " (deprecated)"}</text>`,
+    ...LEGEND.map(([type, text], i) => legend(type, text, 16 + i * 130)),
+    ...layouts.flatMap((layout) => channelPicture(layout, graph.defaultChannel)),
+    "</svg>\n",
+  ].join("\n");
+}
+
+function legend(type: EdgeType, text: string, x: number): string {
+  return `<path class="line ${type}" d="M${x} 45h28" marker-end="url(#${type})"/><text class="note" x="${x + 42}" y="49">${text}</text>`;
+}
+
+function arrowhead(type: EdgeType): string {
+  return `<marker id="${type}" viewBox="0 0 8 8" refX="8" refY="4" markerWidth="6" markerHeight="6" orient="auto"><path class="dot ${type}" d="M0 0L8 4L0 8z"/></marker>`;
+}
+
+function channelPicture({ channel, boxes, lanes, x, y }: ChannelLayout, defaultChannel: string | undefined): string[] {
+  const marks = [channel.name === defaultChannel && "default", channel.deprecated !== undefined && "deprecated"].filter(Boolean);
+  const title = `channel ${channel.name}${marks.length > 0 ? ` (${marks.join(", ")})` : ""}`;
+  return [
+    `<g data-channel="${escaped(channel.name)}">`,
+    `<text class="title" x="${x}" y="${y + 20}">${escaped(title)}</text>`,
+    ...lanes.map(lanePicture),
+    ...boxes.map(boxPicture),
+    "</g>",
+  ];
+}
+
+function boxPicture({ node, label, x, y, width, height }: Box): string {
+  const kind = node.absent ? "absent" : node.deprecated !== undefined ? "deprecated" : node.head ? "head" : "";
+  const hint = [node.name, node.version && `version ${node.version}`, node.deprecated].filter(Boolean).join("\n");
+  return (
+    `<g data-name="${escaped(node.name)}"><title>${escaped(hint)}</title>` +
+    `<rect class="box${kind === "" ? "" : ` ${kind}`}" x="${x}" y="${y}" width="${width}" height="${height}" rx="4"/>` +
+    `<text x="${x + 12}" y="${y + height / 2 + 4}">${escaped(label)}</text></g>`
+  );
+}
+
+/** From each bundle to the line, along it, and into the bundle that it leads to. */
+function lanePicture({ type, range, to, from, side, x }: Lane): string {
+  const edge = (box: Box): number => (side === "left" ? box.x : box.x + box.width);
+  const startOf = (box: Box): number => box.y + box.height / 2 - LINE_OFFSET;
+  const end = to.y + to.height / 2 + LINE_OFFSET;
+  const starts = from.map(startOf);
+  const spine = `M${x} ${Math.min(end, ...starts)}V${Math.max(end, ...starts)}`;
+  const branches = from.map((box) => `M${edge(box)} ${startOf(box)}H${x}`).join("");
+  const hint = `${type}${range === undefined ? "" : ` ${range}`}: to ${to.node.name} from ${namesOf(from)}`;
+  const dots = from.map(
+    (box) => `<circle class="dot ${type}" cx="${x}" cy="${startOf(box)}" r="2.5" data-from="${escaped(box.node.name)}"/>`,
+  );
+  return (
+    `<g data-type="${type}" data-to="${escaped(to.node.name)}"><title>${escaped(hint)}</title>` +
+    `<path class="line ${type}" d="${spine}${branches}"/>` +
+    `<path class="line ${type}" d="M${x} ${end}H${edge(to)}" marker-end="url(#${type})"/>${dots.join("")}</g>`
+  );
+}
+
+function namesOf(boxes: readonly Box[]): string {
+  const names = boxes.slice(0, MAX_NAMES).map(({ node }) => node.name);
+  return names.join(", ") + (boxes.length > MAX_NAMES ? ` and ${boxes.length - MAX_NAMES} more` : "");
+}
+
+/** Text for XML; what XML cannot hold becomes U+FFFD. */
+function escaped(text: string): string {
+  return text
+    .toWellFormed()
+    .replace(/[^\t\n\r\u{20}-\u{d7ff}\u{e000}-\u{fffd}\u{10000}-\u{10ffff}]/gu, "\ufffd")
+    .replaceAll("&", "&amp;")
+    .replaceAll("<", "&lt;")
+    .replaceAll(">", "&gt;")
+    .replaceAll('"', "&quot;");
+}

@@ -1,0 +1,154 @@
+import { isObject } from "../../api/jsonObject.ts";
+import { parseVersionRelease } from "../../version/version.ts";
+import { memberOf } from "../keys.ts";
+import { numberToken } from "../numberTokens.ts";
+import type { Meta } from "../types.ts";
+import { apisOf, type BundleApis } from "./apis.ts";
+import { type CsvMetadata, csvMetadataFrom } from "./csvMetadata.ts";
+import { infrastructureFeatures } from "./infrastructureFeatures.ts";
+import { clipped, objectAt, objectsAt, textAt, words, wordsAt } from "./lenient.ts";
+import { platformsFrom } from "./platforms.ts";
+
+/** What a version of an Operator says of itself to people. Absent where it does not. */
+export interface BundleDescription {
+  displayName?: string | undefined;
+  /** In a line or a paragraph. */
+  description?: string | undefined;
+  provider?: string | undefined;
+  keywords?: string[] | undefined;
+  categories?: string[] | undefined;
+  maturity?: string | undefined;
+  certified?: boolean | undefined;
+  /** Who gives support. */
+  support?: string | undefined;
+  /** Where its source lives. */
+  repository?: string | undefined;
+}
+
+/** Where a version of an Operator can run, and how much it can do. */
+export interface BundleSupport {
+  /** Such as "Basic Install" or "Auto Pilot". */
+  capability?: string | undefined;
+  /** Names of the modes that are supported, sorted. */
+  installModes: string[];
+  minKubeVersion?: string | undefined;
+  maxOpenShiftVersion?: string | undefined;
+  architectures: string[];
+  operatingSystems: string[];
+  infrastructureFeatures: string[];
+}
+
+/** The version of a bundle as its package property states it, and the release where it has one. */
+export interface StatedVersion {
+  version?: string | undefined;
+  release?: string | undefined;
+}
+
+/** What a catalog tells of one bundle without its manifests. All texts are bounded; they share memory with the meta. */
+export interface BundleSummary extends StatedVersion {
+  name: string;
+  description: BundleDescription;
+  support: BundleSupport;
+  apis: BundleApis;
+  containerImage?: string | undefined;
+  /** As the author wrote it. */
+  createdAt?: string | undefined;
+  /** How many images it is made of. */
+  relatedImages: number;
+}
+
+const MAX_VERSION = 256;
+
+/** What the meta of a bundle tells. Never throws: what cannot be read is absent. */
+export function bundleSummary(meta: Meta): BundleSummary {
+  const properties = propertiesOf(meta);
+  const csv = csvMetadataFrom(properties);
+  const annotations = csv?.annotations ?? {};
+  const images = memberOf(meta.blob, "relatedImages");
+  return {
+    name: meta.name,
+    ...statedVersion(properties),
+    description: descriptionOf(csv),
+    support: supportOf(properties, csv),
+    apis: apisOf(properties, csv),
+    containerImage: textAt(annotations, "containerImage"),
+    createdAt: textAt(annotations, "createdAt", 64),
+    relatedImages: Array.isArray(images) ? images.length : 0,
+  };
+}
+
+/** The properties of a bundle that are objects. */
+export function propertiesOf({ blob }: Meta): readonly Readonly<Record<string, unknown>>[] {
+  return objectsAt(blob, "properties");
+}
+
+/**
+ * The version in the first property `olm.package`, as it is written there, and the release: the one that the property states, else build metadata
+ * that can be one. Both absent where there is no version that can be read.
+ */
+export function statedVersion(properties: readonly Readonly<Record<string, unknown>>[]): StatedVersion {
+  const property = properties.find((one) => memberOf(one, "type") === "olm.package");
+  if (!property) return {};
+  const value = objectAt(property, "value");
+  const version = memberOf(value, "version");
+  const stated = memberOf(value, "release");
+  if (typeof version !== "string" || version.length > MAX_VERSION) return {};
+  if (stated !== undefined && stated !== null && typeof stated !== "string") return {};
+  try {
+    const { release } = parseVersionRelease(version, stated);
+    return release ? { version, release: release.join(".") } : { version };
+  } catch {
+    return {};
+  }
+}
+
+function descriptionOf(csv: CsvMetadata | undefined): BundleDescription {
+  if (!csv) return {};
+  const { annotations, spec } = csv;
+  const certified = textAt(annotations, "certified");
+  return {
+    displayName: textAt(spec, "displayName", 256),
+    description: textAt(annotations, "description") ?? firstParagraph(memberOf(spec, "description")),
+    provider: textAt(objectAt(spec, "provider"), "name", 256),
+    keywords: unlessEmpty(wordsAt(spec, "keywords")),
+    categories: unlessEmpty(words((textAt(annotations, "categories") ?? "").split(","))),
+    maturity: textAt(spec, "maturity", 64),
+    certified: certified === undefined ? undefined : certified.toLowerCase() === "true",
+    support: textAt(annotations, "support", 256),
+    repository: textAt(annotations, "repository"),
+  };
+}
+
+function supportOf(properties: readonly Readonly<Record<string, unknown>>[], csv: CsvMetadata | undefined): BundleSupport {
+  const annotations = csv?.annotations ?? {};
+  const spec = csv?.spec ?? {};
+  const modes = objectsAt(spec, "installModes").filter((mode) => memberOf(mode, "supported") === true);
+  return {
+    capability: textAt(annotations, "capabilities", 64),
+    installModes: words(modes.map((mode) => memberOf(mode, "type"))).sort(),
+    minKubeVersion: textAt(spec, "minKubeVersion", 64),
+    maxOpenShiftVersion: maxOpenShiftVersion(properties),
+    ...platformsFrom(csv?.labels ?? {}),
+    infrastructureFeatures: infrastructureFeatures(annotations),
+  };
+}
+
+/** The newest OpenShift minor that the bundle may run on, as it is written; a number only where a text of it was kept. */
+function maxOpenShiftVersion(properties: readonly Readonly<Record<string, unknown>>[]): string | undefined {
+  const property = properties.find((one) => memberOf(one, "type") === "olm.maxOpenShiftVersion");
+  if (!property) return undefined;
+  const value = memberOf(property, "value");
+  if (typeof value === "string") return clipped(value, 64) || undefined;
+  return typeof value === "number" ? String(value) : isObject(value) ? numberToken(value) : undefined;
+}
+
+function firstParagraph(value: unknown): string | undefined {
+  if (typeof value !== "string") return undefined;
+  const text = value.slice(0, 16_384);
+  const paragraph = text.split(/\n\s*\n/).find((piece) => /[\p{L}\p{N}]/u.test(piece) && !/^\s*#/.test(piece)) ?? text;
+  return clipped(paragraph.replace(/\s+/g, " ")) || undefined;
+}
+
+function unlessEmpty(list: string[]): string[] | undefined {
+  return list.length === 0 ? undefined : list;
+}

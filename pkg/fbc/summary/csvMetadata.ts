@@ -1,0 +1,103 @@
+import { isObject } from "../../api/jsonObject.ts";
+import type { JsonObject } from "../../api/k8s.ts";
+import { memberOf } from "../keys.ts";
+import { parseYaml } from "../yaml.ts";
+import { objectAt } from "./lenient.ts";
+
+/** What a catalog tells of a bundle's ClusterServiceVersion, in one form whichever way it is told. Members are not checked. */
+export interface CsvMetadata {
+  annotations: Readonly<Record<string, unknown>>;
+  labels: Readonly<Record<string, unknown>>;
+  /** `displayName`, `description`, `keywords`, `provider`, `installModes`, `minKubeVersion`, `maturity`. */
+  spec: Readonly<Record<string, unknown>>;
+  /** `owned` and `required`, each a list of `{name, version, kind}`. */
+  crds: Readonly<Record<string, unknown>>;
+  /** `owned` and `required`, each a list of `{group, version, kind}`. */
+  apiServices: Readonly<Record<string, unknown>>;
+}
+
+const KIND = "ClusterServiceVersion";
+const GROUP = "operators.coreos.com/";
+/** Base64 characters of an object's beginning that usually tell what it is; a multiple of four. */
+const HEAD = 512;
+/** Longest object that is looked at, in base64 characters; the largest real ClusterServiceVersion has 1.7 million. */
+const MAX_OBJECT = 16 * 1024 * 1024;
+const JSON_MEMBER = /^\s*\{\s*"(apiVersion|kind)"\s*:\s*"([^"\\]*)"\s*(?:,\s*"(apiVersion|kind)"\s*:\s*"([^"\\]*)")?/;
+const YAML_MEMBER = /^(apiVersion|kind):[ \t]+["']?([\w./-]+)/gm;
+
+/**
+ * What the properties of a bundle tell of its ClusterServiceVersion: property `olm.csv.metadata`, or, in older catalogs, the manifest among the
+ * properties `olm.bundle.object`, of which only that one is decoded. Undefined when neither can be read.
+ */
+export function csvMetadataFrom(properties: readonly Readonly<Record<string, unknown>>[]): CsvMetadata | undefined {
+  for (const property of properties) {
+    if (memberOf(property, "type") !== "olm.csv.metadata") continue;
+    const value = memberOf(property, "value");
+    if (isObject(value)) return fromMetadata(value);
+  }
+  for (const property of properties) {
+    if (memberOf(property, "type") !== "olm.bundle.object") continue;
+    const data = memberOf(objectAt(property, "value"), "data");
+    const csv = typeof data === "string" && data.length <= MAX_OBJECT ? csvIn(data) : undefined;
+    if (csv) return fromManifest(csv);
+  }
+  return undefined;
+}
+
+function fromMetadata(value: JsonObject): CsvMetadata {
+  return {
+    annotations: objectAt(value, "annotations"),
+    labels: objectAt(value, "labels"),
+    spec: value,
+    crds: objectAt(value, "crdDescriptions"),
+    apiServices: objectAt(value, "apiServiceDefinitions"),
+  };
+}
+
+function fromManifest(csv: JsonObject): CsvMetadata {
+  const metadata = objectAt(csv, "metadata");
+  const spec = objectAt(csv, "spec");
+  return {
+    annotations: objectAt(metadata, "annotations"),
+    labels: objectAt(metadata, "labels"),
+    spec,
+    crds: objectAt(spec, "customresourcedefinitions"),
+    apiServices: objectAt(spec, "apiservicedefinitions"),
+  };
+}
+
+/** The ClusterServiceVersion that is encoded in `data`; undefined when it is something else. */
+function csvIn(data: string): JsonObject | undefined {
+  const guess = isCsv(Buffer.from(data.slice(0, HEAD), "base64").toString("utf8"));
+  if (guess === false) return undefined;
+  const bytes = Buffer.from(data, "base64");
+  if (guess === undefined && !bytes.includes(KIND)) return undefined;
+  const object = parsed(bytes.toString("utf8"));
+  return isObject(object) && memberOf(object, "kind") === KIND ? object : undefined;
+}
+
+/** Whether an object that begins with `head` is a ClusterServiceVersion; undefined when its beginning does not tell. */
+function isCsv(head: string): boolean | undefined {
+  const json = JSON_MEMBER.exec(head);
+  const members = json ? [json.slice(1, 3), json.slice(3, 5)] : [...head.matchAll(YAML_MEMBER)].map((match) => match.slice(1, 3));
+  const of = (name: string): string | undefined => members.find(([key]) => key === name)?.[1];
+  const kind = of("kind");
+  if (kind !== undefined) return kind === KIND;
+  return of("apiVersion")?.startsWith(GROUP) === false ? false : undefined;
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return parsedYaml(text);
+  }
+}
+
+function parsedYaml(text: string): unknown {
+  try {
+    return parseYaml(text);
+  } catch {
+    return undefined;
+  }
+}

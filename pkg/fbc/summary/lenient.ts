@@ -1,0 +1,60 @@
+import { isObject } from "../../api/jsonObject.ts";
+import { memberOf } from "../keys.ts";
+
+// Members of objects that anybody may have written: what has another kind than expected counts as absent, and what is long is cut.
+
+/** Longest name of a package, channel or bundle that summaries take up; the longest that a cluster could use has 253 characters. */
+export const MAX_NAME = 512;
+/** Longest text for people. Characters. */
+export const MAX_TEXT = 1_024;
+/** Longest entry of a list of words, such as a keyword. Characters. */
+export const MAX_WORD = 128;
+/** Most entries of a list of words. */
+export const MAX_WORDS = 64;
+
+/** `text` without white space around it and with at most `max` characters, the last of them "…" where something was cut. */
+export function clipped(text: string, max = MAX_TEXT): string {
+  const trimmed = (text.length > max * 2 ? text.slice(0, max * 2) : text).trim();
+  if (trimmed.length <= max) return trimmed;
+  return `${trimmed.slice(0, max - 1)}…`.toWellFormed();
+}
+
+/** The text under `key`, whatever the case of its letters; undefined where there is none, or an empty one. */
+export function textAt(object: Readonly<Record<string, unknown>>, key: string, max = MAX_TEXT): string | undefined {
+  const value = memberOf(object, key);
+  return typeof value === "string" ? clipped(value, max) || undefined : undefined;
+}
+
+/** The object under `key`; an empty one where there is none. */
+export function objectAt(object: Readonly<Record<string, unknown>>, key: string): Readonly<Record<string, unknown>> {
+  const value = memberOf(object, key);
+  return isObject(value) ? value : {};
+}
+
+/** The objects in the list under `key`, others left out. */
+export function objectsAt(object: Readonly<Record<string, unknown>>, key: string): readonly Readonly<Record<string, unknown>>[] {
+  const value = memberOf(object, key);
+  return Array.isArray(value) ? value.filter(isObject) : [];
+}
+
+/** The texts in the list under `key`, see `words`. */
+export function wordsAt(object: Readonly<Record<string, unknown>>, key: string): string[] {
+  const value = memberOf(object, key);
+  return Array.isArray(value) ? words(value) : [];
+}
+
+/** The different texts among `values` in their order: trimmed, none empty, at most 64 of at most 128 characters. */
+export function words(values: readonly unknown[]): string[] {
+  const found = new Set<string>();
+  for (const value of values) {
+    if (found.size === MAX_WORDS) break;
+    const word = typeof value === "string" ? clipped(value, MAX_WORD) : "";
+    if (word !== "") found.add(word);
+  }
+  return [...found];
+}
+
+/** A name that can be told: a text that is neither empty nor longer than 512 characters. */
+export function isName(value: unknown): value is string {
+  return typeof value === "string" && value !== "" && value.length <= MAX_NAME;
+}

@@ -1,0 +1,240 @@
+import { createHash } from "node:crypto";
+import * as fc from "fast-check";
+import { dump } from "js-yaml";
+import { describe, expect, test } from "vitest";
+import { type CaseHead, loadCases } from "../../../test/support/caseFiles.ts";
+import { isObject } from "../../api/jsonObject.ts";
+import type { JsonObject } from "../../api/k8s.ts";
+import { canonicalJson } from "../canonical.ts";
+import { metaFrom } from "../meta.ts";
+import type { Meta } from "../types.ts";
+import { bundleSummary } from "./bundleSummary.ts";
+import { CatalogFacts } from "./catalogFacts.ts";
+import { channelHeads } from "./channelHeads.ts";
+import { MAX_TEXT, MAX_WORDS } from "./lenient.ts";
+import { PackageFacts } from "./packageFacts.ts";
+import { packageSummary } from "./packageSummary.ts";
+import { searchRecord } from "./searchRecord.ts";
+
+const HEAD = { apiVersion: "operators.coreos.com/v1alpha1", kind: "ClusterServiceVersion" };
+const CRD = { apiVersion: "apiextensions.k8s.io/v1", kind: "CustomResourceDefinition", metadata: { name: "ClusterServiceVersion" } };
+const CONFIG = { apiVersion: "v1", data: { text: `kind: ClusterServiceVersion ${"x".repeat(600)}` }, kind: "ConfigMap" };
+
+type Csv = { metadata?: JsonObject; spec?: JsonObject };
+
+const object = (text: string): JsonObject => ({ type: "olm.bundle.object", value: { data: Buffer.from(text).toString("base64") } });
+
+/** The ways in which a catalog tells of one ClusterServiceVersion. */
+const FORMS: Readonly<Record<string, (csv: Csv) => JsonObject[]>> = {
+  "olm.csv.metadata": ({ metadata = {}, spec = {} }) => {
+    const { customresourcedefinitions, apiservicedefinitions, ...rest } = spec;
+    const value = { ...metadata, ...rest, crdDescriptions: customresourcedefinitions, apiServiceDefinitions: apiservicedefinitions };
+    return [object(JSON.stringify(CONFIG)), { type: "olm.csv.metadata", value }];
+  },
+  "an object in JSON": (csv) => [object(JSON.stringify(CRD)), object(JSON.stringify({ ...HEAD, ...csv }))],
+  "an object in JSON with its kind at the end": (csv) => [
+    object(JSON.stringify(CONFIG)),
+    object(JSON.stringify({ metadata: { ...csv.metadata, padding: "x".repeat(2_000) }, spec: csv.spec, ...HEAD })),
+  ],
+  "an object in YAML": (csv) => [object(dump(CONFIG)), object(dump({ ...HEAD, ...csv }))],
+  "an object in YAML behind a comment": (csv) => [object(`# ${"y".repeat(600)}\n${dump({ ...HEAD, ...csv })}`)],
+};
+
+interface BundleCase extends CaseHead {
+  csv: Csv;
+  properties?: JsonObject[];
+  want: JsonObject;
+}
+
+/** `want` with what is null in it taken for absent. */
+function wanted(want: JsonObject): Record<string, unknown> {
+  const entries = Object.entries(want).map(([key, value]): [string, unknown] => {
+    if (value === null) return [key, undefined];
+    return [key, isObject(value) ? expect.objectContaining(wanted(value)) : value];
+  });
+  return Object.fromEntries(entries);
+}
+
+describe.each(Object.keys(FORMS))("a bundle, its ClusterServiceVersion as %s", (form) => {
+  test.for(loadCases<BundleCase>("fbc-summary-bundles"))("$name", ({ csv, properties = [], want }) => {
+    const meta = metaFrom({ schema: "olm.bundle", name: "b", package: "p", properties: [...properties, ...(FORMS[form]?.(csv) ?? [])] });
+    const summary = bundleSummary(meta);
+    for (const [key, value] of Object.entries(wanted(want))) expect(summary[key as keyof typeof summary], key).toEqual(value);
+  });
+});
+
+test("broken objects of a bundle are passed over", () => {
+  const broken = ["", "{", "kind: ClusterServiceVersion\n\t{", '{"kind":"ClusterServiceVersion"', "ClusterServiceVersion", "[]"].map(
+    object,
+  );
+  const odd = [
+    { type: "olm.bundle.object", value: null },
+    { type: "olm.bundle.object", value: { data: 1 } },
+    { type: "olm.csv.metadata" },
+    null,
+    7,
+  ];
+  const meta = metaFrom({ schema: "olm.bundle", name: "b", package: "p", properties: [...broken, ...odd] });
+  expect(bundleSummary(meta)).toMatchObject({ name: "b", support: { architectures: ["amd64"], installModes: [] }, apis: { provided: [] } });
+});
+
+test("texts and lists are bounded", () => {
+  const keywords = Array.from({ length: 1_000 }, (_, i) => `${i}${"k".repeat(1_000)}`);
+  const value = { displayName: "😀".repeat(100_000), description: "d".repeat(1_000_000), keywords };
+  const { description } = bundleSummary(metaFrom({ schema: "olm.bundle", name: "b", properties: [{ type: "olm.csv.metadata", value }] }));
+  expect(description.displayName?.length).toBeLessThanOrEqual(256);
+  expect(description.displayName?.isWellFormed()).toBe(true);
+  expect(description.description).toHaveLength(MAX_TEXT);
+  expect(description.keywords).toHaveLength(MAX_WORDS);
+  expect(JSON.stringify(description).length).toBeLessThan(16_384);
+});
+
+interface HeadsCase extends CaseHead {
+  channel: [name: string, replaces?: string, skips?: string[]][];
+  heads: string[];
+}
+
+test.for(loadCases<HeadsCase>("fbc-summary-heads"))("heads: $name", ({ channel, heads }) => {
+  expect(channelHeads(channel.map(([name, replaces, skips = []]) => ({ name, replaces, skips })))).toEqual(heads);
+});
+
+interface PackageCase extends CaseHead {
+  metas: (JsonObject & { bundle?: string; metadata?: JsonObject })[];
+  want: JsonObject;
+}
+
+function metaOf(object: PackageCase["metas"][number]): Meta {
+  if (object.bundle === undefined) return metaFrom(object);
+  const properties = [
+    { type: "olm.package", value: { packageName: "p", version: object.bundle } },
+    ...(object.metadata ? [{ type: "olm.csv.metadata", value: object.metadata }] : []),
+  ];
+  return metaFrom({ schema: "olm.bundle", package: "p", name: object["name"], image: "r.io/b", properties });
+}
+
+const sha256 = (meta: Meta): Buffer => createHash("sha256").update(canonicalJson(meta.blob)).digest();
+
+function factsOf(metas: readonly Meta[]): PackageFacts {
+  const facts = new PackageFacts("p");
+  for (const meta of metas) facts.add(meta, sha256(meta));
+  return facts;
+}
+
+test.for(loadCases<PackageCase>("fbc-summary-packages"))("package: $name", ({ metas, want }) => {
+  const facts = factsOf(metas.map(metaOf));
+  const summary = packageSummary(facts);
+  const plain = JSON.parse(JSON.stringify(summary)) as Record<string, unknown>;
+  for (const [key, value] of Object.entries(wanted(want))) expect(plain[key], key).toEqual(value);
+  expect(searchRecord(facts).versions.map(([name]) => name)).toHaveLength(facts.bundles.length);
+  expect(({} as Record<string, unknown>)["polluted"]).toBeUndefined();
+});
+
+describe("the digest of a package", () => {
+  const metas = [
+    metaFrom({ schema: "olm.package", name: "p" }),
+    metaFrom({ schema: "olm.bundle", package: "p", name: "b", image: "r.io/b:1" }),
+    metaFrom({ schema: "x.unknown", package: "p", value: 1 }),
+  ];
+  const digest = packageSummary(factsOf(metas)).digest;
+
+  test("does not depend on the order of files", () => {
+    expect(packageSummary(factsOf(metas.toReversed())).digest).toBe(digest);
+    expect(digest).toMatch(/^sha256:[\da-f]{64}$/);
+  });
+
+  test("changes with every meta, whatever its schema, and with their number", () => {
+    const others = [
+      metas.slice(1),
+      [...metas, metas[0]!],
+      [...metas.slice(0, 2), metaFrom({ schema: "x.unknown", package: "p", value: 2 })],
+      [metas[0]!, metaFrom({ schema: "olm.bundle", package: "p", name: "b", image: "r.io/b:2" }), metas[2]!],
+    ];
+    const digests = others.map((other) => packageSummary(factsOf(other)).digest);
+    expect(new Set([digest, ...digests]).size).toBe(5);
+  });
+});
+
+test("beyond the limits things are counted and left out", () => {
+  const facts = new PackageFacts("p", { bundles: 2, channels: 1, entries: 2, heads: 10, deprecations: 1, apis: 100 });
+  const entries = ["a", "b", "c"].map((name) => ({ name }));
+  const deprecated = ["a", "b"].map((name) => ({ reference: { schema: "olm.bundle", name }, message: "m" }));
+  const metas = [
+    ...["a", "b", "c", "x".repeat(600)].map((name) => metaFrom({ schema: "olm.bundle", package: "p", name })),
+    ...["one", "two"].map((name) => metaFrom({ schema: "olm.channel", package: "p", name, entries })),
+    metaFrom({ schema: "olm.deprecations", package: "p", entries: deprecated }),
+  ];
+  for (const meta of metas) facts.add(meta, sha256(meta));
+  expect(packageSummary(facts)).toMatchObject({
+    bundles: 4,
+    channels: [{ name: "one", entries: 2 }],
+    deprecatedBundles: [{ bundle: "a" }],
+    incomplete: true,
+  });
+  expect(searchRecord(facts).versions).toHaveLength(2);
+});
+
+test("whatever a meta holds, it is summarised", () => {
+  const keys = [
+    "annotations",
+    "labels",
+    "spec",
+    "metadata",
+    "kind",
+    "type",
+    "value",
+    "data",
+    "installModes",
+    "keywords",
+    "provider",
+    "name",
+    "entries",
+  ];
+  const more = [
+    "replaces",
+    "skips",
+    "reference",
+    "schema",
+    "icon",
+    "description",
+    "owned",
+    "crdDescriptions",
+    "properties",
+    "__proto__",
+    "version",
+  ];
+  const { member } = fc.letrec<{ member: unknown }>((tie) => ({
+    member: fc.oneof(
+      { depthSize: "small", withCrossShrink: true },
+      fc.constantFrom<unknown>(null, true, 1, 1e21, "", "olm.csv.metadata", "olm.bundle.object", "olm.package", "1.0.0", "true", "e30="),
+      fc.string(),
+      fc.array(tie("member"), { maxLength: 4 }),
+      fc.dictionary(fc.constantFrom(...keys, ...more), tie("member"), { maxKeys: 6 }),
+    ),
+  }));
+  const blob = fc.dictionary(fc.constantFrom("image", "icon", "entries", "properties", "relatedImages", "defaultChannel"), member);
+  const schema = fc.constantFrom("olm.package", "olm.channel", "olm.bundle", "olm.deprecations", "other");
+  const meta = fc
+    .record({ schema, package: fc.constant("p"), name: fc.string(), blob })
+    .map((one): Meta => ({ ...one, blob: one.blob as JsonObject }));
+  const holds = fc.property(fc.array(meta, { maxLength: 6 }), (metas) => {
+    const facts = factsOf(metas);
+    expect(canonicalJson(packageSummary(facts)).length).toBeLessThan(100_000);
+    expect(packageSummary(facts).bundles).toBe(metas.filter((one) => one.schema === "olm.bundle").length);
+    expect(searchRecord(facts).versions.length).toBeLessThanOrEqual(metas.length);
+  });
+  fc.assert(holds, { numRuns: 300 });
+});
+
+test("a catalog's packages are told in order, metas without a package are not", () => {
+  const facts = new CatalogFacts();
+  const metas = [
+    metaFrom({ schema: "olm.package", name: "zeta" }),
+    metaFrom({ schema: "olm.bundle", package: "alpha", name: "b" }),
+    metaFrom({ schema: "olm.package", name: "__proto__" }),
+    metaFrom({ schema: "olm.bundle", name: "nobody's" }),
+    metaFrom({ orphan: true }),
+    metaFrom({ schema: "olm.package", name: "x".repeat(600) }),
+  ];
+  for (const meta of metas) facts.add(meta, sha256(meta));
+  expect(facts.packages.map(({ name }) => name)).toEqual(["__proto__", "alpha", "zeta"]);
+});

@@ -1,0 +1,39 @@
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { TempFolder } from "../../test/support/contentFixture.ts";
+import { readPodIdentity } from "./podIdentity.ts";
+
+function tokenOf(claims: unknown): string {
+  const part = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString("base64url");
+  return `${part({ alg: "RS256" })}.${part(claims)}.signature`;
+}
+
+async function identityIn(text: string): Promise<unknown> {
+  using folder = new TempFolder();
+  return await readPodIdentity(join(folder.write("token", { token: text }), "token"));
+}
+
+test("the ServiceAccount is the token's subject", async () => {
+  expect(await identityIn(`${tokenOf({ sub: "system:serviceaccount:olmv1-system:catalogd" })}\n`)).toEqual({
+    namespace: "olmv1-system",
+    name: "catalogd",
+  });
+});
+
+test("outside of a cluster there is none", async () => {
+  expect(await readPodIdentity("/nowhere/token")).toBeUndefined();
+});
+
+// Source: catalog-and-resolution.md 1.9.
+test.for([
+  [tokenOf({ sub: "system:node:worker" }), "badly formatted subject: system:node:worker"],
+  [tokenOf({ sub: "system:serviceaccount:a:b:c" }), "badly formatted subject: system:serviceaccount:a:b:c"],
+  [tokenOf({ sub: "system:serviceaccount::b" }), "badly formatted subject: system:serviceaccount::b"],
+  [tokenOf({ sub: 5 }), "holds no JSON Web Token with a subject"],
+  ["s3cr3t", "holds no JSON Web Token with a subject"],
+  ["", "holds no JSON Web Token with a subject"],
+] as const)("%j is refused: %s", async ([text, message]) => {
+  const refused = await identityIn(text).catch((err: Error) => err.message);
+  expect(refused).toContain(message);
+  expect(refused).not.toContain("s3cr3t");
+});

@@ -1,0 +1,75 @@
+import { expect, test } from "vitest";
+import { contentFrom } from "../../../test/support/catalogFixture.ts";
+import { catalogNamed } from "../../../test/support/catalogs.ts";
+import { dependencyWorld } from "../../../test/support/dependencyFixture.ts";
+import { stepContext } from "../../../test/support/extensionFakes.ts";
+import { extensionNamed } from "../../../test/support/extensions.ts";
+import type { ClusterCatalog } from "../../api/clusterCatalog.ts";
+import type { ClusterExtension } from "../../api/clusterExtension.ts";
+import { newFacts } from "../facts.ts";
+import { resolveBundle } from "../steps/resolveBundle.ts";
+import { CatalogContents } from "./catalogContents.ts";
+import { findConcerned } from "./newEdition.ts";
+
+const EXTENSIONS = 1_000;
+const PACKAGES = 250;
+const CATALOGS = ["a", "b", "c", "d", "e"];
+
+/** Five catalogs of the same packages, and extensions of them whose last pass found nothing left to do. */
+class ManyExtensions {
+  readonly editions = new Map(CATALOGS.map((name) => [name, 1]));
+  /** "catalog package", in the order in which they were read. */
+  reads: string[] = [];
+  readonly contents = new CatalogContents({
+    packageContent: (base, _ref, packageName) => {
+      const catalog = base.slice(base.lastIndexOf("/") + 1);
+      this.reads.push(`${catalog} ${packageName}`);
+      const patch = this.editions.get(catalog) ?? 0;
+      return Promise.resolve(contentFrom({ bundles: [`${packageName}.v1.0.${patch}`] }, packageName));
+    },
+  });
+  readonly extensions = Array.from({ length: EXTENSIONS }, (_, i) => settled(`x${i}`, `p${i % PACKAGES}`));
+  readonly step = resolveBundle({
+    catalogs: { list: () => CATALOGS.map((name) => this.catalog(name)) },
+    contents: this.contents,
+    dependencies: dependencyWorld().choice,
+  });
+
+  catalog(name: string): ClusterCatalog {
+    return catalogNamed(name, { digest: `quay.io/${name}@sha256:${this.editions.get(name)}`, priority: CATALOGS.indexOf(name) });
+  }
+
+  async resolve(extension: ClusterExtension): Promise<string | undefined> {
+    const facts = newFacts(extension);
+    await this.step.run(facts, stepContext(extension));
+    return facts.resolved?.version;
+  }
+}
+
+function settled(name: string, packageName: string): ClusterExtension {
+  const made = extensionNamed(name, { packageName });
+  const condition = { type: "Progressing", status: "True" as const, reason: "Succeeded", message: "", observedGeneration: 1 };
+  const status = {
+    conditions: [{ ...condition, lastTransitionTime: "2026-01-01T00:00:00Z" }],
+    install: { bundle: { name: `${packageName}.v1.0.1`, version: "1.0.1" } },
+  };
+  return { ...made, metadata: { ...made.metadata, generation: 1 }, status };
+}
+
+test("resolving a thousand extensions over five catalogs reads each package of each catalog once, and again only of one that changed", async () => {
+  const many = new ManyExtensions();
+  const all = (): Promise<(string | undefined)[]> => Promise.all(many.extensions.map((extension) => many.resolve(extension)));
+  expect(new Set(await all())).toEqual(new Set(["1.0.1"]));
+  expect([many.reads.length, new Set(many.reads).size]).toEqual([PACKAGES * CATALOGS.length, PACKAGES * CATALOGS.length]);
+  many.reads = [];
+  const before = many.catalog("e").status?.resolvedSource?.image?.ref;
+  many.editions.set("e", 2);
+  const concerned: string[] = [];
+  await findConcerned({ catalog: many.catalog("e"), before }, many.extensions, many.contents, (name) => concerned.push(name));
+  expect(concerned).toHaveLength(EXTENSIONS);
+  expect(new Set(await all())).toEqual(new Set(["1.0.2"]));
+  expect(many.reads.toSorted()).toEqual(Array.from({ length: PACKAGES }, (_, i) => `e p${i}`).sort());
+  many.reads = [];
+  await all();
+  expect(many.reads).toEqual([]);
+});

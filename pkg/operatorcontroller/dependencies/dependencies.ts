@@ -1,0 +1,66 @@
+import type { ClusterExtension } from "../../api/clusterExtension.ts";
+import { Alarms } from "../../controller/alarms.ts";
+import { systemClock } from "../../controller/clock.ts";
+import type { Informer } from "../../controller/informer.ts";
+import type { CatalogContents } from "../catalogs/catalogContents.ts";
+import { CatalogOffers, type OffersReader } from "../catalogs/catalogOffers.ts";
+import type { InstalledBundles } from "../installed/installedBundles.ts";
+import type { ExtensionMemory } from "../memory.ts";
+import type { ClusterApis } from "../served/clusterApis.ts";
+import { ConstraintCache } from "./constraintCache.ts";
+import { DependencyChoice } from "./dependencyChoice.ts";
+import { DependencyExtensions, type DependencyExtensionsOptions } from "./dependencyExtensions.ts";
+import { Dependents } from "./dependents.ts";
+import { loadCelRules } from "./loadCelRules.ts";
+import { MarketReader } from "./marketReader.ts";
+import { Surroundings } from "./surroundings.ts";
+
+/** What everything about dependencies is built from. */
+export interface DependenciesOptions extends Pick<DependencyExtensionsOptions, "client" | "events"> {
+  extensions: Pick<Informer<ClusterExtension>, "list" | "get" | "onEvent">;
+  installed: Pick<InstalledBundles, "list" | "unread" | "onChange">;
+  apis: Pick<ClusterApis, "served" | "resources" | "onChange">;
+  memory: Pick<ExtensionMemory, "isUninstalling">;
+  contents: CatalogContents;
+  reader: OffersReader;
+  /** Makes a pass over an extension. */
+  wake: (extension: string) => void;
+}
+
+/** From the change of a definition to the look at what is served: the API server follows within a second or two. */
+const SERVED_MS = 2_000;
+
+/** All that one controller has to do with what bundles depend on. */
+export class Dependencies {
+  readonly choice: DependencyChoice;
+  readonly made: DependencyExtensions;
+  readonly dependents: Dependents;
+  readonly offers: CatalogOffers;
+  readonly #stop = new AbortController();
+
+  constructor({ client, events, extensions, installed, apis, memory, contents, reader, wake }: DependenciesOptions) {
+    const constraints = new ConstraintCache(loadCelRules);
+    this.offers = new CatalogOffers(reader, systemClock, this.#stop.signal);
+    const surroundings = new Surroundings({ installed, apis, constraints, extensions, memory });
+    this.dependents = new Dependents({ extensions, installed, apis, constraints, memory });
+    this.choice = new DependencyChoice({
+      surroundings,
+      markets: new MarketReader({ offers: this.offers, contents, constraints }),
+      constraints,
+    });
+    this.made = new DependencyExtensions({ client, extensions, dependents: this.dependents, events });
+    const soon = new Alarms(systemClock, () => {
+      for (const name of this.choice.waiting) wake(name);
+    });
+    installed.onChange(() => soon.set("installed", 0));
+    apis.onChange(() => soon.set("served", SERVED_MS));
+    extensions.onEvent(({ type, object }) => {
+      if (type === "delete") this.choice.forget(object.metadata.name);
+    });
+  }
+
+  /** Ends what is being read. */
+  close(): void {
+    this.#stop.abort();
+  }
+}

@@ -1,0 +1,184 @@
+import type { ClusterExtension } from "../../api/clusterExtension.ts";
+import { findCondition } from "../../api/conditions.ts";
+import { API_VERSION, CLUSTER_EXTENSION, ConditionType } from "../../api/constants.ts";
+import type { EventSink } from "../../api/events.ts";
+import { RetryableError } from "../../errors/errors.ts";
+import { goQuote } from "../../errors/goQuote.ts";
+import { clipped } from "../../gate/clipped.ts";
+import type { Client } from "../../kube/client.ts";
+import { isAlreadyExists, isConflict, isNotFound } from "../../kube/errors.ts";
+import {
+  dependencyExtension,
+  dependencyNames,
+  dependentLabel,
+  dependentsOf,
+  isDependencyExtension,
+  type Need,
+} from "./dependencyExtension.ts";
+import type { Dependents } from "./dependents.ts";
+
+/** What making and removing extensions for others needs from the outside. */
+export interface DependencyExtensionsOptions {
+  client: Pick<Client, "create" | "patch" | "delete" | "get">;
+  extensions: { list(): readonly ClusterExtension[]; get(name: string): ClusterExtension | undefined };
+  dependents: Pick<Dependents, "of">;
+  events: EventSink;
+}
+
+/** Longest message of another extension that is repeated. */
+const MAX_MESSAGE = 300;
+const FIELD_MANAGER = "operator-controller";
+
+/** The ClusterExtensions that policy Install makes for others, from the first that needs one to the last. */
+export class DependencyExtensions {
+  readonly #options: DependencyExtensionsOptions;
+
+  constructor(options: DependencyExtensionsOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Sees to it that there is an extension for each need, and that one that was made for others stays as long as `parent` does.
+   * @returns what is waited for, one clause each.
+   * @throws KubeError when the API server refuses, RetryableError where no name is free.
+   */
+  async ensure(parent: ClusterExtension, needs: readonly Need[], signal: AbortSignal): Promise<string[]> {
+    const waiting: string[] = [];
+    for (const need of needs) {
+      const known = this.#ofPackage(need.bundle.packageName);
+      if (known) await this.#keepFor(parent, known, signal);
+      waiting.push(waitingText(known ?? (await this.#create(parent, need, signal)), need, known !== undefined));
+    }
+    return waiting;
+  }
+
+  /** What `ensure` would say now, without changing anything. */
+  waitingFor(needs: readonly Need[]): string {
+    return needs.map((need) => waitingText(this.#ofPackage(need.bundle.packageName), need, true)).join("; ");
+  }
+
+  /**
+   * Lets the extensions go that were made for `parent`, which is gone from the cluster itself: one that an installed bundle needs is handed to
+   * that bundle's extension, one that another extension keeps stays, any other is deleted.
+   */
+  async release(parent: ClusterExtension, signal: AbortSignal): Promise<void> {
+    const label = dependentLabel(parent);
+    const made = this.#options.extensions.list().filter((one) => isDependencyExtension(one) && one.metadata.labels?.[label] !== undefined);
+    for (const dependency of made) await this.#releaseOne(parent, dependency, signal);
+  }
+
+  async #releaseOne(parent: ClusterExtension, dependency: ClusterExtension, signal: AbortSignal): Promise<void> {
+    const { name } = dependency.metadata;
+    const left = await this.#label(dependency, { [dependentLabel(parent)]: null }, signal);
+    if (!left || !isDependencyExtension(left) || left.metadata.deletionTimestamp !== undefined) return;
+    const keeper = this.#keeperOf(left, parent) ?? (await this.#dependentOn(left, parent));
+    if (keeper) {
+      await this.#keepFor(keeper, left, signal);
+      const text = `ClusterExtension ${goQuote(name)}, made for this one, stays: ClusterExtension ${goQuote(keeper.metadata.name)} needs it`;
+      this.#options.events.record(parent, "Normal", "DependencyKept", text);
+      return;
+    }
+    const { uid = "", resourceVersion = "" } = left.metadata;
+    try {
+      await this.#options.client.delete(refOf(left), { uid, resourceVersion, signal });
+    } catch (err) {
+      if (isNotFound(err)) return;
+      // Whoever has just changed it may be one that keeps it.
+      if (isConflict(err))
+        throw new RetryableError("Retrying", `ClusterExtension ${goQuote(name)} was changed while it was removed`, { cause: err });
+      throw err;
+    }
+    this.#options.events.record(
+      parent,
+      "Normal",
+      "DependencyRemoved",
+      `deleted ClusterExtension ${goQuote(name)}, made for this one: nothing else needs it`,
+    );
+  }
+
+  /** An extension that keeps the dependency by its label. */
+  #keeperOf(dependency: ClusterExtension, parent: ClusterExtension): ClusterExtension | undefined {
+    const others = dependentsOf(dependency).filter(({ name }) => name !== parent.metadata.name);
+    return others
+      .map(({ name, uid }) => ({ found: this.#options.extensions.get(name), uid }))
+      .find(({ found, uid }) => found?.metadata.uid === uid)?.found;
+  }
+
+  /** An extension whose installed bundle depends on what the dependency has installed. */
+  async #dependentOn({ metadata }: ClusterExtension, parent: ClusterExtension): Promise<ClusterExtension | undefined> {
+    const dependents = await this.#options.dependents.of(metadata.name);
+    if (!dependents) throw new RetryableError("Retrying", `whether ClusterExtension ${goQuote(metadata.name)} is needed is not known yet`);
+    const names = dependents.map(({ extension }) => extension).filter((name) => name !== parent.metadata.name);
+    return names.map((name) => this.#options.extensions.get(name)).find((found) => found !== undefined);
+  }
+
+  async #keepFor(keeper: ClusterExtension, dependency: ClusterExtension, signal: AbortSignal): Promise<void> {
+    const { name, uid = "" } = keeper.metadata;
+    if (!isDependencyExtension(dependency) || name === dependency.metadata.name) return;
+    const label = dependentLabel(keeper);
+    if (dependency.metadata.labels?.[label] !== uid) await this.#label(dependency, { [label]: uid }, signal);
+  }
+
+  /** @returns the extension afterwards; undefined where it is gone, or another one by now. */
+  async #label(
+    dependency: ClusterExtension,
+    labels: Record<string, string | null>,
+    signal: AbortSignal,
+  ): Promise<ClusterExtension | undefined> {
+    const body = { metadata: { uid: dependency.metadata.uid, labels } };
+    try {
+      return await this.#options.client.patch<ClusterExtension>(refOf(dependency), body, {
+        type: "merge",
+        fieldManager: FIELD_MANAGER,
+        signal,
+      });
+    } catch (err) {
+      if (isNotFound(err) || isConflict(err)) return undefined;
+      throw err;
+    }
+  }
+
+  async #create(parent: ClusterExtension, need: Need, signal: AbortSignal): Promise<ClusterExtension> {
+    const { packageName, catalog = "" } = need.bundle;
+    for (const name of dependencyNames(packageName)) {
+      if (this.#options.extensions.get(name)) continue;
+      try {
+        const made = await this.#options.client.create(dependencyExtension(parent, need, name), { fieldManager: FIELD_MANAGER, signal });
+        const text = `created ClusterExtension ${goQuote(name)} of package ${goQuote(packageName)} from catalog ${goQuote(catalog)}`;
+        this.#options.events.record(parent, "Normal", "DependencyCreated", text);
+        return made;
+      } catch (err) {
+        if (!isAlreadyExists(err)) throw err;
+        const found = await this.#options.client.get<ClusterExtension>(
+          { apiVersion: API_VERSION, kind: CLUSTER_EXTENSION, name },
+          { signal },
+        );
+        if (found?.spec?.source?.catalog?.packageName !== packageName) continue;
+        await this.#keepFor(parent, found, signal);
+        return found;
+      }
+    }
+    throw new RetryableError(
+      "Retrying",
+      `no ClusterExtension can be made for package ${goQuote(packageName)}: its names are taken by others`,
+    );
+  }
+
+  #ofPackage(packageName: string): ClusterExtension | undefined {
+    const found = this.#options.extensions.list().filter(({ spec }) => spec?.source?.catalog?.packageName === packageName);
+    return found.sort((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1))[0];
+  }
+}
+
+function waitingText(extension: ClusterExtension | undefined, { bundle }: Need, existed: boolean): string {
+  const name = goQuote(extension?.metadata.name ?? "");
+  const packageName = goQuote(bundle.packageName);
+  if (!extension || !existed) return `ClusterExtension ${name} of package ${packageName}, which was made for it`;
+  const said = findCondition(extension.status?.conditions, ConditionType.Progressing);
+  const why = said && said.reason !== "Succeeded" ? `: ${said.reason}: ${clipped(said.message, MAX_MESSAGE)}` : "";
+  return `ClusterExtension ${name} of package ${packageName}${why}`;
+}
+
+function refOf({ metadata: { name } }: ClusterExtension): { apiVersion: string; kind: string; name: string } {
+  return { apiVersion: API_VERSION, kind: CLUSTER_EXTENSION, name };
+}

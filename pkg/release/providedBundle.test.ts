@@ -1,0 +1,114 @@
+import { expect, test } from "vitest";
+import { releaseRecord } from "../../test/support/releases.ts";
+import { thingDefinition } from "../../test/support/thingDefinition.ts";
+import type { KubeObject } from "../api/k8s.ts";
+import type { Property } from "../fbc/types.ts";
+import { keptProperties } from "./bundleProperties.ts";
+import { providedBundle } from "./providedBundle.ts";
+
+const LABELS = {
+  "olm.operatorframework.io/package-name": "p",
+  "olm.operatorframework.io/bundle-name": "p.v1.2.0",
+  "olm.operatorframework.io/bundle-version": "1.2.0",
+};
+const gvk = (version: string, kind = "Thing"): Property => ({ type: "olm.gvk", value: { group: "g.io", version, kind } });
+const REQUIRED: Property = { type: "olm.package.required", value: { packageName: "b", versionRange: ">=1" } };
+
+interface Given {
+  labels?: Record<string, string>;
+  /** What the catalog said. */
+  properties?: string;
+  /** Annotation of the ClusterServiceVersion. */
+  annotation?: string;
+  objects?: KubeObject[];
+}
+
+const provided = ({ annotation, properties, ...given }: Given) =>
+  providedBundle(
+    releaseRecord(1, "deployed", {
+      labels: LABELS,
+      annotations: annotation === undefined ? {} : { "olm.properties": annotation },
+      ...(properties === undefined ? {} : { properties }),
+      ...given,
+    }),
+  );
+
+// Source: requirements.md S2-02, S2-09.
+test.for<[why: string, given: Given, apis: string[], types: string[]]>([
+  ["what its definitions serve", { objects: [thingDefinition("g.io")] }, ["g.io/v1/Thing"], []],
+  [
+    "not what its catalog says of the same kind",
+    { objects: [thingDefinition("g.io")], properties: keptProperties([gvk("v7")]) },
+    ["g.io/v1/Thing"],
+    ["olm.gvk"],
+  ],
+  [
+    "what its catalog says of others",
+    { objects: [thingDefinition("h.io")], properties: keptProperties([gvk("v7"), gvk("v7")]) },
+    ["h.io/v1/Thing", "g.io/v7/Thing"],
+    ["olm.gvk", "olm.gvk"],
+  ],
+  ["what its catalog says, and not its ClusterServiceVersion", { properties: "[]", annotation: keptProperties([REQUIRED]) }, [], []],
+  [
+    "what its ClusterServiceVersion says, where no catalog did",
+    { annotation: keptProperties([REQUIRED, gvk("v1")]) },
+    ["g.io/v1/Thing"],
+    ["olm.package.required", "olm.gvk"],
+  ],
+  [
+    "the same, where what the catalog said cannot be read",
+    { properties: "[", annotation: keptProperties([REQUIRED]) },
+    [],
+    ["olm.package.required"],
+  ],
+  ["nothing, where nothing can be read", { annotation: "{}", objects: [{ ...thingDefinition("g.io"), spec: 7 }] }, [], []],
+  [
+    "no API that is none",
+    {
+      properties: keptProperties([
+        { type: "olm.gvk", value: { group: "g.io" } },
+        { type: "olm.gvk", value: null },
+      ]),
+    },
+    [],
+    ["olm.gvk", "olm.gvk"],
+  ],
+])("a release provides %s", ([, given, apis, types]) => {
+  const bundle = provided(given);
+  expect(bundle.apis.map(({ group, version, kind }) => `${group}/${version}/${kind}`)).toEqual(apis);
+  expect(bundle.properties.map(({ type }) => type)).toEqual(types);
+  expect([bundle.packageName, bundle.name, bundle.version?.version]).toEqual([
+    "p",
+    "p.v1.2.0",
+    { major: 1, minor: 2, patch: 0, prerelease: [], build: [] },
+  ]);
+});
+
+test("a version that is none, or a release that is none, is not there", () => {
+  expect(provided({ labels: {} })).toMatchObject({ packageName: "", name: "", version: undefined });
+  expect(provided({ labels: { ...LABELS, "olm.operatorframework.io/bundle-release": "01" } }).version).toBeUndefined();
+  expect(provided({ labels: { ...LABELS, "olm.operatorframework.io/bundle-release": "3" } }).version?.release).toEqual(["3"]);
+});
+
+test("of a bundle's properties those are kept that decide, and small others", () => {
+  const all: Property[] = [
+    { type: "olm.bundle.object", value: { data: "x" } },
+    { type: "olm.csv.metadata", value: {} },
+    { type: "theirs", value: { small: 4.1 } },
+    { type: "theirs", value: "x".repeat(2_000) },
+    REQUIRED,
+  ];
+  expect(keptProperties(all)).toBe(
+    '[{"type":"theirs","value":{"small":4.1}},{"type":"olm.package.required","value":{"packageName":"b","versionRange":"\\u003e=1"}}]',
+  );
+});
+
+test("there is an end to them, and what decides comes first", () => {
+  const others = Array.from({ length: 100 }, (_, i): Property => ({ type: "theirs", value: `${i} ${"x".repeat(900)}` }));
+  const text = keptProperties([...others, REQUIRED]);
+  expect(text.length).toBeLessThanOrEqual(32_768);
+  expect(text.length).toBeGreaterThan(30_000);
+  expect(text).toContain("olm.package.required");
+  expect(JSON.parse(text)).toHaveLength(36);
+  expect(keptProperties([])).toBe("[]");
+});

@@ -1,0 +1,58 @@
+import { expect, test } from "vitest";
+import { type CaseHead, loadCases } from "../../test/support/caseFiles.ts";
+import { type CatalogFixture, type ClusterFixture, catalogsFrom, clusterFrom } from "../../test/support/catalogFixture.ts";
+import { AvailableUpdates, BlockedUpdate } from "../api/availableUpdates.ts";
+import { type AvailableUpdate, availableUpdates } from "./availableUpdates.ts";
+import { consider, type ResolveRequest } from "./resolve.ts";
+import type { InstalledBundle } from "./successors.ts";
+
+interface Setting {
+  catalogs: Record<string, CatalogFixture>;
+  installed: InstalledBundle | null;
+}
+
+interface Cases extends CaseHead, Setting {
+  package: string;
+  rows: (Partial<Setting> & {
+    id: string;
+    catalog?: Partial<ResolveRequest["source"]>;
+    cluster?: ClusterFixture;
+    want: { updates: string[]; blocked?: string; message?: string } | null;
+  })[];
+}
+
+const rows = loadCases<Cases>("available-updates").flatMap(({ rows: all, name, package: packageName, catalogs, installed }) =>
+  all.map((row) => ({ catalogs, installed, ...row, about: name, packageName })),
+);
+
+function updateText({ version, catalog, edge, channel, deprecated }: AvailableUpdate): string {
+  return [`${version} of ${catalog}`, ...(edge ? [`${edge} in ${channel}`] : []), ...(deprecated ? ["deprecated"] : [])].join(", ");
+}
+
+test.for(rows)("$about: $id", ({ packageName, catalogs, catalog, installed, cluster, want }) => {
+  const source = { packageName, ...catalog };
+  const request = { source, catalogs: catalogsFrom(catalogs, packageName), cluster: clusterFrom(cluster) };
+  const considered = consider({ ...request, installed: installed ?? undefined });
+  const got = "kind" in considered ? undefined : availableUpdates(considered);
+  if (want === null) return expect(got).toBeUndefined();
+  expect(got?.updates.map(updateText)).toEqual(want.updates);
+  const blocked = got?.blocked;
+  expect(blocked && `${blocked.version} of ${blocked.catalog}: ${blocked.reason}`).toBe(want.blocked);
+  if (want.message !== undefined) expect(blocked?.message).toBe(want.message);
+  AvailableUpdates.parse(got?.updates);
+  if (blocked) BlockedUpdate.parse(blocked);
+});
+
+test("names that are no well-formed text, or of any length, make a status that the API server takes as it is", () => {
+  const odd = `p\ud800${"x".repeat(5_000)}.v1.1.0`;
+  const entries = [{ name: odd, replaces: "p.v1.0.0" }];
+  const fixture = { channels: { [`stable\udc00${"y".repeat(5_000)}`]: entries }, bundles: [{ name: odd, version: "1.1.0" }, "p.v2.0.0"] };
+  const installed = { name: "p.v1.0.0", version: "1.0.0" };
+  const considered = consider({ source: { packageName: "p" }, catalogs: catalogsFrom({ c: fixture }, "p"), installed });
+  if ("kind" in considered) throw new Error(considered.message);
+  const got = availableUpdates(considered);
+  expect(JSON.stringify(got)).not.toMatch(/\\ud[89a-f]/);
+  expect(JSON.stringify(got).length).toBeLessThan(4_000);
+  AvailableUpdates.parse(got?.updates);
+  BlockedUpdate.parse(got?.blocked);
+});

@@ -1,0 +1,150 @@
+import { celList, celMap } from "@bufbuild/cel";
+import { describe, expect, test } from "vitest";
+import { type CaseHead, loadCases } from "../../../test/support/caseFiles.ts";
+import { withNumberTokens } from "../../fbc/numberTokens.ts";
+import type { Property } from "../../fbc/types.ts";
+import { CelRules } from "./celRules.ts";
+import { comparisonCost, deepCost } from "./deepCost.ts";
+import { patternSize } from "./pattern.ts";
+
+interface RuleCase extends CaseHead {
+  properties?: Property[];
+  rules: { rule: string; holds?: boolean; failure?: string; fault?: string }[];
+}
+
+const MOST = 50_000;
+
+describe.for(loadCases<RuleCase>("cel"))("$name", ({ properties = [], rules }) => {
+  test.for(rules)("$rule", ({ rule, holds, failure, fault }) => {
+    const cel = new CelRules();
+    if (fault !== undefined) {
+      expect(() => cel.compile(rule)).toThrow(`the rule cannot be compiled: ${fault}`);
+      return;
+    }
+    const { steps, ...got } = cel.compiled(rule).evaluate(properties);
+    expect(got).toEqual(failure === undefined ? { holds } : { holds, failure });
+    expect(steps).toBeLessThan(1_000);
+    expect(cel.compile(rule)(properties)).toBe(holds);
+  });
+});
+
+describe("rules that would take long end", () => {
+  const many = Array.from({ length: 1_000 }, (_, i) => ({ type: `t${i}`, value: { a: i, text: "ab".repeat(500), list: [1, 2, 3] } }));
+  const tooMuch = { holds: false, steps: MOST + 1, failure: "it takes more than it may" };
+  /** `seed` put into `form` as `#` again and again. */
+  const repeated = (times: number, form: string, seed: string): string =>
+    Array.from({ length: times }).reduce<string>((text) => form.replace("#", text), seed);
+
+  test.for([
+    ["each property with each other", "properties.exists(p, properties.exists(q, p.type == q.value))"],
+    ["three times inside each other", "properties.all(p, properties.all(q, properties.all(r, true)))"],
+    ["loops whose error is swallowed", "properties.all(p, properties.all(q, properties.all(r, p.x == q.x)) || true) || true"],
+    ["again and again after each other", Array.from({ length: 20 }, () => "properties.exists(p, p.type == 'x')").join(" || ")],
+    ["a text that doubles", `${repeated(18, "[#].map(a, a + a)[0]", '"xxxxxxxxxxxxxxxx"')} == "y"`],
+    ["bytes that double", `${repeated(18, "[#].map(a, a + a)[0]", 'b"xxxxxxxxxxxxxxxx"')} == b"y"`],
+    ["a list that doubles", `${repeated(18, "[#].map(a, a + a)[0]", "properties")}.exists(z, z == 1)`],
+    ["a list of lists that doubles, compared", `[${repeated(18, "[#].map(a, [a, a])[0]", "1")}].exists(z, z == z)`],
+    ["a map of maps that doubles, compared", `[${repeated(18, '[#].map(a, {"a": a, "b": a})[0]', "1")}].exists(z, z == z)`],
+    ["a list of lists that doubles, searched", `[1, 2] in ${repeated(18, "[#].map(a, [a, a])[0]", "[1]")}`],
+    ["a text compared with many", "properties.exists(p, properties.filter(q, q.value.text == p.value.text).size() == 7)"],
+    ["a text searched", "properties.exists(p, (p.value.text + p.value.text).contains(p.value.text + 'x'))"],
+    ["a regular expression with many states", 'properties.exists(p, p.value.text.matches("(a|b)*a(a|b){20}c"))'],
+    ["a regular expression from a property", "properties.exists(p, p.type.matches('(a|b)*a(a|b){20}' + p.type))"],
+    ["many lists joined", "properties.map(p, (properties + properties).size()).size() == 1"],
+    ["each list with each list", "properties.map(p, p.value.list).exists(l, properties.map(p, p.value.list).exists(m, l == m + m))"],
+    ["a long text counted", "properties.all(p, p.value.text.size() == 1000)"],
+  ] as [string, string][])("%s", ([, rule]) => {
+    expect(new CelRules().compiled(rule).evaluate(many)).toEqual(tooMuch);
+  });
+
+  test.for([
+    ["texts as numbers", `properties.exists(p, int(p.value.text) == 4)`, "a text of 1000 characters is not read as a number"],
+    ["texts as versions", `properties.exists(p, semver_compare(p.value.text, "1") == 4)`, "a text of 1000 characters is no version"],
+    [
+      "regular expressions from properties",
+      "properties.exists(p, p.type.matches(p.value.text))",
+      "the regular expression has more than 256 characters",
+    ],
+  ] as [string, string, string][])("%s", ([, rule, failure]) => {
+    expect(new CelRules().compiled(rule).evaluate(many)).toMatchObject({ holds: false, failure });
+  });
+
+  test("though they hold nothing back from the rules after them", () => {
+    const cel = new CelRules();
+    expect(cel.compile("properties.all(p, properties.all(q, true))")(many)).toBe(false);
+    expect(cel.compiled("properties.exists(p, p.type == 't5' && p.value.a == 5)").evaluate(many)).toEqual({ holds: true, steps: 18_005 });
+  });
+
+  test("for properties that are too large", () => {
+    const rule = new CelRules().compiled("true");
+    const failure = "the properties of the bundle are too large for a rule";
+    let deep: unknown = 1;
+    for (let i = 0; i < 5_000; i++) deep = [deep];
+    expect(rule.evaluate([{ type: "t", value: deep }])).toMatchObject({ holds: false, failure });
+    expect(rule.evaluate([{ type: "t", value: Array.from({ length: 100_001 }) }])).toMatchObject({ holds: false, failure });
+  });
+});
+
+describe("rules that are too large are refused", () => {
+  test.for([
+    ["true".padEnd(1_025), "the rule has 1025 characters, more than 1024"],
+    [`${"(".repeat(65)}true${")".repeat(65)}`, "it has brackets nested deeper than 64"],
+    [`[${Array.from({ length: 500 }, () => "1").join(",")}] == []`, "the rule has more than 500 parts"],
+    [`${"1 + ".repeat(100)}1 == 1`, "the rule is nested deeper than 64"],
+    [`properties${".a".repeat(80)} == 1`, "the rule is nested deeper than 64"],
+    [
+      "properties.all(p, properties.all(q, properties.all(r, properties.all(s, true))))",
+      "the rule goes through lists inside lists deeper than 3",
+    ],
+    ["'a'.matches('((a{30}){30}){30}')", "the regular expression repeats too much"],
+    [String.raw`'a'.matches('\\pL{100}')`, "the regular expression repeats too much"],
+    [`'a'.matches('${"a".repeat(257)}')`, "the regular expression has more than 256 characters"],
+  ] as [string, string][])("%s", ([rule, reason]) => {
+    expect(() => new CelRules().compile(rule)).toThrow(reason);
+  });
+});
+
+test("comparing costs as much as the smaller of the two values, and counting it no more", () => {
+  const large = celList(Array.from({ length: 10_000 }, (_, i) => i));
+  const text = "x".repeat(6_400);
+  expect(comparisonCost(large, celList([1, 2]), 50_000)).toBe(1);
+  expect(comparisonCost(large, celMap(new Map()), 50_000)).toBe(1);
+  expect(comparisonCost(celList([large, large]), celList([1, 2]), 50_000)).toBe(3);
+  expect(comparisonCost(large, large, 50_000)).toBe(10_001);
+  expect(comparisonCost(large, large, 10)).toBe(11);
+  expect([comparisonCost(text, "y", 50), comparisonCost(text, text, 50), comparisonCost(1, large, 50)]).toEqual([1 / 64, 100, 0]);
+  expect(deepCost(celList([large, text, null]), 50_000)).toBe(10_104);
+  expect(deepCost(celList([large, large]), 20)).toBe(21);
+});
+
+test("the size of a regular expression counts what repetitions write out", () => {
+  expect(["abc", "a{3}", "(a{2,5}b{3}){2}", "a{0}", "\\pL"].map(patternSize)).toEqual([3, 12, 450, 4, 150]);
+});
+
+test("a rule is compiled once, and its answer for the same properties is kept", () => {
+  const cel = new CelRules();
+  const rule = cel.compiled("properties.size() == 1");
+  expect(cel.compiled("properties.size() == 1")).toBe(rule);
+  const properties: Property[] = [{ type: "a", value: 1 }];
+  expect(rule.holds(properties)).toBe(true);
+  properties.push({ type: "b", value: 1 });
+  expect(rule.holds(properties)).toBe(true);
+  expect(rule.holds([...properties])).toBe(false);
+});
+
+test("the least recently used rule is dropped beyond 256", () => {
+  const cel = new CelRules();
+  const [first, second] = [cel.compiled("true && true"), cel.compiled("true || true")];
+  for (let i = 0; i < 254; i++) cel.compiled(`${i} == 1`);
+  expect(cel.compiled("true && true")).toBe(first);
+  cel.compiled("false");
+  expect(cel.compiled("true && true")).toBe(first);
+  expect(cel.compiled("true || true")).not.toBe(second);
+});
+
+test("a number that kept its text is a number", () => {
+  const text = '{"properties": [{"type": "olm.maxOpenShiftVersion", "value": 4.10}]}';
+  const { properties } = withNumberTokens(JSON.parse(text), text) as { properties: Property[] };
+  expect(new CelRules().compile("properties[0].value == 4.1")(properties)).toBe(true);
+  expect(new CelRules().compile("properties[0].value == 7")([{ type: "a", value: 7n }])).toBe(true);
+});

@@ -1,0 +1,281 @@
+import { globSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import * as fc from "fast-check";
+import { load } from "js-yaml";
+import { describe, expect, test } from "vitest";
+import { bundleFiles } from "../../../test/support/bundleFixture.ts";
+import { type CaseHead, loadCases } from "../../../test/support/caseFiles.ts";
+import { describeWithData } from "../../../test/support/sharedData.ts";
+import { dependenciesIn } from "../../bundle/dependencies.ts";
+import { packageContentsFrom } from "../../fbc/content.ts";
+import { decodeMetas } from "../../fbc/decode.ts";
+import type { FbcBundle, Property } from "../../fbc/types.ts";
+import { CelRules } from "../cel/celRules.ts";
+import { mentionsCel } from "./celCompiler.ts";
+import type { BundleConstraint, Gvk, Provider } from "./constraint.ts";
+import { faultText } from "./constraintFault.ts";
+import { constraintsOf } from "./constraintsOf.ts";
+import { describe as described } from "./describe.ts";
+import { holds } from "./holds.ts";
+import { gvkKey, providerFrom } from "./provider.ts";
+import { unmet, unmetText } from "./unmet.ts";
+
+interface StatedBundle {
+  package: string;
+  version: string;
+  /** As group/version/kind. */
+  apis?: string[];
+  properties?: Property[];
+}
+
+interface ConstraintCase extends CaseHead {
+  properties?: Property[];
+  described?: string[];
+  among?: { bundles?: StatedBundle[]; served?: string[]; holds: boolean; unmet?: string[] }[];
+  faults?: (Property & { path?: string; reason: string })[];
+}
+
+const cel = new CelRules();
+const cases = loadCases<ConstraintCase>("constraints");
+
+describe.for(cases.filter(({ properties }) => properties))("$name", ({ properties = [], described: texts, among = [] }) => {
+  const { constraints, faults } = constraintsOf({ name: "red.v1.0.0", properties }, cel);
+
+  test("can be read", () => {
+    expect(faults).toEqual([]);
+    if (texts) expect(constraints.map(described)).toEqual(texts);
+  });
+
+  test.for(among.map((row, i) => ({ i, ...row })))("$i: holds or not", ({ bundles = [], served = [], holds: want, unmet: parts }) => {
+    const providers = bundles.map((stated) => providerFrom(bundleFrom(stated)));
+    const apis = served.map(gvkOf);
+    expect(constraints.every((constraint) => holds(constraint, providers, apis))).toBe(want);
+    const found = constraints.flatMap((constraint) => unmet(constraint, providers, apis)).map(unmetText);
+    expect(found.length === 0).toBe(want);
+    if (parts) expect(found).toEqual(parts);
+  });
+});
+
+interface DependencyCase extends CaseHead {
+  files: Record<string, string>;
+  described?: string[];
+}
+
+test.for(loadCases<DependencyCase>("bundle-dependencies").filter(({ described: texts }) => texts))(
+  "$name, and can be read as constraints",
+  ({ files, described: texts }) => {
+    const { properties } = dependenciesIn(bundleFiles(files));
+    const { constraints, faults } = constraintsOf({ name: "red.v1.0.0", properties }, cel);
+    expect([constraints.map(described), faults]).toEqual([texts, []]);
+  },
+);
+
+describe.for(cases.filter(({ faults }) => faults))("$name", ({ faults: rows = [] }) => {
+  test.for(rows)("$type, $path: $reason", ({ type, value, path = "", reason }) => {
+    const sound = { type: "olm.package.required", value: { packageName: "a", versionRange: ">=1.0.0" } };
+    const { constraints, faults } = constraintsOf({ name: "red.v1.0.0", properties: [sound, { type, value }, sound] }, cel);
+    expect(constraints).toHaveLength(2);
+    expect(faults).toEqual([{ bundle: "red.v1.0.0", property: 1, type, path, reason }]);
+  });
+});
+
+function bundleFrom({ package: packageName, version, apis = [], properties = [] }: StatedBundle): FbcBundle {
+  const own = [{ type: "olm.package", value: { packageName, version } }, ...apis.map((api) => ({ type: "olm.gvk", value: gvkOf(api) }))];
+  return { name: `${packageName}.v${version}`, package: packageName, image: "", properties: [...own, ...properties] };
+}
+
+function gvkOf(text: string): Gvk {
+  const [group = "", version = "", kind = ""] = text.split("/");
+  return { group, version, kind };
+}
+
+test("what the documentation shows to authors can be read", () => {
+  const page = readFileSync(join(import.meta.dirname, "../../../docs/how-to/declare-constraints.md"), "utf8");
+  const examples = [...page.matchAll(/^```yaml\n(.*?)^```$/gms)].map((match) => match[1] ?? "");
+  const read = examples.map((text) => {
+    const { properties = dependenciesIn(bundleFiles({ "metadata/dependencies.yaml": text })).properties } = load(text) as {
+      properties?: Property[];
+    };
+    return constraintsOf({ name: "red.v1.0.0", properties }, cel);
+  });
+  expect(read.flatMap(({ faults }) => faults)).toEqual([]);
+  expect(read.map(({ constraints }) => constraints.length)).toEqual([2, 1, 1]);
+});
+
+describeWithData("real catalogs", (data) => {
+  test("have no constraint that cannot be read, and APIs that can be provided", { timeout: 60_000 }, async () => {
+    const root = join(data, "fbc/community-v4.19");
+    let [constraints, apis] = [0, 0];
+    for (const file of globSync("**/*.{json,yaml,yml}", { cwd: root })) {
+      const metas = await Array.fromAsync(decodeMetas([readFileSync(join(root, file))], file));
+      for (const { bundles } of packageContentsFrom(metas).values()) {
+        for (const bundle of bundles) {
+          const declared = constraintsOf(bundle, cel);
+          expect(declared.faults).toEqual([]);
+          constraints += declared.constraints.length;
+          apis += providerFrom(bundle).apis.length;
+        }
+      }
+    }
+    expect([constraints > 0, apis > 1_000]).toEqual([true, true]);
+  });
+});
+
+test("a fault names the bundle, the place and whose mistake it is, whatever the length of what it quotes", () => {
+  const fault = { bundle: "red.v1.0.0", property: 3, type: "olm.constraint", path: "all.constraints[1].package", reason: "must be set" };
+  expect(faultText(fault)).toBe(
+    'bundle "red.v1.0.0" declares a constraint that cannot be read, a mistake for the catalog\'s author to correct: ' +
+      'properties[3] of type "olm.constraint", at all.constraints[1].package: must be set',
+  );
+  const long = "x".repeat(100_000);
+  expect(faultText({ bundle: long, property: 3, type: long, path: long, reason: long }).length).toBeLessThan(1_100);
+});
+
+describe("bounds", () => {
+  const leaf = { package: { name: "a", version: "1.0.0" } };
+  const nested = (depth: number): unknown => (depth === 0 ? leaf : { all: { constraints: [nested(depth - 1)] } });
+  const read = (...values: unknown[]): ReturnType<typeof constraintsOf> =>
+    constraintsOf({ name: "red", properties: values.map((value) => ({ type: "olm.constraint", value })) }, cel);
+
+  test("of nesting", () => {
+    expect(read(nested(16)).faults).toEqual([]);
+    expect(read(nested(17)).faults).toMatchObject([{ reason: "constraints are nested deeper than 16" }]);
+    expect(read(nested(900)).faults).toHaveLength(1);
+  });
+
+  test("of number, over all properties of a bundle", () => {
+    const reason = "the bundle declares more than 512 constraints";
+    const many = (count: number): unknown => ({ any: { constraints: Array.from({ length: count }, () => leaf) } });
+    expect(read(many(255), many(255)).faults).toEqual([]);
+    expect(read(many(255), many(256)).faults).toMatchObject([{ property: 1, path: "any.constraints[255]", reason }]);
+    const single = Array.from({ length: 100_000 }, () => leaf);
+    expect(read(...single).constraints).toHaveLength(512);
+    expect(read(...single).faults).toHaveLength(20);
+  });
+
+  test("of rules", () => {
+    const rules = (count: number): unknown => ({ any: { constraints: Array.from({ length: count }, () => ({ cel: { rule: "true" } })) } });
+    expect(read(rules(10), rules(6)).faults).toEqual([]);
+    const reason = "the bundle declares more than 16 rules of CEL";
+    expect(read(rules(17)).faults).toMatchObject([{ path: "any.constraints[16].cel.rule", reason }]);
+  });
+
+  test("of what is told", () => {
+    const long = "x".repeat(100_000);
+    const { constraints } = read({ failureMessage: long, any: { constraints: Array.from({ length: 500 }, () => leaf) } });
+    const [first] = constraints as [BundleConstraint];
+    expect(described(first).length).toBeLessThanOrEqual(200);
+    expect(first.failureMessage).toHaveLength(512);
+    expect(unmet(first, [], [])).toHaveLength(20);
+    expect(read({ [long]: 1 }).faults[0]?.reason.length).toBeLessThan(400);
+    expect(read({ package: { name: long, version: "1.0.0" } }).faults).toMatchObject([
+      { reason: "the package's name has 100000 characters" },
+    ]);
+    expect(read({ package: { name: "a", version: long } }).faults).toMatchObject([
+      { reason: "the range of versions has 100000 characters, more than 1024" },
+    ]);
+  });
+});
+
+test("a bundle provides each API that it states and that can be one, once", () => {
+  const gvk = (value: unknown): Property => ({ type: "olm.gvk", value });
+  const provider = providerFrom({
+    ...bundleFrom({ package: "a", version: "1.2.3+4", apis: ["g.example.com/v1/A", "g.example.com/v1/A", "g.example.com/v2/A"] }),
+    properties: [
+      gvk({ Group: "g.example.com", version: "v1", kind: "A" }),
+      gvk({ group: "g", version: "v1", kind: "A" }),
+      gvk(null),
+      gvk({}),
+    ],
+  });
+  expect(provider.apis.map(gvkKey)).toEqual(["g.example.com/v1/A", "g/v1/A"]);
+  expect(provider.version).toBeUndefined();
+});
+
+test("rules of CEL are seen wherever they stand", () => {
+  const value = (rule: unknown): Property[] => [{ type: "olm.constraint", value: rule }];
+  expect(mentionsCel(value({ all: { constraints: [{ CEL: { rule: "true" } }] } }))).toBe(true);
+  expect(mentionsCel(value({ package: { name: "cel", version: "1.0.0" } }))).toBe(false);
+  expect(mentionsCel([{ type: "cel", value: { cel: 1n } }])).toBe(false);
+});
+
+describe("laws", () => {
+  const API = ["a.example.com/v1/A", "b.example.com/v1/B", "c.example.com/v1/C"];
+  const gvk = fc.constantFrom(...API).map(gvkOf);
+  const provider: fc.Arbitrary<Provider> = fc
+    .record({
+      package: fc.constantFrom("a", "b", "c"),
+      version: fc.constantFrom("0.9.0", "1.0.0", "1.2.0", "2.0.0"),
+      apis: fc.subarray(API),
+    })
+    .map((stated) => providerFrom(bundleFrom(stated)));
+  const providers = fc.array(provider, { maxLength: 5 });
+  const served = fc.array(gvk, { maxLength: 2 });
+  const leaf: fc.Arbitrary<unknown> = fc.oneof(
+    fc.record({ gvk }),
+    fc.record({
+      package: fc.record({ name: fc.constantFrom("a", "b", "c"), version: fc.constantFrom("<1.0.0", ">=1.0.0 !1.2.0", "2.0.0") }),
+    }),
+  );
+  const compounds = (withNot: boolean): fc.Arbitrary<unknown> =>
+    fc.letrec<{ constraint: unknown; list: unknown }>((tie) => {
+      const list = fc.array(tie("constraint"), { minLength: 1, maxLength: 3 });
+      const negated = fc.array(leaf, { minLength: 1, maxLength: 2 }).map((constraints) => ({ not: { constraints } }));
+      const members = withNot ? fc.array(fc.oneof(tie("constraint"), negated), { minLength: 1, maxLength: 3 }) : list;
+      return {
+        list,
+        constraint: fc.oneof(
+          { maxDepth: 3 },
+          leaf,
+          members.map((constraints) => ({ all: { constraints } })),
+          members.map((constraints) => ({ any: { constraints } })),
+        ),
+      };
+    }).constraint;
+  const constraint = compounds(true).map(read);
+  const positive = compounds(false).map(read);
+
+  function read(value: unknown): BundleConstraint {
+    const { constraints } = constraintsOf({ name: "red", properties: [{ type: "olm.constraint", value }] }, cel);
+    return constraints[0] as BundleConstraint;
+  }
+
+  test("a compound is what its members are, by logic", () => {
+    const property = fc.property(constraint, constraint, providers, served, (a, b, set, apis) => {
+      const is = (kind: "all" | "any" | "not", ...constraints: BundleConstraint[]): boolean => holds({ kind, constraints }, set, apis);
+      const [left, right] = [holds(a, set, apis), holds(b, set, apis)];
+      expect(is("any", a, b)).toBe(left || right);
+      expect(is("all", a, b)).toBe(left && right);
+      expect(is("not", a, b)).toBe(!is("any", a, b));
+      const [notA, notB] = [a, b].map((part): BundleConstraint => ({ kind: "not", constraints: [part] }));
+      expect(is("not", a, b)).toBe(is("all", notA as BundleConstraint, notB as BundleConstraint));
+      expect(!is("all", a, b)).toBe(is("any", notA as BundleConstraint, notB as BundleConstraint));
+    });
+    fc.assert(property);
+  });
+
+  test("the order of bundles, and repeating one, never matters", () => {
+    const property = fc.property(constraint, providers, served, (asked, set, apis) => {
+      const truth = holds(asked, set, apis);
+      expect(holds(asked, set.toReversed(), apis.toReversed())).toBe(truth);
+      expect(holds(asked, [...set, ...set], apis)).toBe(truth);
+    });
+    fc.assert(property);
+  });
+
+  test("another bundle never makes a constraint without not false", () => {
+    const property = fc.property(positive, providers, provider, served, (asked, set, more, apis) => {
+      if (holds(asked, set, apis)) expect(holds(asked, [...set, more], apis)).toBe(true);
+    });
+    fc.assert(property);
+  });
+
+  test("something is told exactly where a constraint does not hold", () => {
+    const property = fc.property(constraint, providers, served, (asked, set, apis) => {
+      const parts = unmet(asked, set, apis);
+      expect(parts.length === 0).toBe(holds(asked, set, apis));
+      for (const { leaf: part, excluded } of parts) expect(holds(part, set, apis)).toBe(excluded);
+    });
+    fc.assert(property);
+  });
+});

@@ -1,0 +1,61 @@
+import type { Property } from "../../fbc/types.ts";
+import type { Range } from "../../version/blang.ts";
+import type { VersionRelease } from "../../version/version.ts";
+
+/** An API as bundles provide and require it. */
+export interface Gvk {
+  readonly group: string;
+  readonly version: string;
+  readonly kind: string;
+}
+
+interface Stated {
+  /** What the author wants users to read when the constraint cannot be met; clipped. */
+  readonly failureMessage?: string | undefined;
+}
+
+/** Some bundle of the package, of a version in the range, is there. */
+export interface PackageConstraint extends Stated {
+  readonly kind: "package";
+  readonly packageName: string;
+  /** As written, with what it means. */
+  readonly range: { readonly text: string; readonly versions: Range };
+}
+
+/** The API is provided by some bundle, or served by the cluster. */
+export interface GvkConstraint extends Stated {
+  readonly kind: "gvk";
+  readonly gvk: Gvk;
+}
+
+/** The properties of some single bundle make the rule true. */
+export interface CelConstraint extends Stated {
+  readonly kind: "cel";
+  /** As written. */
+  readonly rule: string;
+  /** False also where the rule fails for these properties, or takes more than it may. */
+  readonly holds: (properties: readonly Property[]) => boolean;
+}
+
+/** `all`: every one of them holds, each perhaps by another bundle; `any`: at least one does; `not`: none does. */
+export interface CompoundConstraint extends Stated {
+  readonly kind: "all" | "any" | "not";
+  /** At least one. */
+  readonly constraints: readonly BundleConstraint[];
+}
+
+/** A constraint that one bundle alone can make true. */
+export type LeafConstraint = PackageConstraint | GvkConstraint | CelConstraint;
+
+/** What a bundle asks of the set of bundles it is installed among. */
+export type BundleConstraint = LeafConstraint | CompoundConstraint;
+
+/** A bundle as constraints see it. */
+export interface Provider {
+  readonly packageName: string;
+  /** Undefined where the bundle has none that can be read: it is in no range. */
+  readonly version: VersionRelease | undefined;
+  /** The APIs that it provides. */
+  readonly apis: readonly Gvk[];
+  readonly properties: readonly Property[];
+}

@@ -1,0 +1,68 @@
+import { expect, test } from "vitest";
+import { metaFrom } from "../../fbc/meta.ts";
+import { type OfferIndex, OfferIndexBuilder } from "./offerIndex.ts";
+
+const gvk = (kind: string) => ({ type: "olm.gvk", value: { group: "example.com", version: "v1", kind } });
+const api = (kind: string) => ({ group: "example.com", version: "v1", kind });
+
+function indexOf(...lines: object[]): OfferIndex {
+  const builder = new OfferIndexBuilder();
+  for (const line of lines) builder.add(metaFrom(line));
+  return builder.build();
+}
+
+test("bundles are found by their package, in the catalog's order, and packages by the APIs of any of their bundles", () => {
+  const index = indexOf(
+    { package: "b", bundle: "b.v1.0.0", version: "1.0.0", properties: [gvk("Thing")] },
+    { package: "a", bundle: "a.v2.0.0", properties: [gvk("Thing"), gvk("Other")] },
+    { package: "a", bundle: "a.v1.0.0", properties: [gvk("Old")] },
+  );
+  expect(index.bundlesOf("a").map(({ name }) => name)).toEqual(["a.v2.0.0", "a.v1.0.0"]);
+  expect([...index.packages]).toEqual(["b", "a"]);
+  expect(["Thing", "Old", "None"].map((kind) => index.packagesProviding(api(kind)))).toEqual([["a", "b"], ["a"], []]);
+  expect(index.bundlesOf("none")).toEqual([]);
+});
+
+test("the metas of a catalog give the same, without manifests", () => {
+  const properties = [gvk("Thing"), { type: "olm.bundle.object", value: { data: "e30=" } }, { type: "olm.csv.metadata", value: {} }];
+  const index = indexOf(
+    { schema: "olm.package", name: "a" },
+    { schema: "olm.channel", package: "a", name: "stable", entries: [] },
+    { schema: "olm.bundle", package: "a", name: "a.v1.0.0", properties },
+  );
+  expect(index.bundlesOf("a")).toEqual([{ package: "a", name: "a.v1.0.0", properties: [gvk("Thing")] }]);
+});
+
+test("equal properties of several bundles are kept once", () => {
+  const line = (version: string) => ({ package: "a", bundle: `a.v${version}`, properties: [gvk("Thing"), { type: "size", value: 1 }] });
+  const [one, other] = indexOf(line("1.0.0"), line("1.1.0")).bundlesOf("a");
+  expect(one?.properties).toEqual(other?.properties);
+  expect(one?.properties.map((property, at) => property === other?.properties[at])).toEqual([true, true]);
+});
+
+test("what is no bundle, no property or no API is passed over", () => {
+  const index = indexOf(
+    { package: "", bundle: "b", properties: [] },
+    { package: "a", properties: [] },
+    { package: "a", bundle: 1, properties: [] },
+    { package: "a", bundle: "a.v1.0.0", properties: "none" },
+    {
+      package: "a",
+      bundle: "a.v1.1.0",
+      properties: [null, "x", { value: 1 }, { type: "olm.gvk", value: { group: 1 } }, { type: "olm.gvk" }],
+    },
+  );
+  expect(index.bundlesOf("a").map(({ name, properties }) => [name, properties.length])).toEqual([
+    ["a.v1.0.0", 0],
+    ["a.v1.1.0", 2],
+  ]);
+});
+
+test("more than an index may hold is refused", () => {
+  const builder = new OfferIndexBuilder({ maxBundles: 2, maxCharacters: 100 });
+  const add = (name: string, value: unknown): void =>
+    builder.add(metaFrom({ package: "a", bundle: name, properties: [{ type: "x", value }] }));
+  add("one", "y".repeat(50));
+  expect(() => add("two", "z".repeat(50))).toThrow("the properties of the catalog's bundles are larger than 100 characters");
+  expect(() => add("three", 1)).toThrow("the catalog has more than 2 bundles");
+});

@@ -1,0 +1,71 @@
+import { compareText } from "../../api/compareText.ts";
+import { goQuote } from "../../errors/goQuote.ts";
+import { clipped } from "../../fbc/summary/lenient.ts";
+import { compareVersionRelease, formatVersionRelease } from "../../version/version.ts";
+import type { SolverBundle } from "./problem.ts";
+
+/** Longest name that is told whole. */
+const MAX_NAME = 64;
+/** Most versions, or runs of them, and most packages and catalogs that are told. */
+const MAX_LISTED = 4;
+
+/** A name of a package as messages have it: in quotes only where it has characters that such names have not. */
+export function shownName(name: string): string {
+  const short = clipped(name, MAX_NAME);
+  return /^[-.0-9A-Za-z]+…?$/.test(short) ? short : goQuote(short);
+}
+
+/** `a, b and c`, and how many more there are than four. */
+export function enumerated(items: readonly string[], conjunction: "and" | "or" = "and"): string {
+  const more = items.length - MAX_LISTED;
+  const told = more > 0 ? [...items.slice(0, MAX_LISTED), `${more} more`] : items;
+  return told.length < 2 ? told.join("") : `${told.slice(0, -1).join(", ")} ${conjunction} ${told.at(-1)}`;
+}
+
+function compareBundles(a: SolverBundle, b: SolverBundle): number {
+  const byVersion =
+    a.version && b.version
+      ? compareVersionRelease(a.version, b.version)
+      : Number(a.version !== undefined) - Number(b.version !== undefined);
+  return byVersion || compareText(a.name, b.name);
+}
+
+/** The bundle's version, or its name where it has none. */
+export function versionText({ version, name }: SolverBundle): string {
+  return clipped(version ? formatVersionRelease(version) : goQuote(name), MAX_NAME);
+}
+
+function versionsInOrder(bundles: readonly SolverBundle[]): string[] {
+  return [...new Set(bundles.toSorted(compareBundles).map(versionText))];
+}
+
+/** The versions of bundles of one package: `1.0.0, 1.1.0 and 1.3.0`; three or more that follow each other in `all` as `1.0.0 to 1.2.0`. */
+export function versionsText(bundles: readonly SolverBundle[], all: readonly SolverBundle[], conjunction: "and" | "or" = "and"): string {
+  const told = new Set(versionsInOrder(bundles));
+  const runs: string[][] = [];
+  let isOpen = false;
+  for (const version of versionsInOrder(all)) {
+    if (told.has(version) && isOpen) runs.at(-1)?.push(version);
+    else if (told.has(version)) runs.push([version]);
+    isOpen = told.has(version);
+  }
+  return enumerated(
+    runs.flatMap((run) => (run.length > 2 ? [`${run[0]} to ${run.at(-1)}`] : run)),
+    conjunction,
+  );
+}
+
+/** Bundles of any packages: `b 1.0.0 to 1.5.0 and d 2.0.0`. */
+export function bundlesText(bundles: readonly SolverBundle[], candidatesOf: (packageName: string) => readonly SolverBundle[]): string {
+  const byPackage = Map.groupBy(bundles, ({ packageName }) => packageName);
+  return enumerated(
+    [...byPackage.keys()]
+      .sort(compareText)
+      .map((name) => `${shownName(name)} ${versionsText(byPackage.get(name) ?? [], candidatesOf(name))}`),
+  );
+}
+
+/** Whether the text for bundles names one only: the same version of a package may come from several catalogs. */
+export function isOneInText(bundles: readonly SolverBundle[]): boolean {
+  return new Set(bundles.map((bundle) => `${bundle.packageName} ${versionText(bundle)}`)).size === 1;
+}

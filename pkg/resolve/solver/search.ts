@@ -1,0 +1,235 @@
+import { decisionsBehind, learnedFrom } from "./conflict.ts";
+import { Propagation } from "./propagation.ts";
+import { type Clause, isPositive, type Literal, negated, Trail, variableOf } from "./trail.ts";
+
+/** Thrown when a search takes more steps than it may. */
+export class OutOfSteps extends Error {
+  override readonly name = "OutOfSteps";
+  readonly steps: number;
+  constructor(steps: number) {
+    super(`no answer after ${steps} steps`);
+    this.steps = steps;
+  }
+}
+
+/** Going through a list takes as many steps as it has items, shifted by this: each takes less time than looking at a clause. */
+export const SCAN = 2;
+/** Learned clauses that are kept at first; later the shorter half of them and a tenth more. */
+const LEARNED = 4_000;
+
+/**
+ * Finds out whether clauses can hold together (conflict-driven clause learning), as often as asked, under changing assumptions.
+ * A variable is true only where something asks for it: by an assumption, a clause, or its `options`. Whatever it means may be told late, when it
+ * is true for the first time, so what nobody comes to costs nothing.
+ * @see https://doi.org/10.1007/978-3-540-24605-3_37 Eén, Sörensson: An Extensible SAT-solver
+ */
+export class Search {
+  readonly #trail = new Trail();
+  readonly #propagation = new Propagation(this.#trail);
+  readonly #maxSteps: number;
+  /** Tells what a variable means, by `addClause`, `addOptions` and the like; called once for each variable that comes to be true. */
+  readonly #explained: boolean[] = [];
+  readonly #meaning: (() => void)[] = [];
+  /** By variable: the literals of which one is true when it is, the best first. */
+  readonly #options: (Literal[] | undefined)[] = [];
+  /** How much of the trail was explained, and how much of it has what it asks for. */
+  #explainedTo = 0;
+  #fulfilledTo = 0;
+  /** By level: `#fulfilledTo` when it began. */
+  readonly #fulfilledAt: number[] = [];
+  #assumptions: readonly Literal[] = [];
+  #learned: Clause[] = [];
+  #mostLearned = LEARNED;
+  #impossible = false;
+  #spent = 0;
+
+  constructor(maxSteps: number) {
+    this.#maxSteps = maxSteps;
+  }
+
+  /** How much was looked at so far. */
+  get steps(): number {
+    return this.#spent + this.#propagation.steps;
+  }
+
+  /** Counts work done elsewhere. @throws OutOfSteps */
+  spend(steps: number): void {
+    this.#spent += steps;
+    if (this.steps > this.#maxSteps) throw new OutOfSteps(this.steps);
+  }
+
+  /** @param meaning called when the variable is true for the first time. @returns the literal that says it is true. */
+  newVariable(meaning?: () => void): Literal {
+    const variable = this.#trail.grow();
+    this.#propagation.grow();
+    if (meaning) this.#meaning[variable] = meaning;
+    return variable * 2;
+  }
+
+  /** At most one of the literals, all of them positive and new, is true. */
+  addAtMostOne(literals: readonly Literal[]): void {
+    this.#propagation.addGroup(literals.map(variableOf));
+  }
+
+  /** When `literal` is true, one of `options` is, the first that can be where nothing else decides. */
+  addOptions(literal: Literal, options: readonly Literal[]): void {
+    this.#options[variableOf(literal)] = [...options];
+    this.addClause([negated(literal), ...options]);
+  }
+
+  /** One of the literals is true. They may be assigned already: where all are false, it goes back until one is not. */
+  addClause(given: readonly Literal[]): void {
+    const trail = this.#trail;
+    const literals = [...new Set(given)];
+    this.spend(literals.length);
+    const rank = (literal: Literal): number => (trail.isFalse(literal) ? trail.levelOf(literal) : Number.POSITIVE_INFINITY);
+    for (const place of [0, 1])
+      for (let i = place + 1; i < literals.length; i++) if (rank(literals[i] ?? 0) > rank(literals[place] ?? 0)) swap(literals, place, i);
+    const [first, second] = literals;
+    const isDecided = first !== undefined && (trail.isFalse(first) || (second === undefined && trail.isTrue(first)));
+    if (first === undefined || rank(first) === 0) this.#impossible = true;
+    else this.#require(literals, isDecided ? Math.max(0, trail.levelOf(first) - 1) : trail.level);
+  }
+
+  /** Goes back to `level`, where the first literal is not false, and makes it true if all others are. */
+  #require(literals: Literal[], level: number): Clause {
+    const trail = this.#trail;
+    const [first = 0, second] = literals;
+    const clause = { literals, dropped: false };
+    this.#backTo(level);
+    if (second !== undefined) this.#propagation.watch(clause);
+    if (second !== undefined && !trail.isFalse(second)) return clause;
+    if (trail.isOpen(first)) trail.assign(first, clause, second === undefined ? 0 : trail.levelOf(second));
+    return clause;
+  }
+
+  /**
+   * Looks for an assignment in which all assumptions are true.
+   * @returns the assumptions that cannot be true together, none where nothing can; undefined when there is an assignment, for `trueLiterals`.
+   * @throws OutOfSteps
+   */
+  conflictOf(assumptions: readonly Literal[]): readonly Literal[] | undefined {
+    let common = 0;
+    while (common < assumptions.length && assumptions[common] === this.#assumptions[common]) common++;
+    this.#backTo(common);
+    this.#assumptions = assumptions;
+    for (;;) {
+      if (this.#impossible) return [];
+      this.spend(1);
+      const conflict = this.#propagation.run();
+      if (conflict) this.#learn(conflict);
+      else if (!this.#explain()) {
+        const assumption = this.#nextAssumption();
+        if (assumption !== undefined && this.#trail.isFalse(assumption)) return this.#behind(assumption);
+        const decision = assumption ?? this.#wantedOption();
+        if (decision === undefined) return undefined;
+        this.#beginLevel();
+        this.#trail.assign(decision, undefined, this.#trail.level);
+      }
+    }
+  }
+
+  /** The positive literals of the assignment that was found last; valid until anything else is asked or added. */
+  trueLiterals(): Literal[] {
+    return this.#trail.literals.filter(isPositive);
+  }
+
+  /** Whether the literal is known to be false in every assignment in which `decisions` are true; asked without searching. */
+  excludes(literal: Literal, decisions: ReadonlySet<Literal>): boolean {
+    if (!this.#trail.isFalse(literal)) return false;
+    this.#spent += this.#trail.literals.length >> SCAN;
+    return [...decisionsBehind(negated(literal), this.#trail)].every((decision) => decisions.has(decision));
+  }
+
+  /** Explains one more of the variables that are true. @returns false when all are. */
+  #explain(): boolean {
+    const { literals } = this.#trail;
+    while (this.#explainedTo < literals.length) {
+      const literal = literals[this.#explainedTo++] ?? 0;
+      const variable = variableOf(literal);
+      if (!isPositive(literal) || this.#explained[variable]) continue;
+      this.#explained[variable] = true;
+      this.#meaning[variable]?.();
+      return true;
+    }
+    return false;
+  }
+
+  /** The first assumption that is not true yet; those that are get a level each. */
+  #nextAssumption(): Literal | undefined {
+    for (;;) {
+      const assumption = this.#assumptions[this.#trail.level];
+      if (assumption === undefined || !this.#trail.isTrue(assumption)) return assumption;
+      this.#beginLevel();
+    }
+  }
+
+  /** The best option that is open, of the first true variable that has none that is true. */
+  #wantedOption(): Literal | undefined {
+    const trail = this.#trail;
+    for (; this.#fulfilledTo < trail.literals.length; this.#fulfilledTo++) {
+      const literal = trail.literals[this.#fulfilledTo] ?? 0;
+      const options = isPositive(literal) ? this.#options[variableOf(literal)] : undefined;
+      if (options === undefined) continue;
+      // What can never be is not looked at again.
+      while (options[0] !== undefined && trail.isFalse(options[0]) && trail.levelOf(options[0]) === 0) options.shift();
+      this.#spent += options.length >> SCAN;
+      if (options.some((option) => trail.isTrue(option))) continue;
+      const first = options.find((option) => trail.isOpen(option));
+      if (first !== undefined) return first;
+    }
+    return undefined;
+  }
+
+  #behind(assumption: Literal): Literal[] {
+    if (this.#trail.levelOf(assumption) > 0) this.#spent += this.#trail.literals.length >> SCAN;
+    return [assumption, ...decisionsBehind(negated(assumption), this.#trail)];
+  }
+
+  /**
+   * Learns why there is a conflict, and goes back by one level only: further back, the same decisions would follow again.
+   * @see https://doi.org/10.1007/978-3-319-94144-8_7 Nadel, Ryvchin: Chronological Backtracking
+   */
+  #learn(conflict: Clause): void {
+    const trail = this.#trail;
+    const latest = Math.max(...conflict.literals.map((literal) => trail.levelOf(literal)));
+    if (latest === 0) {
+      this.#impossible = true;
+      return;
+    }
+    this.#backTo(latest);
+    const literals = learnedFrom(conflict, trail);
+    this.spend(literals.length);
+    this.#learned.push(this.#require(literals, latest - 1));
+    if (this.#learned.length > this.#mostLearned) this.#forget();
+  }
+
+  /** Drops the longer half of what was learned, except what is in use. */
+  #forget(): void {
+    const trail = this.#trail;
+    const inUse = new Set(trail.literals.map((literal) => trail.reasonOf(literal)));
+    const byLength = this.#learned.toSorted((a, b) => a.literals.length - b.literals.length);
+    for (const clause of byLength.slice(byLength.length / 2)) clause.dropped = !inUse.has(clause);
+    this.#learned = this.#learned.filter(({ dropped }) => !dropped);
+    this.#mostLearned *= 1.1;
+  }
+
+  #beginLevel(): void {
+    this.#fulfilledAt[this.#trail.level] = this.#fulfilledTo;
+    this.#trail.beginLevel();
+  }
+
+  #backTo(level: number): void {
+    if (level >= this.#trail.level) return;
+    const kept = this.#trail.backTo(level);
+    this.#propagation.rewind(kept);
+    this.#explainedTo = Math.min(this.#explainedTo, kept);
+    this.#fulfilledTo = this.#fulfilledAt[level] ?? 0;
+  }
+}
+
+function swap(literals: Literal[], a: number, b: number): void {
+  const kept = literals[a] ?? 0;
+  literals[a] = literals[b] ?? 0;
+  literals[b] = kept;
+}

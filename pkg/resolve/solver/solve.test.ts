@@ -1,0 +1,158 @@
+import { assert, integer, property, tuple } from "fast-check";
+import { expect, test } from "vitest";
+import { loadCases } from "../../../test/support/caseFiles.ts";
+import { problemOf, type SolverCase, statedChoice } from "../../../test/support/solverCases.ts";
+import { api, smallProblems } from "../../../test/support/solverProblems.ts";
+import { bestOf, isConsistent, solutionsOf } from "../../../test/support/solverReference.ts";
+import { parseVersionRelease } from "../../version/version.ts";
+import { explainDeadlock } from "./deadlock.ts";
+import type { Problem, Solution, SolverBundle, Unit } from "./problem.ts";
+import { solve } from "./solve.ts";
+
+interface Expected {
+  /** What is chosen, by package. */
+  want?: Record<string, string>;
+  /** Why there is no solution. */
+  sentences?: string[];
+  /** What is installed of what is wanted, for cases about packages that have to change together. */
+  current?: SolverCase["installed"];
+  deadlock?: { mutual: boolean; sentence: string };
+}
+
+const cases = loadCases<SolverCase & Expected>("solver");
+
+test.for(cases)("$name", (given) => {
+  const problem = problemOf(given);
+  const solution = solve(problem);
+  const { want, sentences } = given;
+  if (solution.kind !== "solved") expect(solution).toEqual({ kind: "unsolvable", sentences });
+  else {
+    expect(statedChoice(solution.chosen)).toEqual(want);
+    expect(isConsistent(new Set(solution.chosen.values()), problem.served)).toBe(true);
+  }
+});
+
+test.for(cases.filter(({ current }) => current))("changes of installed packages: $name", (given) => {
+  const { units } = problemOf({ ...given, wanted: {}, offered: {}, installed: given.current ?? {} });
+  const installed = new Map(units.flatMap(({ packageName, candidates: [first] }) => (first ? [[packageName, first]] : [])));
+  const found = explainDeadlock(problemOf(given), installed);
+  expect(found && { mutual: found.isMutual, sentence: found.sentence }).toEqual(given.deadlock);
+});
+
+/** The bundles of the solution by package, or that there is none. */
+function answer(problem: Problem): readonly SolverBundle[] | "unsolvable" {
+  const solution = solve(problem);
+  if (solution.kind === "undecided") throw new Error(`undecided after ${solution.steps} steps`);
+  return solution.kind === "unsolvable" ? "unsolvable" : sorted(solution.chosen.values());
+}
+
+function sorted(bundles: Iterable<SolverBundle>): SolverBundle[] {
+  return [...bundles].sort((a, b) => (a.packageName < b.packageName ? -1 : 1));
+}
+
+test("the answer is the one that the rules of preference name among all sets of bundles", () => {
+  let solved = 0;
+  assert(
+    property(smallProblems, (problem) => {
+      const best = bestOf(problem);
+      if (best) solved++;
+      expect(answer(problem)).toEqual(best ? sorted(best) : "unsolvable");
+    }),
+    { numRuns: 2_000 },
+  );
+  expect(solved).toBeGreaterThan(200);
+});
+
+test("the order in which offered packages, their bundles and installed packages come never matters", () => {
+  assert(
+    property(smallProblems, integer(), (problem, seed) => {
+      const shuffled = { units: shuffledUnits(problem.units, seed), served: problem.served.toReversed() };
+      expect(comparable(solve(shuffled))).toEqual(comparable(solve(problem)));
+    }),
+    { numRuns: 1_000 },
+  );
+});
+
+/** Wanted units keep their order among each other, and they and the installed ones that of their candidates. */
+function shuffledUnits(units: readonly Unit[], seed: number): Unit[] {
+  const wanted = units.filter(({ kind }) => kind === "wanted");
+  const others = units
+    .filter(({ kind }) => kind !== "wanted")
+    .map((unit) => (unit.kind === "offered" ? { ...unit, candidates: mixed(unit.candidates, seed) } : unit));
+  return seed % 2 === 0 ? [...wanted, ...mixed(others, seed)] : [...mixed(others, seed), ...wanted];
+}
+
+function mixed<T>(items: readonly T[], seed: number): T[] {
+  const at = items.length === 0 ? 0 : Math.abs(seed) % items.length;
+  return [...items.slice(at), ...items.slice(0, at)].toReversed();
+}
+
+function comparable(solution: Solution): unknown {
+  return solution.kind === "solved" ? sorted(solution.chosen.values()) : solution;
+}
+
+test("a package that nothing asks for changes neither the answer nor the explanation", () => {
+  assert(
+    property(tuple(smallProblems, smallProblems), ([problem, other]) => {
+      const asked = problem.units.map(({ packageName }) => packageName);
+      const more = other.units.map((unit): Unit => renamed(unit, asked));
+      expect(comparable(solve({ ...problem, units: [...more, ...problem.units] }))).toEqual(comparable(solve(problem)));
+    }),
+    { numRuns: 1_000 },
+  );
+});
+
+/** An offered unit that no constraint of `asked` packages can be about: of another name, without APIs and properties. */
+function renamed({ packageName, candidates }: Unit, asked: readonly string[]): Unit {
+  const name = `${packageName}-${asked.join("-")}`;
+  return {
+    kind: "offered",
+    packageName: name,
+    candidates: candidates.map((bundle) => ({ ...bundle, packageName: name, apis: [], properties: [] })),
+  };
+}
+
+test("what is offered is there only where something needs it", () => {
+  assert(
+    property(smallProblems, (problem) => {
+      const solution = solve(problem);
+      if (solution.kind !== "solved") return;
+      const offered = problem.units.filter(({ kind }) => kind === "offered").map(({ packageName }) => packageName);
+      const chosen = new Set(solution.chosen.values());
+      const smaller = solutionsOf(problem).filter((set) => set.size < chosen.size && [...set].every((bundle) => chosen.has(bundle)));
+      expect(smaller.filter((set) => [...chosen].every((bundle) => set.has(bundle) || offered.includes(bundle.packageName)))).toEqual([]);
+    }),
+    { numRuns: 500 },
+  );
+});
+
+test("gives up after as many steps as it may take", () => {
+  const problem = pigeons(9);
+  expect(solve(problem, { maxSteps: 100_000 })).toEqual({ kind: "undecided", steps: expect.any(Number) as number });
+  expect(solve(pigeons(4)).kind).toBe("unsolvable");
+});
+
+/** More packages that each need an API of their own choice than there are APIs: hard for any solver of this kind. */
+function pigeons(holes: number): Problem {
+  const units = Array.from({ length: holes + 1 }, (_, pigeon): Unit => {
+    const packageName = `pigeon${pigeon}`;
+    const candidates = Array.from(
+      { length: holes },
+      (__, hole): SolverBundle => ({
+        packageName,
+        name: `${packageName}.v${hole}.0.0`,
+        version: parseVersionRelease(`${hole}.0.0`),
+        catalog: "x",
+        priority: 0,
+        channels: ["stable"],
+        inDefaultChannel: true,
+        deprecated: false,
+        apis: [api(`Hole${hole}`)],
+        properties: [],
+        constraints: [],
+      }),
+    );
+    return { kind: "wanted", packageName, candidates };
+  });
+  return { units, served: [] };
+}

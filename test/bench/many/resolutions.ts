@@ -1,0 +1,97 @@
+import type { ClusterExtension } from "../../../pkg/api/clusterExtension.ts";
+import type { PackageContent } from "../../../pkg/fbc/types.ts";
+import { CatalogContents } from "../../../pkg/operatorcontroller/catalogs/catalogContents.ts";
+import { findConcerned } from "../../../pkg/operatorcontroller/catalogs/newEdition.ts";
+import { resolve } from "../../../pkg/resolve/resolve.ts";
+import type { InstalledBundle } from "../../../pkg/resolve/successors.ts";
+import type { LoadedCatalog } from "../../cases/catalogCache.ts";
+import { catalogNamed } from "../../support/catalogs.ts";
+import { extensionNamed } from "../../support/extensions.ts";
+
+const EXTENSIONS = 1_000;
+const CATALOGS = ["a", "b", "c", "d", "e"];
+const signal = new AbortController().signal;
+
+/** What it took to resolve everything anew. */
+export interface Resolutions {
+  readonly seconds: number;
+  /** Packages that were read from catalogs. */
+  readonly reads: number;
+  readonly resolved: number;
+}
+
+interface Wanted {
+  readonly extension: ClusterExtension;
+  readonly installed: InstalledBundle | undefined;
+}
+
+/** A thousand extensions of the packages of one catalog, over five catalogs that are alike but for their priority. */
+export class ManyResolutions {
+  readonly #wanted: readonly Wanted[];
+  readonly #packages: LoadedCatalog;
+  #edition = 1;
+  #reads = 0;
+  readonly #contents = new CatalogContents({ packageContent: (_base, ref, packageName) => this.#read(ref, packageName) });
+
+  constructor(packages: LoadedCatalog) {
+    this.#packages = packages;
+    const all = [...packages].filter(([name, { bundles }]) => name !== "" && bundles.length > 0);
+    this.#wanted = Array.from({ length: EXTENSIONS }, (_, i) => {
+      const [name, { bundles }] = all[i % all.length] ?? ["", { bundles: [] }];
+      const bundle = bundles[Math.floor(i / all.length) % bundles.length];
+      const value = bundle?.properties.find(({ type }) => type === "olm.package")?.value as { version?: string } | undefined;
+      const installed = bundle && value?.version !== undefined ? { name: bundle.name, version: value.version } : undefined;
+      return { extension: extensionNamed(`x${i}`, { packageName: name }), installed };
+    });
+  }
+
+  /** Resolves all of them from scratch. */
+  async first(): Promise<Resolutions> {
+    return this.#timed(() => this.#all(this.#wanted));
+  }
+
+  /** Gives the last catalog an edition in which every package is another, and resolves what that concerns. */
+  async afterChange(): Promise<Resolutions> {
+    const before = this.#catalogs().at(-1)?.status?.resolvedSource?.image?.ref;
+    this.#edition++;
+    const catalog = this.#catalogs().at(-1);
+    if (!catalog) throw new Error("there are no catalogs");
+    return this.#timed(async () => {
+      const concerned = new Set<string>();
+      const extensions = this.#wanted.map(({ extension }) => extension);
+      await findConcerned({ catalog, before }, extensions, this.#contents, (name) => concerned.add(name));
+      return this.#all(this.#wanted.filter(({ extension }) => concerned.has(extension.metadata.name)));
+    });
+  }
+
+  async #timed(work: () => Promise<number>): Promise<Resolutions> {
+    this.#reads = 0;
+    const started = performance.now();
+    const resolved = await work();
+    return { seconds: (performance.now() - started) / 1_000, reads: this.#reads, resolved };
+  }
+
+  async #all(wanted: readonly Wanted[]): Promise<number> {
+    let found = 0;
+    for (const { extension, installed } of wanted) {
+      const source = extension.spec.source.catalog ?? { packageName: "" };
+      const catalogs = await this.#contents.of(this.#catalogs(), source.packageName, signal);
+      found += Number(resolve({ source, catalogs, installed }).kind === "resolved");
+    }
+    return found;
+  }
+
+  #catalogs() {
+    return CATALOGS.map((name, priority) => {
+      const edition = name === CATALOGS.at(-1) ? this.#edition : 1;
+      return catalogNamed(name, { digest: `quay.io/${name}@sha256:${edition}`, priority });
+    });
+  }
+
+  #read(ref: string, packageName: string): Promise<PackageContent | undefined> {
+    this.#reads++;
+    const content = this.#packages.get(packageName);
+    const others = Number(ref.slice(ref.lastIndexOf(":") + 1));
+    return Promise.resolve(content && { ...structuredClone(content), others });
+  }
+}

@@ -1,0 +1,81 @@
+import type { Problem, Solution, SolverBundle } from "../../../pkg/resolve/solver/problem.ts";
+import { solve } from "../../../pkg/resolve/solver/solve.ts";
+import { parseRange } from "../../../pkg/version/blang.ts";
+import type { Figure, Measurement } from "../measurement.ts";
+import { type RandomCatalog, randomProblem } from "../randomProblem.ts";
+
+const RUNS = 7;
+const CATALOG: RandomCatalog = { packages: 200, versions: 50, dependencies: 4, wanted: 5, seed: 1 };
+const SIZES = [25, 50, 100, 200, 400] as const;
+/** As many bundles as the largest catalog that we know offers. */
+const LARGE: RandomCatalog = { packages: 800, versions: 16, dependencies: 0, wanted: 1, seed: 1 };
+
+/** How many packages are taken away at once until there is no solution. */
+const TAKEN_AWAY = 25;
+
+/** The dependency solver alone, on catalogs made by chance; each run has another seed. */
+export const solverMeasurement: Measurement = {
+  name: "solver",
+  title: "dependency solver on random catalogs of growing size",
+  figures: [...SIZES.map((size) => `solver.${size}` as const), "solver.unsolvable", "solver.offered"],
+  async *run(context) {
+    const runs = context.runs ?? RUNS;
+    solve(randomProblem({ ...CATALOG, packages: 50 }));
+    for (const packages of SIZES) {
+      context.say(`${runs} catalogs of ${packages} packages of ${CATALOG.versions} bundles`);
+      yield await figure(`solver.${packages}`, runs, (seed) => randomProblem({ ...CATALOG, packages, seed }));
+    }
+    yield await figure("solver.unsolvable", runs, (seed) => contradiction(randomProblem({ ...CATALOG, seed })));
+    yield await figure("solver.offered", runs, (seed) => requiring(randomProblem({ ...LARGE, seed }), ["package1", "package2"]));
+  },
+};
+
+async function figure(id: Figure["id"], runs: number, problemOf: (seed: number) => Problem): Promise<Figure> {
+  const samples: number[] = [];
+  const outcomes: string[] = [];
+  for (let seed = 1; seed <= runs; seed++) {
+    const problem = problemOf(seed);
+    const started = performance.now();
+    const solution = solve(problem);
+    samples.push((performance.now() - started) / 1_000);
+    outcomes.push(outcomeOf(solution));
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  return { id, samples, note: outcomes.join(", ") };
+}
+
+function outcomeOf(solution: Solution): string {
+  if (solution.kind === "solved") return `${solution.chosen.size} chosen`;
+  return solution.kind === "unsolvable" ? `${solution.sentences.length} sentences` : `undecided after ${solution.steps} steps`;
+}
+
+/** The problem with dependencies of the first wanted package's bundles on these packages. */
+function requiring({ units: [first, ...others], served }: Problem, packages: readonly string[]): Problem {
+  if (!first) throw new Error("the problem has no package");
+  const constraints = packages.map((packageName) => ({
+    kind: "package" as const,
+    packageName,
+    range: { text: ">=1.0.0", versions: parseRange(">=1.0.0") },
+  }));
+  const candidates = first.candidates.map((bundle): SolverBundle => ({ ...bundle, constraints: [...bundle.constraints, ...constraints] }));
+  return { units: [{ ...first, candidates }, ...others], served };
+}
+
+/** The problem with wanted packages as its solution has them, without the offered packages that were chosen last, so many that there is no solution. */
+function contradiction(problem: Problem): Problem {
+  const solution = solve(problem);
+  if (solution.kind !== "solved") return problem;
+  const { chosen } = solution;
+  const wanted = problem.units.flatMap((unit) => {
+    const bundle = unit.kind === "wanted" ? chosen.get(unit.packageName) : undefined;
+    return bundle ? [{ ...unit, candidates: [bundle] }] : [];
+  });
+  let offered = problem.units.filter(({ kind }) => kind === "offered");
+  for (;;) {
+    const left = { ...problem, units: [...wanted, ...offered] };
+    const still = solve(left);
+    const last = still.kind === "solved" ? [...still.chosen.keys()].slice(wanted.length).slice(-TAKEN_AWAY) : [];
+    if (last.length === 0) return left;
+    offered = offered.filter(({ packageName }) => !last.includes(packageName));
+  }
+}

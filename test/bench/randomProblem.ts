@@ -1,0 +1,51 @@
+import type { BundleConstraint } from "../../pkg/resolve/constraint/constraint.ts";
+import type { Problem, SolverBundle, Unit } from "../../pkg/resolve/solver/problem.ts";
+import { parseRange } from "../../pkg/version/blang.ts";
+import { parseVersionRelease } from "../../pkg/version/version.ts";
+import { seeded } from "../support/seeded.ts";
+
+/** What packages of a random catalog are like. */
+export interface RandomCatalog {
+  readonly packages: number;
+  readonly versions: number;
+  /** How many dependencies a bundle has at most. */
+  readonly dependencies: number;
+  /** How many packages are wanted; the others are offered. */
+  readonly wanted: number;
+  readonly seed: number;
+}
+
+/**
+ * A catalog whose bundles depend on each other by chance, the same for the same seed: each on some packages in ranges that hold a third of the
+ * versions on average, one time in five on an API instead, of which each package provides one of its own.
+ */
+export function randomProblem({ packages, versions, dependencies, wanted, seed }: RandomCatalog): Problem {
+  const random = seeded(seed);
+  const below = (count: number): number => Math.floor(random() * count);
+  const versionAt = (index: number): string => `${1 + Math.floor(index / 10)}.${index % 10}.0`;
+  const dependency = (): BundleConstraint => {
+    const on = below(packages);
+    if (below(5) === 0) return { kind: "gvk", gvk: { group: "example.com", version: "v1", kind: `Kind${on}` } };
+    const from = below(versions);
+    const text = `>=${versionAt(from)} <=${versionAt(Math.min(versions - 1, from + below(versions)))}`;
+    return { kind: "package", packageName: `package${on}`, range: { text, versions: parseRange(text) } };
+  };
+  const bundleAt = (index: number, version: number): SolverBundle => ({
+    packageName: `package${index}`,
+    name: `package${index}.v${versionAt(version)}`,
+    version: parseVersionRelease(versionAt(version)),
+    catalog: "random",
+    priority: 0,
+    channels: ["stable"],
+    inDefaultChannel: true,
+    deprecated: false,
+    apis: [{ group: "example.com", version: "v1", kind: `Kind${index}` }],
+    properties: [],
+    constraints: Array.from({ length: below(dependencies + 1) }, dependency),
+  });
+  const units = Array.from({ length: packages }, (_, index): Unit => {
+    const candidates = Array.from({ length: versions }, (__, version) => bundleAt(index, version)).reverse();
+    return { kind: index < wanted ? "wanted" : "offered", packageName: `package${index}`, candidates };
+  });
+  return { units, served: [] };
+}

@@ -1,0 +1,36 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+
+/** What needs no case of its own, and why. */
+const WITHOUT: Readonly<Record<string, string>> = {
+  "S1-21": "decided otherwise: a bundle's own namespace is overwritten by the install namespace",
+  "S1-27": "says what a user has to have before forcing an update",
+  "S2-06": "a file of a bundle, read in pkg/bundle/properties.test.ts",
+  "S2-33": "about custom resources that exist, see pkg/crdsafety/existingObjects.test.ts",
+  "S2-34": "advice for authors, in docs/how-to/declare-constraints.md",
+  "S2-41": "about namespaces of the classic API: resolution is for the whole cluster here",
+};
+
+const numbered = (prefix: string, from: number, to: number, width = 2): string[] =>
+  Array.from({ length: to - from + 1 }, (_, i) => `${prefix}${String(from + i).padStart(width, "0")}`);
+
+/** The sources of all cases, those of single rows included. */
+function sources(): string {
+  const files = readdirSync(import.meta.dirname, { recursive: true, encoding: "utf8" }).filter((file) => file.endsWith(".yaml"));
+  return files.map((file) => readFileSync(join(import.meta.dirname, file), "utf8")).join("\n");
+}
+
+test.for([
+  ["update paths, ranges and targets", [...numbered("S1-", 1, 36), ...numbered("S1-Y", 1, 7, 1)]],
+  [
+    "dependencies and preferences",
+    [...numbered("S2-", 1, 44), ...numbered("S2-Y", 2, 10, 1), "S2-Y12", ...numbered("S3-", 32, 36), "H-14"],
+  ],
+  ["catalogs that change", ["S3-39", "S3-40", "S0-085", "S0-091", "S0-092"]],
+  ["the upgrade graph", ["S4-03", "S4-04", "S4-06", ...numbered("S4-", 8, 14), ...numbered("S4-", 16, 19)]],
+  ["contradictions", [...numbered("X-", 1, 7), "X-10", "X-11", "X-13", "X-14", "X-16", "X-17", "X-18", "X-20", "X-21"]],
+] as const)("every requirement on %s has a case", ([, ids]) => {
+  const found = new Set(sources().match(/\b(?:S\d|X|H)-Y?\d+\b/g));
+  expect(ids.filter((id) => !found.has(id) && WITHOUT[id] === undefined)).toEqual([]);
+});

@@ -1,0 +1,101 @@
+import { beforeAll, expect, onTestFinished, test } from "vitest";
+import type { ClusterExtension } from "../../pkg/api/clusterExtension.ts";
+import { API_VERSION, CLUSTER_EXTENSION } from "../../pkg/api/constants.ts";
+import type { KubeObject } from "../../pkg/api/k8s.ts";
+import { Informer } from "../../pkg/controller/informer.ts";
+import type { Client } from "../../pkg/kube/client.ts";
+import { type ClusterApi, ClusterApis } from "../../pkg/operatorcontroller/served/clusterApis.ts";
+import { withOwner } from "../../pkg/release/ownerMarks.ts";
+import { createLogger } from "../../pkg/telemetry/log.ts";
+import { describeWithCluster, eventually, type TestCluster } from "../support/cluster.ts";
+import { extensionNamed } from "../support/extensions.ts";
+import { serviceAccount } from "../support/serviceAccount.ts";
+import { thingDefinition } from "../support/thingDefinition.ts";
+
+const EXTENSION = { apiVersion: API_VERSION, kind: CLUSTER_EXTENSION } as const;
+const CRD = { apiVersion: "apiextensions.k8s.io/v1", kind: "CustomResourceDefinition" } as const;
+
+/** What the API server serves, as that client sees it, for as long as the test runs. */
+async function following(client: Client): Promise<ClusterApis> {
+  const log = createLogger({ component: "test", level: "silent" });
+  const extensions = new Informer<ClusterExtension>(client, EXTENSION, {}, log);
+  const apis = new ClusterApis({ client, extensions, log });
+  const stop = new AbortController();
+  const running = Promise.all([extensions.run(stop.signal), apis.run(stop.signal)]);
+  onTestFinished(async () => {
+    stop.abort();
+    await running;
+  });
+  return apis;
+}
+
+const find = (apis: readonly ClusterApi[], group: string, kind: string): ClusterApi | undefined =>
+  apis.find(({ gvk }) => gvk.group === group && gvk.kind === kind);
+
+/** Creates a definition, which goes with the test. */
+async function define(cluster: TestCluster, crd: KubeObject): Promise<void> {
+  await cluster.client.create(crd);
+  onTestFinished(async () => void (await cluster.client.delete({ ...CRD, name: crd.metadata.name })));
+}
+
+describeWithCluster("what the cluster serves", (cluster) => {
+  beforeAll(() => cluster.installCrds());
+
+  test("built-in kinds and those of API services are the API server's, and nothing changes by asking again", async () => {
+    const apis = await following(cluster.client);
+    const all = await apis.served();
+    expect(find(all, "", "ConfigMap")).toEqual({
+      gvk: { group: "", version: "v1", kind: "ConfigMap" },
+      resource: "configmaps",
+      owner: "the API server",
+    });
+    expect(find(all, "apps", "Deployment")?.owner).toBe("the API server");
+    expect(await apis.version()).toMatch(/^v1\.\d+\.\d+/);
+    await new Promise((resolve) => setTimeout(resolve, 1_100));
+    expect(await apis.served()).toBe(all);
+  });
+
+  test("a definition belongs to the extension, or to the other installer, that its marks name", async () => {
+    const apis = await following(cluster.client);
+    const owner = await cluster.client.create<ClusterExtension>(extensionNamed("apis-owner", { packageName: "p" }));
+    onTestFinished(async () => void (await cluster.client.delete({ ...EXTENSION, name: "apis-owner" })));
+    const marks = { ...EXTENSION, name: "apis-owner", uid: owner.metadata.uid ?? "" };
+    await define(cluster, withOwner(thingDefinition("ours.example.com"), marks));
+    await define(cluster, withOwner(thingDefinition("orphan.example.com"), { ...marks, name: "gone", uid: "gone" }));
+    const helm = thingDefinition("helm.example.com");
+    helm.metadata.annotations = { "meta.helm.sh/release-name": "r", "meta.helm.sh/release-namespace": "n" };
+    await define(cluster, helm);
+    await define(cluster, thingDefinition("plain.example.com"));
+    const owners = async (): Promise<unknown[]> => {
+      const all = await apis.served();
+      return ["ours", "orphan", "helm", "plain"].map((name) => {
+        const found = find(all, `${name}.example.com`, "Thing");
+        return found ? [found.owner ?? "nobody", found.extension ?? ""] : undefined;
+      });
+    };
+    await eventually(async () =>
+      expect(await owners()).toEqual([
+        ['ClusterExtension "apis-owner"', "apis-owner"],
+        ["nobody", ""],
+        ['Helm release "n/r"', ""],
+        ['whoever created CustomResourceDefinition "things.plain.example.com"', ""],
+      ]),
+    );
+    await cluster.client.delete({ ...EXTENSION, name: "apis-owner" });
+    await eventually(async () => expect((await owners())[0]).toEqual(["nobody", ""]));
+    await cluster.client.delete({ ...CRD, name: "things.helm.example.com" });
+    await eventually(async () => expect((await owners())[2]).toBeUndefined());
+  });
+
+  test("without the right to list definitions, what is served is known all the same", async () => {
+    await define(cluster, thingDefinition("unseen.example.com"));
+    const { client } = await serviceAccount(cluster.client, await cluster.namespace("apis"), "nobody", []);
+    const apis = await following(client);
+    await eventually(async () => {
+      const all = await apis.served();
+      expect(find(all, "unseen.example.com", "Thing")?.owner).toBeUndefined();
+      expect(find(all, "unseen.example.com", "Thing")).toBeDefined();
+      expect(find(all, "apps", "Deployment")?.owner).toBe("the API server");
+    });
+  });
+});

@@ -1,0 +1,197 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import type { ClusterExtensionSpec } from "../../pkg/api/clusterExtension.ts";
+import { LABEL_DEPENDENCY } from "../../pkg/api/constants.ts";
+import type { KubeObject } from "../../pkg/api/k8s.ts";
+import { dependencyNames } from "../../pkg/operatorcontroller/dependencies/dependencyExtension.ts";
+import { describeWithPrivateCluster, eventually } from "../support/cluster.ts";
+import { type MarketFixture, packageFrom } from "../support/dependencyFixture.ts";
+import { OperatorWorld } from "../support/operatorWorld.ts";
+import { tinyBundle } from "../support/tinyBundle.ts";
+
+const DONE = { Installed: "True/Succeeded", Progressing: "True/Succeeded" };
+const MISSING = { Installed: "False/Failed", Progressing: "False/UnsatisfiedDependencies", Ready: "False/UnsatisfiedDependencies" };
+
+/** The definition of a kind of group example.com. */
+function crd(kind: string): KubeObject {
+  const plural = `${kind.toLowerCase()}s`;
+  return {
+    apiVersion: "apiextensions.k8s.io/v1",
+    kind: "CustomResourceDefinition",
+    metadata: { name: `${plural}.example.com` },
+    spec: {
+      group: "example.com",
+      scope: "Cluster",
+      names: { plural, singular: kind.toLowerCase(), kind, listKind: `${kind}List` },
+      versions: [{ name: "v1", served: true, storage: true, schema: { openAPIV3Schema: { type: "object" } } }],
+    },
+  };
+}
+
+// Source: architecture.md 4.9, S2-02, S2-42, S3-35, S3-36.
+describeWithPrivateCluster("dependencies", (cluster) => {
+  let world: OperatorWorld;
+
+  beforeAll(async () => {
+    world = await OperatorWorld.start(cluster, { recheckIntervalMs: 1_000 });
+  });
+
+  afterAll(async () => {
+    await world?.[Symbol.asyncDispose]();
+  });
+
+  /** Serves packages whose bundles hold the definitions of what they say that they provide. */
+  async function serve(packages: MarketFixture["packages"]): Promise<void> {
+    for (const [packageName, fixture] of Object.entries(packages)) {
+      for (const bundle of fixture.bundles) {
+        const { name, provides = [] } = typeof bundle === "string" ? { name: bundle } : bundle;
+        world.bundle(name, tinyBundle(name.slice(name.indexOf(".v") + 2), { name: packageName, objects: provides.map(crd) }));
+      }
+      await world.servePackage(packageFrom(fixture, packageName), packageName);
+    }
+  }
+
+  const of = (packageName: string, spec: Partial<ClusterExtensionSpec> = {}) => ({ ...spec, catalog: { packageName } });
+
+  test("with policy Require it waits, says who would supply what is missing, and goes on when that is installed", async () => {
+    await serve({
+      needy: { bundles: [{ name: "needy.v1.0.0", requires: ["giver >=1.0.0"] }] },
+      giver: { bundles: ["giver.v1.0.0"] },
+    });
+    await world.extension("needy", of("needy"));
+    const { Progressing } = await world.conditions("needy", MISSING);
+    expect(Progressing).toBe(
+      'bundle "needy.v1.0.0" cannot be installed: it requires package "giver" >=1.0.0; bundle "giver.v1.0.0" (catalog "c") would supply that: ' +
+        'apply a ClusterExtension of package "giver", or set spec.dependencies.policy to Install',
+    );
+    await eventually(async () =>
+      expect((await world.events("needy")).filter((text) => text.startsWith("UnsatisfiedDependencies"))).toHaveLength(1),
+    );
+    await world.extension("giver", of("giver"));
+    await world.conditions("giver", DONE);
+    await world.conditions("needy", DONE);
+  });
+
+  test("it goes on as well when the cluster serves the API that is missing", async () => {
+    await serve({ reader: { bundles: [{ name: "reader.v1.0.0", requires: ["API Book"] }] } });
+    await world.extension("reader", of("reader"));
+    await world.conditions("reader", MISSING);
+    await cluster.client.apply(crd("Book"), { fieldManager: "test" });
+    await world.conditions("reader", DONE);
+  });
+
+  test("an update that would break a dependent is not chosen, and what is installed is kept as it is", async () => {
+    const library = {
+      channels: { stable: ["library.v1.0.0", { name: "library.v2.0.0", replaces: "library.v1.0.0" }] },
+      bundles: [{ name: "library.v1.0.0", provides: ["Shelf"] }],
+    };
+    await serve({ library, lender: { bundles: [{ name: "lender.v1.0.0", requires: ["API Shelf"] }] } });
+    await world.extension("library", of("library"));
+    await world.conditions("library", DONE);
+    await world.extension("lender", of("lender"));
+    await world.conditions("lender", DONE);
+    await serve({ library: { ...library, bundles: [...library.bundles, { name: "library.v2.0.0", provides: ["Rack"] }] } });
+    const told =
+      'bundle "library.v2.0.0" is not chosen: ClusterExtension "lender" (bundle "lender.v1.0.0") would lose what it requires: API example.com/v1 Shelf';
+    await world.until("library", ({ status }) => {
+      expect(status?.install?.bundle.version).toBe("1.0.0");
+      expect(status?.conditions?.find(({ type }) => type === "Progressing")?.message).toContain(told);
+      expect(status?.blockedUpdate).toMatchObject({ version: "2.0.0", reason: "Dependencies" });
+    });
+    const definition = { apiVersion: "apiextensions.k8s.io/v1", kind: "CustomResourceDefinition", name: "shelfs.example.com" };
+    await world.remove("lender");
+    await world.until("library", ({ status }) => expect(status?.install?.bundle.version).toBe("2.0.0"));
+    await eventually(async () => expect(await cluster.client.get(definition)).toBeUndefined());
+  });
+
+  test("with policy Ignore it is installed, and the condition says that nothing was checked", async () => {
+    await serve({ careless: { bundles: [{ name: "careless.v1.0.0", requires: ["API Nothing"] }] } });
+    await world.extension("careless", of("careless", { dependencies: { policy: "Ignore" } }));
+    const { Progressing } = await world.conditions("careless", DONE);
+    expect(Progressing).toContain('the dependencies of bundle "careless.v1.0.0" are not checked: spec.dependencies.policy is Ignore');
+  });
+
+  test("with policy Install what is missing is installed first, and goes with the last that needs it", async () => {
+    await serve({
+      shop: { bundles: [{ name: "shop.v1.0.0", requires: ["API Till"] }] },
+      stall: { bundles: [{ name: "stall.v1.0.0", requires: ["API Till"] }] },
+      till: { bundles: [{ name: "till.v1.0.0", provides: ["Till"], requires: ["power >=1.0.0 <2.0.0"] }] },
+      power: { bundles: ["power.v1.0.0", "power.v2.0.0"] },
+    });
+    await world.extension("shop", of("shop", { dependencies: { policy: "Install" } }));
+    await world.conditions("shop", DONE);
+    const [till, power] = [await world.get("till"), await world.get("power")];
+    expect(till.spec).toMatchObject({
+      namespace: "shop-system",
+      serviceAccount: { name: "shop-installer" },
+      source: { catalog: { packageName: "till", selector: { matchLabels: { "olm.operatorframework.io/metadata.name": "c" } } } },
+      dependencies: { policy: "Install" },
+    });
+    expect(till.metadata.labels).toMatchObject({ "olm.operatorframework.io/dependency": "true" });
+    expect(power.spec.source.catalog?.version).toBe(">=1.0.0, <2.0.0");
+    expect(power.status?.install?.bundle.version).toBe("1.0.0");
+    await eventually(async () =>
+      expect((await world.events("shop")).filter((text) => text.startsWith("DependencyCreated")).sort()).toEqual([
+        'DependencyCreated: created ClusterExtension "power" of package "power" from catalog "c"',
+        'DependencyCreated: created ClusterExtension "till" of package "till" from catalog "c"',
+      ]),
+    );
+    await world.extension("stall", of("stall"));
+    await world.conditions("stall", DONE);
+    await world.remove("shop");
+    await world.conditions("till", DONE);
+    await world.conditions("power", DONE);
+    await world.remove("stall");
+    await world.gone("till");
+    await world.gone("power");
+  });
+
+  test("an update goes on when a catalog begins to offer what it requires", async () => {
+    const band = { channels: { stable: ["band.v1.0.0", { name: "band.v2.0.0", replaces: "band.v1.0.0" }] } };
+    await serve({ band: { ...band, bundles: ["band.v1.0.0", { name: "band.v2.0.0", requires: ["API Drum"] }] } });
+    await world.extension("band", of("band", { dependencies: { policy: "Install" } }));
+    const { Progressing } = await world.conditions("band", DONE);
+    expect(Progressing).toContain('bundle "band.v2.0.0" is not chosen: band 2.0.0 requires API example.com/v1 Drum');
+    await serve({ drummer: { bundles: [{ name: "drummer.v1.0.0", provides: ["Drum"] }] } });
+    await world.until("band", ({ status }) => expect(status?.install?.bundle.version).toBe("2.0.0"));
+    await world.conditions("drummer", DONE);
+  });
+
+  test("a name that is taken is left to who has it, and whom a user makes his own stays", async () => {
+    await serve({
+      poet: { bundles: [{ name: "poet.v1.0.0", requires: ["verse 1.0.0"] }] },
+      verse: { bundles: ["verse.v1.0.0"] },
+      prose: { bundles: ["prose.v1.0.0"] },
+    });
+    await world.extension("verse", of("prose"));
+    await world.conditions("verse", DONE);
+    await world.extension("poet", of("poet", { dependencies: { policy: "Install" } }));
+    await world.conditions("poet", DONE);
+    const [, name = ""] = dependencyNames("verse");
+    const made = await world.get(name);
+    expect(made.spec.source.catalog).toMatchObject({ packageName: "verse", version: "1.0.0" });
+    await cluster.client.patch({ ...made, name }, { metadata: { labels: { [LABEL_DEPENDENCY]: null } } }, { type: "merge" });
+    await world.remove("poet");
+    await world.conditions(name, DONE);
+    expect((await world.get("verse")).spec.source.catalog?.packageName).toBe("prose");
+  });
+
+  test("an extension of the package that somebody else made is waited for, and left alone", async () => {
+    await serve({
+      writer: { bundles: [{ name: "writer.v1.0.0", requires: ["ink 1.0.0"] }] },
+      ink: { bundles: ["ink.v1.0.0", "ink.v2.0.0"] },
+    });
+    await world.extension("ours", { ...of("ink"), catalog: { packageName: "ink", version: "9.9.9" } });
+    await world.conditions("ours", { Progressing: "True/Retrying" });
+    await world.extension("writer", of("writer", { dependencies: { policy: "Install" } }));
+    const { Progressing } = await world.conditions("writer", { Installed: "False/Failed", Progressing: "True/Retrying" });
+    expect(Progressing).toContain(
+      'waiting until what bundle "writer.v1.0.0" depends on is installed: ClusterExtension "ours" of package "ink": Retrying: ',
+    );
+    const ours = await world.get("ours");
+    expect([ours.spec.source.catalog?.version, ours.metadata.labels]).toEqual(["9.9.9", undefined]);
+    await cluster.client.patch({ ...ours, name: "ours" }, { spec: { source: { catalog: { version: "1.0.0" } } } }, { type: "merge" });
+    await world.conditions("writer", DONE);
+    await world.remove("writer");
+    await world.conditions("ours", DONE);
+  });
+});

@@ -1,0 +1,145 @@
+import { readFile } from "node:fs/promises";
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { API_VERSION } from "../../pkg/api/constants.ts";
+import { describeWithPrivateCluster } from "../support/cluster.ts";
+import { World } from "../support/world.ts";
+
+const MIB = 1024 * 1024;
+const GOAL_MS = 100;
+const HEAD = "schema: a\nname: b\nx: ";
+const BOMB = Array.from({ length: 25 }, (_, i) => `a${i + 1}: &a${i + 1} [${`*a${i},`.repeat(10)}]`).join("\n");
+
+/** Catalogs that were made to do harm: the file's content, and what is said about it. */
+const HOSTILE: readonly [name: string, content: () => string, message: string][] = [
+  ["alias-bomb", () => `${HEAD}1\na0: &a0 [lol]\n${BOMB}`, "document 1, line 1: document contains excessive aliasing"],
+  ["nesting-json", () => `{"schema":"a","x":${"[".repeat(1_000_000)}`, "document 1, line 1: nested deeper than 1000"],
+  ["nesting-flow", () => HEAD + "{a: ".repeat(1_000_000), "document 1, line 3: nesting exceeded maxDepth (1000)"],
+  ["nesting-block", () => `${HEAD}\n${"- ".repeat(1_000_000)}`, "document 1, line 4: nesting exceeded maxDepth (1000)"],
+  ["scalar", () => HEAD + "x".repeat(100 * MIB), `document 1, line 1: a document of more than ${64 * MIB} bytes`],
+  ["values", () => `{"schema":"a","x":[${"[],".repeat(20 * MIB)}1]}`, "document 1, line 1: more than 2000000 values in one object"],
+  ["lines", () => `schema: a\nx:\n${"- 1\n".repeat(15 * MIB)}`, "document 1, line 1: more than 2000000 values in one document"],
+  ["self", () => `${HEAD}&a [*a]`, "document 1, line 1: an anchor's value contains itself"],
+];
+/** What others take ages to match. */
+const IGNORE = `${"*a".repeat(60)}b\n${"**/a/".repeat(60)}b\n`;
+
+describeWithPrivateCluster("catalogd and catalogs that were made to do harm", (cluster) => {
+  let world: World;
+  beforeAll(async () => {
+    world = await World.start(cluster);
+  });
+  afterAll(() => world?.stop());
+
+  const bytes = (files: Record<string, string>): Map<string, Uint8Array> =>
+    new Map(Object.entries(files).map(([path, text]) => [path, Buffer.from(text)]));
+  async function apply(name: string): Promise<void> {
+    const source = { type: "Image", image: { ref: `quay.io/test/${name}:v1` } };
+    await world.apply({ apiVersion: API_VERSION, kind: "ClusterCatalog", metadata: { name }, spec: { source } });
+  }
+
+  test("each ends as a condition that says what is wrong, others are served, and /healthz answers all the time", async () => {
+    for (const [name, content] of HOSTILE) await world.pushCatalog(`test/${name}`, "v1", bytes({ "catalog.yaml": content() }));
+    const names = Object.fromEntries(Array.from({ length: 200 }, (_, i) => [`${"a".repeat(200)}${i}`, "schema: a\n"]));
+    await world.pushCatalog("test/patterns", "v1", bytes({ ...names, ".indexignore": IGNORE }));
+    await world.pushCatalog("test/good", "v1", bytes({ "package.yaml": "schema: olm.package\nname: foo\n" }));
+
+    const probe = new Probe(world.installation.probes.catalogd, world.installation.servers.catalogd.pid);
+    const began = performance.now();
+    await Promise.all([...HOSTILE.map(([name]) => name), "patterns", "good"].map(apply));
+    await Promise.all([
+      ...HOSTILE.map(([name, , message]) =>
+        world.condition(
+          "ClusterCatalog",
+          name,
+          (c) => {
+            const { reason, message: text = "" } = c("Progressing") ?? {};
+            return (
+              reason === "Retrying" && text.includes(`error storing fbc: error walking FBC root: catalog.yaml: ${message}`) && !c("Serving")
+            );
+          },
+          300_000,
+        ),
+      ),
+      ...["patterns", "good"].map((name) => world.condition("ClusterCatalog", name, (c) => c("Serving")?.status === "True", 300_000)),
+    ]);
+    const took = performance.now() - began;
+    const { answers, slowestMs, delayMs, ownMs } = await probe.stop();
+    process.stdout.write(
+      `${HOSTILE.length} hostile catalogs in ${(took / 1_000).toFixed(1)} s: ${answers} answers of /healthz, the slowest after ${slowestMs.toFixed(0)} ms; ` +
+        `longest delay of the event loop ${delayMs.toFixed(0)} ms (goal ${GOAL_MS} ms), ` +
+        `the most that waiting for a processor does not explain ${ownMs.toFixed(0)} ms\n`,
+    );
+    expect(answers).toBeGreaterThan(0);
+    expect(ownMs).toBeLessThan(1_000);
+    expect(await (await fetch(`${world.installation.catalogs}/catalogs/good/api/v1/all`)).text()).toBe(
+      '{"name":"foo","schema":"olm.package"}\n',
+    );
+    expect(world.unexpectedEnds).toEqual([]);
+  });
+});
+
+/** Asks for /healthz again and again, and for how long the event loop was held up. */
+class Probe {
+  readonly #base: string;
+  readonly #pid: number | undefined;
+  readonly #stop = new AbortController();
+  readonly #done: Promise<unknown>;
+  #answers = 0;
+  #slowestMs = 0;
+  #delayMs = 0;
+  #ownMs = 0;
+
+  constructor(base: string, pid: number | undefined) {
+    this.#base = base;
+    this.#pid = pid;
+    this.#done = Promise.all([this.#askHealth(), this.#readDelay()]);
+  }
+
+  /** @throws when an answer was not 200. */
+  async stop(): Promise<{ answers: number; slowestMs: number; delayMs: number; ownMs: number }> {
+    this.#stop.abort();
+    await this.#done;
+    return { answers: this.#answers, slowestMs: this.#slowestMs, delayMs: this.#delayMs, ownMs: this.#ownMs };
+  }
+
+  async #askHealth(): Promise<void> {
+    while (!this.#stop.signal.aborted) {
+      const began = performance.now();
+      const answer = await fetch(`${this.#base}/healthz`);
+      expect([answer.status, await answer.text()]).toEqual([200, "ok"]);
+      this.#slowestMs = Math.max(this.#slowestMs, performance.now() - began);
+      this.#answers++;
+      await sleep(20);
+    }
+  }
+
+  /**
+   * The gauge holds the longest delay since it was read last; the first reading is of the start. What the thread waited for a processor
+   * meanwhile, on a machine that does much else, is not the program's doing.
+   */
+  async #readDelay(): Promise<void> {
+    await this.#delay();
+    for (let before = await this.#waitedMs(); !this.#stop.signal.aborted; ) {
+      await sleep(500);
+      const delay = await this.#delay();
+      const waited = await this.#waitedMs();
+      this.#delayMs = Math.max(this.#delayMs, delay);
+      this.#ownMs = Math.max(this.#ownMs, delay - (waited - before));
+      before = waited;
+    }
+  }
+
+  /** How long the main thread has been ready to run and did not. */
+  async #waitedMs(): Promise<number> {
+    const [, nanoseconds] = (await readFile(`/proc/${this.#pid}/task/${this.#pid}/schedstat`, "utf8")).split(" ");
+    return Number(nanoseconds) / 1e6;
+  }
+
+  async #delay(): Promise<number> {
+    const text = await (await fetch(`${this.#base}/metrics`)).text();
+    const value = /^nodejs_eventloop_lag_max_seconds (\S+)$/m.exec(text)?.[1];
+    if (value === undefined) throw new Error("there is no metric of the event loop's delay");
+    return Number(value) * 1_000;
+  }
+}

@@ -1,0 +1,183 @@
+import { rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { digestOf } from "../../pkg/oci/digest.ts";
+import { tarOf } from "../../pkg/oci/layerArchive.ts";
+import { MediaType } from "../../pkg/oci/manifest.ts";
+import { pushImage, withPusher } from "../../pkg/oci/push.ts";
+import { ClosedRegistry, PASSWORD } from "../support/closedRegistry.ts";
+import { describeWithCluster } from "../support/cluster.ts";
+import { ConnectProxy } from "../support/connectProxy.ts";
+import { folder, puller } from "../support/pulling.ts";
+import { RegistryProxy } from "../support/registryProxy.ts";
+import { serverCertificate } from "../support/serverCertificate.ts";
+
+const signal = new AbortController().signal;
+const files = new Map([["a", Buffer.from("1")]]);
+
+describeWithCluster("where images come from", (cluster) => {
+  let digest: string;
+  let repository: string;
+  let source: RegistryProxy;
+  let mirror: RegistryProxy;
+  beforeAll(async () => {
+    repository = cluster.name("air/app");
+    ({ digest } = await pushImage(cluster.registry, repository, "v1", { files }));
+    source = await RegistryProxy.start(cluster.registry.host);
+    mirror = await RegistryProxy.start(cluster.registry.host);
+  });
+  afterAll(async () => {
+    await source?.[Symbol.asyncDispose]();
+    await mirror?.[Symbol.asyncDispose]();
+  });
+
+  /** Which of the two was asked for the manifest, and the outcome, when a reference to the source is pulled. */
+  async function pull(registriesConf: string, by: "tag" | "digest"): Promise<string> {
+    const filled = registriesConf.replaceAll("SOURCE", source.host).replaceAll("MIRROR", mirror.host);
+    const { puller: p } = await puller({ conf: filled });
+    for (const proxy of [source, mirror]) proxy.requests.length = 0;
+    const suffix = by === "tag" ? ":v1" : `@${digest}`;
+    const outcome = await p.pull("ext", `${source.host}/${repository}${suffix}`, { signal }).then(
+      ({ canonical }) => (canonical === `${source.host}/${repository}@${digest}` ? "pulled" : canonical),
+      (err: Error) => err.message.replaceAll(source.host, "SOURCE").replaceAll(mirror.host, "MIRROR").replaceAll(repository, "REPO"),
+    );
+    const asked = [source, mirror].filter((proxy) => proxy.count("manifest", repository) > 0);
+    return `${asked.map((proxy) => (proxy === source ? "source" : "mirror")).join("+")}: ${outcome}`;
+  }
+
+  // catalog-and-resolution.md 1.9 "Registry configuration"; requirements S0-111, S0-117. Whatever the mirror, the name stays the source's.
+  describe("by registries.conf", () => {
+    const SOURCE = '[[registry]]\nprefix = "SOURCE"\nlocation = "SOURCE"\ninsecure = true\n';
+    const MIRROR = '[[registry.mirror]]\nlocation = "MIRROR"\ninsecure = true\n';
+    test.for<[what: string, conf: string, byTag: string, byDigest: string]>([
+      ["no mirror", SOURCE, "source: pulled", "source: pulled"],
+      ["a mirror", SOURCE + MIRROR, "mirror: pulled", "mirror: pulled"],
+      ["a mirror for digests only", `${SOURCE}mirror-by-digest-only = true\n${MIRROR}`, "source: pulled", "mirror: pulled"],
+      ["one that is for digests only itself", `${SOURCE + MIRROR}pull-from-mirror = "digest-only"\n`, "source: pulled", "mirror: pulled"],
+      ["one that is for tags only itself", `${SOURCE + MIRROR}pull-from-mirror = "tag-only"\n`, "mirror: pulled", "source: pulled"],
+      ["a mirror of a source that is blocked", `${SOURCE}blocked = true\n${MIRROR}`, "mirror: pulled", "mirror: pulled"],
+      [
+        "a mirror that lacks the image",
+        `${SOURCE}[[registry.mirror]]\nlocation = "MIRROR/other"\ninsecure = true\n`,
+        "source: pulled",
+        "source: pulled",
+      ],
+    ])("%s", async ([, conf, byTag, byDigest]) => {
+      expect([await pull(conf, "tag"), await pull(conf, "digest")]).toEqual([byTag, byDigest]);
+    });
+
+    test("a source that is blocked, without a mirror, says in which file", async () => {
+      expect(await pull(`${SOURCE}blocked = true\n`, "tag")).toMatch(
+        /^: error creating image source: registry SOURCE is blocked in \S+registries\.conf$/,
+      );
+    });
+
+    test("a mirror that is TLS only is named when it is not", async () => {
+      const conf = `${SOURCE}blocked = true\n[[registry.mirror]]\nlocation = "MIRROR"\n`;
+      expect(await pull(conf, "tag")).toContain(
+        'MIRROR/REPO:v1: pinging container registry MIRROR: Get "https://MIRROR/v2/": http: server gave HTTP response to HTTPS client',
+      );
+    });
+
+    test("with the source stopped nothing but the mirror is needed", async () => {
+      await source.down();
+      try {
+        expect([await pull(SOURCE + MIRROR, "tag"), await pull(SOURCE + MIRROR, "digest")]).toEqual(["mirror: pulled", "mirror: pulled"]);
+        expect(await pull(SOURCE, "tag")).toContain("connect ECONNREFUSED SOURCE");
+      } finally {
+        await source.up();
+      }
+    });
+  });
+
+  test("docker's formats are pulled as OCI's are, by tag and by digest", async () => {
+    const name = cluster.name("docker/app");
+    const tar = await tarOf(files);
+    const pushed = await withPusher(cluster.registry, name, async (pusher) => {
+      const layer = await pusher.blob(tar, "application/vnd.docker.image.rootfs.diff.tar");
+      const config = {
+        architecture: "amd64",
+        os: "linux",
+        config: { Labels: { a: "b" } },
+        rootfs: { type: "layers", diff_ids: [digestOf(tar)] },
+      };
+      const described = await pusher.blob(Buffer.from(JSON.stringify(config)), "application/vnd.docker.container.image.v1+json");
+      const manifest = { schemaVersion: 2, mediaType: MediaType.dockerManifest, config: described, layers: [layer] };
+      const image = await pusher.manifest("amd64", manifest);
+      const platform = { os: "linux", architecture: "amd64" };
+      const list = { schemaVersion: 2, mediaType: MediaType.dockerList, manifests: [{ ...image, platform }] };
+      return { image, list: await pusher.manifest("v1", list) };
+    });
+    const { puller: p } = await puller({
+      conf: `[[registry]]\nprefix = "quay.io"\nlocation = "${cluster.registry.host}"\ninsecure = true\n`,
+    });
+    const references = {
+      ":amd64": pushed.image,
+      ":v1": pushed.list,
+      [`@${pushed.image.digest}`]: pushed.image,
+      [`@${pushed.list.digest}`]: pushed.list,
+    };
+    for (const [suffix, want] of Object.entries(references)) {
+      const pulled = await p.pull("ext", `quay.io/${name}${suffix}`, { signal });
+      expect([pulled.canonical, pulled.labels]).toEqual([`quay.io/${name}@${want.digest}`, { a: "b" }]);
+    }
+  });
+
+  describe("from a registry with a certificate of its own, behind a proxy", () => {
+    const HOST = "registry.example.com";
+    let closed: ClosedRegistry;
+    let proxy: ConnectProxy;
+    let cert: string;
+    beforeAll(async () => {
+      const pair = await serverCertificate(HOST);
+      ({ cert } = pair);
+      closed = await ClosedRegistry.start(pair);
+      await pushImage(closed.target, "app", "v1", { files });
+      proxy = await ConnectProxy.start(() => Number(closed.host.split(":")[1]));
+    });
+    afterAll(async () => {
+      proxy?.stop();
+      await closed?.[Symbol.asyncDispose]();
+    });
+    const auths = { [HOST]: { username: "user", password: PASSWORD } };
+
+    // Source: catalog-and-resolution.md 1.9, 2.6.
+    test("it is trusted as long as the folder of authorities has its own", async () => {
+      const casDir = await folder();
+      const { puller: p } = await puller({ auths, casDir, env: { HTTPS_PROXY: proxy.url } });
+      const outcome = async (): Promise<string> =>
+        p.resolve(`${HOST}/app:v1`, signal).then(
+          () => "trusted",
+          (err: Error) => /x509: [a-z ]+/.exec(err.message)?.[0] ?? err.message,
+        );
+      expect(await outcome()).toBe("x509: certificate signed by unknown authority");
+      await writeFile(join(casDir, "old.crt"), (await serverCertificate(HOST)).cert);
+      expect(await outcome()).toBe("x509: certificate signed by unknown authority");
+      await writeFile(join(casDir, "new.crt"), cert);
+      expect(await outcome()).toBe("trusted");
+      await rm(join(casDir, "old.crt"));
+      expect(await outcome()).toBe("trusted");
+      await rm(join(casDir, "new.crt"));
+      expect(await outcome()).toBe("x509: certificate signed by unknown authority");
+    });
+
+    test.for([
+      ["example.com", false],
+      [".example.com", false],
+      [HOST, false],
+      ["example.org,10.0.0.0/8", true],
+      ["", true],
+    ] as const)("with NO_PROXY=%s it is reached through the proxy: %s", async ([exceptions, proxied]) => {
+      const casDir = await folder();
+      await writeFile(join(casDir, "registry.crt"), cert);
+      const env = { HTTPS_PROXY: proxy.url, NO_PROXY: exceptions };
+      const { puller: p } = await puller({ auths, casDir, env, limits: { attempts: 1 } });
+      const before = proxy.seen.length;
+      const reached = await p.resolve(`${HOST}/app:v1`, signal).then(
+        () => true,
+        (err: Error) => !/ENOTFOUND|EAI_AGAIN/.test(err.message),
+      );
+      expect([reached, proxy.seen.length > before]).toEqual([proxied, proxied]);
+    });
+  });
+});

@@ -1,0 +1,59 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { describeWithPrivateCluster, eventually } from "../support/cluster.ts";
+import { OperatorWorld } from "../support/operatorWorld.ts";
+import { thingDefinition } from "../support/thingDefinition.ts";
+import { tinyBundle } from "../support/tinyBundle.ts";
+
+const CRD = { apiVersion: "apiextensions.k8s.io/v1", kind: "CustomResourceDefinition" } as const;
+const requiring = (group: string) => ({
+  minKubeVersion: "1.20.0",
+  customresourcedefinitions: {
+    required: [{ name: `things.${group}`, version: "v1", kind: "Thing", displayName: "Thing", description: "" }],
+  },
+});
+
+// Source: H-12, S0-136, S0-142.
+describeWithPrivateCluster("what a bundle requires of the cluster", (cluster) => {
+  let world: OperatorWorld;
+  beforeAll(async () => {
+    world = await OperatorWorld.start(cluster, { recheckIntervalMs: 1_000 });
+  });
+  afterAll(() => world[Symbol.asyncDispose]());
+
+  const events = async (name: string): Promise<string[]> =>
+    (await world.events(name)).filter((text) => text.startsWith("RequirementsNotMet: "));
+
+  test("is enforced: nothing is written until it is there, and then it goes on by itself", async () => {
+    world.bundle("p.v1.0.0", tinyBundle("1.0.0", { spec: requiring("enforced.example.com") }));
+    await world.serve({ channels: { stable: ["p.v1.0.0"] }, bundles: ["p.v1.0.0"] });
+    await world.extension("enforced", { install: { requirements: "Enforce" } });
+    const { Progressing = "" } = await world.conditions("enforced", {
+      Progressing: "False/RequirementsNotMet",
+      Installed: "False/Failed",
+      Ready: "False/RequirementsNotMet",
+    });
+    expect(Progressing).toContain('CustomResourceDefinition "things.enforced.example.com" is required and not served; nothing was changed');
+    const deployments = await cluster.client.list({ apiVersion: "apps/v1", kind: "Deployment" }, { namespace: "enforced-system" });
+    expect(deployments.items).toEqual([]);
+    await eventually(async () => expect(await events("enforced")).toHaveLength(1));
+    await cluster.client.create(thingDefinition("enforced.example.com"));
+    await world.conditions("enforced", { Progressing: "True/Succeeded", Installed: "True/Succeeded", Available: "True/Healthy" });
+    await cluster.client.delete({ ...CRD, name: "things.enforced.example.com" });
+  });
+
+  test("is told by default, and no longer once it is there", async () => {
+    world.bundle("p.v1.0.0", tinyBundle("1.0.0", { spec: requiring("warned.example.com") }));
+    await world.serve({ channels: { stable: ["p.v1.0.0"] }, bundles: ["p.v1.0.0"] });
+    await world.extension("warned");
+    const told =
+      'bundle "p.v1.0.0" may not work on this cluster, since its requirements are not met: CustomResourceDefinition "things.warned.example.com" is required and not served';
+    const installed = { Progressing: "True/Succeeded", Installed: "True/Succeeded", Available: "True/Healthy" };
+    expect((await world.conditions("warned", installed))["Progressing"]).toContain(told);
+    world.controller.healthChanged("warned"); // a pass that has nothing to apply says it as well
+    await eventually(async () => expect((await world.conditions("warned", installed))["Progressing"]).toContain(told));
+    await eventually(async () => expect(await events("warned")).toEqual([`RequirementsNotMet: ${told}`]));
+    await cluster.client.create(thingDefinition("warned.example.com"));
+    await eventually(async () => expect((await world.conditions("warned", installed))["Progressing"]).toBe("Desired state reached"));
+    await cluster.client.delete({ ...CRD, name: "things.warned.example.com" });
+  });
+});

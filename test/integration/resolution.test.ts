@@ -1,0 +1,213 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import type { CatalogSource, ClusterExtension } from "../../pkg/api/clusterExtension.ts";
+import { API_VERSION, CLUSTER_CATALOG, CLUSTER_EXTENSION } from "../../pkg/api/constants.ts";
+import type { KubeObject } from "../../pkg/api/k8s.ts";
+import type { CatalogFixture } from "../support/catalogFixture.ts";
+import { catalogNamed } from "../support/catalogs.ts";
+import { describeWithPrivateCluster, eventually } from "../support/cluster.ts";
+import { OperatorWorld } from "../support/operatorWorld.ts";
+import { configMap } from "../support/releases.ts";
+import { tinyBundle } from "../support/tinyBundle.ts";
+
+const DONE = { Installed: "True/Succeeded", Progressing: "True/Succeeded" };
+const FAILING = { Installed: "True/Succeeded", Progressing: "True/Retrying" };
+const CHAIN: CatalogFixture = {
+  channels: {
+    stable: ["p.v1.0.0", { name: "p.v1.1.0", replaces: "p.v1.0.0" }, { name: "p.v2.0.0", skips: ["p.v1.1.0"] }],
+    old: ["p.v1.0.0"],
+  },
+  bundles: ["p.v1.0.0", "p.v1.1.0", "p.v2.0.0"],
+};
+
+const bundle = (version: string, text = version): Record<string, string> =>
+  tinyBundle(version, { objects: [configMap("phrases", undefined, { text })] });
+
+describeWithPrivateCluster("what becomes of an extension when its catalogs change", (cluster) => {
+  let world: OperatorWorld;
+
+  beforeAll(async () => {
+    world = await OperatorWorld.start(cluster, { driftIntervalMs: 600_000 });
+  });
+  afterAll(async () => {
+    await world?.[Symbol.asyncDispose]();
+  });
+
+  async function fresh(fixture: CatalogFixture = CHAIN): Promise<void> {
+    for (const version of ["1.0.0", "1.1.0", "2.0.0"]) world.bundle(`p.v${version}`, bundle(version));
+    await world.serve(fixture);
+  }
+  const edit = (name: string, spec: Record<string, unknown>): Promise<ClusterExtension> =>
+    cluster.client.patch({ apiVersion: API_VERSION, kind: CLUSTER_EXTENSION, name }, { spec }, { type: "merge" });
+  const editCatalog = (name: string, catalog: Partial<Record<keyof CatalogSource, unknown>>): Promise<ClusterExtension> =>
+    edit(name, { source: { catalog } });
+  const says = (name: string, want: Readonly<Record<string, string>>, text: string): Promise<void> =>
+    eventually(async () => expect((await world.conditions(name, want))["Progressing"]).toContain(text), { timeoutMs: 30_000 });
+  const bundleOf = async (name: string): Promise<string | undefined> => (await world.get(name)).status?.install?.bundle.name;
+  const isInstalled = (name: string, wanted: string): Promise<void> =>
+    eventually(async () => expect(await bundleOf(name)).toBe(wanted), { timeoutMs: 30_000 });
+  const phrases = (name: string) => ({ apiVersion: "v1", kind: "ConfigMap", namespace: `${name}-system`, name: "phrases" });
+  const text = async (name: string): Promise<unknown> => {
+    const found: KubeObject | undefined = await cluster.client.get(phrases(name));
+    return (found?.["data"] as Record<string, string> | undefined)?.["text"];
+  };
+  const isPutBack = async (name: string, wanted: string): Promise<void> => {
+    await cluster.client.delete(phrases(name));
+    await eventually(async () => expect(await text(name)).toBe(wanted), { timeoutMs: 30_000 });
+  };
+  /** Waits until the Events of a reason are these and no other. */
+  const told = (name: string, reason: string, ...texts: string[]): Promise<void> =>
+    eventually(async () => {
+      const events = (await world.events(name)).filter((event) => event.startsWith(`${reason}: `));
+      expect(events.sort()).toEqual(texts.map((text) => expect.stringContaining(text)));
+    });
+
+  // Source: S3-39, H-20.
+  test("other content of the installed version is not installed, and what was pulled is rendered again", async () => {
+    await fresh();
+    await world.extension("kept", { catalog: { version: "1.0.x" } });
+    await world.conditions("kept", DONE);
+    world.bundle("p.v1.0.0", bundle("1.0.0", "moved tag"));
+    world.bundle("p.rebuilt", bundle("1.0.0", "rebuilt"));
+    await world.serve({
+      channels: { stable: ["p.v1.0.0", { name: "p.v1.1.0", replaces: "p.v1.0.0" }] },
+      bundles: [{ name: "p.v1.0.0", image: "registry.example/p.rebuilt" }, "p.v1.1.0"],
+    });
+    const note =
+      'catalog "c" names image "registry.example/p.rebuilt" for bundle "p.v1.0.0" now: what was installed from "registry.example/p.v1.0.0" stays, for content is not replaced under the same version';
+    await says("kept", DONE, `Desired state reached; ${note}`);
+    await told("kept", "BundleContentChanged", note);
+    expect(await world.releases("kept")).toEqual(["v1 deployed"]);
+    await isPutBack("kept", "1.0.0");
+    const pulled = world.pulled.length;
+    await edit("kept", { install: { userRoles: "Aggregate" } });
+    await eventually(() => expect(world.pulled.slice(pulled)).toEqual([expect.stringMatching(/^registry\.example\/p\.v1\.0\.0@sha256:/)]));
+    await says("kept", DONE, note);
+    expect(await text("kept")).toBe("1.0.0");
+    await editCatalog("kept", { version: "1.1.0" });
+    await isInstalled("kept", "p.v1.1.0");
+    await eventually(async () => expect((await world.conditions("kept", DONE))["Progressing"]).toBe("Desired state reached"));
+    expect(await text("kept")).toBe("1.1.0");
+    await world.remove("kept");
+  });
+
+  test("an image that is gone keeps what is installed as it is, which is said", async () => {
+    await fresh();
+    await world.extension("gone", { catalog: { version: "1.0.0" } });
+    await world.conditions("gone", DONE);
+    world.withdraw("p.v1.0.0");
+    await edit("gone", { install: { userRoles: "Aggregate" } });
+    await says("gone", DONE, "Desired state reached; bundle image registry.example/p.v1.0.0@sha256:");
+    await isPutBack("gone", "1.0.0");
+    await world.remove("gone");
+  });
+
+  // Source: S3-40, S1-18.
+  test("promotions and new edges are picked up; a pin is moved by nothing", async () => {
+    await fresh({ channels: { stable: ["p.v1.0.0"], candidate: ["p.v1.1.0"] }, bundles: ["p.v1.0.0", "p.v1.1.0"] });
+    await world.extension("follows", { catalog: { channels: ["stable"] } });
+    await world.extension("pinned", { catalog: { version: "1.0.0" } });
+    await world.conditions("follows", DONE);
+    await world.conditions("pinned", DONE);
+    await world.serve({
+      channels: { stable: ["p.v1.0.0", "p.v1.1.0"], candidate: ["p.v1.1.0"] },
+      bundles: ["p.v1.0.0", "p.v1.1.0"],
+    });
+    await world.serve({
+      channels: { stable: ["p.v1.0.0", { name: "p.v1.1.0", replaces: "p.v1.0.0" }], candidate: ["p.v1.1.0"] },
+      bundles: ["p.v1.0.0", "p.v1.1.0"],
+    });
+    await isInstalled("follows", "p.v1.1.0");
+    await world.conditions("pinned", DONE);
+    expect(await bundleOf("pinned")).toBe("p.v1.0.0");
+    await world.remove("follows");
+    await world.remove("pinned");
+  });
+
+  // Source: X-02, S1-26, S0-085.
+  test("what a choice disregards is told when it is decided and noted as long as it is installed; an older channel moves nothing", async () => {
+    await fresh();
+    await world.extension("bold", { catalog: { version: "1.1.0" } });
+    const skipped = 'bundle "p.v1.1.0" (version 1.1.0) was chosen although entry "p.v2.0.0" of channel "stable" skips it';
+    await says("bold", DONE, `Desired state reached; ${skipped}`);
+    await told("bold", "UnadvisedBundle", skipped);
+    await editCatalog("bold", { version: null, channels: ["old"] });
+    await says(
+      "bold",
+      FAILING,
+      'error upgrading from currently installed version "1.1.0": no bundles found for package "p" in channels [old]; bundle "p.v1.1.0" (version 1.1.0) stays installed; ',
+    );
+    await isPutBack("bold", "1.1.0");
+    await editCatalog("bold", { upgradeConstraintPolicy: "SelfCertified" });
+    await isInstalled("bold", "p.v1.0.0");
+    const back =
+      'no upgrade edge leads to it from "p.v1.1.0" (version 1.1.0): upgradeConstraintPolicy SelfCertified overrides the edges; a rollback';
+    await says("bold", DONE, back);
+    await cluster.client.delete(phrases("bold"));
+    await eventually(async () => expect(await text("bold")).toBe("1.0.0"), { timeoutMs: 30_000 });
+    await says("bold", DONE, back);
+    await told("bold", "UnadvisedBundle", back, skipped);
+    await world.remove("bold");
+  });
+
+  // Source: S0-105.
+  test("a bundle that is withdrawn stays installed, maintained and removable while the condition shows the error", async () => {
+    await fresh();
+    await world.extension("orphan", { catalog: { version: "1.0.0" } });
+    await world.conditions("orphan", DONE);
+    await world.serve({ channels: { stable: ["p.v2.0.0"] }, bundles: ["p.v2.0.0"] });
+    await says(
+      "orphan",
+      FAILING,
+      'no bundles found for package "p" matching version "1.0.0"; bundle "p.v1.0.0" (version 1.0.0) stays installed; ',
+    );
+    await isPutBack("orphan", "1.0.0");
+    await world.conditions("orphan", { ...FAILING, Available: "True/Healthy" });
+    expect(await world.releases("orphan")).toEqual(["v1 deployed"]);
+    await world.remove("orphan");
+    expect(await text("orphan")).toBeUndefined();
+  });
+
+  // Source: S0-091, S0-092.
+  test("a catalog that is not served is named, although the extension gets on without it", async () => {
+    await fresh();
+    const { status, ...silent } = catalogNamed("silent", { serving: false, priority: -1 });
+    await cluster.client.create(silent);
+    await cluster.client.patch(
+      { apiVersion: API_VERSION, kind: CLUSTER_CATALOG, name: "silent" },
+      { status },
+      { type: "merge", subresource: "status" },
+    );
+    await world.extension("noted");
+    await says("noted", DONE, 'Desired state reached; catalogs not asked: "silent" (catalog "silent" is not being served)');
+    await cluster.client.patch(
+      { apiVersion: API_VERSION, kind: CLUSTER_CATALOG, name: "silent" },
+      { spec: { priority: 0 } },
+      { type: "merge" },
+    );
+    const blocked =
+      'error walking catalogs: error getting package "p" from catalog "silent": catalog "silent" is not being served; bundle "p.v2.0.0" (version 2.0.0) stays installed; ';
+    await says("noted", FAILING, blocked);
+    await isPutBack("noted", "2.0.0");
+    await cluster.client.delete({ apiVersion: API_VERSION, kind: CLUSTER_CATALOG, name: "silent" });
+    await eventually(async () => expect((await world.conditions("noted", DONE))["Progressing"]).toBe("Desired state reached"));
+    await world.remove("noted");
+  });
+
+  test("without any catalog what is installed is healthy, and a range that contains it counts as reached", async () => {
+    await fresh();
+    await world.extension("alone", { catalog: { version: ">=1.0, <1.1" } });
+    await world.conditions("alone", DONE);
+    await cluster.client.delete({ apiVersion: API_VERSION, kind: CLUSTER_CATALOG, name: "c" });
+    await says("alone", DONE, "Desired state reached; no ClusterCatalog matches: the installed bundle is kept as it is");
+    await isPutBack("alone", "1.0.0");
+    await editCatalog("alone", { version: ">=1.1" });
+    await says(
+      "alone",
+      FAILING,
+      'no bundles found for package "p" matching version ">=1.1"; bundle "p.v1.0.0" (version 1.0.0) stays installed; ',
+    );
+    await isPutBack("alone", "1.0.0");
+    await world.conditions("alone", { ...FAILING, Available: "True/Healthy" });
+    await world.remove("alone");
+  });
+});

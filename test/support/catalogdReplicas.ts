@@ -1,0 +1,140 @@
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { SYSTEM_NAMESPACE } from "../../pkg/api/constants.ts";
+import { installConfig } from "../../pkg/devcluster/installation.ts";
+import { freePorts } from "../../pkg/devcluster/ports.ts";
+import { ServerProcess } from "../../pkg/devcluster/serverProcess.ts";
+import { tokenKubeconfig } from "../../pkg/devcluster/tokenKubeconfig.ts";
+import type { AuditEvent, TestCluster } from "./cluster.ts";
+import { eventually } from "./eventually.ts";
+
+const ACCOUNT = "catalogd-controller-manager";
+const CREDENTIAL = "authentication.kubernetes.io/credential-id";
+/** The election is fast; a stop leaves time to notice it. */
+const FLAGS = [
+  "--leader-elect",
+  "--leader-election-lease-duration=6s",
+  "--leader-election-renew-deadline=4s",
+  "--leader-election-retry-period=1s",
+  "--shutdown-delay=2s",
+  "--log-level=debug",
+];
+
+/** One catalogd among several: a process with ports, a cache and a token of its own. */
+export interface Replica {
+  readonly name: string;
+  /** Base URL of the content. */
+  readonly content: string;
+  readonly probes: string;
+  readonly process: ServerProcess;
+  readonly logFile: string;
+  /** How the audit log names its token. */
+  readonly credential: string;
+}
+
+/** Several catalogd programs beside one control plane, with the rights of config/rbac and no other. */
+export class CatalogdReplicas {
+  readonly #cluster: TestCluster;
+  readonly #dir: string;
+  readonly #all: Replica[] = [];
+
+  private constructor(cluster: TestCluster, dir: string) {
+    this.#cluster = cluster;
+    this.#dir = dir;
+  }
+
+  static async start(cluster: TestCluster): Promise<CatalogdReplicas> {
+    await installConfig(cluster.client);
+    return new CatalogdReplicas(cluster, await mkdtemp(join(tmpdir(), "olmv1-replicas-")));
+  }
+
+  /** Starts one more and does not wait until it is ready. @param registry where images are instead of quay.io */
+  async add(name: string, flags: readonly string[] = [], registry = this.#cluster.registry.host): Promise<Replica> {
+    const [contentPort, probePort] = await freePorts(2);
+    const token = await this.#token();
+    const path = (file: string): string => join(this.#dir, `${name}.${file}`);
+    await writeFile(path("token"), token, { mode: 0o600 });
+    await writeFile(path("kubeconfig"), await tokenKubeconfig(this.#cluster.kubeconfig, path("token")), { mode: 0o600 });
+    await writeFile(path("registries.conf"), `[[registry]]\nprefix = "quay.io"\nlocation = "${registry}"\ninsecure = true\n`);
+    const own = {
+      "--kubeconfig": path("kubeconfig"),
+      "--registries-conf": path("registries.conf"),
+      "--cache-dir": join(this.#dir, name),
+      "--catalogs-server-addr": `127.0.0.1:${contentPort}`,
+      "--health-probe-bind-address": `127.0.0.1:${probePort}`,
+      "--external-address": "catalogd.example",
+    };
+    const args = [...Object.entries(own).flat(), ...FLAGS, ...flags];
+    const process = new ServerProcess({
+      name: "catalogd",
+      args,
+      logFile: path("log"),
+      onLine: () => undefined,
+      onExit: () => undefined,
+    });
+    const { jti } = JSON.parse(Buffer.from(token.split(".")[1] ?? "", "base64url").toString()) as { jti: string };
+    const replica: Replica = {
+      name,
+      content: `http://127.0.0.1:${contentPort}`,
+      probes: `http://127.0.0.1:${probePort}`,
+      process,
+      logFile: path("log"),
+      credential: `JTI=${jti}`,
+    };
+    this.#all.push(replica);
+    return replica;
+  }
+
+  /** Waits until a replica is ready. @returns what its probe says, verbosely. */
+  async ready(replica: Replica): Promise<string> {
+    return eventually(
+      async () => {
+        if (replica.process.ended) throw new Error(replica.process.ended);
+        const { status, text } = await readyz(replica);
+        if (status !== 200) throw new Error(`${replica.name} is not ready: ${text}; its log: ${await readFile(replica.logFile, "utf8")}`);
+        return text;
+      },
+      { timeoutMs: 60_000 },
+    );
+  }
+
+  /** Waits until a replica says that it leads. */
+  async leads(replica: Replica): Promise<void> {
+    await eventually(async () => {
+      const { text } = await readyz(replica);
+      if (!text.includes("leader ok: this process leads")) throw new Error(`${replica.name} does not lead: ${text}`);
+    });
+  }
+
+  /** Requests of one replica that were more than reading, so far, oldest first. */
+  async writesOf({ credential }: Replica): Promise<AuditEvent[]> {
+    const events = await this.#cluster.auditEvents();
+    const own = events.filter(({ user }) => user.extra?.[CREDENTIAL]?.includes(credential));
+    if (own.length === 0) throw new Error("the audit log names no request of this replica");
+    return own.filter(({ verb }) => !["get", "list", "watch"].includes(verb));
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all(this.#all.map(({ process }) => process.stop()));
+    await rm(this.#dir, { recursive: true, force: true });
+  }
+
+  async #token(): Promise<string> {
+    const path = `/api/v1/namespaces/${SYSTEM_NAMESPACE}/serviceaccounts/${ACCOUNT}/token`;
+    const body = { apiVersion: "authentication.k8s.io/v1", kind: "TokenRequest", spec: { expirationSeconds: 3_600 } };
+    const { status } = (await this.#cluster.client.raw("POST", path, body)) as { status?: { token?: string } };
+    if (!status?.token) throw new Error("no token was given");
+    return status.token;
+  }
+}
+
+/** What the readiness probe of a replica answers, verbosely; status 0 without an answer. */
+export async function readyz({ probes }: Replica): Promise<{ status: number; text: string }> {
+  try {
+    const answer = await fetch(`${probes}/readyz?verbose`);
+    return { status: answer.status, text: await answer.text() };
+  } catch (err) {
+    return { status: 0, text: String(err) };
+  }
+}

@@ -1,0 +1,138 @@
+import type { ClusterCatalog } from "../../pkg/api/clusterCatalog.ts";
+import type { PackageContent, Property } from "../../pkg/fbc/types.ts";
+import { CatalogContents } from "../../pkg/operatorcontroller/catalogs/catalogContents.ts";
+import { CatalogOffers } from "../../pkg/operatorcontroller/catalogs/catalogOffers.ts";
+import { ConstraintCache } from "../../pkg/operatorcontroller/dependencies/constraintCache.ts";
+import { DependencyChoice } from "../../pkg/operatorcontroller/dependencies/dependencyChoice.ts";
+import { MarketReader } from "../../pkg/operatorcontroller/dependencies/marketReader.ts";
+import { Surroundings } from "../../pkg/operatorcontroller/dependencies/surroundings.ts";
+import type { InstalledProvider } from "../../pkg/operatorcontroller/installed/installedBundles.ts";
+import { CelRules } from "../../pkg/resolve/cel/celRules.ts";
+import type { Gvk } from "../../pkg/resolve/constraint/constraint.ts";
+import { providerFrom } from "../../pkg/resolve/constraint/provider.ts";
+import { type BundleFixture, type CatalogFixture, contentFrom } from "./catalogFixture.ts";
+import { catalogNamed } from "./catalogs.ts";
+import { FakeClock } from "./fakeClock.ts";
+import { offersOf } from "./offers.ts";
+
+/**
+ * What a bundle says about dependencies, as short as a case can say it: an API is its kind, of group example.com and version v1; `requires` holds
+ * "API Kind", "package range", or the value of an olm.constraint.
+ */
+export interface DependentFixture {
+  provides?: string[];
+  requires?: (string | object)[];
+  properties?: Property[];
+}
+
+/** A bundle called "PACKAGE.vVERSION" that an extension has installed. */
+export interface InstalledFixture extends DependentFixture {
+  bundle: string;
+}
+
+/** A catalog with its packages; bundles may say what they provide and require. */
+export interface MarketFixture {
+  priority?: number;
+  unavailable?: boolean;
+  packages: Record<string, Omit<CatalogFixture, "bundles"> & { bundles: (string | (Exclude<BundleFixture, string> & DependentFixture))[] }>;
+}
+
+/** What there is on a cluster. */
+export interface DependencyWorld {
+  catalogs?: Record<string, MarketFixture>;
+  /** By extension. */
+  installed?: Record<string, InstalledFixture>;
+  /** Kinds that the cluster serves. */
+  served?: string[];
+  /** Extensions whose releases are being read. */
+  unread?: string[];
+}
+
+/** The API that a case means. */
+export function apiOf(kind: string): Gvk {
+  return { group: "example.com", version: "v1", kind };
+}
+
+/** The properties that a fixture stands for. */
+export function propertiesFrom({ provides = [], requires = [], properties = [] }: DependentFixture): Property[] {
+  return [...provides.map((kind) => ({ type: "olm.gvk", value: apiOf(kind) })), ...requires.map(requirement), ...properties];
+}
+
+function requirement(text: string | object): Property {
+  if (typeof text !== "string") return { type: "olm.constraint", value: text };
+  const [packageName = "", ...range] = text.split(" ");
+  if (packageName === "API") return { type: "olm.gvk.required", value: apiOf(range.join(" ")) };
+  return { type: "olm.package.required", value: { packageName, versionRange: range.join(" ") } };
+}
+
+/** The package that a fixture stands for. */
+export function packageFrom(fixture: MarketFixture["packages"][string], packageName: string): PackageContent {
+  const bundles = fixture.bundles.map((bundle) => {
+    if (typeof bundle === "string") return bundle;
+    const { provides, requires, properties, ...rest } = bundle;
+    return {
+      ...rest,
+      properties: propertiesFrom({
+        ...(provides ? { provides } : {}),
+        ...(requires ? { requires } : {}),
+        ...(properties ? { properties } : {}),
+      }),
+    };
+  });
+  return contentFrom({ ...fixture, bundles }, packageName);
+}
+
+/** A choice in such a world, and its catalogs. */
+export function dependencyWorld({ catalogs = {}, installed = {}, served = [], unread = [] }: DependencyWorld = {}): {
+  choice: DependencyChoice;
+  contents: CatalogContents;
+  catalogs: ClusterCatalog[];
+  reads: string[];
+} {
+  const reads: string[] = [];
+  const packages = new Map(
+    Object.entries(catalogs).map(([name, { packages: all }]) => [
+      `https://catalogd/catalogs/${name}`,
+      new Map(Object.entries(all).map(([packageName, fixture]) => [packageName, packageFrom(fixture, packageName)])),
+    ]),
+  );
+  const contents = new CatalogContents({ packageContent: (base, _ref, name) => Promise.resolve(packages.get(base)?.get(name)) });
+  const reader = {
+    offers: (base: string) => {
+      reads.push(base);
+      return offersOf(packages.get(base)?.values() ?? []);
+    },
+  };
+  const constraints = new ConstraintCache(() => Promise.resolve(new CelRules()));
+  const surroundings = new Surroundings({
+    installed: {
+      list: () => Object.entries(installed).map(([extension, fixture]) => installedFrom(extension, fixture)),
+      unread: () => unread,
+    },
+    apis: { served: () => Promise.resolve(served.map((kind) => ({ gvk: apiOf(kind), owner: undefined, resource: "" }))) },
+    constraints,
+    extensions: { get: () => undefined },
+    memory: { isUninstalling: () => false },
+  });
+  const offers = new CatalogOffers(reader, new FakeClock(), new AbortController().signal);
+  const markets = new MarketReader({ offers, contents, constraints });
+  return {
+    choice: new DependencyChoice({ surroundings, markets, constraints }),
+    contents,
+    catalogs: Object.entries(catalogs).map(([name, { priority = 0, unavailable = false }]) =>
+      catalogNamed(name, {
+        digest: `quay.io/${name}@sha256:1`,
+        priority,
+        serving: !unavailable,
+        labels: { "olm.operatorframework.io/metadata.name": name },
+      }),
+    ),
+    reads,
+  };
+}
+
+function installedFrom(extension: string, fixture: InstalledFixture): InstalledProvider {
+  const [packageName = "", version = ""] = fixture.bundle.split(".v");
+  const properties = [{ type: "olm.package", value: { packageName, version } }, ...propertiesFrom(fixture)];
+  return { ...providerFrom({ package: packageName, name: fixture.bundle, properties }), name: fixture.bundle, extension };
+}

@@ -1,0 +1,30 @@
+import type { JsonObject } from "../../pkg/api/k8s.ts";
+import { buildSchema } from "../../pkg/catalogd/graphql/buildSchema.ts";
+import type { LineRange, ObjectSource } from "../../pkg/catalogd/graphql/queryContext.ts";
+import type { QueriedCatalog } from "../../pkg/catalogd/graphql/runQuery.ts";
+import { SchemaDiscovery } from "../../pkg/fbc/graphql/schemaDiscovery.ts";
+import { planSchemas } from "../../pkg/fbc/graphql/schemaPlan.ts";
+
+/** A catalog in memory; `discovered` are the objects that its schema is made of. */
+export function graphqlCatalog(blobs: readonly JsonObject[], discovered: readonly JsonObject[] = blobs): QueriedCatalog {
+  const discovery = new SchemaDiscovery();
+  for (const blob of discovered) discovery.add(text(blob["schema"]), blob);
+  return { schema: buildSchema(planSchemas(discovery.schemas()), discovery.leftOut), objects: objectsOf(blobs) };
+}
+
+function objectsOf(blobs: readonly JsonObject[]): ObjectSource {
+  return {
+    find: ({ schema, name, package: packageName, limit, offset }) => {
+      const found = blobs.flatMap((blob, i): LineRange[] => {
+        const hasNames = (name === "" || blob["name"] === name) && (packageName === "" || blob["package"] === packageName);
+        return hasNames && blob["schema"] === schema ? [{ start: i, end: i + 1 }] : [];
+      });
+      return Promise.resolve(found.slice(offset, offset + limit));
+    },
+    read: ({ start }) => Buffer.from(JSON.stringify(blobs[start])),
+  };
+}
+
+function text(value: unknown): string {
+  return typeof value === "string" ? value : "";
+}

@@ -1,0 +1,114 @@
+import type { KubeObject } from "../../pkg/api/k8s.ts";
+import type { Lease, LeaseSpec } from "../../pkg/controller/leaseRecord.ts";
+import { KubeError } from "../../pkg/kube/errors.ts";
+import type { WatchEvent } from "../../pkg/kube/options.ts";
+
+/** How the API server is doing: it answers, it answers 500, or it does not answer. */
+export type ServerState = "up" | "failing" | "hanging";
+/** What stands between a process and the server. */
+export interface Wire {
+  /** Resolves once the process runs. */
+  running(): Promise<void>;
+}
+
+/** One Lease in an API server, with versions, conflicts and watches. */
+export class LeaseServer {
+  state: ServerState = "up";
+  lease: Lease | undefined;
+  /** Method and holder of each write that was accepted. */
+  readonly writes: string[] = [];
+  #version = 0;
+  readonly #watchers = new Set<(event: WatchEvent<Lease>) => void>();
+
+  /** As somebody else would. */
+  edit(spec: LeaseSpec): void {
+    this.#put({ ...this.lease?.spec, ...spec }, "edit");
+  }
+
+  delete(): void {
+    const gone = this.lease;
+    this.lease = undefined;
+    if (gone)
+      this.#tell({ type: "DELETED", object: { ...gone, metadata: { ...gone.metadata, resourceVersion: String(++this.#version) } } });
+  }
+
+  /** The server as one process reaches it. */
+  clientOf(wire: Wire) {
+    const call = async <T>(signal: AbortSignal | undefined, work: () => T): Promise<T> => {
+      await wire.running();
+      await this.#answers(signal);
+      const result = work();
+      await Promise.resolve();
+      await wire.running();
+      return structuredClone(result);
+    };
+    return {
+      get: <T extends KubeObject>(_ref: object, options: { signal?: AbortSignal | undefined } = {}) =>
+        call(options.signal, () => this.lease as KubeObject as T | undefined),
+      create: <T extends KubeObject>(lease: T, options: { signal?: AbortSignal | undefined } = {}) =>
+        call(options.signal, () => {
+          if (this.lease) throw new KubeError("leases already exists", { status: 409, reason: "AlreadyExists" });
+          return this.#put((lease as KubeObject as Lease).spec ?? {}, "create") as KubeObject as T;
+        }),
+      replace: <T extends KubeObject>(lease: T, options: { signal?: AbortSignal | undefined } = {}) =>
+        call(options.signal, () => {
+          if (!this.lease) throw new KubeError("leases not found", { status: 404, reason: "NotFound" });
+          if (lease.metadata.resourceVersion !== this.lease.metadata.resourceVersion)
+            throw new KubeError("the object has been modified", { status: 409, reason: "Conflict" });
+          return this.#put((lease as KubeObject as Lease).spec ?? {}, "replace") as KubeObject as T;
+        }),
+      watch: <T extends KubeObject>(_gvk: object, options: { signal?: AbortSignal | undefined; opened?: () => void }) =>
+        this.#watch(wire, options) as AsyncGenerator<WatchEvent> as AsyncGenerator<WatchEvent<T>>,
+    };
+  }
+
+  async *#watch(
+    wire: Wire,
+    { signal, opened }: { signal?: AbortSignal | undefined; opened?: () => void },
+  ): AsyncGenerator<WatchEvent<Lease>> {
+    const queue: WatchEvent<Lease>[] = [];
+    let wake = Promise.withResolvers<void>();
+    const take = (event: WatchEvent<Lease>): void => {
+      queue.push(structuredClone(event));
+      wake.resolve();
+    };
+    signal?.addEventListener("abort", () => wake.resolve(), { once: true });
+    this.#watchers.add(take);
+    opened?.();
+    if (this.lease) take({ type: "ADDED", object: this.lease });
+    try {
+      for (;;) {
+        await wire.running();
+        if (signal?.aborted) return;
+        const event = queue.shift();
+        if (event) yield event;
+        else {
+          await wake.promise;
+          wake = Promise.withResolvers();
+        }
+      }
+    } finally {
+      this.#watchers.delete(take);
+    }
+  }
+
+  async #answers(signal: AbortSignal | undefined): Promise<void> {
+    signal?.throwIfAborted();
+    if (this.state === "failing") throw new KubeError("etcdserver: request timed out", { status: 500, reason: "InternalError" });
+    if (this.state === "hanging")
+      await new Promise((_resolve, reject) => signal?.addEventListener("abort", () => reject(signal.reason as Error), { once: true }));
+  }
+
+  #put(spec: LeaseSpec, how: string): Lease {
+    const type = this.lease ? "MODIFIED" : "ADDED";
+    const metadata = { name: "lock", namespace: "system", resourceVersion: String(++this.#version) };
+    this.lease = { apiVersion: "coordination.k8s.io/v1", kind: "Lease", metadata, spec };
+    if (how !== "edit") this.writes.push(`${how} ${spec.holderIdentity ?? ""}`);
+    this.#tell({ type, object: this.lease });
+    return this.lease;
+  }
+
+  #tell(event: WatchEvent<Lease>): void {
+    for (const watcher of this.#watchers) watcher(event);
+  }
+}

@@ -1,0 +1,63 @@
+import { execFileSync } from "node:child_process";
+import { existsSync, readdirSync, readFileSync, renameSync, rmSync, statfsSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { World } from "./world.ts";
+
+const MIB = 1024 * 1024;
+const SIZE = 32 * MIB;
+const BALLAST = "ballast";
+
+/** Why no file system can be mounted here for one process alone; undefined when it can. */
+export function noSmallDisk(): string | undefined {
+  try {
+    execFileSync("unshare", ["-rm", "sh", "-c", "mount -t tmpfs -o size=1m tmpfs /mnt"], { stdio: "pipe" });
+    return undefined;
+  } catch (err) {
+    return err instanceof Error ? err.message.trim() : String(err);
+  }
+}
+
+/** Makes the bundled catalogd in a folder run with a small file system of its own for its cache folder. */
+export function putOnSmallDisk(programs: string): void {
+  const program = join(programs, "catalogd.js");
+  const real = join(programs, "catalogd-itself.js");
+  renameSync(program, real);
+  writeFileSync(
+    program,
+    `import { spawn } from "node:child_process";
+const args = process.argv.slice(2);
+const cache = args[args.lastIndexOf("--cache-dir") + 1];
+const mount = 'mkdir -p "$0" && mount -t tmpfs -o size=${SIZE} tmpfs "$0" && exec "$@"';
+const child = spawn("unshare", ["-rm", "sh", "-c", mount, cache, process.execPath, ${JSON.stringify(real)}, ...args], { stdio: "inherit" });
+process.on("SIGTERM", () => child.kill("SIGTERM"));
+child.on("exit", (code) => process.exit(code ?? 1));
+`,
+  );
+}
+
+/** The file system that the catalogd of a world has its cache on, seen from outside. */
+export class SmallDisk {
+  readonly #dir: string;
+
+  constructor({ installation, workDir }: World) {
+    const wrapper = installation.servers.catalogd.pid ?? 0;
+    const pid = readFileSync(`/proc/${wrapper}/task/${wrapper}/children`, "utf8").trim();
+    this.#dir = join(`/proc/${pid}/root`, workDir, "catalogd");
+  }
+
+  /** Fills it until so many bytes are free. */
+  leave(bytes: number): void {
+    const { bavail, bsize } = statfsSync(this.#dir);
+    writeFileSync(join(this.#dir, BALLAST), Buffer.alloc(Math.max(0, bavail * bsize - bytes)));
+  }
+
+  clear(): void {
+    rmSync(join(this.#dir, BALLAST), { force: true });
+  }
+
+  /** What is in the folder of a catalog's stored content. */
+  stored(catalog: string): string[] {
+    const dir = join(this.#dir, "catalogs", catalog);
+    return existsSync(dir) ? readdirSync(dir) : [];
+  }
+}

@@ -1,0 +1,89 @@
+import type { Property } from "../../pkg/fbc/types.ts";
+import { CelRules } from "../../pkg/resolve/cel/celRules.ts";
+import type { Gvk } from "../../pkg/resolve/constraint/constraint.ts";
+import { constraintsOf } from "../../pkg/resolve/constraint/constraintsOf.ts";
+import type { Problem, SolverBundle, Unit } from "../../pkg/resolve/solver/problem.ts";
+import { parseVersionRelease } from "../../pkg/version/version.ts";
+import type { CaseHead } from "./caseFiles.ts";
+
+/** A bundle as a case states it; what is left out is as it mostly is. */
+export interface StatedBundle {
+  version: string;
+  name?: string;
+  /** "x" unless stated; null for none. */
+  catalog?: string | null;
+  priority?: number;
+  channels?: string[];
+  /** False for a bundle that is not in the default channel. */
+  default?: boolean;
+  deprecated?: boolean;
+  /** As group/version/kind. */
+  apis?: string[];
+  properties?: Property[];
+  /** Values of `olm.constraint`, or whole properties. */
+  requires?: (Record<string, unknown> | Property)[];
+}
+
+/** The units of a case: the candidates of each package. */
+type StatedUnits = Record<string, StatedBundle[]>;
+
+export interface SolverCase extends CaseHead {
+  wanted?: StatedUnits;
+  installed?: StatedUnits;
+  offered?: StatedUnits;
+  /** As group/version/kind, each with its owner; null for nobody. */
+  served?: Record<string, string | null>;
+}
+
+const cel = new CelRules();
+
+/** The problem that a case states. @throws Error for a constraint that cannot be read. */
+export function problemOf({ wanted = {}, installed = {}, offered = {}, served = {} }: SolverCase): Problem {
+  return {
+    units: [...unitsOf("wanted", wanted), ...unitsOf("installed", installed), ...unitsOf("offered", offered)],
+    served: Object.entries(served).map(([api, owner]) => ({ gvk: gvkOf(api), owner: owner ?? undefined })),
+  };
+}
+
+function unitsOf(kind: Unit["kind"], stated: StatedUnits): Unit[] {
+  return Object.entries(stated).map(([packageName, bundles]) => ({
+    kind,
+    packageName,
+    candidates: bundles.map((bundle) => bundleOf(packageName, bundle)),
+  }));
+}
+
+function bundleOf(packageName: string, stated: StatedBundle): SolverBundle {
+  const { version, name = `${packageName}.v${version}`, catalog = "x", requires = [], properties = [], apis = [] } = stated;
+  const declared = requires.map((value) => ("type" in value ? (value as Property) : { type: "olm.constraint", value }));
+  const { constraints, faults } = constraintsOf({ name, properties: declared }, cel);
+  if (faults.length > 0) throw new Error(`${name}: ${JSON.stringify(faults)}`);
+  return {
+    packageName,
+    name,
+    version: parseVersionRelease(version),
+    catalog: catalog ?? undefined,
+    priority: stated.priority ?? 0,
+    channels: stated.channels ?? ["stable"],
+    inDefaultChannel: stated.default ?? true,
+    deprecated: stated.deprecated ?? false,
+    apis: apis.map(gvkOf),
+    properties,
+    constraints,
+  };
+}
+
+function gvkOf(text: string): Gvk {
+  const [group = "", version = "", kind = ""] = text.split("/");
+  return { group, version, kind };
+}
+
+/** What is chosen, as cases state it: versions by package, with the catalog where it is not "x". */
+export function statedChoice(chosen: ReadonlyMap<string, SolverBundle>): Record<string, string> {
+  return Object.fromEntries(
+    [...chosen.values()].map(({ packageName, name, catalog }) => {
+      const version = name.slice(packageName.length + 2);
+      return [packageName, catalog === undefined || catalog === "x" ? version : `${version} of ${catalog}`];
+    }),
+  );
+}

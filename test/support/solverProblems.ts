@@ -1,0 +1,83 @@
+import { type Arbitrary, array, boolean, constant, constantFrom, oneof, record, tuple, uniqueArray } from "fast-check";
+import type { BundleConstraint, Gvk } from "../../pkg/resolve/constraint/constraint.ts";
+import type { Problem, SolverBundle, Unit } from "../../pkg/resolve/solver/problem.ts";
+import { parseRange } from "../../pkg/version/blang.ts";
+import { parseVersionRelease } from "../../pkg/version/version.ts";
+
+const PACKAGES = ["a", "b", "c", "d", "e"];
+const MAX_SETS = 1_500;
+
+/** An API by the name of its kind. */
+export function api(kind: string): Gvk {
+  return { group: "example.com", version: "v1", kind };
+}
+
+export function range(text: string): { text: string; versions: ReturnType<typeof parseRange> } {
+  return { text, versions: parseRange(text) };
+}
+
+const leaf: Arbitrary<BundleConstraint> = oneof(
+  record({
+    kind: constant("package" as const),
+    packageName: constantFrom(...PACKAGES, "missing"),
+    range: constantFrom(">=1.0.0", ">=2.0.0", "<2.0.0", "2.0.0", ">1.0.0 <3.0.0").map(range),
+  }),
+  record({ kind: constant("gvk" as const), gvk: constantFrom("K", "L", "M").map(api) }),
+  constantFrom("red", "blue").map((color) => ({
+    kind: "cel" as const,
+    rule: `properties.exists(p, p.type == "${color}")`,
+    holds: (properties: SolverBundle["properties"]) => properties.some(({ type }) => type === color),
+  })),
+);
+
+function compound(depth: number): Arbitrary<BundleConstraint> {
+  if (depth === 0) return leaf;
+  return oneof(
+    { weight: 3, arbitrary: leaf },
+    {
+      weight: 2,
+      arbitrary: record({
+        kind: constantFrom("all" as const, "any" as const, "not" as const),
+        constraints: array(compound(depth - 1), { minLength: 1, maxLength: 3 }),
+      }),
+    },
+  );
+}
+
+function bundle(packageName: string): Arbitrary<SolverBundle> {
+  return record({
+    version: constantFrom("1.0.0", "1.5.0", "2.0.0", "3.0.0"),
+    catalog: constantFrom("x", "y"),
+    priority: constantFrom(0, 0, 0, 5),
+    channels: uniqueArray(constantFrom("alpha", "beta", "stable"), { minLength: 1 }),
+    inDefaultChannel: boolean(),
+    deprecated: constantFrom(false, false, false, true),
+    apis: uniqueArray(constantFrom("K", "L", "M"), { maxLength: 1 }),
+    colors: uniqueArray(constantFrom("red", "blue"), { maxLength: 2 }),
+    constraints: array(compound(2), { maxLength: 3 }),
+  }).map(({ version, apis, colors, ...rest }) => ({
+    ...rest,
+    packageName,
+    name: `${packageName}.v${version}`,
+    version: parseVersionRelease(version),
+    apis: apis.map(api),
+    properties: colors.map((type) => ({ type, value: true })),
+  }));
+}
+
+function unit(packageName: string): Arbitrary<Unit> {
+  return record({
+    kind: constantFrom("wanted" as const, "installed" as const, "offered" as const, "offered" as const, "offered" as const),
+    packageName: constant(packageName),
+    candidates: uniqueArray(bundle(packageName), { minLength: 1, maxLength: 4, selector: ({ name, catalog }) => `${name} ${catalog}` }),
+  });
+}
+
+/** Problems of up to five packages, small enough for all sets of their bundles to be tried. */
+export const smallProblems: Arbitrary<Problem> = record({
+  units: tuple(...PACKAGES.map(unit)).map((units) => units.flat()),
+  served: uniqueArray(record({ gvk: constantFrom("K", "L", "M").map(api), owner: constantFrom(undefined, "somebody") }), {
+    maxLength: 1,
+    selector: ({ gvk }) => gvk.kind,
+  }),
+}).filter(({ units }) => units.reduce((sets, { candidates }) => sets * (candidates.length + 1), 1) <= MAX_SETS);

@@ -1,0 +1,100 @@
+import type { BundleConstraint, Gvk } from "../../pkg/resolve/constraint/constraint.ts";
+import { comparePreference } from "../../pkg/resolve/solver/preference.ts";
+import type { Problem, SolverBundle } from "../../pkg/resolve/solver/problem.ts";
+
+// What the solver promises, said once more by trying all sets of bundles; knows nothing of clauses.
+
+type Bundles = ReadonlySet<SolverBundle>;
+
+const isSame = (a: Gvk, b: Gvk): boolean => a.group === b.group && a.version === b.version && a.kind === b.kind;
+
+/** Whether a constraint is true over a set of bundles and what the cluster serves. */
+export function isTrue(constraint: BundleConstraint, bundles: Bundles, served: Problem["served"]): boolean {
+  const all = [...bundles];
+  if (constraint.kind === "package")
+    return all.some(
+      ({ packageName, version }) =>
+        packageName === constraint.packageName && version !== undefined && constraint.range.versions.contains(version.version),
+    );
+  if (constraint.kind === "gvk")
+    return [...served.map(({ gvk }) => gvk), ...all.flatMap(({ apis }) => apis)].some((gvk) => isSame(gvk, constraint.gvk));
+  if (constraint.kind === "cel") return all.some(({ properties }) => constraint.holds(properties));
+  const isMemberTrue = (member: BundleConstraint): boolean => isTrue(member, bundles, served);
+  if (constraint.kind === "all") return constraint.constraints.every(isMemberTrue);
+  return constraint.constraints.some(isMemberTrue) === (constraint.kind === "any");
+}
+
+/** Whether every constraint of every bundle is true, and every API has one provider. */
+export function isConsistent(bundles: Bundles, served: Problem["served"]): boolean {
+  const all = [...bundles];
+  return all.every(
+    (bundle) =>
+      bundle.constraints.every((constraint) => isTrue(constraint, bundles, served)) &&
+      bundle.apis.every(
+        (gvk) =>
+          !served.some((api) => api.owner !== undefined && isSame(api.gvk, gvk)) &&
+          !all.some((other) => other !== bundle && other.apis.some((api) => isSame(api, gvk))),
+      ),
+  );
+}
+
+/** Every set of bundles that is a solution. */
+export function solutionsOf({ units, served }: Problem): Bundles[] {
+  let sets: SolverBundle[][] = [[]];
+  for (const { kind, candidates } of units)
+    sets = sets.flatMap((set) => [...(kind === "offered" ? [set] : []), ...candidates.map((candidate) => [...set, candidate])]);
+  return sets.map((set) => new Set(set)).filter((set) => isConsistent(set, served));
+}
+
+/** The solution that the rules of preference name, by filtering all of them. */
+export function bestOf(problem: Problem): Bundles | undefined {
+  const solutions = solutionsOf(problem);
+  if (solutions.length === 0) return undefined;
+  const chosen = greedy(problem, solutions);
+  return smallest(problem, solutions, chosen);
+}
+
+function greedy({ units, served }: Problem, solutions: Bundles[]): SolverBundle[] {
+  let left = solutions;
+  const chosen: SolverBundle[] = [];
+  const isMet = (constraint: BundleConstraint): boolean => isTrue(constraint, new Set(chosen), served);
+  const narrow = (keep: (solution: Bundles) => boolean): boolean => {
+    const kept = left.filter(keep);
+    if (kept.length > 0) left = kept;
+    return kept.length > 0;
+  };
+  const choose = (candidates: readonly SolverBundle[]): void => {
+    const first = candidates.find((candidate) => narrow((solution) => solution.has(candidate)));
+    if (first && !chosen.includes(first)) chosen.push(first);
+  };
+  const fulfil = (constraint: BundleConstraint, wanted: boolean, catalog: string | undefined): void => {
+    const { kind } = constraint;
+    if (kind === "all" || kind === "any" || kind === "not") {
+      const member = kind === "not" ? !wanted : wanted;
+      if ((kind !== "any") === wanted) for (const one of constraint.constraints) fulfil(one, member, catalog);
+      else {
+        const order = [...constraint.constraints].sort((a, b) => Number(isMet(b) === member) - Number(isMet(a) === member));
+        const first = order.find((one) => narrow((solution) => isTrue(one, solution, served) === member));
+        if (first) fulfil(first, member, catalog);
+      }
+    } else if (wanted && !isMet(constraint)) {
+      const options = units.flatMap(({ candidates }) => candidates).filter((bundle) => isTrue(constraint, new Set([bundle]), []));
+      choose(options.sort((a, b) => comparePreference(a, b, catalog)));
+    }
+  };
+  const named = (a: { packageName: string }, b: { packageName: string }): number => (a.packageName < b.packageName ? -1 : 1);
+  for (const unit of units) if (unit.kind === "wanted") choose(unit.candidates);
+  for (const unit of units.toSorted(named)) if (unit.kind === "installed") choose(unit.candidates);
+  for (const bundle of chosen) for (const constraint of bundle.constraints) fulfil(constraint, true, bundle.catalog);
+  return chosen;
+}
+
+function smallest({ units }: Problem, solutions: readonly Bundles[], chosen: readonly SolverBundle[]): Bundles {
+  const needed = new Set(chosen);
+  for (const bundle of chosen.toReversed()) {
+    if (units.find(({ packageName }) => packageName === bundle.packageName)?.kind !== "offered") continue;
+    const without = new Set([...needed].filter((other) => other !== bundle));
+    if (solutions.some((solution) => [...solution].every((one) => without.has(one)))) needed.delete(bundle);
+  }
+  return needed;
+}
