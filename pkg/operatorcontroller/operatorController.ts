@@ -4,98 +4,40 @@ import type { ClusterExtension } from "../api/clusterExtension.ts";
 import { findCondition } from "../api/conditions.ts";
 import { API_VERSION, CLUSTER_CATALOG, CLUSTER_EXTENSION, ConditionType, Reason } from "../api/constants.ts";
 import { mayTrust } from "../certificates/caTarget.ts";
-import { CERTIFICATE_TIMES, type CertificateTimes } from "../certificates/certificatePlan.ts";
 import { Alarms } from "../controller/alarms.ts";
 import { systemClock } from "../controller/clock.ts";
 import { Controller, type ReconcileContext, type ReconcileOutcome } from "../controller/controller.ts";
 import { Informer, withoutBulk } from "../controller/informer.ts";
 import { WorkQueue } from "../controller/workQueue.ts";
 import { isRetryable } from "../errors/errors.ts";
-import type { Client } from "../kube/client.ts";
 import { EventRecorder } from "../kube/events.ts";
 import { ServiceAccountTokens } from "../kube/tokens.ts";
 import { mayHaveHealth } from "../release/health/health.ts";
 import type { ResolutionRecord } from "../resolve/explanation/record.ts";
 import { controllerMetrics, queueMetrics } from "../telemetry/controllerMetrics.ts";
-import type { Logger } from "../telemetry/log.ts";
-import type { Metrics } from "../telemetry/metrics.ts";
 import { FULL_EVERY } from "./apply/maintain.ts";
-import { ObjectClaims } from "./apply/objectClaims.ts";
-import { CatalogContents, type PackageReader } from "./catalogs/catalogContents.ts";
-import type { OffersReader } from "./catalogs/catalogOffers.ts";
+import { CatalogContents } from "./catalogs/catalogContents.ts";
 import { findConcerned } from "./catalogs/newEdition.ts";
-import { ThreadIssuer } from "./certificates/certificateIssuer.ts";
-import { CertificateProviders, type WebhookCertProvider } from "./certificates/providerChoice.ts";
-import { ClusterUpgradeGate, type ClusterUpgradeSettings } from "./clusterupgrade/clusterUpgradeGate.ts";
-import type { ClusterVersionReader } from "./clusterupgrade/clusterVersionSource.ts";
+import { ClusterUpgradeGate } from "./clusterupgrade/clusterUpgradeGate.ts";
 import { remedyFor } from "./clusterupgrade/remedyFor.ts";
 import { Dependencies } from "./dependencies/dependencies.ts";
-import { checkHealth, type HealthDependencies } from "./health/healthCheck.ts";
+import { extensionReconciler } from "./extensionReconciler.ts";
 import { InstalledBundles } from "./installed/installedBundles.ts";
 import { InstalledReleases } from "./installed/installedReleases.ts";
 import { ReleaseFactsCache } from "./installed/releaseFacts.ts";
 import { ExtensionMemory } from "./memory.ts";
+import type { OperatorControllerOptions } from "./operatorControllerOptions.ts";
 import { Rechecks } from "./rechecks.ts";
-import { Reconciler } from "./reconciler.ts";
+import type { Reconciler } from "./reconciler.ts";
 import { ReleaseStore } from "./releases/releaseStore.ts";
-import { type RollbackDependencies, rollBackOverdue } from "./releases/rollback.ts";
 import { resolutionRecord } from "./resolutionRecord.ts";
-import { Identities, type ServiceAccountFallback } from "./rights/identity.ts";
+import { Identities } from "./rights/identity.ts";
 import { ClusterApis } from "./served/clusterApis.ts";
-import { choiceEvents } from "./status/choiceEvents.ts";
 import { ExtensionMetrics } from "./status/extensionMetrics.ts";
-import { StatusWriter } from "./status/statusWriter.ts";
-import { applyBundle, keepInstalled } from "./steps/applyBundle.ts";
-import { checkClusterVersion } from "./steps/checkClusterVersion.ts";
-import { checkDependencies } from "./steps/checkDependencies.ts";
-import { checkRequirements } from "./steps/checkRequirements.ts";
-import { correctDrift } from "./steps/correctDrift.ts";
-import { ensureFinalizer } from "./steps/ensureFinalizer.ts";
-import { handleDeletion } from "./steps/handleDeletion.ts";
-import { holdBack } from "./steps/holdBack.ts";
-import { holdSuspended } from "./steps/holdSuspended.ts";
-import { installDependencies } from "./steps/installDependencies.ts";
-import { keepContent } from "./steps/keepContent.ts";
-import { lookAgain } from "./steps/lookAgain.ts";
-import { pinRelease } from "./steps/pinRelease.ts";
-import { requireSpec } from "./steps/requireSpec.ts";
-import { resolveBundle } from "./steps/resolveBundle.ts";
-import { retrieveReleases } from "./steps/retrieveReleases.ts";
-import { type BundlePuller, unpackBundle } from "./steps/unpackBundle.ts";
-import { validate } from "./steps/validate.ts";
 import { contentRef, extensionsToResolve, isNewEdition, needsPass } from "./triggers.ts";
 import { waitingIn } from "./waiting.ts";
 import { ObjectWatches } from "./watches/objectWatches.ts";
 import { watchMetrics } from "./watches/watchMetrics.ts";
-
-/** Everything the controller is built from. */
-export interface OperatorControllerOptions {
-  client: Client;
-  puller: BundlePuller & { remove(owner: string): Promise<void> };
-  packages: PackageReader & OffersReader;
-  systemNamespace: string;
-  serviceAccountFallback: ServiceAccountFallback;
-  /** Who provides the certificates of webhooks; default auto. */
-  webhookCertProvider?: WebhookCertProvider;
-  /** Version of the OpenShift cluster; passes wait until it has been looked for once. */
-  clusterVersion: ClusterVersionReader;
-  /** How the cluster is told whether it may be upgraded. */
-  clusterUpgrade: ClusterUpgradeSettings;
-  /** Extensions worked on at once. */
-  workers: number;
-  /** Objects of an unchanged release that cannot be watched are compared with the cluster this often, with a tenth of jitter. */
-  driftIntervalMs: number;
-  /** Longest wait between two tries of a failing extension. */
-  maxBackoffMs: number;
-  /** How long a minute of `spec.progressDeadlineMinutes` is, in milliseconds; 60,000 unless a test is in a hurry. */
-  deadlineMinuteMs?: number;
-  /** How long the certificates hold that this controller provides itself; two years unless a test is in a hurry. */
-  certificateTimes?: CertificateTimes;
-  /** What an extension waits for (rights, a ServiceAccount, a kind) is looked for at least this often. */
-  recheckIntervalMs: number;
-  log: Logger;
-  metrics: Metrics;
-}
 
 const EXTENSION = { apiVersion: API_VERSION, kind: CLUSTER_EXTENSION } as const;
 const CATALOG = { apiVersion: API_VERSION, kind: CLUSTER_CATALOG } as const;
@@ -292,83 +234,22 @@ export class OperatorController {
   }
 
   #newReconciler(): Reconciler {
-    const { client, puller, driftIntervalMs } = this.#options;
-    const [events, identities, memory, releases] = [this.#events, this.#identities, this.#memory, this.#releases];
-    const now = (): number => Date.now();
-    const providers = new CertificateProviders(client, this.#options.webhookCertProvider ?? "auto");
-    const comeBack = (name: string, afterMs: number): void => this.#queue.addAfter(name, afterMs);
-    const extensionExists = (name: string, uid: string | undefined): boolean => {
-      const found = this.#extensions.get(name);
-      return found !== undefined && (uid === undefined || uid === found.metadata.uid);
-    };
-    const applying: RollbackDependencies = {
-      client,
-      releases,
-      events,
-      now,
-      driftIntervalMs,
-      extensionExists,
-      memory,
-      claims: new ObjectClaims(),
-      catalogContent: (name) => this.#catalogs.get(name ?? "")?.status?.resolvedSource?.image?.ref ?? "",
+    return extensionReconciler(this.#options, {
+      extensions: this.#extensions,
+      catalogs: this.#catalogs,
+      contents: this.#contents,
+      events: this.#events,
+      identities: this.#identities,
+      memory: this.#memory,
       metrics: this.#metrics,
+      releases: this.#releases,
       watches: this.#watches,
-      certificates: {
-        issuer: new ThreadIssuer(),
-        times: this.#options.certificateTimes ?? CERTIFICATE_TIMES,
-        wake: (name, inMs) => this.#certificateAlarms.set(name, inMs),
-      },
-    };
-    const { deadlineMinuteMs: minuteMs = 60_000 } = this.#options;
-    const health: HealthDependencies = { releases, memory, now, comeBack, minuteMs };
-    return new Reconciler({
-      statuses: new StatusWriter(client),
-      events,
-      metrics: this.#metrics,
-      tellChoice: choiceEvents(events, memory),
-      clusterVersion: () => this.#options.clusterVersion.current(),
-      now,
+      apis: this.#apis,
+      dependencies: this.#dependencies,
+      comeBack: (name, afterMs) => this.#queue.addAfter(name, afterMs),
+      wakeForCertificates: (name, inMs) => this.#certificateAlarms.set(name, inMs),
       resyncMs: (extension) => this.#resyncMs(this.#needsLook(extension) ? 1 : FULL_EVERY),
-      keepInstalled: (facts, context) => keepInstalled(applying, facts, context),
-      checkHealth: async (facts, context) => {
-        await checkHealth(health, facts, context);
-        if (await rollBackOverdue(applying, facts, context)) await checkHealth(health, facts, context);
-      },
-      steps: [
-        handleDeletion({
-          client,
-          identities,
-          releases,
-          events,
-          memory,
-          dependents: this.#dependencies.dependents,
-          dependencies: this.#dependencies.made,
-          forget: (name) => this.#forget(name),
-        }),
-        requireSpec,
-        retrieveReleases(releases, memory),
-        holdSuspended(this.#watches),
-        ensureFinalizer(client),
-        validate(identities),
-        correctDrift(applying),
-        pinRelease(
-          releases,
-          resolveBundle({
-            catalogs: this.#catalogs,
-            contents: this.#contents,
-            dependencies: this.#dependencies.choice,
-          }),
-        ),
-        lookAgain(memory),
-        keepContent(events, memory),
-        holdBack({ ...applying, comeBack }),
-        unpackBundle({ puller, providers }),
-        checkClusterVersion,
-        checkRequirements({ apis: this.#apis, events, memory }),
-        installDependencies(this.#dependencies.made),
-        checkDependencies(this.#dependencies.choice),
-        applyBundle(applying),
-      ].map((step) => this.#metrics.timed(step)),
+      forget: (name) => this.#forget(name),
     });
   }
 

@@ -45,11 +45,6 @@ function shifted(crc: number, bytes: number): number {
   return result;
 }
 
-/** The CRC-32 of two texts, one behind the other. @param bytes length of the second, below 2 ** 48. */
-export function joinedCrc32(first: number, second: number, bytes: number): number {
-  return (shifted(first, bytes) ^ second) >>> 0;
-}
-
 /**
  * The CRC-32 of a text and a stretch of a file, one behind the other.
  * @param stretch CRC-32 of the file up to the stretch and up to its end, and its length in bytes, below 2 ** 48.

@@ -5,7 +5,6 @@ import { problemOf, type SolverCase, statedChoice } from "../../../test/support/
 import { api, smallProblems } from "../../../test/support/solverProblems.ts";
 import { bestOf, isConsistent, solutionsOf } from "../../../test/support/solverReference.ts";
 import { parseVersionRelease } from "../../version/version.ts";
-import { explainDeadlock } from "./deadlock.ts";
 import type { Problem, Solution, SolverBundle, Unit } from "./problem.ts";
 import { solve } from "./solve.ts";
 
@@ -14,9 +13,6 @@ interface Expected {
   want?: Record<string, string>;
   /** Why there is no solution. */
   sentences?: string[];
-  /** What is installed of what is wanted, for cases about packages that have to change together. */
-  current?: SolverCase["installed"];
-  deadlock?: { mutual: boolean; sentence: string };
 }
 
 const cases = loadCases<SolverCase & Expected>("solver");
@@ -30,13 +26,6 @@ test.for(cases)("$name", (given) => {
     expect(statedChoice(solution.chosen)).toEqual(want);
     expect(isConsistent(new Set(solution.chosen.values()), problem.served)).toBe(true);
   }
-});
-
-test.for(cases.filter(({ current }) => current))("changes of installed packages: $name", (given) => {
-  const { units } = problemOf({ ...given, wanted: {}, offered: {}, installed: given.current ?? {} });
-  const installed = new Map(units.flatMap(({ packageName, candidates: [first] }) => (first ? [[packageName, first]] : [])));
-  const found = explainDeadlock(problemOf(given), installed);
-  expect(found && { mutual: found.isMutual, sentence: found.sentence }).toEqual(given.deadlock);
 });
 
 /** The bundles of the solution by package, or that there is none. */

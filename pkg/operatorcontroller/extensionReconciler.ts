@@ -1,0 +1,72 @@
+import type { ClusterExtension } from "../api/clusterExtension.ts";
+import { CERTIFICATE_TIMES } from "../certificates/certificatePlan.ts";
+import type { Informer } from "../controller/informer.ts";
+import { ObjectClaims } from "./apply/objectClaims.ts";
+import { ThreadIssuer } from "./certificates/certificateIssuer.ts";
+import { CertificateProviders } from "./certificates/providerChoice.ts";
+import { checkHealth, type HealthDependencies } from "./health/healthCheck.ts";
+import type { OperatorControllerOptions } from "./operatorControllerOptions.ts";
+import { Reconciler } from "./reconciler.ts";
+import { reconcileSteps, type StepParts } from "./reconcileSteps.ts";
+import { type RollbackDependencies, rollBackOverdue } from "./releases/rollback.ts";
+import { choiceEvents } from "./status/choiceEvents.ts";
+import type { ExtensionMetrics } from "./status/extensionMetrics.ts";
+import { StatusWriter } from "./status/statusWriter.ts";
+import { keepInstalled } from "./steps/applyBundle.ts";
+
+/** What the controller shares with the passes over its extensions. */
+export interface ReconcilerParts extends Omit<StepParts, "client" | "puller" | "providers" | "applying"> {
+  extensions: Pick<Informer<ClusterExtension>, "get">;
+  metrics: ExtensionMetrics;
+  /** Makes a pass look at an extension's certificates in so many milliseconds. */
+  wakeForCertificates: (extension: string, inMs: number) => void;
+  /** When to look at an extension again although nothing happened. */
+  resyncMs: (extension: Readonly<ClusterExtension>) => number;
+}
+
+/** What makes one pass over an extension: its steps, and what comes behind them. */
+export function extensionReconciler(options: OperatorControllerOptions, parts: ReconcilerParts): Reconciler {
+  const { client, puller, deadlineMinuteMs: minuteMs = 60_000 } = options;
+  const { releases, events, memory, metrics, comeBack } = parts;
+  const now = (): number => Date.now();
+  const applying = applyDependencies(options, parts, now);
+  const health: HealthDependencies = { releases, memory, now, comeBack, minuteMs };
+  const providers = new CertificateProviders(client, options.webhookCertProvider ?? "auto");
+  return new Reconciler({
+    statuses: new StatusWriter(client),
+    events,
+    metrics,
+    tellChoice: choiceEvents(events, memory),
+    clusterVersion: () => options.clusterVersion.current(),
+    now,
+    resyncMs: parts.resyncMs,
+    keepInstalled: (facts, context) => keepInstalled(applying, facts, context),
+    checkHealth: async (facts, context) => {
+      await checkHealth(health, facts, context);
+      if (await rollBackOverdue(applying, facts, context)) await checkHealth(health, facts, context);
+    },
+    steps: reconcileSteps({ ...parts, client, puller, providers, applying }).map((step) => metrics.timed(step)),
+  });
+}
+
+function applyDependencies(options: OperatorControllerOptions, parts: ReconcilerParts, now: () => number): RollbackDependencies {
+  const { client, driftIntervalMs, certificateTimes: times = CERTIFICATE_TIMES } = options;
+  const { extensions, catalogs, releases, events, memory, metrics, watches } = parts;
+  return {
+    client,
+    releases,
+    events,
+    now,
+    driftIntervalMs,
+    extensionExists: (name, uid) => {
+      const found = extensions.get(name);
+      return found !== undefined && (uid === undefined || uid === found.metadata.uid);
+    },
+    memory,
+    claims: new ObjectClaims(),
+    catalogContent: (name) => catalogs.get(name ?? "")?.status?.resolvedSource?.image?.ref ?? "",
+    metrics,
+    watches,
+    certificates: { issuer: new ThreadIssuer(), times, wake: parts.wakeForCertificates },
+  };
+}

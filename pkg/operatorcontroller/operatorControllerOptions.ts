@@ -1,0 +1,40 @@
+import type { CertificateTimes } from "../certificates/certificatePlan.ts";
+import type { Client } from "../kube/client.ts";
+import type { Logger } from "../telemetry/log.ts";
+import type { Metrics } from "../telemetry/metrics.ts";
+import type { PackageReader } from "./catalogs/catalogContents.ts";
+import type { OffersReader } from "./catalogs/catalogOffers.ts";
+import type { WebhookCertProvider } from "./certificates/providerChoice.ts";
+import type { ClusterUpgradeSettings } from "./clusterupgrade/clusterUpgradeGate.ts";
+import type { ClusterVersionReader } from "./clusterupgrade/clusterVersionSource.ts";
+import type { ServiceAccountFallback } from "./rights/identity.ts";
+import type { BundlePuller } from "./steps/unpackBundle.ts";
+
+/** Everything the controller is built from. */
+export interface OperatorControllerOptions {
+  client: Client;
+  puller: BundlePuller & { remove(owner: string): Promise<void> };
+  packages: PackageReader & OffersReader;
+  systemNamespace: string;
+  serviceAccountFallback: ServiceAccountFallback;
+  /** Who provides the certificates of webhooks; default auto. */
+  webhookCertProvider?: WebhookCertProvider;
+  /** Version of the OpenShift cluster; passes wait until it has been looked for once. */
+  clusterVersion: ClusterVersionReader;
+  /** How the cluster is told whether it may be upgraded. */
+  clusterUpgrade: ClusterUpgradeSettings;
+  /** Extensions worked on at once. */
+  workers: number;
+  /** Objects of an unchanged release that cannot be watched are compared with the cluster this often, with a tenth of jitter. */
+  driftIntervalMs: number;
+  /** Longest wait between two tries of a failing extension. */
+  maxBackoffMs: number;
+  /** How long a minute of `spec.progressDeadlineMinutes` is, in milliseconds; 60,000 unless a test is in a hurry. */
+  deadlineMinuteMs?: number;
+  /** How long the certificates hold that this controller provides itself; two years unless a test is in a hurry. */
+  certificateTimes?: CertificateTimes;
+  /** What an extension waits for (rights, a ServiceAccount, a kind) is looked for at least this often. */
+  recheckIntervalMs: number;
+  log: Logger;
+  metrics: Metrics;
+}

@@ -1,0 +1,81 @@
+import type { ClusterCatalog } from "../api/clusterCatalog.ts";
+import type { Informer } from "../controller/informer.ts";
+import type { Step } from "../controller/steps.ts";
+import type { Client } from "../kube/client.ts";
+import type { EventRecorder } from "../kube/events.ts";
+import type { CatalogContents } from "./catalogs/catalogContents.ts";
+import type { CertificateProviders } from "./certificates/providerChoice.ts";
+import type { Dependencies } from "./dependencies/dependencies.ts";
+import type { PassFacts } from "./facts.ts";
+import type { ExtensionMemory } from "./memory.ts";
+import type { ReleaseStore } from "./releases/releaseStore.ts";
+import type { RollbackDependencies } from "./releases/rollback.ts";
+import type { Identities } from "./rights/identity.ts";
+import type { ClusterApis } from "./served/clusterApis.ts";
+import { applyBundle } from "./steps/applyBundle.ts";
+import { checkClusterVersion } from "./steps/checkClusterVersion.ts";
+import { checkDependencies } from "./steps/checkDependencies.ts";
+import { checkRequirements } from "./steps/checkRequirements.ts";
+import { correctDrift } from "./steps/correctDrift.ts";
+import { ensureFinalizer } from "./steps/ensureFinalizer.ts";
+import { handleDeletion } from "./steps/handleDeletion.ts";
+import { holdBack } from "./steps/holdBack.ts";
+import { holdSuspended } from "./steps/holdSuspended.ts";
+import { installDependencies } from "./steps/installDependencies.ts";
+import { keepContent } from "./steps/keepContent.ts";
+import { lookAgain } from "./steps/lookAgain.ts";
+import { pinRelease } from "./steps/pinRelease.ts";
+import { requireSpec } from "./steps/requireSpec.ts";
+import { resolveBundle } from "./steps/resolveBundle.ts";
+import { retrieveReleases } from "./steps/retrieveReleases.ts";
+import { type BundlePuller, unpackBundle } from "./steps/unpackBundle.ts";
+import { validate } from "./steps/validate.ts";
+import type { ObjectWatches } from "./watches/objectWatches.ts";
+
+/** What the steps of a pass work with. */
+export interface StepParts {
+  client: Client;
+  puller: BundlePuller;
+  providers: CertificateProviders;
+  catalogs: Pick<Informer<ClusterCatalog>, "get" | "list">;
+  contents: CatalogContents;
+  events: EventRecorder;
+  identities: Identities;
+  memory: ExtensionMemory;
+  releases: ReleaseStore;
+  watches: ObjectWatches;
+  apis: ClusterApis;
+  dependencies: Pick<Dependencies, "choice" | "made" | "dependents">;
+  /** For the steps that change what is on the cluster. */
+  applying: RollbackDependencies;
+  /** Makes a pass over an extension after so many milliseconds. */
+  comeBack: (extension: string, afterMs: number) => void;
+  /** Drops all that is remembered of an extension that is gone. */
+  forget: (extension: string) => Promise<void>;
+}
+
+/** The steps of a pass over one extension, in their order. */
+export function reconcileSteps(parts: StepParts): Step<PassFacts["extension"], PassFacts>[] {
+  const { client, puller, providers, catalogs, contents, events, identities, memory, releases, watches, apis, dependencies, applying } =
+    parts;
+  const { choice, made, dependents } = dependencies;
+  return [
+    handleDeletion({ client, identities, releases, events, memory, dependents, dependencies: made, forget: parts.forget }),
+    requireSpec,
+    retrieveReleases(releases, memory),
+    holdSuspended(watches),
+    ensureFinalizer(client),
+    validate(identities),
+    correctDrift(applying),
+    pinRelease(releases, resolveBundle({ catalogs, contents, dependencies: choice })),
+    lookAgain(memory),
+    keepContent(events, memory),
+    holdBack({ ...applying, comeBack: parts.comeBack }),
+    unpackBundle({ puller, providers }),
+    checkClusterVersion,
+    checkRequirements({ apis, events, memory }),
+    installDependencies(made),
+    checkDependencies(choice),
+    applyBundle(applying),
+  ];
+}
