@@ -3,7 +3,7 @@ import { spawn } from "node:child_process";
 import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { countTests, reportFile } from "./report.mjs";
+import { countTests, crashedFiles, reportFile, VITEST_PARTS } from "./report.mjs";
 
 const USAGE = `npm test -- [options] [vitest arguments]
 
@@ -21,6 +21,8 @@ const GOAL_MS = 25 * 60 * 1000;
 /** A run that hangs is ended. */
 const LIMIT_MS = 60 * 60 * 1000;
 const NO_CONTROL_PLANE = 3;
+/** Of more files than that no crash is taken for an accident. */
+const MAX_CRASHED = 2;
 
 const { values, tokens } = parseArgs({ strict: false, tokens: true, allowPositionals: true });
 if (values.help) {
@@ -35,13 +37,15 @@ const vitestArgs = process.argv.slice(2).filter((_, index) => !own.has(index));
 
 const started = performance.now();
 const failures = [];
+/** Files that were run again because Node itself had crashed. */
+const crashes = [];
 const deadline = setTimeout(() => {
   failures.push(`not done after ${LIMIT_MS / 60_000} minutes`);
   for (const child of running) child.kill("SIGKILL");
 }, LIMIT_MS);
 const running = new Set();
 
-for (const name of ["unit", "cluster", "checks"]) rmSync(reportFile(name), { force: true });
+for (const name of [...VITEST_PARTS, "checks", "crashes"]) rmSync(reportFile(name), { force: true });
 const onCluster = ["integration", "e2e"].filter((part) => parts.has(part));
 const controlPlane = onCluster.length > 0 ? prepareControlPlane() : undefined;
 if (parts.has("checks")) await runChecks();
@@ -78,9 +82,29 @@ async function runChecks() {
 
 async function runVitest(name, projects) {
   const select = projects.flatMap((project) => ["--project", project]);
-  const reporters = ["--reporter=default", "--reporter=json", `--outputFile.json=${reportFile(name)}`];
-  const { code } = await run(join(bin, "vitest"), ["run", "--passWithNoTests", ...select, ...reporters, ...vitestArgs], "inherit");
-  if (code !== 0) failures.push(`${projects.join(" and ")} tests`);
+  const vitest = (part, args) => {
+    const reporters = ["default", "json", join(root, ".ci", "crashReporter.mjs")].map((reporter) => `--reporter=${reporter}`);
+    const files = ["--passWithNoTests", ...select, ...reporters, `--outputFile.json=${reportFile(part)}`, ...args];
+    return run(join(bin, "vitest"), ["run", ...files], "inherit");
+  };
+  const { code } = await vitest(name, vitestArgs);
+  if (code === 0) return;
+  const crashed = crashedFiles();
+  if (crashed.length > 0 && crashed.length <= MAX_CRASHED) {
+    const text = crashed.map(({ file, signal }) => `${file} (${signal})`).join(", ");
+    crashes.push(text);
+    console.log(`Node crashed, which no test can cause: running again, once, ${text}`);
+    if (
+      (
+        await vitest(
+          `${name}-again`,
+          crashed.map(({ file }) => file),
+        )
+      ).code === 0
+    )
+      return;
+  }
+  failures.push(`${projects.join(" and ")} tests`);
 }
 
 /** Looks for the control plane's programs, or builds them, while checks and unit tests run. */
@@ -111,9 +135,10 @@ function run(command, args, output) {
 }
 
 function summarize() {
-  const { passed, failed, skipped } = countTests(["unit", "cluster"]);
+  const { passed, failed, skipped } = countTests(VITEST_PARTS);
   console.log(`\n${passed} tests passed, ${failed} failed, ${skipped} skipped; ${seconds(started)} in all`);
   if (performance.now() - started > GOAL_MS) console.log(`it took longer than the ${GOAL_MS / 60_000} minutes that it is to take`);
+  if (crashes.length > 0) console.log(`Node crashed and these were run again: ${crashes.join("; ")}`);
   if (failures.length > 0) console.log(`FAILED: ${failures.join(", ")}`);
   if (notRun !== undefined) {
     const line = "!".repeat(100);

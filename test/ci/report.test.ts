@@ -21,15 +21,17 @@ interface Counts {
   broken?: number;
 }
 
-/** The members of vitest's JSON report that count. */
-function vitestReport({ passed = 0, failed = 0, skipped = 0, todo = 0, broken = 0 }: Counts): object {
+/** The members of vitest's JSON report that count. @param name of the file with the tests. */
+function vitestReport({ passed = 0, failed = 0, skipped = 0, todo = 0, broken = 0 }: Counts, name = "a.test.ts"): object {
   const results = (status: string, count: number): object[] => Array.from({ length: count }, () => ({ status }));
-  const assertionResults = [...results("passed", passed), ...results("failed", failed)];
-  const testResults = [
-    { status: failed > 0 ? "failed" : "passed", assertionResults },
-    ...results("failed", broken).map((file) => ({ ...file, assertionResults: [] })),
+  const assertionResults = [
+    ...results("passed", passed),
+    ...results("failed", failed),
+    ...results("pending", skipped),
+    ...results("todo", todo),
   ];
-  return { numPassedTests: passed, numFailedTests: failed, numPendingTests: skipped, numTodoTests: todo, testResults };
+  const brokenFiles = results("failed", broken).map((file, index) => ({ ...file, name: `broken-${index}.test.ts`, assertionResults: [] }));
+  return { testResults: [{ name, status: failed > 0 ? "failed" : "passed", assertionResults }, ...brokenFiles] };
 }
 
 interface Case {
@@ -75,6 +77,17 @@ test.for<Case>([
     reports: { unit: vitestReport({ passed: 7 }) },
     line: "7 passed, 1 failed, 0 skipped",
     exit: 137,
+  },
+  {
+    name: "a file that was run again",
+    status: 0,
+    reports: {
+      unit: vitestReport({ passed: 7, failed: 1, skipped: 3 }, "crashed.test.ts"),
+      "unit-again": vitestReport({ passed: 11 }, "crashed.test.ts"),
+      cluster: vitestReport({ passed: 2 }),
+    },
+    line: "13 passed, 0 failed, 0 skipped",
+    exit: 0,
   },
   { name: "a crash before everything", status: 2, reports: {}, line: "0 passed, 1 failed, 0 skipped", exit: 2 },
   { name: "a success that ran nothing", status: 0, reports: {}, line: "0 passed, 1 failed, 0 skipped", exit: 1 },
