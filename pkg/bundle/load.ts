@@ -6,6 +6,7 @@ import { dependenciesIn } from "./dependencies.ts";
 import { sortedKeys } from "./goSpecial.ts";
 import { MANIFEST_TYPES } from "./goTypes.ts";
 import { jsonMismatch, kindOf } from "./goValues.ts";
+import { legacyCrd } from "./legacyCrds.ts";
 import { manifestObjects } from "./manifests.ts";
 import { addProperties } from "./properties.ts";
 import type { BundleFiles, Crd, Csv, RegistryV1Bundle } from "./types.ts";
@@ -40,15 +41,24 @@ function load(files: BundleFiles): RegistryV1Bundle {
   const annotations = files.get(ANNOTATIONS);
   if (!annotations) throw new Error(`open ${ANNOTATIONS}: no such file or directory`);
   const dependencies = dependenciesIn(files);
-  const bundle: Omit<RegistryV1Bundle, "csv"> = { packageName: packageName(annotations), crds: [], others: [], dependencies };
+  const bundle: Omit<RegistryV1Bundle, "csv"> = {
+    packageName: packageName(annotations),
+    crds: [],
+    legacyCrds: [],
+    others: [],
+    dependencies,
+  };
   let csv: Csv | undefined;
   for (const path of manifestPaths(files)) {
     try {
       for (const object of manifestObjects(path, files.get(path) ?? new Uint8Array())) {
         if (object.kind === "ClusterServiceVersion")
           csv = MANIFEST_TYPES.convert("operators/v1alpha1.ClusterServiceVersion", object) as Csv;
-        else if (object.kind === "CustomResourceDefinition") bundle.crds.push(crdFrom(object));
-        else bundle.others.push(sortedKeys(object) as KubeObject);
+        else if (object.kind === "CustomResourceDefinition") {
+          bundle.crds.push(MANIFEST_TYPES.convert("apiextensions/v1.CustomResourceDefinition", object) as Crd);
+          const legacy = legacyCrd(object);
+          if (legacy) bundle.legacyCrds.push(legacy);
+        } else bundle.others.push(sortedKeys(object) as KubeObject);
       }
     } catch (err) {
       const reason = err instanceof RangeError ? "its content is nested too deeply" : messageOf(err);
@@ -58,10 +68,6 @@ function load(files: BundleFiles): RegistryV1Bundle {
   if (!csv) throw new Error('no ClusterServiceVersion found in "manifests"');
   addProperties(csv, files.get(PROPERTIES));
   return { ...bundle, csv };
-}
-
-function crdFrom(object: KubeObject): Crd {
-  return MANIFEST_TYPES.convert("apiextensions/v1.CustomResourceDefinition", object) as Crd;
 }
 
 function checkSize(files: BundleFiles): void {

@@ -119,6 +119,12 @@ export interface Crd extends KubeObject {
   spec: { conversion?: JsonObject; preserveUnknownFields?: boolean; [member: string]: unknown };
 }
 
+/** A CustomResourceDefinition that API servers take no more, and each step of turning it into one that they do. */
+export interface LegacyCrd {
+  name: string;
+  conversion: string[];
+}
+
 /** What the metadata of a bundle says that it depends on. */
 export interface DeclaredDependencies {
   /** In the form of a catalog's properties: `olm.package.required`, `olm.gvk.required`, `olm.constraint` and whatever else is stated. */
@@ -133,6 +139,8 @@ export interface RegistryV1Bundle {
   packageName: string;
   csv: Csv;
   crds: Crd[];
+  /** Those of `crds` whose manifest is of apiextensions.k8s.io/v1beta1, in the same order. */
+  legacyCrds: LegacyCrd[];
   /** All other manifests, untouched but for the order of keys. */
   others: KubeObject[];
   dependencies: DeclaredDependencies;

@@ -2,6 +2,7 @@ import { requirementsOf } from "../../bundle/requirements.ts";
 import type { Step, StepContext } from "../../controller/steps.ts";
 import { ApplyPass } from "../apply/applyPass.ts";
 import { renderFor } from "../apply/preparedObjects.ts";
+import { requireCurrentCrds } from "../apply/requireCurrentCrds.ts";
 import { withdrawRefused } from "../apply/withdraw.ts";
 import type { PassFacts } from "../facts.ts";
 import { finishRollback, goToPinned, type RollbackDependencies, undoFailed } from "../releases/rollback.ts";
@@ -39,6 +40,7 @@ export function applyBundle(deps: RollbackDependencies): Step<PassFacts["extensi
         return undefined;
       }
       const objects = renderFor(extension, content, facts.certProvider);
+      requireCurrentCrds(resolved.name, content);
       try {
         const { annotations = {} } = content.csv.metadata;
         await pass.release({ bundle: resolved, objects, annotations, requirements: requirementsOf(content) });

@@ -1,0 +1,17 @@
+import { Reason } from "../../api/constants.ts";
+import { legacyCrdFaults } from "../../bundle/legacyCrds.ts";
+import type { RegistryV1Bundle } from "../../bundle/types.ts";
+import { TerminalError } from "../../errors/errors.ts";
+import { goQuote } from "../../errors/goQuote.ts";
+
+/**
+ * Refuses a bundle for definitions that no API server takes any more.
+ * @param name the bundle's, as its catalog has it.
+ * @throws TerminalError Blocked that names each of them and what its author has to do.
+ */
+export function requireCurrentCrds(name: string, bundle: Pick<RegistryV1Bundle, "legacyCrds">): void {
+  const faults = legacyCrdFaults(bundle);
+  if (faults.length === 0) return;
+  const text = `bundle ${goQuote(name)} cannot be applied: ${faults.join(", and ")}; nothing was changed, and another version can be chosen with spec.source.catalog.version`;
+  throw new TerminalError(Reason.Blocked, text);
+}
