@@ -43,6 +43,8 @@ export interface Leadership {
   readonly client: Client;
   /** Takes part until `signal` aborts; `lead` is called for each term. */
   run(signal: AbortSignal, lead: (term: AbortSignal) => Promise<void>): Promise<void>;
+  /** Leaves leading to another process, if there is one that is fit to. */
+  stepDown(why: string): void;
   /** For people. */
   describe(): string;
 }
@@ -60,7 +62,12 @@ export const ELECTION_TIMES =
 export function leadershipFor(flags: LeaderFlags, { client, name, log, metrics, standBackMs }: LeadershipInit): Leadership {
   const reported = leaderMetrics(metrics, name);
   if (!flags["leader-elect"])
-    return { client, run: (signal, lead) => lead(signal), describe: () => "this process leads: there is no election" };
+    return {
+      client,
+      run: (signal, lead) => lead(signal),
+      stepDown: () => undefined,
+      describe: () => "this process leads: there is no election",
+    };
   const election = new LeaderElection({
     client,
     namespace: flags["system-namespace"],
@@ -73,6 +80,7 @@ export function leadershipFor(flags: LeaderFlags, { client, name, log, metrics, 
   return {
     client: client.guardedBy(election.mustLead),
     run: (signal, lead) => election.run(signal, lead),
+    stepDown: (why) => election.stepDown(why),
     describe: () => (election.leading ? "this process leads" : election.holder === "" ? "nobody leads" : `${election.holder} leads`),
   };
 }

@@ -51,6 +51,7 @@ async function run(flags: Flags): Promise<void> {
   const controller = new CatalogController({
     client,
     leaderClient: leadership.client,
+    stepDown: (why) => leadership.stepDown(why),
     puller,
     store,
     unpackDir: folders.unpack,

@@ -6,6 +6,7 @@ import { systemClock } from "../controller/clock.ts";
 import { Controller, type ReconcileContext, type ReconcileOutcome } from "../controller/controller.ts";
 import { Informer, withoutBulk } from "../controller/informer.ts";
 import { LeadershipLost } from "../controller/leaderElection.ts";
+import type { StepResult } from "../controller/steps.ts";
 import { WorkQueue } from "../controller/workQueue.ts";
 import { isRetryable, messageOf } from "../errors/errors.ts";
 import type { Client } from "../kube/client.ts";
@@ -18,6 +19,7 @@ import { CatalogLeader } from "./catalogLeader.ts";
 import { CatalogMetrics } from "./catalogMetrics.ts";
 import { GarbageCollector, unpackFolder } from "./garbageCollector.ts";
 import { CatalogFollower } from "./replica/catalogFollower.ts";
+import { LostContents } from "./replica/lostContents.ts";
 import { replicaMetrics } from "./replica/replicaMetrics.ts";
 import { servedImage } from "./replica/servedImage.ts";
 import { Scrubber } from "./scrubber.ts";
@@ -30,6 +32,8 @@ export interface CatalogControllerOptions {
   client: Client;
   /** For writes, which are the leader's alone; it refuses them while this process does not lead. */
   leaderClient: Client;
+  /** Leaves leading to another replica, if there is one that has all content. */
+  stepDown: (why: string) => void;
   puller: Pick<Puller, "resolve" | "pull" | "remove">;
   store: CatalogStore;
   /** Folder in which the puller keeps unpacked images. */
@@ -69,6 +73,7 @@ export class CatalogController {
   readonly #failing = new Set<string>();
   readonly #leader: CatalogLeader;
   readonly #follower: CatalogFollower;
+  readonly #lost: LostContents;
   /** The passes of the leader that are under way. */
   readonly #leading = new Set<Promise<unknown>>();
   /** Aborts when this process stops to lead; undefined while it does not. */
@@ -120,8 +125,10 @@ export class CatalogController {
         }
       },
     });
+    this.#lost = new LostContents({ contents: store, follower: this.#follower, stepDown: options.stepDown });
     store.onLost((name) => {
       reported.lost(name);
+      this.#lost.add(name);
       this.#queue.add(name);
     });
     this.#catalogs.onEvent((event) => this.#queue.add(event.object.metadata.name));
@@ -188,7 +195,7 @@ export class CatalogController {
     const catalog = known && { ...known, ...CATALOG };
     const term = this.#term;
     if (!term || term.aborted) return this.#follower.follow(name, catalog, log, signal);
-    const pass = this.#leader.pass(name, catalog, log, AbortSignal.any([signal, term]));
+    const pass = this.#lead(name, catalog, log, AbortSignal.any([signal, term]));
     this.#leading.add(pass);
     try {
       return await pass;
@@ -199,6 +206,11 @@ export class CatalogController {
     } finally {
       this.#leading.delete(pass);
     }
+  }
+
+  async #lead(name: string, catalog: Readonly<ClusterCatalog> | undefined, log: Logger, signal: AbortSignal): Promise<StepResult> {
+    if (catalog && (await this.#lost.replace(name, catalog, log, signal)) === "left to others") return { requeueAfterMs: LOST_MS };
+    return this.#leader.pass(name, catalog, log, signal);
   }
 }
 

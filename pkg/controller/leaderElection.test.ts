@@ -230,6 +230,26 @@ describe("an election", () => {
     expect(scene.of("a").metric.at(-1)).toBe(false);
   });
 
+  test("a leader that steps down ends its work and releases the Lease, which it leaves to others while it is not fit, and takes again later", async () => {
+    await withLeader("a", "b");
+    scene.of("b").standBackMs = 60_000;
+    scene.of("a").standBackMs = 6_000;
+    scene.of("a").election.stepDown("content was lost");
+    scene.of("a").election.stepDown("content was lost");
+    await scene.pass(250);
+    expect([scene.leaders(), scene.of("a").working, scene.server.lease?.spec?.holderIdentity]).toEqual([[], false, ""]);
+    expect(scene.of("a").terms).toEqual([new LeadershipLost("no longer the leader: content was lost")]);
+    await scene.pass(7_000);
+    expect(scene.leaders()).toEqual(["a"]);
+    scene.of("b").standBackMs = 0;
+    scene.of("a").election.stepDown("again");
+    await scene.pass(1_000);
+    expect(scene.leaders()).toEqual(["b"]);
+    scene.of("a").election.stepDown("it does not lead, so that nothing happens");
+    await scene.pass(1_000);
+    expect([scene.leaders(), scene.of("a").failure]).toEqual([["b"], undefined]);
+  });
+
   test("terms, transitions and times are recorded as client-go does", async () => {
     await withLeader("a", "b");
     expect(scene.server.lease?.spec).toEqual({

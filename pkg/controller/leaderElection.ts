@@ -55,6 +55,8 @@ export class LeaderElection {
   readonly #view: LeaseView;
   readonly #watch: LeaseWatch;
   readonly #hold: LeaseHold;
+  /** Ends the term under way and leaves the Lease to others. */
+  #leave: ((why: string) => void) | undefined;
 
   /** @throws Error when the times do not fit together. */
   constructor(init: LeaderElectionInit) {
@@ -84,6 +86,14 @@ export class LeaderElection {
   /** Who has the Lease, as last seen; empty when nobody has. */
   get holder(): string {
     return this.#view.record?.holderIdentity ?? "";
+  }
+
+  /**
+   * Ends the term under way, if there is one: its work is aborted, the Lease is released, and the election goes on. Only who says by
+   * `standBackMs` that it is not fit to lead leaves it to others that way.
+   */
+  stepDown(why: string): void {
+    this.#leave?.(why);
   }
 
   /**
@@ -130,8 +140,14 @@ export class LeaderElection {
 
   async #term(signal: AbortSignal, lead: (term: AbortSignal) => Promise<void>): Promise<void> {
     const lost = new AbortController();
+    const left = new AbortController();
     const ended = new AbortController();
-    const term = AbortSignal.any([signal, lost.signal]);
+    const term = AbortSignal.any([signal, lost.signal, left.signal]);
+    this.#leave = (why) => {
+      if (term.aborted) return;
+      this.#log.warn({ why }, "stepping down as leader");
+      left.abort(new LeadershipLost(`no longer the leader: ${why}`));
+    };
     this.#log.info("successfully acquired lease");
     this.#init.metrics?.leading(true);
     const lose = (why: string): void => {
@@ -142,10 +158,12 @@ export class LeaderElection {
       lost.abort(new LeadershipLost(`no longer the leader: ${why}`));
     };
     const stopped = AbortSignal.any([lost.signal, ended.signal]);
+    const givenUp = AbortSignal.any([lost.signal, left.signal]);
     const renewing = Promise.all([this.#renew(lose, stopped, lost.signal), this.#heed(lose, stopped)]);
     try {
-      await Promise.race([this.#work(lead, term), this.#overtime(lost.signal)]);
+      await Promise.race([this.#work(lead, term), this.#overtime(givenUp)]);
     } finally {
+      this.#leave = undefined;
       ended.abort();
       await renewing;
       if (!lost.signal.aborted) await this.#hold.release();
@@ -164,9 +182,9 @@ export class LeaderElection {
     if (!term.aborted) throw new Error("the leader's work ended by itself");
   }
 
-  /** Never returns; throws some time after the term was lost. */
-  async #overtime(lost: AbortSignal): Promise<never> {
-    await new Promise((resolve) => lost.addEventListener("abort", resolve, { once: true }));
+  /** Never returns; throws some time after the term was given up. */
+  async #overtime(givenUp: AbortSignal): Promise<never> {
+    await new Promise((resolve) => givenUp.addEventListener("abort", resolve, { once: true }));
     await new Promise<void>((resolve) => void this.#clock.after(STOP_WORK_MS, resolve));
     throw new Error(`the leader's work still goes on ${STOP_WORK_MS / 1_000} s after its term`);
   }

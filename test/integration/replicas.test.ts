@@ -1,11 +1,15 @@
+import { readlink, truncate } from "node:fs/promises";
+import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { ClusterCatalog } from "../../pkg/api/clusterCatalog.ts";
+import { findCondition } from "../../pkg/api/conditions.ts";
 import { API_VERSION } from "../../pkg/api/constants.ts";
 import { pushImage } from "../../pkg/oci/push.ts";
 import { CatalogdReplicas, type Replica, readyz } from "../support/catalogdReplicas.ts";
 import { describeWithPrivateCluster } from "../support/cluster.ts";
 import { eventually } from "../support/eventually.ts";
+import { RegistryProxy } from "../support/registryProxy.ts";
 import { ReplicaService } from "../support/replicaService.ts";
 
 const LABELS = { "operators.operatorframework.io.index.configs.v1": "/configs" };
@@ -154,5 +158,30 @@ describeWithPrivateCluster("several catalogds", (cluster) => {
     expect(written.filter(({ objectRef }) => objectRef?.resource !== "leases")).toEqual([]);
     expect(written.filter(({ responseStatus }) => (responseStatus?.code ?? 0) < 400)).toEqual([]);
     expect((await readyz(follower)).text).toContain("leader ok: this process leads");
+  });
+
+  test("a leader that loses content while the registry is down leaves leading to who has it, and serves again when the registry is back", async () => {
+    await using registry = await RegistryProxy.start(cluster.registry.host);
+    const others = replicas.running;
+    const loser = await replicas.add("fifth", ["--gc-interval=1s"], registry.host);
+    await replicas.ready(loser);
+    for (const other of others) await other.process.stop();
+    await replicas.leads(loser);
+    const keeper = await replicas.add("sixth");
+    await replicas.ready(keeper);
+    const digest = await statusDigest("shared");
+    await registry.down();
+    const kept = join(loser.cacheDir, "catalogs/shared");
+    await truncate(join(kept, await readlink(join(kept, "current")), "catalog.jsonl"), 10);
+    await replicas.leads(keeper);
+    expect((await get(loser)).status).toBe(503);
+    const answer = await get(keeper);
+    expect([answer.status, answer.headers.get("olm-catalog-digest"), await statusDigest("shared")]).toEqual([200, digest, digest]);
+    const { status } =
+      (await cluster.client.get<ClusterCatalog>({ apiVersion: API_VERSION, kind: "ClusterCatalog", name: "shared" })) ?? {};
+    expect(findCondition(status?.conditions, "Serving")).toMatchObject({ status: "True" });
+    await registry.up();
+    await eventually(async () => expect((await get(loser)).status).toBe(200));
+    expect((await readyz(keeper)).text).toContain("leader ok: this process leads");
   });
 });

@@ -38,6 +38,7 @@ export class CatalogdAtWork implements AsyncDisposable {
     this.controller = new CatalogController({
       client: cluster.client,
       leaderClient: cluster.client,
+      stepDown: () => undefined,
       puller: this.#puller,
       store,
       unpackDir: unpack,

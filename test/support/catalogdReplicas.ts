@@ -29,6 +29,7 @@ export interface Replica {
   readonly probes: string;
   readonly process: ServerProcess;
   readonly logFile: string;
+  readonly cacheDir: string;
   /** How the audit log names its token. */
   readonly credential: string;
 }
@@ -54,13 +55,14 @@ export class CatalogdReplicas {
     const [contentPort, probePort] = await freePorts(2);
     const token = await this.#token();
     const path = (file: string): string => join(this.#dir, `${name}.${file}`);
+    const cacheDir = join(this.#dir, name);
     await writeFile(path("token"), token, { mode: 0o600 });
     await writeFile(path("kubeconfig"), await tokenKubeconfig(this.#cluster.kubeconfig, path("token")), { mode: 0o600 });
     await writeFile(path("registries.conf"), `[[registry]]\nprefix = "quay.io"\nlocation = "${registry}"\ninsecure = true\n`);
     const own = {
       "--kubeconfig": path("kubeconfig"),
       "--registries-conf": path("registries.conf"),
-      "--cache-dir": join(this.#dir, name),
+      "--cache-dir": cacheDir,
       "--catalogs-server-addr": `127.0.0.1:${contentPort}`,
       "--health-probe-bind-address": `127.0.0.1:${probePort}`,
       "--external-address": "catalogd.example",
@@ -80,10 +82,16 @@ export class CatalogdReplicas {
       probes: `http://127.0.0.1:${probePort}`,
       process,
       logFile: path("log"),
+      cacheDir,
       credential: `JTI=${jti}`,
     };
     this.#all.push(replica);
     return replica;
+  }
+
+  /** Those whose process has not ended. */
+  get running(): Replica[] {
+    return this.#all.filter(({ process }) => process.ended === undefined);
   }
 
   /** Waits until a replica is ready. @returns what its probe says, verbosely. */
