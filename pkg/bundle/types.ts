@@ -43,6 +43,7 @@ export interface PodTemplate {
   metadata: { labels?: Record<string, string>; annotations?: Record<string, string>; [member: string]: unknown };
   spec: {
     containers: Container[] | null;
+    initContainers?: Container[];
     volumes?: NamedItem[];
     tolerations?: JsonObject[];
     nodeSelector?: Record<string, string>;

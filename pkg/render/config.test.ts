@@ -1,9 +1,11 @@
 import { expect, test } from "vitest";
 import { bundleOf } from "../../test/support/bundleFixture.ts";
 import { type CaseHead, loadCases } from "../../test/support/caseFiles.ts";
+import type { JsonObject } from "../api/k8s.ts";
 import { TerminalError } from "../errors/errors.ts";
 import { goJson } from "../fbc/canonical.ts";
 import { bundleConfig } from "./config.ts";
+import { targetNamespaces } from "./targetNamespaces.ts";
 
 interface ConfigCase extends CaseHead {
   modes: string[];
@@ -15,10 +17,20 @@ interface ConfigCase extends CaseHead {
   deploymentConfig?: string;
 }
 
-const PREFIX = "invalid ClusterExtension configuration: ";
+interface ExtendedCase extends CaseHead {
+  modes?: string[];
+  config: JsonObject;
+  /** Namespaces that are watched. */
+  targets?: string[];
+  error?: string;
+}
 
-function check(modes: readonly string[], installNamespace: string, config: unknown, deploymentConfig = true) {
-  return bundleConfig(bundleOf({ modes }).csv, config, { installNamespace, deploymentConfig });
+const PREFIX = "invalid ClusterExtension configuration: ";
+const GO = { deploymentConfig: true, extended: false };
+const EXTENDED = { deploymentConfig: true, extended: true };
+
+function check(modes: readonly string[], installNamespace: string, config: unknown, options = EXTENDED) {
+  return bundleConfig(bundleOf({ modes }).csv, config, { installNamespace, ...options });
 }
 
 function faultOf(run: () => unknown): string {
@@ -33,41 +45,38 @@ function faultOf(run: () => unknown): string {
 }
 
 test.for(loadCases<ConfigCase>("render-config"))("$name", ({ modes, namespace, config, error, deploymentConfig }) => {
-  const run = () => check(modes, namespace, JSON.parse(config));
+  const run = () => check(modes, namespace, JSON.parse(config), GO);
   if (error !== undefined) {
     const [text = ""] = faultOf(run).replace(PREFIX, "").split("; ");
     expect(text).toBe(error);
     return;
   }
-  const { nodeSelector, ...rest } = run().deploymentConfig ?? {};
+  const { nodeSelector, ...rest } = run().deploymentConfigs[0] ?? {};
   const kept = nodeSelector && Object.keys(nodeSelector).length > 0 ? { nodeSelector } : {};
   if (deploymentConfig !== undefined) expect(JSON.parse(goJson({ ...kept, ...rest }))).toEqual(JSON.parse(deploymentConfig));
 });
 
-test.for<[name: string, config: unknown, behind: string]>([
-  [
-    "what a reference hides",
-    { deploymentConfig: { env: [{ name: "a", value: 5 }] } },
-    'invalid type for field "deploymentConfig.env.0.value": got number, want string',
-  ],
-  [
-    "all that references hide",
-    { deploymentConfig: { resources: { limits: { cpu: {} } }, tolerations: [{}, { key: 1 }] } },
-    'invalid value for field "deploymentConfig.resources.limits.cpu", invalid type for field "deploymentConfig.tolerations.1.key": got number, want string',
-  ],
-  ["further unknown fields", { b: 1, a: 1, c: 1 }, 'unknown field "b", unknown field "c"'],
-  [
-    "further missing fields, with their place",
-    { deploymentConfig: { volumeMounts: [{}] } },
-    'required field "deploymentConfig.volumeMounts.0.name" is missing, required field "deploymentConfig.volumeMounts.0.mountPath" is missing',
-  ],
-])("behind Go's text stands %s", ([, config, behind]) => {
-  const fault = faultOf(() => check(["AllNamespaces"], "ns", config));
-  expect(fault.slice(fault.indexOf("; ") + 2)).toBe(behind);
+test.for(loadCases<ExtendedCase>("config-extended"))("$name", ({ modes = ["AllNamespaces"], config, targets, error }) => {
+  const run = () => check(modes, "ns", config);
+  if (error !== undefined) expect(faultOf(run)).toBe(`${PREFIX}${error}`);
+  else expect(targetNamespaces(bundleOf({ modes }).csv, run().watchNamespaces)).toEqual(targets);
+});
+
+test("what the Go implementation does not know is unknown unless it is asked for", () => {
+  const modes = ["MultiNamespace", "SingleNamespace", "AllNamespaces"];
+  const unknown = (field: string) => `${PREFIX}invalid configuration: unknown field "${field}"`;
+  expect(faultOf(() => check(modes, "ns", { watchNamespaces: ["a", "b"] }, GO))).toContain(unknown("watchNamespaces"));
+  expect(faultOf(() => check(modes, "ns", { deploymentConfigs: [] }, GO))).toContain(unknown("deploymentConfigs"));
+  expect(faultOf(() => check(modes, "ns", { deploymentConfig: { selector: {} } }, GO))).toContain(unknown("selector"));
+  expect(faultOf(() => check(modes, "ns", { deploymentConfig: { includeInitContainers: true } }, GO))).toContain(
+    unknown("includeInitContainers"),
+  );
+  for (const all of ["", "*"]) expect(faultOf(() => check(modes, "ns", { watchNamespace: all }, GO))).toContain("must match pattern");
 });
 
 test("without the feature deploymentConfig is an unknown field", () => {
-  expect(faultOf(() => check(["AllNamespaces"], "ns", { deploymentConfig: {} }, false))).toBe(
+  const options = { ...EXTENDED, deploymentConfig: false };
+  expect(faultOf(() => check(["AllNamespaces"], "ns", { deploymentConfig: {} }, options))).toBe(
     `${PREFIX}invalid configuration: unknown field "deploymentConfig"`,
   );
 });
@@ -80,8 +89,16 @@ test("a value that the schema lets through and Go cannot decode", () => {
 });
 
 test("what was given is known: an empty node selector differs from none", () => {
-  expect(check(["AllNamespaces"], "ns", { deploymentConfig: { nodeSelector: {} } })).toEqual({ deploymentConfig: { nodeSelector: {} } });
-  expect(check(["AllNamespaces"], "ns", { deploymentConfig: {} })).toEqual({ deploymentConfig: {} });
-  expect(check(["AllNamespaces", "OwnNamespace"], "ns", { watchNamespace: null })).toEqual({});
-  expect(check(["AllNamespaces", "OwnNamespace"], "ns", { watchNamespace: "ns" })).toEqual({ watchNamespace: "ns" });
+  const modes = ["AllNamespaces", "OwnNamespace"];
+  const none = { deploymentConfigs: [] };
+  expect(check(modes, "ns", { deploymentConfig: { nodeSelector: {} } })).toEqual({ deploymentConfigs: [{ nodeSelector: {} }] });
+  expect(check(modes, "ns", { deploymentConfig: {} })).toEqual({ deploymentConfigs: [{}] });
+  expect(check(modes, "ns", { watchNamespace: null })).toEqual(none);
+  expect(check(modes, "ns", { watchNamespace: "ns" })).toEqual({ watchNamespaces: ["ns"], ...none });
+});
+
+test("a configuration with very many mistakes tells some of them, and how many more there are", () => {
+  const fault = faultOf(() => check(["AllNamespaces"], "ns", Object.fromEntries(Array.from({ length: 500 }, (_, i) => [`x${i}`, i]))));
+  expect(fault.split("\n")).toHaveLength(22);
+  expect(fault).toMatch(/and 480 more$/);
 });

@@ -1,13 +1,16 @@
+import { compareText } from "../api/compareText.ts";
 import { Reason } from "../api/constants.ts";
 import type { JsonObject } from "../api/k8s.ts";
 import { CONFIG_TYPES } from "../bundle/goTypes.ts";
 import type { Container, Csv, NamedItem, PodTemplate } from "../bundle/types.ts";
 import { messageOf, TerminalError } from "../errors/errors.ts";
-import { goQuote } from "../errors/goQuote.ts";
+import { type LabelSelector, selectorError } from "../resolve/selector.ts";
 import { configErrorText } from "./configErrors.ts";
-import { configSchema, OWN_NAMESPACE_FORMAT, SINGLE_NAMESPACE_FORMAT } from "./configSchema.ts";
-import { type Format, SchemaChecker } from "./jsonSchema.ts";
+import { configFormats } from "./configFormats.ts";
+import { type ConfigSchemaOptions, configSchema } from "./configSchema.ts";
+import { type Failure, type JsonSchema, SchemaChecker } from "./jsonSchema.ts";
 import kubernetes from "./kubeSchemas.json" with { type: "json" };
+import { exclusionFault, listFault, watchRemarks, watchScope } from "./watchScope.ts";
 
 /** What a user may change about the bundle's Deployments, as Go's SubscriptionConfig holds it; a member is present only when it was given. */
 export interface DeploymentConfig {
@@ -20,44 +23,96 @@ export interface DeploymentConfig {
   nodeSelector?: Record<string, string>;
   affinity?: PodTemplate["spec"]["affinity"];
   annotations?: Record<string, string>;
+  /** Which Deployments are meant, by their labels; absent: all. */
+  selector?: LabelSelector;
+  /** Whether init containers get what containers get. */
+  includeInitContainers?: boolean;
 }
 
 /** The configuration of one extension, checked. */
 export interface BundleConfig {
-  watchNamespace?: string;
-  deploymentConfig?: DeploymentConfig;
+  /** At least one, as they were given; `[""]` stands for all. */
+  watchNamespaces?: readonly string[];
+  /** Applied one after another. */
+  deploymentConfigs: readonly DeploymentConfig[];
 }
+
+/** What a configuration is checked with. */
+export interface ConfigOptions extends ConfigSchemaOptions {
+  installNamespace: string;
+}
+
+/** Members beside Go's that the schema lets through only when the configuration is extended. */
+interface ConfigMembers {
+  deploymentConfig?: JsonObject;
+  deploymentConfigs?: JsonObject[];
+  watchNamespaces?: string[];
+}
+
+const INVALID = "invalid ClusterExtension configuration: invalid configuration: ";
 
 /**
  * Checks `spec.config.inline` against what the bundle accepts.
  * @param inline parsed JSON; undefined counts as `{}`, so that what is required is still asked for.
  * @throws TerminalError InvalidConfiguration.
  */
-export function bundleConfig(csv: Csv, inline: unknown, options: { installNamespace: string; deploymentConfig: boolean }): BundleConfig {
-  const value = inline ?? {};
-  const checker = new SchemaChecker(
-    kubernetes.schemas as ConstructorParameters<typeof SchemaChecker>[0],
-    formats(options.installNamespace),
-  );
-  const failures = checker.check(configSchema(csv, options), value);
-  if (failures.length > 0) {
-    throw new TerminalError(
-      Reason.InvalidConfiguration,
-      `invalid ClusterExtension configuration: invalid configuration: ${configErrorText(failures)}`,
-    );
+export function bundleConfig(csv: Csv, inline: unknown, options: ConfigOptions): BundleConfig {
+  const { installNamespace, extended = false } = options;
+  const given = inline ?? {};
+  const { asked, rest } = watchScope(csv, given, extended);
+  const checker = new SchemaChecker(kubernetes.schemas as ConstructorParameters<typeof SchemaChecker>[0], configFormats(installNamespace));
+  const failures = [...checker.check(schemaFor(configSchema(csv, options), rest), rest)];
+  if (extended) failures.push(...extendedFaults(csv, given, { asked, rest, installNamespace, isSound: failures.length === 0 }));
+  if (failures.length > 0)
+    throw new TerminalError(Reason.InvalidConfiguration, `${INVALID}${configErrorText(failures, watchRemarks(csv, given, extended))}`);
+  const { deploymentConfig, deploymentConfigs = [] } = rest as ConfigMembers;
+  const configs = options.deploymentConfig ? [...(deploymentConfig ? [deploymentConfig] : []), ...deploymentConfigs] : [];
+  return { ...(asked ? { watchNamespaces: asked } : {}), deploymentConfigs: configs.map(decoded) };
+}
+
+/** A list of namespaces stands in for the one that is required otherwise. */
+function schemaFor(schema: JsonSchema, config: unknown): JsonSchema {
+  const isListed = (config as ConfigMembers).watchNamespaces !== undefined && schema.properties?.["watchNamespaces"] !== undefined;
+  return isListed ? { ...schema, required: [] } : schema;
+}
+
+/** What no schema says about the members that the Go implementation does not know. */
+function extendedFaults(
+  csv: Csv,
+  given: unknown,
+  {
+    asked,
+    rest,
+    installNamespace,
+    isSound,
+  }: { asked: readonly string[] | undefined; rest: unknown; installNamespace: string; isSound: boolean },
+): Failure[] {
+  const faults = [exclusionFault(given)];
+  if (isSound) {
+    const { deploymentConfig, deploymentConfigs = [], watchNamespaces } = rest as ConfigMembers;
+    if (watchNamespaces && asked) faults.push(listFault(csv, installNamespace, asked));
+    if (deploymentConfig) faults.push(selectorFault(deploymentConfig, ["deploymentConfig"]));
+    faults.push(...deploymentConfigs.map((config, index) => selectorFault(config, ["deploymentConfigs", String(index)])));
   }
-  const { watchNamespace, deploymentConfig } = value as { watchNamespace?: string | null; deploymentConfig?: JsonObject };
-  const config: BundleConfig = {};
-  if (typeof watchNamespace === "string") config.watchNamespace = watchNamespace;
-  if (deploymentConfig && options.deploymentConfig) config.deploymentConfig = decoded(deploymentConfig);
-  return config;
+  return faults.filter((fault) => fault !== undefined);
+}
+
+function selectorFault(config: JsonObject, path: readonly string[]): Failure | undefined {
+  const error = selectorError(config["selector"] as LabelSelector | undefined);
+  if (error === undefined) return undefined;
+  const field = [...path, "selector"];
+  return { fault: { keyword: "rule", text: `invalid value for field "${field.join(".")}": ${error}` }, path: field, causes: [] };
 }
 
 /** The typed form; `nodeSelector: {}` is kept, though Go's encoder would leave it out. */
 function decoded(given: JsonObject): DeploymentConfig {
   try {
-    const config = CONFIG_TYPES.convert("operators/v1alpha1.SubscriptionConfig", given) as DeploymentConfig;
-    return given["nodeSelector"] ? { nodeSelector: {}, ...config } : config;
+    const config = CONFIG_TYPES.convert("operators/v1alpha1.SubscriptionConfig", inKeyOrder(given)) as DeploymentConfig;
+    return {
+      ...(given["nodeSelector"] ? { nodeSelector: {} } : {}),
+      ...config,
+      ...(given["includeInitContainers"] === true ? { includeInitContainers: true } : {}),
+    };
   } catch (err) {
     throw new TerminalError(
       Reason.InvalidConfiguration,
@@ -67,31 +122,10 @@ function decoded(given: JsonObject): DeploymentConfig {
   }
 }
 
-/** The asserted formats; without an install namespace its two are not. */
-function formats(installNamespace: string): ReadonlyMap<string, Format> {
-  const given =
-    (check: Format): Format =>
-    (value) =>
-      installNamespace === "" ? undefined : check(value);
-  return new Map([
-    [OWN_NAMESPACE_FORMAT, given((value) => (value === installNamespace ? undefined : notOwn(value, installNamespace)))],
-    [SINGLE_NAMESPACE_FORMAT, given((value) => (value === installNamespace ? notSingle(value) : undefined))],
-    ["date-time", dateTimeFault],
-  ]);
-}
-
-function notOwn(value: string, namespace: string): string {
-  const because = "(the namespace where the operator is installed) because this operator only supports OwnNamespace install mode";
-  return `invalid value ${goQuote(value)}: must be ${goQuote(namespace)} ${because}`;
-}
-
-function notSingle(value: string): string {
-  const because = "(the install namespace) because this operator uses SingleNamespace install mode to watch a different namespace";
-  return `invalid value ${goQuote(value)}: must be different from ${goQuote(value)} ${because}`;
-}
-
-function dateTimeFault(value: string): string | undefined {
-  if (Buffer.byteLength(value) < 20) return "less than 20 characters long";
-  if (!/^[Tt]/.test(value.slice(10))) return "11th character must be t or T";
-  return Number.isNaN(Date.parse(value)) ? "invalid date or time element" : undefined;
+/** As Go encodes the configuration before it decodes it: of keys that differ only in letter case the last in this order wins. */
+function inKeyOrder(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(inKeyOrder);
+  if (typeof value !== "object" || value === null) return value;
+  const members = Object.entries(value).sort(([a], [b]) => compareText(a, b));
+  return Object.fromEntries(members.map(([key, member]) => [key, inKeyOrder(member)]));
 }

@@ -1,39 +1,74 @@
+import { similarName } from "../api/similarName.ts";
 import { goQuote } from "../errors/goQuote.ts";
 import type { Failure } from "./jsonSchema.ts";
 
+/** Sentences beyond operator-controller's at most; who makes more mistakes reads on after correcting these. */
+const MAX_UNTOLD = 20;
+
 /**
  * All that is wrong with a configuration: operator-controller's text, then after `; ` what that text does not say (faults hidden behind a
- * reference, further unknown or missing fields).
+ * reference, further unknown or missing fields, where they are, what may have been meant), always in the same order.
  * @param failures at least one.
+ * @param remarks sentences to add, by the member of the configuration that each explains.
  * @see operator-controller internal/operator-controller/config formatSchemaError
  */
-export function configErrorText(failures: readonly Failure[]): string {
+export function configErrorText(failures: readonly Failure[], remarks: ReadonlyMap<string, string> = new Map()): string {
   const told: string[] = [];
   const untold: string[] = [];
-  for (const failure of failures) tell(failure, told, untold);
-  const text = told.length === 1 ? (told[0] ?? "") : `multiple errors found:\n  - ${told.join("\n  - ")}`;
-  return untold.length === 0 ? text : `${text}; ${untold.join(", ")}`;
+  for (const failure of failures) tell(failure, remarks, told, untold);
+  const text = told.length === 1 ? (told[0] ?? "") : `multiple errors found:${listed(told)}`;
+  const more = [...new Set([...untold, ...remarks.values()])];
+  const shown = more.slice(0, MAX_UNTOLD);
+  if (more.length > shown.length) shown.push(`and ${more.length - shown.length} more`);
+  if (shown.length === 0) return text;
+  return shown.length === 1 && told.length === 1 ? `${text}; ${shown[0]}` : `${text}; in detail:${listed(shown)}`;
 }
 
-function tell(failure: Failure, told: string[], untold: string[]): void {
-  const { fault, causes } = failure;
+function listed(sentences: readonly string[]): string {
+  return sentences.map((sentence) => `\n  - ${sentence}`).join("");
+}
+
+function tell(failure: Failure, remarks: ReadonlyMap<string, string>, told: string[], untold: string[]): void {
+  const { fault, path, causes } = failure;
   told.push(sentence(failure));
-  if (fault.keyword === "required") for (const name of fault.missing.slice(1)) untold.push(missing([...failure.path, name]));
-  if (fault.keyword === "additionalProperties")
-    for (const name of fault.unknown.slice(1)) untold.push(`unknown field ${goQuote(fieldPath([...failure.path, name]))}`);
+  // The text of these two does not tell the place, and of several names it tells one.
+  if (fault.keyword === "required") {
+    untold.push(...missingFields(path, path.length > 0 ? fault.missing : fault.missing.slice(1)));
+  }
+  if (fault.keyword === "additionalProperties") untold.push(...unknownFields(failure, path.length === 0 ? remarks : undefined));
   if (fault.keyword === "$ref" && causes.length === 1) {
     for (const cause of causes) untold.push(...details(cause));
     return;
   }
-  for (const cause of causes) tell(cause, told, untold);
+  for (const cause of causes) tell(cause, remarks, told, untold);
 }
 
 /** The sentences of the innermost faults, with full paths. */
 function details(failure: Failure): string[] {
   const { fault, path, causes } = failure;
-  if (fault.keyword === "required") return fault.missing.map((name) => missing([...path, name]));
+  if (fault.keyword === "required") return missingFields(path, fault.missing);
+  if (fault.keyword === "additionalProperties") return unknownFields(failure);
   if (fault.keyword === "oneOf") return [`invalid value for field ${goQuote(fieldPath(path))}`];
   return causes.length > 0 ? causes.flatMap(details) : [sentence(failure)];
+}
+
+/** @param remarks of the root, of which the first unknown field is told already. */
+function unknownFields({ fault, path }: Failure, remarks?: ReadonlyMap<string, string>): string[] {
+  if (fault.keyword !== "additionalProperties") return [];
+  const { unknown, known } = fault;
+  const lines: string[] = [];
+  let isExplained = known.length === 0;
+  unknown.forEach((name, index) => {
+    const meant = remarks?.has(name) ? undefined : similarName(name, known);
+    const hint = meant === undefined ? "" : `did you mean ${goQuote(fieldPath([...path, meant]))}?`;
+    const isTold = remarks !== undefined && index === 0;
+    const parts = [isTold ? "" : `unknown field ${goQuote(fieldPath([...path, name]))}`, hint].filter((part) => part !== "");
+    if (parts.length > 0) lines.push(parts.join(", "));
+    isExplained ||= hint !== "" || remarks?.has(name) === true;
+  });
+  if (isExplained) return lines;
+  const where = path.length === 0 ? "" : ` of ${goQuote(fieldPath(path))}`;
+  return [...lines, `the fields${where} are ${known.map(goQuote).join(", ")}`];
 }
 
 function sentence({ fault, path }: Failure): string {
@@ -46,6 +81,8 @@ function sentence({ fault, path }: Failure): string {
       return `unknown field ${goQuote(fault.unknown[0] ?? "")}`;
     case "type":
       return fault.got === "null" && field !== "" ? missing(path) : `invalid type${named}: got ${fault.got}, want ${fault.want}`;
+    case "enum":
+      return `invalid value${named}: got ${JSON.stringify(fault.got)}, want one of ${fault.want.map(goQuote).join(", ")}`;
     case "format":
       return `invalid format${named}: ${singleQuoted(fault.value)} is not valid ${fault.format}: ${fault.reason}`;
     case "anyOf":
@@ -53,8 +90,17 @@ function sentence({ fault, path }: Failure): string {
     case "minLength":
     case "maxLength":
       return `field ${goQuote(field)} must have ${fault.keyword === "minLength" ? "minimum" : "maximum"} length of ${fault.want} (len=${fault.got})`;
+    case "minItems":
+    case "maxItems": {
+      const bound = `${fault.keyword === "minItems" ? "least" : "most"} ${fault.want} item${fault.want === 1 ? "" : "s"}`;
+      return `field ${goQuote(field)} must have at ${bound} (it has ${fault.got})`;
+    }
+    case "uniqueItems":
+      return `field ${goQuote(field)} must not hold the same item twice: ${fault.repeated.map(goQuote).join(", ")}`;
     case "pattern":
       return `field ${goQuote(field)} must match pattern ${goQuote(fault.want)}`;
+    case "rule":
+      return fault.text;
     case "allOf":
       return "'allOf' failed";
     case "oneOf":
@@ -65,6 +111,10 @@ function sentence({ fault, path }: Failure): string {
     default:
       return fault satisfies never;
   }
+}
+
+function missingFields(path: readonly string[], names: readonly string[]): string[] {
+  return names.map((name) => missing([...path, name]));
 }
 
 function missing(path: readonly string[]): string {

@@ -1,5 +1,5 @@
 import type { JsonObject } from "../api/k8s.ts";
-import type { Container, DeploymentSpec, PodTemplate } from "../bundle/types.ts";
+import type { Container, DeploymentSpec, PodTemplate, StrategyDeployment } from "../bundle/types.ts";
 import { goJson } from "../fbc/canonical.ts";
 import type { DeploymentConfig } from "./config.ts";
 
@@ -20,7 +20,7 @@ type Affinity = NonNullable<PodTemplate["spec"]["affinity"]>;
  * | affinity                   | replace each of the three kinds that is given; an empty one removes it |
  * | annotations                | add where the key is free, on the Deployment and its pods             |
  *
- * Containers are all treated alike, init containers are left alone.
+ * Containers are all treated alike; init containers are left alone, unless the configuration includes them.
  * @see operator-lifecycle-manager pkg/controller/operators/olm/overrides/inject
  */
 export function withDeploymentConfig({ annotations, spec }: DeploymentContent, config: DeploymentConfig): DeploymentContent {
@@ -29,6 +29,9 @@ export function withDeploymentConfig({ annotations, spec }: DeploymentContent, c
   const changed: PodTemplate["spec"] = {
     ...pod,
     containers: pod.containers && pod.containers.map((container) => configured(container, config)),
+    ...(config.includeInitContainers && pod.initContainers
+      ? { initContainers: pod.initContainers.map((container) => configured(container, config)) }
+      : {}),
     volumes: named(pod.volumes, config.volumes),
     tolerations: appended(pod.tolerations, config.tolerations),
     ...(config.nodeSelector ? { nodeSelector: config.nodeSelector } : {}),
@@ -40,6 +43,17 @@ export function withDeploymentConfig({ annotations, spec }: DeploymentContent, c
   }
   const metadata = { ...template.metadata, annotations: { ...config.annotations, ...template.metadata.annotations } };
   return { annotations: { ...config.annotations, ...annotations }, spec: { ...spec, template: { ...template, metadata, spec: changed } } };
+}
+
+/** The labels by which a Deployment is chosen: its own, overlaid by those of its Pods. */
+export function deploymentLabels({
+  label,
+  spec,
+}: {
+  label: StrategyDeployment["label"] | undefined;
+  spec: DeploymentSpec;
+}): Record<string, string> {
+  return { ...label, ...spec.template.metadata.labels };
 }
 
 function configured(container: Container, config: DeploymentConfig): Container {

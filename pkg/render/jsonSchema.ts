@@ -2,11 +2,16 @@
 export interface JsonSchema {
   readonly $ref?: string;
   readonly type?: JsonType;
+  readonly enum?: readonly string[];
   readonly format?: string;
   readonly required?: readonly string[];
   readonly properties?: Readonly<Record<string, JsonSchema>>;
   readonly additionalProperties?: boolean | JsonSchema;
   readonly items?: JsonSchema;
+  readonly minItems?: number;
+  readonly maxItems?: number;
+  /** Whether no text may stand in the list twice. */
+  readonly uniqueItems?: boolean;
   readonly minLength?: number;
   readonly maxLength?: number;
   readonly pattern?: string;
@@ -22,10 +27,14 @@ export type Fault =
   | { readonly keyword: "type"; readonly got: JsonType; readonly want: JsonType }
   | { readonly keyword: "format"; readonly value: string; readonly format: string; readonly reason: string }
   | { readonly keyword: "required"; readonly missing: readonly string[] }
-  | { readonly keyword: "additionalProperties"; readonly unknown: readonly string[] }
-  | { readonly keyword: "minLength" | "maxLength"; readonly got: number; readonly want: number }
+  | { readonly keyword: "additionalProperties"; readonly unknown: readonly string[]; readonly known: readonly string[] }
+  | { readonly keyword: "enum"; readonly got: unknown; readonly want: readonly string[] }
+  | { readonly keyword: "minLength" | "maxLength" | "minItems" | "maxItems"; readonly got: number; readonly want: number }
+  | { readonly keyword: "uniqueItems"; readonly repeated: readonly string[] }
   | { readonly keyword: "pattern"; readonly want: string }
-  | { readonly keyword: "allOf" | "anyOf" | "oneOf" | "$ref" | "group" };
+  | { readonly keyword: "allOf" | "anyOf" | "oneOf" | "$ref" | "group" }
+  /** What no schema says; a whole sentence. */
+  | { readonly keyword: "rule"; readonly text: string };
 
 /** A fault at one place; for those that hold others, the others in the order in which they were found. */
 export interface Failure {
@@ -40,7 +49,7 @@ export type Format = (value: string) => string | undefined;
 
 /**
  * Checks values against a schema and tells faults as the tree that santhosh-tekuri/jsonschema v6 builds, whose lines users see:
- * `type` and `format` faults end the look at a place, more than one fault at a place form a group, a reference hides a single fault
+ * `type`, `enum` and `format` faults end the look at a place, more than one fault at a place form a group, a reference hides a single fault
  * below it. Members are looked at in the order of their names. Schemas are interpreted; there is nothing to compile.
  * @see https://pkg.go.dev/github.com/santhosh-tekuri/jsonschema/v6
  */
@@ -66,6 +75,7 @@ export class SchemaChecker {
     const { type: want } = schema;
     if (want !== undefined && want !== got && !(want === "integer" && Number.isInteger(value)))
       return leaf({ keyword: "type", got, want }, path);
+    if (schema.enum && !schema.enum.some((text) => text === value)) return leaf({ keyword: "enum", got: value, want: schema.enum }, path);
     if (schema.format !== undefined && typeof value === "string") {
       const reason = this.#formats.get(schema.format)?.(value);
       if (reason !== undefined) return leaf({ keyword: "format", value, format: schema.format, reason }, path);
@@ -100,12 +110,21 @@ export class SchemaChecker {
       else if (additional === false) unknown.push(name);
       else if (typeof additional === "object") failures.push(this.#check(additional, object[name], [...path, name]));
     }
-    if (unknown.length > 0) failures.push(leaf({ keyword: "additionalProperties", unknown }, path));
+    const known = Object.keys(properties).sort();
+    if (unknown.length > 0) failures.push(leaf({ keyword: "additionalProperties", unknown, known }, path));
     return failures;
   }
 
-  #checkList({ items }: JsonSchema, list: readonly unknown[], path: readonly string[]): (Failure | undefined)[] {
-    return items ? list.map((item, index) => this.#check(items, item, [...path, String(index)])) : [];
+  #checkList(schema: JsonSchema, list: readonly unknown[], path: readonly string[]): (Failure | undefined)[] {
+    const { items, minItems = 0, maxItems = Number.POSITIVE_INFINITY, uniqueItems } = schema;
+    const failures: (Failure | undefined)[] = [];
+    const got = list.length;
+    if (got < minItems) failures.push(leaf({ keyword: "minItems", got, want: minItems }, path));
+    if (got > maxItems) return [leaf({ keyword: "maxItems", got, want: maxItems }, path)];
+    const repeated = uniqueItems ? repeatedIn(list) : [];
+    if (repeated.length > 0) failures.push(leaf({ keyword: "uniqueItems", repeated }, path));
+    if (items) failures.push(...list.map((item, index) => this.#check(items, item, [...path, String(index)])));
+    return failures;
   }
 
   #checkAll({ allOf = [] }: JsonSchema, value: unknown, path: readonly string[]): Failure | undefined {
@@ -137,6 +156,11 @@ function checkString(schema: JsonSchema, text: string, path: readonly string[]):
   if (maxLength !== undefined && got > maxLength) failures.push(leaf({ keyword: "maxLength", got, want: maxLength }, path));
   if (pattern !== undefined && !new RegExp(pattern, "u").test(text)) failures.push(leaf({ keyword: "pattern", want: pattern }, path));
   return failures;
+}
+
+function repeatedIn(list: readonly unknown[]): string[] {
+  const texts = list.filter((item) => typeof item === "string");
+  return [...new Set(texts.filter((text, index) => texts.indexOf(text) < index))];
 }
 
 function leaf(fault: Fault, path: readonly string[]): Failure {

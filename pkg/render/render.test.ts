@@ -46,7 +46,7 @@ describe("what is not rendered at all, in this order", () => {
     [withoutWebhooks, { singleOwnNamespace: false }, "unsupported bundle: bundle does not support AllNamespaces install mode"],
     [
       withoutWebhooks,
-      {},
+      { extendedConfig: false },
       "unsupported bundle: bundle must support at least one of [AllNamespaces SingleNamespace OwnNamespace] install modes",
     ],
     [{ packageName: "", others: [{ kind: "Pod" }] }, {}, 'package name is empty\nunsupported resource "" with kind "Pod"'],
@@ -98,6 +98,15 @@ describe("permissions", () => {
       subjects: [{ kind: "ServiceAccount", name: "sa", namespace: "ns" }],
       roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "Role", name: role?.metadata.name },
     });
+  });
+
+  test("in several watched namespaces they are Roles in each of them, sorted, whatever the order of the list", () => {
+    const several: BundleParts = { ...parts, modes: ["MultiNamespace"], permissions: [{ serviceAccountName: "sa", rules: [rule] }] };
+    const objects = render(several, { config: { watchNamespaces: ["zone", "area"] } });
+    expect(ofKind(objects, "Role").map(({ metadata }) => metadata.namespace)).toEqual(["area", "zone"]);
+    expect(ofKind(objects, "RoleBinding").map(({ metadata }) => metadata.namespace)).toEqual(["area", "zone"]);
+    expect(new Set(ofKind(objects, "Role").map(({ metadata }) => metadata.name)).size).toBe(1);
+    expect(render(several, { config: { watchNamespaces: ["area", "zone"] } })).toEqual(objects);
   });
 
   test("with all namespaces watched they become ClusterRoles that may also read namespaces, under another name", () => {
@@ -179,6 +188,18 @@ test("a Deployment carries the CSV's annotations, overlaid by its own, and the o
       status: {},
     },
   ]);
+});
+
+// Source: requirements H-06.
+test.for<[modes: string[], config: JsonObject | undefined, annotation: string]>([
+  [["AllNamespaces"], undefined, ""],
+  [["OwnNamespace"], { watchNamespace: "ns" }, "ns"],
+  [["MultiNamespace", "OwnNamespace"], { watchNamespaces: ["ns", "b", "a"] }, "a,b,ns"],
+  [["AllNamespaces", "MultiNamespace"], { watchNamespaces: ["*"] }, ""],
+])("an operator of %j with %j learns that it watches %j", ([modes, config, annotation]) => {
+  const [found] = ofKind(render({ modes, deployments: [deployment("d")] }, config ? { config } : {}), "Deployment");
+  const { template } = specOf(found) as { template: { metadata: { annotations: Record<string, string> } } };
+  expect(template.metadata.annotations["olm.targetNamespaces"]).toBe(annotation);
 });
 
 describe("webhooks", () => {
@@ -271,6 +292,15 @@ describe("webhooks", () => {
     expect(webhookOf(ofKind(objects, "ValidatingWebhookConfiguration")[0])?.["namespaceSelector"]).toEqual({
       matchExpressions: [{ key: "kubernetes.io/metadata.name", operator: "In", values: ["watched"] }],
     });
+  });
+
+  test("select all of several watched namespaces", () => {
+    const several: BundleParts = { ...parts, modes: ["MultiNamespace"] };
+    const objects = render(several, { certProvider: certManager, config: { watchNamespaces: ["b", "a"] } });
+    for (const kind of ["ValidatingWebhookConfiguration", "MutatingWebhookConfiguration"])
+      expect(webhookOf(ofKind(objects, kind)[0])?.["namespaceSelector"]).toEqual({
+        matchExpressions: [{ key: "kubernetes.io/metadata.name", operator: "In", values: ["a", "b"] }],
+      });
   });
 
   test("the deployment that serves them finds its certificate at both places, in every container, instead of what was mounted there", () => {

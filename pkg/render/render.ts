@@ -26,6 +26,8 @@ export interface RenderOptions {
   singleOwnNamespace?: boolean;
   /** Whether the configuration may hold `deploymentConfig`. Default true. */
   deploymentConfig?: boolean;
+  /** Whether configuration and install modes count that the Go implementation does not know, such as several namespaces. Default true. */
+  extendedConfig?: boolean;
 }
 
 const GENERATORS: readonly Generator[] = [
@@ -51,17 +53,17 @@ const GENERATORS: readonly Generator[] = [
 export function renderBundle(bundle: RegistryV1Bundle, options: RenderOptions): KubeObject[] {
   const { installNamespace, certProvider } = options;
   checkSupported(bundle.csv, options);
-  const { watchNamespace, deploymentConfig } = configOf(bundle.csv, options);
+  const { watchNamespaces, deploymentConfigs } = configOf(bundle.csv, options);
   const faults = validateBundle(bundle);
   if (faults.length > 0) throw refused(faults.join("\n"));
-  const targets = targetNamespaces(bundle.csv, watchNamespace);
+  const targets = targetNamespaces(bundle.csv, watchNamespaces);
   const fault = targetFault(bundle.csv, installNamespace, targets);
   if (fault !== undefined) throw refused(`invalid option(s): invalid target namespaces [${targets.join(" ")}]: ${fault}`);
-  const generatorOptions = { installNamespace, targetNamespaces: targets, certProvider, deploymentConfig };
+  const generatorOptions = { installNamespace, targetNamespaces: targets, certProvider, deploymentConfigs };
   return GENERATORS.flatMap((generator) => generator(bundle, generatorOptions));
 }
 
-function checkSupported({ spec }: Csv, { certProvider, singleOwnNamespace = true }: RenderOptions): void {
+function checkSupported({ spec }: Csv, { certProvider, singleOwnNamespace = true, extendedConfig = true }: RenderOptions): void {
   if ((spec.apiservicedefinitions.owned ?? []).length > 0) throw refused("unsupported bundle: apiServiceDefintions are not supported");
   if ((spec.webhookdefinitions ?? []).length > 0 && !certProvider) {
     throw refused("unsupported bundle: webhookDefinitions are not supported: certificate provider is nil");
@@ -69,14 +71,16 @@ function checkSupported({ spec }: Csv, { certProvider, singleOwnNamespace = true
   const modes = installModes({ spec } as Csv);
   if (!singleOwnNamespace && !modes.has("AllNamespaces"))
     throw refused("unsupported bundle: bundle does not support AllNamespaces install mode");
-  if (!modes.has("AllNamespaces") && !modes.has("SingleNamespace") && !modes.has("OwnNamespace")) {
+  const usable = ["AllNamespaces", "SingleNamespace", "OwnNamespace", ...(extendedConfig ? ["MultiNamespace"] : [])];
+  if (!usable.some((mode) => modes.has(mode))) {
     throw refused("unsupported bundle: bundle must support at least one of [AllNamespaces SingleNamespace OwnNamespace] install modes");
   }
 }
 
-function configOf(csv: Csv, { installNamespace, config, singleOwnNamespace = true, deploymentConfig = true }: RenderOptions): BundleConfig {
-  if (!singleOwnNamespace && config === undefined) return {};
-  return bundleConfig(csv, config, { installNamespace, deploymentConfig });
+function configOf(csv: Csv, options: RenderOptions): BundleConfig {
+  const { installNamespace, config, singleOwnNamespace = true, deploymentConfig = true, extendedConfig: extended = true } = options;
+  if (!singleOwnNamespace && config === undefined) return { deploymentConfigs: [] };
+  return bundleConfig(csv, config, { installNamespace, deploymentConfig, extended });
 }
 
 function refused(text: string): RetryableError {

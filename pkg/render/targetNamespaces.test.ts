@@ -30,5 +30,5 @@ test.for<[modes: string, targets: readonly string[], fault: string | undefined]>
 test("all namespaces are watched by default where that is supported, none otherwise", () => {
   expect(targetNamespaces(csvOf("AllNamespaces OwnNamespace"), undefined)).toEqual([""]);
   expect(targetNamespaces(csvOf("OwnNamespace"), undefined)).toEqual([]);
-  expect(targetNamespaces(csvOf("AllNamespaces OwnNamespace"), "ns")).toEqual(["ns"]);
+  expect(targetNamespaces(csvOf("AllNamespaces OwnNamespace"), ["ns"])).toEqual(["ns"]);
 });

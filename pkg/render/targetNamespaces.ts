@@ -1,11 +1,13 @@
+import { compareText } from "../api/compareText.ts";
 import { installModes } from "../bundle/installModes.ts";
 import type { Csv } from "../bundle/types.ts";
 
 /**
- * The namespaces that the operator is to watch: `[watchNamespace]` when that is set, else `[""]` (all) when the bundle supports it, else none.
+ * The namespaces that the operator is to watch: those that were asked for, sorted and each once, else `[""]` (all) when the bundle supports
+ * it, else none.
  */
-export function targetNamespaces(csv: Csv, watchNamespace: string | undefined): string[] {
-  if (watchNamespace !== undefined) return [watchNamespace];
+export function targetNamespaces(csv: Csv, asked: readonly string[] | undefined): string[] {
+  if (asked !== undefined) return [...new Set(asked)].sort(compareText);
   return installModes(csv).has("AllNamespaces") ? [""] : [];
 }
 

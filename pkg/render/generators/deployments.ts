@@ -1,9 +1,10 @@
 import type { KubeObject } from "../../api/k8s.ts";
 import { MANIFEST_TYPES } from "../../bundle/goTypes.ts";
 import type { Csv, DeploymentSpec, RegistryV1Bundle, StrategyDeployment } from "../../bundle/types.ts";
+import { matchesSelector } from "../../resolve/selector.ts";
 import { certificateNames } from "../certificateProvider.ts";
 import { withCertificateVolumes } from "../certificateVolumes.ts";
-import { withDeploymentConfig } from "../deploymentConfig.ts";
+import { deploymentLabels, withDeploymentConfig } from "../deploymentConfig.ts";
 import type { GeneratorOptions } from "./options.ts";
 
 /**
@@ -21,13 +22,14 @@ function generated(
   serving: ReadonlySet<string>,
   options: GeneratorOptions,
 ): KubeObject {
-  const { installNamespace, certProvider, deploymentConfig } = options;
+  const { installNamespace, certProvider, deploymentConfigs } = options;
   let content = { annotations: {} as Record<string, string>, spec: withAnnotations(spec, csv, options) };
   if (certProvider && serving.has(name)) {
     const secret = certProvider.secret(certificateNames(name, installNamespace));
     content = { ...content, spec: withCertificateVolumes(content.spec, secret) };
   }
-  if (deploymentConfig) content = withDeploymentConfig(content, deploymentConfig);
+  const labels = deploymentLabels({ label, spec });
+  for (const config of deploymentConfigs) if (matchesSelector(config.selector, labels)) content = withDeploymentConfig(content, config);
   return {
     kind: "Deployment",
     apiVersion: "apps/v1",

@@ -9,7 +9,8 @@ export interface GeneratorOptions {
   /** Namespaces the operator watches; `[""]` stands for all. */
   readonly targetNamespaces: readonly string[];
   readonly certProvider: CertificateProvider | undefined;
-  readonly deploymentConfig: DeploymentConfig | undefined;
+  /** The user's, applied one after another. */
+  readonly deploymentConfigs: readonly DeploymentConfig[];
 }
 
 /** Makes one group of a bundle's objects, in a stable order; it changes neither the bundle nor the options. */

@@ -65,7 +65,12 @@ export function rendered({ namespace, certProvider, config }: RenderCase, files:
   if (certProvider && !provider) throw new UsageError(`there is no certificate provider ${certProvider}`);
   try {
     return {
-      objects: renderBundle(loadBundle(files), { installNamespace: namespace, config: config ?? undefined, certProvider: provider }),
+      objects: renderBundle(loadBundle(files), {
+        installNamespace: namespace,
+        config: config ?? undefined,
+        certProvider: provider,
+        extendedConfig: false,
+      }),
     };
   } catch (err) {
     return { error: messageOf(err), terminal: err instanceof TerminalError };
