@@ -6,22 +6,22 @@ import type { ClusterCatalog } from "../../pkg/api/clusterCatalog.ts";
 import { findCondition } from "../../pkg/api/conditions.ts";
 import { API_VERSION } from "../../pkg/api/constants.ts";
 import { pushImage } from "../../pkg/oci/push.ts";
-import { CatalogdReplicas, type Replica, readyz } from "../support/catalogdReplicas.ts";
 import { describeWithPrivateCluster } from "../support/cluster.ts";
 import { eventually } from "../support/eventually.ts";
 import { RegistryProxy } from "../support/registryProxy.ts";
 import { ReplicaService } from "../support/replicaService.ts";
+import { type Replica, Replicas, readyz } from "../support/replicas.ts";
 
 const LABELS = { "operators.operatorframework.io.index.configs.v1": "/configs" };
 const ALL = "/catalogs/shared/api/v1/all";
 
 describeWithPrivateCluster("several catalogds", (cluster) => {
-  let replicas: CatalogdReplicas;
+  let replicas: Replicas;
   let first: Replica;
   let second: Replica;
 
   beforeAll(async () => {
-    replicas = await CatalogdReplicas.start(cluster);
+    replicas = await Replicas.start(cluster, "catalogd");
     first = await replicas.add("first");
     await replicas.ready(first);
   });

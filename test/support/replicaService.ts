@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { type Replica, readyz } from "./catalogdReplicas.ts";
+import { type Replica, readyz } from "./replicas.ts";
 
 /** One request through the service. */
 export interface ServedRequest {

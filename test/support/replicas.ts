@@ -9,22 +9,22 @@ import { tokenKubeconfig } from "../../pkg/devcluster/tokenKubeconfig.ts";
 import type { AuditEvent, TestCluster } from "./cluster.ts";
 import { eventually } from "./eventually.ts";
 
-const ACCOUNT = "catalogd-controller-manager";
 const CREDENTIAL = "authentication.kubernetes.io/credential-id";
-/** The election is fast; a stop leaves time to notice it. */
-const FLAGS = [
+/** The election is fast. */
+const ELECTION = [
   "--leader-elect",
   "--leader-election-lease-duration=6s",
   "--leader-election-renew-deadline=4s",
   "--leader-election-retry-period=1s",
-  "--shutdown-delay=2s",
-  "--log-level=debug",
 ];
 
-/** One catalogd among several: a process with ports, a cache and a token of its own. */
+/** A program of which several run side by side. */
+export type ReplicatedProgram = "catalogd" | "operator-controller";
+
+/** One process among several: with ports, a cache and a token of its own. */
 export interface Replica {
   readonly name: string;
-  /** Base URL of the content. */
+  /** Base URL of catalogd's content. */
   readonly content: string;
   readonly probes: string;
   readonly process: ServerProcess;
@@ -34,20 +34,22 @@ export interface Replica {
   readonly credential: string;
 }
 
-/** Several catalogd programs beside one control plane, with the rights of config/rbac and no other. */
-export class CatalogdReplicas {
+/** A program several times beside one control plane, with the rights of config/rbac and no other. */
+export class Replicas {
   readonly #cluster: TestCluster;
+  readonly #program: ReplicatedProgram;
   readonly #dir: string;
   readonly #all: Replica[] = [];
 
-  private constructor(cluster: TestCluster, dir: string) {
+  private constructor(cluster: TestCluster, program: ReplicatedProgram, dir: string) {
     this.#cluster = cluster;
+    this.#program = program;
     this.#dir = dir;
   }
 
-  static async start(cluster: TestCluster): Promise<CatalogdReplicas> {
+  static async start(cluster: TestCluster, program: ReplicatedProgram): Promise<Replicas> {
     await installConfig(cluster.client);
-    return new CatalogdReplicas(cluster, await mkdtemp(join(tmpdir(), "olmv1-replicas-")));
+    return new Replicas(cluster, program, await mkdtemp(join(tmpdir(), "olmv1-replicas-")));
   }
 
   /** Starts one more and does not wait until it is ready. @param registry where images are instead of quay.io */
@@ -62,14 +64,25 @@ export class CatalogdReplicas {
     const own = {
       "--kubeconfig": path("kubeconfig"),
       "--registries-conf": path("registries.conf"),
-      "--cache-dir": cacheDir,
-      "--catalogs-server-addr": `127.0.0.1:${contentPort}`,
       "--health-probe-bind-address": `127.0.0.1:${probePort}`,
-      "--external-address": "catalogd.example",
+      "--log-level": "debug",
     };
-    const args = [...Object.entries(own).flat(), ...FLAGS, ...flags];
+    const specific: Record<ReplicatedProgram, string[]> = {
+      // A stop leaves time to notice it.
+      catalogd: [
+        "--cache-dir",
+        cacheDir,
+        "--catalogs-server-addr",
+        `127.0.0.1:${contentPort}`,
+        "--external-address",
+        `127.0.0.1:${contentPort}`,
+        "--shutdown-delay=2s",
+      ],
+      "operator-controller": ["--cache-path", cacheDir],
+    };
+    const args = [...Object.entries(own).flat(), ...specific[this.#program], ...ELECTION, ...flags];
     const process = new ServerProcess({
-      name: "catalogd",
+      name: this.#program,
       args,
       logFile: path("log"),
       onLine: () => undefined,
@@ -129,7 +142,7 @@ export class CatalogdReplicas {
   }
 
   async #token(): Promise<string> {
-    const path = `/api/v1/namespaces/${SYSTEM_NAMESPACE}/serviceaccounts/${ACCOUNT}/token`;
+    const path = `/api/v1/namespaces/${SYSTEM_NAMESPACE}/serviceaccounts/${this.#program}-controller-manager/token`;
     const body = { apiVersion: "authentication.k8s.io/v1", kind: "TokenRequest", spec: { expirationSeconds: 3_600 } };
     const { status } = (await this.#cluster.client.raw("POST", path, body)) as { status?: { token?: string } };
     if (!status?.token) throw new Error("no token was given");

@@ -1,0 +1,165 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import type { ClusterExtension } from "../../pkg/api/clusterExtension.ts";
+import { findCondition } from "../../pkg/api/conditions.ts";
+import { API_VERSION, CLUSTER_EXTENSION, SYSTEM_NAMESPACE } from "../../pkg/api/constants.ts";
+import { pushImage } from "../../pkg/oci/push.ts";
+import { describeWithPrivateCluster } from "../support/cluster.ts";
+import { eventually } from "../support/eventually.ts";
+import { grantInstaller } from "../support/installer.ts";
+import { type Replica, Replicas } from "../support/replicas.ts";
+import { SmallPackage } from "../support/smallPackage.ts";
+
+/** Extensions that are worked on while somebody else takes over. */
+const EXTENSIONS = 12;
+const LEASE_MS = 6_000;
+const QUICK = ["--recheck-interval=2s", "--max-backoff=1s"];
+
+// Source: install.md 8.5; the fence is the numbered release.
+describeWithPrivateCluster("several operator-controllers", (cluster) => {
+  let catalogs: Replicas;
+  let controllers: Replicas;
+  let leader: Replica;
+  let next: Replica;
+  let made = 0;
+
+  beforeAll(async () => {
+    catalogs = await Replicas.start(cluster, "catalogd");
+    await catalogs.add("catalogd");
+    controllers = await Replicas.start(cluster, "operator-controller");
+    leader = await controllers.add("c0", QUICK);
+    await controllers.leads(leader);
+    next = await controllers.add("c1", QUICK);
+    await controllers.ready(next);
+  });
+  afterAll(async () => {
+    await controllers?.stop();
+    await catalogs?.stop();
+  });
+
+  /** Extensions of packages of their own with what they need, not applied yet; `version` is what they are to get. */
+  async function extensions(): Promise<ClusterExtension[]> {
+    const packages = Array.from({ length: EXTENSIONS }, () => new SmallPackage(`small-${made++}`, { version: "1.0.0", noise: 20_000 }));
+    const metas: object[] = [];
+    for (const pack of packages) {
+      for (const of of pack.versions) {
+        const labels = { "operators.operatorframework.io.bundle.package.v1": pack.name };
+        const { digest } = await pushImage(cluster.registry, `bundles/${pack.name}`, "v1", { files: pack.bundleFiles(of), labels });
+        metas.push(...pack.catalogMetas(() => `quay.io/bundles/${pack.name}@${digest}`));
+      }
+      const extension = pack.extension();
+      await grantInstaller(cluster.client, extension, pack.objects(extension.spec.namespace));
+    }
+    const name = `catalog-${made}`;
+    const files = new Map([["configs/catalog.json", Buffer.from(metas.map((meta) => JSON.stringify(meta)).join("\n"))]]);
+    const labels = { "operators.operatorframework.io.index.configs.v1": "/configs" };
+    const { digest } = await pushImage(cluster.registry, name, "v1", { files, labels });
+    await cluster.client.apply(
+      {
+        apiVersion: API_VERSION,
+        kind: "ClusterCatalog",
+        metadata: { name },
+        spec: { source: { type: "Image", image: { ref: `quay.io/${name}@${digest}` } } },
+      },
+      { fieldManager: "test", force: true },
+    );
+    await eventually(async () => {
+      const catalog = await cluster.client.get({ apiVersion: API_VERSION, kind: "ClusterCatalog", name });
+      const { conditions } = (catalog?.["status"] ?? {}) as { conditions?: never };
+      expect(findCondition(conditions, "Serving")?.status).toBe("True");
+    });
+    return packages.map((pack) => pack.extension());
+  }
+  const apply = (wanted: readonly ClusterExtension[]): Promise<unknown> =>
+    Promise.all(wanted.map((extension) => cluster.client.apply(extension, { fieldManager: "test", force: true })));
+  /** Releases of all extensions, as "NAME.vN". */
+  async function releases(): Promise<string[]> {
+    const { items } = await cluster.client.list({ apiVersion: "v1", kind: "Secret" }, { namespace: SYSTEM_NAMESPACE, metadataOnly: true });
+    return items.flatMap(({ metadata: { labels } }) => (labels?.["version"] ? [`${labels["name"]}.v${labels["version"]}`] : []));
+  }
+
+  /** Each is installed, by one release and no other. */
+  async function installedOnce(wanted: readonly ClusterExtension[]): Promise<void> {
+    await eventually(
+      async () => {
+        for (const { metadata } of wanted) {
+          const live = await cluster.client.get<ClusterExtension>({
+            apiVersion: API_VERSION,
+            kind: CLUSTER_EXTENSION,
+            name: metadata.name,
+          });
+          expect([metadata.name, findCondition(live?.status?.conditions, "Progressing")]).toEqual([
+            metadata.name,
+            expect.objectContaining({ reason: "Succeeded" }),
+          ]);
+        }
+      },
+      { timeoutMs: 60_000 },
+    );
+    const names = new Set(wanted.map(({ metadata }) => `${metadata.name}.`));
+    const found = (await releases()).filter((release) => names.has(release.slice(0, release.indexOf(".") + 1)));
+    expect(found.sort()).toEqual(wanted.map(({ metadata }) => `${metadata.name}.v1`).sort());
+  }
+  /** What was written since `from`, Leases and what asks for an answer excepted. */
+  const writesSince = async (from: number): Promise<string[]> =>
+    (await cluster.auditEvents())
+      .filter(({ verb }) => !["get", "list", "watch"].includes(verb))
+      .filter(({ requestReceivedTimestamp }) => Date.parse(requestReceivedTimestamp ?? "") >= from)
+      .filter(({ responseStatus }) => (responseStatus?.code ?? 0) < 400)
+      .filter(
+        ({ objectRef }) => !["leases", "events", "selfsubjectaccessreviews", "selfsubjectrulesreviews"].includes(objectRef?.resource ?? ""),
+      )
+      .map(({ verb, user, objectRef }) => `${user.username} ${verb} ${objectRef?.resource} ${objectRef?.name}`)
+      .filter((line) => line.includes("installer") || line.includes("operator-controller"));
+
+  test("a leader that stops in the middle of its work is followed at once, and everything is installed once", async () => {
+    const wanted = await extensions();
+    await apply(wanted);
+    await eventually(async () => expect((await releases()).length).toBeGreaterThan(0), { intervalMs: 20 });
+    const from = performance.now();
+    const stopping = leader.process.stop();
+    await controllers.leads(next);
+    const took = performance.now() - from;
+    await stopping;
+    console.log(`the other one led after ${Math.round(took)} ms`);
+    expect(took).toBeLessThan(LEASE_MS); // what it would have waited for a leader that says nothing
+    await installedOnce(wanted);
+    [leader, next] = [next, await controllers.add("c2", QUICK)];
+    await controllers.ready(next);
+  });
+
+  test("a leader that is killed in the middle of its work is followed after its lease, and everything is installed once", async () => {
+    const wanted = await extensions();
+    const before = (await releases()).length;
+    await apply(wanted);
+    await eventually(async () => expect((await releases()).length).toBeGreaterThan(before), { intervalMs: 20 });
+    process.kill(leader.process.pid ?? 0, "SIGKILL");
+    await controllers.leads(next);
+    await installedOnce(wanted);
+    [leader, next] = [next, await controllers.add("c3", QUICK)];
+    await controllers.ready(next);
+  });
+
+  test("a leader that was suspended for longer than its lease applies nothing a second time when it runs again, and ends", async () => {
+    const wanted = await extensions();
+    const before = (await releases()).length;
+    const beganAt = Date.now();
+    await apply(wanted);
+    await eventually(async () => expect((await releases()).length).toBeGreaterThan(before), { intervalMs: 20 });
+    process.kill(leader.process.pid ?? 0, "SIGSTOP");
+    let resumedAt: number;
+    try {
+      await sleep(LEASE_MS);
+      await controllers.leads(next);
+      await installedOnce(wanted);
+      await sleep(3_000);
+    } finally {
+      resumedAt = Date.now();
+      process.kill(leader.process.pid ?? 0, "SIGCONT");
+    }
+    await eventually(() => expect(leader.process.ended).toContain("leader election lost"));
+    expect(await writesSince(resumedAt)).toEqual([]);
+    expect((await writesSince(beganAt)).length).toBeGreaterThan(3 * EXTENSIONS);
+    await installedOnce(wanted);
+  });
+});
