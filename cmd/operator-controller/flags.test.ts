@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { parseFlags, usage } from "./flags.ts";
+import { operatorProxySettings } from "../operatorProxyFlags.ts";
+import { type Flags, parseFlags, usage } from "./flags.ts";
 
 test("by default nobody acts for an extension without a ServiceAccount, and drift is looked for every five minutes", () => {
   expect(parseFlags([])).toMatchObject({
@@ -47,6 +48,9 @@ test.for([
   [["--cluster-version", "4"], "--cluster-version: want a version"],
   [["--cluster-version", "4.018"], "--cluster-version: want a version"],
   [["--cluster-version", ""], "--cluster-version: want a version"],
+  [["--operator-proxy", "yes"], "--operator-proxy: "],
+  [["--operator-http-proxy", "proxy:3128"], "--operator-http-proxy: want the URL of a proxy"],
+  [["--operator-proxy=none", "--operator-no-proxy=.svc"], "mean nothing with operator-proxy=none"],
   [["--unknown"], "Unknown option '--unknown'"],
 ] as const)("%j is refused", ([args, message]) => {
   expect(() => parseFlags([...args])).toThrow(message);
@@ -69,6 +73,17 @@ test("flags about TLS are lists, and empty ones are not given", () => {
     "tls-cert": undefined,
   });
   expect(parseFlags([])).toMatchObject({ "tls-profile": "intermediate" });
+});
+
+// Source: S0-089.
+test("the proxy of installed operators is the cluster's unless flags say otherwise, and an empty flag says nothing", () => {
+  const settings = (...args: string[]) => operatorProxySettings(parseFlags(args) as Flags);
+  expect(settings()).toEqual({ mode: "auto", given: {} });
+  expect(settings("--operator-proxy=none", "--operator-http-proxy=", "--operator-no-proxy=")).toEqual({ mode: "none", given: {} });
+  expect(settings("--operator-https-proxy=http://proxy:3128", "--operator-no-proxy=.svc")).toEqual({
+    mode: "auto",
+    given: { HTTPS_PROXY: "http://proxy:3128", NO_PROXY: ".svc" },
+  });
 });
 
 test("--help lists every flag", () => {

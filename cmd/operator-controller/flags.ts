@@ -8,6 +8,7 @@ import { duration, optionalText, parseFlagsWith, usageOf } from "../flags.ts";
 import { ignoredFlags, logFlags } from "../goFlags.ts";
 import { imageFlags, namesPullSecret, PULL_SECRET_FORMAT } from "../imageFlags.ts";
 import { ELECTION_TIMES, electionTimesFit, leaderFlags } from "../leaderFlags.ts";
+import { agreesOnProxy, operatorProxyFlags, PROXY_FLAGS } from "../operatorProxyFlags.ts";
 import { isWholePair, mayServeMetrics, servingFlags } from "../servingFlags.ts";
 import { systemNamespaceFlag } from "../systemNamespace.ts";
 
@@ -46,6 +47,7 @@ const Flags = z
       .enum(WEBHOOK_CERT_PROVIDERS)
       .default("auto")
       .describe("who provides the certificates of bundles with webhooks; none: they are refused; auto: what the cluster has, and for good"),
+    ...operatorProxyFlags(),
     "max-concurrent-reconciles": z.coerce.number().int().min(1).max(64).default(4).describe("extensions worked on at once"),
     "drift-interval": duration("5m").describe(
       "how often objects that cannot be watched are compared with the cluster; all are every 12th time",
@@ -76,6 +78,7 @@ const Flags = z
   })
   .refine(electionTimesFit, ELECTION_TIMES)
   .refine(namesPullSecret, `incorrect number of components; ${PULL_SECRET_FORMAT}`)
+  .refine(agreesOnProxy, PROXY_FLAGS)
   .refine(isWholePair, "unable to configure TLS certificates: tls-cert and tls-key flags must be used together")
   .refine(mayServeMetrics, "metrics-bind-address requires tls-cert and tls-key flags to be set");
 

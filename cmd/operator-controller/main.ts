@@ -5,6 +5,7 @@ import { BUNDLE_LIMITS } from "../../pkg/oci/limits.ts";
 import { CatalogClient } from "../../pkg/operatorcontroller/catalogs/catalogClient.ts";
 import { ClusterVersionSource } from "../../pkg/operatorcontroller/clusterupgrade/clusterVersionSource.ts";
 import { OperatorController } from "../../pkg/operatorcontroller/operatorController.ts";
+import { clusterProxySource } from "../../pkg/operatorcontroller/proxy/clusterProxy.ts";
 import { clientSettings } from "../../pkg/serving/tlsProfile.ts";
 import { restClientMetrics } from "../../pkg/telemetry/controllerMetrics.ts";
 import { startProbeServer } from "../../pkg/telemetry/health.ts";
@@ -13,6 +14,7 @@ import { createMetrics } from "../../pkg/telemetry/metrics.ts";
 import { logLevelOf, tellIgnored } from "../goFlags.ts";
 import { pullerFor, pullSecretsFor } from "../imageFlags.ts";
 import { leadershipFor } from "../leaderFlags.ts";
+import { operatorProxySettings } from "../operatorProxyFlags.ts";
 import { runProgram } from "../program.ts";
 import { serveMetrics, tlsFilesOf, tlsSettingsOf } from "../servingFlags.ts";
 import { surviveLostConnections } from "../strayErrors.ts";
@@ -36,6 +38,7 @@ async function run(flags: Flags): Promise<void> {
   const puller = pullerFor(flags, { cacheDir: flags["cache-path"], limits: BUNDLE_LIMITS, credentials, log });
   const leadership = leadershipFor(flags, { client, name: LEASE_NAME, log, metrics });
   const clusterVersion = new ClusterVersionSource({ client, byFlag: flags["cluster-version"], log });
+  const clusterProxy = clusterProxySource(operatorProxySettings(flags), { client, log });
   const controller = new OperatorController({
     client: leadership.client,
     puller,
@@ -44,6 +47,7 @@ async function run(flags: Flags): Promise<void> {
     serviceAccountFallback: flags["service-account-fallback"],
     webhookCertProvider: flags["webhook-cert-provider"],
     clusterVersion,
+    clusterProxy,
     clusterUpgrade: {
       mode: flags["cluster-operator"],
       operatorImageVersion: flags["operator-image-version"] ?? process.env["OPERATOR_IMAGE_VERSION"],
@@ -79,6 +83,7 @@ async function run(flags: Flags): Promise<void> {
     const tasks = {
       pullSecrets: (signal: AbortSignal) => credentials.run(signal),
       clusterVersion: (signal: AbortSignal) => clusterVersion.run(signal),
+      clusterProxy: (signal: AbortSignal) => clusterProxy.run(signal),
       controller: (signal: AbortSignal) => {
         const lost = Promise.withResolvers<never>();
         const leads = leadership.run(signal, async (term) => {

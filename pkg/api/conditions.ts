@@ -1,3 +1,4 @@
+import { withoutUserinfo } from "../errors/userinfo.ts";
 import { MESSAGE_MAX_BYTES } from "./constants.ts";
 import type { Condition } from "./k8s.ts";
 
@@ -42,11 +43,11 @@ export function changedConditions(
 }
 
 /**
- * `text` as the message of a condition: addresses of broken connections left out, the words "terminal error: " too unless
+ * `text` as the message of a condition: addresses of broken connections and users and passwords in URLs left out, the words "terminal error: " too unless
  * `keepTerminal` is set (a ClusterCatalog shows them inside a chain of causes), at most 32768 bytes of UTF-8 with a note where it was cut.
  */
 export function boundedMessage(text: string, options: { keepTerminal?: boolean } = {}): string {
-  const stable = sanitizeNetworkError(text);
+  const stable = withoutUserinfo(sanitizeNetworkError(text));
   return truncated(options.keepTerminal ? stable : stable.replace(TERMINAL, "$1"));
 }
 

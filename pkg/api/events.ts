@@ -60,6 +60,11 @@ export const EVENTS = {
     on: EXTENSION,
     when: "The API server, or an admission policy or webhook, warned about objects of a bundle without refusing them, such as of Pods that the namespace's Pod Security level does not allow. Once for a bundle and configuration; at most six.",
   },
+  ProxyChanged: {
+    type: "Normal",
+    on: EXTENSION,
+    when: "The Deployments of an extension got other proxy variables with a new release, since the proxy of the cluster is another one; with the names of the variables and where they come from.",
+  },
   ManifestAdjusted: {
     type: "Normal",
     on: EXTENSION,

@@ -38,6 +38,7 @@ export function extensionReconciler(options: OperatorControllerOptions, parts: R
     metrics,
     tellChoice: choiceEvents(events, memory),
     clusterVersion: () => options.clusterVersion.current(),
+    clusterProxy: () => options.clusterProxy?.current() ?? { kind: "none" },
     now,
     resyncMs: parts.resyncMs,
     keepInstalled: (facts, context) => keepInstalled(applying, facts, context),

@@ -13,6 +13,7 @@ import type { VersionRelease } from "../version/version.ts";
 import type { LiveObjects } from "./apply/applier.ts";
 import type { ObjectAction } from "./apply/objectAction.ts";
 import type { PendingDependencies } from "./dependencies/dependencyChoice.ts";
+import type { ClusterProxy } from "./proxy/clusterProxy.ts";
 import { noReleases, type ReleaseHistory } from "./releases/releaseStore.ts";
 import type { IsOver } from "./waiting.ts";
 
@@ -64,6 +65,8 @@ export interface PassFacts {
   readonly extension: Readonly<ClusterExtension>;
   /** Of the OpenShift cluster, at the start of the pass. */
   readonly clusterVersion: ClusterVersion;
+  /** For installed operators, at the start of the pass. */
+  readonly clusterProxy: ClusterProxy;
   history: ReleaseHistory;
   installed: InstalledBundle | undefined;
   /** Set when it could not be told what is installed, or whether the pass may act: the text of condition Installed. */
@@ -121,8 +124,13 @@ export interface PassFacts {
 }
 
 /** Facts before the first step. */
-export function newFacts(extension: Readonly<ClusterExtension>, clusterVersion: ClusterVersion = { kind: "none" }): PassFacts {
-  return { extension, clusterVersion, history: noReleases(), installed: undefined, deprecation: { kind: "unknown" }, notes: [] };
+export function newFacts(
+  extension: Readonly<ClusterExtension>,
+  clusterVersion: ClusterVersion = { kind: "none" },
+  clusterProxy: ClusterProxy = { kind: "none" },
+): PassFacts {
+  const history = noReleases();
+  return { extension, clusterVersion, clusterProxy, history, installed: undefined, deprecation: { kind: "unknown" }, notes: [] };
 }
 
 /** Older definitions let extensions in that have no spec, although the type says that there is one. */

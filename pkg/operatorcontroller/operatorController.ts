@@ -167,7 +167,8 @@ export class OperatorController {
   async run(signal: AbortSignal): Promise<void> {
     const informers = [this.#extensions, this.#catalogs];
     const work = async (): Promise<void> => {
-      await Promise.all([...informers.map((informer) => informer.synced), this.#options.clusterVersion.synced]);
+      const { clusterVersion, clusterProxy } = this.#options;
+      await Promise.all([...informers.map((informer) => informer.synced), clusterVersion.synced, clusterProxy?.synced]);
       await this.#controller.run(signal);
       this.#rechecks.endAll();
     };
@@ -277,8 +278,10 @@ export class OperatorController {
       else void findConcerned({ catalog: after, before: contentRef(before) }, affected, this.#contents, wake);
       if (affected.length > 0) this.#gate.remediesChanged();
     });
-    this.#options.clusterVersion.onChange(() => {
+    const wakeAll = (): void => {
       for (const { metadata } of this.#extensions.list()) this.#queue.add(metadata.name);
-    });
+    };
+    this.#options.clusterVersion.onChange(wakeAll);
+    this.#options.clusterProxy?.onChange(wakeAll);
   }
 }

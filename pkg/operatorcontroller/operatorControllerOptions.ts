@@ -7,6 +7,7 @@ import type { OffersReader } from "./catalogs/catalogOffers.ts";
 import type { WebhookCertProvider } from "./certificates/providerChoice.ts";
 import type { ClusterUpgradeSettings } from "./clusterupgrade/clusterUpgradeGate.ts";
 import type { ClusterVersionReader } from "./clusterupgrade/clusterVersionSource.ts";
+import type { ClusterProxyReader } from "./proxy/clusterProxy.ts";
 import type { ServiceAccountFallback } from "./rights/identity.ts";
 import type { BundlePuller } from "./steps/unpackBundle.ts";
 
@@ -21,6 +22,8 @@ export interface OperatorControllerOptions {
   webhookCertProvider?: WebhookCertProvider;
   /** Version of the OpenShift cluster; passes wait until it has been looked for once. */
   clusterVersion: ClusterVersionReader;
+  /** Proxy for installed operators; passes wait until it has been looked for once. Without it there is none. */
+  clusterProxy?: ClusterProxyReader;
   /** How the cluster is told whether it may be upgraded. */
   clusterUpgrade: ClusterUpgradeSettings;
   /** Extensions worked on at once. */

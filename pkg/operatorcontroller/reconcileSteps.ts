@@ -28,6 +28,7 @@ import { pinRelease } from "./steps/pinRelease.ts";
 import { requireSpec } from "./steps/requireSpec.ts";
 import { resolveBundle } from "./steps/resolveBundle.ts";
 import { retrieveReleases } from "./steps/retrieveReleases.ts";
+import { tellProxy } from "./steps/tellProxy.ts";
 import { type BundlePuller, unpackBundle } from "./steps/unpackBundle.ts";
 import { validate } from "./steps/validate.ts";
 import type { ObjectWatches } from "./watches/objectWatches.ts";
@@ -72,6 +73,7 @@ export function reconcileSteps(parts: StepParts): Step<PassFacts["extension"], P
     keepContent(events, memory),
     holdBack({ ...applying, comeBack: parts.comeBack }),
     unpackBundle({ puller, providers }),
+    tellProxy,
     checkClusterVersion,
     checkRequirements({ apis, events, memory }),
     installDependencies(made),

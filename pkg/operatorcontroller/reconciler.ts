@@ -11,6 +11,7 @@ import type { ClusterVersion } from "../gate/clusterVersion.ts";
 import type { Logger } from "../telemetry/log.ts";
 import { newFacts, type PassFacts } from "./facts.ts";
 import { CHANGED_MS } from "./finalizers.ts";
+import type { ClusterProxy } from "./proxy/clusterProxy.ts";
 import { lacksPermissions } from "./rights/permissions.ts";
 import type { ExtensionMetrics } from "./status/extensionMetrics.ts";
 import { statusFrom } from "./status/status.ts";
@@ -31,6 +32,8 @@ export interface ReconcilerDependencies {
   tellChoice?: (facts: PassFacts) => void;
   /** Version of the OpenShift cluster, as it is known now. */
   clusterVersion: () => ClusterVersion;
+  /** Proxy for installed operators, as it is known now. */
+  clusterProxy?: () => ClusterProxy;
   /** Milliseconds since the epoch. */
   now: () => number;
   /** When to look at an extension again although nothing happened. */
@@ -50,7 +53,7 @@ export class Reconciler {
 
   /** @throws what the steps threw, after it has been written to the conditions. */
   async reconcile(extension: Readonly<ClusterExtension>, log: Logger, signal: AbortSignal): Promise<PassResult> {
-    const facts = newFacts(extension, this.#deps.clusterVersion());
+    const facts = newFacts(extension, this.#deps.clusterVersion(), this.#deps.clusterProxy?.());
     const context = { object: extension, log, signal };
     let result: StepResult;
     let error: unknown;

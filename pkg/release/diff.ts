@@ -1,9 +1,10 @@
 import { isObject } from "../api/jsonObject.ts";
 import type { JsonObject, KubeObject } from "../api/k8s.ts";
+import { withoutUserinfo } from "../errors/userinfo.ts";
 import { canonicalJson } from "../fbc/canonical.ts";
 import { cleanObject } from "./clean.ts";
 
-/** One field that differs; a value that is absent on one side is undefined there. Values are canonical JSON, cut to 200 characters. */
+/** One field that differs; a value that is absent on one side is undefined there. Values are canonical JSON, cut to 200 characters, without users and passwords in URLs. */
 export interface FieldChange {
   /** Such as `spec.template.spec.containers[name=manager].image`. */
   path: string;
@@ -76,8 +77,8 @@ function fieldChange({ path, before, after }: Difference): FieldChange {
   const [from, to] = [textOf(before), textOf(after)];
   return {
     path: pathText(path),
-    ...(from === undefined ? {} : { before: shortened(from) }),
-    ...(to === undefined ? {} : { after: shortened(to) }),
+    ...(from === undefined ? {} : { before: shown(from) }),
+    ...(to === undefined ? {} : { after: shown(to) }),
   };
 }
 
@@ -115,7 +116,9 @@ function textOf(value: unknown): string | undefined {
   return value === undefined ? undefined : canonicalJson(value);
 }
 
-function shortened(text: string): string {
+/** Without users and passwords before it is cut: the cut may go through one. */
+function shown(value: string): string {
+  const text = withoutUserinfo(value);
   return text.length <= MAX_VALUE ? text : `${text.slice(0, MAX_VALUE)}…`;
 }
 

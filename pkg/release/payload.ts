@@ -5,6 +5,7 @@ import { requirementsFrom } from "../bundle/requirements.ts";
 import { RetryableError } from "../errors/errors.ts";
 import { goJson } from "../fbc/canonical.ts";
 import { jsonFaultIn } from "../fbc/jsonError.ts";
+import { proxyFrom } from "../render/proxy.ts";
 import { withoutBundleLabels } from "./bundleLabels.ts";
 import { parseExactJson } from "./exactJson.ts";
 import { withoutOwner } from "./ownerMarks.ts";
@@ -14,8 +15,8 @@ import { rolledBackFrom } from "./rolledBack.ts";
 /**
  * A release as Helm's JSON, members in the order in which Go writes them, ended by a newline:
  * the manifest holds one object a line; the chart holds each object as it was rendered, with a template that prints it.
- * `properties`, `requirements`, `inputDigest`, `imageDigest`, `cautions`, `rolledOutAt`, `rolledBack`, `pinnedTo` and `takenOver` are members of
- * our own, which Go passes over.
+ * `properties`, `requirements`, `inputDigest`, `imageDigest`, `proxy`, `cautions`, `rolledOutAt`, `rolledBack`, `pinnedTo` and `takenOver` are members
+ * of our own, which Go passes over.
  * @see helm.sh/helm/v3 v3.21 pkg/release/release.go
  */
 export function payloadFrom(record: ReleaseRecord): string {
@@ -49,6 +50,7 @@ export function payloadFrom(record: ReleaseRecord): string {
     ...(record.requirements === undefined ? {} : { requirements: record.requirements }),
     ...(record.inputDigest === undefined ? {} : { inputDigest: record.inputDigest }),
     ...(record.imageDigest === undefined ? {} : { imageDigest: record.imageDigest }),
+    ...(record.proxy === undefined ? {} : { proxy: record.proxy }),
     ...(record.cautions === undefined ? {} : { cautions: record.cautions }),
     ...(record.rolledOutAt === undefined ? {} : { rolledOutAt: record.rolledOutAt }),
     ...(record.rolledBack === undefined ? {} : { rolledBack: record.rolledBack }),
@@ -69,6 +71,7 @@ export function recordFrom(payload: string, fallbackLabels: Readonly<Record<stri
   const annotations = members(members(members(release["chart"])["metadata"])["annotations"]);
   const { properties, inputDigest, imageDigest, cautions, rolledOutAt, pinnedTo, takenOver } = release;
   const requirements = requirementsFrom(release["requirements"]);
+  const proxy = proxyFrom(release["proxy"]);
   const rolledBack = rolledBackFrom(release["rolledBack"]);
   return {
     name: text(release["name"]),
@@ -85,6 +88,7 @@ export function recordFrom(payload: string, fallbackLabels: Readonly<Record<stri
     ...(requirements ? { requirements } : {}),
     ...(typeof inputDigest === "string" ? { inputDigest } : {}),
     ...(typeof imageDigest === "string" ? { imageDigest } : {}),
+    ...(proxy ? { proxy } : {}),
     ...(Array.isArray(cautions) ? { cautions: cautions.filter((caution) => typeof caution === "string") } : {}),
     ...(typeof rolledOutAt === "string" ? { rolledOutAt } : {}),
     ...(rolledBack ? { rolledBack } : {}),

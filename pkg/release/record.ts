@@ -1,5 +1,6 @@
 import type { KubeObject } from "../api/k8s.ts";
 import type { BundleRequirements } from "../bundle/requirements.ts";
+import type { ProxyVariables } from "../render/proxy.ts";
 import type { RolledBack } from "./rolledBack.ts";
 
 /** Helm's names of what a release can be; `pending-*` is a release under way, or one that was left behind by a crash. */
@@ -50,6 +51,8 @@ export interface ReleaseRecord {
   inputDigest?: string;
   /** Digest of the image that the objects were rendered from, as it was pulled; absent on releases of other writers. */
   imageDigest?: string;
+  /** The cluster's proxy variables, where the Deployments were rendered with them; values may hold passwords. */
+  proxy?: ProxyVariables;
   /** What was disregarded when this bundle was chosen, a sentence each. */
   cautions?: readonly string[];
   /** When all of it was healthy for the first time, RFC 3339; absent on releases of other writers. */

@@ -12,6 +12,7 @@ import { deployments } from "./generators/deployments.ts";
 import type { Generator } from "./generators/options.ts";
 import { clusterRoles, roles, serviceAccounts } from "./generators/permissions.ts";
 import { certificateObjects, mutatingWebhooks, validatingWebhooks, webhookServices } from "./generators/webhooks.ts";
+import type { ProxyVariables } from "./proxy.ts";
 import { targetFault, targetNamespaces } from "./targetNamespaces.ts";
 
 /** How a bundle is to be rendered. */
@@ -28,6 +29,8 @@ export interface RenderOptions {
   deploymentConfig?: boolean;
   /** Whether configuration and install modes count that the Go implementation does not know, such as several namespaces. Default true. */
   extendedConfig?: boolean;
+  /** Proxy variables of the cluster, which the Deployments get unless the configuration names one of them. */
+  proxy?: ProxyVariables | undefined;
 }
 
 const GENERATORS: readonly Generator[] = [
@@ -51,7 +54,7 @@ const GENERATORS: readonly Generator[] = [
  * @see operator-controller internal/operator-controller/applier/provider.go
  */
 export function renderBundle(bundle: RegistryV1Bundle, options: RenderOptions): KubeObject[] {
-  const { installNamespace, certProvider } = options;
+  const { installNamespace, certProvider, proxy } = options;
   checkSupported(bundle.csv, options);
   const { watchNamespaces, deploymentConfigs } = configOf(bundle.csv, options);
   const faults = validateBundle(bundle);
@@ -59,7 +62,7 @@ export function renderBundle(bundle: RegistryV1Bundle, options: RenderOptions): 
   const targets = targetNamespaces(bundle.csv, watchNamespaces);
   const fault = targetFault(bundle.csv, installNamespace, targets);
   if (fault !== undefined) throw refused(`invalid option(s): invalid target namespaces [${targets.join(" ")}]: ${fault}`);
-  const generatorOptions = { installNamespace, targetNamespaces: targets, certProvider, deploymentConfigs };
+  const generatorOptions = { installNamespace, targetNamespaces: targets, certProvider, deploymentConfigs, proxy };
   return GENERATORS.flatMap((generator) => generator(bundle, generatorOptions));
 }
 

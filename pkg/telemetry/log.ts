@@ -1,6 +1,7 @@
 import { type LoggerOptions, type Logger as PinoLogger, pino, stdSerializers } from "pino";
+import { REDACTED } from "../errors/userinfo.ts";
 import { prettyLine } from "./pretty.ts";
-import { REDACT_PATHS, REDACTED, scrub } from "./redact.ts";
+import { REDACT_PATHS, scrub } from "./redact.ts";
 
 /**
  * Structured logger: the message is constant, values are fields, `log.info({ bundle }, "bundle resolved")`.

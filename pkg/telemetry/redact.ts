@@ -1,5 +1,4 @@
-/** What stands in a log line where a secret was. */
-export const REDACTED = "[redacted]";
+import { REDACTED, withoutUserinfo } from "../errors/userinfo.ts";
 
 /** Members that are secrets wherever they stand, at the top of a log line or up to three objects down. */
 const SECRET_MEMBERS = ["authorization", "Authorization", "token", "password", "identitytoken", "registrytoken", "client-key-data"];
@@ -12,9 +11,8 @@ export const REDACT_PATHS: string[] = ["", "*.", "*.*.", "*.*.*."].flatMap((pref
 const JWT = /eyJ[\w-]{5,}\.[\w-]{5,}\.[\w-]*/g;
 /** Needs a capital or a digit, so that "Basic authentication" stays readable. */
 const SCHEME = /\b([Bb]earer|[Bb]asic) +(?=[a-z.~+/_-]*[A-Z0-9])[\w.~+/-]{8,}={0,2}/g;
-const USERINFO = /(https?:\/\/)[^/\s:@"]+:[^/\s@"]+@/g;
 
-/** `text` without what looks like a credential: JSON Web Tokens, Authorization values, passwords in URLs. For one line of a log at a time. */
+/** `text` without what looks like a credential: JSON Web Tokens, Authorization values, users and passwords in URLs. For one line of a log at a time. */
 export function scrub(text: string): string {
-  return text.replace(JWT, REDACTED).replace(SCHEME, `$1 ${REDACTED}`).replace(USERINFO, `$1${REDACTED}@`);
+  return withoutUserinfo(text.replace(JWT, REDACTED).replace(SCHEME, `$1 ${REDACTED}`));
 }

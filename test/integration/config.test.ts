@@ -192,6 +192,8 @@ describeWithCluster("config", (cluster) => {
       { user: CONTROLLER, verb: "get", what: "deployments.apps in default", allowed: false },
       { user: CONTROLLER, verb: "watch", what: "clusterversions.config.openshift.io named version", allowed: true },
       { user: CONTROLLER, verb: "list", what: "clusterversions.config.openshift.io", allowed: false },
+      { user: CONTROLLER, verb: "watch", what: "proxies.config.openshift.io named cluster", allowed: true },
+      { user: CONTROLLER, verb: "list", what: "proxies.config.openshift.io", allowed: false },
       { user: CONTROLLER, verb: "create", what: "clusteroperators.config.openshift.io named olm", allowed: true },
       { user: CONTROLLER, verb: "patch", what: "clusteroperators.config.openshift.io/status named olm", allowed: true },
       { user: CONTROLLER, verb: "patch", what: "clusteroperators.config.openshift.io/status named etcd", allowed: false },

@@ -10,6 +10,7 @@ import { type KubeObject, refOf } from "../../pkg/api/k8s.ts";
 import { pushImage } from "../../pkg/oci/push.ts";
 import { describeWithPrivateCluster, eventually } from "../support/cluster.ts";
 import { extensionNamed } from "../support/extensions.ts";
+import { OpenShift } from "../support/openShift.ts";
 import { OperatorWorld } from "../support/operatorWorld.ts";
 import { insecureRegistry } from "../support/pulling.ts";
 import { serviceAccount } from "../support/serviceAccount.ts";
@@ -230,6 +231,28 @@ describeWithPrivateCluster("a plan of a ClusterExtension that is not applied yet
     expect(out).toContain(
       `approve: kubectl annotate clusterextension first --overwrite olm.operatorframework.io/approve=${upgrade.digest}\n`,
     );
+  });
+
+  // Source: S0-089.
+  test("counts with the proxy that operator-controller would, of its flags or of the cluster, and shows no password", async () => {
+    const extension = await world.extension("proxied", { catalog: { version: "1.0.0", channels: ["stable"] } });
+    await world.conditions("proxied", { Installed: "True/Succeeded", Progressing: "True/Succeeded" });
+    const flags = ["--operator-http-proxy", "http://user:s3cr3t@proxy:3128"];
+    const byFlag = await plan(extension, ["--catalog", join(dir, "catalog.json"), ...flags]);
+    expect([byFlag.code, byFlag.err]).toEqual([0, ""]);
+    expect(byFlag.out).toContain("http://[redacted]@proxy:3128");
+    expect(byFlag.out).not.toContain("s3cr3t");
+    const openShift = new OpenShift(cluster.client);
+    await openShift.install(["proxies"]);
+    await openShift.setProxy({ httpProxy: "http://user:s3cr3t@proxy:3128", noProxy: ".svc" });
+    expect(shown(await json(extension)).filter((line) => line.startsWith("Update"))).toEqual([
+      'Update Deployment tiny spec.template.spec.containers[name=manager].env:undefined>[{"name":"HTTP_PROXY","value":"http://[redacted]@proxy:3128"},{"name":"NO_PROXY","value":".svc"}]',
+    ]);
+    expect((await json(extension, "--operator-proxy", "none")).counts.update).toBe(0);
+    const refused = await plan(extension, ["--operator-http-proxy", "user:s3cr3t@proxy"]);
+    expect([refused.code, refused.out]).toEqual([1, ""]);
+    expect(refused.err).toMatch(/^olmv1: --operator-http-proxy: want the URL of a proxy, such as "http:[^"]+"\n$/);
+    await openShift.removeProxy();
   });
 
   test("as the ServiceAccount tells all rights that it lacks, and goes on", async () => {

@@ -6,12 +6,13 @@ import { parseYaml } from "../../pkg/fbc/yaml.ts";
 import type { Client } from "../../pkg/kube/client.ts";
 import { CLUSTER_VERSION } from "../../pkg/operatorcontroller/clusterupgrade/clusterVersionSource.ts";
 import { CLUSTER_OPERATOR, OLM } from "../../pkg/operatorcontroller/clusterupgrade/gateMode.ts";
+import { CLUSTER_PROXY } from "../../pkg/operatorcontroller/proxy/clusterProxy.ts";
 import { eventually } from "./eventually.ts";
 
 const FOLDER = join(import.meta.dirname, "openshift");
-const DEFINITIONS = ["clusteroperators", "clusterversions", "olms"] as const;
+const DEFINITIONS = ["clusteroperators", "clusterversions", "olms", "proxies"] as const;
 
-/** What makes a cluster an OpenShift one for the cluster-upgrade gate: ClusterOperators, the cluster's version, and cluster-olm-operator's configuration. */
+/** What makes a cluster an OpenShift one to us: ClusterOperators, the cluster's version and proxy, and cluster-olm-operator's configuration. */
 export class OpenShift {
   readonly #admin: Client;
 
@@ -37,6 +38,17 @@ export class OpenShift {
     const { name, ...gvk } = CLUSTER_VERSION;
     await this.#admin.apply({ ...gvk, metadata: { name }, spec: { clusterID: "test" } }, { fieldManager: "test", force: true });
     await this.#admin.patch(CLUSTER_VERSION, { status: { desired: { version } } }, { type: "merge", subresource: "status" });
+  }
+
+  /** Makes this the cluster's proxy, as its operator writes it into the status. */
+  async setProxy(status: { httpProxy?: string; httpsProxy?: string; noProxy?: string }): Promise<void> {
+    const { name, ...gvk } = CLUSTER_PROXY;
+    await this.#admin.apply({ ...gvk, metadata: { name }, spec: {} }, { fieldManager: "test", force: true });
+    await this.#admin.patch(CLUSTER_PROXY, [{ op: "add", path: "/status", value: status }], { type: "json", subresource: "status" });
+  }
+
+  async removeProxy(): Promise<void> {
+    await this.#admin.delete(CLUSTER_PROXY);
   }
 
   /** Creates what cluster-olm-operator is configured by. */

@@ -14,6 +14,7 @@ import type { Client } from "../../pkg/kube/client.ts";
 import type { WebhookCertProvider } from "../../pkg/operatorcontroller/certificates/providerChoice.ts";
 import type { ClusterVersionReader } from "../../pkg/operatorcontroller/clusterupgrade/clusterVersionSource.ts";
 import { OperatorController } from "../../pkg/operatorcontroller/operatorController.ts";
+import type { ClusterProxyReader } from "../../pkg/operatorcontroller/proxy/clusterProxy.ts";
 import { installerManifests } from "../../pkg/rbac/manifest.ts";
 import type { RequiredRules } from "../../pkg/rbac/rules.ts";
 import { createLogger } from "../../pkg/telemetry/log.ts";
@@ -90,6 +91,7 @@ export class OperatorWorld implements AsyncDisposable {
       maxBackoffMs: times.maxBackoffMs ?? 500,
       ...(times.certificates ? { certificateTimes: times.certificates } : {}),
       ...(times.webhookCertProvider ? { webhookCertProvider: times.webhookCertProvider } : {}),
+      ...(times.clusterProxy ? { clusterProxy: times.clusterProxy } : {}),
       ...(times.minuteMs === undefined ? {} : { deadlineMinuteMs: times.minuteMs }),
       log: createLogger({ component: "operator-controller", level: "silent" }),
       metrics: createMetrics("operator_controller"),
@@ -268,6 +270,8 @@ export interface ExtensionParts {
 export interface Times {
   certificates?: CertificateTimes;
   webhookCertProvider?: WebhookCertProvider;
+  /** Proxy for installed operators; somebody else runs it. */
+  clusterProxy?: ClusterProxyReader;
   driftIntervalMs?: number;
   maxBackoffMs?: number;
   recheckIntervalMs?: number;

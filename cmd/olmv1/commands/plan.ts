@@ -15,9 +15,10 @@ import { catalogsGiven, catalogsOfCluster } from "../plan/catalogs.ts";
 import { readExtensionFile, wantedExtension } from "../plan/extensionFile.ts";
 import { makePlan } from "../plan/makePlan.ts";
 import { planText } from "../plan/planText.ts";
+import { addProxyOptions, type ProxyOptions, proxySettingsOf, readClusterProxy } from "../plan/proxyOptions.ts";
 import { BundleReader } from "../rbac/bundleReader.ts";
 
-interface PlanOptions extends ReleaseOptions {
+interface PlanOptions extends ReleaseOptions, ProxyOptions {
   filename: string;
   catalog?: string[];
   asServiceAccount?: boolean;
@@ -37,7 +38,7 @@ Nothing is written: objects are read and applied as server-side dry runs, as you
 ServiceAccount, whose rights are looked at then as well. Without --catalog the images of the cluster's ClusterCatalogs are pulled.
 
 Rights that it takes: to apply the ClusterExtension, get and list the Secrets of the system namespace, list ClusterExtensions and
-ClusterCatalogs, and get and patch the objects of the bundle; with --as-service-account, instead of the last, create on
+ClusterCatalogs, get Proxy "cluster" of an OpenShift cluster, and get and patch the objects of the bundle; with --as-service-account, instead of the last, create on
 serviceaccounts/token.
 
 Exit codes: 0 the plan was made and nothing stands against it, whether there are changes or not; 1 there are findings for which
@@ -55,7 +56,7 @@ export function addPlan(program: Command): void {
       "folders, files or images of file-based catalogs, of equal priority; default: the ClusterCatalogs that its selector selects",
     )
     .option("--as-service-account", "read and try the objects as spec.serviceAccount instead of as yourself");
-  addReleaseOptions(command)
+  addProxyOptions(addReleaseOptions(command))
     .option("--registries-conf <path>", "a registries.conf for images")
     .option("--auth-file <path>", "a docker config file with registry credentials")
     .addOption(
@@ -77,6 +78,7 @@ export function addPlan(program: Command): void {
 async function run(given: ClusterExtension, options: PlanOptions, client: Client, reader: BundleReader): Promise<void> {
   const { catalog: sources, systemNamespace, asServiceAccount: isServiceAccount = false } = options;
   const signal = AbortSignal.timeout(TIMEOUT_MS);
+  const proxySettings = proxySettingsOf(options);
   const wanted = await wantedExtension(client, given);
   const { extension } = wanted;
   if (sources && extension.spec.source.catalog) delete extension.spec.source.catalog.selector; // it is about ClusterCatalogs
@@ -84,7 +86,9 @@ async function run(given: ClusterExtension, options: PlanOptions, client: Client
   const scoped = isServiceAccount ? await serviceAccountOf(extension, client) : client;
   const log = createLogger({ component: "olmv1", level: "error", destination: process.stderr });
   const providers = new CertificateProviders(client, options.webhookCertProvider);
-  const plan = await makePlan({ providers, wanted, catalogs, client, scoped, isServiceAccount, reader, systemNamespace, log, signal });
+  const clusterProxy = await readClusterProxy(client, proxySettings);
+  const asked = { wanted, catalogs, client, scoped, isServiceAccount, reader, systemNamespace, log, signal };
+  const plan = await makePlan({ ...asked, providers, clusterProxy });
   process.stdout.write(options.output === "json" ? `${JSON.stringify(plan, null, 2)}\n` : planText(plan));
   if (plan.findings.length > 0) process.exitCode = REFUSED;
 }

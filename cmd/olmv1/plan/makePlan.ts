@@ -22,6 +22,8 @@ import type { CertificateProviders } from "../../../pkg/operatorcontroller/certi
 import { loadCelRules } from "../../../pkg/operatorcontroller/dependencies/loadCelRules.ts";
 import { newFacts, type PassFacts, type ResolvedBundle } from "../../../pkg/operatorcontroller/facts.ts";
 import { ExtensionMemory } from "../../../pkg/operatorcontroller/memory.ts";
+import type { ClusterProxy } from "../../../pkg/operatorcontroller/proxy/clusterProxy.ts";
+import { proxyOf } from "../../../pkg/operatorcontroller/proxy/passProxy.ts";
 import { ReleaseStore } from "../../../pkg/operatorcontroller/releases/releaseStore.ts";
 import { lackingPermissions } from "../../../pkg/operatorcontroller/rights/permissions.ts";
 import { rbacCommand } from "../../../pkg/operatorcontroller/rights/rbacCommand.ts";
@@ -30,6 +32,7 @@ import { checkRequirements } from "../../../pkg/operatorcontroller/steps/checkRe
 import { keepContent } from "../../../pkg/operatorcontroller/steps/keepContent.ts";
 import { resolveBundle } from "../../../pkg/operatorcontroller/steps/resolveBundle.ts";
 import { installedOf, labelsFrom } from "../../../pkg/operatorcontroller/steps/retrieveReleases.ts";
+import { tellProxy } from "../../../pkg/operatorcontroller/steps/tellProxy.ts";
 import { inputDigest, pullReference } from "../../../pkg/operatorcontroller/steps/unpackBundle.ts";
 import { widensRights } from "../../../pkg/rbac/widening.ts";
 import { type ChangePlan, changePlan, countActions, planDigest } from "../../../pkg/release/changePlan.ts";
@@ -66,6 +69,8 @@ export interface PlanRequest {
   reader: BundleReader;
   /** Chooses who provides the certificates of webhooks, as operator-controller does. */
   providers: CertificateProviders;
+  /** Proxy for installed operators. */
+  clusterProxy: ClusterProxy;
   systemNamespace: string;
   log: Logger;
   signal: AbortSignal;
@@ -87,9 +92,10 @@ export async function makePlan(request: PlanRequest): Promise<InstallPlan> {
     throw wrapError(`bundle ${goQuote(resolved.name)}: `, err);
   });
   facts.content = content;
+  await tellProxy.run(facts, { object: extension, log: request.log, signal: request.signal });
   const unmet = await unmetFindings(request, facts);
   const base = lastDeployed(history.current);
-  const rendered = renderFor(extension, content, await providers.choose(base?.objects ?? []));
+  const rendered = renderFor(extension, content, await providers.choose(base?.objects ?? []), proxyOf(facts));
   const prepared = await prepareFor(client, extension, rendered, resolved);
   const inputs = { inputDigest: inputDigest(facts), rendered, base: base?.version ?? 0 };
   const digest = wanted.exists ? planDigest(inputs) : "";
@@ -118,11 +124,11 @@ export async function makePlan(request: PlanRequest): Promise<InstallPlan> {
   };
 }
 
-async function factsOf({ wanted, catalogs, client, reader, systemNamespace, log, signal }: PlanRequest): Promise<PassFacts> {
+async function factsOf({ wanted, catalogs, client, clusterProxy, reader, systemNamespace, log, signal }: PlanRequest): Promise<PassFacts> {
   const { metadata, spec } = wanted.extension;
   const { uid = NO_UID } = metadata;
   const extension = { ...wanted.extension, metadata: { ...metadata, uid }, spec };
-  const facts = newFacts(extension, await clusterVersion(client));
+  const facts = newFacts(extension, await clusterVersion(client), clusterProxy);
   facts.history = await new ReleaseStore(client, systemNamespace)
     .history({ name: metadata.name, uid }, { signal })
     .catch((err: unknown) => {

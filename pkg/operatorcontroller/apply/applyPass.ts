@@ -145,6 +145,7 @@ export class ApplyPass {
     });
     await this.#follow(next);
     this.#events.record("Normal", next.kind, `${completed(next, this.#facts.installed?.name)}: ${summary(this.#applier.actions)}`);
+    this.#events.proxy(next, this.#facts.clusterProxy);
     for (const note of next.notes) this.#events.record("Normal", "ManifestAdjusted", note);
     if (isDriftLeft) await this.#reportDrift();
   }

@@ -4,7 +4,9 @@ import { driftPolicyOf } from "../../release/driftPolicy.ts";
 import { lastDeployed, type ReleaseRecord } from "../../release/record.ts";
 import { determineState, type ReleaseState } from "../../release/state.ts";
 import { isTakeOver } from "../../release/takenOver.ts";
+import type { ProxyVariables } from "../../render/proxy.ts";
 import type { PassFacts, ResolvedBundle } from "../facts.ts";
+import { proxyOf } from "../proxy/passProxy.ts";
 import type { ReleaseContent } from "../releases/releaseJournal.ts";
 import { labelsFrom } from "../steps/retrieveReleases.ts";
 import type { ServedKinds } from "./kinds.ts";
@@ -19,7 +21,7 @@ export interface RenderedBundle {
   /** What the bundle wants of the cluster. */
   requirements?: BundleRequirements | undefined;
   /** Set when an earlier release is gone back to: why, and what its objects were rendered from. */
-  rollback?: { why: Pick<ReleaseRecord, "rolledBack" | "pinnedTo">; inputDigest: string | undefined };
+  rollback?: { why: Pick<ReleaseRecord, "rolledBack" | "pinnedTo">; inputDigest: string | undefined; proxy: ProxyVariables | undefined };
 }
 
 /** What a release is to the extension: reason of the Event that tells it, and how it is spoken of. */
@@ -56,12 +58,13 @@ export function nextRelease(facts: PassFacts, rendered: RenderedBundle, { object
   const base = lastDeployed(history.current);
   const isTaken = isTakeOver(base, { labels, ...rollback?.why });
   const takenOver = isTaken ? { takenOver: true as const } : {};
-  const inputDigest = rollback ? rollback.inputDigest : facts.inputDigest;
+  const { inputDigest, proxy } = rollback ?? { inputDigest: facts.inputDigest, proxy: proxyOf(facts) };
   const origin = {
     ...(bundle.properties === undefined ? {} : { properties: bundle.properties }),
     ...(requirements === undefined ? {} : { requirements }),
     ...(inputDigest === undefined ? {} : { inputDigest }),
     ...(bundle.imageDigest === undefined ? {} : { imageDigest: bundle.imageDigest }),
+    ...(proxy === undefined ? {} : { proxy }),
     ...(bundle.cautions === undefined ? {} : { cautions: bundle.cautions }),
   };
   return {

@@ -9,6 +9,7 @@ import { requireIdentities } from "../../release/identity.ts";
 import { installOrder } from "../../release/order.ts";
 import { prepareObjects } from "../../release/prepare.ts";
 import type { CertificateProvider } from "../../render/certificateProvider.ts";
+import type { ProxyVariables } from "../../render/proxy.ts";
 import { renderBundle } from "../../render/render.ts";
 import { type ServedKinds, servedKinds } from "./kinds.ts";
 
@@ -21,15 +22,16 @@ export interface PreparedObjects {
 
 /**
  * What a bundle comes to for an extension: its objects, and the roles for users where the extension wants them.
- * @param certProvider of the certificates of its webhooks.
+ * @param certProvider of the certificates of its webhooks. @param proxy variables of the cluster's proxy.
  * @throws TerminalError for a bundle or configuration that cannot be rendered.
  */
 export function renderFor(
   { spec }: Readonly<ClusterExtension>,
   bundle: RegistryV1Bundle,
   certProvider: CertificateProvider | undefined,
+  proxy: ProxyVariables | undefined,
 ): KubeObject[] {
-  const rendered = renderBundle(bundle, { installNamespace: spec.namespace, config: spec.config?.inline, certProvider });
+  const rendered = renderBundle(bundle, { installNamespace: spec.namespace, config: spec.config?.inline, certProvider, proxy });
   return spec.install?.userRoles === "Aggregate" ? [...rendered, ...userRoles(rendered)] : rendered;
 }
 

@@ -5,10 +5,14 @@ import type { EVENTS, EventReason, EventSink } from "../../api/events.ts";
 import type { KubeObject } from "../../api/k8s.ts";
 import { describeObject, objectKey } from "../../release/identity.ts";
 import { type ExtensionExists, type Owner, ownershipOf } from "../../release/ownership.ts";
+import { overridesProxy } from "../../render/proxy.ts";
 import type { ExtensionMemory } from "../memory.ts";
+import type { ClusterProxy } from "../proxy/clusterProxy.ts";
+import { proxyChange } from "../proxy/proxyChange.ts";
 import { lacksPermissions } from "../rights/permissions.ts";
 import { type ApiWarning, warningTexts } from "./apiWarnings.ts";
 import type { LiveObjects } from "./applier.ts";
+import type { NextRelease } from "./nextRelease.ts";
 import { listed, type ObjectAction } from "./objectAction.ts";
 
 /** What is told about the release of a bundle on its way to the cluster. What a pass finds again is not told again. */
@@ -45,6 +49,14 @@ export class ReleaseEvents {
     remembered.told = told;
     for (const remark of remarks) this.record("Normal", "CrdUpgradeSafety", remark);
     for (const text of texts) this.record("Warning", "ApiWarning", text);
+  }
+
+  /** Which proxy variables of the cluster the Deployments got or lost in an upgrade, and who says so. */
+  proxy({ kind, base, content }: Pick<NextRelease, "kind" | "base" | "content">, cluster: ClusterProxy): void {
+    const changed = kind === "Upgraded" ? proxyChange(base?.proxy, content.proxy) : undefined;
+    if (changed === undefined || overridesProxy(this.#extension.spec.config?.inline)) return;
+    const source = cluster.kind === "known" ? cluster.source : "the cluster has no proxy";
+    this.record("Normal", "ProxyChanged", `proxy variables of the Deployments changed as those of the cluster did (${source}): ${changed}`);
   }
 
   /** Told once for the same plan, although a plan that fails is carried out again. */

@@ -13,13 +13,13 @@ import { controllerMetrics, queueMetrics } from "../../telemetry/controllerMetri
 import type { Logger } from "../../telemetry/log.ts";
 import type { Metrics } from "../../telemetry/metrics.ts";
 import type { InstalledReleases } from "../installed/installedReleases.ts";
+import { OptionalObject } from "../optional/optionalObject.ts";
 import { ClusterOperatorWriter } from "./clusterOperatorWriter.ts";
 import type { ClusterVersionReader } from "./clusterVersionSource.ts";
 import { ControllerDeployments } from "./controllerDeployments.ts";
 import { GateMetrics } from "./gateMetrics.ts";
 import { CLUSTER_OPERATOR, type ClusterOperatorMode, type GateMode, gateModeFrom, OLM } from "./gateMode.ts";
 import { type OperatorSettings, operatorStatusFrom } from "./operatorStatus.ts";
-import { OptionalObject } from "./optionalObject.ts";
 import { Remedies, type RemedyFinder } from "./remedies.ts";
 
 /** How ClusterOperator `olm` is written. */

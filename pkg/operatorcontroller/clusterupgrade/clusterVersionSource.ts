@@ -1,96 +1,35 @@
 import type { KubeObject } from "../../api/k8s.ts";
-import type { Clock } from "../../controller/clock.ts";
-import { systemClock } from "../../controller/clock.ts";
 import { messageOf } from "../../errors/errors.ts";
 import { goQuote } from "../../errors/goQuote.ts";
-import { canonicalJson } from "../../fbc/canonical.ts";
 import type { ClusterVersion } from "../../gate/clusterVersion.ts";
 import { minorOf } from "../../gate/minorVersion.ts";
-import type { Client } from "../../kube/client.ts";
-import type { Logger } from "../../telemetry/log.ts";
-import { type ObjectState, OptionalObject } from "./optionalObject.ts";
+import type { ObjectState } from "../optional/optionalObject.ts";
+import { OptionalSetting, type OptionalSettingOptions, type SettingReader } from "../optional/optionalSetting.ts";
 
 /** The object that says which version an OpenShift cluster has. */
 export const CLUSTER_VERSION = { apiVersion: "config.openshift.io/v1", kind: "ClusterVersion", name: "version" } as const;
 
-/** What is read of the version of the cluster, whoever reads it. */
-export interface ClusterVersionReader {
-  /** As last seen; `unknown` until there is an answer. */
-  current(): ClusterVersion;
-  /** Calls `handler` after every change of `current`. */
-  onChange(handler: () => void): void;
-  /** Resolves when `current` is an answer of the API server, or when there was none for some seconds. */
-  readonly synced: Promise<void>;
-}
+/** What is read of the version of the cluster, whoever reads it; `unknown` until there is an answer. */
+export type ClusterVersionReader = SettingReader<ClusterVersion>;
 
 /** Options of ClusterVersionSource. */
-export interface ClusterVersionSourceOptions {
-  client: Pick<Client, "list" | "watch" | "resourceFor">;
+export interface ClusterVersionSourceOptions extends Pick<OptionalSettingOptions<ClusterVersion>, "client" | "log" | "clock"> {
   /** Flag --cluster-version, checked by `parseClusterVersion`; counts where no ClusterVersion object says otherwise. */
   byFlag: ClusterVersion | undefined;
-  log: Logger;
-  clock?: Clock;
 }
 
-/** For so long nothing goes on without an answer; then the version is unknown. */
-const ANSWER_MS = 10_000;
 const MAX_QUOTED = 128;
 
 /** The version of the OpenShift cluster, followed for as long as it runs: `status.desired.version` of ClusterVersion `version`, else the flag. */
-export class ClusterVersionSource implements ClusterVersionReader {
-  readonly synced: Promise<void>;
-  readonly #object: OptionalObject;
-  readonly #byFlag: ClusterVersion | undefined;
-  readonly #clock: Clock;
-  readonly #log: Logger;
-  readonly #handlers: (() => void)[] = [];
-  readonly #sync = Promise.withResolvers<void>();
-  #current: ClusterVersion;
-
-  constructor({ client, byFlag, log, clock = systemClock }: ClusterVersionSourceOptions) {
-    this.#byFlag = byFlag;
-    this.#clock = clock;
-    this.#log = log;
-    this.#object = new OptionalObject(client, CLUSTER_VERSION, { log, clock });
-    this.#current = clusterVersionFrom(this.#object.state, byFlag);
-    this.synced = this.#sync.promise;
-    this.#object.onChange(() => this.#look());
+export class ClusterVersionSource extends OptionalSetting<ClusterVersion> {
+  constructor({ byFlag, ...options }: ClusterVersionSourceOptions) {
+    super({ ...options, ref: CLUSTER_VERSION, from: (state) => clusterVersionFrom(state, byFlag), describe });
   }
+}
 
-  current(): ClusterVersion {
-    return this.#current;
-  }
-
-  onChange(handler: () => void): void {
-    this.#handlers.push(handler);
-  }
-
-  /** Follows until `signal` aborts; never throws. Call once. */
-  async run(signal: AbortSignal): Promise<void> {
-    const stopWaiting = this.#clock.after(ANSWER_MS, () => {
-      if (this.#object.state.kind === "unknown") this.#log.warn({ reason: this.#text }, "cluster version not known, going on without it");
-      this.#sync.resolve();
-    });
-    await this.#object.run(signal);
-    stopWaiting();
-    this.#sync.resolve();
-  }
-
-  #look(): void {
-    const { state } = this.#object;
-    const before = canonicalJson(this.#current);
-    this.#current = clusterVersionFrom(state, this.#byFlag);
-    const changed = canonicalJson(this.#current) !== before;
-    if (changed && state.kind !== "unknown") this.#log.info({ clusterVersion: this.#text }, "cluster version");
-    if (state.kind !== "unknown") this.#sync.resolve();
-    if (changed) for (const handler of this.#handlers) handler();
-  }
-
-  get #text(): string {
-    const version = this.#current;
-    if (version.kind === "known") return version.text;
-    return version.kind === "none" ? "none: this is no OpenShift cluster" : `unknown: ${version.because}`;
-  }
+function describe(version: ClusterVersion): string {
+  if (version.kind === "known") return version.text;
+  return version.kind === "none" ? "none: this is no OpenShift cluster" : `unknown: ${version.because}`;
 }
 
 /** What the state of ClusterVersion `version` says. A version that there must be and that cannot be told is `unknown`, never `none`. */

@@ -19,6 +19,7 @@ export type ReleaseContent = Pick<
   | "objects"
   | "inputDigest"
   | "imageDigest"
+  | "proxy"
   | "cautions"
   | "rolledBack"
   | "pinnedTo"

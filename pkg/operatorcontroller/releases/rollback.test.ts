@@ -33,7 +33,7 @@ const bundle = (version: string): ResolvedBundle => ({
   catalog: "c",
   explanation: "",
 });
-const DIGEST = inputDigest({ extension: X, resolved: bundle("2.0.0") });
+const DIGEST = inputDigest({ ...newFacts(X), resolved: bundle("2.0.0") });
 const GIVEN: RolledBack = {
   release: 2,
   bundle: "p.v2.0.0",

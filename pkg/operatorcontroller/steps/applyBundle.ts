@@ -5,6 +5,7 @@ import { renderFor } from "../apply/preparedObjects.ts";
 import { requireCurrentCrds } from "../apply/requireCurrentCrds.ts";
 import { withdrawRefused } from "../apply/withdraw.ts";
 import type { PassFacts } from "../facts.ts";
+import { proxyOf } from "../proxy/passProxy.ts";
 import { finishRollback, goToPinned, type RollbackDependencies, undoFailed } from "../releases/rollback.ts";
 
 /**
@@ -39,7 +40,7 @@ export function applyBundle(deps: RollbackDependencies): Step<PassFacts["extensi
         await pass.maintain();
         return undefined;
       }
-      const objects = renderFor(extension, content, facts.certProvider);
+      const objects = renderFor(extension, content, facts.certProvider, proxyOf(facts));
       requireCurrentCrds(resolved.name, content);
       try {
         const { annotations = {} } = content.csv.metadata;

@@ -67,12 +67,12 @@ test.for<[what: string, extension: ClusterExtension, resolved: ResolvedBundle, s
   ["what uninstalling does", withSpec({ uninstall: { crdPolicy: "Retain" } }), RESOLVED, true],
   ["the ServiceAccount", withSpec({ serviceAccount: { name: "other" } }), RESOLVED, true],
 ])("what is applied depends on the input or not: %s", ([, extension, resolved, same]) => {
-  const before = inputDigest({ extension: X, resolved: RESOLVED });
-  expect(inputDigest({ extension, resolved }) === before).toBe(same);
+  const before = inputDigest({ ...newFacts(X), resolved: RESOLVED });
+  expect(inputDigest({ ...newFacts(extension), resolved }) === before).toBe(same);
 });
 
 test("the order of members in the configuration does not matter, their values do", () => {
-  const digest = (inline: Record<string, unknown>): string => inputDigest({ extension: configured(inline), resolved: RESOLVED });
+  const digest = (inline: Record<string, unknown>): string => inputDigest({ ...newFacts(configured(inline)), resolved: RESOLVED });
   expect(digest({ a: 1, b: { c: 2, d: 3 } })).toBe(digest({ b: { d: 3, c: 2 }, a: 1 }));
   expect(digest({ a: [1, 2] })).not.toBe(digest({ a: [2, 1] }));
 });
@@ -105,7 +105,7 @@ async function pass(given: Given): Promise<{ facts: PassFacts; pulled: string[];
   return { facts, pulled: images.pulled, error };
 }
 
-const digest = inputDigest({ extension: X, resolved: RESOLVED });
+const digest = inputDigest({ ...newFacts(X), resolved: RESOLVED });
 
 test.for<[why: string, given: Given, pulls: boolean]>([
   ["nothing is released", {}, true],

@@ -9,6 +9,7 @@ import { isOfAnotherWriter } from "../../release/takenOver.ts";
 import { readBundleFiles } from "../bundleFiles.ts";
 import type { CertificateProviders } from "../certificates/providerChoice.ts";
 import type { PassFacts, ResolvedBundle } from "../facts.ts";
+import { type ProxyFacts, proxyOf } from "../proxy/passProxy.ts";
 
 /** Pulls an image into the owner's cache and tells where it lies. */
 export interface BundlePuller {
@@ -93,10 +94,12 @@ export function pullReference({ image, pullFrom }: ResolvedBundle): string {
 }
 
 /**
- * SHA-256 over all that the applied objects are made from, as hex: the bundle, where it goes, its configuration, and the extension that owns
- * them, since one that was made anew under its name must mark them as its own.
+ * SHA-256 over all that the applied objects are made from, as hex: the bundle, where it goes, its configuration, the proxy of the cluster where it
+ * has one, and the extension that owns them, since one that was made anew under its name must mark them as its own.
  */
-export function inputDigest({ extension, resolved }: Pick<PassFacts, "extension" | "resolved">): string {
+export function inputDigest(facts: ProxyFacts): string {
+  const { extension, resolved } = facts;
+  const proxy = proxyOf(facts);
   const { namespace, config, install } = extension.spec;
   const input = {
     rendering: RENDERING,
@@ -108,6 +111,7 @@ export function inputDigest({ extension, resolved }: Pick<PassFacts, "extension"
     namespace,
     config: config?.inline ?? null,
     ...(install?.userRoles === "Aggregate" ? { userRoles: install.userRoles } : {}),
+    ...(proxy === undefined ? {} : { proxy }),
   };
   return createHash("sha256").update(canonicalJson(input)).digest("hex");
 }

@@ -5,11 +5,13 @@ import { matchesSelector } from "../../resolve/selector.ts";
 import { certificateNames } from "../certificateProvider.ts";
 import { withCertificateVolumes } from "../certificateVolumes.ts";
 import { deploymentLabels, withDeploymentConfig } from "../deploymentConfig.ts";
+import { withProxy } from "../proxy.ts";
 import type { GeneratorOptions } from "./options.ts";
 
 /**
  * The Deployments of the install strategy. Pod templates carry the CSV's annotations, overlaid by their own, and what the operator reads to
- * learn its scope; those that serve webhooks find their certificate mounted; the user's configuration comes last.
+ * learn its scope; those that serve webhooks find their certificate mounted; the user's configuration and
+ * the proxy of the cluster come last.
  */
 export function deployments({ csv }: RegistryV1Bundle, options: GeneratorOptions): KubeObject[] {
   const serving = new Set((csv.spec.webhookdefinitions ?? []).map(({ deploymentName = "" }) => deploymentName));
@@ -22,14 +24,16 @@ function generated(
   serving: ReadonlySet<string>,
   options: GeneratorOptions,
 ): KubeObject {
-  const { installNamespace, certProvider, deploymentConfigs } = options;
+  const { installNamespace, certProvider, deploymentConfigs, proxy } = options;
   let content = { annotations: {} as Record<string, string>, spec: withAnnotations(spec, csv, options) };
   if (certProvider && serving.has(name)) {
     const secret = certProvider.secret(certificateNames(name, installNamespace));
     content = { ...content, spec: withCertificateVolumes(content.spec, secret) };
   }
   const labels = deploymentLabels({ label, spec });
-  for (const config of deploymentConfigs) if (matchesSelector(config.selector, labels)) content = withDeploymentConfig(content, config);
+  const configs = deploymentConfigs.filter(({ selector }) => matchesSelector(selector, labels));
+  for (const config of configs) content = withDeploymentConfig(content, config);
+  content = withProxy(content, configs, proxy);
   return {
     kind: "Deployment",
     apiVersion: "apps/v1",

@@ -2,6 +2,7 @@ import type { KubeObject } from "../../api/k8s.ts";
 import type { RegistryV1Bundle } from "../../bundle/types.ts";
 import type { CertificateProvider } from "../certificateProvider.ts";
 import type { DeploymentConfig } from "../config.ts";
+import type { ProxyVariables } from "../proxy.ts";
 
 /** What every generator may look at. */
 export interface GeneratorOptions {
@@ -11,6 +12,7 @@ export interface GeneratorOptions {
   readonly certProvider: CertificateProvider | undefined;
   /** The user's, applied one after another. */
   readonly deploymentConfigs: readonly DeploymentConfig[];
+  readonly proxy: ProxyVariables | undefined;
 }
 
 /** Makes one group of a bundle's objects, in a stable order; it changes neither the bundle nor the options. */

@@ -1,0 +1,100 @@
+import { expect, test } from "vitest";
+import { refusal } from "../../../test/support/extensionFakes.ts";
+import { FakeClock } from "../../../test/support/fakeClock.ts";
+import { settled, WatchedKind } from "../../../test/support/watchedKind.ts";
+import type { KubeObject } from "../../api/k8s.ts";
+import { createLogger } from "../../telemetry/log.ts";
+import type { ObjectState } from "../optional/optionalObject.ts";
+import { CLUSTER_PROXY, type ClusterProxy, clusterProxyFrom, clusterProxySource, parseProxyUrl } from "./clusterProxy.ts";
+
+const { name, ...gvk } = CLUSTER_PROXY;
+const proxyObject = (status: unknown, spec: unknown = {}): KubeObject => ({ ...gvk, metadata: { name, uid: "u" }, spec, status });
+const known = (variables: Record<string, string>): ClusterProxy => ({ kind: "known", variables, source: 'Proxy "cluster"' });
+const HTTP = { httpProxy: "http://user:s3cr3t@proxy:3128" };
+
+// Source: S0-089; operator-lifecycle-manager pkg/lib/proxy reads the status.
+test.for<[from: string, state: ObjectState, want: ClusterProxy]>([
+  ["no OpenShift cluster", { kind: "notServed" }, { kind: "none" }],
+  ["no object", { kind: "absent" }, { kind: "none" }],
+  ["an object without status", { kind: "present", object: proxyObject(undefined) }, { kind: "none" }],
+  ["a status without values", { kind: "present", object: proxyObject({ httpProxy: "", noProxy: "" }) }, { kind: "none" }],
+  ["what is only asked for in spec", { kind: "present", object: proxyObject({}, HTTP) }, { kind: "none" }],
+  ["a value of another type", { kind: "present", object: proxyObject({ httpProxy: 3128 }) }, { kind: "none" }],
+  [
+    "a status",
+    { kind: "present", object: proxyObject({ httpProxy: "http://a:1", httpsProxy: "http://b:2", noProxy: ".svc" }) },
+    known({ HTTP_PROXY: "http://a:1", HTTPS_PROXY: "http://b:2", NO_PROXY: ".svc" }),
+  ],
+  ["a refusal", { kind: "unreadable", because: "no" }, { kind: "unknown", because: 'Proxy "cluster" cannot be read: no' }],
+  ["no answer yet", { kind: "unknown" }, { kind: "unknown", because: 'Proxy "cluster" has not been read yet' }],
+])("from %s", ([, state, want]) => {
+  expect(clusterProxyFrom(state)).toEqual(want);
+});
+
+function started(settings: Parameters<typeof clusterProxySource>[0], prepare: (kind: WatchedKind) => void = () => undefined) {
+  const kind = new WatchedKind(CLUSTER_PROXY);
+  prepare(kind);
+  const lines: string[] = [];
+  const log = createLogger({ component: "test", destination: { write: (line) => lines.push(line) } });
+  const source = clusterProxySource(settings, { client: kind, log, clock: new FakeClock() });
+  const seen: ClusterProxy[] = [];
+  source.onChange(() => seen.push(source.current()));
+  const ended = new AbortController();
+  const running = source.run(ended.signal);
+  return { kind, source, seen, lines, stop: () => (ended.abort(), running) };
+}
+
+test("the cluster's proxy is followed, and no log line holds a password", async () => {
+  const { kind, source, seen, lines, stop } = started({ mode: "auto", given: {} }, (made) => made.put(proxyObject(HTTP)));
+  await source.synced;
+  expect(source.current()).toEqual(known({ HTTP_PROXY: HTTP.httpProxy }));
+  await settled();
+  kind.put(proxyObject({ ...HTTP, noProxy: ".svc" }));
+  kind.put({ ...proxyObject({ ...HTTP, noProxy: ".svc" }), metadata: { name, uid: "u", labels: { a: "b" } } });
+  await settled();
+  expect(seen).toEqual([known({ HTTP_PROXY: HTTP.httpProxy }), known({ HTTP_PROXY: HTTP.httpProxy, NO_PROXY: ".svc" })]);
+  expect(lines.join("")).toContain("HTTP_PROXY, NO_PROXY");
+  expect(lines.join("")).not.toContain("s3cr3t");
+  await stop();
+});
+
+test("without the right to read it, it is not known, and nothing waits", async () => {
+  const { source, stop } = started({ mode: "auto", given: {} }, (made) => (made.refusal = refusal(403, "Forbidden", "no")));
+  await source.synced;
+  expect(source.current()).toEqual({ kind: "unknown", because: 'Proxy "cluster" cannot be read: no' });
+  await stop();
+});
+
+test.for<[why: string, settings: Parameters<typeof clusterProxySource>[0], want: ClusterProxy]>([
+  ["none", { mode: "none", given: {} }, { kind: "none" }],
+  [
+    "one of the three",
+    { mode: "auto", given: { NO_PROXY: "a" } },
+    { kind: "known", variables: { NO_PROXY: "a" }, source: "flags of operator-controller" },
+  ],
+])("flags that say %s win over the cluster", async ([, settings, want]) => {
+  const { source, stop } = started(settings, (made) => made.put(proxyObject(HTTP)));
+  await source.synced;
+  await settled();
+  expect(source.current()).toEqual(want);
+  await stop();
+});
+
+test.for(["http://proxy.example.com:3128", "https://user:p%40ss@10.0.0.1:8080/", "socks5://proxy:1080", "http://[fd00::1]:3128"])(
+  "%s is the URL of a proxy",
+  (text) => {
+    expect(parseProxyUrl(text)).toBe(text);
+  },
+);
+
+test.for([
+  "s3cr3t",
+  "proxy:3128",
+  "ftp://proxy",
+  "http://",
+  "http://s3cr3t:x y@proxy",
+  'http://u:s3cr3t"@proxy',
+  "http://u:s3cr3t@proxy/path",
+])("%s is none, and the message does not repeat it", (text) => {
+  expect(() => parseProxyUrl(text)).toThrow(/^want the URL of a proxy, such as "http:\/\/proxy.example.com:3128"$/);
+});

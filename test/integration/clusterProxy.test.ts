@@ -1,0 +1,147 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import type { ClusterExtension } from "../../pkg/api/clusterExtension.ts";
+import { API_VERSION, CLUSTER_EXTENSION } from "../../pkg/api/constants.ts";
+import type { JsonObject, KubeObject } from "../../pkg/api/k8s.ts";
+import { parseYamlDocuments } from "../../pkg/fbc/yaml.ts";
+import { ServiceAccountTokens } from "../../pkg/kube/tokens.ts";
+import { clusterProxySource } from "../../pkg/operatorcontroller/proxy/clusterProxy.ts";
+import { createLogger } from "../../pkg/telemetry/log.ts";
+import { describeWithPrivateCluster, eventually } from "../support/cluster.ts";
+import { OpenShift } from "../support/openShift.ts";
+import { OperatorWorld } from "../support/operatorWorld.ts";
+import { tinyBundle } from "../support/tinyBundle.ts";
+
+const DONE = { Installed: "True/Succeeded", Progressing: "True/Succeeded" };
+const FIRST = { httpProxy: "http://user:s3cr3t@proxy:3128", noProxy: ".svc" };
+const SECOND = { httpProxy: "http://user:s3cr3t-too@proxy:8080", httpsProxy: "http://proxy:8081", noProxy: ".svc" };
+const OF_FIRST = ["HTTP_PROXY=http://user:s3cr3t@proxy:3128", "NO_PROXY=.svc"];
+const OF_SECOND = ["HTTP_PROXY=http://user:s3cr3t-too@proxy:8080", "HTTPS_PROXY=http://proxy:8081", "NO_PROXY=.svc"];
+const READER = { namespace: "olmv1-system", name: "operator-controller-controller-manager" };
+
+// Source: S0-089, H-16.
+describeWithPrivateCluster("the proxy of an OpenShift cluster", (cluster) => {
+  const stop = new AbortController();
+  let openShift: OpenShift;
+  let world: OperatorWorld;
+  let following: Promise<void>;
+
+  beforeAll(async () => {
+    openShift = new OpenShift(cluster.client);
+    await openShift.install(["proxies"]);
+    await openShift.setProxy(FIRST);
+    const tokens = new ServiceAccountTokens(cluster.client);
+    const client = cluster.client.withToken(tokens.tokenFor(READER.namespace, READER.name));
+    const log = createLogger({ component: "test", level: "silent" });
+    const clusterProxy = clusterProxySource({ mode: "auto", given: {} }, { client, log });
+    world = await OperatorWorld.start(cluster, { clusterProxy });
+    await cluster.client.apply({ apiVersion: "v1", kind: "ServiceAccount", metadata: READER }, { fieldManager: "test" });
+    following = clusterProxy.run(stop.signal);
+    world.bundle("p.v1.0.0", tinyBundle("1.0.0"));
+    await world.serve({ channels: { stable: ["p.v1.0.0"] }, bundles: ["p.v1.0.0"] });
+  });
+  afterAll(async () => {
+    stop.abort();
+    await following;
+    await world?.[Symbol.asyncDispose]();
+  });
+
+  /** What `config/rbac` lets operator-controller do. */
+  const grantRights = async (): Promise<void> => {
+    const text = readFileSync(join(import.meta.dirname, "../../config/rbac/operator-controller.yaml"), "utf8");
+    for (const object of parseYamlDocuments(text) as KubeObject[])
+      if (object.kind.startsWith("ClusterRole")) await cluster.client.apply(object, { fieldManager: "test", force: true });
+  };
+  /** The environment of the Deployment's container, as "NAME=value". */
+  const environment = async (name: string): Promise<string[]> => {
+    const ref = { apiVersion: "apps/v1", kind: "Deployment", namespace: `${name}-system`, name: "tiny" };
+    const { spec } = (await cluster.client.get(ref)) as unknown as { spec: { template: { spec: { containers: { env?: EnvVar[] }[] } } } };
+    return (spec.template.spec.containers[0]?.env ?? []).map((variable) => `${variable.name}=${variable.value ?? ""}`);
+  };
+  const hasEnvironment = (name: string, want: readonly string[]): Promise<void> =>
+    eventually(async () => expect(await environment(name)).toEqual(want), { timeoutMs: 60_000 });
+  const isReleased = (name: string, want: readonly string[]): Promise<void> =>
+    eventually(async () => expect(await world.releases(name)).toEqual(want));
+  const told = (name: string, text: string): Promise<void> =>
+    eventually(async () => expect(await world.events(name)).toContainEqual(expect.stringContaining(text)));
+  const configure = (name: string, inline: JsonObject | null): Promise<ClusterExtension> =>
+    cluster.client.patch(
+      { apiVersion: API_VERSION, kind: CLUSTER_EXTENSION, name },
+      { spec: { config: inline && { configType: "Inline", inline } } },
+      { type: "merge" },
+    );
+  const own = (name: string, value: string): JsonObject => ({ deploymentConfig: { env: [{ name, value }] } });
+
+  test("that may not be read keeps nothing from being installed, and reaches what is installed once it may be", async () => {
+    await world.extension("early");
+    const { Progressing } = await world.conditions("early", DONE);
+    expect(Progressing).toMatch(
+      /^Desired state reached; the proxy of the cluster is not known \(Proxy "cluster" cannot be read: .*forbidden.*\): Deployments keep the proxy variables that they have, and new ones get none$/,
+    );
+    expect(await environment("early")).toEqual([]);
+    await grantRights();
+    await hasEnvironment("early", OF_FIRST);
+    await told(
+      "early",
+      'ProxyChanged: proxy variables of the Deployments changed as those of the cluster did (Proxy "cluster"): HTTP_PROXY set, NO_PROXY set',
+    );
+    await eventually(async () => expect((await world.conditions("early", DONE))["Progressing"]).toBe("Desired state reached"));
+  });
+
+  test("is in every Deployment, which follow its changes with releases of their own, and no password is shown", async () => {
+    await openShift.setProxy(FIRST);
+    await world.extension("follows");
+    await world.conditions("follows", DONE);
+    expect(await environment("follows")).toEqual(OF_FIRST);
+    await openShift.setProxy(SECOND);
+    await hasEnvironment("follows", OF_SECOND);
+    await told("follows", "HTTP_PROXY changed, HTTPS_PROXY set");
+    await isReleased("follows", ["v1 superseded", "v2 deployed"]);
+    await openShift.removeProxy();
+    await hasEnvironment("follows", []);
+    await told("follows", "(the cluster has no proxy): HTTP_PROXY removed, HTTPS_PROXY removed, NO_PROXY removed");
+    await isReleased("follows", ["v1 superseded", "v2 superseded", "v3 deployed"]);
+    const shown = JSON.stringify([await world.get("follows"), await world.events("follows")]);
+    expect(shown).toContain("ProxyChanged");
+    expect(shown).not.toContain("s3cr3t");
+  });
+
+  test("gives way to the user's variables as a whole, and an empty one unsets", async () => {
+    await openShift.setProxy(FIRST);
+    await world.extension("own", { config: { configType: "Inline", inline: own("HTTPS_PROXY", "http://mine:1") } });
+    await world.conditions("own", DONE);
+    expect(await environment("own")).toEqual(["HTTPS_PROXY=http://mine:1"]);
+    await openShift.setProxy(SECOND);
+    await world.extension("other");
+    await hasEnvironment("other", OF_SECOND);
+    expect(await world.releases("own")).toEqual(["v1 deployed"]);
+    expect(await environment("own")).toEqual(["HTTPS_PROXY=http://mine:1"]);
+    await configure("own", own("HTTP_PROXY", ""));
+    await hasEnvironment("own", ["HTTP_PROXY="]);
+    await configure("own", null);
+    await hasEnvironment("own", OF_SECOND);
+    await isReleased("own", ["v1 superseded", "v2 superseded", "v3 deployed"]);
+    expect((await world.events("own")).filter((event) => event.startsWith("ProxyChanged"))).toHaveLength(1);
+  });
+
+  test("changes nothing of what waits for approval before it is given", async () => {
+    await openShift.setProxy(FIRST);
+    await world.extension("manual");
+    await hasEnvironment("manual", OF_FIRST);
+    await cluster.client.patch(
+      { apiVersion: API_VERSION, kind: CLUSTER_EXTENSION, name: "manual" },
+      { spec: { approval: "Manual" } },
+      { type: "merge" },
+    );
+    await openShift.setProxy(SECOND);
+    await world.conditions("manual", { Progressing: "False/AwaitingApproval" });
+    expect(await environment("manual")).toEqual(OF_FIRST);
+    expect(JSON.stringify((await world.get("manual")).status)).not.toContain("s3cr3t");
+  });
+});
+
+interface EnvVar {
+  name: string;
+  value?: string;
+}
