@@ -130,7 +130,7 @@ export async function startInstallation(options: InstallationOptions): Promise<I
 /** Applies what a cluster needs when the servers run outside it (namespace, CRDs and RBAC of config/) and waits until the CRDs are served. */
 export async function installConfig(admin: Client): Promise<void> {
   const objects: KubeObject[] = [];
-  for (const path of ["namespace.yaml", ...(await filesOf("crd")), ...(await filesOf("rbac"))]) {
+  for (const path of [...(await filesOf("namespace")), ...(await filesOf("crd")), ...(await filesOf("rbac"))]) {
     objects.push(...(parseYamlDocuments(await readFile(join(CONFIG, path), "utf8")) as KubeObject[]));
   }
   for (const object of objects) await admin.apply(object, { fieldManager: FIELD_MANAGER, force: true });

@@ -16,15 +16,17 @@ type Component = "catalogd" | "operator-controller";
 
 /**
  * What belongs to this operator, for those who gather data about it: every object that the manifests in `config` install, in the order of
- * their files (managers, namespace, definitions, rights), and all extensions and catalogs.
+ * their files (managers, namespace, definitions, rights, network), and all extensions and catalogs.
  * @param namespace where the controllers run.
  */
 export function relatedObjects(namespace: string): ObjectReference[] {
   return [
     { group: "apps", resource: "deployments", namespace, name: "catalogd-controller-manager" },
     { group: "", resource: "services", namespace, name: "catalogd-service" },
+    { group: "policy", resource: "poddisruptionbudgets", namespace, name: "catalogd-controller-manager" },
     { group: "apps", resource: "deployments", namespace, name: "operator-controller-controller-manager" },
     { group: "", resource: "services", namespace, name: "operator-controller-service" },
+    { group: "policy", resource: "poddisruptionbudgets", namespace, name: "operator-controller-controller-manager" },
     { group: "", resource: "namespaces", name: namespace },
     { group: "apiextensions.k8s.io", resource: "customresourcedefinitions", name: `clustercatalogs.${GROUP}` },
     { group: "apiextensions.k8s.io", resource: "customresourcedefinitions", name: `clusterextensions.${GROUP}` },
@@ -35,6 +37,12 @@ export function relatedObjects(namespace: string): ObjectReference[] {
     { group: RBAC, resource: "clusterroles", name: "operator-controller-resolution-reader" },
     ...metricsRightsOf("catalogd"),
     ...rightsOf("operator-controller", namespace),
+    ...["default-deny-all-traffic", "operator-controller-controller-manager", "catalogd-controller-manager"].map((name) => ({
+      group: "networking.k8s.io",
+      resource: "networkpolicies",
+      namespace,
+      name,
+    })),
     { group: GROUP, resource: "clusterextensions", name: "" },
     { group: GROUP, resource: "clustercatalogs", name: "" },
   ];

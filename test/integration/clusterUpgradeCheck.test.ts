@@ -57,7 +57,7 @@ describeWithPrivateCluster("olmv1 cluster-upgrade-check", (cluster) => {
     await cluster.installCrds();
     folder = await mkdtemp(join(tmpdir(), "olmv1-check-"));
     store = new ReleaseStore(cluster.client, SYSTEM_NAMESPACE);
-    for (const object of await objectsOf("config/namespace.yaml")) await apply(object);
+    for (const object of await objectsOf("config/namespace/namespace.yaml")) await apply(object);
   });
   afterEach(async () => {
     for (const object of made.splice(0)) await cluster.client.delete(refOf(object));

@@ -7,6 +7,7 @@ import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { parseFlags as parseCatalogdFlags } from "../../cmd/catalogd/flags.ts";
 import { parseFlags } from "../../cmd/operator-controller/flags.ts";
+import { compareText } from "../../pkg/api/compareText.ts";
 import type { KubeObject } from "../../pkg/api/k8s.ts";
 import { loadBundle } from "../../pkg/bundle/load.ts";
 import { findBinaries } from "../../pkg/devcluster/binaries.ts";
@@ -22,7 +23,8 @@ const CONTROLLER = "operator-controller-controller-manager";
 const CATALOGD = "catalogd-controller-manager";
 const SAMPLE_NAMESPACE = "cockroachdb";
 /** What `kubectl apply -k` is told. */
-const FOLDERS = ["config", "config/openshift", "config/samples"];
+const FOLDERS = ["config", "config/openshift", "config/overlays/cluster-admin", "config/overlays/air-gapped", "config/samples"];
+const OPENSHIFT_NAMESPACE = "openshift-operator-controller";
 /** Each applied by itself, by those who want it. */
 const UPGRADE_CHECKER = "openshift/upgrade-checker.yaml";
 const ACCESS_CONTROL = "samples/access-control.yaml";
@@ -30,14 +32,26 @@ const SERVICE_ACCOUNTS = "samples/service-accounts.yaml";
 
 /** What the overlays change of a Deployment's Pods. */
 interface PodTemplate {
-  metadata: { annotations: Record<string, string> };
-  spec: { priorityClassName?: string; containers: { args: string[] }[] };
+  metadata: { annotations: Record<string, string>; labels: Record<string, string> };
+  spec: {
+    priorityClassName?: string;
+    containers: { args: string[]; ports: { name: string; containerPort: number }[] }[];
+    volumes: { name: string; secret?: { secretName: string }; configMap?: { name: string } }[];
+    topologySpreadConstraints: { topologyKey: string; labelSelector: { matchLabels: Record<string, string> } }[];
+  };
+}
+
+/** A Deployment's spec. */
+interface DeploymentSpec {
+  replicas: number;
+  strategy: unknown;
+  template: PodTemplate;
 }
 
 describeWithCluster("config", (cluster) => {
   beforeAll(async () => {
     await cluster.installCrds();
-    for (const object of filesOf("namespace.yaml", "rbac/operator-controller.yaml", "rbac/catalogd.yaml", "rbac/metrics.yaml"))
+    for (const object of filesOf("namespace/namespace.yaml", "rbac/operator-controller.yaml", "rbac/catalogd.yaml", "rbac/metrics.yaml"))
       await apply(cluster, object);
   });
 
@@ -49,7 +63,8 @@ describeWithCluster("config", (cluster) => {
       for (const object of objects) expect(await dryRun(cluster, object), `${object.kind} ${object.metadata.name}`).toEqual([]);
     } finally {
       for (const { metadata } of namespaces) {
-        if (metadata.name === SAMPLE_NAMESPACE) await cluster.client.delete({ apiVersion: "v1", kind: "Namespace", name: metadata.name });
+        if ([SAMPLE_NAMESPACE, OPENSHIFT_NAMESPACE].includes(metadata.name))
+          await cluster.client.delete({ apiVersion: "v1", kind: "Namespace", name: metadata.name });
       }
     }
     expect(objects.map(({ kind }) => kind)).not.toHaveLength(0);
@@ -62,29 +77,109 @@ describeWithCluster("config", (cluster) => {
     },
   );
 
-  test("the OpenShift overlay changes how the controllers run and adds no object and no right", async () => {
+  test("the OpenShift overlay installs the same objects into its own namespace, with certificates of the service CA, and no other right", async () => {
     const [plain, overlay] = [await kustomized("config"), await kustomized("config/openshift")];
-    const others = (of: readonly KubeObject[]): KubeObject[] => of.filter(({ kind }) => kind !== "Deployment" && kind !== "Namespace");
-    expect(others(overlay)).toEqual(others(plain));
-    expect(namesOf(overlay)).toEqual(namesOf(plain));
-    const [namespace] = filesOf("namespace.yaml");
-    expect(overlay.find(({ kind }) => kind === "Namespace")).toMatchObject(namespace!);
-    for (const object of overlay.filter(({ kind }) => kind === "Deployment")) {
-      const { spec, metadata } = (object["spec"] as { template: PodTemplate }).template;
+    expect(JSON.stringify(overlay)).not.toContain("olmv1-system");
+    const moved = JSON.parse(JSON.stringify(plain).replaceAll("olmv1-system", OPENSHIFT_NAMESPACE)) as KubeObject[];
+    expect(namesOf(overlay)).toEqual([...namesOf(moved), `ConfigMap ${OPENSHIFT_NAMESPACE}/openshift-service-ca`].sort());
+    const changed = new Set(["Deployment", "Namespace", "Service", "ConfigMap"]);
+    const others = (of: readonly KubeObject[]): KubeObject[] => of.filter(({ kind }) => !changed.has(kind)).sort(byName);
+    expect(others(overlay)).toEqual(others(moved));
+    expect(overlay.find(({ kind }) => kind === "Namespace")?.metadata.labels).toMatchObject(
+      moved.find(({ kind }) => kind === "Namespace")?.metadata.labels ?? {},
+    );
+    for (const [program, parse] of [
+      ["operator-controller", parseFlags],
+      ["catalogd", parseCatalogdFlags],
+    ] as const) {
+      const { spec, metadata } = deploymentOf(overlay, `${program}-controller-manager`).template;
       expect(metadata.annotations).toMatchObject({ "openshift.io/required-scc": "restricted-v2" });
       expect(spec.priorityClassName).toBe("system-cluster-critical");
+      const [file, ...flags] = spec.containers[0]?.args ?? [];
+      expect([file, parse(flags)]).toMatchObject([
+        `/app/${program}.js`,
+        { "system-namespace": OPENSHIFT_NAMESPACE, "tls-cert": "/etc/olmv1/tls/tls.crt", "leader-elect": true },
+      ]);
+      expect(spec.volumes).toContainEqual({ name: "tls", secret: { secretName: `${program}-cert` } });
+      const service = overlay.find(({ kind, metadata: { name } }) => kind === "Service" && name === `${program}-service`);
+      expect(service?.metadata.annotations).toEqual({ "service.beta.openshift.io/serving-cert-secret-name": `${program}-cert` });
     }
-    const controller = overlay.find(({ kind, metadata }) => kind === "Deployment" && metadata.name === CONTROLLER)!;
-    const [program, ...flags] = (controller["spec"] as { template: PodTemplate }).template.spec.containers[0]?.args ?? [];
-    expect([program, parseFlags(flags)]).toMatchObject(["/app/operator-controller.js", { "cluster-operator": "auto" }]);
+    const { volumes, containers } = deploymentOf(overlay, CONTROLLER).template.spec;
+    expect(volumes.find(({ name }) => name === "catalogd-ca")).toMatchObject({ configMap: { name: "openshift-service-ca" } });
+    expect(parseFlags(containers[0]?.args.slice(1) ?? [])).toMatchObject({ "cluster-operator": "auto" });
+    const catalogd = deploymentOf(overlay, CATALOGD).template.spec.containers[0]?.args.slice(1) ?? [];
+    expect(parseCatalogdFlags(catalogd)).toMatchObject({ "external-address": `catalogd-service.${OPENSHIFT_NAMESPACE}.svc` });
   });
 
-  test("several catalogds elect a leader, and are replaced without one missing", async () => {
-    const deployment = (await kustomized("config")).find(({ kind, metadata }) => kind === "Deployment" && metadata.name === CATALOGD)!;
-    const spec = deployment["spec"] as { replicas: number; strategy: unknown; template: PodTemplate };
-    expect([spec.replicas, spec.strategy]).toEqual([2, { type: "RollingUpdate", rollingUpdate: { maxUnavailable: 0, maxSurge: 1 } }]);
-    const [program, ...flags] = spec.template.spec.containers[0]?.args ?? [];
-    expect([program, parseCatalogdFlags(flags)]).toMatchObject(["/app/catalogd.js", { "leader-elect": true }]);
+  test("the overlay cluster-admin adds the right to everything and what makes use of it, and nothing else", async () => {
+    const [plain, overlay] = [await kustomized("config"), await kustomized("config/overlays/cluster-admin")];
+    expect(namesOf(overlay)).toEqual([...namesOf(plain), "ClusterRoleBinding /operator-controller-cluster-admin"].sort());
+    const flags = deploymentOf(overlay, CONTROLLER).template.spec.containers[0]?.args.slice(1) ?? [];
+    expect(parseFlags(flags)).toMatchObject({ "service-account-fallback": "controller" });
+    expect(parseFlags(deploymentOf(plain, CONTROLLER).template.spec.containers[0]?.args.slice(1) ?? [])).toMatchObject({
+      "service-account-fallback": "deny",
+    });
+  });
+
+  // Source: S0-117.
+  test("the overlay air-gapped has both programs look for images where it says, and no overlay but the samples has a catalog", async () => {
+    const overlay = await kustomized("config/overlays/air-gapped");
+    for (const [name, parse] of [
+      [CONTROLLER, parseFlags],
+      [CATALOGD, parseCatalogdFlags],
+    ] as const) {
+      const { containers, volumes } = deploymentOf(overlay, name).template.spec;
+      expect(parse(containers[0]?.args.slice(1) ?? [])).toMatchObject({
+        "registries-conf": "/etc/olmv1/registries/registries.conf",
+        "pull-cas-dir": "/etc/olmv1/authorities",
+      });
+      expect(volumes.flatMap(({ configMap }) => configMap?.name ?? [])).toEqual(["registries", "registry-authorities"]);
+    }
+    for (const folder of FOLDERS) {
+      const catalogs = (await kustomized(folder)).filter(({ kind }) => kind === "ClusterCatalog");
+      expect([folder, catalogs.length > 0]).toEqual([folder, folder === "config/samples"]);
+    }
+  });
+
+  describe("several of both programs", () => {
+    let objects: KubeObject[];
+    beforeAll(async () => {
+      objects = await kustomized("config");
+    });
+
+    test.for([
+      ["catalogd", parseCatalogdFlags],
+      ["operator-controller", parseFlags],
+    ] as const)("%s elects a leader, is spread, and is replaced and drained without one missing", ([program, parse]) => {
+      const { replicas, strategy, template } = deploymentOf(objects, `${program}-controller-manager`);
+      expect([replicas, strategy]).toEqual([2, { type: "RollingUpdate", rollingUpdate: { maxUnavailable: 0, maxSurge: 1 } }]);
+      const [file, ...flags] = template.spec.containers[0]?.args ?? [];
+      expect([file, parse(flags)]).toMatchObject([`/app/${program}.js`, { "leader-elect": true }]);
+      const matchLabels = { "app.kubernetes.io/name": program };
+      expect(template.metadata.labels).toMatchObject(matchLabels);
+      const spread = template.spec.topologySpreadConstraints.map(({ topologyKey, labelSelector }) => [topologyKey, labelSelector]);
+      expect(spread).toEqual([
+        ["kubernetes.io/hostname", { matchLabels }],
+        ["topology.kubernetes.io/zone", { matchLabels }],
+      ]);
+      const budget = objects.find(
+        ({ kind, metadata }) => kind === "PodDisruptionBudget" && metadata.name === `${program}-controller-manager`,
+      );
+      expect(budget?.["spec"]).toEqual({ minAvailable: 1, selector: { matchLabels } });
+    });
+
+    test("nothing but the ports that they listen on can be reached", () => {
+      const policies = objects.filter(({ kind }) => kind === "NetworkPolicy");
+      const specs = new Map(policies.map(({ metadata, ...policy }) => [metadata.name, policy["spec"] as Record<string, unknown>]));
+      expect(specs.get("default-deny-all-traffic")).toEqual({ podSelector: {}, policyTypes: ["Ingress", "Egress"] });
+      for (const program of ["catalogd", "operator-controller"]) {
+        const { ports } = deploymentOf(objects, `${program}-controller-manager`).template.spec.containers[0] ?? { ports: [] };
+        const opened = specs.get(`${program}-controller-manager`) as { podSelector: unknown; ingress: { ports: { port: string }[] }[] };
+        expect(opened.podSelector).toEqual({ matchLabels: { "app.kubernetes.io/name": program } });
+        // With config/tls metrics have a port of their own.
+        expect(opened.ingress[0]?.ports.map(({ port }) => port).sort()).toEqual([...ports.map(({ name }) => name), "metrics"].sort());
+      }
+    });
   });
 
   test("kustomize finds every file", async () => {
@@ -92,8 +187,10 @@ describeWithCluster("config", (cluster) => {
     const files = (readdirSync(CONFIG, { recursive: true }) as string[]).filter(
       (file) => file.endsWith(".yaml") && !file.endsWith("kustomization.yaml") && file !== ACCESS_CONTROL && file !== SERVICE_ACCOUNTS,
     );
-    expect(namesOf(objects)).toEqual(namesOf(filesOf(...files.filter((file) => !/^(openshift|prometheus)\//.test(file)))));
-    expect(files.filter((file) => file.startsWith("openshift/")).sort()).toEqual(["openshift/namespace.yaml", UPGRADE_CHECKER]);
+    const isOverlay = (file: string): boolean => /^(openshift|overlays|prometheus)\//.test(file);
+    expect(namesOf(objects)).toEqual(namesOf(filesOf(...files.filter((file) => !isOverlay(file)))));
+    const own = ["openshift/service-ca.yaml", UPGRADE_CHECKER, "overlays/cluster-admin/cluster-admin.yaml"];
+    expect(files.filter((file) => isOverlay(file) && !file.startsWith("prometheus/")).sort()).toEqual(own);
   });
 
   test("config/prometheus watches the ports that config opens, and holds the dashboard", async () => {
@@ -253,6 +350,16 @@ describeWithData("the sample's installer", (data) => {
     expect(missing(namespaceRules.get(SAMPLE_NAMESPACE) ?? [], "Role")).toEqual([]);
   });
 });
+
+function deploymentOf(objects: readonly KubeObject[], name: string): DeploymentSpec {
+  const found = objects.find(({ kind, metadata }) => kind === "Deployment" && metadata.name === name);
+  if (!found) throw new Error(`there is no Deployment ${name}`);
+  return found["spec"] as DeploymentSpec;
+}
+
+function byName(a: KubeObject, b: KubeObject): number {
+  return compareText(`${a.kind} ${a.metadata.name}`, `${b.kind} ${b.metadata.name}`);
+}
 
 /** Which objects these are, sorted. */
 function namesOf(objects: readonly KubeObject[]): string[] {

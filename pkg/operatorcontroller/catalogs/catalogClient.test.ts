@@ -3,6 +3,7 @@ import { generate } from "selfsigned";
 import { afterEach, describe, expect, test } from "vitest";
 import { ConnectProxy } from "../../../test/support/connectProxy.ts";
 import { TempFolder } from "../../../test/support/contentFixture.ts";
+import { eventually } from "../../../test/support/eventually.ts";
 import { type Answer, LoopbackApi } from "../../../test/support/loopbackApi.ts";
 import { serverCertificate } from "../../../test/support/serverCertificate.ts";
 import type { PackageContent } from "../../fbc/types.ts";
@@ -245,8 +246,9 @@ test("a stop ends a request that is not answered, with the stop's own reason", a
   await expect(reading).rejects.toThrow(/^stopped$/);
 });
 
-test("certificates are trusted that a file of the folder signs", async () => {
-  const authority = await generate([{ name: "commonName", value: "authority" }], {
+/** Its own authority, for 127.0.0.1. */
+function loopbackAuthority(): ReturnType<typeof generate> {
+  return generate([{ name: "commonName", value: "authority" }], {
     algorithm: "sha256",
     keyType: "ec",
     extensions: [
@@ -254,6 +256,10 @@ test("certificates are trusted that a file of the folder signs", async () => {
       { name: "subjectAltName", altNames: [{ type: 7, ip: "127.0.0.1" }] },
     ],
   });
+}
+
+test("certificates are trusted that a file of the folder signs", async () => {
+  const authority = await loopbackAuthority();
   const api = await LoopbackApi.start(({ url }) => SERVED[url] ?? NO_ROUTE, {
     key: authority.private,
     cert: authority.cert,
@@ -279,6 +285,19 @@ test("certificates are trusted that a file of the folder signs", async () => {
       ),
     ).toBe(outcome);
   }
+});
+
+test("a rotated authority is trusted without a new client", async () => {
+  const [old, { cert, private: key }] = [await loopbackAuthority(), await loopbackAuthority()];
+  const api = await LoopbackApi.start(({ url }) => SERVED[url] ?? NO_ROUTE, { key, cert, ca: cert });
+  open.push(() => api[Symbol.asyncDispose]());
+  using folder = new TempFolder();
+  const client = new CatalogClient({ caDir: folder.write("ca", { "ca.crt": old.cert }) });
+  open.push(() => client.close());
+  const read = () => client.packageContent(`${api.url}${BASE}`, REF, "p", new AbortController().signal);
+  await expect(read()).rejects.toThrow("certificate signed by unknown authority");
+  folder.write("ca", { "ca.crt": cert });
+  await eventually(async () => expect((await read())?.package?.name).toBe("p"));
 });
 
 // Source: install.md 8.2.

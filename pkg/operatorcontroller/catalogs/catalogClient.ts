@@ -1,5 +1,3 @@
-import { readdirSync, readFileSync } from "node:fs";
-import { join } from "node:path";
 import { rootCertificates } from "node:tls";
 import { Agent, type Dispatcher, ProxyAgent, request } from "undici";
 import { messageOf } from "../../errors/errors.ts";
@@ -11,6 +9,7 @@ import { proxyFor } from "../../oci/proxy.ts";
 import { type OfferIndex, OfferIndexBuilder } from "../../resolve/offers/offerIndex.ts";
 import type { TlsSettings } from "../../serving/tlsProfile.ts";
 import { slim } from "../slimMeta.ts";
+import { type Authorities, AuthorityFolder } from "./authorityFolder.ts";
 import type { KnownPackage } from "./catalogContents.ts";
 import type { KnownOffers } from "./catalogOffers.ts";
 
@@ -52,7 +51,7 @@ interface Reading {
 
 /** Options of CatalogClient. */
 export interface CatalogClientOptions {
-  /** Folder of PEM files trusted beside the system's roots. */
+  /** Folder of PEM files trusted beside the system's roots, read again when they change. */
   caDir?: string | undefined;
   /** A package of which more would have to be kept is refused. */
   maxPackageBytes?: number;
@@ -68,15 +67,19 @@ export interface CatalogClientOptions {
  */
 export class CatalogClient {
   readonly #env: NodeJS.ProcessEnv;
-  readonly #tls: Partial<TlsSettings> & { ca?: string[] };
+  readonly #tls: Partial<TlsSettings>;
+  readonly #authorities: AuthorityFolder | undefined;
   readonly #maxPackageBytes: number;
   /** By address of the proxy; "" is none. */
   readonly #pools = new Map<string, Dispatcher>();
+  /** Of the authorities that the pools trust. */
+  #trusted = "";
 
   constructor({ caDir, maxPackageBytes = MAX_PACKAGE_BYTES, env = process.env, tls }: CatalogClientOptions = {}) {
     this.#maxPackageBytes = maxPackageBytes;
     this.#env = env;
-    this.#tls = { ...tls, ...(caDir ? { ca: [...rootCertificates, ...certificatesIn(caDir)] } : {}) };
+    this.#tls = tls ?? {};
+    this.#authorities = caDir ? new AuthorityFolder(caDir) : undefined;
   }
 
   /**
@@ -211,21 +214,28 @@ export class CatalogClient {
 
   async #get(url: URL, signal: AbortSignal, condition: Record<string, string>): Promise<Dispatcher.ResponseData> {
     const proxy = proxyFor(url, this.#env);
+    const dispatcher = this.#pool(proxy, await this.#authorities?.current());
     try {
-      return await request(url, { dispatcher: this.#pool(proxy), signal, headers: { accept: "application/jsonl", ...condition } });
+      return await request(url, { dispatcher, signal, headers: { accept: "application/jsonl", ...condition } });
     } catch (err) {
       throw failureOf("GET", url, err, proxy);
     }
   }
 
-  #pool(proxy: URL | undefined): Dispatcher {
+  /** Pools that trust other authorities than these end with their last request. */
+  #pool(proxy: URL | undefined, authorities: Authorities | undefined): Dispatcher {
+    const { fingerprint = "", certificates } = authorities ?? {};
+    if (fingerprint !== this.#trusted) {
+      for (const pool of this.#pools.values()) void pool.close().catch(() => undefined);
+      this.#pools.clear();
+      this.#trusted = fingerprint;
+    }
     const key = proxy?.href ?? "";
     const known = this.#pools.get(key);
     if (known) return known;
     const options = { keepAliveTimeout: 30_000, connections: 16 };
-    const pool = proxy
-      ? new ProxyAgent({ ...options, uri: proxy.href, requestTls: this.#tls })
-      : new Agent({ ...options, connect: this.#tls });
+    const tls = { ...this.#tls, ...(certificates ? { ca: [...rootCertificates, ...certificates] } : {}) };
+    const pool = proxy ? new ProxyAgent({ ...options, uri: proxy.href, requestTls: tls }) : new Agent({ ...options, connect: tls });
     this.#pools.set(key, pool);
     return pool;
   }
@@ -233,9 +243,4 @@ export class CatalogClient {
 
 function ownerOf(meta: Meta): string {
   return meta.schema === "olm.package" ? meta.name : meta.package;
-}
-
-function certificatesIn(dir: string): string[] {
-  const files = readdirSync(dir, { withFileTypes: true }).filter((entry) => !entry.isDirectory());
-  return files.map((entry) => readFileSync(join(dir, entry.name), "utf8")).filter((text) => text.includes("-----BEGIN CERTIFICATE-----"));
 }
