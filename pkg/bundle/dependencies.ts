@@ -10,8 +10,6 @@ import type { BundleFiles, DeclaredDependencies } from "./types.ts";
 import { unwrapped } from "./unwrapped.ts";
 import { yamlDocument } from "./yamlText.ts";
 
-const METADATA = "metadata/";
-const DEPENDENCIES = "metadata/dependencies.yaml";
 const MAX_BYTES = 1024 * 1024;
 const MAX_DEPENDENCIES = 512;
 const MAX_FAULTS = 20;
@@ -19,19 +17,20 @@ const MAX_FAULTS = 20;
 /**
  * What the bundle's metadata says it depends on, as the properties that `opm render` puts into a catalog for it: `olm.package` becomes
  * `olm.package.required`, `olm.gvk` becomes `olm.gvk.required` (none twice), every other type stays, all ordered by type and then by value.
- * The file may have any name in `metadata/`; the first with dependencies counts. Of a file that is no YAML, or an item that cannot be read,
+ * The file may have any name in folder `metadata`; the first with dependencies counts. Of a file that is no YAML, or an item that cannot be read,
  * there is a fault and nothing else: a bundle with one is rendered and installed all the same, as Go does it.
  * @see operator-registry v1.63.0 pkg/registry/parse.go, addMetadata; pkg/registry/registry_to_model.go
  */
-export function dependenciesIn(files: BundleFiles): DeclaredDependencies {
-  const names = [...files.keys()].filter((path) => path.startsWith(METADATA) && !path.slice(METADATA.length).includes("/"));
+export function dependenciesIn(files: BundleFiles, metadata = "metadata"): DeclaredDependencies {
+  const inside = `${metadata}/`;
+  const names = [...files.keys()].filter((path) => path.startsWith(inside) && !path.slice(inside.length).includes("/"));
   const faults: string[] = [];
   for (const path of names.sort()) {
     try {
       const items = itemsIn(files.get(path) ?? new Uint8Array());
       if (items.length > 0) return declared(path, items);
     } catch (err) {
-      if (path === DEPENDENCIES) faults.push(`${path}: ${messageOf(err)}`);
+      if (path === `${inside}dependencies.yaml`) faults.push(`${path}: ${messageOf(err)}`);
     }
   }
   return { properties: [], faults };

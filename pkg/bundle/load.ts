@@ -1,27 +1,27 @@
 import { Reason } from "../api/constants.ts";
+import { isObject } from "../api/jsonObject.ts";
 import type { KubeObject } from "../api/k8s.ts";
 import { messageOf, RetryableError } from "../errors/errors.ts";
 import { goQuote } from "../errors/goQuote.ts";
+import { excerpt } from "../fbc/excerpt.ts";
+import { ANNOTATIONS_FILE, bundleAnnotations, foldersIn } from "./annotations.ts";
 import { dependenciesIn } from "./dependencies.ts";
 import { sortedKeys } from "./goSpecial.ts";
 import { MANIFEST_TYPES } from "./goTypes.ts";
-import { jsonMismatch, kindOf } from "./goValues.ts";
 import { legacyCrd } from "./legacyCrds.ts";
 import { manifestObjects } from "./manifests.ts";
 import { addProperties } from "./properties.ts";
 import type { BundleFiles, Crd, Csv, RegistryV1Bundle } from "./types.ts";
-import { yamlDocument } from "./yamlText.ts";
 
-const ANNOTATIONS = "metadata/annotations.yaml";
-const PROPERTIES = "metadata/properties.yaml";
-const MANIFESTS = "manifests/";
-const PACKAGE_ANNOTATION = "operators.operatorframework.io.bundle.package.v1";
+/** Said behind Go's words where a folder or file is missing that makes an image a bundle. */
+const NO_BUNDLE = "a registry+v1 bundle has a ClusterServiceVersion in manifests/ and says in metadata/annotations.yaml what it is";
 /** The largest real bundles hold 105 files and 7 MB. */
 const MAX_FILES = 2_000;
 const MAX_BYTES = 64 * 1024 * 1024;
+const MAX_CSVS = 5;
 
 /**
- * Reads a registry+v1 bundle. Files in `manifests/` are read in the order of their names whatever they are called; of several
+ * Reads a registry+v1 bundle. Files in `manifests/`, or the folder that the annotations state for it, are read in the order of their names whatever they are called; of several
  * ClusterServiceVersions the last is taken. The CSV and CRDs go through Go's typed structs (see GoTypes), the rest stays as it is.
  * Dependencies that cannot be read keep nothing back, see `dependenciesIn`.
  * @throws RetryableError Retrying when something is missing, cannot be parsed or has the wrong type, in operator-controller's words; above
@@ -38,22 +38,24 @@ export function loadBundle(files: BundleFiles): RegistryV1Bundle {
 
 function load(files: BundleFiles): RegistryV1Bundle {
   checkSize(files);
-  const annotations = files.get(ANNOTATIONS);
-  if (!annotations) throw new Error(`open ${ANNOTATIONS}: no such file or directory`);
-  const dependencies = dependenciesIn(files);
-  const bundle: Omit<RegistryV1Bundle, "csv"> = {
-    packageName: packageName(annotations),
+  const annotations = files.get(ANNOTATIONS_FILE);
+  if (!annotations) throw new Error(`open ${ANNOTATIONS_FILE}: no such file or directory: ${NO_BUNDLE}`);
+  const { packageName, ...stated } = bundleAnnotations(annotations);
+  const { manifests, metadata, cautions } = foldersIn(files.keys(), stated);
+  const dependencies = dependenciesIn(files, metadata);
+  const bundle: Omit<RegistryV1Bundle, "csv" | "statedVersion"> = {
+    packageName,
     crds: [],
     legacyCrds: [],
     others: [],
     dependencies,
+    cautions,
   };
-  let csv: Csv | undefined;
-  for (const path of manifestPaths(files)) {
+  const csvs: LoadedCsv[] = [];
+  for (const path of manifestPaths(files, manifests)) {
     try {
       for (const object of manifestObjects(path, files.get(path) ?? new Uint8Array())) {
-        if (object.kind === "ClusterServiceVersion")
-          csv = MANIFEST_TYPES.convert("operators/v1alpha1.ClusterServiceVersion", object) as Csv;
+        if (object.kind === "ClusterServiceVersion") csvs.push(csvFrom(path, object));
         else if (object.kind === "CustomResourceDefinition") {
           bundle.crds.push(MANIFEST_TYPES.convert("apiextensions/v1.CustomResourceDefinition", object) as Crd);
           const legacy = legacyCrd(object);
@@ -65,9 +67,31 @@ function load(files: BundleFiles): RegistryV1Bundle {
       throw new Error(`error parsing objects in ${goQuote(path)}: ${reason}`, { cause: err });
     }
   }
-  if (!csv) throw new Error('no ClusterServiceVersion found in "manifests"');
-  addProperties(csv, files.get(PROPERTIES));
-  return { ...bundle, csv };
+  const last = csvs.at(-1);
+  if (!last) throw new Error(`no ClusterServiceVersion found in ${goQuote(manifests)}`);
+  if (csvs.length > 1) cautions.push(severalCsvs(csvs));
+  addProperties(last.csv, `${metadata}/properties.yaml`, files);
+  return { ...bundle, csv: last.csv, statedVersion: last.statedVersion };
+}
+
+/** A ClusterServiceVersion, and where it stands. */
+interface LoadedCsv {
+  path: string;
+  csv: Csv;
+  statedVersion: string;
+}
+
+function csvFrom(path: string, manifest: KubeObject): LoadedCsv {
+  const csv = MANIFEST_TYPES.convert("operators/v1alpha1.ClusterServiceVersion", manifest) as Csv;
+  const spec = manifest["spec"];
+  const version = isObject(spec) ? spec["version"] : undefined;
+  return { path, csv, statedVersion: typeof version === "string" ? version : "" };
+}
+
+function severalCsvs(csvs: readonly LoadedCsv[]): string {
+  const told = csvs.slice(0, MAX_CSVS).map(({ path, csv }) => `${goQuote(excerpt(csv.metadata.name ?? ""))} (${excerpt(path)})`);
+  const more = csvs.length > MAX_CSVS ? ` and ${csvs.length - MAX_CSVS} more` : "";
+  return `it holds ${csvs.length} ClusterServiceVersions, ${told.join(", ")}${more}, of which the last is taken`;
 }
 
 function checkSize(files: BundleFiles): void {
@@ -77,41 +101,21 @@ function checkSize(files: BundleFiles): void {
   if (bytes > MAX_BYTES) throw new Error(`bundle holds ${bytes} bytes, more than the ${MAX_BYTES} allowed`);
 }
 
-/** The paths below `manifests/` in the order of their names. @throws Error at the first subfolder. */
-function manifestPaths(files: BundleFiles): string[] {
+/** The paths in folder `manifests` in the order of their names. @throws Error at the first subfolder. */
+function manifestPaths(files: BundleFiles, manifests: string): string[] {
   const names = new Map<string, boolean>();
   for (const path of files.keys()) {
-    if (!path.startsWith(MANIFESTS)) continue;
-    const name = path.slice(MANIFESTS.length);
+    if (!path.startsWith(`${manifests}/`)) continue;
+    const name = path.slice(manifests.length + 1);
     const slash = name.indexOf("/");
     names.set(slash < 0 ? name : name.slice(0, slash), slash >= 0);
   }
-  if (names.size === 0) throw new Error("stat manifests: no such file or directory");
+  if (names.size === 0) throw new Error(`stat ${manifests}: no such file or directory: ${NO_BUNDLE}`);
   return [...names.keys()].sort().map((name) => {
-    const path = `${MANIFESTS}${name}`;
+    const path = `${manifests}/${name}`;
     if (!names.get(name)) return path;
     throw new Error(
-      `subdirectories are not allowed within the "manifests" directory of the bundle image filesystem: found ${goQuote(path)}`,
+      `subdirectories are not allowed within the ${goQuote(manifests)} directory of the bundle image filesystem: found ${goQuote(path)}`,
     );
   });
-}
-
-/** The text under the package annotation; a number or boolean counts as the text that it spells. */
-function packageName(content: Uint8Array): string {
-  const document = yamlDocument(new TextDecoder().decode(content));
-  const name = anyCase(anyCase(document, "annotations"), PACKAGE_ANNOTATION) ?? "";
-  if (typeof name === "string") return name;
-  if (typeof name === "number" || typeof name === "boolean" || typeof name === "bigint") return String(name);
-  throw wrongType(name, "string");
-}
-
-/** The member of a map (or of nothing) under `key` in any letter case, as Go's decoder takes it; the last one counts. */
-function anyCase(value: unknown, key: string): unknown {
-  if (value === null || value === undefined) return undefined;
-  if (kindOf(value) !== "map") throw wrongType(value, "registry.AnnotationsFile");
-  return Object.entries(value).findLast(([name]) => name.toLowerCase() === key)?.[1];
-}
-
-function wrongType(value: unknown, goName: string): Error {
-  return new Error(`error unmarshaling JSON: while decoding JSON: ${jsonMismatch(value, goName).message}`);
 }

@@ -1,27 +1,30 @@
 import { ANNOTATION_PROPERTIES } from "../api/constants.ts";
 import { isObject } from "../api/jsonObject.ts";
+import type { JsonObject } from "../api/k8s.ts";
 import { messageOf } from "../errors/errors.ts";
 import { goJson } from "../fbc/canonical.ts";
+import { memberOf } from "../fbc/keys.ts";
 import { sortedKeys } from "./goSpecial.ts";
 import { jsonMismatch, kindOf } from "./goValues.ts";
 import { propertiesText, type RawProperty, rawProperties } from "./propertyList.ts";
-import type { Csv } from "./types.ts";
+import type { BundleFiles, Csv } from "./types.ts";
 import { unwrapped } from "./unwrapped.ts";
 import { yamlDocument } from "./yamlText.ts";
 
 const CSV_ANNOTATION = "csv.metadata.annotations['olm.properties']";
 
 /**
- * Appends the properties of `metadata/properties.yaml` to those in the CSV's annotation `olm.properties`, which is written anew;
+ * Appends the properties of the file at `path`, such as "metadata/properties.yaml", to those in the CSV's annotation `olm.properties`, which is written anew;
  * without that file (or with an empty one) the annotation is only checked. Items of the file may have a member `property` around them.
  * Numbers of the annotation stay as they are written, 4.10 for one, while those of the file are read as floating point first: 4.10 becomes
  * 4.1 and 5.0 becomes 5.
  * @throws Error when one of the two cannot be read.
  */
-export function addProperties(csv: Csv, file: Uint8Array | undefined): void {
+export function addProperties(csv: Csv, path: string, files: BundleFiles): void {
   const properties = annotated(csv);
+  const file = files.get(path);
   if (!file || file.byteLength === 0) return;
-  properties.push(...reading("metadata/properties.yaml", () => propertiesIn(yamlDocument(new TextDecoder().decode(file)))));
+  properties.push(...reading(path, () => propertiesIn(yamlDocument(new TextDecoder().decode(file)))));
   csv.metadata.annotations = sortedKeys({ ...csv.metadata.annotations, [ANNOTATION_PROPERTIES]: propertiesText(properties) }) as Record<
     string,
     string
@@ -38,7 +41,7 @@ function propertiesIn(document: unknown): RawProperty[] {
   try {
     if (document === null) return [];
     if (kindOf(document) !== "map") throw jsonMismatch(document, "source.RegistryV1Properties");
-    const { properties = null } = document as { properties?: unknown };
+    const properties = memberOf(document as JsonObject, "properties") ?? null;
     const items = Array.isArray(properties) ? properties.map((item: unknown) => (isObject(item) ? unwrapped(item) : item)) : properties;
     return rawProperties(goJson(items));
   } catch (err) {

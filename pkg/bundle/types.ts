@@ -1,7 +1,7 @@
 import type { JsonObject, KubeObject, ObjectMeta } from "../api/k8s.ts";
 import type { Property } from "../fbc/types.ts";
 
-/** A bundle's files by slash path from its root, such as "manifests/csv.yaml"; only `manifests/` and `metadata/` are read. */
+/** A bundle's files by slash path from its root, such as "manifests/csv.yaml"; those of the folders in `foldersToRead` count. */
 export type BundleFiles = ReadonlyMap<string, Uint8Array>;
 
 /** Scope that an operator can watch. Other texts occur in bundles (misspelt ones) and match nothing. */
@@ -145,4 +145,8 @@ export interface RegistryV1Bundle {
   /** All other manifests, untouched but for the order of keys. */
   others: KubeObject[];
   dependencies: DeclaredDependencies;
+  /** What was passed over in reading it and is its author's mistake, a sentence each, such as a second ClusterServiceVersion. */
+  cautions: string[];
+  /** `spec.version` of the CSV as it is written; empty where it has none, while `csv` then says 0.0.0 as Go does. */
+  statedVersion: string;
 }
