@@ -214,7 +214,7 @@ describe("time", () => {
     };
     const err = await failure(puller.pull("ext", tag, { signal }));
     expect(err).toBeInstanceOf(RetryableError);
-    expect(err.message).toBe(`pull of ${tag} did not end within 0.3 s`);
+    expect(err.message).toBe(`pull of ${tag} did not end within 0.3 s: it begins anew, and a mirror nearby may be faster`);
   });
 });
 
@@ -500,14 +500,27 @@ describe("manifests", () => {
   });
 
   test.for<[string, Partial<Limits>, string]>([
-    ["manifest bytes", { manifestBytes: 100 }, "exceeded maximum allowed size of 100 bytes"],
-    ["configuration bytes", { configBytes: 10 }, "the image configuration has more than 10 bytes"],
-    ["layers", { layers: 0 }, "the image has more than 0 layers"],
-    ["compressed bytes", { compressedBytes: 10 }, "the image's layers have more than 10 bytes"],
+    ["configuration bytes", { configBytes: 10 }, "error copying image: the image configuration has more than 10 bytes"],
+    ["layers", { layers: 0 }, "error copying image: the image has more than 0 layers"],
+    ["compressed bytes", { compressedBytes: 10 }, "error copying image: the image's layers have more than 10 bytes"],
+    ["decompressed bytes", { totalBytes: 10 }, "error applying image: error applying layer[0]: more than 10 bytes after decompression"],
+    ["bytes in one file", { fileBytes: 2 }, 'error applying image: error applying layer[0]: file "manifests/a.yaml" has more than 2 bytes'],
     ["entries", { entries: 0 }, "error applying image: error applying layer[0]: more than 0 entries"],
-  ])("more %s than allowed", async ([, limits, message]) => {
-    const { puller, tag } = await setUp({ a: "1" }, limits);
-    expect((await failure(puller.pull("ext", tag, { signal }))).message).toContain(message);
+    ["bytes in a path", { pathBytes: 5 }, "error applying image: error applying layer[0]: a name has more than 5 bytes"],
+    ["folders in each other", { pathDepth: 0 }, "error applying image: error applying layer[0]: directories are nested more than 0 deep"],
+  ])("more %s than allowed: the limit, the image and what helps are named", async ([, limits, message]) => {
+    const { puller, tag, pinned, entries } = await setUp({ "manifests/a.yaml": "123" }, limits);
+    const byTag = await failure(puller.pull("ext", tag, { signal }));
+    expect(byTag.message).toBe(`${message}; image ${tag} is not unpacked until its tag names one without that`);
+    const byDigest = await failure(puller.pull("ext", pinned, { signal }));
+    const advice = "it has to be built anew without that, or another one chosen";
+    expect([byDigest, byDigest.message]).toEqual([expect.any(TerminalError), `${message}; image ${pinned} is not unpacked: ${advice}`]);
+    expect(await entries("ext")).toEqual([]);
+  });
+
+  test("more manifest bytes than allowed", async () => {
+    const { puller, tag } = await setUp({ a: "1" }, { manifestBytes: 100 });
+    expect((await failure(puller.pull("ext", tag, { signal }))).message).toContain("exceeded maximum allowed size of 100 bytes");
   });
 
   test("an artifact without labels and layers is an empty image", async () => {
@@ -536,8 +549,14 @@ describe("whether trying again can help", () => {
     const message = 'error applying image: error applying layer[0]: entry "../evil" has ".." in its name';
     const byTag = await failure(puller.pull("ext", tag, { signal }));
     const byDigest = await failure(puller.pull("ext", `quay.io/ns/app@${digest}`, { signal }));
-    expect([byTag, byTag.message]).toEqual([expect.any(RetryableError), message]);
-    expect([byDigest, byDigest.message]).toEqual([expect.any(TerminalError), message]);
+    expect([byTag, byTag.message]).toEqual([
+      expect.any(RetryableError),
+      `${message}; image ${tag} is not unpacked until its tag names one without that`,
+    ]);
+    expect([byDigest, byDigest.message]).toEqual([
+      expect.any(TerminalError),
+      `${message}; image quay.io/ns/app@${digest} is not unpacked: it has to be built anew without that, or another one chosen`,
+    ]);
   });
 
   test("broken content is tried again either way", async () => {

@@ -211,13 +211,21 @@ export class Puller {
     } catch (err) {
       signal.throwIfAborted();
       if (timeout.aborted)
-        throw new RetryableError("Retrying", `pull of ${referenceText(ref)} did not end within ${this.#limits.timeoutMs / 1000} s`, {
-          cause: err,
-        });
-      if (ref.digest !== undefined && refusalIn(err)) throw new TerminalError("Blocked", messageOf(err), { cause: err });
-      throw err;
+        throw new RetryableError(
+          "Retrying",
+          `pull of ${referenceText(ref)} did not end within ${this.#limits.timeoutMs / 1000} s: it begins anew, and a mirror nearby may be faster`,
+          { cause: err },
+        );
+      throw refusalIn(err) ? notUnpacked(ref, err) : err;
     }
   }
+}
+
+/** What an image holds is the same for ever under its digest, while a tag may come to name another. */
+function notUnpacked(ref: Reference, err: unknown): Error {
+  const text = `${messageOf(err)}; image ${referenceText(ref)} is not unpacked`;
+  if (ref.digest === undefined) return new RetryableError("Retrying", `${text} until its tag names one without that`, { cause: err });
+  return new TerminalError("Blocked", `${text}: it has to be built anew without that, or another one chosen`, { cause: err });
 }
 
 /** The part of an image the job wants, or what its filter threw instead. */

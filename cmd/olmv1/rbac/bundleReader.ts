@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { loadBundle } from "../../../pkg/bundle/load.ts";
 import type { RegistryV1Bundle } from "../../../pkg/bundle/types.ts";
+import { bundleRoot } from "../../../pkg/oci/bundleRoot.ts";
 import { catalogRoot } from "../../../pkg/oci/catalogRoot.ts";
 import { BUNDLE_LIMITS, CATALOG_LIMITS } from "../../../pkg/oci/limits.ts";
 import { Puller } from "../../../pkg/oci/puller.ts";
@@ -29,7 +30,7 @@ export class BundleReader {
   async bundle(source: string): Promise<RegistryV1Bundle> {
     if (await isDirectory(source)) return loadBundle(await readBundleFiles(source));
     const puller = await this.#puller(BUNDLE_LIMITS);
-    const image = await puller.pull("bundle", source, { signal: AbortSignal.timeout(BUNDLE_LIMITS.timeoutMs) });
+    const image = await puller.pull("bundle", source, { signal: AbortSignal.timeout(BUNDLE_LIMITS.timeoutMs), filter: bundleRoot });
     return loadBundle(await readBundleFiles(image.dir));
   }
 

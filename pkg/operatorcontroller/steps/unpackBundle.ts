@@ -4,6 +4,8 @@ import type { RegistryV1Bundle } from "../../bundle/types.ts";
 import type { Step } from "../../controller/steps.ts";
 import { messageOf } from "../../errors/errors.ts";
 import { canonicalJson } from "../../fbc/canonical.ts";
+import { bundleRoot } from "../../oci/bundleRoot.ts";
+import type { ImageFilter } from "../../oci/puller.ts";
 import { lastDeployed } from "../../release/record.ts";
 import { isOfAnotherWriter } from "../../release/takenOver.ts";
 import { readBundleFiles } from "../bundleFiles.ts";
@@ -13,7 +15,11 @@ import { type ProxyFacts, proxyOf } from "../proxy/passProxy.ts";
 
 /** Pulls an image into the owner's cache and tells where it lies. */
 export interface BundlePuller {
-  pull(owner: string, ref: string, options: { signal: AbortSignal }): Promise<{ canonical: string; digest: string; dir: string }>;
+  pull(
+    owner: string,
+    ref: string,
+    options: { signal: AbortSignal; filter: ImageFilter },
+  ): Promise<{ canonical: string; digest: string; dir: string }>;
 }
 
 /** What unpacking needs from the outside. */
@@ -40,10 +46,12 @@ export function unpackBundle({ puller, providers }: UnpackDependencies): Step<Pa
       const isSame = latest?.status === "deployed" && latest.inputDigest === facts.inputDigest;
       if (isSame && !providers.isOutdated(latest.objects)) return undefined;
       try {
-        const image = await puller.pull(extension.metadata.name, pullReference(resolved), { signal }).catch((err: unknown) => {
-          signal.throwIfAborted();
-          return pullOffered(puller, facts, err, signal);
-        });
+        const image = await puller
+          .pull(extension.metadata.name, pullReference(resolved), { signal, filter: bundleRoot })
+          .catch((err: unknown) => {
+            signal.throwIfAborted();
+            return pullOffered(puller, facts, err, signal);
+          });
         log.debug({ image: image.canonical }, "bundle image unpacked");
         facts.content = loadBundle(await readBundleFiles(image.dir));
         facts.resolved = { ...(facts.resolved ?? resolved), imageDigest: image.digest };
@@ -75,7 +83,7 @@ async function pullOffered(puller: BundlePuller, facts: PassFacts, cause: unknow
   const base = lastDeployed(history.current);
   if (resolved?.offered === undefined || !base || !isOfAnotherWriter(base)) throw cause;
   const { offered, pullFrom, ...others } = resolved;
-  const image = await puller.pull(extension.metadata.name, offered, { signal });
+  const image = await puller.pull(extension.metadata.name, offered, { signal, filter: bundleRoot });
   facts.resolved = { ...others, image: offered };
   facts.inputDigest = inputDigest(facts);
   facts.notes.push(
