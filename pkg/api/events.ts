@@ -80,6 +80,11 @@ export const EVENTS = {
     on: EXTENSION,
     when: "A bundle is moved to although no upgrade edge leads to it, which `upgradeConstraintPolicy: SelfCertified` overrides, or although another entry of the channel skips it. Once for each decision.",
   },
+  FlawedBundle: {
+    type: "Warning",
+    on: EXTENSION,
+    when: "A bundle is taken although its author has made a mistake: its ClusterServiceVersion or annotations have another version or package than its catalog says, or it has several ClusterServiceVersions, or one without name or version. With all of these; once for a bundle.",
+  },
   BundleContentChanged: {
     type: "Warning",
     on: EXTENSION,

@@ -95,7 +95,7 @@ describe("the files of a bundle image that are read", () => {
   test("64 MiB, and no more", async () => {
     using folder = new TempFolder();
     const dir = folder.write("image", {});
-    const write = (path: string, bytes: number): string => folder.write("image", { [path]: new Uint8Array(bytes) } as never);
+    const write = (path: string, bytes: number): string => folder.write("image", { [path]: new Uint8Array(bytes) });
     write("manifests/a", 64 * 1024 * 1024);
     expect((await readBundleFiles(dir)).size).toBe(1);
     write("manifests/b", 1);

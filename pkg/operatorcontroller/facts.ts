@@ -87,6 +87,8 @@ export interface PassFacts {
   resolved?: ResolvedBundle;
   /** Absent in maintain mode: the image could not be pulled, and what is installed is kept as it is. */
   content?: RegistryV1Bundle;
+  /** What is wrong with the bundle itself and keeps nothing back, a sentence each. */
+  flaws?: readonly string[];
   /** Who provides the certificates of the bundle's webhooks; absent where it has none, or nobody is to. */
   certProvider?: CertificateProvider | undefined;
   /** Identity of everything that goes into rendering; equal digests render equal objects. */

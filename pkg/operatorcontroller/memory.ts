@@ -59,6 +59,8 @@ export interface Remembered {
   approved?: string;
   /** What its bundle wants of the cluster in vain, as it was last told. */
   unmet?: string;
+  /** What is wrong with its bundle, as it was last told. */
+  flawed?: string;
   /** Its uninstall has begun: what others need of it does not hold that up any more. */
   uninstalling?: boolean;
   /** Whether its ServiceAccount lacked rights when they were last looked up for a release. */

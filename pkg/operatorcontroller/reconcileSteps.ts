@@ -13,6 +13,7 @@ import type { RollbackDependencies } from "./releases/rollback.ts";
 import type { Identities } from "./rights/identity.ts";
 import type { ClusterApis } from "./served/clusterApis.ts";
 import { applyBundle } from "./steps/applyBundle.ts";
+import { checkBundle } from "./steps/checkBundle.ts";
 import { checkClusterVersion } from "./steps/checkClusterVersion.ts";
 import { checkDependencies } from "./steps/checkDependencies.ts";
 import { checkRequirements } from "./steps/checkRequirements.ts";
@@ -73,6 +74,7 @@ export function reconcileSteps(parts: StepParts): Step<PassFacts["extension"], P
     keepContent(events, memory),
     holdBack({ ...applying, comeBack: parts.comeBack }),
     unpackBundle({ puller, providers }),
+    checkBundle(events, memory),
     tellProxy,
     checkClusterVersion,
     checkRequirements({ apis, events, memory }),

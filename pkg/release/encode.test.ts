@@ -286,6 +286,7 @@ const anyRecord: fc.Arbitrary<ReleaseRecord> = fc.record(
     inputDigest: text,
     imageDigest: text,
     cautions: fc.array(text, { maxLength: 3 }),
+    flaws: fc.array(text, { maxLength: 3 }),
     rolledOutAt: text,
     rolledBack: anyRolledBack,
     pinnedTo: fc.nat(),

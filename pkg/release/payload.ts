@@ -15,8 +15,8 @@ import { rolledBackFrom } from "./rolledBack.ts";
 /**
  * A release as Helm's JSON, members in the order in which Go writes them, ended by a newline:
  * the manifest holds one object a line; the chart holds each object as it was rendered, with a template that prints it.
- * `properties`, `requirements`, `inputDigest`, `imageDigest`, `proxy`, `cautions`, `rolledOutAt`, `rolledBack`, `pinnedTo` and `takenOver` are members
- * of our own, which Go passes over.
+ * `properties`, `requirements`, `inputDigest`, `imageDigest`, `proxy`, `cautions`, `flaws`, `rolledOutAt`, `rolledBack`, `pinnedTo` and `takenOver` are
+ * members of our own, which Go passes over.
  * @see helm.sh/helm/v3 v3.21 pkg/release/release.go
  */
 export function payloadFrom(record: ReleaseRecord): string {
@@ -52,6 +52,7 @@ export function payloadFrom(record: ReleaseRecord): string {
     ...(record.imageDigest === undefined ? {} : { imageDigest: record.imageDigest }),
     ...(record.proxy === undefined ? {} : { proxy: record.proxy }),
     ...(record.cautions === undefined ? {} : { cautions: record.cautions }),
+    ...(record.flaws === undefined ? {} : { flaws: record.flaws }),
     ...(record.rolledOutAt === undefined ? {} : { rolledOutAt: record.rolledOutAt }),
     ...(record.rolledBack === undefined ? {} : { rolledBack: record.rolledBack }),
     ...(record.pinnedTo === undefined ? {} : { pinnedTo: record.pinnedTo }),
@@ -69,7 +70,7 @@ export function recordFrom(payload: string, fallbackLabels: Readonly<Record<stri
   const release = parse(payload, "failed to decode release");
   const info = members(release["info"]);
   const annotations = members(members(members(release["chart"])["metadata"])["annotations"]);
-  const { properties, inputDigest, imageDigest, cautions, rolledOutAt, pinnedTo, takenOver } = release;
+  const { properties, inputDigest, imageDigest, cautions, flaws, rolledOutAt, pinnedTo, takenOver } = release;
   const requirements = requirementsFrom(release["requirements"]);
   const proxy = proxyFrom(release["proxy"]);
   const rolledBack = rolledBackFrom(release["rolledBack"]);
@@ -89,12 +90,17 @@ export function recordFrom(payload: string, fallbackLabels: Readonly<Record<stri
     ...(typeof inputDigest === "string" ? { inputDigest } : {}),
     ...(typeof imageDigest === "string" ? { imageDigest } : {}),
     ...(proxy ? { proxy } : {}),
-    ...(Array.isArray(cautions) ? { cautions: cautions.filter((caution) => typeof caution === "string") } : {}),
+    ...(Array.isArray(cautions) ? { cautions: textsIn(cautions) } : {}),
+    ...(Array.isArray(flaws) ? { flaws: textsIn(flaws) } : {}),
     ...(typeof rolledOutAt === "string" ? { rolledOutAt } : {}),
     ...(rolledBack ? { rolledBack } : {}),
     ...(typeof pinnedTo === "number" ? { pinnedTo } : {}),
     ...(takenOver === true ? { takenOver } : {}),
   };
+}
+
+function textsIn(list: readonly unknown[]): string[] {
+  return list.filter((item) => typeof item === "string");
 }
 
 function objectsFrom(manifest: string): KubeObject[] {

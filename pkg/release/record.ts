@@ -55,6 +55,8 @@ export interface ReleaseRecord {
   proxy?: ProxyVariables;
   /** What was disregarded when this bundle was chosen, a sentence each. */
   cautions?: readonly string[];
+  /** What is wrong with the bundle itself, a sentence each; absent where nothing is, and on releases of other writers. */
+  flaws?: readonly string[];
   /** When all of it was healthy for the first time, RFC 3339; absent on releases of other writers. */
   rolledOutAt?: string;
   /** On a release that went back to an earlier one: what was given up for it. */

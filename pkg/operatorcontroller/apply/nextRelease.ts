@@ -20,6 +20,8 @@ export interface RenderedBundle {
   annotations: Record<string, string>;
   /** What the bundle wants of the cluster. */
   requirements?: BundleRequirements | undefined;
+  /** What is wrong with the bundle itself. */
+  flaws?: readonly string[] | undefined;
   /** Set when an earlier release is gone back to: why, and what its objects were rendered from. */
   rollback?: { why: Pick<ReleaseRecord, "rolledBack" | "pinnedTo">; inputDigest: string | undefined; proxy: ProxyVariables | undefined };
 }
@@ -53,7 +55,7 @@ export interface NextRelease {
 /** The release that `rendered` comes to for an extension of which `facts` tells. */
 export function nextRelease(facts: PassFacts, rendered: RenderedBundle, { objects, notes, kinds }: PreparedObjects): NextRelease {
   const { extension, history } = facts;
-  const { bundle, annotations, requirements, rollback } = rendered;
+  const { bundle, annotations, requirements, flaws = [], rollback } = rendered;
   const labels = labelsFrom(bundle);
   const base = lastDeployed(history.current);
   const isTaken = isTakeOver(base, { labels, ...rollback?.why });
@@ -66,6 +68,7 @@ export function nextRelease(facts: PassFacts, rendered: RenderedBundle, { object
     ...(bundle.imageDigest === undefined ? {} : { imageDigest: bundle.imageDigest }),
     ...(proxy === undefined ? {} : { proxy }),
     ...(bundle.cautions === undefined ? {} : { cautions: bundle.cautions }),
+    ...(flaws.length === 0 ? {} : { flaws }),
   };
   return {
     kind: rollback ? "RolledBack" : isTaken ? "TakenOver" : base ? "Upgraded" : "Installed",

@@ -21,6 +21,7 @@ export type ReleaseContent = Pick<
   | "imageDigest"
   | "proxy"
   | "cautions"
+  | "flaws"
   | "rolledBack"
   | "pinnedTo"
   | "takenOver"

@@ -100,6 +100,7 @@ export async function goToPinned(deps: RollbackDependencies, facts: PassFacts, c
     objects: release.pinnedTo === revision ? release.objects : rollbackObjects(release.objects, given),
     annotations: release.annotations,
     requirements: release.requirements,
+    flaws: release.flaws,
     rollback: { why: { pinnedTo: revision }, inputDigest: release.inputDigest, proxy: release.proxy },
   });
   facts.installed = bundle;
@@ -136,6 +137,7 @@ async function goBack(deps: RollbackDependencies, facts: PassFacts, context: Con
     objects,
     annotations: target.annotations,
     requirements: target.requirements,
+    flaws: target.flaws,
     rollback: { why: { rolledBack: given }, inputDigest: target.inputDigest, proxy: target.proxy },
   });
   delete facts.overdue;

@@ -44,7 +44,7 @@ export function applyBundle(deps: RollbackDependencies): Step<PassFacts["extensi
       requireCurrentCrds(resolved.name, content);
       try {
         const { annotations = {} } = content.csv.metadata;
-        await pass.release({ bundle: resolved, objects, annotations, requirements: requirementsOf(content) });
+        await pass.release({ bundle: resolved, objects, annotations, requirements: requirementsOf(content), flaws: facts.flaws });
         facts.installed = resolved;
       } catch (err) {
         await withdrawRefused(deps, facts, context, err);

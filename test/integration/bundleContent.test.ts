@@ -1,0 +1,100 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { describeWithPrivateCluster, eventually } from "../support/cluster.ts";
+import { OperatorWorld } from "../support/operatorWorld.ts";
+import { tinyBundle } from "../support/tinyBundle.ts";
+
+const CRD = { apiVersion: "apiextensions.k8s.io/v1", kind: "CustomResourceDefinition" } as const;
+const INSTALLED = { Progressing: "True/Succeeded", Installed: "True/Succeeded", Available: "True/Healthy" };
+const DEFINITION = {
+  metadata: { name: "things.legacy.example.com" },
+  spec: {
+    group: "legacy.example.com",
+    scope: "Namespaced",
+    names: { plural: "things", kind: "Thing" },
+    versions: [{ name: "v1", served: true, storage: true, schema: { openAPIV3Schema: { type: "object" } } }],
+  },
+};
+
+// Source: H-01, H-02, S0-014, S3-33.
+describeWithPrivateCluster("what a bundle may hold", (cluster) => {
+  let world: OperatorWorld;
+  beforeAll(async () => {
+    world = await OperatorWorld.start(cluster);
+  });
+  afterAll(() => world[Symbol.asyncDispose]());
+
+  const serve = (version: string): Promise<void> => world.serve({ channels: { stable: [`p.v${version}`] }, bundles: [`p.v${version}`] });
+  const events = async (name: string, reason: string): Promise<string[]> =>
+    (await world.events(name)).filter((text) => text.startsWith(`${reason}: `));
+
+  test("definitions of v1beta1 are refused before anything is written, and the version that has them as v1 is installed", async () => {
+    const legacy = { ...DEFINITION, apiVersion: "apiextensions.k8s.io/v1beta1", kind: CRD.kind };
+    world.bundle("p.v1.0.0", { ...tinyBundle("1.0.0"), "manifests/crd.yaml": JSON.stringify(legacy) });
+    await serve("1.0.0");
+    await world.extension("legacy");
+    const { Progressing = "" } = await world.conditions("legacy", { Progressing: "False/Blocked", Installed: "False/Failed" });
+    expect(Progressing).toContain(
+      'bundle "p.v1.0.0" cannot be applied: CustomResourceDefinition "things.legacy.example.com" is of apiextensions.k8s.io/v1beta1, which no API server takes since Kubernetes 1.22',
+    );
+    expect(Progressing).toContain("nothing was changed");
+    const { items } = await cluster.client.list({ apiVersion: "apps/v1", kind: "Deployment" }, { namespace: "legacy-system" });
+    expect(items).toEqual([]);
+    expect(await world.releases("legacy")).toEqual([]);
+    await eventually(async () => expect(await events("legacy", "Blocked")).toHaveLength(1));
+
+    world.bundle("p.v1.1.0", { ...tinyBundle("1.1.0"), "manifests/crd.yaml": JSON.stringify({ ...DEFINITION, ...CRD }) });
+    await serve("1.1.0");
+    await world.conditions("legacy", INSTALLED);
+    expect(await cluster.client.get({ ...CRD, name: DEFINITION.metadata.name })).toBeDefined();
+    await world.remove("legacy");
+  });
+
+  test("a bundle that is not what its catalog says is installed; it is told once by an Event, and noted as long as it is installed", async () => {
+    const second = { kind: "ClusterServiceVersion", metadata: { name: "p.v0.9.0" }, spec: { version: "0.9.0" } };
+    world.bundle("p.v1.2.0", { ...tinyBundle("1.2.1"), "manifests/a.yaml": JSON.stringify(second) });
+    await serve("1.2.0");
+    await world.extension("flawed");
+    const told =
+      'bundle "p.v1.2.0" has mistakes for its author to correct: ' +
+      'it holds 2 ClusterServiceVersions, "p.v0.9.0" (manifests/a.yaml), "p.v1.2.1" (manifests/csv.yaml), of which the last is taken, ' +
+      'and its ClusterServiceVersion has version "1.2.1", the catalog says "1.2.0"';
+    expect((await world.conditions("flawed", INSTALLED))["Progressing"]).toContain(told);
+    world.controller.healthChanged("flawed"); // a pass that has nothing to fetch says it as well
+    await eventually(async () => expect((await world.conditions("flawed", INSTALLED))["Progressing"]).toContain(told));
+    await eventually(async () => expect(await events("flawed", "FlawedBundle")).toEqual([`FlawedBundle: ${told}`]));
+    world.bundle("p.v1.3.0", tinyBundle("1.3.0"));
+    await world.serve({
+      channels: { stable: ["p.v1.2.0", { name: "p.v1.3.0", replaces: "p.v1.2.0" }] },
+      bundles: ["p.v1.2.0", "p.v1.3.0"],
+    });
+    await world.until("flawed", ({ status }) => expect(status?.install?.bundle.version).toBe("1.3.0"));
+    await eventually(async () => expect((await world.conditions("flawed", INSTALLED))["Progressing"]).toBe("Desired state reached"));
+    await world.remove("flawed");
+  });
+
+  test("manifests are read from the folder that the annotations state", async () => {
+    const annotations = {
+      "operators.operatorframework.io.bundle.package.v1": "p",
+      "operators.operatorframework.io.bundle.mediatype.v1": "registry+v1",
+      "operators.operatorframework.io.bundle.manifests.v1": "deploy/olm/",
+    };
+    const { "manifests/csv.yaml": csv = "" } = tinyBundle("1.4.0");
+    world.bundle("p.v1.4.0", { "metadata/annotations.yaml": JSON.stringify({ annotations }), "deploy/olm/csv.yaml": csv });
+    await serve("1.4.0");
+    await world.extension("elsewhere");
+    await world.conditions("elsewhere", INSTALLED);
+    await world.remove("elsewhere");
+  });
+
+  test("another media type is refused with what is supported", async () => {
+    const annotations = { "operators.operatorframework.io.bundle.mediatype.v1": "helm" };
+    world.bundle("p.v1.5.0", { ...tinyBundle("1.5.0"), "metadata/annotations.yaml": JSON.stringify({ annotations }) });
+    await serve("1.5.0");
+    await world.extension("helm");
+    const { Progressing } = await world.conditions("helm", { Progressing: "True/Retrying", Installed: "False/Failed" });
+    expect(Progressing).toContain(
+      'error for resolved bundle "p.v1.5.0" with version "1.5.0": metadata/annotations.yaml: operators.operatorframework.io.bundle.mediatype.v1: bundles of media type "helm" are not supported, only "registry+v1" is',
+    );
+    await world.remove("helm");
+  });
+});
