@@ -11,6 +11,9 @@ export function imageFlags() {
   return {
     "pull-cas-dir": optionalText().describe("folder of PEM files that sign registries' certificates; read at each pull"),
     "registries-conf": optionalText().describe("path of a registries.conf; default: the system's; read at each pull"),
+    "signature-policy": optionalText().describe(
+      "path of a policy.json that says which images are taken and whose signatures they need; default: the system's, and any image without one; read at each pull",
+    ),
     "global-pull-secret": optionalText().describe(
       "Secret with registry credentials, as <namespace>/<name>; imagePullSecrets of the program's own ServiceAccount come before it",
     ),
@@ -27,6 +30,7 @@ export function imageFlags() {
 export interface ImageFlags {
   "pull-cas-dir"?: string | undefined;
   "registries-conf"?: string | undefined;
+  "signature-policy"?: string | undefined;
   "global-pull-secret"?: string | undefined;
   "service-account-token"?: string | undefined;
   "auth-file"?: string | undefined;
@@ -59,6 +63,7 @@ export function pullerFor(flags: ImageFlags, options: Pick<PullerOptions, "cache
   return new Puller({
     ...options,
     registriesConf: flags["registries-conf"],
+    signaturePolicy: flags["signature-policy"],
     authFile: flags["auth-file"],
     casDir: flags["pull-cas-dir"],
   });

@@ -182,6 +182,11 @@ export const EVENTS = {
     on: ["ClusterExtension", "ClusterCatalog"],
     when: "A pass failed with something that time or somebody else may cure, and condition `Progressing` says so; once for each text.",
   },
+  ImageRejected: {
+    type: "Warning",
+    on: ["ClusterExtension", "ClusterCatalog"],
+    when: "The signature policy does not let an image pass, and condition `Progressing` says why, such as that a signature is missing; it is tried again. Once for each text, in place of `Retrying`.",
+  },
   Blocked: {
     type: "Warning",
     on: ["ClusterExtension", "ClusterCatalog"],
@@ -219,8 +224,15 @@ export interface EventSink {
 
 type WarningReason = { [R in EventReason]: (typeof EVENTS)[R]["type"] extends "Warning" ? R : never }[EventReason];
 
-/** The reason for an Event about a condition that changed for the worse: the condition's own where an Event may have it, else Blocked. */
-export function warningReason(reason: string): WarningReason {
+/** What the message about an image begins with that the signature policy does not let pass; there may be words before it. */
+export const IMAGE_REJECTED = "Source image rejected: ";
+
+/**
+ * The reason for an Event about a condition that changed for the worse: the condition's own where an Event may have it, else Blocked. A rejected
+ * image has one of its own, since the condition's reason is Retrying for whatever is tried again.
+ */
+export function warningReason(reason: string, message: string): WarningReason {
+  if (reason === "Retrying" && message.includes(IMAGE_REJECTED)) return "ImageRejected";
   return isWarning(reason) ? reason : "Blocked";
 }
 

@@ -17,6 +17,7 @@ const PATH = `${PATH_COMPONENT}(?:/${PATH_COMPONENT})*`;
 const TAG = "[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}";
 const DIGEST = "[A-Za-z][A-Za-z0-9]*(?:[-_+.][A-Za-z][A-Za-z0-9]*)*:[0-9a-fA-F]{32,}";
 const REFERENCE = new RegExp(`^((?:${DOMAIN}/)?${PATH})(?::(${TAG}))?(?:@(${DIGEST}))?$`);
+const NAME_PREFIX = new RegExp(`^${DOMAIN}(?:/${PATH})?$`);
 const HEX_NAME = /^[a-f0-9]{64}$/;
 
 const NAME_LENGTH_MAX = 255;
@@ -51,6 +52,11 @@ export function normalizedImageName(text: string): ImageName | string {
   if (problem !== undefined) return problem;
   const slash = name.indexOf("/");
   return { registry: name.slice(0, slash), repository: name.slice(slash + 1), tag, digest };
+}
+
+/** Whether `text` is a host, or a host with a path below it: what names of images may begin with. */
+export function isNamePrefix(text: string): boolean {
+  return text.length <= NAME_LENGTH_MAX && NAME_PREFIX.test(text);
 }
 
 /** Why `text` is no digest we can verify, in go-digest's words; undefined when it is "<sha256|sha384|sha512>:<lower-case hex>". */

@@ -87,7 +87,7 @@ export class CatalogController {
     const { leaderClient, puller, externalUrl } = options;
     const replica = replicaMetrics(metrics);
     const images: CatalogPuller & CatalogKeeper = {
-      pull: (name, ref, signal) => puller.pull(name, ref, { signal, filter: catalogRoot }),
+      pull: (name, ref, signal, identity) => puller.pull(name, ref, { signal, filter: catalogRoot, identity }),
       remove: (name) => puller.remove(name),
     };
     const reported = new CatalogMetrics(metrics);

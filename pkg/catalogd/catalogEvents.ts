@@ -34,7 +34,7 @@ export function catalogEvents(
 
 function progressEvents(condition: Condition, before: Condition | undefined): CatalogEvent[] {
   const { reason, message } = condition;
-  if (isFailure(condition)) return [{ reason: warningReason(reason), message }];
+  if (isFailure(condition)) return [{ reason: warningReason(reason, message), message }];
   if (!before || !isFailure(before)) return [];
   return [{ reason: "Recovered", message: `${message}; before: ${before.message}` }];
 }

@@ -48,7 +48,7 @@ export class CatalogMetrics {
     });
     this.#failures = metrics.counter({
       name: "catalog_failures_total",
-      help: "Failed passes over a catalog, by what failed: blocked, unauthorized, not_found, rate_limited, registry, unreachable, timeout, image, content, api or other",
+      help: "Failed passes over a catalog, by what failed: blocked, unauthorized, not_found, rate_limited, registry, unreachable, timeout, image, rejected, content, api or other",
       labels: ["catalog", "reason"],
     });
   }

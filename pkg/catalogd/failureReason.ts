@@ -1,5 +1,6 @@
 import { messageOf, terminalIn } from "../errors/errors.ts";
 import { ContentError } from "../oci/contentError.ts";
+import { rejectionIn } from "../oci/policy/rejectedError.ts";
 import { RegistryError } from "../oci/registryError.ts";
 
 /** What a pass over a catalog can fail for, for metrics; a bounded set. */
@@ -12,6 +13,7 @@ export const FAILURE_REASONS = [
   "unreachable",
   "timeout",
   "image",
+  "rejected",
   "content",
   "api",
   "other",
@@ -30,6 +32,7 @@ const NETWORK = /^(E(CONN|HOST|NET|PIPE|TIMEDOUT|AI_|PROTO)|UND_ERR_|UNABLE_TO_)
  * | a write to the API server                                | api                                           |
  * | an answer of the registry                                | unauthorized, not_found, rate_limited, registry |
  * | an image that is broken                                  | image                                         |
+ * | an image that the signature policy does not let pass     | rejected                                      |
  * | a pull that took too long                                | timeout                                       |
  * | no connection to the registry                            | unreachable                                   |
  */
@@ -38,6 +41,7 @@ export function failureReason(error: unknown): FailureReason {
   const text = messageOf(error);
   if (text.startsWith("error storing fbc: ")) return "content";
   if (text.startsWith("error updating ")) return "api";
+  if (rejectionIn(error)) return "rejected";
   const chain = [...causesOf(error)];
   const answer = chain.find((cause) => cause instanceof RegistryError);
   if (answer) return ofStatus(answer.status);

@@ -9,9 +9,11 @@ const OWNER = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$
 const Stored = z.object({
   config: z.object({ labels: z.record(z.string(), z.string()), architecture: z.string(), os: z.string() }),
   root: z.string(),
+  instance: z.string().optional(),
+  signatures: z.array(z.object({ payload: z.string(), signature: z.string() })).optional(),
 });
 
-/** What is kept beside an unpacked image: its configuration and which directory of it was unpacked. */
+/** What is kept beside an unpacked image: its configuration, which directory of it was unpacked, and what let it pass the signature policy. */
 export type StoredImage = z.output<typeof Stored>;
 
 /** An unpacked image on disk. */
@@ -80,6 +82,13 @@ export class ImageCache {
     await rename(draft.content, dir);
     await chmod(dir, 0o500);
     return { dir, modTime: (await lstat(dir)).mtime, stored };
+  }
+
+  /** Keeps other notes beside an image that is unpacked. */
+  async annotate(owner: string, digest: string, stored: StoredImage): Promise<void> {
+    const draft = `${this.#note(owner, digest)}.new`;
+    await writeFile(draft, JSON.stringify(stored), { mode: 0o600 });
+    await rename(draft, this.#note(owner, digest));
   }
 
   /** Removes what is left of a draft. */

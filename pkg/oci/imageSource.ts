@@ -4,6 +4,7 @@ import { type AuthFile, type CredentialSource, credentialsFor, mergedEntries, re
 import { certificateDir, readCertificates } from "./certificates.ts";
 import { ContentError } from "./contentError.ts";
 import { type PullSource, pullSources } from "./mirrors.ts";
+import { RejectedError } from "./policy/rejectedError.ts";
 import { nameOf, type Reference, referenceText } from "./reference.ts";
 import { loadRegistriesConf, type RegistriesConfPaths } from "./registriesConf.ts";
 import { type FetchedManifest, Repository } from "./registry.ts";
@@ -40,8 +41,8 @@ export class ImageSource {
    * Calls `work` with the image at the first place that has it, and, when that fails, at the next: mirrors in their order, then the source.
    * @param o.start where the image was found before, by tag; that place is tried first and `ref` names the digest found there
    * @param o.doing what to put before the error when the last place has no such manifest
-   * @throws what `work` threw as ContentError, at once, for another place has the same content; otherwise the last place's error, with those
-   * of the mirrors before it
+   * @throws what `work` threw as ContentError, at once, for another place has the same content; what it threw as RejectedError, at once, for an
+   * image is judged by the signatures that are where it is; otherwise the last place's error, with those of the mirrors before it
    */
   async withImage<T>(
     ref: Reference,
@@ -58,7 +59,7 @@ export class ImageSource {
         return { value: await work(image) };
       } catch (err) {
         signal.throwIfAborted();
-        if (err instanceof ContentError) throw err;
+        if (err instanceof ContentError || err instanceof RejectedError) throw err;
         failures.push({ ref: referenceText(at), doing, err });
         this.#options.log.debug({ ref: referenceText(at), err }, "image is not to be had here");
         return undefined;

@@ -9,11 +9,14 @@ import { KeyedLock } from "./keyedLock.ts";
 import type { Limits } from "./limits.ts";
 import { type ImageConfig, platformOf } from "./manifest.ts";
 import { atOrBelow, type PathFilter } from "./pathFilter.ts";
+import { admit, type Evidence, stillAdmitted } from "./policy/admission.ts";
+import { rejectionIn } from "./policy/rejectedError.ts";
+import { defaultPolicyPlace, type ImageRequirements, type PolicyPlace, SignaturePolicy } from "./policy/signaturePolicy.ts";
 import { canonical, familiarText, parsePullReference, type Reference, referenceText } from "./reference.ts";
 import { defaultRegistriesConf, type RegistriesConfPaths } from "./registriesConf.ts";
 import { TokenSource } from "./tokens.ts";
 import { Transport } from "./transport.ts";
-import { applyLayers, describeImage, downloadLayers } from "./unpack.ts";
+import { applyLayers, describeImage, downloadLayers, instanceDigest } from "./unpack.ts";
 
 /** Which directory of an image is wanted. It may throw to refuse the image. */
 export type ImageFilter = (config: ImageConfig, ref: Reference) => { readonly root: string };
@@ -40,6 +43,8 @@ export interface PullerOptions {
   readonly log: Logger;
   /** exactly this file, without drop-ins; or places; by default those of containers-registries.conf(5) */
   readonly registriesConf?: string | RegistriesConfPaths | undefined;
+  /** exactly this file, a containers-policy.json(5); or a place; by default the usual ones, and without a file there every image is taken */
+  readonly signaturePolicy?: string | PolicyPlace | undefined;
   /** docker config.json or containers auth.json; need not exist */
   readonly authFile?: string | undefined;
   /** further credentials, which come before those of the file; without either all pulls are anonymous */
@@ -57,6 +62,9 @@ interface Job {
   readonly owner: string;
   readonly ref: Reference;
   readonly digest: string;
+  /** the name that the signature policy and the signatures are about */
+  readonly identity: Reference;
+  readonly requirements: ImageRequirements;
   /** where a tag was found */
   readonly located: Located | undefined;
   readonly filter: ImageFilter | undefined;
@@ -72,12 +80,13 @@ export class Puller {
   readonly #cache: ImageCache;
   readonly #transport: Transport;
   readonly #source: ImageSource;
+  readonly #policy: SignaturePolicy;
   readonly #locks = new KeyedLock();
   /** By digest, the owner that last pulled it; only a hint. */
   readonly #holders = new Map<string, string>();
 
   constructor(options: PullerOptions) {
-    const { cacheDir, limits, log, registriesConf, authFile, credentials, casDir, env = process.env } = options;
+    const { cacheDir, limits, log, registriesConf, signaturePolicy, authFile, credentials, casDir, env = process.env } = options;
     this.#limits = limits;
     this.#log = log;
     this.#arch = options.arch ?? process.arch;
@@ -85,6 +94,8 @@ export class Puller {
     this.#transport = new Transport({ limits, env, log });
     const home = homedir();
     const places = typeof registriesConf === "string" ? { file: registriesConf, required: true } : registriesConf;
+    const policy = typeof signaturePolicy === "string" ? { file: signaturePolicy, required: true } : signaturePolicy;
+    this.#policy = new SignaturePolicy(() => policy ?? defaultPolicyPlace(home), log);
     this.#source = new ImageSource({
       registriesConf: places ?? defaultRegistriesConf(env, home),
       authFile,
@@ -99,29 +110,39 @@ export class Puller {
   }
 
   /**
-   * The digest a reference stands for now. A digest reference needs no network.
-   * @throws TerminalError for a text that is no pullable reference; RetryableError `error creating image source: …`
+   * The digest a reference stands for now. A digest reference needs no network. Signatures are looked at when the image is pulled.
+   * @throws TerminalError for a text that is no pullable reference; RetryableError `error creating image source: …`, and `… Source image
+   * rejected: …` for an image that the signature policy rejects whatever its signatures
    */
   async resolve(text: string, signal: AbortSignal): Promise<{ canonical: string; digest: string }> {
     const ref = parsePullReference(text);
+    await this.#requirementsFor(ref);
     const digest = ref.digest ?? (await this.#bounded(ref, signal, (bounded) => this.#locateTag(ref, bounded))).manifest.digest;
     return { canonical: canonical(ref, digest), digest };
   }
 
   /**
    * The image of `owner`, unpacked. With the digest on disk already, nothing is downloaded; owners of one digest share one download.
-   * Afterwards the owner's other images are gone. When it fails, the owner keeps what it had.
+   * Afterwards the owner's other images are gone. When it fails, the owner keeps what it had. The signature policy is applied each time, before
+   * any layer is asked for; to what is on disk by the signatures that let it pass, and only where they no longer do, by those in the registry.
    * @param owner name of the object the image is for, a DNS-1123 subdomain
+   * @param o.identity the reference that the policy is applied to where a tag was looked up by somebody else; `text` by default
    * @throws TerminalError for a text that is no pullable reference, for an image by digest whose content is refused (it will never be
-   * another), and when the filter throws one; RetryableError for all else
+   * another), and when the filter throws one; RetryableError for all else, such as `error copying image: Source image rejected: …`
    */
-  async pull(owner: string, text: string, o: { signal: AbortSignal; filter?: ImageFilter | undefined }): Promise<PulledImage> {
+  async pull(
+    owner: string,
+    text: string,
+    o: { signal: AbortSignal; filter?: ImageFilter | undefined; identity?: string | undefined },
+  ): Promise<PulledImage> {
     const ref = parsePullReference(text);
+    const identity = o.identity === undefined ? ref : parsePullReference(o.identity);
     return this.#bounded(ref, o.signal, async (signal) => {
+      const requirements = await this.#requirementsFor(identity);
       const located = ref.digest === undefined ? await this.#locateTag(ref, signal) : undefined;
       const digest = ref.digest ?? located?.manifest.digest ?? "";
       const log = this.#log.child({ ref: referenceText(ref), digest, owner });
-      const job = { owner, ref, digest, located, filter: o.filter, signal, log };
+      const job = { owner, ref, digest, identity, requirements, located, filter: o.filter, signal, log };
       const { dir, modTime, stored } = await this.#locks.run(digest, signal, () => this.#obtain(job));
       this.#remember(digest, owner);
       return { canonical: canonical(ref, digest), digest, dir, root: stored.root, labels: stored.config.labels, modTime };
@@ -142,8 +163,10 @@ export class Puller {
     const { owner, digest, log } = job;
     const mine = await doing("error checking cache for existing content: ", () => this.#cache.find(owner, digest));
     if (mine && fits(job, mine)) {
+      const stored = await this.#admitAgain(job, mine.stored);
+      if (stored !== mine.stored) await this.#cache.annotate(owner, digest, stored);
       log.debug("image already unpacked");
-      return mine;
+      return { ...mine, stored };
     }
     const draft = await doing("error creating temporary directory: ", () => this.#cache.begin(owner));
     try {
@@ -163,10 +186,12 @@ export class Puller {
     try {
       const image = await this.#cache.find(holder, job.digest);
       if (!image || !fits(job, image)) return undefined;
+      const stored = await this.#admitAgain(job, image.stored);
       await this.#cache.copyInto(draft, image);
       job.log.info({ holder }, "image copied from another owner");
-      return image.stored;
+      return stored;
     } catch (err) {
+      if (rejectionIn(err)) throw err;
       job.log.debug({ err, holder }, "another owner's copy could not be used");
       await this.#cache.empty(draft);
       return undefined;
@@ -174,24 +199,45 @@ export class Puller {
   }
 
   async #download(job: Job, draft: Draft): Promise<StoredImage> {
-    const { ref, digest, located, signal, log } = job;
-    const pinned: Reference = { registry: ref.registry, repository: ref.repository, digest };
-    const { image, part } = await doing("error copying image: ", () =>
-      this.#source.withImage(
-        pinned,
-        { start: located, doing: `initializing source docker://${familiarText(pinned)}: `, signal },
-        async (found) => {
-          const image = await describeImage(found, platformOf(this.#arch), this.#limits, signal);
-          const part = wantedPart(job, image.config);
-          if ("filter" in part) await downloadLayers(found, image.layers, draft.scratch, this.#limits, signal);
-          return { image, part };
-        },
-      ),
-    );
+    const { signal, log } = job;
+    const { image, part, evidence } = await this.#withImage(job, async (found) => {
+      const evidence = await this.#admit(job, found);
+      const image = await describeImage(found, platformOf(this.#arch), this.#limits, signal);
+      const part = wantedPart(job, image.config);
+      if ("filter" in part) await downloadLayers(found, image.layers, draft.scratch, this.#limits, signal);
+      return { image, part, evidence };
+    });
     if ("refused" in part) throw part.refused;
     log.info("pulled image");
     await doing("error applying image: ", () => applyLayers(image.layers, draft.scratch, draft.content, part.filter, this.#limits, signal));
-    return { config: image.config, root: part.filter.root };
+    return { config: image.config, root: part.filter.root, ...evidence };
+  }
+
+  /** Calls `work` with the image where it is found. */
+  #withImage<T>({ ref, digest, located, signal }: Job, work: (found: Located) => Promise<T>): Promise<T> {
+    const pinned: Reference = { registry: ref.registry, repository: ref.repository, digest };
+    const at = { start: located, doing: `initializing source docker://${familiarText(pinned)}: `, signal };
+    return doing("error copying image: ", () => this.#source.withImage(pinned, at, work));
+  }
+
+  /** @throws RejectedError */
+  #admit({ identity, requirements, signal }: Job, found: Located): Promise<Evidence> {
+    const instance = instanceDigest(found, platformOf(this.#arch));
+    return admit(requirements, { ref: identity, image: found, instance }, this.#limits, signal);
+  }
+
+  /** Applies the policy to what is on disk. @returns `stored` itself when what let it pass still does. @throws RejectedError */
+  async #admitAgain(job: Job, stored: StoredImage): Promise<StoredImage> {
+    if (stillAdmitted(job.requirements, job.identity, job.digest, stored)) return stored;
+    return { ...stored, ...(await this.#withImage(job, (found) => this.#admit(job, found))) };
+  }
+
+  async #requirementsFor(identity: Reference): Promise<ImageRequirements> {
+    try {
+      return await this.#policy.requirementsFor(identity);
+    } catch (err) {
+      throw wrapError(rejectionIn(err) ? "error copying image: " : "", err);
+    }
   }
 
   #locateTag(ref: Reference, signal: AbortSignal): Promise<Located> {

@@ -27,6 +27,15 @@ export interface DescribedImage {
 const PARALLEL_DOWNLOADS = 3;
 
 /**
+ * Digest of the manifest for a platform: of the image's own, or of the one that its index names.
+ * @throws ContentError when the manifest is malformed or names none for this platform
+ */
+export function instanceDigest({ manifest }: Located, platform: WantedPlatform): string {
+  const top = parseManifest(manifest.bytes, manifest.mediaType);
+  return top.kind === "manifest" ? manifest.digest : chooseImage(top, platform).digest;
+}
+
+/**
  * Reads the image's manifest and configuration, through the index when there is one.
  * @throws ContentError when they are malformed or not for this platform; RefusedError when they are beyond the limits
  */

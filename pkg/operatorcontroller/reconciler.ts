@@ -125,7 +125,7 @@ export class Reconciler {
       events.record(extension, "Normal", "Resumed", "spec.suspend is no longer true: the extension is looked after again");
     if (reason === Reason.Suspended) events.record(extension, "Normal", "Suspended", message);
     else if (reason === Reason.Retrying || status === "False")
-      events.record(extension, "Warning", lacks ? "PermissionsMissing" : warningReason(reason), message);
+      events.record(extension, "Warning", lacks ? "PermissionsMissing" : warningReason(reason, message), message);
     else if (lacks && !lacksPermissions(before?.message ?? "")) events.record(extension, "Warning", "PermissionsMissing", message);
   }
 

@@ -30,7 +30,7 @@ export function insecureRegistry(host: string, prefix = host): string {
   return `[[registry]]\nprefix = "${prefix}"\nlocation = "${host}"\ninsecure = true\n`;
 }
 
-/** A puller for one test. `conf` and `auths` are the contents of its files; what it logs is collected. */
+/** A puller for one test, which knows no signature policy of this machine. `conf` and `auths` are the contents of its files; what it logs is collected. */
 export async function puller(
   o: { conf?: string; auths?: Record<string, object>; limits?: Partial<Limits> } & Partial<Omit<PullerOptions, "limits">> = {},
 ): Promise<{ puller: Puller; cacheDir: string; logged: string[]; entries: (owner?: string) => Promise<string[]> }> {
@@ -43,7 +43,9 @@ export async function puller(
   const log = pino({ level: "trace" }, { write: (line: string) => void logged.push(line) });
   const authFile = join(dir, "auth.json");
   const registriesConf = join(dir, "registries.conf");
-  const made = new Puller({ log, authFile, registriesConf, env: {}, arch: "x64", ...rest, cacheDir, limits: { ...QUICK, ...limits } });
+  const signaturePolicy = { file: join(dir, "policy.json") };
+  const defaults = { log, authFile, registriesConf, signaturePolicy, env: {}, arch: "x64" as const };
+  const made = new Puller({ ...defaults, ...rest, cacheDir, limits: { ...QUICK, ...limits } });
   onTestFinished(() => made.close());
   const entries = (owner = ""): Promise<string[]> => readdir(join(cacheDir, owner)).catch(() => []);
   return { puller: made, cacheDir, logged, entries };

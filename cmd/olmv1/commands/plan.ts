@@ -23,6 +23,7 @@ interface PlanOptions extends ReleaseOptions, ProxyOptions {
   catalog?: string[];
   asServiceAccount?: boolean;
   registriesConf?: string;
+  signaturePolicy?: string;
   authFile?: string;
   webhookCertProvider: WebhookCertProvider;
   output: "text" | "json";
@@ -58,6 +59,7 @@ export function addPlan(program: Command): void {
     .option("--as-service-account", "read and try the objects as spec.serviceAccount instead of as yourself");
   addProxyOptions(addReleaseOptions(command))
     .option("--registries-conf <path>", "a registries.conf for images")
+    .option("--signature-policy <path>", "a policy.json about whose images are taken; default: the system's")
     .option("--auth-file <path>", "a docker config file with registry credentials")
     .addOption(
       new Option("--webhook-cert-provider <name>", "the same flag of operator-controller").choices(WEBHOOK_CERT_PROVIDERS).default("auto"),

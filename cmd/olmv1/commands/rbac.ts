@@ -17,6 +17,7 @@ interface RbacOptions extends BundleOptions, SourceOptions {
   diff?: string;
   systemNamespace: string;
   registriesConf?: string;
+  signaturePolicy?: string;
   authFile?: string;
 }
 
@@ -63,6 +64,7 @@ export function addRbac(program: Command): void {
     .option("--token-only", "print only what lets operator-controller act as the ServiceAccount")
     .option("--system-namespace <name>", "namespace of operator-controller", SYSTEM_NAMESPACE)
     .option("--registries-conf <path>", "a registries.conf for images")
+    .option("--signature-policy <path>", "a policy.json about whose images are taken; default: the system's")
     .option("--auth-file <path>", "a docker config file with registry credentials")
     .action(async (bundles: string[], options: RbacOptions) => {
       const reader = new BundleReader(options);

@@ -13,6 +13,7 @@ import { createLogger } from "../../../pkg/telemetry/log.ts";
 /** How registries are reached. */
 export interface ReaderOptions {
   registriesConf?: string | undefined;
+  signaturePolicy?: string | undefined;
   authFile?: string | undefined;
 }
 
@@ -54,10 +55,10 @@ export class BundleReader {
   }
 
   async #puller(limits: typeof BUNDLE_LIMITS): Promise<Puller> {
-    const { registriesConf, authFile } = this.#options;
+    const { registriesConf, signaturePolicy, authFile } = this.#options;
     const cacheDir = await mkdtemp(join(tmpdir(), "olmv1-"));
     const log = createLogger({ component: "olmv1", level: "error", destination: process.stderr });
-    const puller = new Puller({ cacheDir, limits, registriesConf, authFile, log });
+    const puller = new Puller({ cacheDir, limits, registriesConf, signaturePolicy, authFile, log });
     this.#open.push(async () => {
       await puller.remove("bundle");
       await puller.remove("catalog");

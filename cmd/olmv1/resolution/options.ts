@@ -23,6 +23,7 @@ export interface ResolutionOptions extends ClusterOptions {
   dependencyPolicy?: DependencyPolicy;
   installedPackage: string[];
   registriesConf?: string;
+  signaturePolicy?: string;
   authFile?: string;
   output: AnswerFormat;
 }
@@ -84,6 +85,7 @@ export function addResolutionOptions(command: Command): Command {
   return addClusterOptions(command)
     .option("--cluster-version <version>", "version of the OpenShift cluster, such as 4.18.9; default: what its ClusterVersion says")
     .option("--registries-conf <path>", "a registries.conf for images")
+    .option("--signature-policy <path>", "a policy.json about whose images are taken; default: the system's")
     .option("--auth-file <path>", "a docker config file with registry credentials")
     .addOption(new Option("-o, --output <format>", "how to print the answer").choices(ANSWER_FORMATS).default("text"))
     .exitOverride(({ exitCode }) => process.exit(exitCode === 0 ? EXIT.yes : EXIT.error));

@@ -77,7 +77,7 @@ export class CatalogFollower {
   async #load(name: string, catalog: Readonly<ClusterCatalog>, wanted: ServedImage, log: Logger, signal: AbortSignal): Promise<void> {
     const { store, images } = this.#deps;
     const facts = newFacts(catalog);
-    const unpacked = await images.pull(name, wanted.ref, signal);
+    const unpacked = await images.pull(name, wanted.ref, signal, identityOf(catalog, wanted));
     // As the leader's status has it: should this replica lead one day, it finds nothing to write.
     facts.unpacked = { ...unpacked, modTime: wanted.lastUnpacked === undefined ? unpacked.modTime : new Date(wanted.lastUnpacked) };
     await storeContent({ store, images, events: SILENT }).run(facts, { object: catalog, log, signal });
@@ -94,4 +94,11 @@ export class CatalogFollower {
     this.#backoffs.set(name, backoff);
     return backoff;
   }
+}
+
+/** The reference that the leader asked for the image by, as long as the spec still has the one: a policy may be about its tag. */
+function identityOf({ spec }: Readonly<ClusterCatalog>, { ref }: ServedImage): string {
+  const asked = spec.source.image?.ref ?? "";
+  const repository = ref.slice(0, ref.indexOf("@"));
+  return asked.startsWith(`${repository}:`) && !asked.includes("@") ? asked : ref;
 }

@@ -4,7 +4,8 @@ import type { CatalogFacts, UnpackedImage } from "../facts.ts";
 
 /** Fetches catalog images; of each only the catalog's folder is unpacked. */
 export interface CatalogPuller {
-  pull(name: string, ref: string, signal: AbortSignal): Promise<UnpackedImage>;
+  /** @param identity the reference that the signature policy is applied to; `ref` by default. */
+  pull(name: string, ref: string, signal: AbortSignal, identity?: string): Promise<UnpackedImage>;
 }
 
 /** Unpacks the wanted image unless its content is stored already. */

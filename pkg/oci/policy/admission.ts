@@ -1,0 +1,51 @@
+import type { Located } from "../imageSource.ts";
+import type { Reference } from "../reference.ts";
+import { type AttachmentLimits, attachedSignatures } from "./attachments.ts";
+import { type FoundSignature, judge } from "./judge.ts";
+import { RejectedError } from "./rejectedError.ts";
+import type { ImageRequirements } from "./signaturePolicy.ts";
+
+/** What let an image pass; kept beside it, so that it can be judged again without the registry. */
+export interface Evidence {
+  /** digest of the manifest whose layers were unpacked, which for an image of several platforms is another than the image's */
+  readonly instance?: string | undefined;
+  /** those that were good; both members base64 */
+  readonly signatures?: { payload: string; signature: string }[] | undefined;
+}
+
+/** Whether what let an image pass once still does: the policy, its keys or the name the image is asked for by may be others now. */
+export function stillAdmitted(requirements: ImageRequirements, ref: Reference, digest: string, evidence: Evidence): boolean {
+  if (!requirements.needSignatures) return true;
+  const signatures = (evidence.signatures ?? []).map(({ payload, signature }) => ({ payload: Buffer.from(payload, "base64"), signature }));
+  const digests = evidence.instance === undefined ? [digest] : [evidence.instance, digest];
+  return "accepted" in judge(requirements.list, { ref, digests }, signatures);
+}
+
+/**
+ * Reads an image's signatures where the image was found, and judges it. They may be those of the manifest for this platform, which are looked at
+ * first, or those of the index that leads to it.
+ * @param instance digest of the manifest for this platform
+ * @throws RejectedError `Source image rejected: …`; RegistryError or Error when the registry fails
+ */
+export async function admit(
+  requirements: ImageRequirements,
+  { ref, image, instance }: { readonly ref: Reference; readonly image: Located; readonly instance: string },
+  limits: AttachmentLimits,
+  signal: AbortSignal,
+): Promise<Evidence> {
+  if (!requirements.needSignatures) return { instance };
+  const digests = [...new Set([instance, image.manifest.digest])];
+  const signatures: FoundSignature[] = [];
+  let refused = "";
+  for (const digest of digests) {
+    signatures.push(...(await attachedSignatures(image.repository, digest, limits, signal)));
+    const verdict = judge(requirements.list, { ref, digests }, signatures);
+    if ("accepted" in verdict) return { instance, signatures: verdict.accepted.map(stored) };
+    refused = verdict.refused;
+  }
+  throw new RejectedError(refused);
+}
+
+function stored({ payload, signature = "" }: FoundSignature): { payload: string; signature: string } {
+  return { payload: Buffer.from(payload).toString("base64"), signature };
+}

@@ -1,0 +1,101 @@
+import { isNamePrefix, normalizedImageName } from "../../api/imageName.ts";
+import { goQuoted } from "../quote.ts";
+import { nameOf, parse, type Reference, referenceText } from "../reference.ts";
+import { FormatError, knownMembers, membersOf, textMember } from "./strictJson.ts";
+
+/** Which identity a signature has to state: `signedIdentity` of containers-policy.json(5). */
+export type SignedIdentity =
+  | { readonly type: "matchExact" | "matchRepoDigestOrExact" | "matchRepository" }
+  | { readonly type: "exactReference" | "exactRepository"; readonly reference: Reference }
+  | { readonly type: "remapIdentity"; readonly prefix: string; readonly signedPrefix: string };
+
+/** What counts without `signedIdentity`. */
+export const DEFAULT_IDENTITY: SignedIdentity = { type: "matchRepoDigestOrExact" };
+
+/**
+ * Reads a `signedIdentity`.
+ * @throws FormatError with the text of containers/image
+ */
+export function parseSignedIdentity(value: unknown): SignedIdentity {
+  const type = textMember(membersOf(value), "type");
+  switch (type) {
+    case "matchExact":
+    case "matchRepoDigestOrExact":
+    case "matchRepository":
+      knownMembers(value, ["type"]);
+      return { type };
+    case "exactReference":
+    case "exactRepository":
+      return { type, reference: exactName(type, value) };
+    case "remapIdentity": {
+      const members = knownMembers(value, ["type", "prefix", "signedPrefix"]);
+      return { type, prefix: namePrefix(members, "prefix"), signedPrefix: namePrefix(members, "signedPrefix") };
+    }
+    default:
+      throw new FormatError(`Unknown policy reference match type ${goQuoted(type)}`);
+  }
+}
+
+function exactName(type: "exactReference" | "exactRepository", value: unknown): Reference {
+  const key = type === "exactReference" ? "dockerReference" : "dockerRepository";
+  const text = textMember(knownMembers(value, ["type", key]), key);
+  const name = normalizedImageName(text);
+  if (typeof name === "string") throw new FormatError(`Invalid format of ${key} ${goQuoted(text)}: ${name}`);
+  if (type === "exactReference" && isNameOnly(name)) throw new FormatError(`${key} ${goQuoted(text)} contains neither a tag nor digest`);
+  return name;
+}
+
+function namePrefix(members: ReadonlyMap<string, unknown>, key: string): string {
+  const text = textMember(members, key);
+  if (!isNamePrefix(text)) throw new FormatError(`prefix ${goQuoted(text)} is not valid`);
+  return text;
+}
+
+/**
+ * Whether a signature that states identity `signed` is one for an image.
+ * @param image the reference by which it was asked for, before any mirror; with a tag or a digest
+ * @param signed untrusted
+ */
+export function matchesIdentity(rule: SignedIdentity, image: Reference, signed: string): boolean {
+  const stated = normalizedImageName(signed);
+  if (typeof stated === "string") return false;
+  switch (rule.type) {
+    case "matchRepository":
+      return nameOf(stated) === nameOf(image);
+    case "exactRepository":
+      return nameOf(stated) === nameOf(rule.reference);
+    case "exactReference":
+      return isExactly(rule.reference, stated);
+    case "matchExact":
+      return isExactly(image, stated);
+    case "matchRepoDigestOrExact":
+      return isRepositoryOrExactly(image, stated);
+    default: {
+      const remapped = remap(rule, image);
+      return remapped !== undefined && isRepositoryOrExactly(remapped, stated);
+    }
+  }
+}
+
+function isExactly(wanted: Reference, stated: Reference): boolean {
+  return !isNameOnly(wanted) && !isNameOnly(stated) && referenceText(wanted) === referenceText(stated);
+}
+
+/** Of an image by digest the digest itself is compared elsewhere, so that the tag in the signature does not count. */
+function isRepositoryOrExactly(wanted: Reference, stated: Reference): boolean {
+  if (isNameOnly(stated)) return false;
+  if (wanted.tag !== undefined) return referenceText(wanted) === referenceText(stated);
+  return wanted.digest !== undefined && nameOf(wanted) === nameOf(stated);
+}
+
+/** The reference as it is named where it was signed; undefined when that is no name. */
+function remap({ prefix, signedPrefix }: { prefix: string; signedPrefix: string }, image: Reference): Reference | undefined {
+  const name = nameOf(image);
+  if (name !== prefix && !name.startsWith(`${prefix}/`)) return image;
+  const remapped = parse(signedPrefix + referenceText(image).slice(prefix.length));
+  return typeof remapped === "string" ? undefined : remapped;
+}
+
+function isNameOnly({ tag, digest }: Reference): boolean {
+  return tag === undefined && digest === undefined;
+}

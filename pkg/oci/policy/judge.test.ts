@@ -1,0 +1,228 @@
+import { generateKeyPairSync } from "node:crypto";
+import * as fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { claimPayload, KEY_KINDS, Signer } from "../../../test/support/signing.ts";
+import { parseReference } from "../reference.ts";
+import type { SignedIdentity } from "./identity.ts";
+import { type FoundSignature, judge, type ReadyRequirement, type Verdict } from "./judge.ts";
+import { parsePublicKey } from "./publicKey.ts";
+
+const DIGEST = `sha256:${"a".repeat(64)}`;
+const INDEX = `sha256:${"b".repeat(64)}`;
+const OTHER = `sha256:${"c".repeat(64)}`;
+const REPOSITORY = "quay.io/ns/app";
+const image = { ref: parseReference(`${REPOSITORY}:v1`), digests: [DIGEST, INDEX] };
+const alice = new Signer();
+const bob = new Signer("Ed25519");
+
+function signed(by: readonly Signer[], identity: SignedIdentity = { type: "matchRepository" }): ReadyRequirement {
+  return { type: "sigstoreSigned", keys: by.map(({ pem }) => parsePublicKey(pem)), identity };
+}
+
+function refusal(verdict: Verdict): string {
+  return "refused" in verdict ? verdict.refused : `accepted ${verdict.accepted.length}`;
+}
+
+const none = "cryptographic signature verification failed: none of the policy's keys made this signature";
+
+// Source: containers-policy.json(5) "sigstoreSigned", SIGNATURE_SPEC.md of cosign.
+describe("an image", () => {
+  test.for(KEY_KINDS)("signed with a key of kind %s passes, and not with another of that kind", (kind) => {
+    const [mine, theirs] = [new Signer(kind), new Signer(kind)];
+    const signature = mine.claim(DIGEST, REPOSITORY);
+    expect(judge([signed([mine])], image, [signature])).toEqual({ accepted: [signature] });
+    expect(refusal(judge([signed([theirs])], image, [signature]))).toBe(none);
+  });
+
+  const good = alice.claim(DIGEST, REPOSITORY);
+  test.for<[what: string, requirements: ReadyRequirement[], signatures: FoundSignature[], want: string]>([
+    ["passes when anything is accepted", [{ type: "insecureAcceptAnything" }], [], "accepted 0"],
+    ["that is rejected is rejected", [{ type: "reject" }], [good], "Running image docker://quay.io/ns/app:v1 is rejected by policy."],
+    [
+      "has to meet all requirements",
+      [{ type: "insecureAcceptAnything" }, { type: "reject" }],
+      [good],
+      "Running image docker://quay.io/ns/app:v1 is rejected by policy.",
+    ],
+    [
+      "does not pass by what is not supported",
+      [{ type: "unsupported", what: '"signedBy"' }],
+      [good],
+      'the signature policy demands "signedBy" for docker://quay.io/ns/app:v1, which is not supported: use "sigstoreSigned" with keys',
+    ],
+    ["without a signature", [signed([alice])], [], "A signature was required, but no signature exists"],
+    ["signed by its index passes", [signed([alice])], [alice.claim(INDEX, REPOSITORY)], "accepted 1"],
+    ["signed by one of two keys passes", [signed([bob, alice])], [good], "accepted 1"],
+    ["with one good signature among others passes", [signed([alice])], [bob.claim(DIGEST, REPOSITORY), good], "accepted 1"],
+    ["that two have to sign, signed by one", [signed([alice]), signed([bob])], [good], none],
+    ["that two have to sign, signed by both", [signed([alice]), signed([bob])], [good, bob.claim(DIGEST, REPOSITORY)], "accepted 2"],
+    ["signed for another digest", [signed([alice])], [alice.claim(OTHER, REPOSITORY)], `Signature for digest ${OTHER} does not match`],
+    [
+      "signed under another name",
+      [signed([alice])],
+      [alice.claim(DIGEST, "quay.io/ns/other")],
+      'Signature for identity "quay.io/ns/other" is not accepted',
+    ],
+    [
+      "signed as cosign does, where a tag is asked for",
+      [signed([alice], { type: "matchRepoDigestOrExact" })],
+      [good],
+      'Signature for identity "quay.io/ns/app" is not accepted: it names a repository without a tag, as cosign does, which only signedIdentity "matchRepository" or "exactRepository" accepts',
+    ],
+    [
+      "whose signature was stored without itself",
+      [signed([alice])],
+      [{ payload: good.payload, signature: undefined }],
+      "missing dev.cosignproject.cosign/signature annotation",
+    ],
+    [
+      "whose signature is no base64",
+      [signed([alice])],
+      [{ ...good, signature: `${good.signature} ` }],
+      "base64 decoding: illegal base64 data",
+    ],
+    ["whose signature is empty", [signed([alice])], [{ ...good, signature: "" }], "base64 decoding: illegal base64 data"],
+    [
+      "of whose signatures none is good: each reason once",
+      [signed([alice])],
+      [bob.claim(DIGEST, REPOSITORY), alice.claim(OTHER, REPOSITORY), bob.claim(OTHER, REPOSITORY)],
+      `None of the signatures were accepted, reasons: ${none}; Signature for digest ${OTHER} does not match`,
+    ],
+  ])("%s", ([, requirements, signatures, want]) => {
+    expect(refusal(judge(requirements, image, signatures))).toBe(want);
+  });
+
+  test("has a bounded number of reasons against it", () => {
+    const many = Array.from({ length: 30 }, (_, index) => alice.claim(DIGEST, `quay.io/ns/app${index}`));
+    expect(refusal(judge([signed([alice])], image, many))).toMatch(/^None of the .*app3" is not accepted; and 26 more$/);
+  });
+});
+
+describe("a payload that was signed", () => {
+  const text = claimPayload(DIGEST, REPOSITORY).toString();
+  test.for<[what: string, payload: string | Buffer, want: string]>([
+    ["without remarks", text, "accepted 1"],
+    ["with remarks", text.replace("null", '{"creator":"me","timestamp":1,"other":[1]}'), "accepted 1"],
+    [
+      "about something else",
+      text.replace("cosign container", "atomic container"),
+      'Unrecognized signature type "atomic container image signature"',
+    ],
+    ["with an unknown member", text.replace('"optional"', '"more":1,"optional"'), 'Unknown key "more"'],
+    [
+      "with two digests",
+      text.replace('"docker-manifest-digest"', `"docker-manifest-digest":"${OTHER}","docker-manifest-digest"`),
+      'Duplicate key "docker-manifest-digest"',
+    ],
+    ["with two identities", text.replace('"identity"', `"identity":{"docker-reference":"a"},"identity"`), 'Duplicate key "identity"'],
+    [
+      "with a digest that is none",
+      text.replace(DIGEST, "sha256:1"),
+      "invalid docker-manifest-digest value: invalid checksum digest length",
+    ],
+    ["without an identity", text.replace('"docker-reference"', '"x"'), 'Unknown key "x"'],
+    ["without remarks or null", text.replace(',"optional":null', ""), 'Key "optional" missing in a JSON object'],
+    ["with a time that is none", text.replace("null", '{"timestamp":1.5}'), "Field optional.timestamp is not is not an integer"],
+    ["with a creator that is none", text.replace("null", '{"creator":1}'), 'Key "creator" is no string'],
+    ["that is nested without end", "[".repeat(100_000), "invalid JSON: "],
+    ["that is no JSON", "x", "invalid JSON: "],
+    ["that is no text", Buffer.from([0xff]), "invalid UTF-8"],
+  ])("%s", ([, payload, want]) => {
+    expect(refusal(judge([signed([alice])], image, [alice.sign(Buffer.from(payload))]))).toContain(want);
+  });
+});
+
+describe("no change of a signature goes unnoticed", () => {
+  const flips = fc.record({ at: fc.nat(), bit: fc.nat(7) });
+  const flipped = (bytes: Uint8Array, { at, bit }: { at: number; bit: number }): Buffer => {
+    const copy = Buffer.from(bytes);
+    copy[at % copy.length] = (copy[at % copy.length] ?? 0) ^ (1 << bit);
+    return copy;
+  };
+
+  test.for(KEY_KINDS)("a bit of the payload, %s", (kind) => {
+    const signer = new Signer(kind);
+    const { payload, signature } = signer.claim(DIGEST, REPOSITORY);
+    fc.assert(
+      fc.property(flips, (flip) => {
+        expect(refusal(judge([signed([signer])], image, [{ payload: flipped(payload, flip), signature }]))).toBe(none);
+      }),
+    );
+  });
+
+  test.for(KEY_KINDS)("a bit of the signature, %s", (kind) => {
+    const signer = new Signer(kind);
+    const { payload, signature } = signer.claim(DIGEST, REPOSITORY);
+    fc.assert(
+      fc.property(flips, (flip) => {
+        const other = flipped(Buffer.from(signature, "base64"), flip).toString("base64");
+        expect(refusal(judge([signed([signer])], image, [{ payload, signature: other }]))).toBe(none);
+      }),
+    );
+  });
+
+  test.for(KEY_KINDS)("a bit of its base64, %s", (kind) => {
+    const signer = new Signer(kind);
+    const { payload, signature } = signer.claim(DIGEST, REPOSITORY);
+    fc.assert(
+      fc.property(flips, (flip) => {
+        const other = flipped(Buffer.from(signature, "latin1"), flip).toString("latin1");
+        expect(judge([signed([signer])], image, [{ payload, signature: other }])).toHaveProperty("refused");
+      }),
+    );
+  });
+
+  test("anything in place of a signature", () => {
+    const { payload } = alice.claim(DIGEST, REPOSITORY);
+    fc.assert(
+      fc.property(
+        fc.oneof(
+          fc.string(),
+          fc.uint8Array({ maxLength: 200 }).map((bytes) => Buffer.from(bytes).toString("base64")),
+        ),
+        (signature) => {
+          expect(judge([signed([alice, bob])], image, [{ payload, signature }])).toHaveProperty("refused");
+        },
+      ),
+    );
+  });
+
+  test("anything that was signed in place of a claim", () => {
+    fc.assert(
+      fc.property(fc.oneof(fc.string(), fc.json()), (text) => {
+        expect(judge([signed([alice])], image, [alice.sign(Buffer.from(text))])).toHaveProperty("refused");
+      }),
+    );
+  });
+});
+
+describe("a public key", () => {
+  const spki = (pair: { publicKey: import("node:crypto").KeyObject }): string =>
+    pair.publicKey.export({ type: "spki", format: "pem" }).toString();
+  test.for<[what: string, pem: string, want: string]>([
+    ["with a remark before it", `a key\n${alice.pem}`, ""],
+    [
+      "as older tools write RSA",
+      generateKeyPairSync("rsa", { modulusLength: 2048 }).publicKey.export({ type: "pkcs1", format: "pem" }).toString(),
+      "",
+    ],
+    ["that is missing", "", "there is no PEM block PUBLIC KEY"],
+    [
+      "that is a private one",
+      generateKeyPairSync("ed25519").privateKey.export({ type: "pkcs8", format: "pem" }).toString(),
+      "there is no PEM block PUBLIC KEY",
+    ],
+    ["that is broken", "-----BEGIN PUBLIC KEY-----\nAAAA\n-----END PUBLIC KEY-----\n", ""],
+    ["of a kind for other uses", spki(generateKeyPairSync("x25519")), "keys of type x25519 are not supported"],
+    ["on another curve", spki(generateKeyPairSync("ec", { namedCurve: "secp256k1" })), "curve secp256k1 is not supported"],
+    [
+      "that is too short",
+      spki(generateKeyPairSync("rsa", { modulusLength: 1024 })),
+      "an RSA key of 1024 bits is too short, 2048 are needed",
+    ],
+  ])("%s", ([what, pem, want]) => {
+    const parse = (): unknown => parsePublicKey(pem);
+    if (want === "" && what !== "that is broken") expect(parse()).toBeDefined();
+    else expect(parse).toThrow(`parsing public key: ${want}`);
+  });
+});

@@ -1,0 +1,67 @@
+import { expect, test } from "vitest";
+import { type CaseHead, loadCases } from "../../../test/support/caseFiles.ts";
+import { parseReference } from "../reference.ts";
+import { matchesIdentity, parseSignedIdentity } from "./identity.ts";
+import { type Policy, parsePolicy, type Requirement, unsupportedScopes } from "./policyFile.ts";
+import { applicable } from "./scopes.ts";
+import { FormatError } from "./strictJson.ts";
+
+interface ParseCase extends CaseHead {
+  policy: string;
+  error?: string;
+  default?: string[];
+  docker?: Record<string, string[]>;
+}
+interface ScopeCase extends CaseHead {
+  ref: string;
+  scopes: string[];
+  want: string;
+}
+interface IdentityCase extends CaseHead {
+  identity: object;
+  cases: { image: string; signed: string; want: boolean }[];
+}
+
+const cases = loadCases<CaseHead>("signature-policy");
+const having = <T extends CaseHead>(member: keyof T & string): T[] => cases.filter((one): one is T => member in one);
+const DIGEST = `sha256:${"e".repeat(64)}`;
+
+function shown(requirements: readonly Requirement[]): string[] {
+  return requirements.map((requirement) => (requirement.type === "unsupported" ? requirement.what : requirement.type));
+}
+
+test.for(having<ParseCase>("policy"))("$name", ({ policy: text, error, default: byDefault, docker = {} }) => {
+  if (error !== undefined) return expect(() => parsePolicy(text)).toThrow(new FormatError(error));
+  const policy = parsePolicy(text);
+  expect(shown(policy.default)).toEqual(byDefault);
+  return expect(Object.fromEntries([...policy.docker].map(([scope, requirements]) => [scope, shown(requirements)]))).toEqual(docker);
+});
+
+test.for(having<ScopeCase>("scopes"))("$name", ({ ref, scopes, want }) => {
+  const policy: Policy = {
+    default: [{ type: "reject" }],
+    docker: new Map(scopes.map((scope) => [scope, [{ type: "unsupported", what: scope }]])),
+  };
+  const { scope, requirements } = applicable(policy, parseReference(ref));
+  expect(scope ?? "default").toBe(want);
+  expect(shown(requirements)).toEqual([want === "default" ? "reject" : want]);
+});
+
+test.for(having<IdentityCase>("identity"))("$name", ({ identity, cases: rows }) => {
+  const rule = parseSignedIdentity(identity);
+  const filled = (text: string): string => text.replace("DIGEST", DIGEST);
+  const got = rows.map(({ image, signed }) => matchesIdentity(rule, parseReference(filled(image)), filled(signed)));
+  expect(got).toEqual(rows.map(({ want }) => want));
+});
+
+test("every case is of one of the three kinds", () => {
+  const kinds = [having("policy" as never), having("scopes" as never), having("identity" as never)];
+  expect(kinds.flat()).toHaveLength(cases.length);
+  for (const kind of kinds) expect(kind.length).toBeGreaterThan(0);
+});
+
+test("scopes that demand what is not supported are told with what that is", () => {
+  const gpg = [{ type: "signedBy", keyType: "GPGKeys", keyPath: "/key" }];
+  const text = JSON.stringify({ default: gpg, transports: { docker: { "quay.io": [{ type: "reject" }], "a.example.com": gpg } } });
+  expect(unsupportedScopes(parsePolicy(text))).toEqual({ default: '"signedBy"', "a.example.com": '"signedBy"' });
+});

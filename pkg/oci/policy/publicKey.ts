@@ -1,0 +1,41 @@
+import { createPublicKey, type KeyObject, verify } from "node:crypto";
+import { messageOf } from "../../errors/errors.ts";
+
+const PEM = /-----BEGIN ((?:RSA )?PUBLIC KEY)-----[A-Za-z0-9+/=\s]+-----END \1-----/;
+const CURVES = ["prime256v1", "secp384r1", "secp521r1"];
+const RSA_BITS_MIN = 2048;
+
+/**
+ * Reads a public key as cosign writes it.
+ * @param pem the first key in it counts
+ * @throws Error `parsing public key: …` for a text without one and for kinds that cosign does not sign with
+ */
+export function parsePublicKey(pem: string): KeyObject {
+  const found = PEM.exec(pem)?.[0];
+  if (found === undefined) throw new Error("parsing public key: there is no PEM block PUBLIC KEY");
+  let key: KeyObject;
+  try {
+    key = createPublicKey(found);
+  } catch (err) {
+    throw new Error(`parsing public key: ${messageOf(err)}`, { cause: err });
+  }
+  const problem = keyProblem(key);
+  if (problem !== undefined) throw new Error(`parsing public key: ${problem}`);
+  return key;
+}
+
+function keyProblem({ asymmetricKeyType: type, asymmetricKeyDetails }: KeyObject): string | undefined {
+  const { namedCurve = "", modulusLength = 0 } = asymmetricKeyDetails ?? {};
+  if (type === "ec") return CURVES.includes(namedCurve) ? undefined : `curve ${namedCurve} is not supported`;
+  if (type === "rsa" && modulusLength < RSA_BITS_MIN) return `an RSA key of ${modulusLength} bits is too short, ${RSA_BITS_MIN} are needed`;
+  return type === "rsa" || type === "ed25519" ? undefined : `keys of type ${type} are not supported`;
+}
+
+/** Whether the key signed exactly these bytes: ECDSA (DER) and RSA (PKCS #1 v1.5) over their SHA-256, Ed25519 over themselves. */
+export function isSignedBy(key: KeyObject, bytes: Uint8Array, signature: Uint8Array): boolean {
+  try {
+    return verify(key.asymmetricKeyType === "ed25519" ? null : "sha256", bytes, key, signature);
+  } catch {
+    return false; // a signature that is not even one of this kind
+  }
+}

@@ -1,0 +1,139 @@
+import { createHash } from "node:crypto";
+import { existsSync } from "node:fs";
+import { open } from "node:fs/promises";
+import { join } from "node:path";
+import type { Logger } from "pino";
+import { messageOf } from "../../errors/errors.ts";
+import { goQuoted } from "../quote.ts";
+import type { Reference } from "../reference.ts";
+import { readBounded } from "../verify.ts";
+import { type ReadyRequirement, refusalWithoutSignatures } from "./judge.ts";
+import { INSECURE_POLICY, type KeySource, type Policy, parsePolicy, type Requirement, unsupportedScopes } from "./policyFile.ts";
+import { parsePublicKey } from "./publicKey.ts";
+import { RejectedError } from "./rejectedError.ts";
+import { applicable } from "./scopes.ts";
+
+/** Where the policy is; `required` when a person named the file, so that it has to be there. */
+export interface PolicyPlace {
+  readonly file: string;
+  readonly required?: boolean;
+}
+
+/** What has to hold for one image. */
+export interface ImageRequirements {
+  readonly list: readonly ReadyRequirement[];
+  /** Whether any of it is about signatures; without that the image may be taken as it is. */
+  readonly needSignatures: boolean;
+}
+
+const POLICY_BYTES = 4 * 1024 * 1024;
+const KEY_BYTES = 64 * 1024;
+const NO_POLICY = "none";
+
+/** The default place of containers-policy.json(5): the user's file when there is one, else /etc/containers. */
+export function defaultPolicyPlace(home: string): PolicyPlace {
+  const userFile = join(home, ".config/containers/policy.json");
+  return { file: existsSync(userFile) ? userFile : "/etc/containers/policy.json" };
+}
+
+/** The signature policy in force. The file, and the keys that it names, are read anew for each image, so that a rotated key counts at once. */
+export class SignaturePolicy {
+  readonly #place: () => PolicyPlace;
+  readonly #log: Logger;
+  /** Of the policy that was last told. */
+  #told: string | undefined;
+
+  /** @param place asked at each image */
+  constructor(place: () => PolicyPlace, log: Logger) {
+    this.#place = place;
+    this.#log = log;
+  }
+
+  /**
+   * What has to hold for an image.
+   * @param ref by which it was asked for, before any mirror; with a tag or a digest
+   * @throws RejectedError when the image is rejected whatever its signatures; Error `error loading policy context: …` for a policy that cannot be
+   * read, under which nothing is taken
+   */
+  async requirementsFor(ref: Reference): Promise<ImageRequirements> {
+    const policy = await this.#load();
+    const { requirements } = applicable(policy, ref);
+    for (const requirement of requirements) {
+      const refused = refusalWithoutSignatures(requirement, ref);
+      if (refused !== undefined) throw new RejectedError(refused);
+    }
+    const list = await Promise.all(requirements.map(ready));
+    return { list, needSignatures: list.some(({ type }) => type === "sigstoreSigned") };
+  }
+
+  async #load(): Promise<Policy> {
+    const place = this.#place();
+    try {
+      const text = await textOf(place);
+      if (text === undefined) {
+        if (this.#isNew(NO_POLICY)) this.#log.info({ looked: place.file }, "no default policy found, using insecure policy");
+        return INSECURE_POLICY;
+      }
+      const policy = named(`invalid policy in ${goQuoted(place.file)}`, () => parsePolicy(text));
+      if (this.#isNew(`${place.file}\n${createHash("sha256").update(text).digest("hex")}`)) this.#tell(place, policy);
+      return policy;
+    } catch (err) {
+      throw new Error(`error loading policy context: error loading signature policy: ${messageOf(err)}`, { cause: err });
+    }
+  }
+
+  #tell({ file }: PolicyPlace, policy: Policy): void {
+    const byDefault = policy.default.map(({ type }) => type);
+    this.#log.info({ file, default: byDefault, scopes: policy.docker.size }, "signature policy in force");
+    const unsupported = unsupportedScopes(policy);
+    if (Object.keys(unsupported).length > 0)
+      this.#log.warn({ file, unsupported }, "signature policy demands what is not supported: images of these scopes are rejected");
+  }
+
+  #isNew(fingerprint: string): boolean {
+    const isNew = fingerprint !== this.#told;
+    this.#told = fingerprint;
+    return isNew;
+  }
+}
+
+/** A requirement with its keys. @throws RejectedError when one of them cannot be read: the requirement cannot be checked then */
+async function ready(requirement: Requirement): Promise<ReadyRequirement> {
+  if (requirement.type !== "sigstoreSigned") return requirement;
+  try {
+    const pems = await Promise.all(requirement.keys.map(pemOf));
+    return { ...requirement, keys: pems.map(parsePublicKey) };
+  } catch (err) {
+    throw new RejectedError(`a key of the signature policy cannot be used: ${messageOf(err)}`, { cause: err });
+  }
+}
+
+async function pemOf(source: KeySource): Promise<string> {
+  return "pem" in source ? source.pem : readText(source.path, KEY_BYTES);
+}
+
+async function textOf({ file, required = false }: PolicyPlace): Promise<string | undefined> {
+  try {
+    return await readText(file, POLICY_BYTES);
+  } catch (err) {
+    if (!required && (err as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    throw err;
+  }
+}
+
+async function readText(path: string, limit: number): Promise<string> {
+  const file = await open(path);
+  try {
+    return (await readBounded(file.createReadStream({ autoClose: false }), limit)).toString("utf8");
+  } finally {
+    await file.close();
+  }
+}
+
+function named<T>(doing: string, work: () => T): T {
+  try {
+    return work();
+  } catch (err) {
+    throw new Error(`${doing}: ${messageOf(err)}`, { cause: err });
+  }
+}

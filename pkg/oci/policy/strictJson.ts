@@ -1,0 +1,85 @@
+import { messageOf } from "../../errors/errors.ts";
+import { goQuoted } from "../quote.ts";
+
+/** A text is not the JSON that it has to be; the message never quotes more than a name of it. */
+export class FormatError extends Error {
+  constructor(message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.name = new.target.name;
+  }
+}
+
+const TOKEN = /"(?:[^"\\]|\\.)*"|[{}[\],]/g;
+
+/**
+ * Reads JSON in which no object names a member twice: two readers could take different ones of them.
+ * @throws FormatError for what is no JSON, and for `Duplicate key "…"`
+ */
+export function parseStrictJson(text: string): unknown {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (err) {
+    throw new FormatError(`invalid JSON: ${messageOf(err).replace(/, ".*$/s, "")}`, { cause: err });
+  }
+  refuseDuplicates(text);
+  return value;
+}
+
+/** Walks over the tokens of text that is JSON already. */
+function refuseDuplicates(json: string): void {
+  const open: (Set<string> | undefined)[] = [];
+  let atKey = false;
+  for (const [token] of json.matchAll(TOKEN)) {
+    if (token.startsWith('"')) {
+      if (atKey) note(open.at(-1), JSON.parse(token) as string);
+      atKey = false;
+    } else if (token === "{" || token === "[") {
+      open.push(token === "{" ? new Set() : undefined);
+      atKey = token === "{";
+    } else if (token === ",") atKey = open.at(-1) !== undefined;
+    else {
+      open.pop();
+      atKey = false;
+    }
+  }
+}
+
+function note(keys: Set<string> | undefined, key: string): void {
+  if (keys?.has(key)) throw new FormatError(`Duplicate key ${goQuoted(key)}`);
+  keys?.add(key);
+}
+
+/** The members of a JSON object by name. @throws FormatError when it is none */
+export function membersOf(value: unknown): ReadonlyMap<string, unknown> {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) throw new FormatError("JSON object expected");
+  return new Map(Object.entries(value));
+}
+
+/**
+ * The members of a JSON object that has no others than these, and all of `required`.
+ * @throws FormatError `Unknown key "…"`, `Key "…" missing in a JSON object`
+ */
+export function knownMembers(value: unknown, required: readonly string[], optional: readonly string[] = []): ReadonlyMap<string, unknown> {
+  const members = membersOf(value);
+  for (const key of members.keys())
+    if (!required.includes(key) && !optional.includes(key)) throw new FormatError(`Unknown key ${goQuoted(key)}`);
+  for (const key of required) if (!members.has(key)) throw new FormatError(`Key ${goQuoted(key)} missing in a JSON object`);
+  return members;
+}
+
+/** A member that has to be a text. @throws FormatError */
+export function textMember(members: ReadonlyMap<string, unknown>, key: string): string {
+  const value = members.get(key);
+  if (typeof value !== "string") throw new FormatError(`Key ${goQuoted(key)} is no string`);
+  return value;
+}
+
+/** A member that has to be a list with at least one text. @throws FormatError */
+export function textsMember(members: ReadonlyMap<string, unknown>, key: string): string[] {
+  const value = members.get(key);
+  if (!Array.isArray(value) || !value.every((item): item is string => typeof item === "string"))
+    throw new FormatError(`Key ${goQuoted(key)} is no list of strings`);
+  if (value.length === 0) throw new FormatError(`${goQuoted(key)} contains no entries`);
+  return value;
+}

@@ -1,0 +1,282 @@
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { beforeEach, describe, expect, onTestFinished, test } from "vitest";
+import { RetryableError } from "../../pkg/errors/errors.ts";
+import type { Puller } from "../../pkg/oci/puller.ts";
+import { type PushedDescriptor, pushImage, pushIndex } from "../../pkg/oci/push.ts";
+import { describeWithCluster } from "../support/cluster.ts";
+import { folder, insecureRegistry, puller } from "../support/pulling.ts";
+import { RegistryProxy } from "../support/registryProxy.ts";
+import { pushSignatures, Signer, signedBy } from "../support/signing.ts";
+
+const signal = new AbortController().signal;
+const HOST = "quay.io";
+const MISSING = "error copying image: Source image rejected: A signature was required, but no signature exists";
+const UNVERIFIED =
+  "error copying image: Source image rejected: cryptographic signature verification failed: none of the policy's keys made this signature";
+const alice = new Signer();
+const mallory = new Signer();
+
+describeWithCluster("the signature policy", (cluster) => {
+  let count = 0;
+  let repository: string;
+  let name: string;
+  let image: PushedDescriptor;
+  let proxy: RegistryProxy;
+  let policy: string;
+  let made: Awaited<ReturnType<typeof puller>>;
+
+  beforeEach(async () => {
+    count += 1;
+    repository = cluster.name(`signed/app-${count}`);
+    name = `${HOST}/${repository}`;
+    image = await push("v1");
+    proxy = await RegistryProxy.start(cluster.registry.host);
+    onTestFinished(() => proxy[Symbol.asyncDispose]());
+    policy = join(await folder(), "policy.json");
+    await writeFile(policy, signedBy([alice]));
+    made = await puller({ conf: insecureRegistry(proxy.host, HOST), signaturePolicy: policy });
+  });
+
+  const push = (tag: string): Promise<PushedDescriptor> =>
+    pushImage(cluster.registry, repository, tag, { files: new Map([["a", Buffer.from(`${repository} ${tag}`)]]) });
+  const attach = (digest: string, ...signatures: Parameters<typeof pushSignatures>[3]): Promise<void> =>
+    pushSignatures(cluster.registry, repository, digest, signatures);
+
+  /** "pulled", or why not. */
+  async function outcome(ref: string, o: { owner?: string; identity?: string; from?: Puller } = {}): Promise<string> {
+    return (o.from ?? made.puller).pull(o.owner ?? "ext", ref, { signal, identity: o.identity }).then(
+      () => "pulled",
+      (err: Error) => {
+        expect(err).toBeInstanceOf(RetryableError);
+        return err.message;
+      },
+    );
+  }
+
+  /** How many blobs of an image were asked for; those of signatures are not among them. */
+  async function blobsAsked(of: PushedDescriptor = image): Promise<number> {
+    const answer = await fetch(`http://${cluster.registry.host}/v2/${repository}/manifests/${of.digest}`, {
+      headers: { accept: of.mediaType },
+    });
+    const manifest = (await answer.json()) as { config: PushedDescriptor; layers: PushedDescriptor[] };
+    const digests = [manifest.config, ...manifest.layers].map(({ digest }) => digest);
+    return proxy.requests.filter(({ path }) => digests.some((digest) => path.endsWith(`/blobs/${digest}`))).length;
+  }
+
+  describe("of an image", () => {
+    const refused: [what: string, sign: () => Promise<void>, want: string | RegExp][] = [
+      ["that nobody signed", () => Promise.resolve(), MISSING],
+      ["that somebody else signed", () => attach(image.digest, mallory.claim(image.digest, name)), UNVERIFIED],
+      [
+        "with the signature of another image",
+        async () => attach(image.digest, alice.claim((await push("v2")).digest, name)),
+        /^error copying image: Source image rejected: Signature for digest sha256:\w{64} does not match$/,
+      ],
+      [
+        "that was signed under another name",
+        () => attach(image.digest, alice.claim(image.digest, `${HOST}/other/app`)),
+        `error copying image: Source image rejected: Signature for identity "${HOST}/other/app" is not accepted`,
+      ],
+    ];
+    test.for(refused)("%s: no byte of it is fetched, by tag and by digest", async ([, sign, want]) => {
+      await sign();
+      for (const ref of [`${name}:v1`, `${name}@${image.digest}`]) {
+        const got = await outcome(ref);
+        if (typeof want === "string") expect(got).toBe(want);
+        else expect(got).toMatch(want);
+      }
+      expect([await blobsAsked(), await made.entries("ext")]).toEqual([0, []]);
+    });
+
+    test("that was signed: it is pulled, by tag and by digest", async () => {
+      await attach(image.digest, mallory.claim(image.digest, name), alice.claim(image.digest, name));
+      expect([await outcome(`${name}:v1`), await outcome(`${name}@${image.digest}`, { owner: "other" })]).toEqual(["pulled", "pulled"]);
+      expect(await blobsAsked()).toBe(2);
+    });
+
+    test("whose scope is rejected: the registry is not even asked", async () => {
+      await attach(image.digest, alice.claim(image.digest, name));
+      await writeFile(policy, signedBy([alice], { [name]: [{ type: "reject" }] }));
+      const want = `error copying image: Source image rejected: Running image docker://${name}:v1 is rejected by policy.`;
+      expect(await outcome(`${name}:v1`)).toBe(want);
+      await expect(made.puller.resolve(`${name}:v1`, signal)).rejects.toThrow(new RetryableError("Retrying", want));
+      expect(proxy.requests).toEqual([]);
+    });
+
+    test("whose scope is open: nobody looks for signatures", async () => {
+      await writeFile(policy, signedBy([alice], { [HOST]: [{ type: "insecureAcceptAnything" }] }));
+      expect(await outcome(`${name}:v1`)).toBe("pulled");
+      expect(proxy.requests.filter(({ path }) => path.endsWith(".sig"))).toEqual([]);
+    });
+
+    test("that is signed later: it is pulled from then on", async () => {
+      expect(await outcome(`${name}:v1`)).toBe(MISSING);
+      await attach(image.digest, alice.claim(image.digest, name));
+      expect(await outcome(`${name}:v1`)).toBe("pulled");
+    });
+
+    test("whose registry does not tell the signatures: it is not pulled, and that is no refusal", async () => {
+      await attach(image.digest, alice.claim(image.digest, name));
+      proxy.arm({ on: "manifest", repository: `${repository}/manifests/sha256-`, answer: { status: 500 } });
+      expect(await outcome(`${name}:v1`)).toMatch(/^error copying image: .*received unexpected HTTP status: 500 Internal Server Error$/);
+      expect(await blobsAsked()).toBe(0);
+      proxy.arm();
+      expect(await outcome(`${name}:v1`)).toBe("pulled");
+    });
+
+    test("whose signatures are none: it is not pulled", async () => {
+      await pushImage(cluster.registry, repository, `${image.digest.replace(":", "-")}.sig`, { files: new Map() });
+      expect(await outcome(`${name}:v1`)).toBe(MISSING);
+    });
+  });
+
+  // containers/image looks at the manifest for the platform only; the index names that by digest, so that its signature says as much.
+  test.for([
+    ["the manifest for this platform", "amd64", "pulled"],
+    ["the index", "index", "pulled"],
+    ["the manifest for another platform", "arm64", MISSING],
+  ] as const)("of an image of several platforms a signature of %s: %s", async ([, what, want]) => {
+    const other = await push("arm64");
+    const platform = (architecture: string) => ({ platform: { os: "linux", architecture } });
+    const images = [
+      { ...other, ...platform("arm64") },
+      { ...image, ...platform("amd64") },
+    ];
+    const index = await pushIndex(cluster.registry, repository, "multi", images);
+    const { digest } = { amd64: image, index, arm64: other }[what];
+    await attach(digest, alice.claim(digest, name));
+    expect([await outcome(`${name}:multi`), await outcome(`${name}@${index.digest}`)]).toEqual([want, want]);
+    expect(await blobsAsked()).toBe(want === "pulled" ? 2 : 0);
+  });
+
+  describe("of what is on disk already", () => {
+    beforeEach(async () => {
+      await attach(image.digest, alice.claim(image.digest, name));
+      expect(await outcome(`${name}@${image.digest}`)).toBe("pulled");
+      await proxy.down();
+    });
+    const again = (): Promise<string> => outcome(`${name}@${image.digest}`);
+
+    test("what let it pass is judged again, without the registry, also by another process", async () => {
+      const other = await puller({ cacheDir: made.cacheDir, signaturePolicy: policy });
+      expect([await again(), await outcome(`${name}@${image.digest}`, { from: other.puller })]).toEqual(["pulled", "pulled"]);
+    });
+
+    test("a policy that rejects it counts at once, and so does one that takes it again", async () => {
+      await writeFile(policy, JSON.stringify({ default: [{ type: "reject" }] }));
+      expect(await again()).toContain("is rejected by policy.");
+      await writeFile(policy, signedBy([alice]));
+      expect(await again()).toBe("pulled");
+    });
+
+    test("a key that is taken away counts at once; a signature with the new one is fetched, once", async () => {
+      const next = new Signer("Ed25519");
+      await writeFile(policy, signedBy([next]));
+      expect(await again()).toContain("connect ECONNREFUSED");
+      await proxy.up();
+      expect(await again()).toBe(UNVERIFIED);
+      await attach(image.digest, alice.claim(image.digest, name), next.claim(image.digest, name));
+      proxy.requests.length = 0;
+      expect([await again(), await blobsAsked()]).toEqual(["pulled", 0]);
+      await proxy.down();
+      expect(await again()).toBe("pulled");
+    });
+
+    test("what came in without a signature needs one under a stricter policy", async () => {
+      await proxy.up();
+      const later = await push("later");
+      await writeFile(policy, JSON.stringify({ default: [{ type: "insecureAcceptAnything" }] }));
+      expect(await outcome(`${name}@${later.digest}`)).toBe("pulled");
+      await writeFile(policy, signedBy([alice]));
+      expect(await outcome(`${name}@${later.digest}`)).toBe(MISSING);
+    });
+
+    test("another owner gets a copy only under a name it was signed for", async () => {
+      const alias = `${HOST}/${cluster.name("alias/app")}@${image.digest}`;
+      await proxy.up();
+      expect(await outcome(`${name}@${image.digest}`, { owner: "second" })).toBe("pulled");
+      expect(await outcome(alias, { owner: "third" })).not.toBe("pulled");
+      expect(await made.entries("third")).toEqual([]);
+    });
+  });
+
+  test("is applied to the name that a mirrored image was asked for by, with the signatures of the mirror", async () => {
+    const mirror = await RegistryProxy.start(cluster.registry.host);
+    onTestFinished(() => mirror[Symbol.asyncDispose]());
+    const source = insecureRegistry(proxy.host, HOST);
+    const conf = `${source}[[registry.mirror]]\nlocation = "${mirror.host}"\ninsecure = true\n`;
+    const { puller: mirrored } = await puller({ conf, signaturePolicy: policy });
+    expect(await outcome(`${name}:v1`, { from: mirrored })).toBe(MISSING);
+    await attach(image.digest, alice.claim(image.digest, `${mirror.host}/${repository}`));
+    expect(await outcome(`${name}:v1`, { from: mirrored })).toContain(
+      `Signature for identity "${mirror.host}/${repository}" is not accepted`,
+    );
+    await attach(image.digest, alice.claim(image.digest, name));
+    expect(await outcome(`${name}:v1`, { from: mirrored })).toBe("pulled");
+    expect(proxy.requests).toEqual([]);
+    expect(mirror.requests.some(({ path }) => path.endsWith(".sig"))).toBe(true);
+  });
+
+  test("is applied to the tag that somebody else looked up", async () => {
+    const rule = [{ type: "sigstoreSigned", keyData: Buffer.from(alice.pem).toString("base64"), signedIdentity: { type: "matchExact" } }];
+    await writeFile(policy, JSON.stringify({ default: [{ type: "reject" }], transports: { docker: { [`${name}:v1`]: rule } } }));
+    await attach(image.digest, alice.claim(image.digest, `${name}:v1`));
+    expect(await outcome(`${name}@${image.digest}`)).toContain("is rejected by policy.");
+    expect(await outcome(`${name}@${image.digest}`, { identity: `${name}:v1` })).toBe("pulled");
+  });
+
+  describe("as a file", () => {
+    const opened = (): Promise<string> => outcome(`${name}:v1`);
+
+    test("that is missing where a person named it, or broken: nothing is pulled", async () => {
+      await writeFile(policy, '{"default":[{"type":"insecureAcceptAnything"}],"transport":{}}');
+      expect(await opened()).toBe(
+        `error loading policy context: error loading signature policy: invalid policy in "${policy}": Unknown key "transport"`,
+      );
+      const { puller: without } = await puller({ signaturePolicy: `${policy}.missing` });
+      expect(await outcome(`${name}:v1`, { from: without })).toMatch(
+        /^error loading policy context: error loading signature policy: ENOENT: no such file or directory, open '.*\.missing'$/,
+      );
+      expect(proxy.requests).toEqual([]);
+    });
+
+    test("that is missing in the usual places: everything is pulled, and that is told once", async () => {
+      const open = await puller({ conf: insecureRegistry(proxy.host, HOST), signaturePolicy: { file: `${policy}.missing` } });
+      expect([await outcome(`${name}:v1`, { from: open.puller }), await outcome(`${name}:v1`, { from: open.puller, owner: "b" })]).toEqual([
+        "pulled",
+        "pulled",
+      ]);
+      expect(open.logged.filter((line) => line.includes("no default policy found, using insecure policy"))).toHaveLength(1);
+    });
+
+    test("is told when it comes into force, once for each content, with what of it is not supported", async () => {
+      const told = (text: string): number => made.logged.filter((line) => line.includes(text)).length;
+      await opened();
+      await opened();
+      expect(told("signature policy in force")).toBe(1);
+      await writeFile(policy, signedBy([alice], { "example.com": [{ type: "signedBy", keyType: "GPGKeys", keyPath: "/key" }] }));
+      await opened();
+      await opened();
+      expect([told("signature policy in force"), told('"unsupported":{"example.com":"\\"signedBy\\""}')]).toEqual([2, 1]);
+    });
+
+    test("names keys in files, which may be replaced", async () => {
+      const key = join(await folder(), "cosign.pub");
+      const rule = { type: "sigstoreSigned", keyPath: key, signedIdentity: { type: "matchRepository" } };
+      await writeFile(policy, JSON.stringify({ default: [rule] }));
+      await attach(image.digest, alice.claim(image.digest, name));
+      expect(await opened()).toMatch(
+        /^error copying image: Source image rejected: a key of the signature policy cannot be used: ENOENT: no such file/,
+      );
+      await writeFile(key, mallory.pem);
+      expect(await opened()).toBe(UNVERIFIED);
+      await writeFile(key, alice.pem);
+      expect(await opened()).toBe("pulled");
+      expect(JSON.parse(await readFile(join(made.cacheDir, "ext", `.${image.digest}.json`), "utf8"))).toMatchObject({
+        instance: image.digest,
+        signatures: [{}],
+      });
+    });
+  });
+});

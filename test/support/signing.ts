@@ -1,0 +1,75 @@
+import { generateKeyPairSync, type KeyObject, sign } from "node:crypto";
+import { MediaType } from "../../pkg/oci/manifest.ts";
+import { SIGNATURE_TYPE, signatureTag } from "../../pkg/oci/policy/attachments.ts";
+import type { FoundSignature } from "../../pkg/oci/policy/judge.ts";
+import { SIGNATURE_ANNOTATION } from "../../pkg/oci/policy/judge.ts";
+import { type PushTarget, withPusher } from "../../pkg/oci/push.ts";
+
+/** Kinds of keys that cosign signs with. */
+export const KEY_KINDS = ["ECDSA P-256", "ECDSA P-384", "Ed25519", "RSA"] as const;
+export type KeyKind = (typeof KEY_KINDS)[number];
+
+/** A key pair that signs images as cosign does. */
+export class Signer {
+  /** The public key, as cosign.pub has it. */
+  readonly pem: string;
+  readonly #key: KeyObject;
+
+  constructor(kind: KeyKind = "ECDSA P-256") {
+    const { publicKey, privateKey } = pairOf(kind);
+    this.pem = publicKey.export({ type: "spki", format: "pem" }).toString();
+    this.#key = privateKey;
+  }
+
+  /** Signs any payload. */
+  sign(payload: Uint8Array): FoundSignature & { signature: string } {
+    const algorithm = this.#key.asymmetricKeyType === "ed25519" ? null : "sha256";
+    return { payload, signature: sign(algorithm, payload, this.#key).toString("base64") };
+  }
+
+  /** Signs a manifest under a name, mostly a repository. */
+  claim(digest: string, reference: string): FoundSignature & { signature: string } {
+    return this.sign(claimPayload(digest, reference));
+  }
+}
+
+function pairOf(kind: KeyKind): { publicKey: KeyObject; privateKey: KeyObject } {
+  if (kind === "Ed25519") return generateKeyPairSync("ed25519");
+  if (kind === "RSA") return generateKeyPairSync("rsa", { modulusLength: 2048 });
+  return generateKeyPairSync("ec", { namedCurve: kind.slice("ECDSA ".length) });
+}
+
+/** What cosign signs of an image. */
+export function claimPayload(digest: string, reference: string, type = "cosign container image signature"): Buffer {
+  const critical = { identity: { "docker-reference": reference }, image: { "docker-manifest-digest": digest }, type };
+  return Buffer.from(JSON.stringify({ critical, optional: null }));
+}
+
+/** Attaches signatures to a manifest in place of those before, where cosign puts them; the last is the newest. */
+export async function pushSignatures(
+  target: PushTarget,
+  repository: string,
+  digest: string,
+  signatures: readonly FoundSignature[],
+): Promise<void> {
+  await withPusher(target, repository, async (pusher) => {
+    const layers = [];
+    for (const { payload, signature } of signatures) {
+      const annotations = signature === undefined ? {} : { [SIGNATURE_ANNOTATION]: signature };
+      layers.push({ ...(await pusher.blob(payload, SIGNATURE_TYPE)), annotations });
+    }
+    const config = await pusher.blob(
+      Buffer.from('{"architecture":"","os":"","rootfs":{"type":"layers","diff_ids":[]}}'),
+      MediaType.ociConfig,
+    );
+    const manifest = { schemaVersion: 2, mediaType: MediaType.ociManifest, config, layers };
+    return pusher.manifest(signatureTag(digest), manifest);
+  });
+}
+
+/** A policy.json under which images are taken that one of these keys signed for their repository; `scopes` are further requirements. */
+export function signedBy(keys: readonly Signer[], scopes: Record<string, object[]> = {}): string {
+  const keyDatas = keys.map(({ pem }) => Buffer.from(pem).toString("base64"));
+  const signed = { type: "sigstoreSigned", keyDatas, signedIdentity: { type: "matchRepository" } };
+  return JSON.stringify({ default: [signed], transports: { docker: scopes } });
+}
