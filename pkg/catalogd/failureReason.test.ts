@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { RetryableError, TerminalError, wrapError } from "../errors/errors.ts";
 import { ContentError, RefusedError } from "../oci/contentError.ts";
+import { RejectedError } from "../oci/policy/rejectedError.ts";
 import { RegistryError } from "../oci/registryError.ts";
 import { FAILURE_REASONS, failureReason } from "./failureReason.ts";
 
@@ -21,6 +22,7 @@ const CASES: [what: string, error: unknown, reason: string][] = [
   ["a slow registry", pulling(new RetryableError("Retrying", "did not end", { cause: late })), "timeout"],
   ["a layer that is none", pulling(new ContentError("unexpected end of archive")), "image"],
   ["an image by tag that is too large", pulling(new RefusedError("too large")), "image"],
+  ["an image that nobody signed", pulling(new RejectedError("A signature was required, but no signature exists")), "rejected"],
   ["a broken document", new RetryableError("Retrying", "error storing fbc: error walking FBC root: a.yaml: broken"), "content"],
   ["the API server", wrapError("error updating status: ", new Error("conflict")), "api"],
   ["a full disk", pulling(Object.assign(new Error("no space left"), { code: "ENOSPC" })), "other"],
