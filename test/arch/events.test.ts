@@ -2,10 +2,10 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { Reason } from "../../pkg/api/constants.ts";
-import { EVENTS } from "../../pkg/api/events.ts";
+import { EVENTS, IMAGE_REJECTED, warningReason } from "../../pkg/api/events.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
-/** Reasons of conditions that become the reason of an Event by themselves, when the condition changes for the worse. */
+/** Reasons of conditions that become the reason of an Event by themselves, when the condition changes for the worse; one by the condition's message. */
 const OF_CONDITIONS: readonly string[] = [
   Reason.Retrying,
   Reason.Blocked,
@@ -16,6 +16,7 @@ const OF_CONDITIONS: readonly string[] = [
   Reason.ProgressDeadlineExceeded,
   Reason.Unavailable,
   Reason.UserSpecifiedUnavailable,
+  warningReason(Reason.Retrying, IMAGE_REJECTED),
 ];
 
 /** The text of every source file of the two programs. */

@@ -59,22 +59,11 @@ function namePrefix(members: ReadonlyMap<string, unknown>, key: string): string 
 export function matchesIdentity(rule: SignedIdentity, image: Reference, signed: string): boolean {
   const stated = normalizedImageName(signed);
   if (typeof stated === "string") return false;
-  switch (rule.type) {
-    case "matchRepository":
-      return nameOf(stated) === nameOf(image);
-    case "exactRepository":
-      return nameOf(stated) === nameOf(rule.reference);
-    case "exactReference":
-      return isExactly(rule.reference, stated);
-    case "matchExact":
-      return isExactly(image, stated);
-    case "matchRepoDigestOrExact":
-      return isRepositoryOrExactly(image, stated);
-    default: {
-      const remapped = remap(rule, image);
-      return remapped !== undefined && isRepositoryOrExactly(remapped, stated);
-    }
-  }
+  if (rule.type === "matchRepository") return nameOf(stated) === nameOf(image);
+  if (rule.type === "exactRepository") return nameOf(stated) === nameOf(rule.reference);
+  if (rule.type === "exactReference") return isExactly(rule.reference, stated);
+  if (rule.type === "matchExact") return isExactly(image, stated);
+  return isRepositoryOrExactly(rule.type === "remapIdentity" ? remap(rule, image) : image, stated);
 }
 
 function isExactly(wanted: Reference, stated: Reference): boolean {
@@ -82,8 +71,8 @@ function isExactly(wanted: Reference, stated: Reference): boolean {
 }
 
 /** Of an image by digest the digest itself is compared elsewhere, so that the tag in the signature does not count. */
-function isRepositoryOrExactly(wanted: Reference, stated: Reference): boolean {
-  if (isNameOnly(stated)) return false;
+function isRepositoryOrExactly(wanted: Reference | undefined, stated: Reference): boolean {
+  if (!wanted || isNameOnly(stated)) return false;
   if (wanted.tag !== undefined) return referenceText(wanted) === referenceText(stated);
   return wanted.digest !== undefined && nameOf(wanted) === nameOf(stated);
 }

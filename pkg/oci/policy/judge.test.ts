@@ -1,4 +1,4 @@
-import { generateKeyPairSync } from "node:crypto";
+import { generateKeyPairSync, type KeyObject } from "node:crypto";
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { claimPayload, KEY_KINDS, Signer } from "../../../test/support/signing.ts";
@@ -197,8 +197,7 @@ describe("no change of a signature goes unnoticed", () => {
 });
 
 describe("a public key", () => {
-  const spki = (pair: { publicKey: import("node:crypto").KeyObject }): string =>
-    pair.publicKey.export({ type: "spki", format: "pem" }).toString();
+  const spki = (pair: { publicKey: KeyObject }): string => pair.publicKey.export({ type: "spki", format: "pem" }).toString();
   test.for<[what: string, pem: string, want: string]>([
     ["with a remark before it", `a key\n${alice.pem}`, ""],
     [
