@@ -97,7 +97,7 @@ describeWithPrivateCluster("catalogs and bundles under a signature policy", (clu
     await serviceAccount(cluster.client, namespace, account?.name ?? "", [EVERYTHING]);
     await world.apply(extension);
     await retrying("ClusterExtension", "signed", MISSING);
-    await eventTold("ClusterExtension", "signed", `ImageRejected: ${MISSING}`);
+    await eventTold("ClusterExtension", "signed", `ImageRejected: error for resolved bundle "p.v1.0.0" with version "1.0.0": ${MISSING}`);
     await sign(first);
     await world.installed("signed", "1.0.0");
 
