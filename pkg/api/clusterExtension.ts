@@ -165,7 +165,7 @@ const config = withRules(
         minProperties: 1,
         "x-kubernetes-preserve-unknown-fields": true,
         description:
-          "inline is the configuration itself, with at least one member. The bundle's schema decides which ones there may be: registry+v1 bundles know watchNamespace and deploymentConfig.",
+          "inline is the configuration itself, with at least one member. The bundle's schema decides which ones there may be: registry+v1 bundles know deploymentConfig and deploymentConfigs and, by their install modes, watchNamespace and watchNamespaces.",
       }),
   }),
   unionMember("configType", "Inline", "inline", "inline is required when configType is Inline, and forbidden otherwise"),

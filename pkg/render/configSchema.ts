@@ -54,6 +54,11 @@ const EXTENDED_DEPLOYMENT_CONFIG: JsonSchema = {
   properties: { ...DEPLOYMENT_CONFIG.properties, includeInitContainers: { type: "boolean" }, selector: SELECTOR },
 };
 
+/** The schema of `deploymentConfig`, with all that it may hold. */
+export function deploymentConfigSchema(): JsonSchema {
+  return EXTENDED_DEPLOYMENT_CONFIG;
+}
+
 /** For single Deployments: each says which ones it is for. */
 const DEPLOYMENT_CONFIGS: JsonSchema = {
   type: "array",

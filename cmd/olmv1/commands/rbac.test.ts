@@ -5,6 +5,7 @@ import { parseYamlDocuments } from "../../../pkg/fbc/yaml.ts";
 import type { PolicyRule } from "../../../pkg/rbac/policyRule.ts";
 import { TempFolder } from "../../../test/support/contentFixture.ts";
 import { type Ended, olmv1 } from "../../../test/support/olmv1Command.ts";
+import { tinyBundle } from "../../../test/support/tinyBundle.ts";
 import { webhookBundle } from "../../../test/support/webhookBundle.ts";
 
 const SAMPLE = join(import.meta.dirname, "../../../pkg/devcluster/sample");
@@ -46,6 +47,26 @@ test.for<[why: string, to: string, from: string, code: number, shows: string]>([
   expect([ended.code, ended.err]).toEqual([code, ""]);
   expect(ended.out).toContain(`from hello-operator.v${from} to hello-operator.v${to}\n`);
   expect(ended.out).toContain(shows);
+});
+
+test.for<[watched: string[], namespaces: string[]]>([
+  [["a"], ["a"]],
+  [
+    ["b", "a"],
+    ["a", "b"],
+  ],
+  [["*"], []],
+])("with --watch-namespace %j the installer may write Roles in %j", async ([watched, namespaces]) => {
+  using folder = new TempFolder();
+  const permissions = [{ serviceAccountName: "tiny", rules: [{ apiGroups: [""], resources: ["configmaps"], verbs: ["get"] }] }];
+  const modes = ["AllNamespaces", "SingleNamespace", "MultiNamespace"];
+  const bundleFolder = folder.write("bundle", tinyBundle("1.0.0", { modes, permissions }));
+  const ended = await rbac(bundleFolder, "--namespace", "ns", ...watched.flatMap((name) => ["--watch-namespace", name]));
+  expect([ended.code, ended.err]).toEqual([0, ""]);
+  const roles = (parseYamlDocuments(ended.out) as (KubeObject & { rules?: PolicyRule[] })[]).filter(({ rules = [] }) =>
+    rules.some(({ resources, verbs }) => resources?.includes("roles") && verbs.includes("create")),
+  );
+  expect(roles.map(({ metadata }) => metadata.namespace)).toEqual(namespaces);
 });
 
 test.for<[provider: string, secrets: boolean, certificates: boolean]>([

@@ -32,7 +32,11 @@ export function addRbac(program: Command): void {
     .argument("[bundles...]", "bundle folders (manifests/ and metadata/) or bundle images; with --catalog or --catalog-url also packages")
     .option("--namespace <name>", "spec.namespace of the ClusterExtension; default: what the bundle suggests, else its package")
     .option("--service-account <name>", "spec.serviceAccount.name of the ClusterExtension; default: the package with -installer")
-    .option("--watch-namespace <name>", "spec.config.inline.watchNamespace of the ClusterExtension")
+    .option(
+      "--watch-namespace <name>",
+      "spec.config.inline.watchNamespace of the ClusterExtension; given more than once: watchNamespaces",
+      (name, names: string[] | undefined) => [...(names ?? []), name],
+    )
     .option("--catalog <source>", "folder, file or image of the file-based catalog in which packages are looked up")
     .option("--catalog-url <url>", "a served catalog in which packages are looked up, such as http://localhost:8080/catalogs/NAME")
     .option("--channel <names...>", "channels of the packages that count; default: all")

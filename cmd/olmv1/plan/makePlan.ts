@@ -41,6 +41,7 @@ import type { ExtensionExists } from "../../../pkg/release/ownership.ts";
 import { crdPolicyOf } from "../../../pkg/release/plan.ts";
 import { lastDeployed } from "../../../pkg/release/record.ts";
 import { determineState } from "../../../pkg/release/state.ts";
+import { configNotes } from "../../../pkg/render/configNotes.ts";
 import { providerOf } from "../../../pkg/render/providers.ts";
 import { faultText } from "../../../pkg/resolve/constraint/constraintFault.ts";
 import { constraintsOf } from "../../../pkg/resolve/constraint/constraintsOf.ts";
@@ -103,7 +104,8 @@ export async function makePlan(request: PlanRequest): Promise<InstallPlan> {
   const counts = countActions(plan);
   const isDeployed = determineState(history.current, { objects: prepared.objects, labels: labelsFrom(resolved) }).kind === "Unchanged";
   const relabeled = isDeployed ? [] : relabeledIn(plan);
-  const remarks = [...wanted.notes, ...remarksOn(facts, isDeployed), ...facts.notes, ...prepared.notes, ...notes, ...relabeled];
+  const unused = configNotes(extension.spec.config?.inline, rendered);
+  const remarks = [...wanted.notes, ...remarksOn(facts, isDeployed), ...facts.notes, ...unused, ...prepared.notes, ...notes, ...relabeled];
   return {
     formatVersion: 1,
     extension: extension.metadata.name,

@@ -2,14 +2,13 @@ import type { ClusterExtension } from "../../../pkg/api/clusterExtension.ts";
 import { type GroupVersionKind, groupOf, type KubeObject, refOf } from "../../../pkg/api/k8s.ts";
 import { losesConversion } from "../../../pkg/certificates/caTarget.ts";
 import { messageOf } from "../../../pkg/errors/errors.ts";
-import { goQuote } from "../../../pkg/errors/goQuote.ts";
 import type { Client } from "../../../pkg/kube/client.ts";
 import type { ApiResource } from "../../../pkg/kube/discovery.ts";
-import { isNotFound } from "../../../pkg/kube/errors.ts";
 import { type Applier, type Failure, failureText, type LiveObjects } from "../../../pkg/operatorcontroller/apply/applier.ts";
 import { foreignObjects } from "../../../pkg/operatorcontroller/apply/conflicts.ts";
 import { kindConflicts } from "../../../pkg/operatorcontroller/apply/kindConflicts.ts";
 import { kindsOf, type ServedKinds } from "../../../pkg/operatorcontroller/apply/kinds.ts";
+import { isHomeless, missingNamespaces, missingNamespaceText } from "../../../pkg/operatorcontroller/apply/missingNamespaces.ts";
 import { quotaRefusals } from "../../../pkg/operatorcontroller/apply/quotaCheck.ts";
 import { checkCrdUpgrades } from "../../../pkg/operatorcontroller/crdupgrade/crdUpgrades.ts";
 import { describeObject, isCrd, objectKey } from "../../../pkg/release/identity.ts";
@@ -68,7 +67,7 @@ export async function tryOut(request: TryRequest): Promise<TriedOut> {
   );
   const { objects: after, failures } = await applier.dryRunEach(tried);
   for (const { item } of failures) refused.add(objectKey(item));
-  findings.push(...refusals(failures, spec.namespace));
+  findings.push(...refusals(failures, spec));
   const resourceOf = (gvk: GroupVersionKind): ApiResource | undefined => kinds.resourceOf(gvk);
   const exceeded = failures.length > 0 ? [] : await quotaRefusals(client, { desired: tried, live, resourceOf }, signal);
   findings.push(...exceeded.map((text): Finding => ({ kind: "quota", text })));
@@ -126,13 +125,9 @@ async function checkCrds(request: TryRequest, live: LiveObjects, findings: Findi
 }
 
 /** A namespace that does not exist is told once, not for each of its objects. */
-function refusals(failures: readonly Failure[], namespace: string): Finding[] {
-  const isHomeless = ({ err }: Failure): boolean =>
-    isNotFound(err) && messageOf(err).includes(`namespaces ${goQuote(namespace)} not found`);
-  const homeless = failures.filter(isHomeless).length;
-  const text = `namespace ${goQuote(namespace)} does not exist, so ${homeless} objects could not be tried: create it before the ClusterExtension`;
+function refusals(failures: readonly Failure[], spec: TryRequest["spec"]): Finding[] {
   return [
-    ...(homeless > 0 ? [{ kind: "namespace", text } as const] : []),
-    ...failures.filter((failure) => !isHomeless(failure)).map((failure) => ({ kind: "dryRun", text: failureText(failure) }) as const),
+    ...missingNamespaces(failures).map((missing) => ({ kind: "namespace", text: missingNamespaceText(missing, spec) }) as const),
+    ...failures.filter(({ err }) => !isHomeless(err)).map((failure) => ({ kind: "dryRun", text: failureText(failure) }) as const),
   ];
 }

@@ -19,7 +19,8 @@ import type { BundleReader } from "./bundleReader.ts";
 export interface BundleOptions {
   namespace?: string;
   serviceAccount?: string;
-  watchNamespace?: string;
+  /** One is `watchNamespace` of the configuration, several are `watchNamespaces`. */
+  watchNamespace?: readonly string[];
   strategy: RoleStrategy;
   crdPolicy: CrdPolicy;
   /** With auto the rights do for whichever provider operator-controller may choose. */
@@ -91,9 +92,9 @@ export function distinctObjects(objects: readonly KubeObject[]): KubeObject[] {
 }
 
 function rightsOf(bundle: RegistryV1Bundle, options: BundleOptions, installer: Installer): BundleRights {
-  const { watchNamespace, strategy, crdPolicy, aggregateUserRoles, webhookCertProvider: wanted } = options;
+  const { watchNamespace: watched = [], strategy, crdPolicy, aggregateUserRoles, webhookCertProvider: wanted } = options;
   const installNamespace = installer.namespace;
-  const config = watchNamespace === undefined ? undefined : { watchNamespace };
+  const config = watched.length > 1 ? { watchNamespaces: [...watched] } : watched.length > 0 ? { watchNamespace: watched[0] } : undefined;
   const hasWebhooks = (bundle.csv.spec.webhookdefinitions ?? []).length > 0;
   const providers =
     hasWebhooks && wanted !== "none" ? CERTIFICATE_PROVIDERS.filter(({ name }) => wanted === "auto" || name === wanted) : [undefined];

@@ -9,6 +9,7 @@ import { describeObject, objectKey } from "../../release/identity.ts";
 import type { Logger } from "../../telemetry/log.ts";
 import { DeniedError, type IsOver } from "../waiting.ts";
 import { type ApiWarning, inOrder } from "./apiWarnings.ts";
+import { isHomeless } from "./missingNamespaces.ts";
 import type { ObjectAction } from "./objectAction.ts";
 import { haveSameOwner, isImmutableField, isRecreated } from "./recreate.ts";
 
@@ -107,24 +108,27 @@ export class Applier {
    * Applies every object as a server-side dry run: admission, validation, quota and RBAC answer, nothing is written.
    * A Role or ClusterRole that a binding of the same set names may not exist yet; that answer is no finding. Nor is a field that cannot be
    * changed of an object that `apply` creates anew.
+   * @param check looks at what was refused first, and may throw what explains it better.
    * @returns the objects as they would be, by `objectKey`; without those that could not be tried.
    * @throws RetryableError Retrying with every refusal at once; a DeniedError where all of it is denied, by rights, quotas or policies:
    * then it is over as soon as the first of them is not any more.
    */
-  async dryRun(objects: readonly KubeObject[]): Promise<LiveObjects> {
+  async dryRun(objects: readonly KubeObject[], check?: (failures: readonly Failure[]) => void): Promise<LiveObjects> {
     const { objects: after, failures } = await this.dryRunEach(objects);
+    check?.(failures);
     const [first] = failures;
     const refused = first && objects.find((object) => objectKey(object) === objectKey(first.item));
     if (!refused || !failures.every(({ err }) => isDenied(err))) throwAll("", failures);
-    else throw new DeniedError(failuresText("", failures), { cause: first.err, isOver: this.#isAllowed(refused) });
+    else throw new DeniedError(failuresText("", failures), { cause: first.err, isOver: this.untilNot(isDenied, refused) });
     return after;
   }
 
-  #isAllowed(object: KubeObject): IsOver {
+  /** Over as soon as an object is not refused in that way any more, by dry run. */
+  untilNot(isRefusal: (err: unknown) => boolean, object: KubeObject): IsOver {
     return async (signal) => {
       const options = { fieldManager: FIELD_MANAGER, force: true, dryRun: true, signal };
       const failure: unknown = await this.#client.apply(object, options).catch((err: unknown) => err);
-      return !isDenied(failure);
+      return !isRefusal(failure);
     };
   }
 
@@ -138,7 +142,7 @@ export class Applier {
         const options = { fieldManager: FIELD_MANAGER, force: true, dryRun: true, signal: this.#signal, warn };
         after.set(objectKey(object), await this.#client.apply(object, options));
       } catch (err) {
-        if (object.kind.endsWith("RoleBinding") && isNotFound(err) && roles.has(roleOf(object))) return;
+        if (object.kind.endsWith("RoleBinding") && isNotFound(err) && !isHomeless(err) && roles.has(roleOf(object))) return;
         if (isImmutableField(err) && isRecreated(object)) return;
         throw err;
       }
@@ -274,6 +278,7 @@ function byKind(objects: readonly KubeObject[]): KubeObject[][] {
 }
 
 function adviceFor(item: KubeObject | ObjectRef, err: unknown): string {
+  if (isHomeless(err)) return "; create the namespace, or take it out of the extension's configuration";
   if (!isImmutableField(err)) return "";
   const why = isRecreated(item) ? "since it carries no mark of this extension" : "since something could be lost with it";
   return `; a ${item.kind} is not created anew by itself, ${why}: delete it, and it is`;

@@ -10,6 +10,7 @@ import { checkCrdUpgrades } from "../crdupgrade/crdUpgrades.ts";
 import { DeniedError } from "../waiting.ts";
 import type { Applier, LiveObjects } from "./applier.ts";
 import { requireUnclaimed } from "./conflicts.ts";
+import { requireNamespaces } from "./missingNamespaces.ts";
 import { quotaRefusals } from "./quotaCheck.ts";
 
 /** What is to be applied, and for whom. */
@@ -47,7 +48,8 @@ export async function preflight(applier: Applier, request: PreflightRequest): Pr
   const released = new Set(base?.objects.map(objectKey));
   await requireUnclaimed(client, { desired, live, owner, extensionExists, released }, signal);
   const notes = await checkCrdUpgrades(client, { desired, live, spec, advice }, signal);
-  const after = await applier.dryRun(desired.filter((object) => !losesConversion(object, live.get(objectKey(object)))));
+  const tried = desired.filter((object) => !losesConversion(object, live.get(objectKey(object))));
+  const after = await applier.dryRun(tried, (failures) => requireNamespaces(failures, spec, tried, applier));
   const quotas = (until: AbortSignal): Promise<string[]> => quotaRefusals(client, { desired, live, resourceOf }, until);
   const exceeded = await quotas(signal);
   if (exceeded.length > 0) throw new DeniedError(exceeded.join("\n"), { isOver: async (until) => (await quotas(until)).length === 0 });

@@ -24,6 +24,18 @@ test.for<[why: string, spec: Partial<ClusterExtensionSpec>, images: string[], co
     "olmv1 rbac quay.io/p:v1 --namespace x-system --service-account x-installer --watch-namespace watched",
   ],
   [
+    "several watched namespaces",
+    { config: { configType: "Inline", inline: { watchNamespaces: ["b", "a", 5] } } },
+    ["quay.io/p:v1"],
+    "olmv1 rbac quay.io/p:v1 --namespace x-system --service-account x-installer --watch-namespace b --watch-namespace a",
+  ],
+  [
+    "all namespaces in one word",
+    { config: { configType: "Inline", inline: { watchNamespaces: ["*"] } } },
+    ["quay.io/p:v1"],
+    "olmv1 rbac quay.io/p:v1 --namespace x-system --service-account x-installer --watch-namespace '*'",
+  ],
+  [
     "everything that changes the rules",
     { uninstall: { crdPolicy: "Delete" }, install: { userRoles: "Aggregate" } },
     ["quay.io/p@sha256:1"],

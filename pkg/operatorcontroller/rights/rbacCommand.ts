@@ -8,18 +8,23 @@ const PLAIN = /^[\w@%+=:,./-]+$/;
  * @param certProvider name of who provides the certificates of their webhooks; undefined where they have none.
  */
 export function rbacCommand({ spec }: Pick<ClusterExtension, "spec">, images: readonly string[], certProvider?: string): string {
-  const watched = spec.config?.inline?.["watchNamespace"];
   const words = [
     ...new Set(images),
     "--namespace",
     spec.namespace,
     ...(spec.serviceAccount?.name ? ["--service-account", spec.serviceAccount.name] : []),
-    ...(typeof watched === "string" ? ["--watch-namespace", watched] : []),
+    ...watchedIn(spec.config?.inline).flatMap((namespace) => ["--watch-namespace", namespace]),
     ...(spec.uninstall?.crdPolicy && spec.uninstall.crdPolicy !== "DeleteIfUnused" ? ["--crd-policy", spec.uninstall.crdPolicy] : []),
     ...(certProvider === undefined ? [] : ["--webhook-cert-provider", certProvider]),
     ...(spec.install?.userRoles === "Aggregate" ? ["--aggregate-user-roles"] : []),
   ];
   return ["olmv1 rbac", ...words.map(quoted)].join(" ");
+}
+
+/** What a configuration says about namespaces, as far as it is text. */
+function watchedIn({ watchNamespace, watchNamespaces }: { watchNamespace?: unknown; watchNamespaces?: unknown } = {}): string[] {
+  const listed: readonly unknown[] = Array.isArray(watchNamespaces) ? watchNamespaces : [];
+  return [watchNamespace, ...listed].filter((namespace) => typeof namespace === "string");
 }
 
 function quoted(word: string): string {

@@ -1,5 +1,6 @@
 import { requirementsOf } from "../../bundle/requirements.ts";
 import type { Step, StepContext } from "../../controller/steps.ts";
+import { configNotes } from "../../render/configNotes.ts";
 import { ApplyPass } from "../apply/applyPass.ts";
 import { renderFor } from "../apply/preparedObjects.ts";
 import { requireCurrentCrds } from "../apply/requireCurrentCrds.ts";
@@ -36,11 +37,15 @@ export function applyBundle(deps: RollbackDependencies): Step<PassFacts["extensi
         await finishRollback(deps, facts, context);
         return undefined;
       }
+      const { inline } = extension.spec.config ?? {};
       if (!content) {
+        const [latest] = facts.history.current;
+        if (latest?.inputDigest === facts.inputDigest) facts.notes.push(...configNotes(inline, latest?.objects ?? []));
         await pass.maintain();
         return undefined;
       }
       const objects = renderFor(extension, content, facts.certProvider, proxyOf(facts));
+      facts.notes.push(...configNotes(inline, objects));
       requireCurrentCrds(resolved.name, content);
       try {
         const { annotations = {} } = content.csv.metadata;

@@ -1,0 +1,68 @@
+import { GROUP } from "../api/constants.ts";
+import type { KubeObject } from "../api/k8s.ts";
+import type { DeploymentSpec } from "../bundle/types.ts";
+import { goQuote } from "../errors/goQuote.ts";
+import { clipped } from "../gate/clipped.ts";
+import { type LabelSelector, matchesSelector } from "../resolve/selector.ts";
+import { deploymentLabels } from "./deploymentConfig.ts";
+import { ignoredMembers } from "./ignoredMembers.ts";
+
+/** The members of a configuration that are about Deployments, as they were given. */
+interface Given {
+  deploymentConfig?: SelectedConfig;
+  deploymentConfigs?: SelectedConfig[];
+}
+
+interface SelectedConfig {
+  selector?: LabelSelector;
+}
+
+/** Of the labels that mark objects of a release. */
+const OWN_PREFIX = `${GROUP}/`;
+/** Deployments that a note names, and the length of a name with its labels. */
+const MAX_NAMED = 5;
+const MAX_NAME_LENGTH = 200;
+/** Fields that are left out of which notes tell. */
+const MAX_IGNORED = 5;
+
+/**
+ * What of an accepted configuration has no effect, a sentence each: selectors that choose no Deployment, and fields that Kubernetes does not
+ * know.
+ * @param config as it was given.
+ * @param objects rendered, or those of a release; only Deployments are looked at.
+ */
+export function configNotes(config: unknown, objects: readonly KubeObject[]): string[] {
+  const { deploymentConfig, deploymentConfigs = [] } = (config ?? {}) as Given;
+  const configs: [path: string, config: SelectedConfig][] = deploymentConfigs.map((each, index) => [`deploymentConfigs.${index}`, each]);
+  if (deploymentConfig) configs.unshift(["deploymentConfig", deploymentConfig]);
+  const deployments = objects.filter(({ kind }) => kind === "Deployment");
+  const unused = configs.flatMap(([path, { selector }]): string[] => {
+    if (selector === undefined || deployments.some((deployment) => matchesSelector(selector, labelsOf(deployment)))) return [];
+    return [
+      `${path}.selector of the configuration chooses none of the bundle's Deployments, so nothing comes of it; there are ${named(deployments)}`,
+    ];
+  });
+  const ignored = configs.flatMap(([path, each]) => ignoredMembers(each, path));
+  const told = ignored.slice(0, MAX_IGNORED).map(({ field, meant }) => {
+    const hint = meant === undefined ? "" : `, did you mean ${goQuote(meant)}?`;
+    return `field ${goQuote(clipped(field, MAX_NAME_LENGTH))} of the configuration is left out, since Kubernetes does not know it${hint}`;
+  });
+  const more = ignored.length - told.length;
+  return [...unused, ...told, ...(more > 0 ? [`and so are ${more} more`] : [])];
+}
+
+function named(deployments: readonly KubeObject[]): string {
+  if (deployments.length === 0) return "none at all";
+  const names = deployments.slice(0, MAX_NAMED).map((deployment) => {
+    const labels = Object.entries(labelsOf(deployment)).map(([key, value]) => `${key}=${value}`);
+    return clipped(`${deployment.metadata.name} (${labels.length > 0 ? labels.sort().join(",") : "no labels"})`, MAX_NAME_LENGTH);
+  });
+  const more = deployments.length - names.length;
+  return [...names, ...(more > 0 ? [`${more} more`] : [])].join(", ");
+}
+
+/** Without those that objects of a release carry as their owner's. */
+function labelsOf(deployment: KubeObject): Record<string, string> {
+  const labels = Object.entries(deployment.metadata.labels ?? {}).filter(([key]) => !key.startsWith(OWN_PREFIX));
+  return deploymentLabels({ label: Object.fromEntries(labels), spec: deployment["spec"] as DeploymentSpec });
+}

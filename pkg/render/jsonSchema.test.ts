@@ -1,0 +1,33 @@
+import { expect, test } from "vitest";
+import kubernetes from "./kubeSchemas.json" with { type: "json" };
+
+/** Those that SchemaChecker looks at. */
+const KNOWN = [
+  "$ref",
+  "additionalProperties",
+  "allOf",
+  "anyOf",
+  "enum",
+  "format",
+  "items",
+  "maxItems",
+  "maxLength",
+  "minItems",
+  "minLength",
+].concat(["oneOf", "pattern", "properties", "required", "type", "uniqueItems"]);
+
+/** The keywords of a schema and of those inside it; names of properties are none. */
+function keywordsIn(schema: unknown): string[] {
+  if (Array.isArray(schema)) return schema.flatMap(keywordsIn);
+  if (typeof schema !== "object" || schema === null) return [];
+  return Object.entries(schema).flatMap(([keyword, value]) => [
+    keyword,
+    ...(keyword === "properties" ? Object.values(value as object).flatMap(keywordsIn) : keywordsIn(value)),
+  ]);
+}
+
+test("the embedded schemas of Kubernetes use no keyword that would be passed over", () => {
+  const used = new Set(Object.values(kubernetes.schemas).flatMap(keywordsIn));
+  expect(used.size).toBeGreaterThan(5);
+  expect([...used].filter((keyword) => !KNOWN.includes(keyword))).toEqual([]);
+});

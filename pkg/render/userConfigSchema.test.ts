@@ -1,0 +1,93 @@
+import { createRequire } from "node:module";
+import * as fc from "fast-check";
+import { expect, test } from "vitest";
+import { bundleOf } from "../../test/support/bundleFixture.ts";
+import { messageOf } from "../errors/errors.ts";
+import { bundleConfig } from "./config.ts";
+import { userConfigSchema } from "./userConfigSchema.ts";
+
+interface Validator {
+  compile(schema: object): (value: unknown) => boolean;
+}
+
+/** A JSON Schema validator that is not ours: the one that the web framework brings. */
+function otherValidator(): Validator {
+  const framework = createRequire(createRequire(import.meta.url).resolve("fastify"));
+  const load = createRequire(framework.resolve("@fastify/ajv-compiler"));
+  const { Ajv } = load("ajv") as { Ajv: new (options: object) => Validator };
+  return new Ajv({ strict: false, validateFormats: false });
+}
+
+const validator = otherValidator();
+const MODES = ["AllNamespaces", "MultiNamespace", "OwnNamespace", "SingleNamespace"];
+const modes = fc.subarray(MODES, { minLength: 1 });
+const namespace = fc.constantFrom("ns", "a", "b", "", "*", "Bad_", "x".repeat(64));
+const watchNamespace = fc.oneof(namespace, fc.constantFrom(null, 5));
+const watchNamespaces = fc.oneof(fc.array(namespace, { maxLength: 4 }), fc.constantFrom("a", null));
+const selector = fc.constantFrom(
+  {},
+  { matchLabels: { app: "a" } },
+  { matchLabel: {} },
+  { matchExpressions: [{ key: "a", operator: "Is" }] },
+);
+const deploymentConfig = fc.record(
+  {
+    selector,
+    includeInitContainers: fc.constantFrom(true, "yes"),
+    env: fc.constantFrom([], [{ name: "A", value: "b" }], [{ value: "b" }], "A=b"),
+    nodeSelector: fc.constantFrom({}, { a: "b" }, { a: 1 }),
+    misspelt: fc.constant(1),
+  },
+  { requiredKeys: [] },
+);
+const config = fc.record(
+  { watchNamespace, watchNamespaces, deploymentConfig, deploymentConfigs: fc.array(deploymentConfig, { maxLength: 2 }) },
+  { requiredKeys: [] },
+);
+
+/** Why a configuration is refused; undefined when it is not. */
+function refusal(supported: readonly string[], value: unknown): string | undefined {
+  try {
+    bundleConfig(bundleOf({ modes: supported }).csv, value, { installNamespace: "ns", deploymentConfig: true, extended: true });
+    return undefined;
+  } catch (err) {
+    return messageOf(err);
+  }
+}
+
+test("what rendering accepts the schema accepts, and what the schema refuses is refused", () => {
+  const schemas = new Map<string, (value: unknown) => boolean>();
+  const accepts = (supported: readonly string[], value: unknown): boolean => {
+    const key = supported.join();
+    const found = schemas.get(key) ?? validator.compile(userConfigSchema(bundleOf({ modes: supported }).csv, "ns"));
+    schemas.set(key, found);
+    return found(value);
+  };
+  fc.assert(
+    fc.property(modes, config, (supported, value) => {
+      const why = refusal(supported, value);
+      if (why === undefined) expect(accepts(supported, value)).toBe(true);
+      else if (accepts(supported, value))
+        expect(why).toMatch(/invalid value for field "(watchNamespaces|deploymentConfigs?[.\d]*\.selector)"/);
+    }),
+    { numRuns: 2_000 },
+  );
+});
+
+test.for<[modes: string[], fields: string[], required: unknown]>([
+  [["AllNamespaces"], ["deploymentConfig", "deploymentConfigs", "watchNamespace", "watchNamespaces"], undefined],
+  [["OwnNamespace"], ["deploymentConfig", "deploymentConfigs", "watchNamespace"], ["watchNamespace"]],
+  [["MultiNamespace"], ["deploymentConfig", "deploymentConfigs", "watchNamespaces"], ["watchNamespaces"]],
+])("a bundle with %j has the fields %j", ([supported, fields, required]) => {
+  const schema = userConfigSchema(bundleOf({ modes: supported }).csv);
+  expect(Object.keys(schema["properties"] as object).sort()).toEqual(fields);
+  expect(schema["required"]).toEqual(required);
+  for (const property of Object.values(schema["properties"] as object))
+    expect(property).toMatchObject({ description: expect.stringMatching(/\w/) });
+});
+
+test("where the install namespace is not known the schema says nothing about it", () => {
+  const { csv } = bundleOf({ modes: ["OwnNamespace"] });
+  expect(validator.compile(userConfigSchema(csv))({ watchNamespace: "a" })).toBe(true);
+  expect(validator.compile(userConfigSchema(csv, "ns"))({ watchNamespace: "a" })).toBe(false);
+});

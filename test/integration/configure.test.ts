@@ -1,0 +1,178 @@
+import { execFile } from "node:child_process";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import type { ClusterExtension } from "../../pkg/api/clusterExtension.ts";
+import type { JsonObject, KubeObject, ObjectRef } from "../../pkg/api/k8s.ts";
+import { loadBundle } from "../../pkg/bundle/load.ts";
+import { findBinaries } from "../../pkg/devcluster/binaries.ts";
+import { requiredRules } from "../../pkg/rbac/rules.ts";
+import { renderBundle } from "../../pkg/render/render.ts";
+import { bundleFiles } from "../support/bundleFixture.ts";
+import { describeWithPrivateCluster, eventually } from "../support/cluster.ts";
+import { TempFolder } from "../support/contentFixture.ts";
+import { extensionNamed } from "../support/extensions.ts";
+import { OperatorWorld } from "../support/operatorWorld.ts";
+import { tinyBundle } from "../support/tinyBundle.ts";
+
+const BUNDLE = tinyBundle("1.0.0", {
+  modes: ["MultiNamespace"],
+  permissions: [{ serviceAccountName: "tiny", rules: [{ apiGroups: [""], resources: ["configmaps"], verbs: ["get", "list"] }] }],
+  others: ["web"],
+});
+const RBAC = "rbac.authorization.k8s.io/v1";
+
+describeWithPrivateCluster("configuration of an operator", (cluster) => {
+  let world: OperatorWorld;
+
+  beforeAll(async () => {
+    world = await OperatorWorld.start(cluster, { recheckIntervalMs: 500 });
+    world.bundle("p.v1.0.0", BUNDLE);
+    await world.serve({ channels: { stable: [{ name: "p.v1.0.0" }] }, bundles: [{ name: "p.v1.0.0", version: "1.0.0" }] });
+  });
+  afterAll(async () => {
+    await world[Symbol.asyncDispose]();
+  });
+
+  const inline = (config: JsonObject): Pick<ClusterExtension["spec"], "config"> => ({ config: { configType: "Inline", inline: config } });
+  const configure = (name: string, config: JsonObject): Promise<KubeObject> => {
+    const ref = { apiVersion: "olm.operatorframework.io/v1", kind: "ClusterExtension", name };
+    return cluster.client.patch(ref, [{ op: "replace", path: "/spec/config/inline", value: config }], { type: "json" });
+  };
+  const namespaces = (count: number): Promise<string[]> => Promise.all(Array.from({ length: count }, () => cluster.namespace("watched")));
+  /** Namespaces with a Role and a RoleBinding of an operator, in order. */
+  const rolesOf = async (name: string): Promise<string[]> => {
+    const owned = { labelSelector: `olm.operatorframework.io/owner-name=${name}` };
+    const found = await Promise.all(
+      ["Role", "RoleBinding"].map(async (kind) => (await cluster.client.list({ apiVersion: RBAC, kind }, owned)).items),
+    );
+    const [roles = [], bindings = []] = found.map((items) => items.map(({ metadata }) => metadata.namespace ?? "").sort());
+    expect(bindings).toEqual(roles);
+    return roles;
+  };
+  const deployment = async (name: string, app: string): Promise<{ spec: { template: KubeObject } }> => {
+    const ref: ObjectRef = { apiVersion: "apps/v1", kind: "Deployment", namespace: `${name}-system`, name: app };
+    const found = await cluster.client.get(ref);
+    if (!found) throw new Error(`there is no Deployment ${app} of ${name}`);
+    return found as unknown as { spec: { template: KubeObject } };
+  };
+  const targetsOf = async (name: string): Promise<string | undefined> =>
+    (await deployment(name, "tiny")).spec.template.metadata.annotations?.["olm.targetNamespaces"];
+  const envOf = async (name: string, app: string): Promise<unknown> => {
+    const { spec } = (await deployment(name, app)).spec.template as unknown as { spec: { containers: { env?: unknown }[] } };
+    return spec.containers[0]?.env;
+  };
+
+  test("several namespaces, with exactly the rights derived for them: Roles come and go with the list, and are put back", async () => {
+    const name = cluster.name("several");
+    const [a = "", b = "", c = ""] = (await namespaces(3)).sort();
+    const objectsFor = (installNamespace: string, watchNamespaces: string[]): KubeObject[] =>
+      renderBundle(loadBundle(bundleFiles(BUNDLE)), { installNamespace, config: { watchNamespaces } });
+    const rights = (ns: string) => requiredRules(objectsFor(ns, [a, b, c]), { installNamespace: ns });
+    await world.extension(name, { rights, ...inline({ watchNamespaces: [b, a] }) });
+    await world.conditions(name, { Ready: "True/Succeeded" });
+    expect(await rolesOf(name)).toEqual([a, b]);
+    expect(await targetsOf(name)).toBe(`${a},${b}`);
+
+    const roleIn = async (namespace: string): Promise<KubeObject | undefined> => {
+      const owned = { namespace, labelSelector: `olm.operatorframework.io/owner-name=${name}` };
+      return (await cluster.client.list({ apiVersion: RBAC, kind: "Role" }, owned)).items[0];
+    };
+    const role = await roleIn(b);
+    await cluster.client.delete({ apiVersion: RBAC, kind: "Role", namespace: b, name: role?.metadata.name ?? "" });
+    await eventually(async () => {
+      const now = await roleIn(b);
+      expect(now?.metadata.uid).toBeDefined();
+      expect(now?.metadata.uid).not.toBe(role?.metadata.uid);
+    });
+
+    await configure(name, { watchNamespaces: [c, a] });
+    await eventually(async () => expect(await targetsOf(name)).toBe(`${a},${c}`));
+    await eventually(async () => expect(await rolesOf(name)).toEqual([a, c]));
+    await world.conditions(name, { Ready: "True/Succeeded" });
+    await eventually(async () => {
+      const pruned = (await world.events(name)).filter((event) => event.startsWith("Pruned: "));
+      expect(pruned.join("\n")).toContain(`Role ${b}/`);
+      expect(pruned.join("\n")).toContain(`RoleBinding ${b}/`);
+    });
+    await configure(name, { watchNamespaces: [a, c] });
+    await world.until(name, ({ metadata, status }) => expect(status?.conditions?.[0]?.observedGeneration).toBe(metadata.generation));
+    expect((await world.releases(name)).at(-1)).toBe("v2 deployed");
+    await world.remove(name);
+    expect(await rolesOf(name)).toEqual([]);
+  });
+
+  test("a namespace that does not exist is named with the field, nothing is written, and it goes on once it exists", async () => {
+    const name = cluster.name("missing");
+    const [there = ""] = await namespaces(1);
+    const missing = cluster.name("later");
+    await world.extension(name, inline({ watchNamespaces: [there, missing] }));
+    await world.until(name, ({ status }) => {
+      const progressing = status?.conditions?.find(({ type }) => type === "Progressing");
+      expect(progressing?.message).toBe(
+        `error for resolved bundle "p.v1.0.0" with version "1.0.0": namespace "${missing}" does not exist, so 2 objects could not be tried: ` +
+          "create it, or take it out of spec.config.inline.watchNamespaces; nothing was changed, and it goes on by itself within seconds once there is such a namespace",
+      );
+    });
+    expect(await rolesOf(name)).toEqual([]);
+    await cluster.client.create({ apiVersion: "v1", kind: "Namespace", metadata: { name: missing } });
+    await world.conditions(name, { Ready: "True/Succeeded" });
+    expect(await rolesOf(name)).toEqual([there, missing].sort());
+  });
+
+  test("what the bundle cannot watch is refused, and corrected by an edit", async () => {
+    const name = cluster.name("modes");
+    const [a = "", b = ""] = await namespaces(2);
+    await world.extension(name, inline({ watchNamespace: a }));
+    const { Progressing } = await world.conditions(name, { Progressing: "False/InvalidConfiguration" });
+    expect(Progressing).toContain('required field "watchNamespaces" is missing');
+    await configure(name, { watchNamespaces: [a, b] });
+    await world.conditions(name, { Ready: "True/Succeeded" });
+  });
+
+  test("deploymentConfig changes the Deployments that its selector chooses, and says so when it chooses none", async () => {
+    const name = cluster.name("chosen");
+    const watchNamespaces = await namespaces(2);
+    const chosen = (app: string): JsonObject => ({
+      watchNamespaces,
+      deploymentConfig: { selector: { matchLabels: { app } }, env: [{ name: "LEVEL", value: "debug" }] },
+    });
+    await world.extension(name, inline(chosen("web")));
+    const { Progressing } = await world.conditions(name, { Ready: "True/Succeeded", Progressing: "True/Succeeded" });
+    expect(Progressing).toBe("Desired state reached");
+    expect(await envOf(name, "web")).toEqual([{ name: "LEVEL", value: "debug" }]);
+    expect(await envOf(name, "tiny")).toBeUndefined();
+    await configure(name, chosen("nobody"));
+    await eventually(async () => {
+      const told = await world.conditions(name, { Ready: "True/Succeeded", Progressing: "True/Succeeded" });
+      expect(told["Progressing"]).toBe(
+        "Desired state reached; deploymentConfig.selector of the configuration chooses none of the bundle's Deployments, so nothing comes of it; " +
+          "there are tiny (app=tiny), web (app=web)",
+      );
+    });
+    expect(await envOf(name, "web")).toBeUndefined();
+  });
+
+  // Source: install.md §1.5; a JSON object may hold a name twice, and decoders differ about what that means.
+  test("a name that stands twice is refused where kubectl asks for that, and otherwise the API server keeps the last", async () => {
+    const { kubectl } = await findBinaries(() => undefined);
+    if (!kubectl) throw new Error("there is no kubectl among the control plane's programs");
+    using folder = new TempFolder();
+    const post = async (name: string, validation: string): Promise<string> => {
+      const made = extensionNamed(name, { packageName: "p" });
+      const spec = { ...made.spec, suspend: true, config: { configType: "Inline", inline: { watchNamespace: "a" } } };
+      const text = JSON.stringify({ ...made, spec }).replace('"watchNamespace":"a"', '"watchNamespace":"a","watchNamespace":"b"');
+      const path = join(folder.write(name, { "x.json": text }), "x.json");
+      const url = `/apis/olm.operatorframework.io/v1/clusterextensions?fieldValidation=${validation}`;
+      const args = ["create", "--kubeconfig", cluster.kubeconfig, "--raw", url, "-f", path];
+      return promisify(execFile)(kubectl.path, args).then(
+        ({ stdout }) => stdout,
+        (err: { stderr: string }) => err.stderr,
+      );
+    };
+    expect(await post(cluster.name("strict"), "Strict")).toContain('duplicate field "spec.config.inline.watchNamespace"');
+    const name = cluster.name("last");
+    await post(name, "Ignore");
+    expect((await world.get(name)).spec.config?.inline).toEqual({ watchNamespace: "b" });
+  });
+});
