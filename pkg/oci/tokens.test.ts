@@ -180,6 +180,14 @@ describe("a bearer token", () => {
   });
 });
 
+test("a service at a link-local address is never asked", async () => {
+  const { tag, conf } = await tokenRegistry({ header: () => 'Bearer realm="http://169.254.169.254/latest/meta-data"' });
+  const { puller: p } = await puller({ conf });
+  expect((await failure(p.pull("ext", tag, { signal }))).message).toMatch(
+    /^error creating image source: Get "http:\/\/169\.254\.169\.254\/latest\/meta-data[^"]*": refused to ask 169\.254\.169\.254, a link-local address$/,
+  );
+});
+
 describe("the password", () => {
   test("does not go to an unrelated host that a plain http registry names", async () => {
     const thief = await loopbackRegistry();

@@ -78,7 +78,7 @@ export class TokenSource {
     if (service) params.append("service", service);
     for (const scope of want.scopes) params.append("scope", scope);
     const peer = realm.origin === want.registry.origin ? want.peer : withoutIdentity(want.peer);
-    let ask: HttpRequest = { method: "GET", url, peer, signal: want.signal };
+    let ask: HttpRequest = { method: "GET", url, peer, namedBy: want.registry, signal: want.signal };
     if (oauth) {
       params.append("grant_type", "refresh_token");
       params.append("refresh_token", credentials.identityToken ?? "");

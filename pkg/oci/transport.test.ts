@@ -220,6 +220,19 @@ describe("TLS", () => {
     await p.pull("ext", tag, { signal });
   });
 
+  test("a redirect to a link-local address is refused", async () => {
+    const { registry, tag } = await secured();
+    const casDir = await folder();
+    await writeFile(join(casDir, "ca.crt"), authority.cert);
+    registry.misbehave = (req, res) => {
+      if (!req.url?.includes("/blobs/")) return false;
+      res.writeHead(302, { location: "https://[fe80::1]/x" }).end();
+      return true;
+    };
+    const { puller: p } = await puller({ casDir });
+    expect((await failure(p.pull("ext", tag, { signal }))).message).toContain("refused to ask [fe80::1], a link-local address");
+  });
+
   test("a redirect from https to plain http is refused", async () => {
     const { registry, tag } = await secured();
     const casDir = await folder();

@@ -3,6 +3,7 @@ import { createSecureContext, getCACertificates } from "node:tls";
 import type { Logger } from "pino";
 import { Agent, type Dispatcher, ProxyAgent, request } from "undici";
 import type { TlsMaterial } from "./certificates.ts";
+import { innerAddress, outerLookup, refusal } from "./innerAddress.ts";
 import { failureOf, isTransient } from "./networkError.ts";
 import { proxyFor } from "./proxy.ts";
 
@@ -21,6 +22,8 @@ export interface HttpRequest {
   readonly authorization?: string | undefined;
   readonly body?: Uint8Array | string | undefined;
   readonly peer: Peer;
+  /** the registry that named `url`; by default `url` is the registry itself */
+  readonly namedBy?: URL;
   readonly signal: AbortSignal;
   /** fewer tries than the transport would make */
   readonly attempts?: number | undefined;
@@ -101,14 +104,17 @@ export class Transport {
   async #follow(ask: HttpRequest): Promise<HttpResponse> {
     let url = ask.url;
     let foreign = false;
+    const home = (ask.namedBy ?? ask.url).hostname;
     for (let hop = 0; ; hop++) {
+      const refused = refusal(url.hostname, home);
+      if (refused !== undefined) throw new Error(refused);
       const headers: Record<string, string> = { "user-agent": "olmv1", ...ask.headers };
       if (ask.authorization !== undefined && !foreign) headers["authorization"] = ask.authorization;
       const answer = await request(url, {
         method: ask.method,
         headers,
         body: ask.body ?? null,
-        dispatcher: this.#agent(url, ask.peer, foreign),
+        dispatcher: this.#agent(url, ask.peer, { foreign, outer: url.hostname !== home && innerAddress(home) === undefined }),
         signal: ask.signal,
         headersTimeout: this.#limits.stallMs,
         bodyTimeout: this.#limits.stallMs,
@@ -124,12 +130,12 @@ export class Transport {
     }
   }
 
-  #agent(url: URL, peer: Peer, foreign: boolean): Dispatcher {
+  #agent(url: URL, peer: Peer, way: Way): Dispatcher {
     const proxy = proxyFor(url, this.#env);
-    const key = [proxy?.href ?? "", peer.insecure, foreign, peer.tls.fingerprint].join("|");
+    const key = [proxy?.href ?? "", peer.insecure, way.foreign, way.outer, peer.tls.fingerprint].join("|");
     const known = this.#agents.get(key);
     if (known) return known;
-    const agent = agentFor(proxy, peer, foreign);
+    const agent = agentFor(proxy, peer, way);
     this.#agents.set(key, agent);
     const [oldest] = this.#agents.keys();
     if (this.#agents.size > AGENT_LIMIT && oldest !== undefined) {
@@ -140,7 +146,15 @@ export class Transport {
   }
 }
 
-function agentFor(proxy: URL | undefined, peer: Peer, foreign: boolean): Dispatcher {
+/** What a connection is for. */
+interface Way {
+  /** After a redirect to another origin, where our own certificate has no business. */
+  readonly foreign: boolean;
+  /** To a host that a registry named, which must not be one of this machine. */
+  readonly outer: boolean;
+}
+
+function agentFor(proxy: URL | undefined, peer: Peer, { foreign, outer }: Way): Dispatcher {
   const identity = foreign ? undefined : peer.tls.identity;
   // An unverified peer needs no authorities, and reading them all takes a tenth of a second.
   const ca = peer.insecure ? [] : trusted(peer.tls.ca);
@@ -149,6 +163,7 @@ function agentFor(proxy: URL | undefined, peer: Peer, foreign: boolean): Dispatc
     rejectUnauthorized: !peer.insecure,
     allowH2: false,
     timeout: 30_000,
+    ...(outer ? { lookup: outerLookup } : {}),
   };
   if (proxy) return new ProxyAgent({ uri: proxy.href, requestTls: tls, connections: 16 });
   return new Agent({ connect: tls, connections: 16, allowH2: false });
