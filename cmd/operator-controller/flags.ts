@@ -46,7 +46,9 @@ const Flags = z
     "webhook-cert-provider": z
       .enum(WEBHOOK_CERT_PROVIDERS)
       .default("auto")
-      .describe("who provides the certificates of bundles with webhooks; none: they are refused; auto: what the cluster has, and for good"),
+      .describe(
+        "who provides the certificates of bundles with webhooks or API services; none: they are refused; auto: what the cluster has, and for good",
+      ),
     ...operatorProxyFlags(),
     "max-concurrent-reconciles": z.coerce.number().int().min(1).max(64).default(4).describe("extensions worked on at once"),
     "drift-interval": duration("5m").describe(

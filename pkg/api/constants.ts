@@ -57,10 +57,15 @@ export const LABEL_DEPENDENT_PREFIX = `dependent.${GROUP}/`;
 /** On our CRDs: which variant of the API they are. */
 export const ANNOTATION_GENERATOR = `${GROUP}/generator`;
 
-/** On the Service of a webhook: name of the Secret in which operator-controller provides its serving certificate. */
+/** On the Service of webhooks or API services: name of the Secret in which operator-controller provides its serving certificate. */
 export const ANNOTATION_SERVING_CERT_SECRET = `${GROUP}/serving-cert-secret-name`;
-/** On webhook configurations and CRDs with a conversion webhook: "namespace/name" of the Secret whose CA operator-controller writes into them. */
+/**
+ * On webhook configurations, CRDs with a conversion webhook and APIServices: "namespace/name" of the Secret whose CA operator-controller writes
+ * into them.
+ */
 export const ANNOTATION_INJECT_CA_FROM_SECRET = `${GROUP}/inject-ca-from-secret`;
+/** On an APIService of a bundle: the kinds that its group version serves, a JSON list of kind and plural name. */
+export const ANNOTATION_API_KINDS = `${GROUP}/api-kinds`;
 
 /** Holds a ClusterExtension until its objects are off the cluster. */
 export const FINALIZER_UNINSTALL = `${GROUP}/uninstall`;

@@ -93,14 +93,14 @@ export const EVENTS = {
   CertificateIssued: {
     type: "Normal",
     on: EXTENSION,
-    when: "operator-controller made a certificate for webhooks; with its Secret, and why a new one was needed.",
+    when: "operator-controller made a serving certificate for webhooks or API services; with its Secret, and why a new one was needed.",
   },
   CertificatePrepared: {
     type: "Normal",
     on: EXTENSION,
-    when: "The successor of a certificate for webhooks was made, and its authority is trusted from now on; with its Secret.",
+    when: "The successor of a serving certificate was made, and its authority is trusted from now on; with its Secret.",
   },
-  CertificateRenewed: { type: "Normal", on: EXTENSION, when: "A certificate for webhooks was replaced before its end; with its Secret." },
+  CertificateRenewed: { type: "Normal", on: EXTENSION, when: "A serving certificate was replaced before its end; with its Secret." },
   PermissionsMissing: {
     type: "Warning",
     on: EXTENSION,

@@ -30,10 +30,12 @@ export const ProvidedApis = z
       .object({
         group: z.string().describe("group is the API's group."),
         kind: z.string().describe("kind is the API's kind."),
-        versions: z.array(z.string()).describe("versions are those that are served, in the order of the definition."),
+        versions: z.array(z.string()).describe("versions are those that are served, in the order of the bundle."),
       })
       .describe("One API."),
   )
   .max(PROVIDED_APIS_MAX)
-  .describe(`providedAPIs are the custom resources that the installed bundle defines, the first ${PROVIDED_APIS_MAX} of them.`);
+  .describe(
+    `providedAPIs are the APIs that the installed bundle brings, custom resources and those that the operator serves itself, the first ${PROVIDED_APIS_MAX} of them.`,
+  );
 export type ProvidedApis = z.input<typeof ProvidedApis>;

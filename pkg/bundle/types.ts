@@ -87,6 +87,17 @@ export interface WebhookDescription {
   conversionCRDs?: string[];
 }
 
+/** A kind of an API that the operator serves itself, behind the aggregation layer of the API server. Any text may stand in a broken bundle. */
+export interface ApiServiceDescription {
+  /** Plural name in paths. */
+  name: string;
+  group: string;
+  version: string;
+  kind: string;
+  deploymentName?: string;
+  containerPort?: number;
+}
+
 /**
  * A ClusterServiceVersion as Go's typed structs hold it: unknown members and nulls are gone, quantities canonical,
  * members in the order in which Go prints them. Only the members read here are spelt out.
@@ -106,7 +117,7 @@ export interface Csv {
     };
     version: string;
     customresourcedefinitions: { owned?: { name: string }[]; required?: { name: string; version: string; kind: string }[] };
-    apiservicedefinitions: { owned?: JsonObject[]; required?: JsonObject[] };
+    apiservicedefinitions: { owned?: ApiServiceDescription[]; required?: JsonObject[] };
     webhookdefinitions?: WebhookDescription[];
     installModes?: { type: string; supported: boolean }[];
     minKubeVersion?: string;

@@ -3,6 +3,15 @@ import { repeated } from "./names.ts";
 import { supportedScope } from "./supportedKinds.ts";
 import type { RegistryV1Bundle, StrategyDeployment } from "./types.ts";
 import {
+  apiServicesOfOwnDefinitions,
+  apiServicesOfReservedGroups,
+  apiServicesWithoutDeployment,
+  disagreeingApiServices,
+  incompleteApiServices,
+  invalidApiServiceNames,
+  invalidApiServicePorts,
+} from "./validateApiServices.ts";
+import {
   conversionNeedsAllNamespaces,
   conversionOfForeignCrds,
   conversionOfSharedCrds,
@@ -29,6 +38,13 @@ const VALIDATORS: readonly Validator[] = [
   conversionOfForeignCrds,
   forbiddenRules,
   unsupportedKinds,
+  incompleteApiServices,
+  apiServicesWithoutDeployment,
+  invalidApiServiceNames,
+  invalidApiServicePorts,
+  disagreeingApiServices,
+  apiServicesOfReservedGroups,
+  apiServicesOfOwnDefinitions,
 ];
 
 /**

@@ -1,43 +1,46 @@
 import { CERTIFICATES_FIELD_MANAGER } from "../api/constants.ts";
 import { type GroupVersionKind, groupOf, type KubeObject, type ObjectRef } from "../api/k8s.ts";
+import { isApiService } from "../bundle/aggregatedApis.ts";
 import { hasApplied } from "../release/fieldManagers.ts";
 import { isCrd } from "../release/identity.ts";
 
-/** An object that tells the API server which CA to trust when it calls a webhook. */
+/** An object that tells the API server which CA to trust when it calls a webhook, or an API server behind it. */
 export interface CaTarget {
   readonly ref: ObjectRef;
-  /** Names of the webhooks of a webhook configuration; undefined for the conversion webhook of a CustomResourceDefinition. */
+  /** Names of the webhooks of a webhook configuration; undefined for the one CA of a CustomResourceDefinition or APIService. */
   readonly webhooks: readonly string[] | undefined;
 }
 
 /** Whether objects of this kind may tell the API server whom to trust. */
 export function mayTrust(kind: GroupVersionKind): boolean {
-  return isCrd(kind) || groupOf(kind.apiVersion) === "admissionregistration.k8s.io";
+  return isCrd(kind) || isApiService(kind) || groupOf(kind.apiVersion) === "admissionregistration.k8s.io";
 }
 
 interface ClientConfig {
   clientConfig?: { caBundle?: string };
 }
 
-/** The CA bundles that a live object has for the target's webhooks, PEM, one for each; "" for those without. */
-export function bundlesIn(live: KubeObject, { webhooks }: CaTarget): string[] {
+/** The CA bundles that a live object has for the target, PEM, one for each webhook; "" for those without. */
+export function bundlesIn(live: KubeObject, { ref, webhooks }: CaTarget): string[] {
   if (!webhooks) {
-    const spec = live["spec"] as { conversion?: { webhook?: ClientConfig } } | undefined;
-    return [textOf(spec?.conversion?.webhook)];
+    const spec = live["spec"] as { caBundle?: string; conversion?: { webhook?: ClientConfig } } | undefined;
+    return [isApiService(ref) ? decoded(spec?.caBundle) : textOf(spec?.conversion?.webhook)];
   }
   const entries = (live["webhooks"] ?? []) as readonly (ClientConfig & { name: string })[];
   return webhooks.map((name) => textOf(entries.find((entry) => entry.name === name)));
 }
 
 /**
- * What to apply to give the target's webhooks this CA bundle, and nothing else; only to the very object that was read.
+ * What to apply to give the target this CA bundle, and nothing else; only to the very object that was read.
  * @param bundle PEM.
  */
 export function withBundle(live: KubeObject, { ref, webhooks }: CaTarget, bundle: string): KubeObject {
-  const clientConfig = { caBundle: Buffer.from(bundle).toString("base64") };
+  const caBundle = Buffer.from(bundle).toString("base64");
+  const clientConfig = { caBundle };
   const { apiVersion, kind } = ref;
   const { name, uid } = live.metadata;
   const metadata = uid === undefined ? { name } : { name, uid };
+  if (isApiService(ref)) return { apiVersion, kind, metadata, spec: { caBundle } };
   if (!webhooks) return { apiVersion, kind, metadata, spec: { conversion: { webhook: { clientConfig } } } };
   return { apiVersion, kind, metadata, webhooks: webhooks.map((webhook) => ({ name: webhook, clientConfig })) };
 }
@@ -63,5 +66,9 @@ export function withoutBundle({ apiVersion, kind, metadata: { name, uid } }: Kub
 }
 
 function textOf(webhook: ClientConfig | undefined): string {
-  return Buffer.from(webhook?.clientConfig?.caBundle ?? "", "base64").toString();
+  return decoded(webhook?.clientConfig?.caBundle);
+}
+
+function decoded(caBundle = ""): string {
+  return Buffer.from(caBundle, "base64").toString();
 }

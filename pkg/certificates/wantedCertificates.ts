@@ -1,5 +1,6 @@
 import { ANNOTATION_INJECT_CA_FROM_SECRET } from "../api/constants.ts";
 import { type KubeObject, type ObjectRef, refOf } from "../api/k8s.ts";
+import { isApiService } from "../bundle/aggregatedApis.ts";
 import { isCrd } from "../release/identity.ts";
 import type { CertificateNames } from "../render/certificateProvider.ts";
 import { providedNames } from "../render/providers.ts";
@@ -44,6 +45,7 @@ export function certificateSecrets(objects: readonly KubeObject[]): KubeObject[]
 function targetIn(object: KubeObject, { namespace, certificateName }: CertificateNames): CaTarget[] {
   if (object.metadata.annotations?.[ANNOTATION_INJECT_CA_FROM_SECRET] !== `${namespace}/${certificateName}`) return [];
   const ref = refOf(object);
+  if (isApiService(object)) return [{ ref, webhooks: undefined }];
   if (isCrd(object)) return isConverted(object) ? [{ ref, webhooks: undefined }] : [];
   const webhooks = object["webhooks"] as readonly { name: string }[] | undefined;
   return webhooks ? [{ ref, webhooks: webhooks.map(({ name }) => name) }] : [];

@@ -89,7 +89,7 @@ export interface PassFacts {
   content?: RegistryV1Bundle;
   /** What is wrong with the bundle itself and keeps nothing back, a sentence each. */
   flaws?: readonly string[];
-  /** Who provides the certificates of the bundle's webhooks; absent where it has none, or nobody is to. */
+  /** Who provides the certificates of the bundle's webhooks and API services; absent where it has none, or nobody is to. */
   certProvider?: CertificateProvider | undefined;
   /** Identity of everything that goes into rendering; equal digests render equal objects. */
   inputDigest?: string;

@@ -1,5 +1,6 @@
 import type { ClusterExtension } from "../api/clusterExtension.ts";
 import { type KubeObject, type ObjectRef, refOf } from "../api/k8s.ts";
+import { isApiService } from "../bundle/aggregatedApis.ts";
 import type { Client } from "../kube/client.ts";
 import { KindNotServed } from "../kube/errors.ts";
 import { describeObject, isCrd, objectKey } from "../release/identity.ts";
@@ -35,7 +36,8 @@ const WORKLOADS: ReadonlySet<string> = new Set([
 
 /**
  * Takes an extension's objects off the cluster as its ServiceAccount, in stages; each pass goes as far as it can without waiting:
- * webhook configurations; with policy Delete the custom resources, while the operator still runs; workloads; everything else; the CRDs.
+ * webhook configurations; with policy Delete the custom resources, while the operator still runs; APIServices; workloads; everything else;
+ * the CRDs.
  * An object that is no longer the extension's is left alone.
  */
 export class Uninstaller {
@@ -67,12 +69,14 @@ export class Uninstaller {
     const stages: Stage[] = [
       () => this.#delete(others.filter(({ kind }) => WEBHOOKS.has(kind))),
       () => (policy === "Delete" ? this.#deleteCustomResources(crds) : Promise.resolve([])),
+      // Never without what serves them: the whole cluster's discovery, garbage collection and namespaces that end would wait for it.
+      () => this.#delete(others.filter(isApiService)),
       () =>
         this.#delete(
           others.filter(({ kind }) => WORKLOADS.has(kind)),
           "Foreground",
         ),
-      () => this.#delete(others.filter(({ kind }) => !WEBHOOKS.has(kind) && !WORKLOADS.has(kind))),
+      () => this.#delete(others.filter((object) => !WEBHOOKS.has(object.kind) && !WORKLOADS.has(object.kind) && !isApiService(object))),
       async () => {
         const split = await splitCrds(this.#client, crds, policy, this.#signal);
         const keeping = split.kept.map(({ crd }) => crd);

@@ -56,6 +56,7 @@ const CLUSTER_SCOPED: typeof NAMESPACED = {
     ["ValidatingWebhookConfiguration", "validatingwebhookconfigurations"],
   ],
   "apiextensions.k8s.io": [["CustomResourceDefinition", "customresourcedefinitions"]],
+  "apiregistration.k8s.io": [["APIService", "apiservices"]],
   "console.openshift.io": [
     ["ConsoleCLIDownload", "consoleclidownloads"],
     ["ConsoleLink", "consolelinks"],

@@ -48,7 +48,7 @@ interface PlacedGrant extends Grant {
 
 /**
  * The rules with which a ServiceAccount can install, upgrade, watch and uninstall exactly `objects`, and nothing else.
- * Where operator-controller provides the certificates of webhooks, their Secrets are among them.
+ * Where operator-controller provides serving certificates, their Secrets are among them.
  * They hold for one version: names of generated roles change with their content. `unionOf` puts several versions together.
  * Nothing is needed on the extension itself, such as its finalizers: the ownerReferences that we write do not block its deletion.
  * @throws TerminalError Blocked on objects without kind or name.

@@ -1,4 +1,5 @@
 import { groupOf, type KubeObject } from "../api/k8s.ts";
+import { aggregatedApis } from "../bundle/aggregatedApis.ts";
 import { isCrd } from "../release/identity.ts";
 import type { PolicyRule } from "./policyRule.ts";
 import { definedResource } from "./resources.ts";
@@ -14,7 +15,7 @@ interface UserRole {
   into: readonly ("admin" | "edit" | "view")[];
 }
 
-const ON_CUSTOM_RESOURCES: readonly UserRole[] = [
+const ON_RESOURCES: readonly UserRole[] = [
   { suffix: "admin", verbs: ["*"], into: ["admin"] },
   { suffix: "edit", verbs: ["create", "update", "patch", "delete"], into: ["admin", "edit"] },
   { suffix: "view", verbs: ["get", "list", "watch"], into: ["admin", "edit", "view"] },
@@ -23,11 +24,12 @@ const ON_DEFINITION: UserRole = { suffix: "view-crdview", verbs: ["get"], into: 
 
 /**
  * For each CRD among `objects` the ClusterRoles `<plural>.<group>-<version>-{admin,edit,view,view-crdview}` that make its custom resources part
- * of the cluster's own roles admin, edit and view; the version is the stored one. Other objects are passed over. In the order of the CRDs.
+ * of the cluster's own roles admin, edit and view; the version is the stored one. For each kind of an APIService the same without a
+ * definition to look at. Other objects are passed over. In the order of the CRDs, then of the APIServices.
  * @see operator-lifecycle-manager pkg/controller/operators/olm/operatorgroup.go, ensureClusterRolesForCSV
  */
 export function userRoles(objects: readonly KubeObject[]): KubeObject[] {
-  return objects.filter(isCrd).flatMap((crd) => {
+  const ofDefinitions = objects.filter(isCrd).flatMap((crd) => {
     const defined = definedResource(crd);
     if (!defined) return [];
     const prefix = `${crd.metadata.name}-${storedVersionOf(crd)}`;
@@ -38,11 +40,14 @@ export function userRoles(objects: readonly KubeObject[]): KubeObject[] {
       resourceNames: [crd.metadata.name],
       verbs: ON_DEFINITION.verbs,
     };
-    return [
-      ...ON_CUSTOM_RESOURCES.map((role) => clusterRole(prefix, role, { apiGroups: [group], resources: [resource], verbs: role.verbs })),
-      clusterRole(prefix, ON_DEFINITION, definition),
-    ];
+    return [...rolesOn(prefix, group, resource), clusterRole(prefix, ON_DEFINITION, definition)];
   });
+  const ofApiServices = aggregatedApis(objects).flatMap(({ group, version, name }) => rolesOn(`${name}.${group}-${version}`, group, name));
+  return [...ofDefinitions, ...ofApiServices];
+}
+
+function rolesOn(prefix: string, group: string, resource: string): KubeObject[] {
+  return ON_RESOURCES.map((role) => clusterRole(prefix, role, { apiGroups: [group], resources: [resource], verbs: role.verbs }));
 }
 
 function clusterRole(prefix: string, { suffix, into }: UserRole, rule: PolicyRule): KubeObject {

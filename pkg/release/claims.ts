@@ -15,7 +15,7 @@ export function claimOf(live: KubeObject): string {
 
 /** Whom the marks of an installer name, such as `Helm release "ns/name"`, and what to do about it; undefined where they name none. */
 export function claimantOf(live: KubeObject): { who: string; remedy: string } | undefined {
-  return ofHelm(live) ?? ofClassicOlm(live);
+  return ofHelm(live) ?? ofClassicOlm(live) ?? ofApiServer(live);
 }
 
 function ofHelm({ metadata: { annotations } }: KubeObject): ReturnType<typeof claimantOf> {
@@ -37,6 +37,13 @@ function ofClassicOlm({ metadata: { labels } }: KubeObject): ReturnType<typeof c
   const component = Object.keys(labels ?? {}).find((key) => key.startsWith("operators.coreos.com/"));
   if (component === undefined) return undefined;
   return { who: `Operator "${component.slice(component.indexOf("/") + 1)}" of the classic Operator Lifecycle Manager`, remedy };
+}
+
+/** APIServices of what the API server serves itself; it makes them anew when they are deleted. */
+function ofApiServer({ metadata: { labels } }: KubeObject): ReturnType<typeof claimantOf> {
+  if (labels?.["kube-aggregator.kubernetes.io/automanaged"] === undefined) return undefined;
+  const remedy = "a bundle cannot serve it in its place";
+  return { who: "the API server, which serves that group and version itself or by a CustomResourceDefinition", remedy };
 }
 
 function ofNobody(live: KubeObject): string {

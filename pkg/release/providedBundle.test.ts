@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import { releaseRecord } from "../../test/support/releases.ts";
 import { thingDefinition } from "../../test/support/thingDefinition.ts";
 import type { KubeObject } from "../api/k8s.ts";
+import { apiKindsAnnotation } from "../bundle/aggregatedApis.ts";
 import type { Property } from "../fbc/types.ts";
 import { keptProperties } from "./bundleProperties.ts";
 import { providedBundle } from "./providedBundle.ts";
@@ -13,6 +14,13 @@ const LABELS = {
 };
 const gvk = (version: string, kind = "Thing"): Property => ({ type: "olm.gvk", value: { group: "g.io", version, kind } });
 const REQUIRED: Property = { type: "olm.package.required", value: { packageName: "b", versionRange: ">=1" } };
+
+const API_SERVICE: KubeObject = {
+  apiVersion: "apiregistration.k8s.io/v1",
+  kind: "APIService",
+  metadata: { name: "v1.g.io", annotations: apiKindsAnnotation([{ kind: "Flunder", name: "flunders" }]) },
+  spec: { group: "g.io", version: "v1" },
+};
 
 interface Given {
   labels?: Record<string, string>;
@@ -36,6 +44,7 @@ const provided = ({ annotation, properties, ...given }: Given) =>
 // Source: requirements.md S2-02, S2-09.
 test.for<[why: string, given: Given, apis: string[], types: string[]]>([
   ["what its definitions serve", { objects: [thingDefinition("g.io")] }, ["g.io/v1/Thing"], []],
+  ["what its API services serve", { objects: [API_SERVICE] }, ["g.io/v1/Flunder"], []],
   [
     "not what its catalog says of the same kind",
     { objects: [thingDefinition("g.io")], properties: keptProperties([gvk("v7")]) },

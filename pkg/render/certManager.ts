@@ -7,7 +7,7 @@ const TWO_YEARS = "17520h0m0s";
 const ONE_DAY = "24h0m0s";
 
 /**
- * cert-manager issues one self-signed certificate for each deployment with webhooks and injects its CA.
+ * cert-manager issues one self-signed certificate for each deployment with webhooks or API services and injects its CA.
  * @see https://cert-manager.io/docs/concepts/ca-injector/
  */
 export const certManager: CertificateProvider = {

@@ -1,7 +1,7 @@
 import type { KubeObject } from "../api/k8s.ts";
 import { objectName } from "./names.ts";
 
-/** Names of what one deployment needs to serve webhooks over TLS. */
+/** Names of what one deployment needs to serve webhooks or APIs over TLS. */
 export interface CertificateNames {
   /** Service in front of the deployment. */
   readonly serviceName: string;
@@ -18,9 +18,14 @@ export interface CertificateSecret {
 }
 
 /** The kinds that can carry a hint for a certificate provider. */
-export type AnnotatedKind = "ValidatingWebhookConfiguration" | "MutatingWebhookConfiguration" | "CustomResourceDefinition" | "Service";
+export type AnnotatedKind =
+  | "ValidatingWebhookConfiguration"
+  | "MutatingWebhookConfiguration"
+  | "CustomResourceDefinition"
+  | "APIService"
+  | "Service";
 
-/** Provides serving certificates for webhooks, by annotations and objects of its own; it never holds a key itself. */
+/** Provides serving certificates for webhooks and API services, by annotations and objects of its own; it never holds a key itself. */
 export interface CertificateProvider {
   readonly name: string;
   /** Annotations that make the provider fill in the CA bundle, or issue the certificate, on an object of `kind`; none when empty. */

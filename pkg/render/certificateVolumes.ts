@@ -1,5 +1,5 @@
 import type { KubeObject } from "../api/k8s.ts";
-import type { DeploymentSpec } from "../bundle/types.ts";
+import type { DeploymentSpec, NamedItem, PodTemplate } from "../bundle/types.ts";
 import type { CertificateSecret } from "./certificateProvider.ts";
 
 /** Where operators built for OLM look for their serving certificate: as a webhook server and as an API server. */
@@ -20,24 +20,50 @@ export function withCertificateVolumes(spec: DeploymentSpec, secret: Certificate
     for (const { name, mountPath } of volumeMounts) if (PLACES.some(({ path }) => path === mountPath)) replaced.add(name);
   }
   const kept = <T extends { name: string }>(items: readonly T[] = []) => items.filter(({ name }) => !replaced.has(name));
-  const volumes = PLACES.map(({ name, certificateFile, keyFile }) => ({
+  const mounts = PLACES.map(({ name, path }) => ({ name, mountPath: path }));
+  return withPod(spec, {
+    volumes: [...kept(pod.volumes), ...certificateVolumes(secret)],
+    containers:
+      pod.containers && containers.map((container) => ({ ...container, volumeMounts: [...kept(container.volumeMounts), ...mounts] })),
+  });
+}
+
+/**
+ * The same for a deployment that serves APIs, as operators that do are built for: a container that mounts a volume of a protected name itself,
+ * wherever that is, keeps its mount, and finds the certificate there; what another volume is mounted for at a protected path goes.
+ * @see operator-lifecycle-manager pkg/controller/install/certresources.go
+ */
+export function withOwnMountsKept(spec: DeploymentSpec, secret: CertificateSecret): DeploymentSpec {
+  const pod = spec.template.spec;
+  const own = (pod.volumes ?? []).filter(({ name }) => !isProtected(name));
+  const containers = (pod.containers ?? []).map((container) => {
+    const { volumeMounts = [] } = container;
+    const kept = volumeMounts.filter(({ name, mountPath }) => isProtected(name) || !PLACES.some(({ path }) => path === mountPath));
+    const missing = PLACES.filter(({ name, path }) => !kept.some((mount) => mount.name === name || mount.mountPath === path));
+    return { ...container, volumeMounts: [...kept, ...missing.map(({ name, path }) => ({ name, mountPath: path }))] };
+  });
+  return withPod(spec, { volumes: [...own, ...certificateVolumes(secret)], containers: pod.containers && containers });
+}
+
+function isProtected(name: string): boolean {
+  return PLACES.some((place) => place.name === name);
+}
+
+function certificateVolumes({ secretName, certificateKey, privateKeyKey }: CertificateSecret): NamedItem[] {
+  return PLACES.map(({ name, certificateFile, keyFile }) => ({
     name,
     secret: {
-      secretName: secret.secretName,
+      secretName,
       items: [
-        { key: secret.certificateKey, path: certificateFile },
-        { key: secret.privateKeyKey, path: keyFile },
+        { key: certificateKey, path: certificateFile },
+        { key: privateKeyKey, path: keyFile },
       ],
     },
   }));
-  const mounts = PLACES.map(({ name, path }) => ({ name, mountPath: path }));
-  const changed = {
-    ...pod,
-    volumes: [...kept(pod.volumes), ...volumes],
-    containers:
-      pod.containers && containers.map((container) => ({ ...container, volumeMounts: [...kept(container.volumeMounts), ...mounts] })),
-  };
-  return { ...spec, template: { ...spec.template, spec: changed } };
+}
+
+function withPod(spec: DeploymentSpec, changed: Pick<PodTemplate["spec"], "volumes" | "containers">): DeploymentSpec {
+  return { ...spec, template: { ...spec.template, spec: { ...spec.template.spec, ...changed } } };
 }
 
 /** Names of the Secrets that a Deployment mounts where the serving certificate is found. */

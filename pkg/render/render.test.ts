@@ -41,7 +41,8 @@ describe("what is not rendered at all, in this order", () => {
   const withoutWebhooks: BundleParts = { ...withoutApis, webhooks: [] };
 
   test.for<[parts: BundleParts, options: Partial<RenderOptions>, error: string]>([
-    [everything, {}, "unsupported bundle: apiServiceDefintions are not supported"],
+    [everything, { ownedApiServices: false }, "unsupported bundle: apiServiceDefintions are not supported"],
+    [everything, {}, "unsupported bundle: apiServiceDefintions are not supported: certificate provider is nil"],
     [withoutApis, {}, "unsupported bundle: webhookDefinitions are not supported: certificate provider is nil"],
     [withoutWebhooks, { singleOwnNamespace: false }, "unsupported bundle: bundle does not support AllNamespaces install mode"],
     [

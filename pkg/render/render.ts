@@ -7,11 +7,14 @@ import { RetryableError } from "../errors/errors.ts";
 import type { CertificateProvider } from "./certificateProvider.ts";
 import { type BundleConfig, bundleConfig } from "./config.ts";
 import { additionalResources } from "./generators/additional.ts";
+import { apiServiceRights } from "./generators/apiServiceRights.ts";
+import { apiServices } from "./generators/apiServices.ts";
 import { crds } from "./generators/crds.ts";
 import { deployments } from "./generators/deployments.ts";
 import type { Generator } from "./generators/options.ts";
 import { clusterRoles, roles, serviceAccounts } from "./generators/permissions.ts";
-import { certificateObjects, mutatingWebhooks, validatingWebhooks, webhookServices } from "./generators/webhooks.ts";
+import { certificateObjects, services } from "./generators/services.ts";
+import { mutatingWebhooks, validatingWebhooks } from "./generators/webhooks.ts";
 import type { ProxyVariables } from "./proxy.ts";
 import { targetFault, targetNamespaces } from "./targetNamespaces.ts";
 
@@ -21,7 +24,7 @@ export interface RenderOptions {
   installNamespace: string;
   /** `spec.config.inline`. */
   config?: JsonObject | undefined;
-  /** Needed for bundles with webhooks. */
+  /** Needed for bundles with webhooks or API services. */
   certProvider?: CertificateProvider | undefined;
   /** Whether bundles that do not support AllNamespaces are rendered, and configuration is asked for where it is required. Default true. */
   singleOwnNamespace?: boolean;
@@ -31,6 +34,8 @@ export interface RenderOptions {
   extendedConfig?: boolean;
   /** Proxy variables of the cluster, which the Deployments get unless the configuration names one of them. */
   proxy?: ProxyVariables | undefined;
+  /** Whether bundles with API services of their own are rendered. Default true. */
+  ownedApiServices?: boolean;
 }
 
 const GENERATORS: readonly Generator[] = [
@@ -42,8 +47,10 @@ const GENERATORS: readonly Generator[] = [
   deployments,
   validatingWebhooks,
   mutatingWebhooks,
-  webhookServices,
+  services,
   certificateObjects,
+  apiServiceRights,
+  apiServices,
 ];
 
 /**
@@ -66,8 +73,13 @@ export function renderBundle(bundle: RegistryV1Bundle, options: RenderOptions): 
   return GENERATORS.flatMap((generator) => generator(bundle, generatorOptions));
 }
 
-function checkSupported({ spec }: Csv, { certProvider, singleOwnNamespace = true, extendedConfig = true }: RenderOptions): void {
-  if ((spec.apiservicedefinitions.owned ?? []).length > 0) throw refused("unsupported bundle: apiServiceDefintions are not supported");
+function checkSupported({ spec }: Csv, options: RenderOptions): void {
+  const { certProvider, singleOwnNamespace = true, extendedConfig = true, ownedApiServices = true } = options;
+  if ((spec.apiservicedefinitions.owned ?? []).length > 0) {
+    const text = "unsupported bundle: apiServiceDefintions are not supported"; // misspelt upstream
+    if (!ownedApiServices) throw refused(text);
+    if (!certProvider) throw refused(`${text}: certificate provider is nil`);
+  }
   if ((spec.webhookdefinitions ?? []).length > 0 && !certProvider) {
     throw refused("unsupported bundle: webhookDefinitions are not supported: certificate provider is nil");
   }

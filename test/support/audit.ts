@@ -15,6 +15,7 @@ const BUNDLE_KINDS: readonly [apiVersion: string, kind: string, resource: string
   ["rbac.authorization.k8s.io/v1", "ClusterRole", "clusterroles"],
   ["rbac.authorization.k8s.io/v1", "ClusterRoleBinding", "clusterrolebindings"],
   ["apiextensions.k8s.io/v1", "CustomResourceDefinition", "customresourcedefinitions"],
+  ["apiregistration.k8s.io/v1", "APIService", "apiservices"],
   ["policy/v1", "PodDisruptionBudget", "poddisruptionbudgets"],
   ["networking.k8s.io/v1", "NetworkPolicy", "networkpolicies"],
   ["scheduling.k8s.io/v1", "PriorityClass", "priorityclasses"],

@@ -29,7 +29,7 @@ export interface BundleParts {
   deployments?: JsonObject[];
   webhooks?: JsonObject[];
   owned?: readonly string[];
-  ownedApiServices?: JsonObject[];
+  ownedApiServices?: readonly JsonObject[];
   /** Names, or whole CRDs. */
   crds?: readonly (string | JsonObject)[];
   others?: readonly JsonObject[];

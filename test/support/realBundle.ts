@@ -2,6 +2,7 @@ import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import type { GroupVersionKind, JsonObject, KubeObject } from "../../pkg/api/k8s.ts";
 import { groupOf } from "../../pkg/api/k8s.ts";
+import { isApiService } from "../../pkg/bundle/aggregatedApis.ts";
 import { loadBundle } from "../../pkg/bundle/load.ts";
 import type { RegistryV1Bundle } from "../../pkg/bundle/types.ts";
 import { readBundleFiles } from "../../pkg/operatorcontroller/bundleFiles.ts";
@@ -18,7 +19,7 @@ export interface RealBundle {
   operator: RealOperator;
   /** Rendered; empty where that cannot be done, or not with objects that could be applied. */
   objects: readonly KubeObject[];
-  /** It has webhooks that are asked about objects of other bundles, and nobody answers them here. */
+  /** It has webhooks that are asked about objects of other bundles, or APIs that all discovery asks for, and nobody answers them here. */
   disturbsOthers: boolean;
 }
 
@@ -44,7 +45,7 @@ export async function realBundle(root: string, id: string, certProvider: Certifi
     id,
     operator: { name, namespace, config, versions: [{ version: bundle.csv.spec.version, folder, objects }] },
     objects,
-    disturbsOthers: objects.some(isAboutOthers),
+    disturbsOthers: objects.some((object) => isAboutOthers(object) || isApiService(object)),
   };
 }
 

@@ -54,7 +54,7 @@ export function addRbac(program: Command): void {
     .addOption(
       new Option(
         "--webhook-cert-provider <name>",
-        "who provides the certificates of webhooks, as operator-controller says it; auto: rights for whichever it may be",
+        "who provides the certificates of webhooks and API services, as operator-controller says it; auto: rights for whichever it may be",
       )
         .choices(WEBHOOK_CERT_PROVIDERS)
         .default("auto"),

@@ -1,4 +1,5 @@
 import type { KubeObject } from "../../../pkg/api/k8s.ts";
+import { servingDeployments } from "../../../pkg/bundle/apiServices.ts";
 import type { RegistryV1Bundle } from "../../../pkg/bundle/types.ts";
 import { wrapError } from "../../../pkg/errors/errors.ts";
 import type { WebhookCertProvider } from "../../../pkg/operatorcontroller/certificates/providerChoice.ts";
@@ -95,9 +96,9 @@ function rightsOf(bundle: RegistryV1Bundle, options: BundleOptions, installer: I
   const { watchNamespace: watched = [], strategy, crdPolicy, aggregateUserRoles, webhookCertProvider: wanted } = options;
   const installNamespace = installer.namespace;
   const config = watched.length > 1 ? { watchNamespaces: [...watched] } : watched.length > 0 ? { watchNamespace: watched[0] } : undefined;
-  const hasWebhooks = (bundle.csv.spec.webhookdefinitions ?? []).length > 0;
+  const needsCertificates = servingDeployments(bundle.csv).size > 0;
   const providers =
-    hasWebhooks && wanted !== "none" ? CERTIFICATE_PROVIDERS.filter(({ name }) => wanted === "auto" || name === wanted) : [undefined];
+    needsCertificates && wanted !== "none" ? CERTIFICATE_PROVIDERS.filter(({ name }) => wanted === "auto" || name === wanted) : [undefined];
   const renderings = providers.map((certProvider) => renderBundle(bundle, { installNamespace, config, certProvider }));
   const [rendered = []] = renderings;
   const forUsers = userRoles(rendered);

@@ -19,10 +19,19 @@ const target = (name: string): CaTarget => ({
   ref: { apiVersion: "admissionregistration.k8s.io/v1", kind: "ValidatingWebhookConfiguration", name },
   webhooks: [name],
 });
-const WANTED: WantedCertificate = { secret: SECRET, host: "s.ns", dnsNames: ["s.ns", "s.ns.svc"], targets: [target("a"), target("b")] };
+const API_SERVICE: CaTarget = {
+  ref: { apiVersion: "apiregistration.k8s.io/v1", kind: "APIService", name: "v1.g.io" },
+  webhooks: undefined,
+};
+const WANTED: WantedCertificate = {
+  secret: SECRET,
+  host: "s.ns",
+  dnsNames: ["s.ns", "s.ns.svc"],
+  targets: [target("a"), target("b"), API_SERVICE],
+};
 const OWNER = { apiVersion: API_VERSION, kind: CLUSTER_EXTENSION, name: "x", uid: "u" };
 
-/** A Secret and two webhook configurations; a write may fail. Everything that a Pod was ever given is kept. */
+/** A Secret, two webhook configurations and an APIService; a write may fail. Everything that a Pod was ever given is kept. */
 class FakeObjects {
   readonly objects = new Map<string, KubeObject>();
   /** Serving certificates, PEM, in the order in which they were written. */
@@ -158,7 +167,7 @@ test("a Secret of somebody else is not touched, one of the certificate provider 
   const foreign: KubeObject = { ...SECRET, metadata: { name: SECRET.name, namespace: "ns" }, type: "kubernetes.io/tls", data: {} };
   objects.objects.set(objectKey(SECRET), foreign);
   await expect(keeping(objects).keep()).rejects.toThrow(
-    "provide the certificate for webhooks in Secret ns/s-cert: Secret 's-cert' already exists in namespace 'ns' and cannot be managed by operator-controller",
+    "provide the serving certificate in Secret ns/s-cert: Secret 's-cert' already exists in namespace 'ns' and cannot be managed by operator-controller",
   );
   expect(objects.secret).toBe(foreign);
   await keeping(objects, { replaced: [objectKey(SECRET)] }).keep();

@@ -49,7 +49,7 @@ export interface KeeperOptions {
 /** Actions on one certificate in one pass; there are never more than three in a row. */
 const ACTIONS_MAX = 6;
 
-/** Keeps the certificates that operator-controller provides for an extension's webhooks, with the extension's identity. */
+/** Keeps the certificates that operator-controller provides for an extension's webhooks and API services, with the extension's identity. */
 export class CertificateKeeper {
   readonly #options: KeeperOptions;
 
@@ -69,7 +69,7 @@ export class CertificateKeeper {
         at = Math.min(at, await this.#keepOne(one));
       } catch (err) {
         this.#options.signal.throwIfAborted();
-        throw wrapError(`provide the certificate for webhooks in ${describeObject(one.secret)}: `, err);
+        throw wrapError(`provide the serving certificate in ${describeObject(one.secret)}: `, err);
       }
     }
     return at;
@@ -180,7 +180,7 @@ class Keeping {
       if (bundlesIn(live, target).every((text) => text === bundle)) continue;
       const options = { fieldManager: CERTIFICATES_FIELD_MANAGER, force: true, signal };
       entry.live = await client.apply(withBundle(live, target, bundle), options);
-      log.info({ target: describeObject(target.ref), authorities: authorities.length }, "CA of webhooks injected");
+      log.info({ target: describeObject(target.ref), authorities: authorities.length }, "CA injected");
       changed = true;
     }
     return changed;
@@ -198,7 +198,7 @@ class Keeping {
 
   #say(reason: CertificateEvent, what: string, because?: string): void {
     const secret = describeObject(this.#wanted.secret);
-    this.#options.log.info({ secret, reason, because }, "certificate for webhooks changed");
-    this.#options.tell(reason, `certificate for webhooks in ${secret}: ${what}${because === undefined ? "" : `; ${because}`}`);
+    this.#options.log.info({ secret, reason, because }, "serving certificate changed");
+    this.#options.tell(reason, `serving certificate in ${secret}: ${what}${because === undefined ? "" : `; ${because}`}`);
   }
 }

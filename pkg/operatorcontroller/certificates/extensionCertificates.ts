@@ -34,7 +34,7 @@ interface PassParts {
   extensionExists: ExtensionExists;
 }
 
-/** The certificates that operator-controller provides for the webhooks of one extension, in one pass. */
+/** The certificates that operator-controller provides for the webhooks and API services of one extension, in one pass. */
 export class ExtensionCertificates {
   readonly #deps: PassParts;
   readonly #facts: PassFacts;
@@ -74,7 +74,7 @@ export class ExtensionCertificates {
       if (!losesConversion(object, found)) continue;
       const { signal, log } = this.#context;
       await this.#scoped.apply(withoutBundle(found), { fieldManager: CERTIFICATES_FIELD_MANAGER, force: true, signal });
-      log.info({ target: describeObject(object) }, "CA of webhooks withdrawn");
+      log.info({ target: describeObject(object) }, "CA withdrawn");
     }
   }
 

@@ -7,7 +7,7 @@ import { selfSigned } from "../../render/selfSigned.ts";
 import { serviceCa } from "../../render/serviceCa.ts";
 import { resourceOf } from "../apply/kinds.ts";
 
-/** Who provides the certificates of webhooks: flag --webhook-cert-provider. */
+/** Who provides the certificates of webhooks and API services: flag --webhook-cert-provider. */
 export const WEBHOOK_CERT_PROVIDERS = ["auto", "cert-manager", "openshift-service-ca", "self-signed", "none"] as const;
 
 /** One of `WEBHOOK_CERT_PROVIDERS`. */
@@ -32,13 +32,13 @@ export class CertificateProviders {
   }
 
   /**
-   * The certificate provider for a bundle with webhooks; undefined where there is to be none:
+   * The certificate provider for a bundle with webhooks or API services; undefined where there is to be none:
    *
    * | flag     | what is installed                    | provider                                                       |
    * | a name   | anything                             | that one; what is installed is rendered anew with it           |
-   * | none     | anything                             | none: bundles with webhooks are refused                        |
-   * | auto     | has webhooks                         | the one it was rendered with, whatever the cluster serves now  |
-   * | auto     | nothing, or nothing with a webhook   | cert-manager where it is served, on OpenShift its service CA, else self-signed |
+   * | none     | anything                             | none: such bundles are refused                                 |
+   * | auto     | has some of either                   | the one it was rendered with, whatever the cluster serves now  |
+   * | auto     | nothing, or nothing with either      | cert-manager where it is served, on OpenShift its service CA, else self-signed |
    *
    * So a provider that appears or goes changes nothing that is installed.
    * @param installed objects of the deployed release, if there is one.

@@ -3,10 +3,17 @@ import { crdOf } from "../../../test/support/bundleFixture.ts";
 import { configMap } from "../../../test/support/releases.ts";
 import { Inventory, ProvidedApis } from "../../api/inventory.ts";
 import type { JsonObject, KubeObject } from "../../api/k8s.ts";
+import { apiKindsAnnotation } from "../../bundle/aggregatedApis.ts";
 import { inventoryOf, providedApis } from "./inventory.ts";
 
 const crd = (name: string, spec: JsonObject): KubeObject => crdOf(name, spec) as KubeObject;
 const served = (...names: string[]): JsonObject[] => names.map((name) => ({ name, served: true }));
+const apiService = (version: string, ...kinds: string[]): KubeObject => ({
+  apiVersion: "apiregistration.k8s.io/v1",
+  kind: "APIService",
+  metadata: { name: `${version}.x.io`, annotations: apiKindsAnnotation(kinds.map((kind) => ({ kind, name: kind.toLowerCase() }))) },
+  spec: { group: "x.io", version },
+});
 
 // Source: user-demands.md C (what an extension has installed, and which APIs it brings).
 describe("what status says of a release", () => {
@@ -38,6 +45,14 @@ describe("what status says of a release", () => {
       [
         { group: "x.io", kind: "A", versions: ["v1"] },
         { group: "x.io", kind: "B", versions: ["v2", "v1"] },
+      ],
+    ],
+    [
+      "the kinds of its API services, those of several versions together",
+      [apiService("v1", "A", "B"), apiService("v2", "A")],
+      [
+        { group: "x.io", kind: "A", versions: ["v1", "v2"] },
+        { group: "x.io", kind: "B", versions: ["v1"] },
       ],
     ],
     ["none without definitions", [configMap("a", "ns")], []],

@@ -1,6 +1,7 @@
 import { INVENTORY_MAX, PROVIDED_APIS_MAX } from "../../api/constants.ts";
 import type { Inventory, ProvidedApis } from "../../api/inventory.ts";
 import { groupOf, type KubeObject, versionOf } from "../../api/k8s.ts";
+import { type AggregatedApi, aggregatedApis } from "../../bundle/aggregatedApis.ts";
 import { isCrd } from "../../release/identity.ts";
 
 /** What status says of the objects of a release: the first hundred by name, and how many there are. */
@@ -17,16 +18,23 @@ export function inventoryOf(objects: readonly KubeObject[]): Inventory {
   };
 }
 
-/** The APIs that the CustomResourceDefinitions of a release serve, sorted by group and kind; a definition that states none gives none. */
+/**
+ * The APIs that the CustomResourceDefinitions and APIServices of a release serve, sorted by group and kind; a definition that states none gives
+ * none.
+ */
 export function providedApis(objects: readonly KubeObject[]): ProvidedApis {
-  const apis = objects.filter(isCrd).flatMap((crd) => {
+  const defined = objects.filter(isCrd).flatMap((crd) => {
     const { group, names, versions } = (crd["spec"] ?? {}) as CrdSpec;
     const served = Array.isArray(versions) ? (versions as { name?: unknown; served?: unknown }[]) : [];
     const versionNames = served.flatMap((version) => (version?.served === true && typeof version.name === "string" ? [version.name] : []));
     return typeof group === "string" && typeof names?.kind === "string" ? [{ group, kind: names.kind, versions: versionNames }] : [];
   });
   const key = ({ group, kind }: { group: string; kind: string }): string => `${group}/${kind}`;
-  return apis.sort((a, b) => (key(a) < key(b) ? -1 : 1)).slice(0, PROVIDED_APIS_MAX);
+  const aggregated = [...Map.groupBy(aggregatedApis(objects), key).values()].map((apis) => {
+    const [{ group, kind }] = apis as [AggregatedApi];
+    return { group, kind, versions: [...new Set(apis.map(({ version }) => version))] };
+  });
+  return [...defined, ...aggregated].sort((a, b) => (key(a) < key(b) ? -1 : 1)).slice(0, PROVIDED_APIS_MAX);
 }
 
 interface CrdSpec {

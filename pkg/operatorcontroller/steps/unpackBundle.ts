@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
+import { servingDeployments } from "../../bundle/apiServices.ts";
 import { loadBundle } from "../../bundle/load.ts";
-import type { RegistryV1Bundle } from "../../bundle/types.ts";
 import type { Step } from "../../controller/steps.ts";
 import { messageOf } from "../../errors/errors.ts";
 import { canonicalJson } from "../../fbc/canonical.ts";
@@ -33,7 +33,7 @@ const RENDERING = "1";
 
 /**
  * Fetches the bundle, unless a deployed release was already made from the very same input, and finds out who provides the certificates of
- * its webhooks, if it has any.
+ * its webhooks and API services, if it has any.
  */
 export function unpackBundle({ puller, providers }: UnpackDependencies): Step<PassFacts["extension"], PassFacts> {
   return {
@@ -64,9 +64,9 @@ export function unpackBundle({ puller, providers }: UnpackDependencies): Step<Pa
           `bundle image ${pullReference(resolved)} is not available: what is installed is kept as it is (${messageOf(err)})`,
         );
       }
-      if (facts.content && hasWebhooks(facts.content)) {
+      if (facts.content && servingDeployments(facts.content.csv).size > 0) {
         facts.certProvider = await providers.choose(lastDeployed(facts.history.current)?.objects ?? []);
-        log.debug({ provider: facts.certProvider?.name ?? "none" }, "certificate provider for webhooks chosen");
+        log.debug({ provider: facts.certProvider?.name ?? "none" }, "certificate provider chosen");
       }
       return undefined;
     },
@@ -90,10 +90,6 @@ async function pullOffered(puller: BundlePuller, facts: PassFacts, cause: unknow
     `image ${pullFrom ?? resolved.image} is not available (${messageOf(cause)}): bundle "${resolved.name}" is taken over with image ${offered}`,
   );
   return image;
-}
-
-function hasWebhooks({ csv }: RegistryV1Bundle): boolean {
-  return (csv.spec.webhookdefinitions ?? []).length > 0;
 }
 
 /** Where the image of a bundle is pulled from. */

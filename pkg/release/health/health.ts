@@ -16,7 +16,7 @@ const BY_KIND: Readonly<Record<string, HealthOf>> = {
   "admissionregistration.k8s.io/MutatingWebhookConfiguration": injectionHealth,
   "admissionregistration.k8s.io/ValidatingWebhookConfiguration": injectionHealth,
   "apiextensions.k8s.io/CustomResourceDefinition": crdHealth,
-  "apiregistration.k8s.io/APIService": (object) => conditionHealth(object, "Available"),
+  "apiregistration.k8s.io/APIService": apiServiceHealth,
   "apps/DaemonSet": daemonSetHealth,
   "apps/Deployment": deploymentHealth,
   "apps/ReplicaSet": replicaSetHealth,
@@ -85,6 +85,12 @@ function conditionHealth(object: KubeObject, type: string): Health {
   if (condition?.status === "True") return HEALTHY;
   if (!condition) return health("progressing", `No${type}`, `it has no condition ${type} yet`);
   return health("progressing", condition.reason || `Not${type}`, said(type, condition));
+}
+
+/** Without its CA the API server does not even try to call it, and its condition says so in other words. */
+function apiServiceHealth(object: KubeObject): Health {
+  const injection = injectionHealth(object);
+  return injection === HEALTHY ? conditionHealth(object, "Available") : injection;
 }
 
 function said(type: string, { status, reason, message }: { status: string; reason: string; message: string }): string {

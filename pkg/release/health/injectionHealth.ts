@@ -1,9 +1,10 @@
 import { ANNOTATION_INJECT_CA_FROM_SECRET } from "../../api/constants.ts";
 import type { JsonObject, KubeObject } from "../../api/k8s.ts";
+import { isApiService } from "../../bundle/aggregatedApis.ts";
 import { listAt, memberAt, textAt } from "./members.ts";
 import { HEALTHY, type Health, health } from "./verdict.ts";
 
-/** An object with one of these asks somebody to write the CA of its webhook's certificate into it. */
+/** An object with one of these asks somebody to write the CA of its server's certificate into it. */
 const INJECTED_BY: Readonly<Record<string, string>> = {
   "cert-manager.io/inject-ca-from": "cert-manager",
   "cert-manager.io/inject-ca-from-secret": "cert-manager",
@@ -17,8 +18,8 @@ export function isInjected(object: KubeObject): boolean {
 }
 
 /**
- * A webhook configuration, or a CustomResourceDefinition with a conversion webhook, that waits for its CA: until it is there, the API server
- * cannot call the webhook. Whether anything answers is told by the workload behind it, which is an object of the bundle as well.
+ * A webhook configuration, a CustomResourceDefinition with a conversion webhook, or an APIService that waits for its CA: until it is there, the
+ * API server cannot call what serves it. Whether anything answers is told by the workload behind it, which is an object of the bundle as well.
  */
 export function injectionHealth(object: KubeObject): Health {
   const annotation = annotationOf(object);
@@ -35,6 +36,7 @@ function annotationOf({ metadata: { annotations } }: KubeObject): string | undef
 }
 
 function clientConfigs(object: KubeObject): { name: string; config: JsonObject }[] {
+  if (isApiService(object)) return listAt({ list: [object["spec"]] }, "list").map((config) => ({ name: "its Service", config }));
   const conversion = memberAt(object, "spec.conversion.webhook.clientConfig");
   const own = listAt({ list: [conversion] }, "list").map((config) => ({ name: "its conversion webhook", config }));
   const webhooks = listAt(object, "webhooks").flatMap((webhook) =>

@@ -1,34 +1,43 @@
 import type { KubeObject } from "../../api/k8s.ts";
+import { ownedApiServices } from "../../bundle/apiServices.ts";
 import { MANIFEST_TYPES } from "../../bundle/goTypes.ts";
 import type { Csv, DeploymentSpec, RegistryV1Bundle, StrategyDeployment } from "../../bundle/types.ts";
 import { matchesSelector } from "../../resolve/selector.ts";
 import { certificateNames } from "../certificateProvider.ts";
-import { withCertificateVolumes } from "../certificateVolumes.ts";
+import { withCertificateVolumes, withOwnMountsKept } from "../certificateVolumes.ts";
 import { deploymentLabels, withDeploymentConfig } from "../deploymentConfig.ts";
 import { withProxy } from "../proxy.ts";
 import type { GeneratorOptions } from "./options.ts";
 
 /**
  * The Deployments of the install strategy. Pod templates carry the CSV's annotations, overlaid by their own, and what the operator reads to
- * learn its scope; those that serve webhooks find their certificate mounted; the user's configuration and
+ * learn its scope; those that serve webhooks or APIs find their certificate mounted; the user's configuration and
  * the proxy of the cluster come last.
  */
 export function deployments({ csv }: RegistryV1Bundle, options: GeneratorOptions): KubeObject[] {
-  const serving = new Set((csv.spec.webhookdefinitions ?? []).map(({ deploymentName = "" }) => deploymentName));
-  return (csv.spec.install.spec.deployments ?? []).map((deployment) => generated(csv, deployment, serving, options));
+  const withWebhooks = new Set((csv.spec.webhookdefinitions ?? []).map(({ deploymentName = "" }) => deploymentName));
+  const withApis = new Set(ownedApiServices(csv).map(({ deploymentName }) => deploymentName));
+  return (csv.spec.install.spec.deployments ?? []).map((deployment) => {
+    const mount = withApis.has(deployment.name)
+      ? withOwnMountsKept
+      : withWebhooks.has(deployment.name)
+        ? withCertificateVolumes
+        : undefined;
+    return generated(csv, deployment, mount, options);
+  });
 }
 
 function generated(
   csv: Csv,
   { name, spec, label }: StrategyDeployment,
-  serving: ReadonlySet<string>,
+  mount: typeof withCertificateVolumes | undefined,
   options: GeneratorOptions,
 ): KubeObject {
   const { installNamespace, certProvider, deploymentConfigs, proxy } = options;
   let content = { annotations: {} as Record<string, string>, spec: withAnnotations(spec, csv, options) };
-  if (certProvider && serving.has(name)) {
+  if (certProvider && mount) {
     const secret = certProvider.secret(certificateNames(name, installNamespace));
-    content = { ...content, spec: withCertificateVolumes(content.spec, secret) };
+    content = { ...content, spec: mount(content.spec, secret) };
   }
   const labels = deploymentLabels({ label, spec });
   const configs = deploymentConfigs.filter(({ selector }) => matchesSelector(selector, labels));

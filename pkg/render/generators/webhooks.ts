@@ -1,4 +1,3 @@
-import { compareText } from "../../api/compareText.ts";
 import type { KubeObject } from "../../api/k8s.ts";
 import { MANIFEST_TYPES } from "../../bundle/goTypes.ts";
 import type { RegistryV1Bundle, WebhookDescription } from "../../bundle/types.ts";
@@ -6,7 +5,6 @@ import { certificateNames } from "../certificateProvider.ts";
 import type { GeneratorOptions } from "./options.ts";
 
 const NAMESPACE_NAME_LABEL = "kubernetes.io/metadata.name";
-const DEFAULT_PORT = 443;
 
 /** A ValidatingWebhookConfiguration for each validating webhook of the CSV. */
 export function validatingWebhooks(bundle: RegistryV1Bundle, options: GeneratorOptions): KubeObject[] {
@@ -18,34 +16,6 @@ export function validatingWebhooks(bundle: RegistryV1Bundle, options: GeneratorO
 /** A MutatingWebhookConfiguration for each mutating webhook of the CSV. */
 export function mutatingWebhooks(bundle: RegistryV1Bundle, options: GeneratorOptions): KubeObject[] {
   return webhooksOf(bundle, "MutatingAdmissionWebhook").map((webhook) => configuration("MutatingWebhookConfiguration", webhook, options));
-}
-
-/** A Service in front of each deployment that serves a webhook of any type, in the order of the deployments. */
-export function webhookServices({ csv }: RegistryV1Bundle, { installNamespace, certProvider }: GeneratorOptions): KubeObject[] {
-  const webhooks = csv.spec.webhookdefinitions ?? [];
-  return (csv.spec.install.spec.deployments ?? []).flatMap(({ name, spec }) => {
-    const ports = servicePorts(webhooks.filter(({ deploymentName = "" }) => deploymentName === name));
-    if (ports.length === 0) return [];
-    const names = certificateNames(name, installNamespace);
-    const selector = spec.selector?.matchLabels;
-    const annotations = certProvider?.annotations("Service", names);
-    return [
-      {
-        kind: "Service",
-        apiVersion: "v1",
-        metadata: metadataOf({ name: names.serviceName, namespace: installNamespace, annotations }),
-        spec: selector && Object.keys(selector).length > 0 ? { ports, selector } : { ports },
-        status: { loadBalancer: {} },
-      },
-    ];
-  });
-}
-
-/** What the certificate provider needs for each deployment that a webhook names, sorted by deployment. */
-export function certificateObjects({ csv }: RegistryV1Bundle, { installNamespace, certProvider }: GeneratorOptions): KubeObject[] {
-  if (!certProvider) return [];
-  const names = new Set((csv.spec.webhookdefinitions ?? []).map(({ deploymentName = "" }) => deploymentName));
-  return [...names].sort().flatMap((name) => certProvider.additionalObjects(certificateNames(name, installNamespace)));
 }
 
 function webhooksOf({ csv }: RegistryV1Bundle, type: string): WebhookDescription[] {
@@ -107,28 +77,4 @@ function present(members: object): object {
 function namespaceSelector({ targetNamespaces }: GeneratorOptions): object | undefined {
   if (targetNamespaces.length === 0 || targetNamespaces.includes("")) return undefined;
   return { matchExpressions: [{ key: NAMESPACE_NAME_LABEL, operator: "In", values: [...targetNamespaces] }] };
-}
-
-interface ServicePort {
-  name: string;
-  port: number;
-  targetPort: number | string;
-}
-
-/** The distinct ports, by port and then by target; a named target counts by the number it spells, else as 0. */
-function servicePorts(webhooks: readonly WebhookDescription[]): ServicePort[] {
-  const ports = new Map<string, ServicePort>();
-  for (const { containerPort = 0, targetPort } of webhooks) {
-    const port = containerPort > 0 ? containerPort : DEFAULT_PORT;
-    const target = targetPort ?? port;
-    ports.set(`${port}/${typeof target}/${target}`, { name: String(port), port, targetPort: target });
-  }
-  return [...ports.values()].sort(
-    (a, b) => a.port - b.port || numberOf(a.targetPort) - numberOf(b.targetPort) || compareText(String(a.targetPort), String(b.targetPort)),
-  );
-}
-
-function numberOf(target: number | string): number {
-  if (typeof target === "number") return target;
-  return /^[+-]?\d+$/.test(target) ? Number(target) : 0;
 }

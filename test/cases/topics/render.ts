@@ -70,6 +70,7 @@ export function rendered({ namespace, certProvider, config }: RenderCase, files:
         config: config ?? undefined,
         certProvider: provider,
         extendedConfig: false,
+        ownedApiServices: false,
       }),
     };
   } catch (err) {

@@ -1,0 +1,49 @@
+import type { Csv } from "./types.ts";
+
+/** A group version that an operator serves itself: what becomes one APIService. */
+export interface OwnedApiService {
+  /** "version.group", as the APIService is called. */
+  readonly name: string;
+  readonly group: string;
+  readonly version: string;
+  readonly deploymentName: string;
+  /** Of the Service and of the container. */
+  readonly port: number;
+  /** In the order of the ClusterServiceVersion, each once. */
+  readonly kinds: readonly ApiKind[];
+}
+
+/** A kind that a group version serves. */
+export interface ApiKind {
+  readonly kind: string;
+  /** Plural name in paths. */
+  readonly name: string;
+}
+
+const DEFAULT_PORT = 443;
+
+/**
+ * What the ClusterServiceVersion says that the operator serves, a group version each, in the order in which they are first named.
+ * Where its entries disagree about deployment or port the first counts; validators say so.
+ */
+export function ownedApiServices({ spec }: Pick<Csv, "spec">): OwnedApiService[] {
+  const found = new Map<string, OwnedApiService & { kinds: ApiKind[] }>();
+  for (const { group, version, kind, name: plural, deploymentName = "", containerPort } of spec.apiservicedefinitions.owned ?? []) {
+    const name = `${version}.${group}`;
+    const service = found.get(name) ?? { name, group, version, deploymentName, port: portOf(containerPort), kinds: [] };
+    if (!service.kinds.some((other) => other.kind === kind && other.name === plural)) service.kinds.push({ kind, name: plural });
+    found.set(name, service);
+  }
+  return [...found.values()];
+}
+
+/** The port of an API service whose description says `containerPort`. */
+export function portOf(containerPort: number | undefined): number {
+  return containerPort !== undefined && containerPort > 0 ? containerPort : DEFAULT_PORT;
+}
+
+/** Names of the Deployments that the API server calls, for webhooks or for APIs: each needs a serving certificate. */
+export function servingDeployments({ spec }: Pick<Csv, "spec">): Set<string> {
+  const described = [...(spec.webhookdefinitions ?? []), ...(spec.apiservicedefinitions.owned ?? [])];
+  return new Set(described.map(({ deploymentName = "" }) => deploymentName));
+}

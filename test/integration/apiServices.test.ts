@@ -1,0 +1,206 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { findCondition } from "../../pkg/api/conditions.ts";
+import type { KubeObject, ObjectRef } from "../../pkg/api/k8s.ts";
+import { loadBundle } from "../../pkg/bundle/load.ts";
+import { ServedResources } from "../../pkg/kube/servedResources.ts";
+import { requiredRules } from "../../pkg/rbac/rules.ts";
+import { renderBundle } from "../../pkg/render/render.ts";
+import { selfSigned } from "../../pkg/render/selfSigned.ts";
+import { ownObjects } from "../support/audit.ts";
+import { describeWithPrivateCluster, eventually } from "../support/cluster.ts";
+import { FLUNDERS, flunderBundle, startFlunderServer } from "../support/flunderServer.ts";
+import { OperatorWorld } from "../support/operatorWorld.ts";
+import type { ServingPod } from "../support/servingPod.ts";
+import { tinyBundle } from "../support/tinyBundle.ts";
+import { whileAsking } from "../support/whileAsking.ts";
+
+const NAME = "wardle";
+const NAMESPACE = `${NAME}-system`;
+const API_VERSION = `${FLUNDERS.group}/${FLUNDERS.version}`;
+const API_SERVICE: ObjectRef = {
+  apiVersion: "apiregistration.k8s.io/v1",
+  kind: "APIService",
+  name: `${FLUNDERS.version}.${FLUNDERS.group}`,
+};
+const SECRET: ObjectRef = { apiVersion: "v1", kind: "Secret", namespace: NAMESPACE, name: "tiny-service-cert" };
+const READER: ObjectRef = {
+  apiVersion: "rbac.authorization.k8s.io/v1",
+  kind: "RoleBinding",
+  namespace: "kube-system",
+  name: `${NAMESPACE}:tiny-service:auth-reader`,
+};
+const FLUNDER: ObjectRef = { apiVersion: API_VERSION, kind: FLUNDERS.kind, namespace: "default", name: "a" };
+const files = (bundle: Record<string, string>) => new Map(Object.entries(bundle).map(([path, text]) => [path, Buffer.from(text)]));
+
+// Source: H-11, S0-139, S0-140, S0-141.
+describeWithPrivateCluster("bundles with API services of their own", (cluster) => {
+  let world: OperatorWorld;
+  let server: ServingPod | undefined;
+
+  /** Exactly what is derived. */
+  const rights = (namespace: string) => {
+    const objects = renderBundle(loadBundle(files(flunderBundle("1.0.0"))), { installNamespace: namespace, certProvider: selfSigned });
+    return requiredRules(objects, { installNamespace: namespace });
+  };
+  const caBundle = async (): Promise<string | undefined> => {
+    const { caBundle: found } = ((await cluster.client.get(API_SERVICE))?.["spec"] ?? {}) as { caBundle?: string };
+    return found;
+  };
+  const secretData = async (ref = SECRET) => ((await cluster.client.get(ref))?.["data"] ?? {}) as Record<string, string>;
+  const serve = async (bundles: Record<string, Record<string, string>>): Promise<void> => {
+    const versions = Object.keys(bundles);
+    for (const [version, bundle] of Object.entries(bundles)) world.bundle(`p.v${version}`, bundle);
+    await world.serve({
+      channels: {
+        stable: versions.map((version, i) => ({ name: `p.v${version}`, ...(i > 0 ? { replaces: `p.v${versions[i - 1]}` } : {}) })),
+      },
+      bundles: versions.map((version) => ({ name: `p.v${version}`, version })),
+    });
+  };
+
+  beforeAll(async () => {
+    world = await OperatorWorld.start(cluster);
+    await serve({ "1.0.0": flunderBundle("1.0.0"), "1.1.0": tinyBundle("1.1.0") });
+  });
+  afterAll(async () => {
+    await server?.[Symbol.asyncDispose]();
+    await world[Symbol.asyncDispose]();
+  });
+
+  test("are installed with the rights that are derived for them, and wait for what serves them", async () => {
+    await world.extension(NAME, { rights, catalog: { version: "1.0.0" } });
+    await world.conditions(NAME, { Installed: "True/Succeeded", Progressing: "True/Succeeded", Available: "False/RollingOut" });
+    await world.until(NAME, ({ status }) => {
+      const { message } = findCondition(status?.conditions, "Available") ?? {};
+      expect(message).toContain(`APIService ${API_SERVICE.name}: condition Available is False`);
+    });
+    server = await startFlunderServer(cluster.client, NAMESPACE);
+    await world.conditions(NAME, { Available: "True/Healthy" }, 60_000);
+  });
+
+  test("what they serve is reached through the API server, and told in status", async () => {
+    const flunder = { apiVersion: API_VERSION, kind: "Flunder", metadata: { namespace: "default", name: "a" } };
+    await eventually(async () => expect(await cluster.client.get(FLUNDER)).toEqual(flunder));
+    const { status } = await world.get(NAME);
+    expect(status?.providedAPIs).toEqual([{ group: FLUNDERS.group, kind: "Flunder", versions: [FLUNDERS.version] }]);
+    expect(status?.inventory?.objects.map(({ kind, namespace, name }) => [kind, namespace ?? "", name])).toEqual([
+      ["ClusterRoleBinding", "", `${NAMESPACE}:tiny-service:auth-delegator`],
+      ["Role", NAMESPACE, "tiny-service-cert"],
+      ["RoleBinding", "kube-system", READER.name],
+      ["RoleBinding", NAMESPACE, "tiny-service-cert"],
+      ["Service", NAMESPACE, "tiny-service"],
+      ["Deployment", NAMESPACE, "tiny"],
+      ["APIService", "", API_SERVICE.name],
+    ]);
+  });
+
+  test("the release holds no CA, and one that somebody else writes, or that is lost with the APIService, comes back", async () => {
+    const { "ca.crt": authority } = await secretData();
+    expect(await caBundle()).toBe(authority);
+    await cluster.client.patch(API_SERVICE, { spec: { caBundle: Buffer.from("wrong").toString("base64") } }, { type: "merge" });
+    await eventually(async () => expect(await caBundle()).toBe(authority), { timeoutMs: 30_000 });
+    await cluster.client.delete(API_SERVICE);
+    await eventually(async () => expect(await caBundle()).toBe(authority), { timeoutMs: 30_000 });
+    await eventually(async () => expect(await cluster.client.get(FLUNDER)).toBeDefined());
+    expect(await world.releases(NAME)).toEqual(["v1 deployed"]);
+  });
+
+  test("one that nobody serves any more keeps nothing else back, and Available says so", async () => {
+    await server?.[Symbol.asyncDispose]();
+    server = undefined;
+    const { Available } = await world.conditions(NAME, { Installed: "True/Succeeded", Available: "False/Unhealthy" }, 60_000);
+    expect(Available).toContain(`APIService ${API_SERVICE.name}: condition Available is False`);
+    const served = await new ServedResources(cluster.client).read(AbortSignal.timeout(10_000));
+    expect(served.map(({ kind }) => kind)).toEqual(expect.arrayContaining(["ConfigMap", "Deployment", "ClusterExtension"]));
+    expect(await cluster.client.resourceFor({ apiVersion: "policy/v1", kind: "PodDisruptionBudget" })).toMatchObject({ namespaced: true });
+    server = await startFlunderServer(cluster.client, NAMESPACE);
+    await world.conditions(NAME, { Available: "True/Healthy" }, 60_000);
+  });
+
+  test("an upgrade without API services takes away all that was there for them", async () => {
+    const ref = { apiVersion: "olm.operatorframework.io/v1", kind: "ClusterExtension", name: NAME };
+    await cluster.client.patch(ref, { spec: { source: { catalog: { version: "1.1.0" } } } }, { type: "merge" });
+    await world.until(NAME, ({ status }) => expect(status?.install?.bundle.version).toBe("1.1.0"));
+    await world.conditions(NAME, { Progressing: "True/Succeeded", Available: "True/Healthy" });
+    expect(await ownObjects(cluster.client, NAME)).toEqual([`Deployment ${NAMESPACE}/tiny`]);
+    expect((await world.get(NAME)).status?.providedAPIs).toBeUndefined();
+    await world.remove(NAME);
+  });
+
+  test("an APIService of somebody else is not taken, and told whose it is", async () => {
+    const spec = { group: "taken.example.com", version: "v1", groupPriorityMinimum: 1000, versionPriority: 10 };
+    const taken = { ...API_SERVICE, name: "v1.taken.example.com" };
+    const { apiVersion, kind } = API_SERVICE;
+    const service = { namespace: "default", name: "nowhere" };
+    const theirs: KubeObject = {
+      apiVersion,
+      kind,
+      metadata: { name: taken.name },
+      spec: { ...spec, service, insecureSkipTLSVerify: true },
+    };
+    await cluster.client.create(theirs);
+    await serve({ "2.0.0": flunderBundle("2.0.0", { group: spec.group, version: spec.version }) });
+    await world.extension("taken");
+    const { Progressing } = await world.conditions("taken", { Progressing: "True/Retrying" });
+    expect(Progressing).toContain(
+      "APIService 'v1.taken.example.com' already exists in namespace '' and cannot be managed by operator-controller",
+    );
+    expect((await cluster.client.get(taken))?.["spec"]).toMatchObject({ ...spec, service });
+    await world.remove("taken");
+    await cluster.client.delete(taken);
+  });
+
+  test("with certificate provider none they are refused in Go's words", async () => {
+    await world[Symbol.asyncDispose]();
+    world = await OperatorWorld.start(cluster, { webhookCertProvider: "none" });
+    await serve({ "1.0.0": flunderBundle("1.0.0") });
+    await world.extension("refused");
+    const { Progressing } = await world.conditions("refused", { Progressing: "True/Retrying" });
+    expect(Progressing).toContain("unsupported bundle: apiServiceDefintions are not supported: certificate provider is nil");
+    await world.remove("refused");
+  });
+
+  test("certificates are renewed without one request that fails, and an uninstall leaves no trace", { timeout: 180_000 }, async () => {
+    await world[Symbol.asyncDispose]();
+    await server?.[Symbol.asyncDispose]();
+    const certificates = { validityMs: 20_000, renewBeforeMs: 12_000, settleMs: 2_000, skewMs: 2_000 };
+    world = await OperatorWorld.start(cluster, { certificates });
+    await serve({ "1.0.0": flunderBundle("1.0.0") });
+    const name = "renewed";
+    await world.extension(name, { rights });
+    await world.conditions(name, { Progressing: "True/Succeeded" });
+    server = await startFlunderServer(cluster.client, `${name}-system`);
+    await world.conditions(name, { Available: "True/Healthy" }, 60_000);
+    await eventually(async () => expect(await cluster.client.get(FLUNDER)).toBeDefined());
+    const secret = { ...SECRET, namespace: `${name}-system` };
+    const first = authorities(await secretData(secret));
+    const { answers, failures } = await whileAsking(
+      () => cluster.client.get(FLUNDER),
+      () =>
+        eventually(
+          async () => {
+            expect(server?.certificates.length).toBeGreaterThanOrEqual(3);
+            expect(authorities(await secretData(secret))).not.toContain(first[0]);
+          },
+          { timeoutMs: 120_000 },
+        ),
+    );
+    expect(failures).toEqual([]);
+    expect(answers).toBeGreaterThan(20);
+    expect(await world.releases(name)).toEqual(["v1 deployed"]);
+    await world.remove(name);
+    expect(await ownObjects(cluster.client, name)).toEqual([]);
+    expect(await cluster.client.get(API_SERVICE)).toBeUndefined();
+    expect(await cluster.client.get(secret)).toBeUndefined();
+    expect(await cluster.client.get({ ...READER, name: `${name}-system:tiny-service:auth-reader` })).toBeUndefined();
+    const events = await world.events(name);
+    expect(events.filter((text) => text.startsWith("UninstalledByGarbageCollector"))).toEqual([]);
+  });
+});
+
+/** The certificates of every authority that is trusted, PEM. */
+function authorities({ "ca.crt": text = "" }: Record<string, string>): string[] {
+  return Buffer.from(text, "base64")
+    .toString()
+    .split(/(?<=-----END CERTIFICATE-----\n)/);
+}

@@ -1,0 +1,108 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { createServer, type Server } from "node:https";
+import type { AddressInfo } from "node:net";
+import { networkInterfaces } from "node:os";
+import type { ObjectRef } from "../../pkg/api/k8s.ts";
+import type { Client } from "../../pkg/kube/client.ts";
+
+/** How often a server looks whether its Secret has changed, in place of a kubelet. */
+const REFRESH_MS = 500;
+
+/** What is behind a Service, and what it answers: JSON, with status 404 where there is none. */
+export interface ServingOptions {
+  namespace: string;
+  /** Its port is 443. */
+  service: string;
+  /** Name of the Secret with its certificate. */
+  secret: string;
+  answer(request: { method: string; path: string; body: unknown }): unknown;
+}
+
+/**
+ * An operator's HTTPS server behind its Service: it serves with what its Secret holds, as a Pod that mounts it would, and is called by the
+ * API server through an EndpointSlice.
+ */
+export class ServingPod implements AsyncDisposable {
+  readonly #admin: Client;
+  readonly #server: Server;
+  readonly #options: ServingOptions;
+  readonly #stop = new AbortController();
+  #certificate = "";
+  /** Requests that were answered, by path. */
+  readonly served = new Map<string, number>();
+  /** Every certificate that it has served with, PEM. */
+  readonly certificates: string[] = [];
+
+  private constructor(admin: Client, options: ServingOptions) {
+    this.#admin = admin;
+    this.#options = options;
+    this.#server = createServer((request, response) => void this.#serve(request, response));
+  }
+
+  static async start(admin: Client, options: ServingOptions): Promise<ServingPod> {
+    const pod = new ServingPod(admin, options);
+    const { namespace, service } = options;
+    const address = machineAddress();
+    await new Promise<void>((resolve) => pod.#server.listen(0, address, resolve));
+    const { apiVersion, kind, name } = pod.#slice;
+    await admin.create({
+      apiVersion,
+      kind,
+      metadata: { name, namespace, labels: { "kubernetes.io/service-name": service } },
+      addressType: "IPv4",
+      endpoints: [{ addresses: [address], conditions: { ready: true } }],
+      ports: [{ name: "443", port: (pod.#server.address() as AddressInfo).port, protocol: "TCP" }],
+    });
+    void pod.#refresh();
+    return pod;
+  }
+
+  get #slice(): ObjectRef {
+    const { namespace, service } = this.#options;
+    return { apiVersion: "discovery.k8s.io/v1", kind: "EndpointSlice", namespace, name: `${service}-test` };
+  }
+
+  async #refresh(): Promise<void> {
+    const ref: ObjectRef = { apiVersion: "v1", kind: "Secret", namespace: this.#options.namespace, name: this.#options.secret };
+    while (!this.#stop.signal.aborted) {
+      const data = ((await this.#admin.get(ref).catch(() => undefined))?.["data"] ?? {}) as Record<string, string>;
+      const [cert, key] = ["tls.crt", "tls.key"].map((name) => Buffer.from(data[name] ?? "", "base64").toString());
+      if (cert && key && cert !== this.#certificate) {
+        this.#certificate = cert;
+        this.certificates.push(cert);
+        this.#server.setSecureContext({ cert, key });
+      }
+      await new Promise((resolve) => setTimeout(resolve, REFRESH_MS));
+    }
+  }
+
+  /** Each answer ends its connection, so that every request meets the certificate of its moment. */
+  async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const chunks: Buffer[] = [];
+    for await (const chunk of request) chunks.push(chunk as Buffer);
+    const text = Buffer.concat(chunks).toString();
+    const path = (request.url ?? "").split("?")[0] ?? "";
+    const answer = this.#options.answer({ method: request.method ?? "", path, body: text === "" ? undefined : JSON.parse(text) });
+    this.served.set(path, (this.served.get(path) ?? 0) + 1);
+    response.writeHead(answer === undefined ? 404 : 200, { "content-type": "application/json", connection: "close" });
+    response.end(answer === undefined ? "" : JSON.stringify(answer));
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#stop.abort();
+    await this.#admin.delete(this.#slice);
+    this.#server.closeAllConnections();
+    await new Promise<void>((resolve) => {
+      this.#server.close(() => resolve());
+    });
+  }
+}
+
+/** An address of this machine that is not loopback: the API server calls no endpoints there. */
+function machineAddress(): string {
+  const found = Object.values(networkInterfaces())
+    .flatMap((addresses) => addresses ?? [])
+    .find(({ family, internal }) => family === "IPv4" && !internal);
+  if (!found) throw new Error("this machine has no address but loopback, to which the API server sends no calls");
+  return found.address;
+}
