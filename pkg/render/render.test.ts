@@ -191,18 +191,6 @@ test("a Deployment carries the CSV's annotations, overlaid by its own, and the o
   ]);
 });
 
-// Source: requirements H-06.
-test.for<[modes: string[], config: JsonObject | undefined, annotation: string]>([
-  [["AllNamespaces"], undefined, ""],
-  [["OwnNamespace"], { watchNamespace: "ns" }, "ns"],
-  [["MultiNamespace", "OwnNamespace"], { watchNamespaces: ["ns", "b", "a"] }, "a,b,ns"],
-  [["AllNamespaces", "MultiNamespace"], { watchNamespaces: ["*"] }, ""],
-])("an operator of %j with %j learns that it watches %j", ([modes, config, annotation]) => {
-  const [found] = ofKind(render({ modes, deployments: [deployment("d")] }, config ? { config } : {}), "Deployment");
-  const { template } = specOf(found) as { template: { metadata: { annotations: Record<string, string> } } };
-  expect(template.metadata.annotations["olm.targetNamespaces"]).toBe(annotation);
-});
-
 describe("webhooks", () => {
   const parts: BundleParts = {
     modes: ["AllNamespaces", "SingleNamespace"],
@@ -293,15 +281,6 @@ describe("webhooks", () => {
     expect(webhookOf(ofKind(objects, "ValidatingWebhookConfiguration")[0])?.["namespaceSelector"]).toEqual({
       matchExpressions: [{ key: "kubernetes.io/metadata.name", operator: "In", values: ["watched"] }],
     });
-  });
-
-  test("select all of several watched namespaces", () => {
-    const several: BundleParts = { ...parts, modes: ["MultiNamespace"] };
-    const objects = render(several, { certProvider: certManager, config: { watchNamespaces: ["b", "a"] } });
-    for (const kind of ["ValidatingWebhookConfiguration", "MutatingWebhookConfiguration"])
-      expect(webhookOf(ofKind(objects, kind)[0])?.["namespaceSelector"]).toEqual({
-        matchExpressions: [{ key: "kubernetes.io/metadata.name", operator: "In", values: ["a", "b"] }],
-      });
   });
 
   test("the deployment that serves them finds its certificate at both places, in every container, instead of what was mounted there", () => {

@@ -28,6 +28,10 @@ test.for([
     [...numbered("S2-", 1, 44), ...numbered("S2-Y", 2, 10, 1), "S2-Y12", ...numbered("S3-", 32, 36), "H-14"],
   ],
   ["catalogs that change", ["S3-39", "S3-40", "S0-085", "S0-091", "S0-092"]],
+  [
+    "install modes and configuration",
+    ["S0-051", "S0-052", "S0-053", "S0-054", "S0-058", "S0-064", "S0-090", "H-05", "H-06", "H-07", "H-17", "X-12"],
+  ],
   ["the upgrade graph", ["S4-03", "S4-04", "S4-06", ...numbered("S4-", 8, 14), ...numbered("S4-", 16, 19)]],
   ["contradictions", [...numbered("X-", 1, 7), "X-10", "X-11", "X-13", "X-14", "X-16", "X-17", "X-18", "X-20", "X-21"]],
 ] as const)("every requirement on %s has a case", ([, ids]) => {

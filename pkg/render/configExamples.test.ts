@@ -1,0 +1,39 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { bundleOf } from "../../test/support/bundleFixture.ts";
+import { ClusterExtension } from "../api/clusterExtension.ts";
+import type { JsonObject } from "../api/k8s.ts";
+import { parseYaml } from "../fbc/yaml.ts";
+import { configNotes } from "./configNotes.ts";
+import { renderBundle } from "./render.ts";
+
+const PAGE = readFileSync(join(import.meta.dirname, "../../docs/how-to/configure.md"), "utf8");
+const EXAMPLES = [...PAGE.matchAll(/```yaml\n([\s\S]*?)```/g)]
+  .map(([, text = ""]) => parseYaml(text) as JsonObject & { spec: ClusterExtension["spec"] })
+  .filter(({ kind }) => kind === "ClusterExtension");
+
+/** A bundle with the Deployments that the examples are about. */
+function exampleBundle(): ReturnType<typeof bundleOf> {
+  const deployment = (name: string, labels: Record<string, string>): JsonObject => ({
+    name,
+    spec: { template: { metadata: { labels }, spec: { containers: [{ name: "c" }] } } },
+  });
+  const deployments = [deployment("manager", { "control-plane": "controller-manager" }), deployment("webhook", { app: "webhook" })];
+  return bundleOf({ modes: ["AllNamespaces", "MultiNamespace"], deployments });
+}
+
+test("the page has examples", () => {
+  expect(EXAMPLES).toHaveLength(3);
+});
+
+test.for(EXAMPLES.map((example, index) => [index + 1, example] as const))(
+  "example %i of the page is accepted, and all of it has effect",
+  ([, example]) => {
+    expect(ClusterExtension.safeParse(example).error).toBeUndefined();
+    const { inline } = example.spec.config ?? {};
+    const objects = renderBundle(exampleBundle(), { installNamespace: example.spec.namespace, config: inline });
+    expect(objects).not.toEqual(renderBundle(exampleBundle(), { installNamespace: example.spec.namespace }));
+    expect(configNotes(inline, objects)).toEqual([]);
+  },
+);
