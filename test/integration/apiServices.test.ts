@@ -1,16 +1,22 @@
+import { join } from "node:path";
+import { load } from "js-yaml";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { findCondition } from "../../pkg/api/conditions.ts";
-import type { KubeObject, ObjectRef } from "../../pkg/api/k8s.ts";
+import { type KubeObject, type ObjectRef, refOf } from "../../pkg/api/k8s.ts";
+import { isApiService } from "../../pkg/bundle/aggregatedApis.ts";
 import { loadBundle } from "../../pkg/bundle/load.ts";
 import { ServedResources } from "../../pkg/kube/servedResources.ts";
 import { requiredRules } from "../../pkg/rbac/rules.ts";
+import { describeObject } from "../../pkg/release/identity.ts";
 import { renderBundle } from "../../pkg/render/render.ts";
 import { selfSigned } from "../../pkg/render/selfSigned.ts";
+import { bundleFiles } from "../cases/topics/render.ts";
 import { ownObjects } from "../support/audit.ts";
 import { describeWithPrivateCluster, eventually } from "../support/cluster.ts";
 import { FLUNDERS, flunderBundle, startFlunderServer } from "../support/flunderServer.ts";
 import { OperatorWorld } from "../support/operatorWorld.ts";
 import type { ServingPod } from "../support/servingPod.ts";
+import { describeWithData } from "../support/sharedData.ts";
 import { tinyBundle } from "../support/tinyBundle.ts";
 import { whileAsking } from "../support/whileAsking.ts";
 
@@ -150,6 +156,24 @@ describeWithPrivateCluster("bundles with API services of their own", (cluster) =
     await cluster.client.delete(taken);
   });
 
+  describeWithData("a real bundle", (folder) => {
+    test("is installed with exactly the rights that are derived for it, once its definitions could be", async () => {
+      const bundle = withoutDefinitions(join(folder, "bundles/enmasse/0.28.2"));
+      await serve({ "0.28.2": bundle });
+      const rendered = (namespace: string) =>
+        renderBundle(loadBundle(files(bundle)), { installNamespace: namespace, certProvider: selfSigned });
+      const name = "enmasse";
+      await world.extension(name, { rights: (namespace) => requiredRules(rendered(namespace), { installNamespace: namespace }) });
+      await world.conditions(name, { Installed: "True/Succeeded", Progressing: "True/Succeeded" });
+      const objects = rendered(`${name}-system`);
+      for (const object of objects) expect(await cluster.client.get(refOf(object)), describeObject(object)).toBeDefined();
+      const trusting = objects.filter(isApiService).map((object) => cluster.client.get(refOf(object)));
+      for (const live of await Promise.all(trusting)) expect(live?.["spec"]).toMatchObject({ caBundle: expect.any(String) as string });
+      await world.remove(name);
+      expect(await ownObjects(cluster.client, name)).toEqual([]);
+    });
+  });
+
   test("with certificate provider none they are refused in Go's words", async () => {
     await world[Symbol.asyncDispose]();
     world = await OperatorWorld.start(cluster, { webhookCertProvider: "none" });
@@ -203,4 +227,17 @@ function authorities({ "ca.crt": text = "" }: Record<string, string>): string[] 
   return Buffer.from(text, "base64")
     .toString()
     .split(/(?<=-----END CERTIFICATE-----\n)/);
+}
+
+/** The files of a real bundle whose definitions no API server takes any more, without them. */
+function withoutDefinitions(folder: string): Record<string, string> {
+  const kept = [...bundleFiles(folder)].filter(([path]) => !path.endsWith(".crd.yaml"));
+  const texts = kept.map(([path, content]): [string, string] => [path, Buffer.from(content).toString()]);
+  return Object.fromEntries(
+    texts.map(([path, text]) => {
+      if (!path.endsWith(".clusterserviceversion.yaml")) return [path, text.replace(/(package\.v1): .*/, "$1: p")];
+      const csv = load(text) as { spec: Record<string, unknown> };
+      return [path, JSON.stringify({ ...csv, spec: { ...csv.spec, customresourcedefinitions: {} } })];
+    }),
+  );
 }
