@@ -1,8 +1,7 @@
+import { boundedText } from "../errors/boundedText.ts";
 import { withoutUserinfo } from "../errors/userinfo.ts";
-import { MESSAGE_MAX_BYTES } from "./constants.ts";
 import type { Condition } from "./k8s.ts";
 
-const TRUNCATED = "\n\n... [message truncated]";
 const TERMINAL = /(^|: )terminal error: /g;
 /** The two ends of a connection that broke; the local port differs each time, which would make the message flap. */
 const CONNECTION = connectionPattern();
@@ -48,22 +47,12 @@ export function changedConditions(
  */
 export function boundedMessage(text: string, options: { keepTerminal?: boolean } = {}): string {
   const stable = withoutUserinfo(sanitizeNetworkError(text));
-  return truncated(options.keepTerminal ? stable : stable.replace(TERMINAL, "$1"));
+  return boundedText(options.keepTerminal ? stable : stable.replace(TERMINAL, "$1"));
 }
 
 /** `text` without "read tcp 10.0.0.1:52341->10.0.0.2:443: " and its like. */
 export function sanitizeNetworkError(text: string): string {
   return text.replace(CONNECTION, "");
-}
-
-/** Cuts between characters, so that the result is at most 32768 bytes. */
-function truncated(text: string): string {
-  if (text.length * 3 <= MESSAGE_MAX_BYTES) return text;
-  const bytes = Buffer.from(text, "utf8");
-  if (bytes.length <= MESSAGE_MAX_BYTES) return text;
-  let end = MESSAGE_MAX_BYTES - TRUNCATED.length;
-  while (((bytes[end] ?? 0) & 0xc0) === 0x80) end -= 1;
-  return bytes.toString("utf8", 0, end) + TRUNCATED;
 }
 
 function connectionPattern(): RegExp {

@@ -1,4 +1,5 @@
 import { messageOf } from "../errors/errors.ts";
+import { goJson } from "../fbc/canonical.ts";
 import { GoTypeError } from "./goErrors.ts";
 import { goTime } from "./goTime.ts";
 import { type GoType, jsonMismatch, kindOf, setMember } from "./goValues.ts";
@@ -12,7 +13,7 @@ import { canonicalQuantity } from "./quantity.ts";
 export function specialType(name: string, schema: () => GoType): GoType {
   switch (name) {
     case "Quantity":
-      return own("resource.Quantity", "0", (value) => asGoError(() => canonicalQuantity(String(value))));
+      return own("resource.Quantity", "0", (value) => asGoError(() => canonicalQuantity(quantityText(value))));
     case "IntOrString":
       return own("intstr.IntOrString", 0, intOrString);
     case "Time":
@@ -59,6 +60,11 @@ function own(goName: string, zero: unknown, convert: (value: unknown) => unknown
 function text(value: unknown): string {
   if (typeof value === "string") return value;
   throw jsonMismatch(value, "string");
+}
+
+/** A list or map is no quantity, whatever JavaScript would make of it as text. */
+function quantityText(value: unknown): string {
+  return typeof value === "string" ? value : goJson(value);
 }
 
 function asGoError(convert: () => string): string {

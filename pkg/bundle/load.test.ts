@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { bundleFiles } from "../../test/support/bundleFixture.ts";
 import { type CaseHead, loadCases } from "../../test/support/caseFiles.ts";
-import { RetryableError } from "../errors/errors.ts";
+import { messageOf, RetryableError } from "../errors/errors.ts";
 import { goJson } from "../fbc/canonical.ts";
 import { installModes } from "./installModes.ts";
 import { loadBundle } from "./load.ts";
@@ -38,12 +38,29 @@ test.for(loadCases<LoadCase>("bundle-load"))("$name", ({ files: given, without =
   if (expected.cautions) expect(bundle.cautions).toEqual(expected.cautions);
 });
 
+function failureOf(fn: () => unknown): unknown {
+  try {
+    return fn();
+  } catch (err) {
+    return err;
+  }
+}
+
 describe("what keeps a bundle from being read", () => {
   test("YAML that is none: the file, the line and the reason are named, the text is not quoted", () => {
     const broken = bundleFiles({ "manifests/b.yaml": "kind: A\nsecret: [x\n  y: z\n" });
     expect(() => loadBundle(broken)).toThrow(
       /^error parsing objects in "manifests\/b.yaml": error parsing manifests\/b.yaml: error converting YAML to JSON: yaml: line \d: [^\n]+$/,
     );
+  });
+
+  test("a huge object without a kind: the message is no longer than a condition may be", () => {
+    const huge = bundleFiles({ "manifests/b.yaml": `metadata: {name: "${"x".repeat(1_000_000)}"}` });
+    const message = messageOf(failureOf(() => loadBundle(huge)));
+    expect(message).toMatch(
+      /^error parsing objects in "manifests\/b.yaml": unable to decode "manifests\/b.yaml": Object 'Kind' is missing in /,
+    );
+    expect(message).toHaveLength(32_768);
   });
 
   test("more than 2,000 files, or more than 64 MiB", () => {

@@ -1,4 +1,5 @@
 import type { KubeObject } from "../api/k8s.ts";
+import { boundedText } from "../errors/boundedText.ts";
 import { messageOf } from "../errors/errors.ts";
 import { goQuote } from "../errors/goQuote.ts";
 import { goJson } from "../fbc/canonical.ts";
@@ -93,7 +94,7 @@ function objectsOf(path: string, document: unknown): KubeObject[] {
     if (kindOf(document) !== "map") throw jsonMismatch(document, "unstructured.detector");
     object = document as Members;
     if ("items" in object) checkItems(object["items"]);
-    if (textOf(object["kind"]) === "") throw new GoTypeError(`Object 'Kind' is missing in '${goJson(document)}'`);
+    if (textOf(object["kind"]) === "") throw new GoTypeError(boundedText(`Object 'Kind' is missing in '${goJson(document)}'`));
     checkMetadata(object);
   } catch (err) {
     if (!(err instanceof GoTypeError)) throw err;

@@ -1,10 +1,12 @@
-/** Base of every error this project throws on purpose; `reason` becomes the condition's reason. */
+import { boundedText } from "./boundedText.ts";
+
+/** Base of every error this project throws on purpose; `reason` becomes the condition's reason, the message is at most 32 KiB. */
 export abstract class ReconcileError extends Error {
   abstract readonly retry: boolean;
   readonly reason: string;
 
   constructor(reason: string, message: string, options?: ErrorOptions) {
-    super(message, options);
+    super(boundedText(message), options);
     this.reason = reason;
     this.name = new.target.name;
   }

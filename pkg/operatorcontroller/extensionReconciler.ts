@@ -1,7 +1,9 @@
 import type { ClusterExtension } from "../api/clusterExtension.ts";
 import { CERTIFICATE_TIMES } from "../certificates/certificatePlan.ts";
+import { systemClock } from "../controller/clock.ts";
 import type { Informer } from "../controller/informer.ts";
 import { ObjectClaims } from "./apply/objectClaims.ts";
+import { BundleCache } from "./bundleCache.ts";
 import { ThreadIssuer } from "./certificates/certificateIssuer.ts";
 import { CertificateProviders } from "./certificates/providerChoice.ts";
 import { checkHealth, type HealthDependencies } from "./health/healthCheck.ts";
@@ -15,7 +17,7 @@ import { StatusWriter } from "./status/statusWriter.ts";
 import { keepInstalled } from "./steps/applyBundle.ts";
 
 /** What the controller shares with the passes over its extensions. */
-export interface ReconcilerParts extends Omit<StepParts, "client" | "puller" | "providers" | "applying"> {
+export interface ReconcilerParts extends Omit<StepParts, "client" | "puller" | "bundles" | "providers" | "applying"> {
   extensions: Pick<Informer<ClusterExtension>, "get">;
   metrics: ExtensionMetrics;
   /** Makes a pass look at an extension's certificates in so many milliseconds. */
@@ -29,7 +31,8 @@ export function extensionReconciler(options: OperatorControllerOptions, parts: R
   const { client, puller, deadlineMinuteMs: minuteMs = 60_000 } = options;
   const { releases, events, memory, metrics, comeBack } = parts;
   const now = (): number => Date.now();
-  const applying = applyDependencies(options, parts, now);
+  const bundles = new BundleCache(systemClock);
+  const applying = { ...applyDependencies(options, parts, now), bundles };
   const health: HealthDependencies = { releases, memory, now, comeBack, minuteMs };
   const providers = new CertificateProviders(client, options.webhookCertProvider ?? "auto");
   return new Reconciler({
@@ -46,7 +49,7 @@ export function extensionReconciler(options: OperatorControllerOptions, parts: R
       await checkHealth(health, facts, context);
       if (await rollBackOverdue(applying, facts, context)) await checkHealth(health, facts, context);
     },
-    steps: reconcileSteps({ ...parts, client, puller, providers, applying }).map((step) => metrics.timed(step)),
+    steps: reconcileSteps({ ...parts, client, puller, bundles, providers, applying }).map((step) => metrics.timed(step)),
   });
 }
 

@@ -3,6 +3,7 @@ import type { Informer } from "../controller/informer.ts";
 import type { Step } from "../controller/steps.ts";
 import type { Client } from "../kube/client.ts";
 import type { EventRecorder } from "../kube/events.ts";
+import type { BundleCache } from "./bundleCache.ts";
 import type { CatalogContents } from "./catalogs/catalogContents.ts";
 import type { CertificateProviders } from "./certificates/providerChoice.ts";
 import type { Dependencies } from "./dependencies/dependencies.ts";
@@ -38,6 +39,7 @@ import type { ObjectWatches } from "./watches/objectWatches.ts";
 export interface StepParts {
   client: Client;
   puller: BundlePuller;
+  bundles: BundleCache;
   providers: CertificateProviders;
   catalogs: Pick<Informer<ClusterCatalog>, "get" | "list">;
   contents: CatalogContents;
@@ -58,8 +60,22 @@ export interface StepParts {
 
 /** The steps of a pass over one extension, in their order. */
 export function reconcileSteps(parts: StepParts): Step<PassFacts["extension"], PassFacts>[] {
-  const { client, puller, providers, catalogs, contents, events, identities, memory, releases, watches, apis, dependencies, applying } =
-    parts;
+  const {
+    client,
+    puller,
+    bundles,
+    providers,
+    catalogs,
+    contents,
+    events,
+    identities,
+    memory,
+    releases,
+    watches,
+    apis,
+    dependencies,
+    applying,
+  } = parts;
   const { choice, made, dependents } = dependencies;
   return [
     handleDeletion({ client, identities, releases, events, memory, dependents, dependencies: made, forget: parts.forget }),
@@ -73,7 +89,7 @@ export function reconcileSteps(parts: StepParts): Step<PassFacts["extension"], P
     lookAgain(memory),
     keepContent(events, memory),
     holdBack({ ...applying, comeBack: parts.comeBack }),
-    unpackBundle({ puller, providers }),
+    unpackBundle({ puller, bundles, providers }),
     checkBundle(events, memory),
     tellProxy,
     checkClusterVersion,

@@ -10,7 +10,7 @@ import { installOrder } from "../../release/order.ts";
 import { prepareObjects } from "../../release/prepare.ts";
 import type { CertificateProvider } from "../../render/certificateProvider.ts";
 import type { ProxyVariables } from "../../render/proxy.ts";
-import { renderBundle } from "../../render/render.ts";
+import { type RenderOptions, renderBundle } from "../../render/render.ts";
 import { type ServedKinds, servedKinds } from "./kinds.ts";
 
 /** Objects as they are applied, in that order; what was dropped from them, in sentences; and what is served of their kinds. */
@@ -23,6 +23,7 @@ export interface PreparedObjects {
 /**
  * What a bundle comes to for an extension: its objects, and the roles for users where the extension wants them.
  * @param certProvider of the certificates of its webhooks. @param proxy variables of the cluster's proxy.
+ * @param render gives the objects, such as `BundleCache`.
  * @throws TerminalError for a bundle or configuration that cannot be rendered.
  */
 export function renderFor(
@@ -30,8 +31,9 @@ export function renderFor(
   bundle: RegistryV1Bundle,
   certProvider: CertificateProvider | undefined,
   proxy: ProxyVariables | undefined,
-): KubeObject[] {
-  const rendered = renderBundle(bundle, { installNamespace: spec.namespace, config: spec.config?.inline, certProvider, proxy });
+  render: (bundle: RegistryV1Bundle, options: RenderOptions) => readonly KubeObject[] = renderBundle,
+): readonly KubeObject[] {
+  const rendered = render(bundle, { installNamespace: spec.namespace, config: spec.config?.inline, certProvider, proxy });
   return spec.install?.userRoles === "Aggregate" ? [...rendered, ...userRoles(rendered)] : rendered;
 }
 

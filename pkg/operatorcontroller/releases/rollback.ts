@@ -11,6 +11,7 @@ import { attemptsOf, type RolledBack, rollbackObjects, shortMessage, waitEnds } 
 import { Applier } from "../apply/applier.ts";
 import { type ApplyDependencies, ApplyPass } from "../apply/applyPass.ts";
 import { changes } from "../apply/objectAction.ts";
+import type { BundleCache } from "../bundleCache.ts";
 import type { Held, PassFacts } from "../facts.ts";
 import { installedFrom } from "../steps/retrieveReleases.ts";
 
@@ -18,6 +19,8 @@ type Context = StepContext<PassFacts["extension"]>;
 
 /** What rolling back needs beside what applying does. */
 export interface RollbackDependencies extends ApplyDependencies {
+  /** Without it every pass renders anew. */
+  bundles?: Pick<BundleCache, "render">;
   /** The content of a catalog by digest; empty where there is none of that name. */
   catalogContent: (name: string | undefined) => string;
 }

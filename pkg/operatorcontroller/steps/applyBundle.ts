@@ -44,7 +44,8 @@ export function applyBundle(deps: RollbackDependencies): Step<PassFacts["extensi
         await pass.maintain();
         return undefined;
       }
-      const objects = renderFor(extension, content, facts.certProvider, proxyOf(facts));
+      const { bundles } = deps;
+      const objects = renderFor(extension, content, facts.certProvider, proxyOf(facts), bundles && ((...args) => bundles.render(...args)));
       facts.notes.push(...configNotes(inline, objects));
       requireCurrentCrds(resolved.name, content);
       try {

@@ -5,10 +5,12 @@ import { extensionNamed } from "../../../test/support/extensions.ts";
 import { releaseRecord } from "../../../test/support/releases.ts";
 import type { ClusterExtension } from "../../api/clusterExtension.ts";
 import type { GroupVersionKind } from "../../api/k8s.ts";
+import { systemClock } from "../../controller/clock.ts";
 import { sampleBundles } from "../../devcluster/sample/sample.ts";
 import { RetryableError, TerminalError } from "../../errors/errors.ts";
 import { KindNotServed } from "../../kube/errors.ts";
 import type { ReleaseRecord } from "../../release/record.ts";
+import { BundleCache } from "../bundleCache.ts";
 import { CertificateProviders } from "../certificates/providerChoice.ts";
 import { newFacts, type PassFacts, type ResolvedBundle } from "../facts.ts";
 import { type BundlePuller, inputDigest, unpackBundle } from "./unpackBundle.ts";
@@ -99,7 +101,11 @@ async function pass(given: Given): Promise<{ facts: PassFacts; pulled: string[];
   if (given.installed) facts.installed = RESOLVED;
   const stop = new AbortController();
   if (given.aborted) stop.abort(new Error("stopped"));
-  const error: unknown = await unpackBundle({ puller: images, providers: new CertificateProviders(NO_KINDS, "auto") })
+  const error: unknown = await unpackBundle({
+    puller: images,
+    bundles: new BundleCache(systemClock),
+    providers: new CertificateProviders(NO_KINDS, "auto"),
+  })
     .run(facts, stepContext(X, stop.signal))
     .catch((err: unknown) => err);
   return { facts, pulled: images.pulled, error };

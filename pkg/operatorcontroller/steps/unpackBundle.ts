@@ -1,6 +1,5 @@
 import { createHash } from "node:crypto";
 import { servingDeployments } from "../../bundle/apiServices.ts";
-import { loadBundle } from "../../bundle/load.ts";
 import type { Step } from "../../controller/steps.ts";
 import { messageOf } from "../../errors/errors.ts";
 import { canonicalJson } from "../../fbc/canonical.ts";
@@ -8,6 +7,7 @@ import { bundleRoot } from "../../oci/bundleRoot.ts";
 import type { ImageFilter } from "../../oci/puller.ts";
 import { lastDeployed } from "../../release/record.ts";
 import { isOfAnotherWriter } from "../../release/takenOver.ts";
+import type { BundleCache } from "../bundleCache.ts";
 import { readBundleFiles } from "../bundleFiles.ts";
 import type { CertificateProviders } from "../certificates/providerChoice.ts";
 import type { PassFacts, ResolvedBundle } from "../facts.ts";
@@ -25,6 +25,7 @@ export interface BundlePuller {
 /** What unpacking needs from the outside. */
 export interface UnpackDependencies {
   puller: BundlePuller;
+  bundles: Pick<BundleCache, "load">;
   providers: Pick<CertificateProviders, "choose" | "isOutdated">;
 }
 
@@ -35,7 +36,7 @@ const RENDERING = "1";
  * Fetches the bundle, unless a deployed release was already made from the very same input, and finds out who provides the certificates of
  * its webhooks and API services, if it has any.
  */
-export function unpackBundle({ puller, providers }: UnpackDependencies): Step<PassFacts["extension"], PassFacts> {
+export function unpackBundle({ puller, bundles, providers }: UnpackDependencies): Step<PassFacts["extension"], PassFacts> {
   return {
     name: "UnpackBundle",
     async run(facts, { signal, log }) {
@@ -53,7 +54,7 @@ export function unpackBundle({ puller, providers }: UnpackDependencies): Step<Pa
             return pullOffered(puller, facts, err, signal);
           });
         log.debug({ image: image.canonical }, "bundle image unpacked");
-        facts.content = loadBundle(await readBundleFiles(image.dir));
+        facts.content = await bundles.load(image.digest, () => readBundleFiles(image.dir));
         facts.resolved = { ...(facts.resolved ?? resolved), imageDigest: image.digest };
       } catch (err) {
         signal.throwIfAborted();

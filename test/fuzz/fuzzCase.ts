@@ -1,0 +1,144 @@
+import { readdirSync } from "node:fs";
+import { join } from "node:path";
+import { isObject } from "../../pkg/api/jsonObject.ts";
+import type { JsonObject } from "../../pkg/api/k8s.ts";
+import type { BundleFiles } from "../../pkg/bundle/types.ts";
+import { goJson } from "../../pkg/fbc/canonical.ts";
+import { parseYamlDocuments, toYaml } from "../../pkg/fbc/yaml.ts";
+import { CERTIFICATE_PROVIDERS } from "../../pkg/render/providers.ts";
+import type { RenderOptions } from "../../pkg/render/render.ts";
+import { bundleFiles } from "../cases/topics/render.ts";
+import { seeded } from "../support/seeded.ts";
+import { changeKind, changeNode, sizeOf } from "./mutateNodes.ts";
+import { TEXT_MUTATIONS } from "./mutateText.ts";
+import { pick, type Random, upTo } from "./random.ts";
+
+/** A bundle that somebody broke, and how it is to be rendered. */
+export interface FuzzCase {
+  /** Folders of the bundles it was made of. */
+  readonly origins: readonly string[];
+  /** What was done, in order, each with its file. */
+  readonly steps: readonly string[];
+  readonly files: BundleFiles;
+  readonly options: RenderOptions;
+}
+
+/** A choice of numbers that has nothing to do with its neighbours'. */
+const STRIDE = 7_919;
+const MOST_STEPS = 4;
+/** Of a document whose values are changed. */
+const MAX_VALUES = 100_000;
+const SAMPLES = join(import.meta.dirname, "../../pkg/devcluster/sample/bundles");
+
+/** The folders `<operator>/<version>` of the project's own bundles and, where there are any, of real ones below a folder of operators. */
+export function bundleFolders(real: string | undefined): string[] {
+  const below = (folder: string): string[] =>
+    readdirSync(folder)
+      .sort()
+      .map((name) => join(folder, name));
+  return [SAMPLES, ...(real === undefined ? [] : below(real))].flatMap(below);
+}
+
+/** The broken bundle of this number, always the same for the same bundles and seed. */
+export function fuzzCase(bundles: readonly string[], seed: number, number: number): FuzzCase {
+  const random = seeded(seed * 1_000_003 + number * STRIDE);
+  const origins = [pick(random, bundles)];
+  const files = new Map(bundleFiles(origins[0] ?? ""));
+  const steps: string[] = [];
+  for (let left = Math.floor(random() ** 3 * (MOST_STEPS + 1)); left >= 0; left--) {
+    const share = random();
+    if (share < 0.1) steps.push(changeFiles(files, bundles, origins, random));
+    else if (share < 0.4) steps.push(changeText(files, random));
+    else steps.push(changeValues(files, random));
+  }
+  return { origins, steps, files, options: optionsFor(random) };
+}
+
+function optionsFor(random: Random): RenderOptions {
+  const installNamespace = "operators";
+  const config = pick<JsonObject | undefined>(random, [
+    undefined,
+    undefined,
+    { watchNamespace: "watched" },
+    { watchNamespace: installNamespace },
+    { watchNamespace: null },
+    { deploymentConfig: { env: [{ name: "A", value: "b" }], resources: { limits: { cpu: "1" } }, annotations: { a: "b" } } },
+    { watchNamespace: "watched", deploymentConfig: { volumes: [{ name: "v", emptyDir: {} }], nodeSelector: {}, affinity: {} } },
+  ]);
+  const changed = structuredClone(config);
+  if (changed && random() < 0.3) changeNode(changed, random);
+  return { installNamespace, config: changed, certProvider: random() < 0.9 ? pick(random, CERTIFICATE_PROVIDERS) : undefined };
+}
+
+/** Adds, drops, renames or mixes files. */
+function changeFiles(files: Map<string, Uint8Array>, bundles: readonly string[], origins: string[], random: Random): string {
+  const path = pick(random, [...files.keys(), "manifests/none.yaml"]);
+  const content = files.get(path) ?? new Uint8Array();
+  const other = pick(random, bundles);
+  const changes: Record<string, () => void> = {
+    drop: () => files.delete(path),
+    "make empty": () => files.set(path, new Uint8Array()),
+    rename: () => {
+      files.delete(path);
+      files.set(
+        pick(random, ["manifests/a.txt", "manifests/sub/a.yaml", "metadata/dependencies.yaml", "manifests/.hidden", "manifests/Ä"]),
+        content,
+      );
+    },
+    "copy over another": () => files.set(pick(random, [...files.keys(), "metadata/properties.yaml", "manifests/copy.yaml"]), content),
+    "put two into one": () => {
+      const next = files.get(pick(random, [...files.keys(), path])) ?? content;
+      files.set(path, Buffer.concat([content, Buffer.from(pick(random, ["\n---\n", "\n", "---", "\n...\n", "\n--- x\n"])), next]));
+    },
+    "put another bundle beside": () => {
+      origins.push(other);
+      for (const [name, bytes] of bundleFiles(other)) files.set(files.has(name) ? name.replace("/", "/b-") : name, bytes);
+    },
+    "lay another bundle over": () => {
+      origins.push(other);
+      for (const [name, bytes] of bundleFiles(other)) files.set(name, bytes);
+    },
+    "add a picture": () => files.set("manifests/icon.png", Buffer.from("\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "latin1")),
+  };
+  const name = pick(random, Object.keys(changes));
+  changes[name]?.();
+  return `${name}: ${path}`;
+}
+
+function changeText(files: Map<string, Uint8Array>, random: Random): string {
+  const path = fileToChange(files, random);
+  const name = pick(random, Object.keys(TEXT_MUTATIONS));
+  const changed = TEXT_MUTATIONS[name]?.(Buffer.from(files.get(path) ?? []), random);
+  if (changed) files.set(path, changed);
+  return `${name}: ${path}`;
+}
+
+/** Changes values of a file that can be read, and writes it again as YAML or JSON; bytes of one that cannot. */
+function changeValues(files: Map<string, Uint8Array>, random: Random): string {
+  const path = fileToChange(files, random);
+  try {
+    const documents = parseYamlDocuments(new TextDecoder().decode(files.get(path)));
+    if (sizeOf(documents, MAX_VALUES) > MAX_VALUES) return changeText(files, random); // aliases, to be written out, would make it huge
+    const done: string[] = [];
+    for (let times = 1 + upTo(random, 3); times > 0; times--) {
+      const document = pick(random, documents);
+      if (random() < 0.08) done.push(changeKind(document, random));
+      else done.push(changeNode(isObject(document) ? document : { document }, random) ?? "nothing");
+    }
+    if (sizeOf(documents, MAX_VALUES) > MAX_VALUES) return changeText(files, random);
+    // Indenting what is nested deeply would make it huge.
+    const asJson = random() < 0.2 || done.some((name) => name.startsWith("nest"));
+    const texts = documents.map((document) => (asJson ? goJson(document, { sortKeys: false }) : toYaml(document)));
+    files.set(path, Buffer.from(texts.join(asJson ? "\n" : "\n---\n")));
+    return `${done.join(", ")}${asJson ? ", as JSON" : ""}: ${path}`;
+  } catch {
+    return changeText(files, random); // it was broken before
+  }
+}
+
+/** Every other time the one with the ClusterServiceVersion, of which most is made. */
+function fileToChange(files: ReadonlyMap<string, Uint8Array>, random: Random): string {
+  const paths = [...files.keys(), ...(files.size === 0 ? ["manifests/csv.yaml"] : [])];
+  const csv = paths.find((path) => /csv|clusterserviceversion/i.test(path));
+  return csv !== undefined && random() < 0.5 ? csv : pick(random, paths);
+}

@@ -1,0 +1,13 @@
+/** Numbers from 0 up to 1. @see seeded */
+export type Random = () => number;
+
+/** A whole number from 0 to `limit` - 1; 0 for a limit of 0. */
+export function upTo(random: Random, limit: number): number {
+  return Math.floor(random() * limit);
+}
+
+/** One of the items. @throws RangeError when there is none. */
+export function pick<T>(random: Random, items: readonly T[]): T {
+  if (items.length === 0) throw new RangeError("there is nothing to pick from");
+  return items[upTo(random, items.length)] as T;
+}

@@ -1,0 +1,8 @@
+/** `value` and all that hangs on it, made unchangeable: who changes it gets a TypeError. */
+export function deepFreeze<T>(value: T): T {
+  if (typeof value === "object" && value !== null && !Object.isFrozen(value)) {
+    Object.freeze(value);
+    for (const member of Object.values(value)) deepFreeze(member);
+  }
+  return value;
+}
