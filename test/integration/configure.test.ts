@@ -120,6 +120,62 @@ describeWithPrivateCluster("configuration of an operator", (cluster) => {
     expect(await rolesOf(name)).toEqual([there, missing].sort());
   });
 
+  test("a watched namespace that is deleted is told, and over once it is taken out of the list", async () => {
+    const name = cluster.name("deleted");
+    const [a = "", b = "", c = ""] = (await namespaces(3)).sort();
+    await world.extension(name, inline({ watchNamespaces: [a, b, c] }));
+    await world.conditions(name, { Ready: "True/Succeeded" });
+    await cluster.client.delete({ apiVersion: "v1", kind: "Namespace", name: b });
+    await world.until(name, ({ status }) => {
+      const progressing = status?.conditions?.find(({ type }) => type === "Progressing");
+      expect(progressing?.message).toContain(
+        `namespaces "${b}" not found; create the namespace, or take it out of the extension's configuration`,
+      );
+    });
+    await configure(name, { watchNamespaces: [a, c] });
+    await eventually(async () => {
+      const { Progressing } = await world.conditions(name, { Ready: "True/Succeeded", Progressing: "True/Succeeded" });
+      expect(Progressing).toBe("Desired state reached");
+      expect(await targetsOf(name)).toBe(`${a},${c}`);
+    });
+    expect(await rolesOf(name)).toEqual([a, c]);
+  });
+
+  // Source: requirements S0-090, H-17.
+  test("an authority of the user's is mounted where its selector says, and the ConfigMap stays the user's", async () => {
+    const name = cluster.name("trusting");
+    const watchNamespaces = await namespaces(2);
+    const labels = { "config.openshift.io/inject-trusted-cabundle": "true" };
+    const trusted: ObjectRef = { apiVersion: "v1", kind: "ConfigMap", name: "trusted-ca", namespace: `${name}-system` };
+    const before = (namespace: string): Promise<KubeObject> =>
+      cluster.client.create({
+        apiVersion: "v1",
+        kind: "ConfigMap",
+        metadata: { name: "trusted-ca", namespace, labels },
+        data: { "ca-bundle.crt": "injected" },
+      } as KubeObject);
+    const configMap = { name: "trusted-ca", items: [{ key: "ca-bundle.crt", path: "tls-ca-bundle.pem" }] };
+    const mount = { name: "trusted-ca", mountPath: "/etc/pki/ca-trust/extracted/pem", readOnly: true };
+    const deploymentConfig = {
+      selector: { matchLabels: { app: "web" } },
+      volumes: [{ name: "trusted-ca", configMap }],
+      volumeMounts: [mount],
+    };
+    await world.extension(name, { before, ...inline({ watchNamespaces, deploymentConfig }) });
+    await world.conditions(name, { Ready: "True/Succeeded" });
+    const podOf = async (app: string): Promise<JsonObject> => (await deployment(name, app)).spec.template["spec"] as JsonObject;
+    expect(await podOf("web")).toMatchObject({ volumes: [{ name: "trusted-ca", configMap }], containers: [{ volumeMounts: [mount] }] });
+    expect(await podOf("tiny")).not.toHaveProperty("volumes");
+    const kept = await cluster.client.get(trusted);
+    expect([kept?.["data"], kept?.metadata.labels, kept?.metadata.ownerReferences]).toEqual([
+      { "ca-bundle.crt": "injected" },
+      labels,
+      undefined,
+    ]);
+    await world.remove(name);
+    expect(await cluster.client.get(trusted)).toBeDefined();
+  });
+
   test("what the bundle cannot watch is refused, and corrected by an edit", async () => {
     const name = cluster.name("modes");
     const [a = "", b = ""] = await namespaces(2);
