@@ -62,7 +62,7 @@ function conversionOf(spec: JsonObject): string[] {
     ["conversionReviewVersions" in conversion, "conversionReviewVersions of spec.conversion goes into webhook"],
     [
       spec["preserveUnknownFields"] !== false,
-      "spec.preserveUnknownFields is false from then on: schemas have to be structural, with x-kubernetes-preserve-unknown-fields where unknown members are to stay",
+      "schemas have to be structural, with x-kubernetes-preserve-unknown-fields where unknown members are to stay",
     ],
   ];
   return steps.flatMap(([isNeeded, step]) => (isNeeded ? [step] : []));

@@ -2,7 +2,11 @@ import { randomBytes } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { MEDIA_TYPE, MEDIA_TYPE_KEY } from "../../pkg/bundle/annotations.ts";
+import { TerminalError } from "../../pkg/errors/errors.ts";
+import { bundleRoot } from "../../pkg/oci/bundleRoot.ts";
 import { CONFIG_DIR_LABEL, catalogRoot } from "../../pkg/oci/catalogRoot.ts";
+import { BUNDLE_LIMITS, type Limits } from "../../pkg/oci/limits.ts";
 import { pushImage, pushIndex } from "../../pkg/oci/push.ts";
 import { describeWithCluster } from "../support/cluster.ts";
 import { insecureRegistry, puller } from "../support/pulling.ts";
@@ -44,6 +48,44 @@ describeWithCluster("images in a real registry", (cluster) => {
     expect(pulled.root).toBe("configs");
     expect(await readFile(join(pulled.dir, "configs/a/catalog.yaml"), "utf8")).toBe("a");
     await expect(readFile(join(pulled.dir, "top"))).rejects.toThrow("ENOENT");
+  });
+
+  // Source: H-01, S0-014.
+  test("a catalog, and what has another media type, is no bundle: no layer is asked for", async () => {
+    const { puller: p } = await mirrored();
+    const pulling = async (repository: string, ofImage: Readonly<Record<string, string>>): Promise<unknown> => {
+      const { digest } = await pushImage(cluster.registry, repository, "v1", { files, labels: ofImage });
+      return p.pull("ext", `quay.io/${repository}@${digest}`, { signal, filter: bundleRoot });
+    };
+    await expect(pulling(cluster.name("ns/catalog"), labels)).rejects.toThrow("is a catalog and no bundle");
+    const chart = pulling(cluster.name("ns/chart"), { [MEDIA_TYPE_KEY]: "helm" });
+    await expect(chart).rejects.toThrow('bundles of media type "helm" are not supported, only "registry+v1" is');
+    expect(await pulling(cluster.name("ns/bundle"), { [MEDIA_TYPE_KEY]: MEDIA_TYPE })).toMatchObject({ root: "" });
+  });
+
+  test.for<[what: string, limits: Partial<Limits>, says: string]>([
+    ["layers", { layers: 0 }, "error copying image: the image has more than 0 layers"],
+    ["compressed bytes", { compressedBytes: 100 }, "error copying image: the image's layers have more than 100 bytes"],
+    [
+      "decompressed bytes",
+      { totalBytes: 100_000 },
+      "error applying image: error applying layer[0]: more than 100000 bytes after decompression",
+    ],
+    ["bytes in one file", { fileBytes: 199_999 }, 'error applying image: error applying layer[0]: file "top" has more than 199999 bytes'],
+    ["entries", { entries: 2 }, "error applying image: error applying layer[0]: more than 2 entries"],
+    ["bytes in a path", { pathBytes: 21 }, "error applying image: error applying layer[0]: a name has more than 21 bytes"],
+    ["folders in each other", { pathDepth: 1 }, "error applying image: error applying layer[0]: directories are nested more than 1 deep"],
+  ])("a bundle of more %s than it may have is refused for good, and nothing of it stays", async ([, limits, says]) => {
+    const repository = cluster.name("ns/large");
+    const { digest } = await pushImage(cluster.registry, repository, "v1", { files });
+    const made = await puller({ conf: insecureRegistry(cluster.registry.host, "quay.io"), limits: { ...BUNDLE_LIMITS, ...limits } });
+    const ref = `quay.io/${repository}@${digest}`;
+    const refused = new TerminalError(
+      "Blocked",
+      `${says}; image ${ref} is not unpacked: it has to be built anew without that, or another one chosen`,
+    );
+    await expect(made.puller.pull("ext", ref, { signal, filter: bundleRoot })).rejects.toThrow(refused);
+    expect(await made.entries("ext")).toEqual([]);
   });
 
   test("an index leads to the image of the platform", async () => {

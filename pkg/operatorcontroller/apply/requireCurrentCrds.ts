@@ -4,6 +4,9 @@ import type { RegistryV1Bundle } from "../../bundle/types.ts";
 import { TerminalError } from "../../errors/errors.ts";
 import { goQuote } from "../../errors/goQuote.ts";
 
+/** Definitions that need the same are one finding. */
+const MAX_TOLD = 3;
+
 /**
  * Refuses a bundle for definitions that no API server takes any more.
  * @param name the bundle's, as its catalog has it.
@@ -12,6 +15,8 @@ import { goQuote } from "../../errors/goQuote.ts";
 export function requireCurrentCrds(name: string, bundle: Pick<RegistryV1Bundle, "legacyCrds">): void {
   const faults = legacyCrdFaults(bundle);
   if (faults.length === 0) return;
-  const text = `bundle ${goQuote(name)} cannot be applied: ${faults.join(", and ")}; nothing was changed, and another version can be chosen with spec.source.catalog.version`;
+  const more = faults.length > MAX_TOLD ? [`${faults.length - MAX_TOLD} more such findings, which olmv1 bundle validate tells`] : [];
+  const told = [...faults.slice(0, MAX_TOLD), ...more].join(", and ");
+  const text = `bundle ${goQuote(name)} cannot be applied: ${told}; nothing was changed, and another version can be chosen with spec.source.catalog.version`;
   throw new TerminalError(Reason.Blocked, text);
 }
