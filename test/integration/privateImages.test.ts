@@ -47,11 +47,11 @@ describeWithPrivateCluster("private images", (cluster) => {
       catalog: { "configs/catalog.json": CATALOG.map((meta) => JSON.stringify(meta)).join("\n") },
       bundle: tinyBundle("1.0.0"),
     };
-    const labels = { "operators.operatorframework.io.index.configs.v1": "/configs" };
+    const ofCatalog = { "operators.operatorframework.io.index.configs.v1": "/configs" };
     for (const [name, files] of Object.entries(images))
       await pushImage(registry.target, `olm/${name}`, "v1", {
         files: new Map(Object.entries(files).map(([path, text]) => [path, Buffer.from(text)])),
-        labels,
+        labels: name === "catalog" ? ofCatalog : {},
       });
     const conf = join(dir, "registries.conf");
     await writeFile(conf, `[[registry]]\nprefix = "${PRIVATE}"\nlocation = "${registry.host}"\ninsecure = true\n`);
