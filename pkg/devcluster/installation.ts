@@ -33,6 +33,8 @@ export interface InstallationOptions {
   workDir: string;
   /** Registries that are read by plain HTTP or through mirrors; a registries.conf. */
   registriesConf?: string;
+  /** Which images are taken; a policy.json. The machine's own by default. */
+  signaturePolicy?: string | undefined;
   onLine?: (server: ServerName, line: LogLine) => void;
   onExit?: (text: string) => void;
   /** Read at each start of a server. */
@@ -98,6 +100,7 @@ export async function startInstallation(options: InstallationOptions): Promise<I
       tokens.pathOf(name),
     ];
     if (options.registriesConf) args.push("--registries-conf", options.registriesConf);
+    if (options.signaturePolicy !== undefined) args.push("--signature-policy", options.signaturePolicy);
     const server = new ServerProcess({
       name,
       args: [...args, ...specific[name], ...(options.extraArgs?.[name] ?? [])],

@@ -7,19 +7,18 @@ import { refusalIn } from "./contentError.ts";
 import { ImageSource, type Located } from "./imageSource.ts";
 import { KeyedLock } from "./keyedLock.ts";
 import type { Limits } from "./limits.ts";
-import { type ImageConfig, platformOf } from "./manifest.ts";
-import { atOrBelow, type PathFilter } from "./pathFilter.ts";
+import { platformOf } from "./manifest.ts";
 import { admit, type Evidence, stillAdmitted } from "./policy/admission.ts";
 import { rejectionIn } from "./policy/rejectedError.ts";
 import { defaultPolicyPlace, type ImageRequirements, type PolicyPlace, SignaturePolicy } from "./policy/signaturePolicy.ts";
+import { fits, type ImageFilter, type PullJob, wantedPart } from "./pullJob.ts";
 import { canonical, familiarText, parsePullReference, type Reference, referenceText } from "./reference.ts";
 import { defaultRegistriesConf, type RegistriesConfPaths } from "./registriesConf.ts";
 import { TokenSource } from "./tokens.ts";
 import { Transport } from "./transport.ts";
 import { applyLayers, describeImage, downloadLayers, instanceDigest } from "./unpack.ts";
 
-/** Which directory of an image is wanted. It may throw to refuse the image. */
-export type ImageFilter = (config: ImageConfig, ref: Reference) => { readonly root: string };
+export type { ImageFilter } from "./pullJob.ts";
 
 /** An image unpacked on disk. */
 export interface PulledImage {
@@ -55,21 +54,6 @@ export interface PullerOptions {
   readonly env?: NodeJS.ProcessEnv | undefined;
   /** process.arch by default */
   readonly arch?: NodeJS.Architecture | undefined;
-}
-
-/** What one pull is about. */
-interface Job {
-  readonly owner: string;
-  readonly ref: Reference;
-  readonly digest: string;
-  /** the name that the signature policy and the signatures are about */
-  readonly identity: Reference;
-  readonly requirements: ImageRequirements;
-  /** where a tag was found */
-  readonly located: Located | undefined;
-  readonly filter: ImageFilter | undefined;
-  readonly signal: AbortSignal;
-  readonly log: Logger;
 }
 
 /** Pulls images and keeps them unpacked, one digest an owner. Configuration files are read anew for each pull. */
@@ -159,7 +143,7 @@ export class Puller {
     await this.#transport.close();
   }
 
-  async #obtain(job: Job): Promise<CachedImage> {
+  async #obtain(job: PullJob): Promise<CachedImage> {
     const { owner, digest, log } = job;
     const mine = await doing("error checking cache for existing content: ", () => this.#cache.find(owner, digest));
     if (mine && fits(job, mine)) {
@@ -180,7 +164,7 @@ export class Puller {
   }
 
   /** Fills the draft from another owner's copy; undefined when there is none that fits. */
-  async #copyOther(job: Job, draft: Draft): Promise<StoredImage | undefined> {
+  async #copyOther(job: PullJob, draft: Draft): Promise<StoredImage | undefined> {
     const holder = this.#holders.get(job.digest);
     if (holder === undefined || holder === job.owner) return undefined;
     try {
@@ -198,7 +182,7 @@ export class Puller {
     }
   }
 
-  async #download(job: Job, draft: Draft): Promise<StoredImage> {
+  async #download(job: PullJob, draft: Draft): Promise<StoredImage> {
     const { signal, log } = job;
     const { image, part, evidence } = await this.#withImage(job, async (found) => {
       const evidence = await this.#admit(job, found);
@@ -214,20 +198,20 @@ export class Puller {
   }
 
   /** Calls `work` with the image where it is found. */
-  #withImage<T>({ ref, digest, located, signal }: Job, work: (found: Located) => Promise<T>): Promise<T> {
+  #withImage<T>({ ref, digest, located, signal }: PullJob, work: (found: Located) => Promise<T>): Promise<T> {
     const pinned: Reference = { registry: ref.registry, repository: ref.repository, digest };
     const at = { start: located, doing: `initializing source docker://${familiarText(pinned)}: `, signal };
     return doing("error copying image: ", () => this.#source.withImage(pinned, at, work));
   }
 
   /** @throws RejectedError */
-  #admit({ identity, requirements, signal }: Job, found: Located): Promise<Evidence> {
+  #admit({ identity, requirements, signal }: PullJob, found: Located): Promise<Evidence> {
     const instance = instanceDigest(found, platformOf(this.#arch));
     return admit(requirements, { ref: identity, image: found, instance }, this.#limits, signal);
   }
 
   /** Applies the policy to what is on disk. @returns `stored` itself when what let it pass still does. @throws RejectedError */
-  async #admitAgain(job: Job, stored: StoredImage): Promise<StoredImage> {
+  async #admitAgain(job: PullJob, stored: StoredImage): Promise<StoredImage> {
     if (stillAdmitted(job.requirements, job.identity, job.digest, stored)) return stored;
     return { ...stored, ...(await this.#withImage(job, (found) => this.#admit(job, found))) };
   }
@@ -272,22 +256,6 @@ function notUnpacked(ref: Reference, err: unknown): Error {
   const text = `${messageOf(err)}; image ${referenceText(ref)} is not unpacked`;
   if (ref.digest === undefined) return new RetryableError("Retrying", `${text} until its tag names one without that`, { cause: err });
   return new TerminalError("Blocked", `${text}: it has to be built anew without that, or another one chosen`, { cause: err });
-}
-
-/** The part of an image the job wants, or what its filter threw instead. */
-function wantedPart({ filter, ref }: Job, config: ImageConfig): { filter: PathFilter } | { refused: unknown } {
-  try {
-    return { filter: atOrBelow(filter ? filter(config, ref).root : "") };
-  } catch (err) {
-    return { refused: wrapError("error applying image: ", err) };
-  }
-}
-
-/** Whether an unpacked image holds the part the job wants. @throws what its filter threw */
-function fits(job: Job, image: CachedImage): boolean {
-  const part = wantedPart(job, image.stored.config);
-  if ("refused" in part) throw part.refused;
-  return part.filter.root === image.stored.root;
 }
 
 async function doing<T>(prefix: string, work: () => Promise<T>): Promise<T> {

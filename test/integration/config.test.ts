@@ -12,6 +12,7 @@ import type { KubeObject } from "../../pkg/api/k8s.ts";
 import { loadBundle } from "../../pkg/bundle/load.ts";
 import { findBinaries } from "../../pkg/devcluster/binaries.ts";
 import { parseYamlDocuments } from "../../pkg/fbc/yaml.ts";
+import { parsePolicy, unsupportedScopes } from "../../pkg/oci/policy/policyFile.ts";
 import { covers, type PolicyRule } from "../../pkg/rbac/policyRule.ts";
 import { requiredRules } from "../../pkg/rbac/rules.ts";
 import { renderBundle } from "../../pkg/render/render.ts";
@@ -23,7 +24,14 @@ const CONTROLLER = "operator-controller-controller-manager";
 const CATALOGD = "catalogd-controller-manager";
 const SAMPLE_NAMESPACE = "cockroachdb";
 /** What `kubectl apply -k` is told. */
-const FOLDERS = ["config", "config/openshift", "config/overlays/cluster-admin", "config/overlays/air-gapped", "config/samples"];
+const FOLDERS = [
+  "config",
+  "config/openshift",
+  "config/overlays/cluster-admin",
+  "config/overlays/air-gapped",
+  "config/overlays/signatures",
+  "config/samples",
+];
 const OPENSHIFT_NAMESPACE = "openshift-operator-controller";
 /** Each applied by itself, by those who want it. */
 const UPGRADE_CHECKER = "openshift/upgrade-checker.yaml";
@@ -139,6 +147,23 @@ describeWithCluster("config", (cluster) => {
       const catalogs = (await kustomized(folder)).filter(({ kind }) => kind === "ClusterCatalog");
       expect([folder, catalogs.length > 0]).toEqual([folder, folder === "config/samples"]);
     }
+  });
+
+  test("the overlay signatures gives both programs a policy that can be read, which is about nobody's images", async () => {
+    const overlay = await kustomized("config/overlays/signatures");
+    for (const [name, parse] of [
+      [CONTROLLER, parseFlags],
+      [CATALOGD, parseCatalogdFlags],
+    ] as const) {
+      const { containers, volumes } = deploymentOf(overlay, name).template.spec;
+      expect(parse(containers[0]?.args.slice(1) ?? [])).toMatchObject({ "signature-policy": "/etc/olmv1/signatures/policy.json" });
+      expect(volumes.flatMap(({ configMap }) => configMap?.name ?? [])).toEqual(["signatures"]);
+    }
+    const mounted = overlay.find(({ kind, metadata }) => kind === "ConfigMap" && metadata.name === "signatures");
+    const policy = parsePolicy((mounted?.["data"] as Record<string, string>)["policy.json"] ?? "");
+    expect(policy.default).toEqual([{ type: "insecureAcceptAnything" }]);
+    expect([...policy.docker.keys()]).toEqual(["registry.example.com/olm"]);
+    expect(unsupportedScopes(policy)).toEqual({});
   });
 
   describe("several of both programs", () => {

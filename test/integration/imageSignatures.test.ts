@@ -5,9 +5,11 @@ import { RetryableError } from "../../pkg/errors/errors.ts";
 import type { Puller } from "../../pkg/oci/puller.ts";
 import { type PushedDescriptor, pushImage, pushIndex } from "../../pkg/oci/push.ts";
 import { describeWithCluster } from "../support/cluster.ts";
+import { type Ended, olmv1 } from "../support/olmv1Command.ts";
 import { folder, insecureRegistry, puller } from "../support/pulling.ts";
 import { RegistryProxy } from "../support/registryProxy.ts";
 import { pushSignatures, Signer, signedBy } from "../support/signing.ts";
+import { tinyBundle } from "../support/tinyBundle.ts";
 
 const signal = new AbortController().signal;
 const HOST = "quay.io";
@@ -224,6 +226,19 @@ describeWithCluster("the signature policy", (cluster) => {
     await attach(image.digest, alice.claim(image.digest, `${name}:v1`));
     expect(await outcome(`${name}@${image.digest}`)).toContain("is rejected by policy.");
     expect(await outcome(`${name}@${image.digest}`, { identity: `${name}:v1` })).toBe("pulled");
+  });
+
+  test("is applied by olmv1 too", async () => {
+    const conf = join(await folder(), "registries.conf");
+    await writeFile(conf, insecureRegistry(proxy.host, HOST));
+    const files = new Map(Object.entries(tinyBundle("1.0.0")).map(([path, text]) => [path, Buffer.from(text)]));
+    const bundle = await pushImage(cluster.registry, repository, "bundle", { files });
+    const rbac = (): Promise<Ended> => olmv1("rbac", `${name}@${bundle.digest}`, "--registries-conf", conf, "--signature-policy", policy);
+    const refused = await rbac();
+    expect([refused.code, refused.out]).toEqual([1, ""]);
+    expect(refused.err).toContain(MISSING);
+    await attach(bundle.digest, alice.claim(bundle.digest, name));
+    expect(await rbac()).toMatchObject({ code: 0, err: "" });
   });
 
   describe("as a file", () => {

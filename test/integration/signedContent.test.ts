@@ -43,8 +43,7 @@ describeWithPrivateCluster("catalogs and bundles under a signature policy", (clu
     dir = await mkdtemp(join(tmpdir(), "olmv1-signed-"));
     policy = join(dir, "policy.json");
     await writeFile(policy, signedBy([alice]));
-    const flags = ["--signature-policy", policy];
-    world = await World.start(cluster, { extraArgs: { catalogd: flags, "operator-controller": flags } });
+    world = await World.start(cluster, { signaturePolicy: policy });
   });
   afterAll(async () => {
     await world?.stop();

@@ -10,6 +10,8 @@ import { KubeError } from "../../pkg/kube/errors.ts";
 /** Images by tag, that a test moves and breaks; it counts what is asked of it. */
 export class FakeImages {
   readonly calls: string[] = [];
+  /** What the signature policy was to be applied to, one a pull. */
+  readonly identities: string[] = [];
   /** Digest by reference. */
   readonly digests = new Map<string, string>();
   /** What the next calls throw. */
@@ -30,7 +32,8 @@ export class FakeImages {
     return Promise.resolve({ canonical: `${ref.split(":")[0]}@${digest}`, digest });
   }
 
-  async pull(name: string, ref: string): Promise<UnpackedImage> {
+  async pull(name: string, ref: string, _signal?: AbortSignal, identity = ref): Promise<UnpackedImage> {
+    this.identities.push(identity);
     const resolved = await this.resolve(ref);
     this.calls.splice(-1, 1, `pull ${name} ${ref}`);
     return { ...resolved, dir: this.#dir, root: "", modTime: new Date("2026-01-02T03:04:05.678Z") };

@@ -34,7 +34,8 @@ export class CatalogdAtWork implements AsyncDisposable {
     this.#cluster = cluster;
     this.#dir = dir;
     this.store = store;
-    this.#puller = new Puller({ cacheDir: unpack, limits: QUICK, log, env: {}, registriesConf: join(dir, "registries.conf"), ...options });
+    const files = { registriesConf: join(dir, "registries.conf"), signaturePolicy: { file: join(dir, "policy.json") } };
+    this.#puller = new Puller({ cacheDir: unpack, limits: QUICK, log, env: {}, ...files, ...options });
     this.controller = new CatalogController({
       client: cluster.client,
       leaderClient: cluster.client,

@@ -37,16 +37,23 @@ export class World {
     this.unexpectedEnds = unexpectedEnds;
   }
 
-  static async start(cluster: WorldCluster, options: Pick<InstallationOptions, "env" | "extraArgs" | "programs"> = {}): Promise<World> {
+  /** Any image is taken unless `signaturePolicy` says otherwise. */
+  static async start(
+    cluster: WorldCluster,
+    options: Pick<InstallationOptions, "env" | "extraArgs" | "programs" | "signaturePolicy"> = {},
+  ): Promise<World> {
     const workDir = await mkdtemp(join(tmpdir(), "olmv1-e2e-"));
     const registriesConf = join(workDir, "registries.conf");
     await writeFile(registriesConf, registriesText(cluster.registry.host));
+    const signaturePolicy = join(workDir, "policy.json");
+    await writeFile(signaturePolicy, '{"default":[{"type":"insecureAcceptAnything"}]}');
     const unexpectedEnds: string[] = [];
     const installation = await startInstallation({
       admin: cluster.client,
       adminKubeconfig: cluster.kubeconfig,
       workDir,
       registriesConf,
+      signaturePolicy,
       onExit: (text) => unexpectedEnds.push(text),
       ...options,
     });

@@ -1,5 +1,5 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { homedir, tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { ClusterCatalog } from "../../../pkg/api/clusterCatalog.ts";
@@ -13,7 +13,9 @@ import { startRegistry } from "../../../pkg/devcluster/registryServer.ts";
 import { SAMPLE_PACKAGE } from "../../../pkg/devcluster/sample/sample.ts";
 import { until } from "../../../pkg/devcluster/until.ts";
 import { Client } from "../../../pkg/kube/client.ts";
+import { defaultPolicyPlace } from "../../../pkg/oci/policy/signaturePolicy.ts";
 import { describeObject } from "../../../pkg/release/identity.ts";
+import { localPolicy } from "./localPolicy.ts";
 import type { Narrator } from "./narrator.ts";
 import { CATALOG, EXTENSION, pushSample, sampleObjects } from "./sample.ts";
 
@@ -233,11 +235,15 @@ async function controlPlane(kubeconfig: string | undefined, workDir: string, nar
 async function servers(admin: Client, place: Place, workDir: string, narrator: Narrator, failure: Failure): Promise<Installation> {
   const registriesConf = join(workDir, "registries.conf");
   await writeFile(registriesConf, `[[registry]]\nlocation = "${place.registry}"\ninsecure = true\n`);
+  const policy = await localPolicy(defaultPolicyPlace(homedir()), place.registry);
+  const signaturePolicy = policy === undefined ? undefined : join(workDir, "policy.json");
+  if (policy !== undefined && signaturePolicy !== undefined) await writeFile(signaturePolicy, policy);
   return startInstallation({
     admin,
     adminKubeconfig: place.kubeconfig,
     workDir,
     registriesConf,
+    signaturePolicy,
     onLine: (_server, line) => narrator.hear(line),
     onExit: (text) => {
       failure.text ??= text;

@@ -43,6 +43,16 @@ test("what the status says is loaded by digest, once; what the tag stands for is
   expect(reported).toEqual(["behind true", "behind false", "behind false"]);
 });
 
+test("the signature policy is applied to the tag in the spec, as the leader does, unless that names another repository by now", async () => {
+  for (const ref of ["quay.io/c:v1", "quay.io/other:v1", ONE, "quay.io/c", "quay.io/c:v1@sha256:1"]) {
+    const catalog = served(ONE);
+    catalog.spec.source.image = { ref };
+    store.contents.clear();
+    await follow(catalog);
+  }
+  expect(images.identities).toEqual(["quay.io/c:v1", ONE, ONE, ONE, ONE]);
+});
+
 test("what cannot be loaded is tried again with growing pauses, while the older content is served", async () => {
   await follow(served(ONE));
   images.failure = new Error("the registry is down");

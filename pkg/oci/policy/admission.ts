@@ -13,6 +13,9 @@ export interface Evidence {
   readonly signatures?: { payload: string; signature: string }[] | undefined;
 }
 
+const UNREAD_BUNDLE =
+  "; what cosign 3 attached states no name of the image and is not read: sign with --new-bundle-format=false --use-signing-config=false";
+
 /** Whether what let an image pass once still does: the policy, its keys or the name the image is asked for by may be others now. */
 export function stillAdmitted(requirements: ImageRequirements, ref: Reference, digest: string, evidence: Evidence): boolean {
   if (!requirements.needSignatures) return true;
@@ -37,13 +40,16 @@ export async function admit(
   const digests = [...new Set([instance, image.manifest.digest])];
   const signatures: FoundSignature[] = [];
   let refused = "";
+  let bundles = false;
   for (const digest of digests) {
-    signatures.push(...(await attachedSignatures(image.repository, digest, limits, signal)));
+    const attached = await attachedSignatures(image.repository, digest, limits, signal);
+    signatures.push(...attached.signatures);
+    bundles ||= attached.bundles;
     const verdict = judge(requirements.list, { ref, digests }, signatures);
     if ("accepted" in verdict) return { instance, signatures: verdict.accepted.map(stored) };
     refused = verdict.refused;
   }
-  throw new RejectedError(refused);
+  throw new RejectedError(signatures.length === 0 && bundles ? refused + UNREAD_BUNDLE : refused);
 }
 
 function stored({ payload, signature = "" }: FoundSignature): { payload: string; signature: string } {

@@ -1,0 +1,133 @@
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import type { LoopbackRegistry } from "../../../test/support/loopbackRegistry.ts";
+import { insecureRegistry, loopbackRegistry, puller } from "../../../test/support/pulling.ts";
+import { Signer, signedBy } from "../../../test/support/signing.ts";
+import { tarball } from "../../../test/support/tarball.ts";
+import { MediaType } from "../manifest.ts";
+import { ARTIFACT_TYPE, SIGNATURE_TYPE, signatureTag } from "./attachments.ts";
+import { type FoundSignature, SIGNATURE_ANNOTATION } from "./judge.ts";
+
+const NAME = "quay.io/ns/app";
+const BUNDLE = "application/vnd.dev.sigstore.bundle.v0.3+json";
+const alice = new Signer("Ed25519");
+const mallory = new Signer("Ed25519");
+
+/** A registry with an image, and what becomes of a pull that needs a signature of alice. */
+async function setUp() {
+  const registry = await loopbackRegistry();
+  const { digest } = registry.addImage("ns/app", "v1", { layers: [tarball([{ name: "a", content: "1" }])] });
+  const made = await puller({ conf: insecureRegistry(registry.host, "quay.io"), limits: { attempts: 1 } });
+  await writeFile(join(made.cacheDir, "../policy.json"), signedBy([alice]));
+  const outcome = (): Promise<string> =>
+    made.puller.pull("ext", `${NAME}:v1`, { signal: new AbortController().signal }).then(
+      () => "pulled",
+      (err: Error) => err.message.replace("error copying image: Source image rejected: ", ""),
+    );
+  return { registry, digest, outcome, good: alice.claim(digest, NAME), bad: mallory.claim(digest, NAME) };
+}
+
+function layerOf(registry: LoopbackRegistry, { payload, signature = "" }: FoundSignature): object {
+  return { ...registry.addBlob(payload, SIGNATURE_TYPE), annotations: { [SIGNATURE_ANNOTATION]: signature } };
+}
+
+function attach(
+  registry: LoopbackRegistry,
+  tag: string,
+  layers: readonly object[],
+  configType = "application/vnd.oci.image.config.v1+json",
+) {
+  const config = registry.addBlob("{}", configType);
+  return registry.addManifest("ns/app", tag, { schemaVersion: 2, mediaType: MediaType.ociManifest, config, layers });
+}
+
+const MISSING = "A signature was required, but no signature exists";
+const UNVERIFIED = "cryptographic signature verification failed: none of the policy's keys made this signature";
+
+test.for<[what: string, layers: (bad: object, good: object) => object[], want: string]>([
+  ["the newest is the good one", (bad, good) => [...Array.from({ length: 200 }, () => bad), good], "pulled"],
+  ["the good one is the 64th from the end", (bad, good) => [good, ...Array.from({ length: 63 }, () => bad)], "pulled"],
+  ["the good one is older than that", (bad, good) => [good, ...Array.from({ length: 64 }, () => bad)], UNVERIFIED],
+  ["none is of the type of signatures", (_, good) => [{ ...good, mediaType: "application/json" }], MISSING],
+  ["one has more bytes than a signature may have", (_, good) => [{ ...good, size: 300_000 }], MISSING],
+])("of many signatures the newest 64 are looked at: %s", async ([, layers, want]) => {
+  const { registry, digest, outcome, good, bad } = await setUp();
+  attach(registry, signatureTag(digest), layers(layerOf(registry, bad), layerOf(registry, good)));
+  expect(await outcome()).toBe(want);
+});
+
+test("a payload that is not what its digest says is not even looked at", async () => {
+  const { registry, digest, outcome, good } = await setUp();
+  const layer = layerOf(registry, good) as { digest: string };
+  attach(registry, signatureTag(digest), [layer]);
+  registry.misbehave = (req, res) => {
+    if (!req.url?.endsWith(layer.digest)) return false;
+    res.end(Buffer.alloc(good.payload.length));
+    return true;
+  };
+  expect(await outcome()).toContain("Digest did not match");
+});
+
+test.for<[what: string, body: string, want: string]>([
+  ["no JSON", "{", "the manifest is no JSON"],
+  ["an index", JSON.stringify({ schemaVersion: 2, manifests: [] }), "there is an index in place of signatures"],
+])("something else in place of signatures rejects the image: %s", async ([, body, want]) => {
+  const { registry, digest, outcome } = await setUp();
+  registry.addManifest("ns/app", signatureTag(digest), body);
+  expect(await outcome()).toBe(`reading signatures of ${registry.host}/ns/app@${digest}: ${want}`);
+});
+
+/** Lists what refers to a manifest, at the endpoint for that or behind the tag that stands in for it. */
+function refer(registry: LoopbackRegistry, digest: string, by: "endpoint" | "tag", manifests: readonly object[]): void {
+  const index = { schemaVersion: 2, mediaType: MediaType.ociIndex, manifests };
+  if (by === "tag") registry.addManifest("ns/app", digest.replace(":", "-"), index, MediaType.ociIndex);
+  else
+    registry.misbehave = (req, res) => {
+      if (!req.url?.endsWith(`/referrers/${digest}`)) return false;
+      res.setHeader("content-type", MediaType.ociIndex).end(JSON.stringify(index));
+      return true;
+    };
+}
+
+test.for(["endpoint", "tag"] as const)("signatures in manifests that refer to the image count, by %s", async (by) => {
+  const { registry, digest, outcome, good, bad } = await setUp();
+  const first = attach(registry, "first", [layerOf(registry, bad)], ARTIFACT_TYPE);
+  const second = attach(registry, "second", [layerOf(registry, good)], ARTIFACT_TYPE);
+  refer(registry, digest, by, [{ ...first, artifactType: ARTIFACT_TYPE }]);
+  expect(await outcome()).toBe(UNVERIFIED);
+  refer(
+    registry,
+    digest,
+    by,
+    [first, second].map((one) => ({ ...one, artifactType: ARTIFACT_TYPE })),
+  );
+  expect(await outcome()).toBe("pulled");
+});
+
+test.for([
+  ["endpoint", BUNDLE],
+  ["tag", "application/vnd.oci.empty.v1+json"],
+] as const)("what cosign 3 writes by default is told, by %s", async ([by, artifactType]) => {
+  const { registry, digest, outcome } = await setUp();
+  refer(registry, digest, by, [{ ...attach(registry, "bundle", []), artifactType }]);
+  expect(await outcome()).toBe(
+    `${MISSING}; what cosign 3 attached states no name of the image and is not read: sign with --new-bundle-format=false --use-signing-config=false`,
+  );
+});
+
+test("other things that refer to the image are nobody's signature", async () => {
+  const { registry, digest, outcome } = await setUp();
+  refer(registry, digest, "endpoint", [{ ...attach(registry, "sbom", []), artifactType: "application/spdx+json" }]);
+  expect(await outcome()).toBe(MISSING);
+});
+
+test("a registry that fails to list what refers to the image is tried again, and the image is not pulled", async () => {
+  const { registry, outcome } = await setUp();
+  registry.misbehave = (req, res) => {
+    if (!req.url?.includes("/referrers/")) return false;
+    res.writeHead(503).end();
+    return true;
+  };
+  expect(await outcome()).toContain("received unexpected HTTP status: 503 Service Unavailable");
+});
