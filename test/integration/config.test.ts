@@ -160,7 +160,7 @@ describeWithCluster("config", (cluster) => {
       expect(volumes.flatMap(({ configMap }) => configMap?.name ?? [])).toEqual(["signatures"]);
     }
     const mounted = overlay.find(({ kind, metadata }) => kind === "ConfigMap" && metadata.name === "signatures");
-    const policy = parsePolicy((mounted?.["data"] as Record<string, string>)["policy.json"] ?? "");
+    const policy = parsePolicy((mounted?.["data"] as Record<string, string> | undefined)?.["policy.json"] ?? "");
     expect(policy.default).toEqual([{ type: "insecureAcceptAnything" }]);
     expect([...policy.docker.keys()]).toEqual(["registry.example.com/olm"]);
     expect(unsupportedScopes(policy)).toEqual({});
