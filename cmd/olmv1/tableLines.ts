@@ -1,4 +1,4 @@
-import { printable } from "./printable.ts";
+import { printable } from "../../pkg/errors/printable.ts";
 
 /** Rows of cells, the head first, as lines with columns of equal width; control characters are escaped. */
 export function tableLines(rows: readonly (readonly string[])[]): string[] {

@@ -89,6 +89,8 @@ test("a person reads time, level, component, message and fields", () => {
   expect(prettyLine(line, false)).toBe("03:04:05.678 WARN  catalogd retrying catalog=c n=2 err=no");
   expect(prettyLine(line, true)).toContain("\u001b[33mWARN ");
   expect(prettyLine("not json", false)).toBe("not json");
+  const forged = JSON.stringify({ level: 30, time: 0, msg: "m", name: "a\n00:00:00.000 ERROR x", title: "\u001b[2Jb", list: ["\u001b"] });
+  expect(prettyLine(forged, false)).toBe('00:00:00.000 INFO  m name=a\\n00:00:00.000 ERROR x title=\\u{1b}[2Jb list=["\\u001b"]');
 });
 
 test("a pretty logger writes such lines", () => {

@@ -1,4 +1,5 @@
 import { styleText } from "node:util";
+import { printable } from "../errors/printable.ts";
 
 const LEVELS: ReadonlyMap<number, [name: string, colour: "gray" | "green" | "yellow" | "red"]> = new Map([
   [10, ["TRACE", "gray"]],
@@ -10,7 +11,10 @@ const LEVELS: ReadonlyMap<number, [name: string, colour: "gray" | "green" | "yel
 ]);
 const SHOWN = new Set(["level", "time", "msg", "component", "pid", "hostname", "err"]);
 
-/** One JSON log line as a person reads it: time, level, component, message, then the fields as key=value. Other text is returned as it is. */
+/**
+ * One JSON log line as a person reads it: time, level, component, message, then the fields as key=value. Values
+ * stay on the line, whatever is in them; other text is returned as it is.
+ */
 export function prettyLine(line: string, colour: boolean): string {
   let entry: Record<string, unknown>;
   try {
@@ -26,8 +30,12 @@ export function prettyLine(line: string, colour: boolean): string {
   const fields = Object.entries(entry).filter(([key]) => !SHOWN.has(key));
   const err = entry["err"] as { message?: string } | undefined;
   if (err?.message) fields.push(["err", err.message]);
-  const rest = fields.map(([key, value]) => paint("gray", `${key}=`) + (typeof value === "string" ? value : JSON.stringify(value)));
+  const rest = fields.map(([key, value]) => paint("gray", `${key}=`) + oneLine(typeof value === "string" ? value : JSON.stringify(value)));
   return [time, paint(tint, name.padEnd(5)), paint("cyan", textOf("component")), textOf("msg"), ...rest]
     .filter((part) => part !== "")
     .join(" ");
+}
+
+function oneLine(text: string): string {
+  return printable(text).replaceAll("\n", "\\n");
 }

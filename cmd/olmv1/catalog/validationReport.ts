@@ -1,7 +1,7 @@
 import type { CheckedCatalog } from "../../../pkg/catalogd/load/checkCatalog.ts";
+import { printable } from "../../../pkg/errors/printable.ts";
 import { compareFindings, findingText, published } from "../../../pkg/fbc/checks/finding.ts";
 import { toYaml } from "../../../pkg/fbc/yaml.ts";
-import { printable } from "../printable.ts";
 
 /** How a report can be printed. */
 export const VALIDATION_FORMATS = ["text", "json", "yaml"] as const;

@@ -1,12 +1,12 @@
 import { type Command, Option } from "commander";
 import { messageOf } from "../../../pkg/errors/errors.ts";
 import { goQuote } from "../../../pkg/errors/goQuote.ts";
+import { printable } from "../../../pkg/errors/printable.ts";
 import { checkUpgrade, type UpgradeCheck, type UpgradeTarget, upgradeTarget } from "../../../pkg/gate/check.ts";
 import type { ClusterVersion } from "../../../pkg/gate/clusterVersion.ts";
 import { isForbidden } from "../../../pkg/kube/errors.ts";
 import { parseClusterVersion } from "../../../pkg/operatorcontroller/clusterupgrade/clusterVersionSource.ts";
 import { addReleaseOptions, type ReleaseOptions, withCluster } from "../cluster.ts";
-import { printable } from "../printable.ts";
 import { readClusterVersion, readExtensions } from "../upgradeCheck/clusterState.ts";
 import { textReport } from "../upgradeCheck/textReport.ts";
 

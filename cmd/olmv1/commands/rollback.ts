@@ -3,11 +3,11 @@ import type { ClusterExtension } from "../../../pkg/api/clusterExtension.ts";
 import { ANNOTATION_ROLLBACK_TO, API_VERSION, CLUSTER_EXTENSION, LABEL_BUNDLE_NAME } from "../../../pkg/api/constants.ts";
 import type { ObjectRef } from "../../../pkg/api/k8s.ts";
 import { goQuote } from "../../../pkg/errors/goQuote.ts";
+import { printable } from "../../../pkg/errors/printable.ts";
 import type { Client } from "../../../pkg/kube/client.ts";
 import { ReleaseStore } from "../../../pkg/operatorcontroller/releases/releaseStore.ts";
 import { parseRevision, previousRevision, requireRevision } from "../../../pkg/release/rollbackTarget.ts";
 import { addReleaseOptions, type ReleaseOptions, withCluster } from "../cluster.ts";
-import { printable } from "../printable.ts";
 
 interface RollbackOptions extends ReleaseOptions {
   cancel?: boolean;

@@ -1,8 +1,8 @@
 import { ANNOTATION_APPROVE } from "../../../pkg/api/constants.ts";
+import { printable } from "../../../pkg/errors/printable.ts";
 import type { PlannedAction } from "../../../pkg/release/changePlan.ts";
 import type { FieldChange } from "../../../pkg/release/diff.ts";
 import { describeObject } from "../../../pkg/release/identity.ts";
-import { printable } from "../printable.ts";
 import type { InstallPlan, InstallPlanObject } from "./installPlan.ts";
 
 const MARKS: Readonly<Record<PlannedAction, string>> = { Create: "+", Update: "~", Delete: "-", Unchanged: " " };

@@ -1,6 +1,6 @@
 import { messageOf } from "../../../pkg/errors/errors.ts";
+import { printable } from "../../../pkg/errors/printable.ts";
 import { toYaml } from "../../../pkg/fbc/yaml.ts";
-import { printable } from "../printable.ts";
 import { type AnswerFormat, EXIT } from "./options.ts";
 
 /** What a command found out: as data, as text, and whether it is what one hopes for. */

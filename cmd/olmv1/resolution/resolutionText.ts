@@ -1,3 +1,4 @@
+import { printable } from "../../../pkg/errors/printable.ts";
 import type {
   AskedRecord,
   CatalogRecord,
@@ -6,7 +7,6 @@ import type {
   RecordedBundle,
   ResolutionRecord,
 } from "../../../pkg/resolve/explanation/record.ts";
-import { printable } from "../printable.ts";
 import { tableLines } from "../tableLines.ts";
 
 /** A resolution for people: what is chosen, or why nothing is; with `explain` also what every filter left of each catalog, and what it removed. */

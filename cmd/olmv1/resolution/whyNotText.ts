@@ -1,5 +1,5 @@
+import { printable } from "../../../pkg/errors/printable.ts";
 import type { QuestionedBundle, WhyNot } from "../../../pkg/resolve/explanation/whyNot.ts";
-import { printable } from "../printable.ts";
 import { bundleText } from "./resolutionText.ts";
 
 /**

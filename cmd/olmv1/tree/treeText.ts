@@ -1,4 +1,4 @@
-import { printable } from "../printable.ts";
+import { printable } from "../../../pkg/errors/printable.ts";
 
 /** One line of a tree, with what hangs on it. */
 export interface TreeNode {

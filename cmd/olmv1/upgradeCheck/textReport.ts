@@ -1,5 +1,5 @@
+import { printable } from "../../../pkg/errors/printable.ts";
 import type { UpgradeCheck, UpgradeCheckRow } from "../../../pkg/gate/check.ts";
-import { printable } from "../printable.ts";
 import { tableLines } from "../tableLines.ts";
 
 const HEAD = ["EXTENSION", "BUNDLE", "VERSION", "MAXIMUM", "VERDICT"] as const;

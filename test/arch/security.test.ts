@@ -1,0 +1,33 @@
+import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+
+const ROOT = join(import.meta.dirname, "../..");
+
+/** What the security model says is shown by which test: file or folder of cases, and what its name begins with or contains. */
+function references(): { place: string; name: string }[] {
+  const text = readFileSync(join(ROOT, "docs/security.md"), "utf8");
+  const rows = text.split("\n").filter((line) => line.startsWith("| ") && /`(pkg|test|cmd)\//.test(line));
+  return rows.flatMap((row) => {
+    const shown = row.split("|").at(-2)?.trim() ?? "";
+    return shown.split("; `").map((part) => {
+      const [, place = "", name = ""] = /^`?([^`]+)`(?:: (.*))?$/.exec(part) ?? [];
+      return { place, name };
+    });
+  });
+}
+
+function textOf(place: string): string {
+  const path = join(ROOT, place);
+  if (!statSync(path).isDirectory()) return readFileSync(path, "utf8");
+  return readdirSync(path)
+    .map((file) => readFileSync(join(path, file), "utf8"))
+    .join("\n");
+}
+
+test("every threat of the security model names tests that exist", () => {
+  const found = references();
+  expect(found.length).toBeGreaterThan(30);
+  const missing = found.filter(({ place, name }) => !existsSync(join(ROOT, place)) || !textOf(place).includes(name));
+  expect(missing).toEqual([]);
+});
