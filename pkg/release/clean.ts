@@ -1,6 +1,7 @@
 import { isObject } from "../api/jsonObject.ts";
 import type { JsonObject, KubeObject, ObjectMeta } from "../api/k8s.ts";
 import { isCrd } from "./identity.ts";
+import { takesTrustedCa } from "./trustedCaLabel.ts";
 
 /** Members of metadata that only the API server writes. */
 const SERVER_SIDE: ReadonlySet<string> = new Set([
@@ -18,7 +19,8 @@ const SERVER_SIDE: ReadonlySet<string> = new Set([
 const STRING_MAPS: ReadonlySet<string> = new Set(["annotations", "data", "labels", "matchLabels", "nodeSelector", "stringData"]);
 
 /**
- * `object` as an apply can state it: without status, nulls and what the API server writes itself; a Secret's `stringData` as `data`.
+ * `object` as an apply can state it: without status, nulls and what the API server writes itself; a Secret's `stringData` as `data`; without the
+ * empty `data` of a ConfigMap that OpenShift fills, which would be ours otherwise.
  * The argument is not changed.
  */
 export function cleanObject(object: KubeObject): KubeObject {
@@ -28,6 +30,7 @@ export function cleanObject(object: KubeObject): KubeObject {
   const { apiVersion, kind, metadata: __, ...rest } = clean;
   const cleaned: KubeObject = { apiVersion, kind, metadata: metadata as unknown as ObjectMeta, ...rest };
   dropTemplateTimestamp(cleaned);
+  if (takesTrustedCa(cleaned) && isObject(cleaned["data"]) && Object.keys(cleaned["data"]).length === 0) delete cleaned["data"];
   return kind === "Secret" && apiVersion === "v1" ? withStringData(cleaned) : cleaned;
 }
 

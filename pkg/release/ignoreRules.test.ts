@@ -87,3 +87,22 @@ test("certificates that somebody injected are left alone without a rule, a place
   const conversion = (caBundle: string): JsonObject => ({ spec: { conversion: { webhook: { clientConfig: { caBundle } } } } });
   expect(withIgnored({ ...crd, ...conversion("Cg==") }, { ...crd, ...conversion("PEM") }, [])).toEqual({ ...crd, ...conversion("PEM") });
 });
+
+// Source: S0-090.
+test("authorities that OpenShift wrote over a placeholder stay, and nothing else of the ConfigMap", () => {
+  const bundled = (label: string, data: JsonObject, metadata: JsonObject = {}): KubeObject => ({
+    apiVersion: "v1",
+    kind: "ConfigMap",
+    metadata: { name: "m", namespace: "ns", labels: { "config.openshift.io/inject-trusted-cabundle": label }, ...metadata },
+    data,
+  });
+  const placeholder = { "ca-bundle.crt": "", other: "a" };
+  const live = bundled(
+    "true",
+    { "ca-bundle.crt": "CA", other: "b" },
+    { managedFields: [owned("cno", { "f:data": { "f:ca-bundle.crt": {} } })] },
+  );
+  expect(withIgnored(bundled("true", placeholder), live, [])["data"]).toEqual({ other: "a" });
+  expect(withIgnored(bundled("false", placeholder), live, [])["data"]).toEqual(placeholder);
+  expect(withIgnored(bundled("true", placeholder), undefined, [])["data"]).toEqual(placeholder);
+});

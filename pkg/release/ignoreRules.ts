@@ -2,6 +2,7 @@ import { isObject } from "../api/jsonObject.ts";
 import { groupOf, type KubeObject } from "../api/k8s.ts";
 import { managersOf } from "./fieldManagers.ts";
 import { pathOf, replacedAt, valueAt } from "./jsonPointer.ts";
+import { TRUSTED_CA_KEY, takesTrustedCa } from "./trustedCaLabel.ts";
 
 /** Fields of some objects that others decide. What `target` leaves out, any object meets. */
 export interface IgnoreRule {
@@ -26,7 +27,8 @@ const INJECTED: Readonly<Record<string, string>> = {
 /**
  * `object` as it is applied to `live` so that the fields which the rules name stay as they are: left out where somebody else owns them or
  * where they are not there, and with the live value where nobody else does, since an apply removes a field that only we own and no longer
- * state. The same holds for certificates that somebody injected. An object that does not exist yet is applied as it is.
+ * state. The same holds for certificates that somebody injected, and certificate authorities too. An object that does not exist yet is applied as it
+ * is.
  */
 export function withIgnored(object: KubeObject, live: KubeObject | undefined, rules: readonly IgnoreRule[]): KubeObject {
   if (!live) return object;
@@ -40,6 +42,7 @@ export function withIgnored(object: KubeObject, live: KubeObject | undefined, ru
 }
 
 function injectedPaths(object: KubeObject): string[][] {
+  if (takesTrustedCa(object)) return [["data", TRUSTED_CA_KEY]];
   const path = pathOf(INJECTED[`${groupOf(object.apiVersion)}/${object.kind}`] ?? "");
   const star = path.indexOf("*");
   if (star < 0) return path.length > 0 ? [path] : [];

@@ -10,6 +10,7 @@ import { configFormats } from "./configFormats.ts";
 import { type ConfigSchemaOptions, configSchema } from "./configSchema.ts";
 import { type Failure, type JsonSchema, SchemaChecker } from "./jsonSchema.ts";
 import kubernetes from "./kubeSchemas.json" with { type: "json" };
+import { type TrustedCa, trustedCaFault } from "./trustedCa.ts";
 import { exclusionFault, listFault, watchRemarks, watchScope } from "./watchScope.ts";
 
 /** What a user may change about the bundle's Deployments, as Go's SubscriptionConfig holds it; a member is present only when it was given. */
@@ -27,6 +28,8 @@ export interface DeploymentConfig {
   selector?: LabelSelector;
   /** Whether init containers get what containers get. */
   includeInitContainers?: boolean;
+  /** Certificate authorities to trust. */
+  trustedCA?: TrustedCa;
 }
 
 /** The configuration of one extension, checked. */
@@ -91,17 +94,19 @@ function extendedFaults(
   if (isSound) {
     const { deploymentConfig, deploymentConfigs = [], watchNamespaces } = rest as ConfigMembers;
     if (watchNamespaces && asked) faults.push(listFault(csv, installNamespace, asked));
-    if (deploymentConfig) faults.push(selectorFault(deploymentConfig, ["deploymentConfig"]));
-    faults.push(...deploymentConfigs.map((config, index) => selectorFault(config, ["deploymentConfigs", String(index)])));
+    if (deploymentConfig) faults.push(...configFaults(deploymentConfig, ["deploymentConfig"]));
+    faults.push(...deploymentConfigs.flatMap((config, index) => configFaults(config, ["deploymentConfigs", String(index)])));
   }
   return faults.filter((fault) => fault !== undefined);
 }
 
-function selectorFault(config: JsonObject, path: readonly string[]): Failure | undefined {
-  const error = selectorError(config["selector"] as LabelSelector | undefined);
-  if (error === undefined) return undefined;
-  const field = [...path, "selector"];
-  return { fault: { keyword: "rule", text: `invalid value for field "${field.join(".")}": ${error}` }, path: field, causes: [] };
+function configFaults(config: JsonObject, path: readonly string[]): Failure[] {
+  const errors = { selector: selectorError(config["selector"] as LabelSelector | undefined), trustedCA: trustedCaFault(config) };
+  return Object.entries(errors).flatMap(([member, error]): Failure[] => {
+    if (error === undefined) return [];
+    const field = [...path, member];
+    return [{ fault: { keyword: "rule", text: `invalid value for field "${field.join(".")}": ${error}` }, path: field, causes: [] }];
+  });
 }
 
 /** The typed form; `nodeSelector: {}` is kept, though Go's encoder would leave it out. */
@@ -112,6 +117,7 @@ function decoded(given: JsonObject): DeploymentConfig {
       ...(given["nodeSelector"] ? { nodeSelector: {} } : {}),
       ...config,
       ...(given["includeInitContainers"] === true ? { includeInitContainers: true } : {}),
+      ...(given["trustedCA"] ? { trustedCA: given["trustedCA"] as TrustedCa } : {}),
     };
   } catch (err) {
     throw new TerminalError(

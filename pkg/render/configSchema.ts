@@ -1,6 +1,7 @@
 import { installModes } from "../bundle/installModes.ts";
 import type { Csv } from "../bundle/types.ts";
 import type { JsonSchema } from "./jsonSchema.ts";
+import { TRUSTED_CA_SCHEMA } from "./trustedCa.ts";
 
 /** Format of a watch namespace that must be the install namespace. */
 export const OWN_NAMESPACE_FORMAT = "ownNamespaceInstallMode";
@@ -51,7 +52,12 @@ const SELECTOR: JsonSchema = {
 
 const EXTENDED_DEPLOYMENT_CONFIG: JsonSchema = {
   ...DEPLOYMENT_CONFIG,
-  properties: { ...DEPLOYMENT_CONFIG.properties, includeInitContainers: { type: "boolean" }, selector: SELECTOR },
+  properties: {
+    ...DEPLOYMENT_CONFIG.properties,
+    includeInitContainers: { type: "boolean" },
+    selector: SELECTOR,
+    trustedCA: TRUSTED_CA_SCHEMA,
+  },
 };
 
 /** The schema of `deploymentConfig`, with all that it may hold. */

@@ -2,6 +2,7 @@ import type { JsonObject } from "../api/k8s.ts";
 import type { Container, DeploymentSpec, PodTemplate, StrategyDeployment } from "../bundle/types.ts";
 import { goJson } from "../fbc/canonical.ts";
 import type { DeploymentConfig } from "./config.ts";
+import { trustedCaVolume, withTrustedCa } from "./trustedCa.ts";
 
 /** A Deployment's own annotations and its spec. */
 export interface DeploymentContent {
@@ -18,6 +19,7 @@ type Affinity = NonNullable<PodTemplate["spec"]["affinity"]>;
  * | envFrom, tolerations       | append what is not there yet                                          |
  * | resources, nodeSelector    | replace the whole                                                     |
  * | affinity                   | replace each of the three kinds that is given; an empty one removes it |
+ * | trustedCA                  | replace what is mounted at the same place                              |
  * | annotations                | add where the key is free, on the Deployment and its pods             |
  *
  * Containers are all treated alike; init containers are left alone, unless the configuration includes them.
@@ -32,7 +34,7 @@ export function withDeploymentConfig({ annotations, spec }: DeploymentContent, c
     ...(config.includeInitContainers && pod.initContainers
       ? { initContainers: pod.initContainers.map((container) => configured(container, config)) }
       : {}),
-    volumes: named(pod.volumes, config.volumes),
+    volumes: named(pod.volumes, [...(config.volumes ?? []), ...(config.trustedCA ? [trustedCaVolume(config.trustedCA)] : [])]),
     tolerations: appended(pod.tolerations, config.tolerations),
     ...(config.nodeSelector ? { nodeSelector: config.nodeSelector } : {}),
   };
@@ -57,13 +59,14 @@ export function deploymentLabels({
 }
 
 function configured(container: Container, config: DeploymentConfig): Container {
-  return {
+  const changed: Container = {
     ...container,
     env: named(container.env, config.env),
     envFrom: appended(container.envFrom, config.envFrom),
     volumeMounts: named(container.volumeMounts, config.volumeMounts),
     ...(config.resources ? { resources: config.resources } : {}),
   };
+  return config.trustedCA ? withTrustedCa(changed) : changed;
 }
 
 /** Of several items with one name already there, the last is replaced; new ones are appended even when they repeat each other. */

@@ -17,6 +17,7 @@ import { certificateObjects, services } from "./generators/services.ts";
 import { mutatingWebhooks, validatingWebhooks } from "./generators/webhooks.ts";
 import type { ProxyVariables } from "./proxy.ts";
 import { targetFault, targetNamespaces } from "./targetNamespaces.ts";
+import { trustedCaConfigMaps } from "./trustedCa.ts";
 
 /** How a bundle is to be rendered. */
 export interface RenderOptions {
@@ -44,6 +45,7 @@ const GENERATORS: readonly Generator[] = [
   clusterRoles,
   crds,
   additionalResources,
+  trustedCaConfigMaps,
   deployments,
   validatingWebhooks,
   mutatingWebhooks,

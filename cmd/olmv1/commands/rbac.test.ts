@@ -69,6 +69,14 @@ test.for<[watched: string[], namespaces: string[]]>([
   expect(roles.map(({ metadata }) => metadata.namespace)).toEqual(namespaces);
 });
 
+test("ConfigMaps for certificate authorities may be written by name", async () => {
+  const ended = await rbac(bundle("1.0.0"), "--trusted-ca-config-map", "a", "--trusted-ca-config-map", "b");
+  expect([ended.code, ended.err]).toEqual([0, ""]);
+  const rules = (parseYamlDocuments(ended.out) as { rules?: PolicyRule[] }[]).flatMap((role) => role.rules ?? []);
+  const named = rules.filter(({ resources, verbs }) => resources?.includes("configmaps") && verbs.includes("patch"));
+  expect(named.flatMap(({ resourceNames = [] }) => resourceNames)).toEqual(expect.arrayContaining(["a", "b"]));
+});
+
 test.for<[provider: string, secrets: boolean, certificates: boolean]>([
   ["auto", true, true],
   ["self-signed", true, false],

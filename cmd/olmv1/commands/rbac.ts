@@ -37,6 +37,11 @@ export function addRbac(program: Command): void {
       "spec.config.inline.watchNamespace of the ClusterExtension; given more than once: watchNamespaces",
       (name, names: string[] | undefined) => [...(names ?? []), name],
     )
+    .option(
+      "--trusted-ca-config-map <name>",
+      "ConfigMap that trustedCA of the configuration creates; may be given more than once",
+      (name, others: string[] | undefined) => [...(others ?? []), name],
+    )
     .option("--catalog <source>", "folder, file or image of the file-based catalog in which packages are looked up")
     .option("--catalog-url <url>", "a served catalog in which packages are looked up, such as http://localhost:8080/catalogs/NAME")
     .option("--channel <names...>", "channels of the packages that count; default: all")

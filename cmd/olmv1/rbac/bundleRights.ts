@@ -1,4 +1,4 @@
-import type { KubeObject } from "../../../pkg/api/k8s.ts";
+import type { JsonObject, KubeObject } from "../../../pkg/api/k8s.ts";
 import { servingDeployments } from "../../../pkg/bundle/apiServices.ts";
 import type { RegistryV1Bundle } from "../../../pkg/bundle/types.ts";
 import { wrapError } from "../../../pkg/errors/errors.ts";
@@ -22,6 +22,8 @@ export interface BundleOptions {
   serviceAccount?: string;
   /** One is `watchNamespace` of the configuration, several are `watchNamespaces`. */
   watchNamespace?: readonly string[];
+  /** ConfigMaps that `trustedCA` of the configuration creates. */
+  trustedCaConfigMap?: readonly string[];
   strategy: RoleStrategy;
   crdPolicy: CrdPolicy;
   /** With auto the rights do for whichever provider operator-controller may choose. */
@@ -95,7 +97,7 @@ export function distinctObjects(objects: readonly KubeObject[]): KubeObject[] {
 function rightsOf(bundle: RegistryV1Bundle, options: BundleOptions, installer: Installer): BundleRights {
   const { watchNamespace: watched = [], strategy, crdPolicy, aggregateUserRoles, webhookCertProvider: wanted } = options;
   const installNamespace = installer.namespace;
-  const config = watched.length > 1 ? { watchNamespaces: [...watched] } : watched.length > 0 ? { watchNamespace: watched[0] } : undefined;
+  const config = configFor(watched, options.trustedCaConfigMap ?? []);
   const needsCertificates = servingDeployments(bundle.csv).size > 0;
   const providers =
     needsCertificates && wanted !== "none" ? CERTIFICATE_PROVIDERS.filter(({ name }) => wanted === "auto" || name === wanted) : [undefined];
@@ -114,6 +116,13 @@ function rightsOf(bundle: RegistryV1Bundle, options: BundleOptions, installer: I
     version: bundle.csv.spec.version,
     objects: rendered,
   };
+}
+
+function configFor(watched: readonly string[], trustedCas: readonly string[]): JsonObject | undefined {
+  const scope = watched.length > 1 ? { watchNamespaces: [...watched] } : watched.length > 0 ? { watchNamespace: watched[0] } : {};
+  const configs = trustedCas.map((configMapName) => ({ selector: {}, trustedCA: { configMapName, create: true } }));
+  const config = { ...scope, ...(configs.length > 0 ? { deploymentConfigs: configs } : {}) };
+  return Object.keys(config).length > 0 ? config : undefined;
 }
 
 function installerOf({ csv, packageName }: RegistryV1Bundle, { namespace, serviceAccount }: BundleOptions): Installer {

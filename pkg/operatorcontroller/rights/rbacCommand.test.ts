@@ -36,6 +36,20 @@ test.for<[why: string, spec: Partial<ClusterExtensionSpec>, images: string[], co
     "olmv1 rbac quay.io/p:v1 --namespace x-system --service-account x-installer --watch-namespace '*'",
   ],
   [
+    "ConfigMaps that are created for certificate authorities",
+    {
+      config: {
+        configType: "Inline",
+        inline: {
+          deploymentConfig: { trustedCA: { configMapName: "a", create: true } },
+          deploymentConfigs: [null, { trustedCA: { configMapName: "b" } }, { trustedCA: { configMapName: "c", create: true } }],
+        },
+      },
+    },
+    ["quay.io/p:v1"],
+    "olmv1 rbac quay.io/p:v1 --namespace x-system --service-account x-installer --trusted-ca-config-map a --trusted-ca-config-map c",
+  ],
+  [
     "everything that changes the rules",
     { uninstall: { crdPolicy: "Delete" }, install: { userRoles: "Aggregate" } },
     ["quay.io/p@sha256:1"],

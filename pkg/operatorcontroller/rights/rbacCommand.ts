@@ -1,4 +1,5 @@
 import type { ClusterExtension } from "../../api/clusterExtension.ts";
+import { createdTrustedCas } from "../../render/trustedCa.ts";
 
 /** A word that a shell takes as it is. */
 const PLAIN = /^[\w@%+=:,./-]+$/;
@@ -14,6 +15,7 @@ export function rbacCommand({ spec }: Pick<ClusterExtension, "spec">, images: re
     spec.namespace,
     ...(spec.serviceAccount?.name ? ["--service-account", spec.serviceAccount.name] : []),
     ...watchedIn(spec.config?.inline).flatMap((namespace) => ["--watch-namespace", namespace]),
+    ...createdTrustedCas(spec.config?.inline).flatMap((name) => ["--trusted-ca-config-map", name]),
     ...(spec.uninstall?.crdPolicy && spec.uninstall.crdPolicy !== "DeleteIfUnused" ? ["--crd-policy", spec.uninstall.crdPolicy] : []),
     ...(certProvider === undefined ? [] : ["--webhook-cert-provider", certProvider]),
     ...(spec.install?.userRoles === "Aggregate" ? ["--aggregate-user-roles"] : []),
