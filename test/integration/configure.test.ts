@@ -8,11 +8,14 @@ import { loadBundle } from "../../pkg/bundle/load.ts";
 import { findBinaries } from "../../pkg/devcluster/binaries.ts";
 import { requiredRules } from "../../pkg/rbac/rules.ts";
 import { renderBundle } from "../../pkg/render/render.ts";
+import { bundleFiles as caseFiles } from "../cases/topics/render.ts";
 import { bundleFiles } from "../support/bundleFixture.ts";
+import { contentFrom } from "../support/catalogFixture.ts";
 import { describeWithPrivateCluster, eventually } from "../support/cluster.ts";
 import { TempFolder } from "../support/contentFixture.ts";
 import { extensionNamed } from "../support/extensions.ts";
 import { OperatorWorld } from "../support/operatorWorld.ts";
+import { describeWithData } from "../support/sharedData.ts";
 import { tinyBundle } from "../support/tinyBundle.ts";
 
 const BUNDLE = tinyBundle("1.0.0", {
@@ -100,6 +103,25 @@ describeWithPrivateCluster("configuration of an operator", (cluster) => {
     expect((await world.releases(name)).at(-1)).toBe("v2 deployed");
     await world.remove(name);
     expect(await rolesOf(name)).toEqual([]);
+  });
+
+  describeWithData("a real bundle that does not support AllNamespaces", (folder) => {
+    test.for(["awss3-operator-registry/1.0.1"])("%s watches two namespaces, with exactly the rights derived for it", async (id) => {
+      const name = cluster.name("real");
+      const watchNamespaces = (await namespaces(2)).sort();
+      const files = caseFiles(join(folder, "bundles", id));
+      const image = "real.v1.0.0";
+      world.bundle(image, Object.fromEntries(files));
+      await world.servePackage(
+        contentFrom({ channels: { stable: [{ name: image }] }, bundles: [{ name: image, version: "1.0.0" }] }, "real"),
+        "real",
+      );
+      const rights = (installNamespace: string) =>
+        requiredRules(renderBundle(loadBundle(files), { installNamespace, config: { watchNamespaces } }), { installNamespace });
+      await world.extension(name, { rights, catalog: { packageName: "real" }, ...inline({ watchNamespaces }) });
+      await world.conditions(name, { Ready: "True/Succeeded" });
+      expect(await rolesOf(name)).toEqual(watchNamespaces);
+    });
   });
 
   test("a namespace that does not exist is named with the field, nothing is written, and it goes on once it exists", async () => {
