@@ -2,26 +2,29 @@ import { expect, test } from "vitest";
 import { type CaseHead, loadCases } from "../../test/support/caseFiles.ts";
 import { thingDefinition } from "../../test/support/thingDefinition.ts";
 import { type BundleRequirements, requirementsFrom, requirementsOf, unmetRequirements } from "./requirements.ts";
-import type { Crd, Csv } from "./types.ts";
+import type { ApiServiceDescription, Crd, Csv } from "./types.ts";
 
 interface RequirementsCase extends CaseHead {
   kube?: string;
   requires: { minKubeVersion?: string; definitions?: { name: string; version: string; kind: string }[]; apis?: Record<string, string>[] };
   brings?: string[];
+  /** Kinds that the operator serves itself. */
+  serves?: Record<string, string>[];
   served?: string[];
   /** Nothing is required at all. */
   wants?: "nothing";
   unmet?: string[];
 }
 
-const csvOf = ({ minKubeVersion, definitions, apis }: RequirementsCase["requires"]): Csv => ({
-  kind: "ClusterServiceVersion",
-  metadata: {},
+const csvOf = (
+  { minKubeVersion, definitions, apis }: RequirementsCase["requires"],
+  serves: RequirementsCase["serves"] = [],
+): Pick<Csv, "spec"> => ({
   spec: {
     install: { strategy: "deployment", spec: { deployments: [] } },
     version: "1.0.0",
     customresourcedefinitions: definitions ? { required: definitions } : {},
-    apiservicedefinitions: apis ? { required: apis } : {},
+    apiservicedefinitions: { owned: serves as unknown as ApiServiceDescription[], ...(apis ? { required: apis } : {}) },
     ...(minKubeVersion === undefined ? {} : { minKubeVersion }),
   },
 });
@@ -38,8 +41,8 @@ function servedOf(text: string) {
 
 test.for(loadCases<RequirementsCase>("requirements"))(
   "$source: $name",
-  ({ requires, brings = [], served = [], kube = "v1.36.0", wants, unmet }) => {
-    const required = requirementsOf({ csv: csvOf(requires), crds: brings.map(crdOf) });
+  ({ requires, brings = [], serves = [], served = [], kube = "v1.36.0", wants, unmet }) => {
+    const required = requirementsOf({ csv: csvOf(requires, serves), crds: brings.map(crdOf) });
     if (wants === "nothing") return expect(required).toBeUndefined();
     expect(requirementsFrom(JSON.parse(JSON.stringify(required)))).toEqual(required);
     return expect(unmetRequirements(required ?? {}, { kubeVersion: kube, served: served.map(servedOf) })).toEqual(unmet);

@@ -1,7 +1,7 @@
 import { isObject } from "../api/jsonObject.ts";
 import { goQuote } from "../errors/goQuote.ts";
 import { clipped } from "../fbc/summary/lenient.ts";
-import type { Crd, RegistryV1Bundle } from "./types.ts";
+import type { Crd, Csv } from "./types.ts";
 
 /** What a ClusterServiceVersion wants of a cluster before it is installed; members are absent where it wants nothing of the sort. */
 export interface BundleRequirements {
@@ -39,16 +39,19 @@ const KUBE_VERSION = /^v?(\d{1,5})\.(\d{1,5})(?:\.(\d{1,5}))?(?![\d.])/;
  * What a bundle wants of a cluster: the Kubernetes version, and definitions and APIs of others. A definition that it brings itself is none.
  * At most a hundred of each; texts have at most 253 characters. Undefined where it wants nothing.
  */
-export function requirementsOf({ csv, crds }: Pick<RegistryV1Bundle, "csv" | "crds">): BundleRequirements | undefined {
+export function requirementsOf({ csv, crds }: { csv: Pick<Csv, "spec">; crds: readonly Crd[] }): BundleRequirements | undefined {
   const { minKubeVersion = "", customresourcedefinitions, apiservicedefinitions } = csv.spec;
   const definitions = (customresourcedefinitions.required ?? [])
     .map(({ name, version }) => ({ name: clipped(name, MAX_TEXT), version: clipped(version, MAX_TEXT) }))
     .filter(({ name, version }) => name !== "" && !crds.some((crd) => brings(crd, name, version)));
-  const apis = (apiservicedefinitions.required ?? []).flatMap(({ group, version, kind }) =>
-    typeof group === "string" && typeof version === "string" && typeof kind === "string" && kind !== ""
-      ? [{ group: clipped(group, MAX_TEXT), version: clipped(version, MAX_TEXT), kind: clipped(kind, MAX_TEXT) }]
-      : [],
-  );
+  const owned = new Set((apiservicedefinitions.owned ?? []).map(keyOf));
+  const apis = (apiservicedefinitions.required ?? [])
+    .filter((api) => !owned.has(keyOf(api)))
+    .flatMap(({ group, version, kind }) =>
+      typeof group === "string" && typeof version === "string" && typeof kind === "string" && kind !== ""
+        ? [{ group: clipped(group, MAX_TEXT), version: clipped(version, MAX_TEXT), kind: clipped(kind, MAX_TEXT) }]
+        : [],
+    );
   const wanted: BundleRequirements = {
     ...(minKubeVersion === "" ? {} : { minKubeVersion: clipped(minKubeVersion, MAX_TEXT) }),
     ...(definitions.length > 0 ? { definitions: definitions.slice(0, MAX_REQUIRED) } : {}),
@@ -118,4 +121,8 @@ function brings({ metadata, spec }: Crd, name: string, version: string): boolean
   if (metadata.name !== name) return false;
   const versions = Array.isArray(spec["versions"]) ? spec["versions"].filter(isObject) : [];
   return version === "" || versions.some((one) => one["name"] === version && one["served"] === true);
+}
+
+function keyOf({ group, version, kind }: { group?: unknown; version?: unknown; kind?: unknown }): string {
+  return JSON.stringify([group, version, kind]);
 }

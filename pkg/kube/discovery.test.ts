@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { Discovery } from "./discovery.ts";
-import { KindNotServed } from "./errors.ts";
+import { KindNotServed, KubeError } from "./errors.ts";
 import { resourcePath } from "./paths.ts";
 
 const APPS = {
@@ -80,4 +80,12 @@ test.for<[string, string]>([
 
 test("an object of a namespaced kind needs a namespace", () => {
   expect(() => resourcePath({ apiVersion: "g.io/v1", kind: "Thing" }, CRD, { name: "x" })).toThrow('Thing "x": no namespace given');
+});
+
+test("a group version whose API server is down fails for itself only", async () => {
+  const d = new Discovery((path) =>
+    path === "/apis/down.io/v1" ? Promise.reject(new KubeError("service unavailable", { status: 503, reason: "" })) : Promise.resolve(APPS),
+  );
+  await expect(d.resourceFor({ apiVersion: "down.io/v1", kind: "Flunder" })).rejects.toThrow("service unavailable");
+  expect((await d.resourceFor(DEPLOYMENT)).resource).toBe("deployments");
 });

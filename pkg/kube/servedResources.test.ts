@@ -46,6 +46,26 @@ test("every kind of every group and version is told, in the server's order", asy
   expect(api.requests[0]?.headers.accept).toContain("g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList");
 });
 
+test("a group version whose API server is down counts with what was last known of it, and keeps nothing else back", async () => {
+  const stale = (name: string, resources?: object[]): object => ({
+    metadata: { name },
+    versions: [{ version: "v1", freshness: "Stale", ...(resources ? { resources } : {}) }],
+  });
+  const { served } = await serving({
+    "/api": CORE,
+    "/apis": list(
+      stale("never.io"),
+      stale("known.io", [{ resource: "flunders", responseKind: { group: "known.io", version: "v1", kind: "Flunder" } }]),
+      group("g.io", "v1", ["things", "Thing"]),
+    ),
+  });
+  expect((await served.read(signal)).map(({ group: of, kind }) => `${of}/${kind}`)).toEqual([
+    "/ConfigMap",
+    "known.io/Flunder",
+    "g.io/Thing",
+  ]);
+});
+
 test("what has not changed is not read again, and what has is", async () => {
   const documents: Record<string, object> = { "/api": CORE, "/apis": list() };
   const { served } = await serving(documents);

@@ -32,6 +32,7 @@ test.for([
     "install modes and configuration",
     ["S0-051", "S0-052", "S0-053", "S0-054", "S0-058", "S0-064", "S0-090", "H-05", "H-06", "H-07", "H-17", "X-12"],
   ],
+  ["API services", ["S0-139", "S0-140", "S0-141", "S0-142", "H-11", "H-12"]],
   ["the upgrade graph", ["S4-03", "S4-04", "S4-06", ...numbered("S4-", 8, 14), ...numbered("S4-", 16, 19)]],
   ["contradictions", [...numbered("X-", 1, 7), "X-10", "X-11", "X-13", "X-14", "X-16", "X-17", "X-18", "X-20", "X-21"]],
 ] as const)("every requirement on %s has a case", ([, ids]) => {

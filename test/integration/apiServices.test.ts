@@ -4,6 +4,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { findCondition } from "../../pkg/api/conditions.ts";
 import { type KubeObject, type ObjectRef, refOf } from "../../pkg/api/k8s.ts";
 import { isApiService } from "../../pkg/bundle/aggregatedApis.ts";
+import { ownedApiServices } from "../../pkg/bundle/apiServices.ts";
 import { loadBundle } from "../../pkg/bundle/load.ts";
 import { ServedResources } from "../../pkg/kube/servedResources.ts";
 import { requiredRules } from "../../pkg/rbac/rules.ts";
@@ -12,6 +13,7 @@ import { renderBundle } from "../../pkg/render/render.ts";
 import { selfSigned } from "../../pkg/render/selfSigned.ts";
 import { bundleFiles } from "../cases/topics/render.ts";
 import { ownObjects } from "../support/audit.ts";
+import { contentFrom } from "../support/catalogFixture.ts";
 import { describeWithPrivateCluster, eventually } from "../support/cluster.ts";
 import { FLUNDERS, flunderBundle, startFlunderServer } from "../support/flunderServer.ts";
 import { OperatorWorld } from "../support/operatorWorld.ts";
@@ -60,13 +62,19 @@ describeWithPrivateCluster("bundles with API services of their own", (cluster) =
       channels: {
         stable: versions.map((version, i) => ({ name: `p.v${version}`, ...(i > 0 ? { replaces: `p.v${versions[i - 1]}` } : {}) })),
       },
-      bundles: versions.map((version) => ({ name: `p.v${version}`, version })),
+      bundles: versions.map((version) => ({ name: `p.v${version}`, version, properties: provided(bundles[version] ?? {}) })),
     });
+  };
+
+  const upgrade = async (version: string): Promise<void> => {
+    const ref = { apiVersion: "olm.operatorframework.io/v1", kind: "ClusterExtension", name: NAME };
+    await cluster.client.patch(ref, { spec: { source: { catalog: { version } } } }, { type: "merge" });
+    await world.until(NAME, ({ status }) => expect(status?.install?.bundle.version).toBe(version));
   };
 
   beforeAll(async () => {
     world = await OperatorWorld.start(cluster);
-    await serve({ "1.0.0": flunderBundle("1.0.0"), "1.1.0": tinyBundle("1.1.0") });
+    await serve({ "1.0.0": flunderBundle("1.0.0"), "1.0.1": flunderBundle("1.0.1"), "1.1.0": tinyBundle("1.1.0") });
   });
   afterAll(async () => {
     await server?.[Symbol.asyncDispose]();
@@ -123,10 +131,27 @@ describeWithPrivateCluster("bundles with API services of their own", (cluster) =
     await world.conditions(NAME, { Available: "True/Healthy" }, 60_000);
   });
 
+  test("what depends on them finds them, and an upgrade that serves them too keeps certificate and CA", async () => {
+    const { group, version, kind } = FLUNDERS;
+    const requires = (of: string) => [{ type: "olm.gvk.required", value: { group, version: of, kind } }];
+    world.bundle("q.v1.0.0", tinyBundle("1.0.0", { name: "dependent" }));
+    const dependents = (of: string) => ({ channels: { stable: ["q.v1.0.0"] }, bundles: [{ name: "q.v1.0.0", properties: requires(of) }] });
+    await world.servePackage(contentFrom(dependents("v9"), "q"), "q");
+    await world.extension("dependent", { catalog: { packageName: "q" } });
+    await world.conditions("dependent", { Progressing: "False/UnsatisfiedDependencies" });
+    await world.servePackage(contentFrom(dependents(version), "q"), "q");
+    await world.conditions("dependent", { Installed: "True/Succeeded", Progressing: "True/Succeeded" });
+    const before = await secretData();
+    await upgrade("1.0.1");
+    await world.conditions(NAME, { Progressing: "True/Succeeded", Available: "True/Healthy" }, 60_000);
+    expect(await secretData()).toEqual(before);
+    expect(await caBundle()).toBe(before["ca.crt"]);
+    expect(await cluster.client.get(FLUNDER)).toBeDefined();
+    await world.remove("dependent");
+  });
+
   test("an upgrade without API services takes away all that was there for them", async () => {
-    const ref = { apiVersion: "olm.operatorframework.io/v1", kind: "ClusterExtension", name: NAME };
-    await cluster.client.patch(ref, { spec: { source: { catalog: { version: "1.1.0" } } } }, { type: "merge" });
-    await world.until(NAME, ({ status }) => expect(status?.install?.bundle.version).toBe("1.1.0"));
+    await upgrade("1.1.0");
     await world.conditions(NAME, { Progressing: "True/Succeeded", Available: "True/Healthy" });
     expect(await ownObjects(cluster.client, NAME)).toEqual([`Deployment ${NAMESPACE}/tiny`]);
     expect((await world.get(NAME)).status?.providedAPIs).toBeUndefined();
@@ -227,6 +252,14 @@ function authorities({ "ca.crt": text = "" }: Record<string, string>): string[] 
   return Buffer.from(text, "base64")
     .toString()
     .split(/(?<=-----END CERTIFICATE-----\n)/);
+}
+
+/** What a catalog says of the APIs of a bundle: properties of type olm.gvk. */
+function provided(bundle: Record<string, string>): { type: string; value: unknown }[] {
+  const { csv } = loadBundle(files(bundle));
+  return ownedApiServices(csv).flatMap(({ group, version, kinds }) =>
+    kinds.map(({ kind }) => ({ type: "olm.gvk", value: { group, version, kind } })),
+  );
 }
 
 /** The files of a real bundle whose definitions no API server takes any more, without them. */

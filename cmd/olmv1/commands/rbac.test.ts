@@ -4,6 +4,7 @@ import type { KubeObject } from "../../../pkg/api/k8s.ts";
 import { parseYamlDocuments } from "../../../pkg/fbc/yaml.ts";
 import type { PolicyRule } from "../../../pkg/rbac/policyRule.ts";
 import { TempFolder } from "../../../test/support/contentFixture.ts";
+import { flunderBundle } from "../../../test/support/flunderServer.ts";
 import { type Ended, olmv1 } from "../../../test/support/olmv1Command.ts";
 import { tinyBundle } from "../../../test/support/tinyBundle.ts";
 import { webhookBundle } from "../../../test/support/webhookBundle.ts";
@@ -94,6 +95,23 @@ test.for<[provider: string, secrets: boolean, certificates: boolean]>([
   );
   expect(named("certificates").length).toBe(certificates ? 1 : 0);
   expect(named("validatingwebhookconfigurations").length).toBe(1);
+});
+
+test("API services take rights on them, in kube-system, and to bind what every API server needs", async () => {
+  using folder = new TempFolder();
+  const ended = await rbac(folder.write("bundle", flunderBundle("1.0.0")), "--namespace", "ns");
+  expect([ended.code, ended.err]).toEqual([0, ""]);
+  const objects = parseYamlDocuments(ended.out) as (KubeObject & { rules?: PolicyRule[] })[];
+  const scopesOf = (resource: string, verb: string, name: string): (string | undefined)[] =>
+    objects
+      .filter(({ rules = [] }) =>
+        rules.some((rule) => rule.resources?.includes(resource) && rule.verbs.includes(verb) && rule.resourceNames?.includes(name)),
+      )
+      .map(({ metadata: { namespace } }) => namespace);
+  expect(scopesOf("apiservices", "create", "v1alpha1.wardle.example.com")).toEqual([undefined]);
+  expect(scopesOf("clusterroles", "bind", "system:auth-delegator")).toEqual([undefined]);
+  expect(scopesOf("roles", "bind", "extension-apiserver-authentication-reader")).toEqual(["kube-system"]);
+  expect(scopesOf("secrets", "create", "tiny-service-cert")).toEqual(["ns"]);
 });
 
 test.for<[why: string, args: string[], message: string]>([
