@@ -14,6 +14,7 @@ import { tinyBundle } from "../support/tinyBundle.ts";
 const signal = new AbortController().signal;
 const HOST = "quay.io";
 const MISSING = "error copying image: Source image rejected: A signature was required, but no signature exists";
+const LOOKED = /; looked for sha256-\w{64}\.sig in .*$/;
 const UNVERIFIED =
   "error copying image: Source image rejected: cryptographic signature verification failed: none of the policy's keys made this signature";
 const alice = new Signer();
@@ -51,7 +52,7 @@ describeWithCluster("the signature policy", (cluster) => {
       () => "pulled",
       (err: Error) => {
         expect(err).toBeInstanceOf(RetryableError);
-        return err.message;
+        return err.message.replace(LOOKED, "");
       },
     );
   }
@@ -110,6 +111,12 @@ describeWithCluster("the signature policy", (cluster) => {
       await writeFile(policy, signedBy([alice], { [HOST]: [{ type: "insecureAcceptAnything" }] }));
       expect(await outcome(`${name}:v1`)).toBe("pulled");
       expect(proxy.requests.filter(({ path }) => path.endsWith(".sig"))).toEqual([]);
+    });
+
+    test("without a signature: where it was looked for is told", async () => {
+      const tag = `${image.digest.replace(":", "-")}.sig`;
+      const want = `${MISSING}; looked for ${tag} in ${proxy.host}/${repository}: sign the image, or copy its signature there`;
+      await expect(made.puller.pull("ext", `${name}:v1`, { signal })).rejects.toThrow(new RetryableError("Retrying", want));
     });
 
     test("that is signed later: it is pulled from then on", async () => {

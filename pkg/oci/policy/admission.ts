@@ -1,6 +1,6 @@
 import type { Located } from "../imageSource.ts";
-import type { Reference } from "../reference.ts";
-import { type AttachmentLimits, attachedSignatures } from "./attachments.ts";
+import { nameOf, type Reference } from "../reference.ts";
+import { type AttachmentLimits, attachedSignatures, signatureTag } from "./attachments.ts";
 import { type FoundSignature, judge } from "./judge.ts";
 import { RejectedError } from "./rejectedError.ts";
 import type { ImageRequirements } from "./signaturePolicy.ts";
@@ -49,7 +49,9 @@ export async function admit(
     if ("accepted" in verdict) return { instance, signatures: verdict.accepted.map(stored) };
     refused = verdict.refused;
   }
-  throw new RejectedError(signatures.length === 0 && bundles ? refused + UNREAD_BUNDLE : refused);
+  if (signatures.length > 0) throw new RejectedError(refused);
+  const looked = `; looked for ${signatureTag(instance)} in ${nameOf(image.repository.ref)}: sign the image, or copy its signature there`;
+  throw new RejectedError(refused + (bundles ? UNREAD_BUNDLE : looked));
 }
 
 function stored({ payload, signature = "" }: FoundSignature): { payload: string; signature: string } {

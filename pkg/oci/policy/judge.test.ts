@@ -1,6 +1,7 @@
 import { generateKeyPairSync, type KeyObject } from "node:crypto";
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { type CaseHead, loadCases } from "../../../test/support/caseFiles.ts";
 import { claimPayload, KEY_KINDS, Signer } from "../../../test/support/signing.ts";
 import { parseReference } from "../reference.ts";
 import type { SignedIdentity } from "./identity.ts";
@@ -97,6 +98,26 @@ describe("an image", () => {
     expect(refusal(judge([signed([alice])], image, many))).toMatch(/^None of the .*app3" is not accepted; and 26 more$/);
   });
 });
+
+interface CosignCase extends CaseHead {
+  key: string;
+  payload: string;
+  signature: string;
+  image: string;
+}
+
+const ofCosign = loadCases<CosignCase>("signature-policy").filter((one) => "signature" in one);
+test.for(ofCosign)("$name", ({ key, payload, signature, image: text }) => {
+  const ref = parseReference(text);
+  const digests = [ref.digest ?? ""];
+  const requirement: ReadyRequirement = { type: "sigstoreSigned", keys: [parsePublicKey(key)], identity: { type: "matchRepository" } };
+  const found = { payload: Buffer.from(payload), signature };
+  expect(judge([requirement], { ref, digests }, [found])).toEqual({ accepted: [found] });
+  expect(refusal(judge([requirement], { ref, digests: [OTHER] }, [found]))).toBe(`Signature for digest ${ref.digest} does not match`);
+  expect(refusal(judge([requirement], { ref: parseReference("quay.io/a:v1"), digests }, [found]))).toContain("is not accepted");
+});
+
+test("there is a signature that cosign made", () => expect(ofCosign.length).toBeGreaterThan(0));
 
 describe("a payload that was signed", () => {
   const text = claimPayload(DIGEST, REPOSITORY).toString();
