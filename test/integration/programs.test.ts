@@ -51,11 +51,11 @@ describeWithPrivateCluster("both programs", (cluster) => {
       catalog: { "configs/catalog.json": CATALOG.map((meta) => JSON.stringify(meta)).join("\n") },
       bundle: tinyBundle("1.0.0"),
     };
-    const labels = { "operators.operatorframework.io.index.configs.v1": "/configs" };
+    const ofCatalog = { "operators.operatorframework.io.index.configs.v1": "/configs" };
     for (const [name, files] of Object.entries(images))
       await pushImage(target, `olm/${name}`, "v1", {
         files: new Map(Object.entries(files).map(([path, text]) => [path, Buffer.from(text)])),
-        labels,
+        labels: name === "catalog" ? ofCatalog : {},
       });
     proxy = await ConnectProxy.start(() => closed);
     world = await World.start(cluster, startOptions(await accessFlags(), { HTTPS_PROXY: proxy.url }));
