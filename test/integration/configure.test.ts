@@ -175,7 +175,7 @@ describeWithPrivateCluster("configuration of an operator", (cluster) => {
         kind: "ConfigMap",
         metadata: { name: "trusted-ca", namespace, labels },
         data: { "ca-bundle.crt": "injected" },
-      } as KubeObject);
+      });
     const configMap = { name: "trusted-ca", items: [{ key: "ca-bundle.crt", path: "tls-ca-bundle.pem" }] };
     const mount = { name: "trusted-ca", mountPath: "/etc/pki/ca-trust/extracted/pem", readOnly: true };
     const deploymentConfig = {
