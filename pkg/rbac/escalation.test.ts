@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { KubeObject } from "../api/k8s.ts";
 import { diffLines, diffRules } from "./diff.ts";
-import { givenRules } from "./escalation.ts";
+import { escalationGrants, givenRules } from "./escalation.ts";
 
 const role = (kind: string, rules: unknown, namespace?: string): KubeObject => ({
   apiVersion: "rbac.authorization.k8s.io/v1",
@@ -36,6 +36,17 @@ test("rules that are none are passed over, and a role with more rights than anyb
   expect(() => givenRules([role("Role", [{ apiGroups: many, resources: many, verbs: ["get"] }])], "ns")).toThrow(
     "Role r gives 160000 single rights, at most 100000 are looked at",
   );
+});
+
+test.for<[what: string, roleRef: unknown]>([
+  ["none", undefined],
+  ["null", null],
+  ["a text", "ClusterRole"],
+  ["one whose kind is a map", { kind: { ClusterRole: {} }, name: "r" }],
+  ["one without a name", { kind: "ClusterRole" }],
+])("a binding whose roleRef is %s takes no right to bind: the API server refuses it", ([, roleRef]) => {
+  const binding = { ...role("ClusterRoleBinding", undefined), roleRef };
+  expect(escalationGrants(binding, "", { strategy: "escalate", objects: [binding] })).toEqual([]);
 });
 
 test("a comparison names what comes and what goes, right by right", () => {

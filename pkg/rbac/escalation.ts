@@ -100,9 +100,10 @@ function countOf({ apiGroups = [], resources = [], resourceNames = [], nonResour
   return verbs.length * (nonResourceURLs.length + apiGroups.length * resources.length * Math.max(1, resourceNames.length));
 }
 
+/** Undefined where it names nothing, which the API server refuses. */
 function roleRefOf(binding: KubeObject): RoleRef | undefined {
-  const ref = binding["roleRef"] as Partial<RoleRef> | undefined;
-  return ref?.kind !== undefined && ref.name !== undefined ? { kind: ref.kind, name: ref.name } : undefined;
+  const { kind, name } = (binding["roleRef"] ?? {}) as Partial<Record<keyof RoleRef, unknown>>;
+  return typeof kind === "string" && typeof name === "string" ? { kind, name } : undefined;
 }
 
 function pluralOf(kind: string): string {

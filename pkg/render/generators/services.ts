@@ -8,8 +8,9 @@ import type { GeneratorOptions } from "./options.ts";
 
 /** A Service in front of each deployment that serves webhooks of any type or APIs, in the order of the deployments. */
 export function services({ csv }: RegistryV1Bundle, { installNamespace, certProvider }: GeneratorOptions): KubeObject[] {
+  const wanted = wantedPorts(csv);
   return (csv.spec.install.spec.deployments ?? []).flatMap(({ name, spec }) => {
-    const ports = servicePorts(csv, name);
+    const ports = servicePorts(wanted.get(name) ?? []);
     if (ports.length === 0) return [];
     const names = certificateNames(name, installNamespace);
     const selector = spec.selector?.matchLabels;
@@ -40,13 +41,25 @@ interface ServicePort {
   targetPort: number | string;
 }
 
-/** The distinct ports, by port and then by target; a named target counts by the number it spells, else as 0. */
-function servicePorts(csv: Csv, deployment: string): ServicePort[] {
-  const webhooks = (csv.spec.webhookdefinitions ?? []).filter(({ deploymentName = "" }) => deploymentName === deployment);
+interface WantedPort {
+  readonly port: number;
+  readonly target: number | string;
+}
+
+/** The ports that webhooks and API services are served at, by deployment. */
+function wantedPorts(csv: Csv): Map<string, WantedPort[]> {
   const wanted = [
-    ...webhooks.map(({ containerPort, targetPort }) => ({ port: portOf(containerPort), target: targetPort ?? portOf(containerPort) })),
-    ...ownedApiServices(csv).flatMap(({ deploymentName, port }) => (deploymentName === deployment ? [{ port, target: port }] : [])),
+    ...(csv.spec.webhookdefinitions ?? []).map(({ deploymentName = "", containerPort, targetPort }) => {
+      const port = portOf(containerPort);
+      return { deploymentName, port, target: targetPort ?? port };
+    }),
+    ...ownedApiServices(csv).map(({ deploymentName, port }) => ({ deploymentName, port, target: port })),
   ];
+  return Map.groupBy(wanted, ({ deploymentName }) => deploymentName);
+}
+
+/** The distinct ports, by port and then by target; a named target counts by the number it spells, else as 0. */
+function servicePorts(wanted: readonly WantedPort[]): ServicePort[] {
   const ports = new Map<string, ServicePort>();
   for (const { port, target } of wanted) ports.set(`${port}/${typeof target}/${target}`, { name: String(port), port, targetPort: target });
   return [...ports.values()].sort(
