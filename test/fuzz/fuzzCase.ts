@@ -28,7 +28,7 @@ const STRIDE = 7_919;
 const MOST_STEPS = 4;
 /** Of a document whose values are changed. */
 const MAX_VALUES = 100_000;
-const SAMPLES = join(import.meta.dirname, "../../pkg/devcluster/sample/bundles");
+const OWN = ["../../pkg/devcluster/sample/bundles", "../goldens/bundles"].map((path) => join(import.meta.dirname, path));
 
 /** The folders `<operator>/<version>` of the project's own bundles and, where there are any, of real ones below a folder of operators. */
 export function bundleFolders(real: string | undefined): string[] {
@@ -36,7 +36,7 @@ export function bundleFolders(real: string | undefined): string[] {
     readdirSync(folder)
       .sort()
       .map((name) => join(folder, name));
-  return [SAMPLES, ...(real === undefined ? [] : below(real))].flatMap(below);
+  return [...OWN, ...(real === undefined ? [] : below(real))].flatMap(below);
 }
 
 /** The broken bundle of this number, always the same for the same bundles and seed. */
