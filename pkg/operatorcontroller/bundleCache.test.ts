@@ -1,13 +1,23 @@
+import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { bundleFiles } from "../../test/support/bundleFixture.ts";
+import { deepFreeze } from "../../test/support/deepFreeze.ts";
 import { FakeClock } from "../../test/support/fakeClock.ts";
 import { tinyBundle } from "../../test/support/tinyBundle.ts";
 import { webhookBundle } from "../../test/support/webhookBundle.ts";
+import type { GroupVersionKind } from "../api/k8s.ts";
+import { requirementsOf } from "../bundle/requirements.ts";
 import type { BundleFiles } from "../bundle/types.ts";
+import { knownResource } from "../rbac/resources.ts";
+import { requiredRules } from "../rbac/rules.ts";
+import { userRoles } from "../rbac/userRoles.ts";
+import { installOrder } from "../release/order.ts";
+import { prepareObjects } from "../release/prepare.ts";
 import { certManager } from "../render/certManager.ts";
 import { type RenderOptions, renderBundle } from "../render/render.ts";
 import { serviceCa } from "../render/serviceCa.ts";
 import { BundleCache, type BundleCacheLimits } from "./bundleCache.ts";
+import { readBundleFiles } from "./bundleFiles.ts";
 
 const LIMITS: BundleCacheLimits = { maxBytes: 10_000, maxBundles: 3, keepMs: 1_000 };
 
@@ -120,4 +130,20 @@ describe("what was rendered is given again", () => {
     for (let times = 0; times < 2; times++)
       expect(() => bundles.render(bundle, { installNamespace: "ns", config: { nonsense: 1 } })).toThrow("nonsense");
   });
+});
+
+test.for(["scoped", "serving"])("nothing that a pass does with the bundle %s changes what others share", async (name) => {
+  const { bundles } = cache();
+  const bundle = deepFreeze(await bundles.load(name, () => readBundleFiles(join(import.meta.dirname, "../../test/goldens/bundles", name))));
+  const rendered = deepFreeze(bundles.render(bundle, { installNamespace: "ns", certProvider: certManager }));
+  const owner = { apiVersion: "v1", kind: "ConfigMap", name: "owner", uid: "1" };
+  const isNamespaced = (gvk: GroupVersionKind): boolean | undefined => knownResource(gvk)?.namespaced;
+  const given = { packageName: bundle.packageName, version: bundle.csv.spec.version };
+  const applied = (): string => {
+    const all = [...rendered, ...userRoles(rendered)];
+    const { objects } = prepareObjects(all, { owner, installNamespace: "ns", isNamespaced, bundle: given });
+    requiredRules(objects, { installNamespace: "ns", resourceOf: knownResource });
+    return JSON.stringify([requirementsOf(bundle), installOrder(deepFreeze(objects))]);
+  };
+  expect(applied()).toBe(applied());
 });

@@ -1,7 +1,7 @@
 import { isObject } from "../api/jsonObject.ts";
 import type { JsonObject, KubeObject, ObjectMeta } from "../api/k8s.ts";
+import { takesTrustedCa } from "../api/trustedCaLabel.ts";
 import { isCrd } from "./identity.ts";
-import { takesTrustedCa } from "./trustedCaLabel.ts";
 
 /** Members of metadata that only the API server writes. */
 const SERVER_SIDE: ReadonlySet<string> = new Set([

@@ -1,8 +1,8 @@
 import { isObject } from "../api/jsonObject.ts";
 import { groupOf, type KubeObject } from "../api/k8s.ts";
+import { TRUSTED_CA_KEY, takesTrustedCa } from "../api/trustedCaLabel.ts";
 import { managersOf } from "./fieldManagers.ts";
 import { pathOf, replacedAt, valueAt } from "./jsonPointer.ts";
-import { TRUSTED_CA_KEY, takesTrustedCa } from "./trustedCaLabel.ts";
 
 /** Fields of some objects that others decide. What `target` leaves out, any object meets. */
 export interface IgnoreRule {

@@ -1,4 +1,4 @@
-import type { KubeObject } from "../api/k8s.ts";
+import type { KubeObject } from "./k8s.ts";
 
 /** With "true", OpenShift's network operator writes the certificate authorities of the cluster into a ConfigMap. */
 export const TRUSTED_CA_LABEL = "config.openshift.io/inject-trusted-cabundle";
