@@ -1,9 +1,10 @@
 // `npm run build`: one file for each program, with everything it needs, in dist/ (or the folder that the first argument names).
 // The same sources give the same bytes.
 import { existsSync } from "node:fs";
-import { mkdir, rm, stat, writeFile } from "node:fs/promises";
+import { mkdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { join, relative, resolve } from "node:path";
 import { build } from "esbuild";
+import { billOfMaterials } from "./sbom.mjs";
 
 const root = join(import.meta.dirname, "..");
 const dist = resolve(process.argv[2] ?? join(root, "dist"));
@@ -46,8 +47,9 @@ const loadedLate = {
 
 await rm(dist, { recursive: true, force: true });
 await mkdir(dist, { recursive: true });
-await build({
+const { metafile } = await build({
   absWorkingDir: root,
+  metafile: true,
   entryPoints,
   outdir: dist,
   bundle: true,
@@ -69,6 +71,8 @@ await build({
 });
 // Node takes a .js file for a module by the nearest package.json, which in an image is this one.
 await writeFile(join(dist, "package.json"), '{ "type": "module" }\n');
+const lock = JSON.parse(await readFile(join(root, "package-lock.json"), "utf8"));
+await writeFile(join(dist, "sbom.cdx.json"), `${JSON.stringify(billOfMaterials(metafile, lock), null, 1)}\n`);
 for (const name of Object.keys(entryPoints)) {
   const { size } = await stat(join(dist, `${name}.js`));
   console.log(`${join(relative(process.cwd(), dist), name)}.js ${(size / 1024 / 1024).toFixed(1)} MB`);

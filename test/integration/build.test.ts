@@ -52,6 +52,23 @@ describe("the bundled programs", () => {
     expect(await contents(join(folder, "second"))).toEqual(first);
   });
 
+  test("say which packages they hold, each once with version, licence and checksum, and no time", async () => {
+    const [text, again] = await Promise.all(["first", "second"].map((name) => readFile(join(folder, name, "sbom.cdx.json"), "utf8")));
+    expect(again).toBe(text);
+    const bill = JSON.parse(text!) as {
+      bomFormat: string;
+      components: { name: string; purl: string; licenses: unknown[]; hashes: { content: string }[] }[];
+    };
+    const names = bill.components.map(({ name }) => name);
+    expect(bill.bomFormat).toBe("CycloneDX");
+    expect(names).toEqual(expect.arrayContaining(["undici", "fastify", "@kubernetes/client-node", "@bufbuild/cel"]));
+    for (const name of ["vitest", "esbuild", "typescript", "fast-check"]) expect(names).not.toContain(name);
+    const { dependencies } = JSON.parse(await readFile(join(ROOT, "package.json"), "utf8")) as { dependencies: Record<string, string> };
+    expect(Object.keys(dependencies).filter((name) => !names.includes(name))).toEqual([]);
+    expect(new Set(bill.components.map(({ purl }) => purl)).size).toBe(names.length);
+    for (const { licenses, hashes } of bill.components) expect([licenses.length, hashes[0]?.content.length]).toEqual([1, 128]);
+  });
+
   test("the image's build stage is given everything that the build reads", async () => {
     const ignored = await readFile(join(ROOT, ".dockerignore"), "utf8");
     const dockerfile = await readFile(join(ROOT, "Dockerfile"), "utf8");
