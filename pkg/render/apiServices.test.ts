@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { bundleFiles } from "../../test/cases/topics/render.ts";
 import { type BundleParts, bundleOf } from "../../test/support/bundleFixture.ts";
@@ -7,6 +8,8 @@ import { describeWithData } from "../../test/support/sharedData.ts";
 import type { JsonObject, KubeObject } from "../api/k8s.ts";
 import { aggregatedApis } from "../bundle/aggregatedApis.ts";
 import { loadBundle } from "../bundle/load.ts";
+import type { DeploymentSpec } from "../bundle/types.ts";
+import { withOwnMountsKept } from "./certificateVolumes.ts";
 import { CERTIFICATE_PROVIDERS, providerOf } from "./providers.ts";
 import { renderBundle } from "./render.ts";
 
@@ -33,6 +36,42 @@ test.for(CASES)("$title", ({ given, provider: name, want, mounts }) => {
     expect(template?.spec.containers.map(({ volumeMounts }) => volumeMounts)).toEqual(mounts);
   }
 });
+
+const CERTIFICATE_PATHS = ["/tmp/k8s-webhook-server/serving-certs", "/apiserver.local.config/certificates"];
+const mount = fc.record({
+  name: fc.constantFrom("mine", "webhook-cert", "apiservice-cert"),
+  mountPath: fc.constantFrom("/mine", "/other", ...CERTIFICATE_PATHS),
+});
+
+// Source: S0-141; the API server takes no container that mounts two volumes at one path.
+test("whatever a container mounts, it finds its certificate, and nothing is mounted twice", () => {
+  fc.assert(
+    fc.property(fc.uniqueArray(mount, { selector: ({ mountPath }) => mountPath }), (volumeMounts) => {
+      const containers = [{ name: "a", volumeMounts }];
+      const volumes = [...new Set(volumeMounts.map(({ name }) => name))].map((name) => ({ name, emptyDir: {} }));
+      const spec = { selector: null, template: { metadata: {}, spec: { volumes, containers } } } as unknown as DeploymentSpec;
+      const secret = { secretName: "s", certificateKey: "tls.crt", privateKeyKey: "tls.key" };
+      const { spec: pod } = withOwnMountsKept(spec, secret).template;
+      const mounts = pod.containers?.[0]?.volumeMounts ?? [];
+      const paths = mounts.map(({ mountPath }) => mountPath);
+      expect(new Set(paths).size).toBe(paths.length);
+      const ofSecret = mounts.filter(isProtected);
+      for (const [i, name] of ["webhook-cert", "apiservice-cert"].entries()) {
+        const found = ofSecret.some((one) => one.name === name || one.mountPath === CERTIFICATE_PATHS[i]);
+        expect(found).toBe(true);
+      }
+      expect(mounts).toEqual(expect.arrayContaining(volumeMounts.filter(isProtected)));
+      const names = new Set(pod.volumes?.map(({ name }) => name));
+      expect(mounts.filter(({ name }) => !names.has(name))).toEqual([]);
+      const again = withOwnMountsKept(withOwnMountsKept(spec, secret), secret);
+      expect(again).toEqual(withOwnMountsKept(spec, secret));
+    }),
+  );
+});
+
+function isProtected({ name }: { name: string }): boolean {
+  return name !== "mine";
+}
 
 // Source: the one real bundle with API services in the data, refused by operator-controller.
 describeWithData("a real bundle that brings API services", (folder) => {

@@ -13,6 +13,7 @@ import { renderBundle } from "../../pkg/render/render.ts";
 import { selfSigned } from "../../pkg/render/selfSigned.ts";
 import { bundleFiles } from "../cases/topics/render.ts";
 import { ownObjects } from "../support/audit.ts";
+import { AuditTail } from "../support/auditTail.ts";
 import { contentFrom } from "../support/catalogFixture.ts";
 import { describeWithPrivateCluster, eventually } from "../support/cluster.ts";
 import { FLUNDERS, flunderBundle, startFlunderServer } from "../support/flunderServer.ts";
@@ -216,7 +217,7 @@ describeWithPrivateCluster("bundles with API services of their own", (cluster) =
     world = await OperatorWorld.start(cluster, { certificates });
     await serve({ "1.0.0": flunderBundle("1.0.0") });
     const name = "renewed";
-    await world.extension(name, { rights });
+    const { spec } = await world.extension(name, { rights });
     await world.conditions(name, { Progressing: "True/Succeeded" });
     server = await startFlunderServer(cluster.client, `${name}-system`);
     await world.conditions(name, { Available: "True/Healthy" }, 60_000);
@@ -244,6 +245,10 @@ describeWithPrivateCluster("bundles with API services of their own", (cluster) =
     expect(await cluster.client.get({ ...READER, name: `${name}-system:tiny-service:auth-reader` })).toBeUndefined();
     const events = await world.events(name);
     expect(events.filter((text) => text.startsWith("UninstalledByGarbageCollector"))).toEqual([]);
+    const requests = await new AuditTail(cluster.auditLog).requestsOf(`${name}-system`, spec.serviceAccount?.name ?? "");
+    expect(requests.filter(({ code }) => code === 403)).toEqual([]);
+    const deleted = requests.flatMap(({ verb, ref: { resource } }) => (verb === "delete" ? [resource] : []));
+    expect(deleted.slice(0, 2)).toEqual(["apiservices", "deployments"]);
   });
 });
 
