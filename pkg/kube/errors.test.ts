@@ -34,6 +34,11 @@ test("the text of a 403 survives whole", () => {
   expect(err.message).toBe(FORBIDDEN);
 });
 
+test("a password in what the API server quotes is left out", () => {
+  const err = kubeErrorFrom(422, { kind: "Status", message: 'env: Invalid value: "http://user:s3cr3t@proxy:3128"' });
+  expect(err.message).toBe('env: Invalid value: "http://[redacted]@proxy:3128"');
+});
+
 test("a body that is no Status is cut short", () => {
   const err = kubeErrorFrom(502, `<html>${"x".repeat(10_000)}`);
   expect([err.status, err.reason, err.message.length]).toEqual([502, "", 512]);

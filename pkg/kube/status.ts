@@ -1,4 +1,5 @@
 import type { JsonObject } from "../api/k8s.ts";
+import { withoutUserinfo } from "../errors/userinfo.ts";
 import { KubeError } from "./errors.ts";
 
 /** Text of an answer that is no Status is cut here; a proxy's HTML page is no message. */
@@ -6,7 +7,7 @@ const MAX_FOREIGN_TEXT = 512;
 const MAX_RETRY_AFTER_MS = 60_000;
 
 /**
- * The error for an answer of the API server.
+ * The error for an answer of the API server, which may quote what it was sent: users and passwords in URLs are left out of its message.
  * @param body parsed JSON, or the text when it was none.
  * @param retryAfter the Retry-After header: seconds, or an HTTP date.
  */
@@ -16,7 +17,7 @@ export function kubeErrorFrom(status: number, body: unknown, retryAfter?: string
   const details = typeof s["details"] === "object" && s["details"] !== null ? (s["details"] as JsonObject) : undefined;
   const message = typeof s["message"] === "string" && s["message"] !== "" ? s["message"] : foreign || `the server answered ${status}`;
   const seconds = typeof details?.["retryAfterSeconds"] === "number" ? details["retryAfterSeconds"] : undefined;
-  return new KubeError(message, {
+  return new KubeError(withoutUserinfo(message), {
     status: typeof s["code"] === "number" ? s["code"] : status,
     reason: typeof s["reason"] === "string" ? s["reason"] : "",
     details,

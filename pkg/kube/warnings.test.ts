@@ -22,6 +22,7 @@ test.for<[what: string, header: string | string[] | undefined, texts: string[]]>
   ["no end of the text", '299 - "a', []],
   ["UTF-8 that came as Latin-1", Buffer.from('299 - "für 日本"').toString("latin1"), ["für 日本"]],
   ["what a terminal would act on", '299 - "a\u001b[2Jb\u202ec\u200bd"', ["a\ufffd[2Jb\ufffdc\ufffdd"]],
+  ["a proxy that wants a password", '299 - "env value http://user:s3cr3t@proxy"', ["env value http://[redacted]@proxy"]],
   ["blanks only", '299 - "   "', []],
   ["a long text is cut", `299 - "${LONG}"`, [`${LONG.slice(0, 499)}…`]],
 ])("the warnings of %s", ([, header, texts]) => {

@@ -1,3 +1,5 @@
+import { withoutUserinfo } from "../errors/userinfo.ts";
+
 /** Warnings of one answer that are looked at; the API server itself sends about 4 KB of them. */
 const MAX_WARNINGS = 50;
 /** Characters of one text. */
@@ -9,7 +11,7 @@ const UNPRINTABLE = /[^\p{L}\p{M}\p{N}\p{P}\p{S} ]+/gu;
 
 /**
  * The texts of an answer's Warning headers, in their order, each once: at most 50, of at most 500 characters. They are content, of admission
- * webhooks for example: what is not printable is replaced by U+FFFD. What follows a header that cannot be read is left out.
+ * webhooks for example: what is not printable is replaced by U+FFFD, users and passwords in URLs are left out. What follows a header that cannot be read is left out.
  * @param header as an HTTP client gives it: one value, several, or several joined with commas; bytes as Latin-1, or text.
  * @see https://www.rfc-editor.org/rfc/rfc7234#section-5.5
  * @see k8s.io/apimachinery pkg/util/net ParseWarningHeaders
@@ -29,7 +31,7 @@ export function warningsIn(header: string | readonly string[] | undefined): stri
 }
 
 function plain(text: string): string {
-  const printable = text.trim().replace(UNPRINTABLE, "\ufffd");
+  const printable = withoutUserinfo(text).trim().replace(UNPRINTABLE, "\ufffd");
   return printable.length <= MAX_TEXT ? printable : `${printable.slice(0, MAX_TEXT - 1)}…`;
 }
 

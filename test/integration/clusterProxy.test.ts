@@ -102,6 +102,7 @@ describeWithPrivateCluster("the proxy of an OpenShift cluster", (cluster) => {
     await hasEnvironment("follows", []);
     await told("follows", "(the cluster has no proxy): HTTP_PROXY removed, HTTPS_PROXY removed, NO_PROXY removed");
     await isReleased("follows", ["v1 superseded", "v2 superseded", "v3 deployed"]);
+    await told("follows", "Upgraded");
     const shown = JSON.stringify([await world.get("follows"), await world.events("follows")]);
     expect(shown).toContain("ProxyChanged");
     expect(shown).not.toContain("s3cr3t");
@@ -122,7 +123,49 @@ describeWithPrivateCluster("the proxy of an OpenShift cluster", (cluster) => {
     await configure("own", null);
     await hasEnvironment("own", OF_SECOND);
     await isReleased("own", ["v1 superseded", "v2 superseded", "v3 deployed"]);
+    await told("own", "ProxyChanged");
     expect((await world.events("own")).filter((event) => event.startsWith("ProxyChanged"))).toHaveLength(1);
+  });
+
+  test("is not shown with its password by a refusal that quotes it", async () => {
+    await openShift.setProxy(FIRST);
+    const metadata = { name: "quoting" };
+    const [rule] = [{ apiGroups: ["apps"], apiVersions: ["v1"], operations: ["CREATE"], resources: ["deployments"] }];
+    const value = "object.spec.template.spec.containers[0].env[0].value";
+    const policy = {
+      apiVersion: "admissionregistration.k8s.io/v1",
+      kind: "ValidatingAdmissionPolicy",
+      metadata,
+      spec: {
+        matchConstraints: {
+          resourceRules: [rule],
+          namespaceSelector: { matchLabels: { "kubernetes.io/metadata.name": "quoted-system" } },
+        },
+        validations: [{ expression: "false", messageExpression: `'no proxy such as ' + ${value}` }],
+      },
+    };
+    await cluster.client.create(policy);
+    await cluster.client.create({
+      ...policy,
+      kind: "ValidatingAdmissionPolicyBinding",
+      spec: { policyName: "quoting", validationActions: ["Deny"] },
+    });
+    const labels = { app: "tried" };
+    const template = { metadata: { labels }, spec: { containers: [{ name: "c", image: "i", env: [{ name: "A", value: "b" }] }] } };
+    const tried = { apiVersion: "apps/v1", kind: "Deployment", spec: { selector: { matchLabels: labels }, template } };
+    await world.extension("quoted", {
+      // The API server looks at a new policy a moment later.
+      before: (namespace) =>
+        eventually(() =>
+          expect(cluster.client.create({ ...tried, metadata: { name: "tried", namespace } }, { dryRun: true })).rejects.toThrow("no proxy"),
+        ),
+    });
+    await eventually(async () => {
+      const { Progressing } = await world.conditions("quoted", { Installed: "False/Failed", Progressing: "True/Retrying" });
+      expect(Progressing).toContain("no proxy such as http://[redacted]@proxy:3128");
+    });
+    await told("quoted", "no proxy such as http://[redacted]@proxy:3128");
+    expect(JSON.stringify([(await world.get("quoted")).status, await world.events("quoted")])).not.toContain("s3cr3t");
   });
 
   test("changes nothing of what waits for approval before it is given", async () => {

@@ -99,6 +99,7 @@ describeWithPrivateCluster("certificate authorities that OpenShift writes into a
     );
     await compare(name, "2");
     await areFilled(refs);
+    await eventually(async () => expect(await world.events(name)).toContainEqual(expect.stringMatching(/^Drifted: .*metadata\.labels/)));
     const drifted = (await world.events(name)).filter((event) => event.startsWith("Drifted"));
     expect(drifted.join("\n")).not.toMatch(/of-the-bundle|empty|placeholder|: data/);
     const { containers, volumes } = await podOf(name);
