@@ -4,6 +4,7 @@ import { usage as catalogdUsage } from "../catalogd/flags.ts";
 import { olmv1 } from "../olmv1/olmv1.ts";
 import { usage as operatorControllerUsage } from "../operator-controller/flags.ts";
 import { apiReference } from "./apiReference.ts";
+import { bundleRuleReference } from "./bundleRuleReference.ts";
 import { catalogApiDocument, catalogApiReference } from "./catalogApiReference.ts";
 import { cliReference } from "./cliReference.ts";
 import { crdFrom } from "./crd.ts";
@@ -24,6 +25,7 @@ export function generatedFiles(): Map<string, string> {
   return new Map([
     ...crds,
     ["docs/reference/api.md", apiReference(KINDS)],
+    ["docs/reference/bundle-rules.md", bundleRuleReference()],
     ["docs/reference/catalogd-api.md", catalogApiReference(catalogApiDocument())],
     ["docs/reference/cli.md", cliReference(olmv1(), servers)],
     ["docs/reference/events.md", eventReference()],

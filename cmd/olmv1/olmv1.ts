@@ -1,5 +1,6 @@
 import { Command } from "commander";
 import { VERSION } from "../version.ts";
+import { addBundle } from "./commands/bundle.ts";
 import { addCatalog } from "./commands/catalog.ts";
 import { addClusterUpgradeCheck } from "./commands/clusterUpgradeCheck.ts";
 import { addDev } from "./commands/dev.ts";
@@ -24,5 +25,6 @@ export function olmv1(): Command {
   addTree(program);
   addClusterUpgradeCheck(program);
   addCatalog(program);
+  addBundle(program);
   return program;
 }

@@ -24,35 +24,36 @@ import {
 /** One check: what is wrong, each finding one sentence in operator-controller's words, in a stable order. */
 export type Validator = (bundle: RegistryV1Bundle) => string[];
 
-const VALIDATORS: readonly Validator[] = [
-  duplicateDeployments,
-  invalidDeploymentNames,
-  duplicateCrds,
-  missingOwnedCrds,
-  emptyPackageName,
-  conversionNeedsAllNamespaces,
-  webhooksWithoutDeployment,
-  duplicateWebhooks,
-  invalidWebhookNames,
-  conversionOfSharedCrds,
-  conversionOfForeignCrds,
-  forbiddenRules,
-  unsupportedKinds,
-  incompleteApiServices,
-  apiServicesWithoutDeployment,
-  invalidApiServiceNames,
-  invalidApiServicePorts,
-  disagreeingApiServices,
-  apiServicesOfReservedGroups,
-  apiServicesOfOwnDefinitions,
-];
+/** Every check by its code, in operator-controller's order. */
+export const VALIDATORS = {
+  "deployment-duplicate": duplicateDeployments,
+  "deployment-name": invalidDeploymentNames,
+  "crd-duplicate": duplicateCrds,
+  "owned-crd-missing": missingOwnedCrds,
+  "package-name-missing": emptyPackageName,
+  "conversion-install-modes": conversionNeedsAllNamespaces,
+  "webhook-deployment": webhooksWithoutDeployment,
+  "webhook-duplicate": duplicateWebhooks,
+  "webhook-name": invalidWebhookNames,
+  "conversion-shared": conversionOfSharedCrds,
+  "conversion-foreign": conversionOfForeignCrds,
+  "webhook-forbidden-rule": forbiddenRules,
+  "kind-unsupported": unsupportedKinds,
+  "api-service-incomplete": incompleteApiServices,
+  "api-service-deployment": apiServicesWithoutDeployment,
+  "api-service-name": invalidApiServiceNames,
+  "api-service-port": invalidApiServicePorts,
+  "api-service-place": disagreeingApiServices,
+  "api-service-reserved": apiServicesOfReservedGroups,
+  "api-service-definition": apiServicesOfOwnDefinitions,
+} as const satisfies Readonly<Record<string, Validator>>;
 
 /**
  * Everything that keeps a bundle from being rendered, all checks run; empty for a sound bundle.
  * @see operator-controller pkg rukpak/render/registryv1/validators
  */
 export function validateBundle(bundle: RegistryV1Bundle): string[] {
-  return VALIDATORS.flatMap((validator) => validator(bundle));
+  return Object.values(VALIDATORS).flatMap((validator) => validator(bundle));
 }
 
 function deploymentsOf({ csv }: RegistryV1Bundle): readonly StrategyDeployment[] {

@@ -86,6 +86,8 @@ test("whatever is written is read back equal, strings that look like other thing
     "1e3",
     "<<",
     "0x1F",
+    "0o14",
+    "9223372036854775807",
     "null",
     "",
     "=",
@@ -93,7 +95,8 @@ test("whatever is written is read back equal, strings that look like other thing
     "- a",
     "a: b",
   );
-  const leaf = fc.oneof(looksLike, fc.string(), fc.integer(), fc.boolean(), fc.constant(null));
+  const wide = fc.bigInt({ min: 2n ** 53n, max: 2n ** 63n - 1n });
+  const leaf = fc.oneof(looksLike, fc.string(), fc.integer(), wide, fc.boolean(), fc.constant(null));
   const value = fc.letrec((tie) => ({
     node: fc.oneof(
       { maxDepth: 3 },

@@ -1,4 +1,14 @@
-import { constructFromEvents, dump, parseEvents, YAMLException } from "js-yaml";
+import {
+  constructFromEvents,
+  DUMP_SCHEMA,
+  defineScalarTag,
+  dump,
+  intCoreTag,
+  intYaml11Tag,
+  NOT_RESOLVED,
+  parseEvents,
+  YAMLException,
+} from "js-yaml";
 import { checkAliases } from "./yamlAliases.ts";
 import { asGoReads } from "./yamlEvents.ts";
 import { KUBE_SCHEMA } from "./yamlSchema.ts";
@@ -11,6 +21,19 @@ const SURE_REPAIRS = 3;
 const MAX_REPAIR_CHARACTERS = 20_000_000;
 /** Documents are parsed whole; the largest real ones have some ten thousand values. */
 const MAX_VALUES = 2_000_000;
+/** Integers that no double holds come as bigint and are written as digits. */
+const DUMP_WITH_BIGINT = DUMP_SCHEMA.withTags(
+  defineScalarTag<number | bigint>("tag:yaml.org,2002:int", {
+    ...intYaml11Tag,
+    // As the dump schema has it: what is a number in either YAML 1.1 or 1.2 is quoted when it is text.
+    resolve(source, isExplicit, tagName) {
+      const resolved = intYaml11Tag.resolve(source, isExplicit, tagName);
+      return resolved === NOT_RESOLVED ? intCoreTag.resolve(source, isExplicit, tagName) : resolved;
+    },
+    identify: (value: unknown) => typeof value === "bigint" || intYaml11Tag.identify(value),
+    represent: String,
+  }),
+);
 /** At least one of these stands between any two values. */
 const SEPARATORS = new Set(Array.from("\n\r,[{-", (char) => char.charCodeAt(0)));
 
@@ -90,5 +113,5 @@ function checkValues(text: string): void {
 
 /** `value` as one YAML document in block style, quoted such that Kubernetes reads every string back as a string. */
 export function toYaml(value: unknown): string {
-  return dump(value, { lineWidth: -1, noRefs: true });
+  return dump(value, { lineWidth: -1, noRefs: true, schema: DUMP_WITH_BIGINT });
 }

@@ -10,7 +10,8 @@ import { type Adjusted, collapseDuplicates, releaseReplicas } from "./workloads.
 
 /** For whom and where objects are prepared. */
 export interface PrepareOptions {
-  owner: ObjectOwner;
+  /** Absent: nobody's, as for people to look at. */
+  owner?: ObjectOwner | undefined;
   /** For namespaced objects that name no namespace. */
   installNamespace: string;
   /** Undefined for a kind that the cluster does not serve: the object's namespace stays as it is. */
@@ -30,7 +31,8 @@ export function prepareObjects(objects: readonly KubeObject[], options: PrepareO
   requireIdentities(objects);
   const { bundle, owner } = options;
   const stated = objects.map((object) => {
-    const owned = withOwner(withNamespace(cleanObject(object), options), owner);
+    const placed = withNamespace(cleanObject(object), options);
+    const owned = owner ? withOwner(placed, owner) : placed;
     return bundle ? withBundleLabels(owned, bundle) : owned;
   });
   const collapsed = collapseDuplicates(withoutRepeats(stated));

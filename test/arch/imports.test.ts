@@ -7,7 +7,17 @@ const LAYERS = [
   ["cmd"],
   ["pkg/catalogd", "pkg/operatorcontroller", "pkg/devcluster"],
   ["pkg/controller", "pkg/kube", "pkg/oci", "pkg/telemetry", "pkg/serving"],
-  ["pkg/resolve", "pkg/render", "pkg/certificates", "pkg/rbac", "pkg/release", "pkg/bundle", "pkg/crdsafety", "pkg/gate"],
+  [
+    "pkg/resolve",
+    "pkg/render",
+    "pkg/bundlecheck",
+    "pkg/certificates",
+    "pkg/rbac",
+    "pkg/release",
+    "pkg/bundle",
+    "pkg/crdsafety",
+    "pkg/gate",
+  ],
   ["pkg/fbc", "pkg/version"],
   ["pkg/api", "pkg/errors"],
 ];

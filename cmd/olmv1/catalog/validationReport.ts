@@ -1,11 +1,7 @@
 import type { CheckedCatalog } from "../../../pkg/catalogd/load/checkCatalog.ts";
 import { printable } from "../../../pkg/errors/printable.ts";
 import { compareFindings, findingText, published } from "../../../pkg/fbc/checks/finding.ts";
-import { toYaml } from "../../../pkg/fbc/yaml.ts";
-
-/** How a report can be printed. */
-export const VALIDATION_FORMATS = ["text", "json", "yaml"] as const;
-export type ValidationFormat = (typeof VALIDATION_FORMATS)[number];
+import { counted, structuredReport, type ValidationFormat } from "../validationFormat.ts";
 
 /**
  * What was found in a catalog, errors first. As JSON or YAML an object with opm's members `passed` and `error`, and besides these `counts`, how many
@@ -29,7 +25,7 @@ export function validationReport(checked: CheckedCatalog, format: ValidationForm
     counts,
     findings: [...unreadable, ...checked.findings.toSorted(compareFindings).map(published)],
   };
-  return format === "yaml" ? toYaml(report) : `${JSON.stringify(report, null, 2)}\n`;
+  return structuredReport(report, format);
 }
 
 function textReport({ findings, faults, errors, warnings, counts, refusal }: CheckedCatalog): string {
@@ -45,8 +41,4 @@ function textReport({ findings, faults, errors, warnings, counts, refusal }: Che
   const held = `${counted(packages, "package")}, ${counted(channels, "channel")}, ${counted(bundles, "bundle")}`;
   if (faults.length > 0) lines.push("how the objects go together was not looked at, since not all of them could be read");
   return [...lines.map(printable), `${verdict}: ${found} in ${held}`, ""].join("\n");
-}
-
-function counted(count: number, what: string): string {
-  return `${count} ${what}${count === 1 ? "" : "s"}`;
 }

@@ -2,7 +2,8 @@ import { statSync } from "node:fs";
 import { type Command, Option } from "commander";
 import { checkCatalogFolder } from "../../../pkg/catalogd/load/checkCatalog.ts";
 import { goQuote } from "../../../pkg/errors/goQuote.ts";
-import { VALIDATION_FORMATS, type ValidationFormat, validationReport } from "../catalog/validationReport.ts";
+import { validationReport } from "../catalog/validationReport.ts";
+import { VALIDATION_FORMATS, type ValidationFormat } from "../validationFormat.ts";
 
 /** What `validate` exits with where the catalog is not sound; an error has the same. */
 const INVALID = 1;

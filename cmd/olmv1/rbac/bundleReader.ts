@@ -2,7 +2,7 @@ import { mkdtemp, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { loadBundle } from "../../../pkg/bundle/load.ts";
-import type { RegistryV1Bundle } from "../../../pkg/bundle/types.ts";
+import type { BundleFiles, RegistryV1Bundle } from "../../../pkg/bundle/types.ts";
 import { bundleRoot } from "../../../pkg/oci/bundleRoot.ts";
 import { catalogRoot } from "../../../pkg/oci/catalogRoot.ts";
 import { BUNDLE_LIMITS, CATALOG_LIMITS } from "../../../pkg/oci/limits.ts";
@@ -29,10 +29,15 @@ export class BundleReader {
 
   /** @throws Error that says why the folder or image holds no bundle. */
   async bundle(source: string): Promise<RegistryV1Bundle> {
-    if (await isDirectory(source)) return loadBundle(await readBundleFiles(source));
+    return loadBundle(await this.files(source));
+  }
+
+  /** The files of a bundle, whether they make one or not. @throws Error for an image that cannot be pulled, and for too many or too large files. */
+  async files(source: string): Promise<BundleFiles> {
+    if (await isDirectory(source)) return readBundleFiles(source);
     const puller = await this.#puller(BUNDLE_LIMITS);
     const image = await puller.pull("bundle", source, { signal: AbortSignal.timeout(BUNDLE_LIMITS.timeoutMs), filter: bundleRoot });
-    return loadBundle(await readBundleFiles(image.dir));
+    return readBundleFiles(image.dir);
   }
 
   /** Where the files of a catalog lie: `source` itself where that is a folder or a file, else the folder in the image of that name, pulled once. */

@@ -125,9 +125,11 @@ function configFor(watched: readonly string[], trustedCas: readonly string[]): J
   return Object.keys(config).length > 0 ? config : undefined;
 }
 
-function installerOf({ csv, packageName }: RegistryV1Bundle, { namespace, serviceAccount }: BundleOptions): Installer {
-  return {
-    namespace: namespace ?? csv.metadata.annotations?.[SUGGESTED] ?? packageName,
-    name: serviceAccount ?? `${packageName}-installer`,
-  };
+function installerOf(bundle: RegistryV1Bundle, { namespace, serviceAccount }: BundleOptions): Installer {
+  return { namespace: namespace ?? namespaceFor(bundle), name: serviceAccount ?? `${bundle.packageName}-installer` };
+}
+
+/** Where a bundle is installed unless something else is said: where it suggests, else in a namespace called as its package. */
+export function namespaceFor({ csv, packageName }: RegistryV1Bundle): string {
+  return csv.metadata.annotations?.[SUGGESTED] ?? packageName;
 }

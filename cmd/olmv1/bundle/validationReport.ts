@@ -1,0 +1,55 @@
+import type { CheckedBundle } from "../../../pkg/bundlecheck/checkBundle.ts";
+import { type Finding, findingText } from "../../../pkg/bundlecheck/finding.ts";
+import { SEVERITIES, type Severity } from "../../../pkg/bundlecheck/rule.ts";
+import { printable } from "../../../pkg/errors/printable.ts";
+import { counted, structuredReport, type ValidationFormat } from "../validationFormat.ts";
+
+/** A bundle that was checked, and where it was read from. */
+export interface CheckedSource extends CheckedBundle {
+  readonly source: string;
+}
+
+/** What operator-sdk says where there is nothing to tell. */
+const NOTHING_FOUND = "All validation tests have completed successfully";
+
+/**
+ * What was found in bundles, errors first. As JSON or YAML an object with `passed`, how many `errors`, `warnings` and `infos` there are, and `bundles`, in
+ * the order given, each with its source, its name where it has one, and its findings.
+ */
+export function validationReport(bundles: readonly CheckedSource[], format: ValidationFormat): string {
+  if (format === "text") return bundles.map((bundle) => textReport(bundle, bundles.length > 1)).join("\n");
+  const findings = bundles.flatMap((bundle) => bundle.findings);
+  return structuredReport(
+    {
+      passed: countOf(findings, "error") === 0,
+      errors: countOf(findings, "error"),
+      warnings: countOf(findings, "warning"),
+      infos: countOf(findings, "info"),
+      bundles: bundles.map(({ source, name, findings: found }) => ({
+        source,
+        ...(name === "" ? {} : { name }),
+        passed: countOf(found, "error") === 0,
+        findings: found,
+      })),
+    },
+    format,
+  );
+}
+
+/** Whether something at least that bad was found. */
+export function fails(bundles: readonly CheckedBundle[], least: Severity): boolean {
+  const bad = SEVERITIES.slice(0, SEVERITIES.indexOf(least) + 1);
+  return bundles.some(({ findings }) => findings.some(({ severity }) => bad.includes(severity)));
+}
+
+function textReport({ source, findings }: CheckedSource, isOneOfSeveral: boolean): string {
+  const head = isOneOfSeveral ? [`${source}:`] : [];
+  const [errors, warnings, infos] = SEVERITIES.map((severity) => countOf(findings, severity));
+  const counts = `${counted(errors ?? 0, "error")}, ${counted(warnings ?? 0, "warning")} and ${counted(infos ?? 0, "remark")}`;
+  const verdict = findings.length === 0 ? NOTHING_FOUND : `the bundle is ${errors === 0 ? "valid" : "not valid"}: ${counts}`;
+  return [...head, ...findings.map(findingText), verdict, ""].map(printable).join("\n");
+}
+
+function countOf(findings: readonly Finding[], of: Severity): number {
+  return findings.filter(({ severity }) => severity === of).length;
+}

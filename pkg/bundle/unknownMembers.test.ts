@@ -1,0 +1,33 @@
+import { expect, test } from "vitest";
+import { unknownMembers } from "./unknownMembers.ts";
+
+const CSV = "operators/v1alpha1.ClusterServiceVersion";
+const CRD = "apiextensions/v1.CustomResourceDefinition";
+
+// Source: findings in real bundles, such as miniKubeVersion of 222 of them.
+test.for<[what: string, type: string, value: unknown, unknown: [path: string, meant: string | undefined][]]>([
+  ["nothing unknown", CSV, { spec: { displayName: "A", labels: { any: "thing" } } }, []],
+  ["a misspelt member", CSV, { spec: { miniKubeVersion: "1.27.0" } }, [["spec.miniKubeVersion", "minKubeVersion"]]],
+  ["another letter case", CSV, { spec: { MinKubeVersion: "1.27.0" } }, [["spec.MinKubeVersion", "minKubeVersion"]]],
+  ["members of list items", CSV, { spec: { icon: [{ data: 1 }, null, 5] } }, [["spec.icon.0.data", undefined]]],
+  ["values of a wrong type", CSV, { spec: { install: [], icon: { a: 1 } } }, []],
+  [
+    "schemas in schemas",
+    CRD,
+    {
+      spec: {
+        versions: [
+          {
+            schema: { openAPIV3Schema: { properties: { a: { items: { typ: "x" }, additionalProperties: { descripton: "" } }, typ: {} } } },
+          },
+        ],
+      },
+    },
+    [
+      ["spec.versions.0.schema.openAPIV3Schema.properties.a.items.typ", "type"],
+      ["spec.versions.0.schema.openAPIV3Schema.properties.a.additionalProperties.descripton", "description"],
+    ],
+  ],
+])("%s", ([, type, value, unknown]) => {
+  expect(unknownMembers(type, value).map(({ path, meant }) => [path.join("."), meant])).toEqual(unknown);
+});

@@ -1,0 +1,47 @@
+import { isObject } from "../api/jsonObject.ts";
+import { similarName } from "../api/similarName.ts";
+import type { YamlPath } from "../fbc/yamlLines.ts";
+import table from "./goTypes.json" with { type: "json" };
+
+/** A member that Go drops because its struct has none of that name. */
+export interface UnknownMember {
+  readonly path: YamlPath;
+  /** A name that may have been meant. */
+  readonly meant: string | undefined;
+}
+
+/** The members of each struct and their types, by name. */
+const TYPES: ReadonlyMap<string, ReadonlyMap<string, string>> = new Map(
+  Object.entries<readonly string[] | null>(table.types).map(([name, members]) => [
+    name,
+    new Map((members ?? []).map((member) => member.split(" ") as [string, string])),
+  ]),
+);
+const SCHEMA = "apiextensions/v1.JSONSchemaProps";
+/** The unions that hold schemas. */
+const HOLDS_SCHEMA = /^!JSONSchemaPropsOr(Array|Bool|StringArray)$/;
+
+/** Members of a parsed value, at any depth, that Go's struct `type` does not have, in the order of the value. Parts of a wrong type are passed over. */
+export function unknownMembers(type: string, value: unknown): UnknownMember[] {
+  const found: UnknownMember[] = [];
+  visit(type, value, [], found);
+  return found;
+}
+
+function visit(type: string, value: unknown, path: YamlPath, found: UnknownMember[]): void {
+  if (type.startsWith("*")) return visit(type.slice(1), value, path, found);
+  if (type.startsWith("[]")) {
+    if (Array.isArray(value)) for (const [i, item] of value.entries()) visit(type.slice(2), item, [...path, i], found);
+    return;
+  }
+  if (!isObject(value)) return;
+  if (HOLDS_SCHEMA.test(type)) return visit(SCHEMA, value, path, found);
+  const ofMap = type.startsWith("{}") ? type.slice(2) : undefined;
+  const members = TYPES.get(type);
+  if (ofMap === undefined && !members) return;
+  for (const [name, item] of Object.entries(value)) {
+    const itemType = ofMap ?? members?.get(name);
+    if (itemType === undefined) found.push({ path: [...path, name], meant: similarName(name, [...(members?.keys() ?? [])]) });
+    else visit(itemType, item, [...path, name], found);
+  }
+}

@@ -1,0 +1,152 @@
+import { isObject } from "../../api/jsonObject.ts";
+import type { JsonObject } from "../../api/k8s.ts";
+import { unknownMembers } from "../../bundle/unknownMembers.ts";
+import { versionsOf } from "../../crdsafety/crdParts.ts";
+import { goQuote } from "../../errors/goQuote.ts";
+import { objectAt } from "../../fbc/summary/lenient.ts";
+import type { BundleContent, CrdManifest } from "../content.ts";
+import { pathText } from "../pathText.ts";
+import { type Breach, error, type RuleTable, warning } from "../rule.ts";
+import { Source } from "../source.ts";
+import { structuralFaults } from "../structuralFaults.ts";
+
+const APPROVED = "api-approved.kubernetes.io";
+/** Groups that belong to Kubernetes. */
+const PROTECTED = /(^|\.)(k8s|kubernetes)\.io$/;
+const SCOPES = ["Namespaced", "Cluster"];
+
+/** What the API server asks of CustomResourceDefinitions. */
+export const CRD_RULES: RuleTable = {
+  "crd-name": error("The name of a CRD is that of its resource and its group.", Source.apiServer, inEach(name)),
+  "crd-names": error("A CRD states group, kind, plural name and scope.", Source.apiServer, inEach(names)),
+  "crd-versions": error("A CRD has versions, each once, and stores objects in exactly one.", Source.apiServer, inEach(versions)),
+  "crd-schema": error("Every version of a CRD has a structural schema.", Source.apiServer, inEach(schemas)),
+  "crd-approved": error("A CRD of a group that belongs to Kubernetes says where it was approved.", Source.apiServer, inEach(approved)),
+  "crd-validation": warning("The schemas of a CRD say what objects hold.", Source.scorecard, inEach(validation)),
+  "crd-conversion": warning("A CRD that is converted by a webhook has a conversion webhook in the CSV.", Source.format, inEach(conversion)),
+  "crd-unknown-field": warning("A CRD holds only fields that it has: all others are dropped.", Source.controller, inEach(unknownFields)),
+};
+
+/** A breach within a CRD. */
+interface CrdBreach {
+  message: string;
+  path: readonly (string | number)[];
+}
+
+/** The same for every CRD; messages begin with its name. CRDs of an API that is not served any more have a form of their own. */
+function inEach(find: (manifest: CrdManifest, content: BundleContent) => readonly CrdBreach[]): (content: BundleContent) => Breach[] {
+  return (content) =>
+    content.crds
+      .filter(({ object }) => object.apiVersion === "apiextensions.k8s.io/v1")
+      .flatMap((manifest) =>
+        find(manifest, content).map(({ message, path }) => ({
+          message: `CRD ${goQuote(nameOf(manifest))}: ${message}`,
+          at: { manifest, path },
+        })),
+      );
+}
+
+function nameOf({ crd }: CrdManifest): string {
+  return crd.metadata.name ?? "";
+}
+
+function specOf({ crd }: CrdManifest): JsonObject {
+  return isObject(crd.spec) ? crd.spec : {};
+}
+
+function textAt(object: Readonly<Record<string, unknown>>, key: string): string {
+  const value = object[key];
+  return typeof value === "string" ? value : "";
+}
+
+function name(manifest: CrdManifest): CrdBreach[] {
+  const spec = specOf(manifest);
+  const wanted = `${textAt(objectAt(spec, "names"), "plural")}.${textAt(spec, "group")}`;
+  if (nameOf(manifest) === wanted || wanted.startsWith(".") || wanted.endsWith(".")) return [];
+  return [{ message: `its name must be ${goQuote(wanted)}, made of spec.names.plural and spec.group`, path: ["metadata", "name"] }];
+}
+
+function names(manifest: CrdManifest): CrdBreach[] {
+  const spec = specOf(manifest);
+  const { plural, kind } = objectAt(spec, "names");
+  const lacking = Object.entries({ "spec.group": spec["group"], "spec.names.plural": plural, "spec.names.kind": kind })
+    .filter(([, value]) => typeof value !== "string" || value === "")
+    .map(([field]) => ({ message: `${field} is missing`, path: ["spec"] }));
+  const scope = textAt(spec, "scope");
+  return SCOPES.includes(scope)
+    ? lacking
+    : [...lacking, { message: `scope ${goQuote(scope)} is none of ${SCOPES.join(", ")}`, path: ["spec", "scope"] }];
+}
+
+function versions(manifest: CrdManifest): CrdBreach[] {
+  const all = versionsOf(manifest.crd);
+  const path = ["spec", "versions"];
+  if (all.length === 0) return [{ message: "it has no versions", path: ["spec"] }];
+  const stored = all.filter(({ storage }) => storage).length;
+  const seen = new Set<string>();
+  const repeated = all.filter(({ name: version }) => seen.size === seen.add(version).size);
+  return [
+    ...(stored === 1 ? [] : [{ message: `${stored} of its versions have storage: true, and exactly one must`, path }]),
+    ...repeated.map(({ name: version }) => ({ message: `version ${goQuote(version)} stands there more than once`, path })),
+  ];
+}
+
+function schemas(manifest: CrdManifest): CrdBreach[] {
+  const isPreserving = specOf(manifest)["preserveUnknownFields"] === true;
+  const kept = isPreserving
+    ? [
+        {
+          message: "spec.preserveUnknownFields must be false: use x-kubernetes-preserve-unknown-fields in the schema",
+          path: ["spec", "preserveUnknownFields"],
+        },
+      ]
+    : [];
+  return [
+    ...kept,
+    ...versionsOf(manifest.crd).flatMap(({ name: version, schema }, i) => {
+      const path = ["spec", "versions", i, "schema", "openAPIV3Schema"];
+      if (!isObject(schema)) return [{ message: `version ${goQuote(version)} has no schema`, path }];
+      return structuralFaults(schema).map((fault) => ({
+        message: `version ${goQuote(version)}: ${fault.message}`,
+        path: [...path, ...fault.path],
+      }));
+    }),
+  ];
+}
+
+function approved(manifest: CrdManifest): CrdBreach[] {
+  if (!PROTECTED.test(textAt(specOf(manifest), "group"))) return [];
+  const stated = manifest.crd.metadata.annotations?.[APPROVED] ?? "";
+  if (/^https?:\/\/./.test(stated) || stated.startsWith("unapproved")) return [];
+  return [
+    {
+      message: `its group belongs to Kubernetes: annotation ${APPROVED} must hold the address of its approval, or begin with "unapproved"`,
+      path: ["metadata", "annotations"],
+    },
+  ];
+}
+
+function validation(manifest: CrdManifest): CrdBreach[] {
+  return versionsOf(manifest.crd).flatMap(({ name: version, schema }, i) => {
+    if (!isObject(schema)) return [];
+    const members = Object.keys(objectAt(schema, "properties")).filter((member) => !["apiVersion", "kind", "metadata"].includes(member));
+    if (members.length > 0) return [];
+    return [{ message: `the schema of version ${goQuote(version)} lets anything through`, path: ["spec", "versions", i, "schema"] }];
+  });
+}
+
+function conversion(manifest: CrdManifest, { csv }: BundleContent): CrdBreach[] {
+  const isConverted = textAt(objectAt(specOf(manifest), "conversion"), "strategy") === "Webhook";
+  const webhooks = (csv?.spec.webhookdefinitions ?? []).filter(({ type }) => type === "ConversionWebhook");
+  if (!isConverted || webhooks.some(({ conversionCRDs = [] }) => conversionCRDs.includes(nameOf(manifest)))) return [];
+  return [{ message: "it is to be converted by a webhook, and no conversion webhook of the CSV names it", path: ["spec", "conversion"] }];
+}
+
+function unknownFields({ object }: CrdManifest): CrdBreach[] {
+  return unknownMembers("apiextensions/v1.CustomResourceDefinition", { ...object, metadata: {} })
+    .filter(({ path }) => path[0] !== "status")
+    .map(({ path, meant }) => ({
+      message: `${pathText(path)} is not known and is dropped${meant === undefined ? "" : `: is ${meant} meant?`}`,
+      path,
+    }));
+}
