@@ -3,6 +3,7 @@ import { AvailableUpdates, BlockedUpdate } from "./availableUpdates.ts";
 import { EXTENSION_NAME_MAX } from "./constants.ts";
 import { CRD_UPGRADE_CHECKS } from "./crdUpgradeChecks.ts";
 import { drift } from "./drift.ts";
+import { extensionConfig } from "./extensionConfig.ts";
 import { conditions, labelSelector } from "./fields.ts";
 import { Inventory, ProvidedApis } from "./inventory.ts";
 import type { KubeObject } from "./k8s.ts";
@@ -154,23 +155,6 @@ const install = withRules(
   },
 ).describe("install configures how bundles are installed and upgraded.");
 
-const config = withRules(
-  z.object({
-    configType: z.enum(["Inline"]).describe("configType is where the configuration comes from. The only value is Inline."),
-    inline: z
-      .record(z.string(), z.unknown())
-      .refine((value) => Object.keys(value).length > 0, "must have at least 1 property")
-      .optional()
-      .meta({
-        minProperties: 1,
-        "x-kubernetes-preserve-unknown-fields": true,
-        description:
-          "inline is the configuration itself, with at least one member. The bundle's schema decides which ones there may be: registry+v1 bundles know deploymentConfig and deploymentConfigs and, by their install modes, watchNamespace and watchNamespaces.",
-      }),
-  }),
-  unionMember("configType", "Inline", "inline", "inline is required when configType is Inline, and forbidden otherwise"),
-).describe("config is configuration for the bundle, checked against the bundle's own schema.");
-
 const uninstall = z
   .object({
     crdPolicy: z
@@ -228,7 +212,7 @@ export const ClusterExtensionSpec = z
     serviceAccount: serviceAccount.optional(),
     source,
     install: install.optional(),
-    config: config.optional(),
+    config: extensionConfig.optional(),
     progressDeadlineMinutes: z.int().min(10).max(720).optional().meta({
       format: "int32",
       description:
