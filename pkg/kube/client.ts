@@ -3,7 +3,7 @@ import { type GroupVersionKind, type KubeObject, type ObjectRef, refOf } from ".
 import { readText } from "./body.ts";
 import { Credentials } from "./credentials.ts";
 import { type ApiResource, Discovery } from "./discovery.ts";
-import { isExpired, isNotFound, type KubeError } from "./errors.ts";
+import { isExpired, isNotFound, KubeError } from "./errors.ts";
 import type {
   ApplyOptions,
   CallOptions,
@@ -38,10 +38,12 @@ const PATCH_TYPES = {
 export class Client {
   readonly #transport: Transport;
   readonly #discovery: Discovery;
+  readonly #told: Told;
 
-  private constructor(transport: Transport, discovery: Discovery) {
+  private constructor(transport: Transport, discovery: Discovery, told: Told = (text) => text) {
     this.#transport = transport;
     this.#discovery = discovery;
+    this.#told = told;
   }
 
   /** A client with the identity of the kubeconfig at `path`, else of KUBECONFIG, else of the Pod, else of ~/.kube/config. */
@@ -54,7 +56,7 @@ export class Client {
     const transport = Transport.of(credentials, options);
     const discovery = new Discovery(async (path) => {
       const response = await transport.request("GET", path);
-      if (response.statusCode !== 404) return (await answerOf(response)) as { resources?: [] };
+      if (response.statusCode !== 404) return (await answerOf(response, (text) => text)) as { resources?: [] };
       await response.body.dump();
       return undefined;
     });
@@ -66,7 +68,15 @@ export class Client {
    * All token clients of one parent share one pool, and the parent's discovery; `close` the parent to close them.
    */
   withToken(source: TokenSource): Client {
-    return new Client(this.#transport.withToken(source), this.#discovery);
+    return new Client(this.#transport.withToken(source), this.#discovery, this.#told);
+  }
+
+  /**
+   * The same server and identity; what the server says in refusals and warnings, which may quote what it was sent, is told as `told` has it.
+   * `close` the parent to close it.
+   */
+  telling(told: (text: string) => string): Client {
+    return new Client(this.#transport, this.#discovery, told);
   }
 
   /**
@@ -74,7 +84,7 @@ export class Client {
    * Clients that `withToken` makes of it are guarded too. `close` the parent to close them.
    */
   guardedBy(mayWrite: () => void): Client {
-    return new Client(this.#transport.guardedBy(mayWrite), this.#discovery);
+    return new Client(this.#transport.guardedBy(mayWrite), this.#discovery, this.#told);
   }
 
   /** How the server serves a kind; looked up afresh once when it is not known. @throws KindNotServed */
@@ -135,8 +145,8 @@ export class Client {
     const location = { ...refOf(object), subresource: options.subresource };
     const init = bodyInit(object, "application/apply-patch+yaml", options);
     const response = await this.#send("PATCH", object, location, writeQuery(options), init);
-    if (options.warn) for (const text of warningsIn(response.headers["warning"])) options.warn(text);
-    return (await answerOf(response)) as T;
+    if (options.warn) for (const text of warningsIn(response.headers["warning"])) options.warn(this.#told(text));
+    return (await answerOf(response, this.#told)) as T;
   }
 
   /** Patches one object; the answer is the object after it. */
@@ -181,7 +191,7 @@ export class Client {
   /** Sends any request and parses the answer. @throws KubeError on every status from 400. */
   async raw(method: Dispatcher.HttpMethod, path: string, body?: unknown, options: CallOptions = {}): Promise<unknown> {
     const init = body === undefined ? { signal: options.signal } : bodyInit(body, JSON_TYPE, options);
-    return answerOf(await this.#transport.request(method, path, init));
+    return answerOf(await this.#transport.request(method, path, init), this.#told);
   }
 
   /** Sends any request; the answer is returned as it comes, whatever its status. The caller must consume its body. */
@@ -195,7 +205,7 @@ export class Client {
   }
 
   async #call(method: Dispatcher.HttpMethod, gvk: GroupVersionKind, location: Location, query: Query, init: RequestInit): Promise<unknown> {
-    return answerOf(await this.#send(method, gvk, location, query, init));
+    return answerOf(await this.#send(method, gvk, location, query, init), this.#told);
   }
 
   /** Sends one request about a kind; a path that is not served is looked up once more, since CRDs come and go. */
@@ -204,12 +214,15 @@ export class Client {
       const resource = await this.#discovery.resourceFor(gvk);
       const response = await this.#transport.request(method, resourcePath(gvk, resource, location, query), init);
       if (response.statusCode < 400) return response;
-      const err = await errorOf(response);
+      const err = await errorOf(response, this.#told);
       if (fresh || !isPathNotFound(err)) throw err;
       this.#discovery.forget(gvk.apiVersion);
     }
   }
 }
+
+/** What is made of a text of the server before anybody else sees it. */
+type Told = (text: string) => string;
 
 interface KubeList {
   items?: KubeObject[];
@@ -233,16 +246,18 @@ async function absentAs<T, U>(value: U, call: Promise<T>): Promise<T | U> {
   }
 }
 
-async function answerOf(response: Dispatcher.ResponseData): Promise<unknown> {
-  if (response.statusCode >= 400) throw await errorOf(response);
+async function answerOf(response: Dispatcher.ResponseData, told: Told): Promise<unknown> {
+  if (response.statusCode >= 400) throw await errorOf(response, told);
   const text = await readText(response.body);
   return text === "" ? undefined : JSON.parse(text);
 }
 
-async function errorOf(response: Dispatcher.ResponseData): Promise<KubeError> {
+async function errorOf(response: Dispatcher.ResponseData, told: Told): Promise<KubeError> {
   const text = await readText(response.body);
   const retryAfter = response.headers["retry-after"];
-  return kubeErrorFrom(response.statusCode, parsed(text), typeof retryAfter === "string" ? retryAfter : undefined);
+  const err = kubeErrorFrom(response.statusCode, parsed(text), typeof retryAfter === "string" ? retryAfter : undefined);
+  const message = told(err.message);
+  return message === err.message ? err : new KubeError(message, err);
 }
 
 function parsed(text: string): unknown {

@@ -15,8 +15,8 @@ import { rolledBackFrom } from "./rolledBack.ts";
 /**
  * A release as Helm's JSON, members in the order in which Go writes them, ended by a newline:
  * the manifest holds one object a line; the chart holds each object as it was rendered, with a template that prints it.
- * `properties`, `requirements`, `inputDigest`, `imageDigest`, `proxy`, `cautions`, `flaws`, `rolledOutAt`, `rolledBack`, `pinnedTo` and `takenOver` are
- * members of our own, which Go passes over.
+ * `properties`, `requirements`, `inputDigest`, `imageDigest`, `proxy`, `cautions`, `flaws`, `rolledOutAt`, `rolledBack`, `pinnedTo`, `takenOver` and
+ * `sourced` are members of our own, which Go passes over.
  * @see helm.sh/helm/v3 v3.21 pkg/release/release.go
  */
 export function payloadFrom(record: ReleaseRecord): string {
@@ -57,6 +57,7 @@ export function payloadFrom(record: ReleaseRecord): string {
     ...(record.rolledBack === undefined ? {} : { rolledBack: record.rolledBack }),
     ...(record.pinnedTo === undefined ? {} : { pinnedTo: record.pinnedTo }),
     ...(record.takenOver === undefined ? {} : { takenOver: record.takenOver }),
+    ...(record.sourced === undefined ? {} : { sourced: record.sourced }),
   };
   return `${goJson(release, { sortKeys: false })}\n`;
 }
@@ -70,7 +71,7 @@ export function recordFrom(payload: string, fallbackLabels: Readonly<Record<stri
   const release = parse(payload, "failed to decode release");
   const info = members(release["info"]);
   const annotations = members(members(members(release["chart"])["metadata"])["annotations"]);
-  const { properties, inputDigest, imageDigest, cautions, flaws, rolledOutAt, pinnedTo, takenOver } = release;
+  const { properties, inputDigest, imageDigest, cautions, flaws, rolledOutAt, pinnedTo, takenOver, sourced } = release;
   const requirements = requirementsFrom(release["requirements"]);
   const proxy = proxyFrom(release["proxy"]);
   const rolledBack = rolledBackFrom(release["rolledBack"]);
@@ -92,6 +93,7 @@ export function recordFrom(payload: string, fallbackLabels: Readonly<Record<stri
     ...(proxy ? { proxy } : {}),
     ...(Array.isArray(cautions) ? { cautions: textsIn(cautions) } : {}),
     ...(Array.isArray(flaws) ? { flaws: textsIn(flaws) } : {}),
+    ...(Array.isArray(sourced) ? { sourced: textsIn(sourced) } : {}),
     ...(typeof rolledOutAt === "string" ? { rolledOutAt } : {}),
     ...(rolledBack ? { rolledBack } : {}),
     ...(typeof pinnedTo === "number" ? { pinnedTo } : {}),

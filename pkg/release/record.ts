@@ -63,6 +63,8 @@ export interface ReleaseRecord {
   rolledBack?: RolledBack;
   /** On a release that went back to an earlier one because somebody said so: the number of that. */
   pinnedTo?: number;
+  /** Values of its objects that came from `spec.config.valuesFrom`, and are not shown; in any order. */
+  sourced?: readonly string[];
   /** On a release that took over what another operator-controller had installed: nothing newer was installed since. */
   takenOver?: true;
 }
