@@ -26,7 +26,7 @@ export function programMetrics(): ProgramMetrics[] {
   }
   void [new ExtensionMetrics(controller), new GateMetrics(controller), new CatalogMetrics(catalogd), new HttpMetrics(catalogd)];
   replicaMetrics(catalogd);
-  watchMetrics(controller, () => ({ starting: 0, open: 0, broken: 0, refused: 0 }));
+  watchMetrics(controller, () => [{ starting: 0, open: 0, broken: 0, refused: 0 }]);
   return [
     { program: "operator-controller", metrics: controller },
     { program: "catalogd", metrics: catalogd },

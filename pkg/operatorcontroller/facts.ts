@@ -1,4 +1,5 @@
 import type { ClusterExtension } from "../api/clusterExtension.ts";
+import type { JsonObject } from "../api/k8s.ts";
 import type { Plan } from "../api/plan.ts";
 import type { RegistryV1Bundle } from "../bundle/types.ts";
 import type { FbcDeprecations } from "../fbc/types.ts";
@@ -7,6 +8,7 @@ import type { Client } from "../kube/client.ts";
 import type { Availability } from "../release/health/availability.ts";
 import type { ReleaseRecord } from "../release/record.ts";
 import type { CertificateProvider } from "../render/certificateProvider.ts";
+import { HiddenTexts } from "../render/values/hiddenTexts.ts";
 import type { CatalogContent } from "../resolve/catalogContent.ts";
 import type { Considered } from "../resolve/resolve.ts";
 import type { VersionRelease } from "../version/version.ts";
@@ -91,6 +93,12 @@ export interface PassFacts {
   flaws?: readonly string[];
   /** Who provides the certificates of the bundle's webhooks and API services; absent where it has none, or nobody is to. */
   certProvider?: CertificateProvider | undefined;
+  /**
+   * `spec.config` with what the objects hold that it names, and the uids of those; absent where it names none, or they were not read.
+   */
+  sourcedConfig?: { readonly config: JsonObject; readonly identities: readonly string[] };
+  /** What came from such objects, in this pass or for a release that counts: it is shown nowhere. */
+  readonly hidden: HiddenTexts;
   /** Identity of everything that goes into rendering; equal digests render equal objects. */
   inputDigest?: string;
   /** Objects may have been written in this pass. */
@@ -131,8 +139,21 @@ export function newFacts(
   clusterVersion: ClusterVersion = { kind: "none" },
   clusterProxy: ClusterProxy = { kind: "none" },
 ): PassFacts {
-  const history = noReleases();
-  return { extension, clusterVersion, clusterProxy, history, installed: undefined, deprecation: { kind: "unknown" }, notes: [] };
+  return {
+    extension,
+    clusterVersion,
+    clusterProxy,
+    history: noReleases(),
+    installed: undefined,
+    deprecation: { kind: "unknown" },
+    hidden: new HiddenTexts(),
+    notes: [],
+  };
+}
+
+/** The configuration of the extension: `spec.config.inline`, merged over its sources where it has any. */
+export function configOf({ extension, sourcedConfig }: Pick<PassFacts, "extension" | "sourcedConfig">): JsonObject | undefined {
+  return sourcedConfig?.config ?? extension.spec.config?.inline;
 }
 
 /** Older definitions let extensions in that have no spec, although the type says that there is one. */

@@ -1,9 +1,11 @@
 import type { ClusterExtension } from "../api/clusterExtension.ts";
-import { type ObjectRef, refOf } from "../api/k8s.ts";
+import { CLUSTER_EXTENSION } from "../api/constants.ts";
+import { type KubeObject, type ObjectRef, refOf } from "../api/k8s.ts";
 import { certificateSecrets } from "../certificates/wantedCertificates.ts";
 import type { Availability } from "../release/health/availability.ts";
 import { objectKey } from "../release/identity.ts";
 import type { ReleaseRecord } from "../release/record.ts";
+import type { HiddenTexts } from "../render/values/hiddenTexts.ts";
 
 /** Least time between two readings of health that changes of status ask for. */
 const HEALTHY_PAUSE_MS = 5_000;
@@ -63,6 +65,8 @@ export interface Remembered {
   flawed?: string;
   /** Its uninstall has begun: what others need of it does not hold that up any more. */
   uninstalling?: boolean;
+  /** What is shown neither in its status nor in its Events, since it came from objects that its configuration names. */
+  hidden?: HiddenTexts;
   /** Whether its ServiceAccount lacked rights when they were last looked up for a release. */
   lacked?: boolean;
   /**
@@ -126,6 +130,12 @@ export class ExtensionMemory {
   /** Whether objects of the extension of that name are being removed, or may be. */
   isUninstalling(name: string): boolean {
     return this.#byName.get(name)?.uninstalling === true;
+  }
+
+  /** What is not shown of the extension that `object` is; undefined where it is none. */
+  hiddenOf({ kind, metadata: { name, uid = "" } }: KubeObject): HiddenTexts | undefined {
+    const known = this.#byName.get(name);
+    return kind === CLUSTER_EXTENSION && known?.uid === uid ? known.hidden : undefined;
   }
 
   forget(name: string): void {

@@ -20,6 +20,7 @@ import { CatalogContents } from "./catalogs/catalogContents.ts";
 import { findConcerned } from "./catalogs/newEdition.ts";
 import { ClusterUpgradeGate } from "./clusterupgrade/clusterUpgradeGate.ts";
 import { remedyFor } from "./clusterupgrade/remedyFor.ts";
+import { hidingEvents } from "./configuration/hiding.ts";
 import { Dependencies } from "./dependencies/dependencies.ts";
 import { extensionReconciler } from "./extensionReconciler.ts";
 import { InstalledBundles } from "./installed/installedBundles.ts";
@@ -37,6 +38,7 @@ import { ExtensionMetrics } from "./status/extensionMetrics.ts";
 import { contentRef, extensionsToResolve, isNewEdition, needsPass } from "./triggers.ts";
 import { waitingIn } from "./waiting.ts";
 import { ObjectWatches } from "./watches/objectWatches.ts";
+import { SourceWatches } from "./watches/sourceWatches.ts";
 import { watchMetrics } from "./watches/watchMetrics.ts";
 
 const EXTENSION = { apiVersion: API_VERSION, kind: CLUSTER_EXTENSION } as const;
@@ -62,6 +64,7 @@ export class OperatorController {
   readonly #metrics: ExtensionMetrics;
   readonly #releases: ReleaseStore;
   readonly #watches: ObjectWatches;
+  readonly #sources: SourceWatches;
   /** Wakes extensions for what their watches have seen. */
   readonly #alarms: Alarms;
   /** Wakes extensions whose certificates are to be looked at. */
@@ -91,7 +94,8 @@ export class OperatorController {
     this.#certificateAlarms = new Alarms(systemClock, (name) => this.#queue.add(name));
     const wake = (name: string, inMs: number): void => this.#alarms.set(name, inMs);
     this.#watches = new ObjectWatches({ log, wake, retryRefusedMs: options.driftIntervalMs });
-    watchMetrics(metrics, () => this.#watches.states);
+    this.#sources = new SourceWatches({ log, wake, retryRefusedMs: options.driftIntervalMs });
+    watchMetrics(metrics, () => [this.#watches.states, this.#sources.states]);
     this.#apis = new ClusterApis({ client, extensions: this.#extensions, log });
     this.#installedReleases = new InstalledReleases({
       client,
@@ -175,6 +179,7 @@ export class OperatorController {
     const followers = [...informers, this.#installedReleases, this.#apis, this.#gate];
     await Promise.all([...followers.map((follower) => follower.run(signal)), work()]);
     this.#watches.close();
+    this.#sources.close();
     this.#dependencies.close();
     this.#alarms.clear();
     this.#certificateAlarms.clear();
@@ -193,7 +198,7 @@ export class OperatorController {
       await this.#forget(name);
       return undefined;
     }
-    if (extension.metadata.deletionTimestamp !== undefined) this.#watches.forget(name);
+    if (extension.metadata.deletionTimestamp !== undefined) for (const watches of [this.#watches, this.#sources]) watches.forget(name);
     try {
       const outcome = await this.#reconciler.reconcile(withoutBulk(extension), log, signal);
       if (outcome?.awaits && !signal.aborted) this.#rechecks.begin(name, outcome.awaits);
@@ -205,7 +210,8 @@ export class OperatorController {
         this.#rechecks.begin(name, waiting.isOver, waiting.everyMs);
         return { requeueAfterMs: this.#resyncMs() };
       }
-      if (!isRetryable(err) && extension.status?.install) this.#queue.addAfter(name, this.#resyncMs());
+      const isBlind = this.#sources.unwatched(name).length > 0;
+      if (!isRetryable(err) && (extension.status?.install || isBlind)) this.#queue.addAfter(name, this.#resyncMs());
       throw err;
     }
   }
@@ -219,7 +225,12 @@ export class OperatorController {
   /** Whether an extension has to be looked at each interval, and not only when everything is compared: nothing tells of what it depends on. */
   #needsLook(extension: Readonly<ClusterExtension>): boolean {
     const { rights, missesCatalogs = false } = this.#memory.of(extension);
-    return rights !== undefined || missesCatalogs || !this.#watches.covers(extension.metadata.name);
+    return (
+      rights !== undefined ||
+      missesCatalogs ||
+      !this.#watches.covers(extension.metadata.name) ||
+      this.#sources.unwatched(extension.metadata.name).length > 0
+    );
   }
 
   #resyncMs(intervals = 1): number {
@@ -229,6 +240,7 @@ export class OperatorController {
   async #forget(name: string): Promise<void> {
     this.#memory.forget(name);
     this.#watches.forget(name);
+    this.#sources.forget(name);
     this.#identities.forget(name);
     this.#metrics.forget(name);
     await this.#options.puller.remove(name);
@@ -239,12 +251,13 @@ export class OperatorController {
       extensions: this.#extensions,
       catalogs: this.#catalogs,
       contents: this.#contents,
-      events: this.#events,
+      events: hidingEvents(this.#events, this.#memory),
       identities: this.#identities,
       memory: this.#memory,
       metrics: this.#metrics,
       releases: this.#releases,
       watches: this.#watches,
+      sources: this.#sources,
       apis: this.#apis,
       dependencies: this.#dependencies,
       comeBack: (name, afterMs) => this.#queue.addAfter(name, afterMs),

@@ -1,8 +1,8 @@
 import type { ClusterCatalog } from "../api/clusterCatalog.ts";
+import type { EventSink } from "../api/events.ts";
 import type { Informer } from "../controller/informer.ts";
 import type { Step } from "../controller/steps.ts";
 import type { Client } from "../kube/client.ts";
-import type { EventRecorder } from "../kube/events.ts";
 import type { BundleCache } from "./bundleCache.ts";
 import type { CatalogContents } from "./catalogs/catalogContents.ts";
 import type { CertificateProviders } from "./certificates/providerChoice.ts";
@@ -27,6 +27,7 @@ import { installDependencies } from "./steps/installDependencies.ts";
 import { keepContent } from "./steps/keepContent.ts";
 import { lookAgain } from "./steps/lookAgain.ts";
 import { pinRelease } from "./steps/pinRelease.ts";
+import { readConfiguration } from "./steps/readConfiguration.ts";
 import { requireSpec } from "./steps/requireSpec.ts";
 import { resolveBundle } from "./steps/resolveBundle.ts";
 import { retrieveReleases } from "./steps/retrieveReleases.ts";
@@ -34,6 +35,7 @@ import { tellProxy } from "./steps/tellProxy.ts";
 import { type BundlePuller, unpackBundle } from "./steps/unpackBundle.ts";
 import { validate } from "./steps/validate.ts";
 import type { ObjectWatches } from "./watches/objectWatches.ts";
+import type { SourceWatches } from "./watches/sourceWatches.ts";
 
 /** What the steps of a pass work with. */
 export interface StepParts {
@@ -43,11 +45,12 @@ export interface StepParts {
   providers: CertificateProviders;
   catalogs: Pick<Informer<ClusterCatalog>, "get" | "list">;
   contents: CatalogContents;
-  events: EventRecorder;
+  events: EventSink;
   identities: Identities;
   memory: ExtensionMemory;
   releases: ReleaseStore;
   watches: ObjectWatches;
+  sources: SourceWatches;
   apis: ClusterApis;
   dependencies: Pick<Dependencies, "choice" | "made" | "dependents">;
   /** For the steps that change what is on the cluster. */
@@ -72,6 +75,7 @@ export function reconcileSteps(parts: StepParts): Step<PassFacts["extension"], P
     memory,
     releases,
     watches,
+    sources,
     apis,
     dependencies,
     applying,
@@ -81,13 +85,14 @@ export function reconcileSteps(parts: StepParts): Step<PassFacts["extension"], P
     handleDeletion({ client, identities, releases, events, memory, dependents, dependencies: made, forget: parts.forget }),
     requireSpec,
     retrieveReleases(releases, memory),
-    holdSuspended(watches),
+    holdSuspended([watches, sources]),
     ensureFinalizer(client),
     validate(identities),
     correctDrift(applying),
     pinRelease(releases, resolveBundle({ catalogs, contents, dependencies: choice })),
     lookAgain(memory),
     keepContent(events, memory),
+    readConfiguration({ watches: sources, driftIntervalMs: applying.driftIntervalMs }),
     holdBack({ ...applying, comeBack: parts.comeBack }),
     unpackBundle({ puller, bundles, providers }),
     checkBundle(events, memory),

@@ -9,6 +9,7 @@ import { messageOf, ReconcileError, RetryableError, TerminalError, terminalIn, w
 import { canonicalJson } from "../fbc/canonical.ts";
 import type { ClusterVersion } from "../gate/clusterVersion.ts";
 import type { Logger } from "../telemetry/log.ts";
+import { hideInError, hidingLog } from "./configuration/hiding.ts";
 import { newFacts, type PassFacts } from "./facts.ts";
 import { CHANGED_MS } from "./finalizers.ts";
 import type { ClusterProxy } from "./proxy/clusterProxy.ts";
@@ -54,7 +55,7 @@ export class Reconciler {
   /** @throws what the steps threw, after it has been written to the conditions. */
   async reconcile(extension: Readonly<ClusterExtension>, log: Logger, signal: AbortSignal): Promise<PassResult> {
     const facts = newFacts(extension, this.#deps.clusterVersion(), this.#deps.clusterProxy?.());
-    const context = { object: extension, log, signal };
+    const context = { object: extension, log: hidingLog(log, facts.hidden), signal };
     let result: StepResult;
     let error: unknown;
     try {
@@ -62,6 +63,7 @@ export class Reconciler {
     } catch (err) {
       signal.throwIfAborted();
       error = await this.#failure(facts, withoutStep(err), context);
+      hideInError(error, facts.hidden);
     }
     if (facts.leave) return result;
     this.#deps.tellChoice?.(facts);

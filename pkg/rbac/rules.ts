@@ -1,3 +1,4 @@
+import type { ValuesSource } from "../api/extensionConfig.ts";
 import { type GroupVersionKind, groupOf, type KubeObject } from "../api/k8s.ts";
 import { certificateSecrets } from "../certificates/wantedCertificates.ts";
 import { isCrd, requireIdentities } from "../release/identity.ts";
@@ -30,6 +31,8 @@ export interface RuleOptions {
   pruned?: readonly KubeObject[];
   /** Without the rights that an extension works without: watching its objects, and looking at Pods, quotas and custom resources. Default false. */
   essentialOnly?: boolean;
+  /** What `spec.config.valuesFrom` names, in the install namespace. */
+  valuesFrom?: readonly Pick<ValuesSource, "kind" | "name">[];
   /** Whether the installer is known to hold `rules` in `namespace` ("" is the cluster): to hand those on takes neither escalate nor bind. */
   isHeld?: HeldCheck;
 }
@@ -84,6 +87,11 @@ export function requiredRules(objects: readonly KubeObject[], options: RuleOptio
   for (const object of pruned) {
     const found = place(object);
     if (found) grants.push(...grantsOn(object, found, ["get"], options));
+  }
+  for (const { kind, name } of options.valuesFrom ?? []) {
+    const { installNamespace: namespace, essentialOnly = false } = options;
+    const resource = kind === "Secret" ? "secrets" : "configmaps";
+    for (const verb of ["get", ...(essentialOnly ? [] : WATCH_VERBS)]) grants.push({ namespace, group: "", resource, name, verb });
   }
   const rulesOf = (where: string): PolicyRule[] =>
     withoutCovered([...rulesFrom(grants.filter(({ namespace }) => namespace === where)), ...(held.get(where) ?? [])]);

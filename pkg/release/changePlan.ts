@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { type KubeObject, type ObjectRef, refOf } from "../api/k8s.ts";
 import { canonicalJson } from "../fbc/canonical.ts";
 import { onlyBundleLabelsDiffer, withoutBundleLabels } from "./bundleLabels.ts";
-import { changedFields, type FieldChange } from "./diff.ts";
+import { changedFields, type FieldChange, type Hidden } from "./diff.ts";
 import { objectsDigest } from "./digest.ts";
 import { objectKey } from "./identity.ts";
 
@@ -41,6 +41,8 @@ export interface PlanInput {
   leaving: readonly KubeObject[];
   /** Whether an object gives rights that its earlier state did not give. */
   widens: (before: KubeObject | undefined, after: KubeObject) => boolean;
+  /** Takes out of paths and values what is not to be shown. */
+  hidden?: Hidden;
 }
 
 /**
@@ -57,11 +59,13 @@ export function planDigest(input: { inputDigest: string | undefined; rendered: r
  * What applying `desired` and removing `leaving` would do, object by object. Labels that name package and version change on every object
  * with every upgrade: they are counted, and are no change.
  */
-export function changePlan({ digest, desired, live, after, leaving, widens }: PlanInput): ChangePlan {
+export function changePlan({ digest, desired, live, after, leaving, widens, hidden }: PlanInput): ChangePlan {
   const applied = desired.map((object): PlannedObject => {
     const before = live.get(objectKey(object));
     const outcome = after.get(objectKey(object)) ?? object;
-    const { changes, more } = before ? changedFields(withoutBundleLabels(before), withoutBundleLabels(outcome)) : { changes: [], more: 0 };
+    const { changes, more } = before
+      ? changedFields(withoutBundleLabels(before), withoutBundleLabels(outcome), hidden)
+      : { changes: [], more: 0 };
     const action = !before ? "Create" : changes.length > 0 ? "Update" : "Unchanged";
     return { action, ref: refOf(object), changes, more, widens: action !== "Unchanged" && widens(before, outcome) };
   });

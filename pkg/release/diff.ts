@@ -12,6 +12,12 @@ export interface FieldChange {
   after?: string;
 }
 
+/** Takes out of texts, and out of JSON values, what is not to be shown. */
+export interface Hidden {
+  hide(text: string): string;
+  hideIn(value: unknown): unknown;
+}
+
 /** One step on the way to a field: a member, an entry of a list by what tells it apart, or one by its position. */
 export type PathStep = string | { readonly key: string; readonly value: string | number } | { readonly index: number };
 
@@ -36,10 +42,15 @@ const PLAIN_MEMBER = /^[A-Za-z_$][\w$-]*$/;
 /**
  * The fields in which two states of one object differ, in the order of their paths, at most fifty; `more` is how many are left out.
  * What the API server alone writes, and status, do not count. Values of a Secret are masked.
- * @param before as it is; undefined where there is no such object yet. @param after as it would be.
+ * @param before as it is; undefined where there is no such object yet. @param after as it would be. @param hidden takes out of paths and
+ * values what is not to be shown.
  */
-export function changedFields(before: KubeObject | undefined, after: KubeObject): { changes: FieldChange[]; more: number } {
-  const found = differences(before, after).map(fieldChange);
+export function changedFields(
+  before: KubeObject | undefined,
+  after: KubeObject,
+  hidden?: Hidden,
+): { changes: FieldChange[]; more: number } {
+  const found = differences(before, after).map((difference) => fieldChange(difference, hidden));
   const changes = found.sort((a, b) => (a.path < b.path ? -1 : 1)).slice(0, MAX_FIELD_CHANGES);
   const secret = after.kind === "Secret" && after.apiVersion === "v1";
   return { changes: secret ? changes.map(masked) : changes, more: found.length - changes.length };
@@ -73,10 +84,10 @@ function compare(before: unknown, after: unknown, path: readonly PathStep[], fou
   }
 }
 
-function fieldChange({ path, before, after }: Difference): FieldChange {
-  const [from, to] = [textOf(before), textOf(after)];
+function fieldChange({ path, before, after }: Difference, hidden: Hidden | undefined): FieldChange {
+  const [from, to] = [before, after].map((value) => textOf(hidden ? hidden.hideIn(value) : value));
   return {
-    path: pathText(path),
+    path: hidden ? hidden.hide(pathText(path)) : pathText(path),
     ...(from === undefined ? {} : { before: shown(from) }),
     ...(to === undefined ? {} : { after: shown(to) }),
   };

@@ -291,6 +291,7 @@ const anyRecord: fc.Arbitrary<ReleaseRecord> = fc.record(
     rolledBack: anyRolledBack,
     pinnedTo: fc.nat(),
     takenOver: fc.constant(true as const),
+    sourced: fc.array(text, { maxLength: 3 }),
   },
   {
     requiredKeys: [

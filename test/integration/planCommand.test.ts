@@ -146,6 +146,51 @@ describeWithPrivateCluster("a plan of a ClusterExtension that is not applied yet
       )
       .sort();
 
+  test("reads what the configuration is kept in, as the user or the ServiceAccount, and shows nothing of it", async () => {
+    const values = (value: string): string =>
+      JSON.stringify({
+        deploymentConfig: {
+          env: [
+            { name: "PASSWORD", value },
+            { name: "SHORT", value: value.slice(-1) },
+          ],
+        },
+      });
+    const fill = (namespace: string, text: string): Promise<KubeObject> => {
+      const metadata = { name: "values", namespace };
+      const object = { apiVersion: "v1", kind: "Secret", metadata, stringData: { "values.yaml": text } };
+      return cluster.client.apply(object, { fieldManager: "test", force: true });
+    };
+    const config = { configType: "Inline" as const, valuesFrom: [{ kind: "Secret" as const, name: "values" }] };
+    const x = await world.extension("sourced", {
+      catalog: { channels: ["stable"], version: "1.0.0" },
+      config,
+      before: (ns) => fill(ns, values("canary-1")),
+    });
+    await world.conditions("sourced", { Installed: "True/Succeeded", Progressing: "True/Succeeded" });
+    await cluster.client.patch(refOf(x), { spec: { suspend: true } }, { type: "merge" });
+    await world.conditions("sourced", { Progressing: "False/Suspended" });
+    await fill(x.spec.namespace, values("canary-2"));
+    const mask = '"(from spec.config.valuesFrom)"';
+    for (const args of [[], ["--as-service-account"]]) {
+      const planned = await json(x, ...args);
+      const update = planned.objects.find(({ kind }) => kind === "Deployment");
+      expect(update?.changes.map(({ before, after }) => [before, after])).toEqual([
+        [mask, mask],
+        [mask, mask],
+      ]);
+      expect(JSON.stringify(planned)).not.toMatch(/canary|PASSWORD/);
+    }
+    await fill(x.spec.namespace, "deploymentConfig: {tolerations: [{operator: canary-3}]}");
+    const refused = await plan(x);
+    expect([refused.code, refused.out]).toEqual([1, expect.stringContaining('Unsupported value: "(from spec.config.valuesFrom)"')]);
+    expect(refused.out + refused.err).not.toContain("canary");
+    await fill(x.spec.namespace, "[canary-4]");
+    const broken = await plan(x);
+    expect([broken.code, broken.err]).toEqual([1, expect.stringContaining("holds a list, where an object is expected")]);
+    expect(broken.out + broken.err).not.toContain("canary");
+  });
+
   test("of a new one names all that would be created, writes nothing, and tells what is in the way", async () => {
     const extension = extensionNamed("new", { packageName: "p", channels: ["stable"] });
     const homeless = await plan(extension);

@@ -93,7 +93,11 @@ export class OperatorWorld implements AsyncDisposable {
       ...(times.webhookCertProvider ? { webhookCertProvider: times.webhookCertProvider } : {}),
       ...(times.clusterProxy ? { clusterProxy: times.clusterProxy } : {}),
       ...(times.minuteMs === undefined ? {} : { deadlineMinuteMs: times.minuteMs }),
-      log: createLogger({ component: "operator-controller", level: "silent" }),
+      log: createLogger({
+        component: "operator-controller",
+        level: times.lines ? "debug" : "silent",
+        destination: { write: (line) => times.lines?.push(line) },
+      }),
       metrics: createMetrics("operator_controller"),
     });
     const stop = new AbortController();
@@ -277,4 +281,6 @@ export interface Times {
   recheckIntervalMs?: number;
   /** How long a minute of the progress deadline is. */
   minuteMs?: number;
+  /** Gets every line of the log; without it nothing is logged. */
+  lines?: string[];
 }

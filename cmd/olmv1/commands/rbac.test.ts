@@ -114,7 +114,20 @@ test("API services take rights on them, in kube-system, and to bind what every A
   expect(scopesOf("secrets", "create", "tiny-service-cert")).toEqual(["ns"]);
 });
 
+test("what the configuration is read from may be read by name", async () => {
+  const ended = await rbac(bundle("1.0.0"), "--values-from", "Secret/values", "ConfigMap/more");
+  expect([ended.code, ended.err]).toEqual([0, ""]);
+  const rules = (parseYamlDocuments(ended.out) as { rules?: PolicyRule[] }[]).flatMap((role) => role.rules ?? []);
+  expect(rules).toContainEqual({ apiGroups: [""], resources: ["secrets"], resourceNames: ["values"], verbs: ["get", "list", "watch"] });
+  expect(rules).toContainEqual({ apiGroups: [""], resources: ["configmaps"], resourceNames: ["more"], verbs: ["get", "list", "watch"] });
+});
+
 test.for<[why: string, args: string[], message: string]>([
+  [
+    "values from something else",
+    ["--values-from", "Pod/x"],
+    "error: option '--values-from <kind/name...>' argument 'Pod/x' is invalid. It must be ConfigMap/NAME or Secret/NAME.\n",
+  ],
   ["no bundle", [], "olmv1: no bundle given: name at least one bundle folder or image, or use --token-only\n"],
   ["tokens of nobody", ["--token-only"], "olmv1: --token-only needs --namespace and --service-account\n"],
   [

@@ -10,6 +10,7 @@ import { BundleReader } from "../rbac/bundleReader.ts";
 import { type BundleOptions, bundleRights, distinctObjects, rulesFor } from "../rbac/bundleRights.ts";
 import { diffText, rightsDiff } from "../rbac/rightsDiff.ts";
 import { type SourceOptions, sourcesOf } from "../rbac/sources.ts";
+import { sourceName } from "../rbac/valuesFrom.ts";
 
 interface RbacOptions extends BundleOptions, SourceOptions {
   tokenOnly?: boolean;
@@ -42,6 +43,7 @@ export function addRbac(program: Command): void {
       "ConfigMap that trustedCA of the configuration creates; may be given more than once",
       (name, others: string[] | undefined) => [...(others ?? []), name],
     )
+    .option("--values-from <kind/name...>", "what spec.config.valuesFrom of the ClusterExtension names, such as Secret/NAME", sourceName)
     .option("--catalog <source>", "folder, file or image of the file-based catalog in which packages are looked up")
     .option("--catalog-url <url>", "a served catalog in which packages are looked up, such as http://localhost:8080/catalogs/NAME")
     .option("--channel <names...>", "channels of the packages that count; default: all")

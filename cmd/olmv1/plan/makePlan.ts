@@ -19,8 +19,9 @@ import { isApproved } from "../../../pkg/operatorcontroller/apply/approval.ts";
 import { type PreparedObjects, prepareFor, renderFor } from "../../../pkg/operatorcontroller/apply/preparedObjects.ts";
 import { leavingObjects, type PruneRequest, unwanted } from "../../../pkg/operatorcontroller/apply/prune.ts";
 import type { CertificateProviders } from "../../../pkg/operatorcontroller/certificates/providerChoice.ts";
+import { hideInError, hideSourced, revealNamespaces } from "../../../pkg/operatorcontroller/configuration/hiding.ts";
 import { loadCelRules } from "../../../pkg/operatorcontroller/dependencies/loadCelRules.ts";
-import { newFacts, type PassFacts, type ResolvedBundle } from "../../../pkg/operatorcontroller/facts.ts";
+import { configOf, newFacts, type PassFacts, type ResolvedBundle } from "../../../pkg/operatorcontroller/facts.ts";
 import { ExtensionMemory } from "../../../pkg/operatorcontroller/memory.ts";
 import type { ClusterProxy } from "../../../pkg/operatorcontroller/proxy/clusterProxy.ts";
 import { proxyOf } from "../../../pkg/operatorcontroller/proxy/passProxy.ts";
@@ -30,6 +31,7 @@ import { rbacCommand } from "../../../pkg/operatorcontroller/rights/rbacCommand.
 import { ClusterApis } from "../../../pkg/operatorcontroller/served/clusterApis.ts";
 import { checkRequirements } from "../../../pkg/operatorcontroller/steps/checkRequirements.ts";
 import { keepContent } from "../../../pkg/operatorcontroller/steps/keepContent.ts";
+import { readConfiguration } from "../../../pkg/operatorcontroller/steps/readConfiguration.ts";
 import { resolveBundle } from "../../../pkg/operatorcontroller/steps/resolveBundle.ts";
 import { installedOf, labelsFrom } from "../../../pkg/operatorcontroller/steps/retrieveReleases.ts";
 import { tellProxy } from "../../../pkg/operatorcontroller/steps/tellProxy.ts";
@@ -85,8 +87,17 @@ const NO_UID = "00000000-0000-0000-0000-000000000000";
  * @throws Error where no bundle can be resolved, pulled or rendered, or the cluster may not be asked.
  */
 export async function makePlan(request: PlanRequest): Promise<InstallPlan> {
-  const { wanted, client, reader, providers } = request;
   const facts = await factsOf(request);
+  try {
+    return await planFrom(request, facts);
+  } catch (err) {
+    hideInError(err, facts.hidden);
+    throw err;
+  }
+}
+
+async function planFrom(request: PlanRequest, facts: PassFacts): Promise<InstallPlan> {
+  const { wanted, client, reader, providers } = request;
   const { extension, history, resolved } = facts;
   if (!resolved) throw new Error(`no bundle was found for ClusterExtension ${goQuote(extension.metadata.name)}`);
   const content = await reader.bundle(pullReference(resolved)).catch((err: unknown) => {
@@ -96,7 +107,8 @@ export async function makePlan(request: PlanRequest): Promise<InstallPlan> {
   await tellProxy.run(facts, { object: extension, log: request.log, signal: request.signal });
   const unmet = await unmetFindings(request, facts);
   const base = lastDeployed(history.current);
-  const rendered = renderFor(extension, content, await providers.choose(base?.objects ?? []), proxyOf(facts));
+  const rendered = renderFor(facts, content, await providers.choose(base?.objects ?? []), proxyOf(facts));
+  revealNamespaces(facts.hidden, rendered);
   const prepared = await prepareFor(client, extension, rendered, resolved);
   const inputs = { inputDigest: inputDigest(facts), rendered, base: base?.version ?? 0 };
   const digest = wanted.exists ? planDigest(inputs) : "";
@@ -104,7 +116,7 @@ export async function makePlan(request: PlanRequest): Promise<InstallPlan> {
   const counts = countActions(plan);
   const isDeployed = determineState(history.current, { objects: prepared.objects, labels: labelsFrom(resolved) }).kind === "Unchanged";
   const relabeled = isDeployed ? [] : relabeledIn(plan);
-  const unused = configNotes(extension.spec.config?.inline, rendered);
+  const unused = configNotes(configOf(facts), rendered);
   const remarks = [...wanted.notes, ...remarksOn(facts, isDeployed), ...facts.notes, ...unused, ...prepared.notes, ...notes, ...relabeled];
   return {
     formatVersion: 1,
@@ -115,9 +127,9 @@ export async function makePlan(request: PlanRequest): Promise<InstallPlan> {
     explanation: resolved.explanation,
     counts: { create: counts.Create, update: counts.Update, delete: counts.Delete, unchanged: counts.Unchanged },
     objects: objectsOf(plan, refused),
-    findings: [...unmet, ...findings],
+    findings: [...unmet, ...findings].map((finding) => ({ ...finding, text: facts.hidden.hide(finding.text) })),
     warnings,
-    notes: remarks,
+    notes: remarks.map((remark) => facts.hidden.hide(remark)),
     digest: wanted.exists ? digest : null,
     approval: {
       needed: extension.spec.approval === "Manual" && !isDeployed,
@@ -126,7 +138,8 @@ export async function makePlan(request: PlanRequest): Promise<InstallPlan> {
   };
 }
 
-async function factsOf({ wanted, catalogs, client, clusterProxy, reader, systemNamespace, log, signal }: PlanRequest): Promise<PassFacts> {
+async function factsOf(request: PlanRequest): Promise<PassFacts> {
+  const { wanted, catalogs, client, clusterProxy, scoped, isServiceAccount, reader, systemNamespace, log, signal } = request;
   const { metadata, spec } = wanted.extension;
   const { uid = NO_UID } = metadata;
   const extension = { ...wanted.extension, metadata: { ...metadata, uid }, spec };
@@ -137,6 +150,8 @@ async function factsOf({ wanted, catalogs, client, clusterProxy, reader, systemN
       throw wrapError(`read the releases of ClusterExtension ${goQuote(metadata.name)} in namespace ${goQuote(systemNamespace)}: `, err);
     });
   facts.installed = installedOf(facts.history.current);
+  hideSourced(facts);
+  facts.scoped = scoped.telling((text) => facts.hidden.hide(text));
   const before = wanted.extension.status?.install?.bundle.name;
   if (!facts.installed && before !== undefined)
     throw new Error(
@@ -149,6 +164,7 @@ async function factsOf({ wanted, catalogs, client, clusterProxy, reader, systemN
   }).run(facts, { object: extension, log, signal });
   facts.notes.push(...(await dependencyNotes(facts)));
   await keepContent({ record: () => undefined }, new ExtensionMemory()).run(facts, { object: extension, log, signal });
+  await readConfiguration({ driftIntervalMs: 0, isServiceAccount }).run(facts, { object: extension, log, signal });
   return facts;
 }
 
@@ -191,11 +207,12 @@ async function unmetFindings({ client, log, signal }: PlanRequest, facts: PassFa
 /** The objects against the cluster. */
 async function compare(
   request: PlanRequest,
-  { extension, history, installed, resolved }: PassFacts,
+  facts: PassFacts,
   { objects: desired, kinds }: PreparedObjects,
   digest: string,
 ): Promise<{ plan: ChangePlan; refused: ReadonlySet<string> } & Pick<TriedOut, "findings" | "warnings" | "notes">> {
-  const { client, scoped, isServiceAccount, log, signal } = request;
+  const { client, isServiceAccount, log, signal } = request;
+  const { extension, history, installed, resolved, hidden, scoped = request.scoped } = facts;
   const { spec, metadata } = extension;
   const applier = new Applier(scoped, log, signal);
   const owner = { name: metadata.name, uid: metadata.uid ?? "", installNamespace: spec.namespace };
@@ -210,6 +227,7 @@ async function compare(
           desired,
           pruned: unwanted(pruning),
           images,
+          config: configOf(facts),
           resourceOf: (gvk) => kinds.resourceOf(gvk),
         },
         signal,
@@ -217,7 +235,7 @@ async function compare(
     : undefined;
   const released = new Set(lastDeployed(history.current)?.objects.map(objectKey));
   const extensionExists = await otherExtensions(client, signal);
-  const advice = `print the exact roles: ${rbacCommand(extension, images, providerOf(desired)?.name)}`;
+  const advice = `print the exact roles: ${rbacCommand(extension, images, providerOf(desired)?.name, configOf(facts))}`;
   const tried = await tryOut({ applier, client: scoped, spec, desired, kinds, released, owner, extensionExists, advice, signal });
   const { live, after, refused, findings, warnings, notes } = tried;
   if (lacking) {
@@ -230,7 +248,7 @@ async function compare(
     findings.push({ kind: "read", text: messageOf(err) });
     return [];
   });
-  return { plan: changePlan({ digest, desired, live, after, leaving, widens: widensRights }), refused, findings, warnings, notes };
+  return { plan: changePlan({ digest, desired, live, after, leaving, widens: widensRights, hidden }), refused, findings, warnings, notes };
 }
 
 /** Without the right to look, every extension that an object names counts as existing, so that nothing is taken from it. */

@@ -15,6 +15,7 @@ import { CERTIFICATE_PROVIDERS } from "../../../pkg/render/providers.ts";
 import { renderBundle } from "../../../pkg/render/render.ts";
 import { compareVersions, parseVersion } from "../../../pkg/version/version.ts";
 import type { BundleReader } from "./bundleReader.ts";
+import type { SourceName } from "./valuesFrom.ts";
 
 /** How an extension is to have the bundles. */
 export interface BundleOptions {
@@ -29,6 +30,8 @@ export interface BundleOptions {
   /** With auto the rights do for whichever provider operator-controller may choose. */
   webhookCertProvider: WebhookCertProvider;
   aggregateUserRoles?: boolean;
+  /** What spec.config.valuesFrom names. */
+  valuesFrom?: readonly SourceName[];
 }
 
 /** Everything about rights that is in one bundle. */
@@ -95,7 +98,7 @@ export function distinctObjects(objects: readonly KubeObject[]): KubeObject[] {
 }
 
 function rightsOf(bundle: RegistryV1Bundle, options: BundleOptions, installer: Installer): BundleRights {
-  const { watchNamespace: watched = [], strategy, crdPolicy, aggregateUserRoles, webhookCertProvider: wanted } = options;
+  const { watchNamespace: watched = [], strategy, crdPolicy, aggregateUserRoles, webhookCertProvider: wanted, valuesFrom = [] } = options;
   const installNamespace = installer.namespace;
   const config = configFor(watched, options.trustedCaConfigMap ?? []);
   const needsCertificates = servingDeployments(bundle.csv).size > 0;
@@ -105,7 +108,7 @@ function rightsOf(bundle: RegistryV1Bundle, options: BundleOptions, installer: I
   const [rendered = []] = renderings;
   const forUsers = userRoles(rendered);
   const needed = renderings.map((objects) =>
-    requiredRules(aggregateUserRoles ? [...objects, ...forUsers] : objects, { installNamespace, strategy, crdPolicy }),
+    requiredRules(aggregateUserRoles ? [...objects, ...forUsers] : objects, { installNamespace, strategy, crdPolicy, valuesFrom }),
   );
   return {
     name: bundle.csv.metadata.name ?? "",

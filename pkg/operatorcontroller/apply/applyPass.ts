@@ -15,7 +15,7 @@ import { crdPolicyOf } from "../../release/plan.ts";
 import { lastDeployed, type ReleaseRecord } from "../../release/record.ts";
 import { providerOf } from "../../render/providers.ts";
 import { type CertificateDependencies, ExtensionCertificates } from "../certificates/extensionCertificates.ts";
-import type { PassFacts, ResolvedBundle } from "../facts.ts";
+import { configOf, type PassFacts, type ResolvedBundle } from "../facts.ts";
 import type { ExtensionMemory } from "../memory.ts";
 import { type JournalOptions, ReleaseJournal } from "../releases/releaseJournal.ts";
 import type { LackingPermissions } from "../rights/permissions.ts";
@@ -145,14 +145,14 @@ export class ApplyPass {
     });
     await this.#follow(next);
     this.#events.record("Normal", next.kind, `${completed(next, this.#facts.installed?.name)}: ${summary(this.#applier.actions)}`);
-    this.#events.proxy(next, this.#facts.clusterProxy);
+    this.#events.proxy(next, this.#facts);
     for (const note of next.notes) this.#events.record("Normal", "ManifestAdjusted", note);
     if (isDriftLeft) await this.#reportDrift();
   }
 
   async #preflight({ bundle, objects, base, kinds, content }: NextRelease, lacking: LackingPermissions | undefined): Promise<Seen> {
     const { extension } = this.#facts;
-    const command = rbacCommand(extension, this.#images(bundle.image), providerOf(objects)?.name);
+    const command = rbacCommand(extension, this.#images(bundle.image), providerOf(objects)?.name, configOf(this.#facts));
     const passed = await preflight(this.#applier, {
       desired: objects,
       base,
@@ -239,14 +239,14 @@ export class ApplyPass {
 
   /** @throws TerminalError AwaitingApproval when somebody has to approve what would be done, which `facts.plan` tells. */
   async #requireApproval(rendered: RenderedBundle, { bundle, objects: desired, base }: NextRelease, { live, after }: Seen): Promise<void> {
-    const { extension, inputDigest } = this.#facts;
+    const { extension, inputDigest, hidden } = this.#facts;
     const digest = planDigest({ inputDigest, rendered: rendered.objects, base: base?.version ?? 0 });
     if (isApproved(extension, digest)) {
       if (extension.spec.approval === "Manual") this.#events.approved(bundle.name, digest);
       return;
     }
     const leaving = await leavingObjects(this.#applier, this.#pruneRequest(desired));
-    this.#facts.plan = planStatus(changePlan({ digest, desired, live, after, leaving, widens: widensRights }), bundle);
+    this.#facts.plan = planStatus(changePlan({ digest, desired, live, after, leaving, widens: widensRights, hidden }), bundle);
     throw awaitingApproval(extension, this.#facts.plan);
   }
 

@@ -5,6 +5,7 @@ import { lastDeployed, type ReleaseRecord } from "../../release/record.ts";
 import { determineState, type ReleaseState } from "../../release/state.ts";
 import { isTakeOver } from "../../release/takenOver.ts";
 import type { ProxyVariables } from "../../render/proxy.ts";
+import { sourcedIn } from "../configuration/hiding.ts";
 import type { PassFacts, ResolvedBundle } from "../facts.ts";
 import { proxyOf } from "../proxy/passProxy.ts";
 import type { ReleaseContent } from "../releases/releaseJournal.ts";
@@ -61,7 +62,9 @@ export function nextRelease(facts: PassFacts, rendered: RenderedBundle, { object
   const isTaken = isTakeOver(base, { labels, ...rollback?.why });
   const takenOver = isTaken ? { takenOver: true as const } : {};
   const { inputDigest, proxy } = rollback ?? { inputDigest: facts.inputDigest, proxy: proxyOf(facts) };
+  const sourced = sourcedIn(facts.hidden, objects);
   const origin = {
+    ...(sourced.length > 0 ? { sourced } : {}),
     ...(bundle.properties === undefined ? {} : { properties: bundle.properties }),
     ...(requirements === undefined ? {} : { requirements }),
     ...(inputDigest === undefined ? {} : { inputDigest }),

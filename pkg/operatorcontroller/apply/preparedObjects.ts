@@ -11,6 +11,7 @@ import { prepareObjects } from "../../release/prepare.ts";
 import type { CertificateProvider } from "../../render/certificateProvider.ts";
 import type { ProxyVariables } from "../../render/proxy.ts";
 import { type RenderOptions, renderBundle } from "../../render/render.ts";
+import { configOf, type PassFacts } from "../facts.ts";
 import { type ServedKinds, servedKinds } from "./kinds.ts";
 
 /** Objects as they are applied, in that order; what was dropped from them, in sentences; and what is served of their kinds. */
@@ -27,13 +28,14 @@ export interface PreparedObjects {
  * @throws TerminalError for a bundle or configuration that cannot be rendered.
  */
 export function renderFor(
-  { spec }: Readonly<ClusterExtension>,
+  facts: Pick<PassFacts, "extension" | "sourcedConfig">,
   bundle: RegistryV1Bundle,
   certProvider: CertificateProvider | undefined,
   proxy: ProxyVariables | undefined,
   render: (bundle: RegistryV1Bundle, options: RenderOptions) => readonly KubeObject[] = renderBundle,
 ): readonly KubeObject[] {
-  const rendered = render(bundle, { installNamespace: spec.namespace, config: spec.config?.inline, certProvider, proxy });
+  const { spec } = facts.extension;
+  const rendered = render(bundle, { installNamespace: spec.namespace, config: configOf(facts), certProvider, proxy });
   return spec.install?.userRoles === "Aggregate" ? [...rendered, ...userRoles(rendered)] : rendered;
 }
 

@@ -6,8 +6,8 @@ import type { KubeObject } from "../../api/k8s.ts";
 import { describeObject, objectKey } from "../../release/identity.ts";
 import { type ExtensionExists, type Owner, ownershipOf } from "../../release/ownership.ts";
 import { overridesProxy } from "../../render/proxy.ts";
+import { configOf, type PassFacts } from "../facts.ts";
 import type { ExtensionMemory } from "../memory.ts";
-import type { ClusterProxy } from "../proxy/clusterProxy.ts";
 import { proxyChange } from "../proxy/proxyChange.ts";
 import { lacksPermissions } from "../rights/permissions.ts";
 import { type ApiWarning, warningTexts } from "./apiWarnings.ts";
@@ -52,9 +52,13 @@ export class ReleaseEvents {
   }
 
   /** Which proxy variables of the cluster the Deployments got or lost in an upgrade, and who says so. */
-  proxy({ kind, base, content }: Pick<NextRelease, "kind" | "base" | "content">, cluster: ClusterProxy): void {
+  proxy(
+    { kind, base, content }: Pick<NextRelease, "kind" | "base" | "content">,
+    facts: Pick<PassFacts, "extension" | "sourcedConfig" | "clusterProxy">,
+  ): void {
+    const { clusterProxy: cluster } = facts;
     const changed = kind === "Upgraded" ? proxyChange(base?.proxy, content.proxy) : undefined;
-    if (changed === undefined || overridesProxy(this.#extension.spec.config?.inline)) return;
+    if (changed === undefined || overridesProxy(configOf(facts))) return;
     const source = cluster.kind === "known" ? cluster.source : "the cluster has no proxy";
     this.record("Normal", "ProxyChanged", `proxy variables of the Deployments changed as those of the cluster did (${source}): ${changed}`);
   }

@@ -1,10 +1,10 @@
 import { lastDeployed } from "../../release/record.ts";
 import { isOfAnotherWriter } from "../../release/takenOver.ts";
 import { overridesProxy, type ProxyVariables } from "../../render/proxy.ts";
-import type { PassFacts } from "../facts.ts";
+import { configOf, type PassFacts } from "../facts.ts";
 
 /** What the choice of an extension's proxy variables depends on. */
-export type ProxyFacts = Pick<PassFacts, "extension" | "clusterProxy" | "history" | "resolved" | "installed">;
+export type ProxyFacts = Pick<PassFacts, "extension" | "sourcedConfig" | "clusterProxy" | "history" | "resolved" | "installed">;
 
 /**
  * The proxy variables that Deployments are rendered with in a pass:
@@ -18,16 +18,16 @@ export type ProxyFacts = Pick<PassFacts, "extension" | "clusterProxy" | "history
  * What was taken over is only looked at until it is upgraded: its Pods are not replaced for a proxy that they did without.
  */
 export function proxyOf(facts: ProxyFacts): ProxyVariables | undefined {
-  const { extension, clusterProxy } = facts;
-  if (overridesProxy(extension.spec.config?.inline)) return undefined;
+  const { clusterProxy } = facts;
+  if (overridesProxy(configOf(facts))) return undefined;
   if (clusterProxy.kind === "unknown" || isOnlyLookedAt(facts)) return lastDeployed(facts.history.current)?.proxy;
   return clusterProxy.kind === "known" ? clusterProxy.variables : undefined;
 }
 
 /** Why Deployments do not have the proxy of the cluster; undefined where they have, or are not to have it. */
 export function proxyNote(facts: ProxyFacts): string | undefined {
-  const { extension, clusterProxy } = facts;
-  if (clusterProxy.kind === "none" || overridesProxy(extension.spec.config?.inline)) return undefined;
+  const { clusterProxy } = facts;
+  if (clusterProxy.kind === "none" || overridesProxy(configOf(facts))) return undefined;
   if (clusterProxy.kind === "known")
     return isOnlyLookedAt(facts)
       ? "its Deployments get the proxy variables of the cluster with the next upgrade, since they were installed without by somebody else"

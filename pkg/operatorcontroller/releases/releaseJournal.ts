@@ -25,6 +25,7 @@ export type ReleaseContent = Pick<
   | "rolledBack"
   | "pinnedTo"
   | "takenOver"
+  | "sourced"
 >;
 
 /** Where and for whom one pass keeps its record. */
@@ -109,9 +110,9 @@ export class ReleaseJournal {
    */
   async renew(
     release: ReleaseRecord,
-    content: Pick<ReleaseContent, "inputDigest" | "imageDigest" | "properties" | "requirements">,
+    content: Pick<ReleaseContent, "inputDigest" | "imageDigest" | "properties" | "requirements" | "sourced">,
   ): Promise<void> {
-    const { inputDigest, imageDigest } = content;
+    const { inputDigest, imageDigest, sourced } = content;
     if (inputDigest === undefined || release.inputDigest === inputDigest) return;
     const properties = release.properties ?? content.properties;
     const requirements = release.requirements ?? content.requirements;
@@ -121,6 +122,7 @@ export class ReleaseJournal {
       ...(imageDigest === undefined ? {} : { imageDigest }),
       ...(properties === undefined ? {} : { properties }),
       ...(requirements === undefined ? {} : { requirements }),
+      ...(sourced === undefined ? {} : { sourced }),
     };
     await this.#options.store.update(renewed, this.#options.owner, this.#calls);
   }

@@ -97,6 +97,7 @@ export async function goToPinned(deps: RollbackDependencies, facts: PassFacts, c
   if (!pinned || !scoped) return;
   const { release, revision } = pinned;
   const bundle = installedFrom(release);
+  facts.hidden.add(release.sourced ?? []);
   const given = lastDeployed(history.current)?.objects ?? [];
   await new ApplyPass(deps, facts, scoped, context).release({
     bundle: { ...bundle, explanation: "" },
@@ -134,6 +135,7 @@ async function goBack(deps: RollbackDependencies, facts: PassFacts, context: Con
   const { scoped } = facts;
   if (!scoped) return;
   const bundle = installedFrom(target);
+  facts.hidden.add(target.sourced ?? []);
   delete facts.failed;
   await new ApplyPass(deps, facts, scoped, context).release({
     bundle: { ...bundle, explanation: "" },

@@ -1,5 +1,5 @@
 import type { ClusterExtension } from "../../api/clusterExtension.ts";
-import type { KubeObject } from "../../api/k8s.ts";
+import type { JsonObject, KubeObject } from "../../api/k8s.ts";
 import { inParallel } from "../../controller/inParallel.ts";
 import type { Client } from "../../kube/client.ts";
 import { isForbidden, isNotFound } from "../../kube/errors.ts";
@@ -24,6 +24,8 @@ export interface PermissionRequest {
   /** Objects of older releases that go. */
   pruned: readonly KubeObject[];
   resourceOf: ResourceOf;
+  /** The configuration, where that is not `spec.config.inline`. */
+  config?: JsonObject | undefined;
   /** The images that a printed role has to do for: the installed bundle's, if there is one, and the new one's. */
   images: readonly string[];
 }
@@ -61,7 +63,8 @@ export async function lackingPermissions(
   const { extension, desired, pruned, resourceOf } = request;
   const { spec } = extension;
   const crdPolicy = crdPolicyOf(spec);
-  const options: RuleOptions = { installNamespace: spec.namespace, resourceOf, pruned, crdPolicy };
+  const { valuesFrom = [] } = spec.config ?? {};
+  const options: RuleOptions = { installNamespace: spec.namespace, resourceOf, pruned, crdPolicy, valuesFrom };
   const all = requiredRules(desired, options);
   const own = await ownRules(client, [...all.namespaceRules.keys()], signal).catch((err: unknown) => {
     if (isForbidden(err) || isNotFound(err)) return undefined;
@@ -79,14 +82,14 @@ export async function lackingPermissions(
   return { text: textOf(missing, own, request), doubtful: isDoubtful(essential, desired), isOver: changeIn(client, essential, own) };
 }
 
-function textOf(missing: RequiredRules, { error }: OwnRules, { extension, images, desired }: PermissionRequest): string {
+function textOf(missing: RequiredRules, { error }: OwnRules, { extension, images, desired, config }: PermissionRequest): string {
   const { namespace, serviceAccount } = extension.spec;
   const lines = ruleLines(missing, MAX_RULE_BYTES).map((line) => `\n  ${line}`);
   const unread = error === "" ? "" : `; authorization evaluation error: missing rules may be incomplete: ${error}`;
   const user = serviceAccount?.name ? `User "system:serviceaccount:${namespace}:${serviceAccount.name}"` : "operator-controller";
   return (
     `${HEAD}${lines.join("")}${unread}; ${user} is forbidden to do these on these resources and names ` +
-    `(Namespace:"" is the cluster scope); print the exact roles: ${rbacCommand(extension, images, providerOf(desired)?.name)}`
+    `(Namespace:"" is the cluster scope); print the exact roles: ${rbacCommand(extension, images, providerOf(desired)?.name, config)}`
   );
 }
 

@@ -56,6 +56,21 @@ test.for<[why: string, spec: Partial<ClusterExtensionSpec>, images: string[], co
     "olmv1 rbac quay.io/p@sha256:1 --namespace x-system --service-account x-installer --crd-policy Delete --aggregate-user-roles",
   ],
   [
+    "what the configuration is read from, each once",
+    {
+      config: {
+        configType: "Inline",
+        valuesFrom: [
+          { kind: "Secret", name: "a" },
+          { kind: "ConfigMap", name: "b" },
+          { kind: "Secret", name: "a", key: "other" },
+        ],
+      },
+    },
+    ["quay.io/p:v1"],
+    "olmv1 rbac quay.io/p:v1 --namespace x-system --service-account x-installer --values-from Secret/a ConfigMap/b",
+  ],
+  [
     "a shell takes no word apart",
     { serviceAccount: {}, config: { configType: "Inline", inline: { watchNamespace: "a; echo 'b' $(c)" } } },
     ["quay.io/p:v1"],

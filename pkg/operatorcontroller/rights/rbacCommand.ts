@@ -7,15 +7,23 @@ const PLAIN = /^[\w@%+=:,./-]+$/;
 /**
  * The command that prints the ServiceAccount and the roles with which an extension can have the bundles of these images.
  * @param certProvider name of who provides the certificates of their webhooks; undefined where they have none.
+ * @param config of the bundles, where that is not `spec.config.inline`.
  */
-export function rbacCommand({ spec }: Pick<ClusterExtension, "spec">, images: readonly string[], certProvider?: string): string {
+export function rbacCommand(
+  { spec }: Pick<ClusterExtension, "spec">,
+  images: readonly string[],
+  certProvider?: string,
+  config = spec.config?.inline,
+): string {
+  const sources = new Set(spec.config?.valuesFrom?.map(({ kind, name }) => `${kind}/${name}`));
   const words = [
     ...new Set(images),
     "--namespace",
     spec.namespace,
     ...(spec.serviceAccount?.name ? ["--service-account", spec.serviceAccount.name] : []),
-    ...watchedIn(spec.config?.inline).flatMap((namespace) => ["--watch-namespace", namespace]),
-    ...createdTrustedCas(spec.config?.inline).flatMap((name) => ["--trusted-ca-config-map", name]),
+    ...watchedIn(config).flatMap((namespace) => ["--watch-namespace", namespace]),
+    ...createdTrustedCas(config).flatMap((name) => ["--trusted-ca-config-map", name]),
+    ...(sources.size > 0 ? ["--values-from", ...sources] : []),
     ...(spec.uninstall?.crdPolicy && spec.uninstall.crdPolicy !== "DeleteIfUnused" ? ["--crd-policy", spec.uninstall.crdPolicy] : []),
     ...(certProvider === undefined ? [] : ["--webhook-cert-provider", certProvider]),
     ...(spec.install?.userRoles === "Aggregate" ? ["--aggregate-user-roles"] : []),

@@ -5,7 +5,7 @@ import { crdPolicyOf } from "../../release/plan.ts";
 import type { ServedKinds } from "../apply/kinds.ts";
 import { unwanted } from "../apply/prune.ts";
 import type { ReleaseEvents } from "../apply/releaseEvents.ts";
-import type { PassFacts } from "../facts.ts";
+import { configOf, type PassFacts } from "../facts.ts";
 import type { ExtensionMemory } from "../memory.ts";
 import { WaitingError } from "../waiting.ts";
 import { type LackingPermissions, lackingPermissions } from "./permissions.ts";
@@ -50,7 +50,7 @@ export class RightsCheck {
     const { facts, scoped, events, memory, now, signal } = this.#options;
     const { extension, history } = facts;
     const pruned = unwanted({ history: history.current, desired, crdPolicy: crdPolicyOf(extension.spec) });
-    const request = { extension, desired, pruned, images, resourceOf: kinds.resourceOf.bind(kinds) };
+    const request = { extension, config: configOf(facts), desired, pruned, images, resourceOf: kinds.resourceOf.bind(kinds) };
     const lacking = await lackingPermissions(scoped, request, signal);
     if (!lacking?.doubtful) events.permissions(lacking !== undefined);
     if (this.#warns) {

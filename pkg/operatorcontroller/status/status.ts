@@ -36,7 +36,11 @@ export function statusFrom(extension: Readonly<ClusterExtension>, facts: PassFac
   const outdated = (type: string): boolean => type === ConditionType.ClusterUpgradeBlocked && facts.active !== undefined && !upgrade;
   let conditions: Condition[] = (extension.status?.conditions ?? []).filter(({ type }) => !outdated(type));
   for (const verdict of verdicts) {
-    conditions = setCondition(conditions, { ...verdict, message: boundedMessage(verdict.message), observedGeneration }, now);
+    conditions = setCondition(
+      conditions,
+      { ...verdict, message: boundedMessage(facts.hidden.hide(verdict.message)), observedGeneration },
+      now,
+    );
   }
   const { installed } = facts;
   const status = { conditions, ...(facts.plan ? { plan: facts.plan } : {}), ...handledRequest(extension, facts) };

@@ -5,7 +5,8 @@ import { ApplyPass } from "../apply/applyPass.ts";
 import { renderFor } from "../apply/preparedObjects.ts";
 import { requireCurrentCrds } from "../apply/requireCurrentCrds.ts";
 import { withdrawRefused } from "../apply/withdraw.ts";
-import type { PassFacts } from "../facts.ts";
+import { revealNamespaces } from "../configuration/hiding.ts";
+import { configOf, type PassFacts } from "../facts.ts";
 import { proxyOf } from "../proxy/passProxy.ts";
 import { finishRollback, goToPinned, type RollbackDependencies, undoFailed } from "../releases/rollback.ts";
 
@@ -26,7 +27,7 @@ export function applyBundle(deps: RollbackDependencies): Step<PassFacts["extensi
   return {
     name: "ApplyBundle",
     async run(facts, context) {
-      const { extension, resolved, scoped, content } = facts;
+      const { resolved, scoped, content } = facts;
       if (!resolved || !scoped) return undefined;
       if (facts.pinned) {
         await goToPinned(deps, facts, context);
@@ -37,16 +38,17 @@ export function applyBundle(deps: RollbackDependencies): Step<PassFacts["extensi
         await finishRollback(deps, facts, context);
         return undefined;
       }
-      const { inline } = extension.spec.config ?? {};
+      const config = configOf(facts);
       if (!content) {
         const [latest] = facts.history.current;
-        if (latest?.inputDigest === facts.inputDigest) facts.notes.push(...configNotes(inline, latest?.objects ?? []));
+        if (latest?.inputDigest === facts.inputDigest) facts.notes.push(...configNotes(config, latest?.objects ?? []));
         await pass.maintain();
         return undefined;
       }
       const { bundles } = deps;
-      const objects = renderFor(extension, content, facts.certProvider, proxyOf(facts), bundles && ((...args) => bundles.render(...args)));
-      facts.notes.push(...configNotes(inline, objects));
+      const objects = renderFor(facts, content, facts.certProvider, proxyOf(facts), bundles && ((...args) => bundles.render(...args)));
+      revealNamespaces(facts.hidden, objects);
+      facts.notes.push(...configNotes(config, objects));
       requireCurrentCrds(resolved.name, content);
       try {
         const { annotations = {} } = content.csv.metadata;

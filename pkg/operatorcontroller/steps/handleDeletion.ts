@@ -5,6 +5,7 @@ import { messageOf, RetryableError, TerminalError } from "../../errors/errors.ts
 import type { Client } from "../../kube/client.ts";
 import { Applier } from "../apply/applier.ts";
 import { changes, listed, summary } from "../apply/objectAction.ts";
+import { hideSourced } from "../configuration/hiding.ts";
 import type { DependencyExtensions } from "../dependencies/dependencyExtensions.ts";
 import type { Dependents } from "../dependencies/dependents.ts";
 import { hasSpec, type PassFacts } from "../facts.ts";
@@ -68,6 +69,8 @@ export function handleDeletion(deps: DeletionDependencies): Step<PassFacts["exte
         facts.unknownBecause = messageOf(err);
         throw err;
       }
+      hideSourced(facts);
+      deps.memory.of(extension).hidden = facts.hidden;
       facts.installed = installedOf(facts.history.current);
       const { current, older, unfinished, orphaned } = facts.history;
       if (orphaned || finalizers.includes(ORPHAN)) {

@@ -9,6 +9,7 @@ import {
 import type { Step } from "../../controller/steps.ts";
 import { messageOf, RetryableError } from "../../errors/errors.ts";
 import { lastDeployed, type ReleaseRecord } from "../../release/record.ts";
+import { hideSourced } from "../configuration/hiding.ts";
 import type { InstalledBundle, PassFacts } from "../facts.ts";
 import type { ExtensionMemory } from "../memory.ts";
 import type { ReleaseStore } from "../releases/releaseStore.ts";
@@ -31,6 +32,8 @@ export function retrieveReleases(
       }
       facts.active = facts.history.current;
       memory.record(extension, facts.history.current);
+      hideSourced(facts);
+      memory.of(extension).hidden = facts.hidden;
       facts.installed = installedOf(facts.history.current);
       return undefined;
     },

@@ -10,7 +10,7 @@ import { isOfAnotherWriter } from "../../release/takenOver.ts";
 import type { BundleCache } from "../bundleCache.ts";
 import { readBundleFiles } from "../bundleFiles.ts";
 import type { CertificateProviders } from "../certificates/providerChoice.ts";
-import type { PassFacts, ResolvedBundle } from "../facts.ts";
+import { configOf, type PassFacts, type ResolvedBundle } from "../facts.ts";
 import { type ProxyFacts, proxyOf } from "../proxy/passProxy.ts";
 
 /** Pulls an image into the owner's cache and tells where it lies. */
@@ -103,9 +103,9 @@ export function pullReference({ image, pullFrom }: ResolvedBundle): string {
  * has one, and the extension that owns them, since one that was made anew under its name must mark them as its own.
  */
 export function inputDigest(facts: ProxyFacts): string {
-  const { extension, resolved } = facts;
+  const { extension, resolved, sourcedConfig } = facts;
   const proxy = proxyOf(facts);
-  const { namespace, config, install } = extension.spec;
+  const { namespace, install } = extension.spec;
   const input = {
     rendering: RENDERING,
     owner: extension.metadata.uid ?? "",
@@ -114,7 +114,9 @@ export function inputDigest(facts: ProxyFacts): string {
     version: resolved?.version,
     release: resolved?.release ?? null,
     namespace,
-    config: config?.inline ?? null,
+    config: configOf(facts) ?? null,
+    // The digest is shown in plans: with uids in it that only those know who may read the sources, nobody finds a value by trying.
+    ...(sourcedConfig ? { sources: sourcedConfig.identities } : {}),
     ...(install?.userRoles === "Aggregate" ? { userRoles: install.userRoles } : {}),
     ...(proxy === undefined ? {} : { proxy }),
   };

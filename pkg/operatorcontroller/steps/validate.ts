@@ -9,7 +9,10 @@ export function validate(identities: Pick<Identities, "clientFor">): Step<PassFa
     name: "Validate",
     async run(facts, { signal }) {
       try {
-        facts.scoped = await identities.clientFor(facts.extension, signal);
+        const { extension, hidden } = facts;
+        const client = await identities.clientFor(extension, signal);
+        const hides = extension.spec.config?.valuesFrom !== undefined || !hidden.isEmpty;
+        facts.scoped = hides ? client.telling((text) => hidden.hide(text)) : client;
       } catch (err) {
         facts.unknownBecause = messageOf(err);
         throw err;

@@ -1,4 +1,4 @@
-import fc from "fast-check";
+import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { HIDDEN, HiddenTexts } from "./hiddenTexts.ts";
 
@@ -19,6 +19,7 @@ test.for<[why: string, texts: string[], text: string, shown: string]>([
   ["as Go quotes it", ['say "hi" \u00ad'], 'got "say \\"hi\\" \\u00ad"', `got "${HIDDEN}"`],
   ["as JSON quotes it", ["a\nb\tcdef"], JSON.stringify({ a: "a\nb\tcdef" }), `{"a":"${HIDDEN}"}`],
   ["a line of a text of several", [LONG], "near MIIEvQIBADANBgkqhkiG9w0BAQEF", `near ${HIDDEN}`],
+  ["a URL of which the password is left out already", ["http://u:p@proxy:3128"], 'got "http://[redacted]@proxy:3128"', `got "${HIDDEN}"`],
   ["a text that was cut", ["0123456789abcdefghijklmnopqrstuvwxyz"], "0123456789abcdefghijklmnopqrs…", `${HIDDEN}…`],
   ["words of the mask itself, in what is masked already", ["config", "hunter2!"], `config ${HIDDEN}`, `${HIDDEN} ${HIDDEN}`],
 ])("hides %s", ([, texts, text, shown]) => {

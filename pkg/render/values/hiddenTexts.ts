@@ -1,5 +1,6 @@
 import { isObject } from "../../api/jsonObject.ts";
 import { goQuote } from "../../errors/goQuote.ts";
+import { withoutUserinfo } from "../../errors/userinfo.ts";
 
 /** What stands in place of a value that is not shown. */
 export const HIDDEN = "(from spec.config.valuesFrom)";
@@ -38,6 +39,10 @@ export class HiddenTexts {
   /** All that is not shown. */
   get texts(): string[] {
     return [...this.#whole].filter((text) => !this.#revealed.has(text));
+  }
+
+  get isEmpty(): boolean {
+    return this.#whole.size === 0;
   }
 
   add(texts: Iterable<string>): void {
@@ -83,7 +88,7 @@ function partsOf(texts: readonly string[]): Part[] {
     for (const part of [text, ...lines].map((line) => line.trim())) {
       const quoted = goQuote(part).slice(1, -1);
       const forms = [part, quoted, JSON.stringify(part).slice(1, -1), quoted.replaceAll('\\"', '"').replaceAll("'", "\\'")];
-      if (part.length >= LEAST && !PLAIN_WORDS.has(part)) for (const form of forms) parts.add(form);
+      if (part.length >= LEAST && !PLAIN_WORDS.has(part)) for (const form of forms) parts.add(form).add(withoutUserinfo(form));
     }
   }
   return [...parts].map((text) => ({ text, search: text.slice(0, PREFIX) }));

@@ -1,4 +1,4 @@
-import fc from "fast-check";
+import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { type CaseHead, loadCases } from "../../../test/support/caseFiles.ts";
 import type { ValuesSource } from "../../api/extensionConfig.ts";
@@ -46,7 +46,7 @@ test("the strings and numbers of all sources are known, also of one that another
   expect([[...texts].sort(), config]).toEqual([["7", "first", "second"], undefined]);
 });
 
-test.for([
+test.for<[string, string, string]>([
   ["a text that is too large", `a: ${"x".repeat(1_048_576)}`, 'key "values.yaml" of ConfigMap ns/a holds more than 1048576 bytes'],
   ["too many values", `a: [${Array.from({ length: 2_001 }, (_, i) => i).join()}]`, "the sources hold more than 2000 different values"],
 ])("limits: %s", ([, text, fault]) => {

@@ -1,0 +1,305 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import type { ClusterExtension, ClusterExtensionSpec } from "../../pkg/api/clusterExtension.ts";
+import { API_VERSION, CLUSTER_EXTENSION } from "../../pkg/api/constants.ts";
+import type { KubeObject, ObjectRef } from "../../pkg/api/k8s.ts";
+import type { PolicyRule } from "../../pkg/rbac/policyRule.ts";
+import type { RequiredRules } from "../../pkg/rbac/rules.ts";
+import { describeWithPrivateCluster, eventually } from "../support/cluster.ts";
+import { type ExtensionParts, OperatorWorld } from "../support/operatorWorld.ts";
+import { EVERYTHING } from "../support/ownedObjects.ts";
+import { serviceAccount } from "../support/serviceAccount.ts";
+import { tinyBundle } from "../support/tinyBundle.ts";
+
+const DONE = { Installed: "True/Succeeded", Progressing: "True/Succeeded" };
+/** In every value of a source that must not be shown. */
+const CANARY = "canary";
+const HIDDEN = "(from spec.config.valuesFrom)";
+/** The controller's own account, so that what it asks for is told from what the test asks for. */
+const CONTROLLER = { namespace: "default", name: "values-controller" };
+
+type Values = NonNullable<NonNullable<ClusterExtensionSpec["config"]>["valuesFrom"]>;
+
+const env = (...values: string[]): string =>
+  JSON.stringify({ deploymentConfig: { env: values.map((value, i) => ({ name: `V${i}`, value })) } });
+const kept: KubeObject = { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "kept" }, data: { a: "1" } };
+
+// Source: architecture.md 4.5 and 4.16 (spec.config.valuesFrom[]), user-demands.md (values from refs).
+describeWithPrivateCluster("configuration that is kept in ConfigMaps and Secrets", (cluster) => {
+  let world: OperatorWorld;
+  const lines: string[] = [];
+
+  async function start(driftIntervalMs: number): Promise<void> {
+    const { client } = await serviceAccount(cluster.client, CONTROLLER.namespace, CONTROLLER.name, [EVERYTHING]);
+    world = await OperatorWorld.start(cluster, { lines, recheckIntervalMs: 2_000, driftIntervalMs }, client);
+    world.bundle("p.v1.0.0", tinyBundle("1.0.0", { objects: [kept] }));
+    await world.serve({ channels: { stable: ["p.v1.0.0"] }, bundles: ["p.v1.0.0"] });
+  }
+
+  beforeAll(() => start(600_000));
+  afterAll(async () => {
+    await world?.[Symbol.asyncDispose]();
+  });
+
+  const secret = (namespace: string, name: string, text: string | undefined): Promise<KubeObject> =>
+    cluster.client.apply(
+      {
+        apiVersion: "v1",
+        kind: "Secret",
+        metadata: { name, namespace },
+        ...(text === undefined ? {} : { stringData: { "values.yaml": text } }),
+      },
+      { fieldManager: "test", force: true },
+    );
+  const extension = (
+    name: string,
+    valuesFrom: Values,
+    parts: Partial<ClusterExtensionSpec> & ExtensionParts = {},
+  ): Promise<ClusterExtension> => world.extension(name, { config: { configType: "Inline", valuesFrom }, ...parts });
+  const envOf = async ({ spec: { namespace } }: ClusterExtension): Promise<(string | undefined)[]> => {
+    const deployment = await cluster.client.get({ apiVersion: "apps/v1", kind: "Deployment", namespace, name: "tiny" });
+    const { spec } = deployment as unknown as { spec: { template: { spec: { containers: { env?: { value?: string }[] }[] } } } };
+    return (spec.template.spec.containers[0]?.env ?? []).map(({ value }) => value);
+  };
+  const refOf = (name: string): ObjectRef => ({ apiVersion: API_VERSION, kind: CLUSTER_EXTENSION, name });
+  const patch = (name: string, body: unknown): Promise<KubeObject> => cluster.client.patch(refOf(name), body, { type: "merge" });
+
+  /** Everything that is shown of an extension: its status, Events, lines of the log, and how it is resolved. */
+  async function shown(name: string): Promise<string> {
+    const { status } = await world.get(name);
+    const record = await world.controller.resolutionOf(name, AbortSignal.timeout(10_000));
+    const ofIt = lines.filter((line) => line.includes(`"${name}"`));
+    expect(ofIt.length).toBeGreaterThan(0);
+    return [JSON.stringify(status), ...(await world.events(name)), ...ofIt, JSON.stringify(record)].join("\n");
+  }
+  async function staysHidden(name: string): Promise<void> {
+    const events = await world.events(name);
+    expect(events.length).toBeGreaterThan(0);
+    expect(await shown(name)).not.toContain(CANARY);
+  }
+
+  test("is merged in order, inline over all of it, and a change of a source is a new release", async () => {
+    const x = await extension(
+      "merged",
+      [
+        { kind: "ConfigMap", name: "first" },
+        { kind: "Secret", name: "second" },
+      ],
+      {
+        config: {
+          configType: "Inline",
+          inline: { deploymentConfig: { nodeSelector: { zone: "inline" } } },
+          valuesFrom: [
+            { kind: "ConfigMap", name: "first" },
+            { kind: "Secret", name: "second" },
+            { kind: "Secret", name: "nowhere", optional: true },
+          ],
+        },
+        before: async (namespace) => {
+          const text = JSON.stringify({
+            deploymentConfig: { env: [{ name: "A", value: "overridden" }], nodeSelector: { zone: "a", disk: "ssd" } },
+          });
+          await cluster.client.create({
+            apiVersion: "v1",
+            kind: "ConfigMap",
+            metadata: { name: "first", namespace },
+            data: { "values.yaml": text },
+          });
+          await secret(namespace, "second", env("canary-one"));
+        },
+      },
+    );
+    await world.conditions("merged", { ...DONE, Available: "True/Healthy" });
+    expect(await envOf(x)).toEqual(["canary-one"]);
+    const ref = { apiVersion: "apps/v1", kind: "Deployment", namespace: x.spec.namespace, name: "tiny" };
+    expect(await cluster.client.get(ref)).toMatchObject({
+      spec: { template: { spec: { nodeSelector: { zone: "inline", disk: "ssd" } } } },
+    });
+    expect(await world.releases("merged")).toEqual(["v1 deployed"]);
+
+    await secret(x.spec.namespace, "second", env("canary-two"));
+    await eventually(async () => expect(await envOf(x)).toEqual(["canary-two"]));
+    await world.conditions("merged", DONE);
+    await eventually(async () => expect(await world.releases("merged")).toEqual(["v1 superseded", "v2 deployed"]));
+    // what was optional is taken in as soon as it is there
+    await secret(x.spec.namespace, "nowhere", env("canary-two", "canary-three"));
+    await eventually(async () => expect(await envOf(x)).toEqual(["canary-two", "canary-three"]));
+    await staysHidden("merged");
+    await world.remove("merged");
+  });
+
+  test("is waited for while an object or a key is missing, and goes on by itself", async () => {
+    const x = await extension("missing", [{ kind: "Secret", name: "late", key: "prod.yaml" }]);
+    const { namespace } = x.spec;
+    const { Progressing } = await world.conditions("missing", { Installed: "False/Failed", Progressing: "True/Retrying" });
+    expect(Progressing).toContain(`spec.config.valuesFrom[0]: Secret ${namespace}/late does not exist: create it, or set optional`);
+    await secret(namespace, "late", env("canary-key"));
+    await world.until("missing", ({ status }) => expect(JSON.stringify(status)).toContain(`Secret ${namespace}/late has no key`));
+    await cluster.client.patch(
+      { apiVersion: "v1", kind: "Secret", name: "late", namespace },
+      { stringData: { "prod.yaml": env("canary-late") } },
+      { type: "merge" },
+    );
+    await world.conditions("missing", DONE);
+    expect(await envOf(x)).toEqual(["canary-late"]);
+    await staysHidden("missing");
+  });
+
+  test("keeps what is installed as it is while it cannot be read, and lets it be removed", async () => {
+    const x = await extension("kept", [{ kind: "Secret", name: "values" }], { before: (ns) => secret(ns, "values", env("canary-kept")) });
+    const { namespace } = x.spec;
+    await world.conditions("kept", DONE);
+    await cluster.client.delete({ apiVersion: "v1", kind: "Secret", name: "values", namespace });
+    await world.conditions("kept", { Installed: "True/Succeeded", Progressing: "True/Retrying" });
+    const ref = { apiVersion: "v1", kind: "ConfigMap", name: "kept", namespace };
+    await cluster.client.delete(ref);
+    await eventually(async () => expect(await cluster.client.get(ref)).toBeDefined());
+    expect(await envOf(x)).toEqual(["canary-kept"]);
+    expect(await world.releases("kept")).toEqual(["v1 deployed"]);
+    await staysHidden("kept");
+    await world.remove("kept");
+    expect(await cluster.client.get(ref)).toBeUndefined();
+  });
+
+  test.for<[what: string, text: string, says: string]>([
+    ["broken", "a: [canary-1, *canary-2", "holds no single YAML or JSON document (line 1, column"],
+    ["no-object", "- canary-1", "holds a list, where an object is expected"],
+    ["unknown", "watchNamespace: canary-1", 'unknown field "watchNamespace"'],
+    ["mistyped", "deploymentConfig: {env: canary-1, nodeSelector: {a: canary-2}}", "got string, want array"],
+  ])("is refused with InvalidConfiguration until it changes: %s", async ([name, text, says]) => {
+    const x = await extension(name, [{ kind: "Secret", name: "values" }], { before: (ns) => secret(ns, "values", text) });
+    const { Progressing } = await world.conditions(name, { Progressing: "False/InvalidConfiguration" });
+    expect(Progressing).toContain(says);
+    await eventually(async () => expect((await world.events(name)).join()).toContain("InvalidConfiguration"));
+    await secret(x.spec.namespace, "values", env("canary-right"));
+    await world.conditions(name, DONE);
+    expect(await envOf(x)).toEqual(["canary-right"]);
+    await staysHidden(name);
+  });
+
+  test("is not shown when the API server quotes it, also when an upgrade is undone for it", async () => {
+    const refused = (effect: string): string =>
+      JSON.stringify({ deploymentConfig: { tolerations: [{ key: "canary-key", operator: "Exists", effect }] } });
+    const x = await extension("quoted", [{ kind: "Secret", name: "values" }], {
+      before: (ns) => secret(ns, "values", refused("CanaryNo")),
+    });
+    const { Progressing } = await world.conditions("quoted", { Installed: "False/Failed", Progressing: "True/Retrying" });
+    expect(Progressing).toContain(`effect: Unsupported value: "${HIDDEN}"`);
+    await secret(x.spec.namespace, "values", refused("NoSchedule"));
+    await world.conditions("quoted", DONE);
+    await secret(x.spec.namespace, "values", refused("CanaryAgain"));
+    await world.conditions("quoted", { Installed: "True/Succeeded", Progressing: "True/Retrying" });
+    expect((await shown("quoted")).toLowerCase()).not.toContain(CANARY);
+  });
+
+  test("is not shown in what is told about drift", async () => {
+    const x = await extension("drifting", [{ kind: "Secret", name: "values" }], {
+      drift: { policy: "Warn" },
+      before: (ns) => secret(ns, "values", JSON.stringify({ deploymentConfig: { env: [{ name: "CANARY_NAME", value: "canary-drift" }] } })),
+    });
+    await world.conditions("drifting", DONE);
+    const ref = { apiVersion: "apps/v1", kind: "Deployment", namespace: x.spec.namespace, name: "tiny" };
+    const containers = [{ name: "manager", env: [{ name: "CANARY_NAME", value: "changed" }] }];
+    await cluster.client.patch(ref, { spec: { template: { spec: { containers } } } }, { type: "strategic" });
+    await eventually(async () => expect((await world.events("drifting")).join()).toContain("Drifted"));
+    await world.until("drifting", ({ status }) => expect(JSON.stringify(status?.conditions)).toContain("drift is not put back"));
+    expect(await shown("drifting")).toContain(`env[name=${HIDDEN}]`);
+    expect((await shown("drifting")).toLowerCase()).not.toContain(CANARY);
+  });
+
+  test("is not shown in the plan that waits for an approval, neither what it is nor what it was", async () => {
+    const named = (name: string): string => JSON.stringify({ deploymentConfig: { env: [{ name, value: `canary-${name}` }] } });
+    const x = await extension("planned", [{ kind: "Secret", name: "values" }], { before: (ns) => secret(ns, "values", named("CANARY_A")) });
+    await world.conditions("planned", DONE);
+    await patch("planned", { spec: { approval: "Manual" } });
+    await secret(x.spec.namespace, "values", named("CANARY_B"));
+    await world.conditions("planned", { Progressing: "False/AwaitingApproval" });
+    const { status } = await world.get("planned");
+    expect(JSON.stringify(status?.plan)).toContain(`env[name=${HIDDEN}]`);
+    expect((await shown("planned")).toLowerCase()).not.toContain(CANARY);
+    await patch("planned", { metadata: { annotations: { "olm.operatorframework.io/approve": status?.plan?.digest } } });
+    await eventually(async () => expect(await envOf(x)).toEqual(["canary-CANARY_B"]));
+  });
+
+  const withoutSecrets =
+    (...more: PolicyRule[]) =>
+    (namespace: string): RequiredRules => ({
+      clusterRules: [],
+      namespaceRules: new Map([
+        [
+          namespace,
+          [
+            { apiGroups: ["apps"], resources: ["*"], verbs: ["*"] },
+            { apiGroups: [""], resources: ["configmaps", "pods", "resourcequotas"], verbs: ["*"] },
+            ...more,
+          ],
+        ],
+      ]),
+      unknownKinds: [],
+    });
+  const mayRead = (verbs: string[], name: string): PolicyRule => ({
+    apiGroups: [""],
+    resources: ["secrets"],
+    resourceNames: [name],
+    verbs,
+  });
+
+  test.for(["Enforce", "Warn"] as const)(
+    "is read with no rights but those of the ServiceAccount, permissions being %s",
+    async (permissions) => {
+      const name = `denied-${permissions.toLowerCase()}`;
+      const x = await extension(
+        name,
+        [
+          { kind: "Secret", name },
+          { kind: "ConfigMap", name: "more", optional: true },
+        ],
+        {
+          install: { permissions },
+          rights: withoutSecrets(),
+          before: (ns) => secret(ns, name, env("canary-denied")),
+        },
+      );
+      const { namespace, serviceAccount: account } = x.spec;
+      const { Progressing = "" } = await world.conditions(name, { Installed: "False/Failed", Progressing: "True/Retrying" });
+      expect(Progressing).toContain(
+        `Namespace:"${namespace}" APIGroups:[] Resources:[secrets] ResourceNames:[${name}] Verbs:[get,list,watch]`,
+      );
+      expect(Progressing).toContain(
+        `--namespace ${namespace} --service-account ${account?.name} --values-from Secret/${name} ConfigMap/more`,
+      );
+      await eventually(async () => expect((await world.events(name)).join()).toContain("PermissionsMissing"));
+      const role = { apiVersion: "rbac.authorization.k8s.io/v1", kind: "Role", metadata: { name: "may-read", namespace } };
+      const subjects = [{ kind: "ServiceAccount", name: account?.name, namespace }];
+      await cluster.client.create({ ...role, rules: [mayRead(["get", "list", "watch"], name)] });
+      const roleRef = { apiGroup: "rbac.authorization.k8s.io", kind: "Role", name: "may-read" };
+      await cluster.client.create({ ...role, kind: "RoleBinding", roleRef, subjects });
+      await world.conditions(name, DONE);
+      expect(await envOf(x)).toEqual(["canary-denied"]);
+      const asked = (await cluster.auditEvents()).filter(({ objectRef }) => objectRef?.resource === "secrets" && objectRef.name === name);
+      const users = new Set(asked.map(({ user }) => user.username));
+      expect(users).toContain(`system:serviceaccount:${namespace}:${account?.name}`);
+      expect(users).not.toContain(`system:serviceaccount:${CONTROLLER.namespace}:${CONTROLLER.name}`);
+      await staysHidden(name);
+    },
+  );
+
+  test("that may not be watched is read again each interval, and the condition says so", async () => {
+    await world[Symbol.asyncDispose]();
+    await start(3_000);
+    const x = await extension("unwatched", [{ kind: "Secret", name: "values" }], {
+      install: { permissions: "Warn" },
+      rights: withoutSecrets(mayRead(["get"], "values")),
+      before: (ns) => secret(ns, "values", env("canary-before")),
+    });
+    const { namespace } = x.spec;
+    await world.until("unwatched", ({ status }) =>
+      expect(JSON.stringify(status?.conditions)).toContain(
+        `changes of Secret ${namespace}/values are noticed within 1 min only, as they cannot be watched`,
+      ),
+    );
+    await world.conditions("unwatched", { ...DONE, Available: "True/Healthy" });
+    await secret(namespace, "values", env("canary-after"));
+    await eventually(async () => expect(await envOf(x)).toEqual(["canary-after"]), { timeoutMs: 60_000 });
+    await staysHidden("unwatched");
+  });
+});
