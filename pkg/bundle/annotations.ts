@@ -77,7 +77,7 @@ export function foldersIn(paths: Iterable<string>, stated: BundleFolders): Bundl
     const [usual, folder] = [FOLDERS[which], stated[which]];
     if (folder === usual || exists(folder) || !exists(usual)) return folder;
     cautions.push(
-      `${ANNOTATIONS_FILE} states folder ${goQuote(excerpt(folder))} for its ${which}, which does not exist; ${usual}/ is read`,
+      `${ANNOTATIONS_FILE} states folder ${goQuote(excerpt(folder))} for its ${which}, which does not exist, so ${usual}/ is read`,
     );
     return usual;
   };

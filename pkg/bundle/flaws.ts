@@ -23,7 +23,7 @@ export function bundleFlaws(bundle: RegistryV1Bundle, entry?: CatalogEntry): str
   if (statedVersion === "") flaws.push("its ClusterServiceVersion has no spec.version");
   else if (improper(statedVersion) !== undefined)
     flaws.push(
-      `spec.version ${quoted(statedVersion)} of its ClusterServiceVersion is no semantic version (${improper(statedVersion)}); it is read as ${excerpt(version)}`,
+      `spec.version ${quoted(statedVersion)} of its ClusterServiceVersion is no semantic version (${improper(statedVersion)}), it is read as ${excerpt(version)}`,
     );
   if (!entry) return flaws;
   if (packageName !== "" && packageName !== entry.packageName)

@@ -1,4 +1,4 @@
-import { randomUUID } from "node:crypto";
+import { createHash, randomUUID } from "node:crypto";
 import type { ClusterExtension, ClusterExtensionSpec } from "../../pkg/api/clusterExtension.ts";
 import { findCondition } from "../../pkg/api/conditions.ts";
 import { ANNOTATION_RECONCILE_REQUESTED_AT, API_VERSION, CLUSTER_CATALOG, CLUSTER_EXTENSION } from "../../pkg/api/constants.ts";
@@ -20,14 +20,16 @@ import { extensionNamed } from "./extensions.ts";
 import { offersOf } from "./offers.ts";
 import type { RealOperator } from "./realOperator.ts";
 
-/** Notes of a condition that say nothing about what an installer may do. */
-const ASIDES = [/ was chosen although entry .* skips it$/, / may not work on this cluster, since its requirements are not met: /] as const;
+/** Notes of a condition that say nothing about what an installer may do; packages of this catalog are named after their folders. */
+const ASIDES = [
+  / was chosen although entry .* skips it$/,
+  / may not work on this cluster, since its requirements are not met: /,
+  / has mistakes for its author to correct: its metadata\/annotations.yaml names package "[^"]*", the catalog says "[^"]*"$/,
+] as const;
 
 const CATALOG: ObjectRef = { apiVersion: API_VERSION, kind: CLUSTER_CATALOG, name: "c" };
 const SYSTEM = "olmv1-system";
 const NOBODY = { kind: "User", name: "nobody" } as const;
-/** Of every image. */
-const DIGEST = `sha256:${"0".repeat(64)}`;
 
 /** An OperatorController in this process, with a catalog of real operators whose bundles are read from their folders. */
 export class RealWorld implements AsyncDisposable {
@@ -47,7 +49,11 @@ export class RealWorld implements AsyncDisposable {
     const controller = new OperatorController({
       client,
       puller: {
-        pull: (_owner, ref) => Promise.resolve({ canonical: ref, digest: DIGEST, dir: folders.get(ref.replace(`@${DIGEST}`, "")) ?? "" }),
+        pull: (_owner, ref) => {
+          const [image = ""] = ref.split("@");
+          const digest = `sha256:${createHash("sha256").update(image).digest("hex")}`;
+          return Promise.resolve({ canonical: ref, digest, dir: folders.get(image) ?? "" });
+        },
         remove: () => Promise.resolve(),
       },
       packages: {
