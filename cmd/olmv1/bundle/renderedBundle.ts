@@ -8,6 +8,7 @@ import { knownResource } from "../../../pkg/rbac/resources.ts";
 import { userRoles } from "../../../pkg/rbac/userRoles.ts";
 import { installOrder } from "../../../pkg/release/order.ts";
 import { prepareObjects } from "../../../pkg/release/prepare.ts";
+import { configNotes } from "../../../pkg/render/configNotes.ts";
 import { CERTIFICATE_PROVIDERS } from "../../../pkg/render/providers.ts";
 import type { ProxyVariables } from "../../../pkg/render/proxy.ts";
 import { renderBundle } from "../../../pkg/render/render.ts";
@@ -42,7 +43,7 @@ export function renderedBundle(bundle: RegistryV1Bundle, request: RenderRequest)
   const rendered = renderBundle(bundle, { installNamespace, config, certProvider: providerFor(request.certProvider), proxy });
   const all = aggregateUserRoles ? [...rendered, ...userRoles(rendered)] : rendered;
   const { objects, notes } = prepareObjects(all, { installNamespace, isNamespaced });
-  return { objects: installOrder(objects), notes: [...legacyCrdFaults(bundle), ...notes] };
+  return { objects: installOrder(objects), notes: [...legacyCrdFaults(bundle), ...configNotes(config, rendered), ...notes] };
 }
 
 /** As YAML documents, or as JSON on one line: a List. */

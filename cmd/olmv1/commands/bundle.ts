@@ -12,6 +12,7 @@ import { addProxyOptions, type ProxyOptions, proxySettingsOf } from "../plan/pro
 import { BundleReader, type ReaderOptions } from "../rbac/bundleReader.ts";
 import { addRegistryOptions } from "../registryOptions.ts";
 import { VALIDATION_FORMATS, type ValidationFormat } from "../validationFormat.ts";
+import { addConfigSchema } from "./configSchema.ts";
 import { addRbac } from "./rbac.ts";
 
 interface ValidateOptions extends ReaderOptions {
@@ -48,6 +49,7 @@ export function addBundle(program: Command): void {
   const bundle = program.command("bundle").description("work with registry+v1 bundles");
   addValidate(bundle);
   addRender(bundle);
+  addConfigSchema(bundle);
   addRbac(bundle);
 }
 
