@@ -139,3 +139,13 @@ test("an unchanged release learns what it was rendered from, once", async () => 
   await journalOf(store).renew(store.records.get(1)!, {});
   expect(store.calls).toEqual(["update v1 deployed"]);
 });
+
+test("the proxy variables that a release tells are those that it was rendered with last", async () => {
+  const [store, proxy] = [new MemoryReleases(record(1, "deployed")), { HTTP_PROXY: "http://proxy:1" }];
+  const renewed = async (content: { inputDigest: string; proxy?: typeof proxy }): Promise<unknown> => {
+    await journalOf(store).renew(store.records.get(1)!, content);
+    return store.records.get(1)?.proxy;
+  };
+  expect(await renewed({ inputDigest: "d2", proxy })).toEqual(proxy);
+  expect(await renewed({ inputDigest: "d3" })).toBeUndefined();
+});

@@ -110,15 +110,17 @@ export class ReleaseJournal {
    */
   async renew(
     release: ReleaseRecord,
-    content: Pick<ReleaseContent, "inputDigest" | "imageDigest" | "properties" | "requirements" | "sourced">,
+    content: Pick<ReleaseContent, "inputDigest" | "imageDigest" | "properties" | "requirements" | "proxy" | "sourced">,
   ): Promise<void> {
-    const { inputDigest, imageDigest, sourced } = content;
+    const { inputDigest, imageDigest, proxy, sourced } = content;
     if (inputDigest === undefined || release.inputDigest === inputDigest) return;
     const properties = release.properties ?? content.properties;
     const requirements = release.requirements ?? content.requirements;
+    const { proxy: _before, ...kept } = release;
     const renewed = {
-      ...release,
+      ...kept,
       inputDigest,
+      ...(proxy === undefined ? {} : { proxy }),
       ...(imageDigest === undefined ? {} : { imageDigest }),
       ...(properties === undefined ? {} : { properties }),
       ...(requirements === undefined ? {} : { requirements }),
