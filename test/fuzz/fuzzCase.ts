@@ -124,8 +124,8 @@ function changeValues(files: Map<string, Uint8Array>, random: Random): string {
       const document = pick(random, documents);
       if (random() < 0.08) done.push(changeKind(document, random));
       else done.push(changeNode(isObject(document) ? document : { document }, random) ?? "nothing");
+      if (sizeOf(documents, MAX_VALUES) > MAX_VALUES) return changeText(files, random);
     }
-    if (sizeOf(documents, MAX_VALUES) > MAX_VALUES) return changeText(files, random);
     // Indenting what is nested deeply would make it huge.
     const asJson = random() < 0.2 || done.some((name) => name.startsWith("nest"));
     const texts = documents.map((document) => (asJson ? goJson(document, { sortKeys: false }) : toYaml(document)));
