@@ -1,5 +1,7 @@
-import { execFile } from "node:child_process";
+import { execFile, spawn } from "node:child_process";
+import { once } from "node:events";
 import { join } from "node:path";
+import { text } from "node:stream/consumers";
 import { expect, test } from "vitest";
 import type { KubeObject } from "../../../pkg/api/k8s.ts";
 import { parseYamlDocuments } from "../../../pkg/fbc/yaml.ts";
@@ -88,6 +90,20 @@ test("render refuses a configuration as operator-controller does", async () => {
   const { code, out, err } = await withInput("size: 3", ["bundle", "render", SAMPLE, "--config", "-"]);
   expect([code, out]).toEqual([1, ""]);
   expect(err).toContain('olmv1: invalid ClusterExtension configuration: invalid configuration: unknown field "size"');
+});
+
+test("render ends quietly when nobody reads any more", async () => {
+  const child = spawn(process.execPath, [join(import.meta.dirname, "../main.ts"), "bundle", "render", SAMPLE], {
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  child.stdout.destroy();
+  const [err, [code]] = await Promise.all([text(child.stderr), once(child, "exit")]);
+  expect([code, err]).toEqual([0, ""]);
+});
+
+test("a folder that there is not is told as one", async () => {
+  const { code, err } = await bundle("render", "./nowhere");
+  expect([code, err]).toEqual([1, "olmv1: ./nowhere: there is no such folder\n"]);
 });
 
 test("rbac is the command olmv1 rbac", async () => {

@@ -17,6 +17,9 @@ export interface ReaderOptions {
   authFile?: string | undefined;
 }
 
+/** No image begins so. */
+const A_PATH = /^\.{0,2}\//;
+
 /** Reads bundles and catalogs from folders and images; images are unpacked below a temporary folder until `close`. */
 export class BundleReader {
   readonly #options: ReaderOptions;
@@ -35,6 +38,7 @@ export class BundleReader {
   /** The files of a bundle, whether they make one or not. @throws Error for an image that cannot be pulled, and for too many or too large files. */
   async files(source: string): Promise<BundleFiles> {
     if (await isDirectory(source)) return readBundleFiles(source);
+    if (A_PATH.test(source)) throw new Error("there is no such folder");
     const puller = await this.#puller(BUNDLE_LIMITS);
     const image = await puller.pull("bundle", source, { signal: AbortSignal.timeout(BUNDLE_LIMITS.timeoutMs), filter: bundleRoot });
     return readBundleFiles(image.dir);
