@@ -20,11 +20,11 @@ import { extensionNamed } from "./extensions.ts";
 import { offersOf } from "./offers.ts";
 import type { RealOperator } from "./realOperator.ts";
 
-/** Notes of a condition that say nothing about what an installer may do; packages of this catalog are named after their folders. */
+/** Notes of a condition that say nothing about what an installer may do; packages and versions of this catalog are named after folders. */
 const ASIDES = [
   / was chosen although entry .* skips it$/,
   / may not work on this cluster, since its requirements are not met: /,
-  / has mistakes for its author to correct: its metadata\/annotations.yaml names package "[^"]*", the catalog says "[^"]*"$/,
+  / has mistakes for its author to correct: /,
 ] as const;
 
 const CATALOG: ObjectRef = { apiVersion: API_VERSION, kind: CLUSTER_CATALOG, name: "c" };
