@@ -78,7 +78,7 @@ export const GOALS = {
   "solver.400": { work: "  400 packages", unit: "seconds" },
   "solver.unsolvable": { work: "  200 packages without a solution, explained", unit: "seconds" },
   "solver.offered": { work: "  two of 800 packages needed, 12,800 bundles offered", unit: "seconds" },
-  render: { work: "one bundle from its files to its objects", unit: "seconds", goal: { atMost: 15 * MS }, go: 48 * MS },
+  render: { work: "one bundle from its folder to its objects", unit: "seconds", goal: { atMost: 15 * MS }, go: 48 * MS },
   "crd-upgrade": { work: "one CRD upgrade check", unit: "seconds", goal: { atMost: 10 * MS }, go: 60 * MS },
   install: {
     work: "ClusterExtension applied → Installed, Progressing=Succeeded",
