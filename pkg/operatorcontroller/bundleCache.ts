@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import type { KubeObject } from "../api/k8s.ts";
 import { loadBundle } from "../bundle/load.ts";
 import type { BundleFiles, RegistryV1Bundle } from "../bundle/types.ts";
@@ -65,7 +66,7 @@ export class BundleCache {
    */
   render(bundle: RegistryV1Bundle, options: RenderOptions): readonly KubeObject[] {
     const renderings = this.#rendered.get(bundle) ?? new Map<string, readonly KubeObject[]>();
-    const key = canonicalJson({ ...options, certProvider: options.certProvider?.name ?? null });
+    const key = keyOf(options);
     const objects = renderings.get(key) ?? renderBundle(bundle, options);
     renderings.delete(key);
     renderings.set(key, objects);
@@ -107,4 +108,11 @@ export class BundleCache {
   #bytes(): number {
     return [...this.#kept.values()].reduce((sum, { bytes }) => sum + bytes, 0);
   }
+}
+
+/** The same for equal options; a hash, since configuration may hold what was read from Secrets. */
+function keyOf(options: RenderOptions): string {
+  return createHash("sha256")
+    .update(canonicalJson({ ...options, certProvider: options.certProvider?.name ?? null }))
+    .digest("hex");
 }
