@@ -4,7 +4,7 @@ import { WEBHOOK_CERT_PROVIDERS } from "../../pkg/operatorcontroller/certificate
 import { parseClusterVersion } from "../../pkg/operatorcontroller/clusterupgrade/clusterVersionSource.ts";
 import { CLUSTER_OPERATOR_MODES } from "../../pkg/operatorcontroller/clusterupgrade/gateMode.ts";
 import { featureGatesFlag } from "../featureGates.ts";
-import { duration, optionalText, parseFlagsWith, usageOf } from "../flags.ts";
+import { duration, optionalText, parseFlagsWith, switchFlag, usageOf } from "../flags.ts";
 import { ignoredFlags, logFlags } from "../goFlags.ts";
 import { imageFlags, namesPullSecret, PULL_SECRET_FORMAT } from "../imageFlags.ts";
 import { ELECTION_TIMES, electionTimesFit, leaderFlags } from "../leaderFlags.ts";
@@ -43,6 +43,10 @@ const Flags = z
       .enum(["deny", "controller"])
       .default("deny")
       .describe("who acts for an extension that names no ServiceAccount"),
+    "shared-watches": switchFlag(
+      false,
+      "watch installed objects with operator-controller's own rights, one watch a kind for all extensions, wherever it has them: see config/overlays/shared-watch",
+    ),
     "webhook-cert-provider": z
       .enum(WEBHOOK_CERT_PROVIDERS)
       .default("auto")

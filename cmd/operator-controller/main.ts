@@ -45,6 +45,7 @@ async function run(flags: Flags): Promise<void> {
     packages,
     systemNamespace: flags["system-namespace"],
     serviceAccountFallback: flags["service-account-fallback"],
+    sharedWatches: flags["shared-watches"],
     webhookCertProvider: flags["webhook-cert-provider"],
     clusterVersion,
     clusterProxy,

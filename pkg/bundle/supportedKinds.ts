@@ -24,6 +24,9 @@ const SCOPES: Readonly<Record<string, "namespaced" | "cluster">> = {
   ConsolePlugin: "cluster",
 };
 
+/** Every kind that a bundle may hold, its CSV and CRDs included. */
+export const SUPPORTED_KINDS: readonly string[] = Object.keys(SCOPES);
+
 /** Whether objects of `kind` live in a namespace; undefined for a kind that bundles must not hold. */
 export function supportedScope(kind: string): "namespaced" | "cluster" | undefined {
   return Object.hasOwn(SCOPES, kind) ? SCOPES[kind] : undefined;

@@ -32,7 +32,7 @@ import { Rechecks } from "./rechecks.ts";
 import type { Reconciler } from "./reconciler.ts";
 import { ReleaseStore } from "./releases/releaseStore.ts";
 import { resolutionRecord } from "./resolutionRecord.ts";
-import { Identities } from "./rights/identity.ts";
+import { controllerWatchIdentity, Identities } from "./rights/identity.ts";
 import { ClusterApis } from "./served/clusterApis.ts";
 import { ExtensionMetrics } from "./status/extensionMetrics.ts";
 import { contentRef, extensionsToResolve, isNewEdition, needsPass } from "./triggers.ts";
@@ -93,7 +93,8 @@ export class OperatorController {
     this.#alarms = new Alarms(systemClock, (name) => this.#queue.add(name));
     this.#certificateAlarms = new Alarms(systemClock, (name) => this.#queue.add(name));
     const wake = (name: string, inMs: number): void => this.#alarms.set(name, inMs);
-    this.#watches = new ObjectWatches({ log, wake, retryRefusedMs: options.driftIntervalMs });
+    const shared = options.sharedWatches ? controllerWatchIdentity(client) : undefined;
+    this.#watches = new ObjectWatches({ log, wake, retryRefusedMs: options.driftIntervalMs, shared });
     this.#sources = new SourceWatches({ log, wake, retryRefusedMs: options.driftIntervalMs });
     watchMetrics(metrics, () => [this.#watches.states, this.#sources.states]);
     this.#apis = new ClusterApis({ client, extensions: this.#extensions, log });

@@ -26,6 +26,8 @@ export interface OperatorControllerOptions {
   clusterProxy?: ClusterProxyReader;
   /** How the cluster is told whether it may be upgraded. */
   clusterUpgrade: ClusterUpgradeSettings;
+  /** Whether the controller's own identity watches what it may look at everywhere, for all extensions. Default false. */
+  sharedWatches?: boolean;
   /** Extensions worked on at once. */
   workers: number;
   /** Objects of an unchanged release that cannot be watched are compared with the cluster this often, with a tenth of jitter. */

@@ -10,6 +10,7 @@ import { parseFlags } from "../../cmd/operator-controller/flags.ts";
 import { compareText } from "../../pkg/api/compareText.ts";
 import type { KubeObject } from "../../pkg/api/k8s.ts";
 import { loadBundle } from "../../pkg/bundle/load.ts";
+import { SUPPORTED_KINDS } from "../../pkg/bundle/supportedKinds.ts";
 import { findBinaries } from "../../pkg/devcluster/binaries.ts";
 import { parseYamlDocuments } from "../../pkg/fbc/yaml.ts";
 import { parsePolicy, unsupportedScopes } from "../../pkg/oci/policy/policyFile.ts";
@@ -28,6 +29,7 @@ const FOLDERS = [
   "config",
   "config/openshift",
   "config/overlays/cluster-admin",
+  "config/overlays/shared-watch",
   "config/overlays/air-gapped",
   "config/overlays/signatures",
   "config/samples",
@@ -129,6 +131,29 @@ describeWithCluster("config", (cluster) => {
     });
   });
 
+  // Source: architecture.md 4.14.
+  test("the overlay shared-watch adds the right to look at every kind that bundles hold, but at no Secret, and to write nothing", async () => {
+    const [plain, overlay] = [await kustomized("config"), await kustomized("config/overlays/shared-watch")];
+    const added = namesOf(overlay).filter((name) => !namesOf(plain).includes(name));
+    expect(added).toEqual(["ClusterRole /operator-controller-shared-watch", "ClusterRoleBinding /operator-controller-shared-watch"]);
+    const flags = deploymentOf(overlay, CONTROLLER).template.spec.containers[0]?.args.slice(1) ?? [];
+    expect(parseFlags(flags)).toMatchObject({ "shared-watches": true });
+    const [role] = filesOf("overlays/shared-watch/shared-watch.yaml");
+    const rules = role?.["rules"] as PolicyRule[];
+    expect(new Set(rules.flatMap(({ verbs }) => verbs))).toEqual(new Set(["list", "watch"]));
+    const looked = new Set(rules.flatMap(({ resources = [] }) => resources));
+    const rendered = [
+      "Deployment",
+      "ValidatingWebhookConfiguration",
+      "MutatingWebhookConfiguration",
+      "APIService",
+      "Issuer",
+      "Certificate",
+    ];
+    const kinds = [...SUPPORTED_KINDS, ...rendered].filter((kind) => kind !== "ClusterServiceVersion");
+    expect(kinds.filter((kind) => !looked.has(pluralOf(kind)))).toEqual(["Secret"]);
+  });
+
   // Source: S0-117.
   test("the overlay air-gapped has both programs look for images where it says, and no overlay but the samples has a catalog", async () => {
     const overlay = await kustomized("config/overlays/air-gapped");
@@ -214,7 +239,12 @@ describeWithCluster("config", (cluster) => {
     );
     const isOverlay = (file: string): boolean => /^(openshift|overlays|prometheus)\//.test(file);
     expect(namesOf(objects)).toEqual(namesOf(filesOf(...files.filter((file) => !isOverlay(file)))));
-    const own = ["openshift/service-ca.yaml", UPGRADE_CHECKER, "overlays/cluster-admin/cluster-admin.yaml"];
+    const own = [
+      "openshift/service-ca.yaml",
+      UPGRADE_CHECKER,
+      "overlays/cluster-admin/cluster-admin.yaml",
+      "overlays/shared-watch/shared-watch.yaml",
+    ];
     expect(files.filter((file) => isOverlay(file) && !file.startsWith("prometheus/")).sort()).toEqual(own);
   });
 
@@ -380,6 +410,12 @@ function deploymentOf(objects: readonly KubeObject[], name: string): DeploymentS
   const found = objects.find(({ kind, metadata }) => kind === "Deployment" && metadata.name === name);
   if (!found) throw new Error(`there is no Deployment ${name}`);
   return found["spec"] as DeploymentSpec;
+}
+
+function pluralOf(kind: string): string {
+  const singular = kind.toLowerCase();
+  if (singular.endsWith("s")) return `${singular}es`;
+  return singular.endsWith("y") ? `${singular.slice(0, -1)}ies` : `${singular}s`;
 }
 
 function byName(a: KubeObject, b: KubeObject): number {

@@ -28,9 +28,9 @@ export class SampleWorld {
     this.world = world;
   }
 
-  /** @param driftInterval how soon drift is noticed of what cannot be watched. */
-  static async start(cluster: WorldCluster, driftInterval = "1s"): Promise<SampleWorld> {
-    const flags = ["--drift-interval", driftInterval, "--max-backoff", "2s"];
+  /** @param driftInterval how soon drift is noticed of what cannot be watched. @param more flags of operator-controller. */
+  static async start(cluster: WorldCluster, driftInterval = "1s", more: readonly string[] = []): Promise<SampleWorld> {
+    const flags = ["--drift-interval", driftInterval, "--max-backoff", "2s", ...more];
     const world = await World.start(cluster, { extraArgs: { "operator-controller": flags } });
     for (const { repository, tag, files, labels } of sampleImages("quay.io"))
       await pushImage(cluster.registry, repository, tag, { files, labels });

@@ -115,7 +115,12 @@ export function watchIdentityOf({ spec }: Readonly<ClusterExtension>, scoped: Cl
   const account = spec.serviceAccount?.name;
   return account
     ? { key: `${spec.namespace}/${account}`, isController: false, client: scoped, ...(mayWatchAll ? { mayWatchAll } : {}) }
-    : { key: "controller", isController: true, client: scoped };
+    : controllerWatchIdentity(scoped);
+}
+
+/** operator-controller itself, watching. */
+export function controllerWatchIdentity(client: Client): WatchIdentity {
+  return { key: "controller", isController: true, client };
 }
 
 /** Asks for the token once more: whether there is one now, or another reason why there is none. */

@@ -24,8 +24,9 @@ const map = (name: string, extension = "x", namespace = "ns"): KubeObject => ({
   metadata: { name, namespace, labels: labels(extension) },
 });
 
-function start(options: { maxStreams?: number } = {}) {
+function start(options: { maxStreams?: number } = {}, central?: WatchedObjects) {
   const server = new WatchedObjects();
+  const shared: WatchIdentity | undefined = central && { key: "controller", isController: true, client: central };
   const clock = new FakeClock();
   const woken: string[] = [];
   const events: ObjectEvent[] = [];
@@ -35,6 +36,7 @@ function start(options: { maxStreams?: number } = {}) {
     clock,
     wake: (extension, inMs) => woken.push(`${extension} in ${inMs}`),
     retryRefusedMs: 60_000,
+    shared,
     ...options,
   });
   watches.onObjectEvent((event) => events.push(event));
@@ -251,4 +253,32 @@ test("there are no more streams than may be; what has none is told", async () =>
   follow("x", objects);
   await isOpen(1);
   expect(watches.unwatched("x")).toEqual([{ ref: refOf(objects[1]!), because: "as many objects are watched as may be" }]);
+});
+
+test("an identity that may look at kinds everywhere serves all extensions, but for Secrets and what it may not look at", async () => {
+  const central = new WatchedObjects();
+  central.refuses = (call) => call.includes("Service ");
+  const { server, follow, suspects, identity, watches } = start({}, central);
+  const of = (kind: string, name: string, extension: string): KubeObject => ({ ...map(name, extension), kind });
+  const put = (object: KubeObject): KubeObject => {
+    central.put(object);
+    return server.put(object);
+  };
+  const x = [of("ConfigMap", "a", "x"), of("Secret", "b", "x"), of("Service", "c", "x")].map(put);
+  const y = [of("ConfigMap", "d", "y")].map(put);
+  follow("x", x, identity("ns/x"));
+  follow("y", y, identity("ns/y"));
+  const opened = (of: WatchedObjects): string[] => of.calls.filter((call) => call.startsWith("watch")).sort();
+  await expect
+    .poll(() => [opened(central), opened(server)], SOON)
+    .toEqual([
+      ["watch ConfigMap olm.operatorframework.io/owner-kind=ClusterExtension"],
+      ["watch Secret metadata.name=b", "watch Service metadata.name=c"],
+    ]);
+  await expect.poll(() => watches.unwatched("x"), SOON).toEqual([]);
+  central.delete(x[0]!);
+  central.delete(y[0]!);
+  server.delete(x[1]!);
+  server.delete(x[2]!);
+  await expect.poll(() => [suspects("x"), suspects("y")], SOON).toEqual([["a", "b", "c"], ["d"]]);
 });

@@ -24,6 +24,8 @@ export interface ObjectWatchesOptions {
   readonly wake: (extension: string, inMs: number) => void;
   /** How often at least a stream that was refused is tried again. */
   readonly retryRefusedMs: number;
+  /** An identity that may look at kinds everywhere: where it may, its streams serve all extensions. */
+  readonly shared?: WatchIdentity | undefined;
   readonly clock?: Clock;
   /** How many streams there may be; default 4,000. */
   readonly maxStreams?: number;
@@ -55,12 +57,12 @@ export class ObjectWatches {
   readonly #handlers: ((event: ObjectEvent) => void)[] = [];
   readonly #log: Logger;
 
-  constructor({ log, wake, retryRefusedMs, clock = systemClock, maxStreams = MAX_STREAMS }: ObjectWatchesOptions) {
+  constructor({ log, wake, retryRefusedMs, shared, clock = systemClock, maxStreams = MAX_STREAMS }: ObjectWatchesOptions) {
     this.#log = log;
     this.#clock = clock;
     this.#wake = wake;
     this.#pool = new StreamPool({ clock, log, retryRefusedMs, gate: new Gate(CONNECTING) }, maxStreams);
-    this.#connector = new Connector(this.#pool, (key) => this.#listenerOf(key));
+    this.#connector = new Connector(this.#pool, (key) => this.#listenerOf(key), shared);
   }
 
   /** How many streams are in each state; for metrics. */
