@@ -27,6 +27,7 @@ const SAMPLE_NAMESPACE = "cockroachdb";
 /** What `kubectl apply -k` is told. */
 const FOLDERS = [
   "config",
+  "config/admission",
   "config/openshift",
   "config/overlays/cluster-admin",
   "config/overlays/shared-watch",
@@ -237,9 +238,10 @@ describeWithCluster("config", (cluster) => {
     const files = (readdirSync(CONFIG, { recursive: true }) as string[]).filter(
       (file) => file.endsWith(".yaml") && !file.endsWith("kustomization.yaml") && file !== ACCESS_CONTROL && file !== SERVICE_ACCOUNTS,
     );
-    const isOverlay = (file: string): boolean => /^(openshift|overlays|prometheus)\//.test(file);
+    const isOverlay = (file: string): boolean => /^(admission|openshift|overlays|prometheus)\//.test(file);
     expect(namesOf(objects)).toEqual(namesOf(filesOf(...files.filter((file) => !isOverlay(file)))));
     const own = [
+      "admission/catalog-label.yaml",
       "openshift/service-ca.yaml",
       UPGRADE_CHECKER,
       "overlays/cluster-admin/cluster-admin.yaml",

@@ -1,0 +1,44 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { loadAll } from "js-yaml";
+import { beforeAll, expect, test } from "vitest";
+import { API_VERSION, CLUSTER_CATALOG } from "../../pkg/api/constants.ts";
+import type { KubeObject } from "../../pkg/api/k8s.ts";
+import { describeWithPrivateCluster } from "../support/cluster.ts";
+import { eventually } from "../support/eventually.ts";
+
+const POLICY = join(import.meta.dirname, "../../config/admission/catalog-label.yaml");
+const LABEL = "olm.operatorframework.io/metadata.name";
+
+// Source: catalog-and-resolution.md, the label of every catalog; architecture.md 4.11.
+describeWithPrivateCluster("config/admission", (cluster) => {
+  const catalog = (name: string, labels: Record<string, string> = {}): KubeObject => ({
+    apiVersion: API_VERSION,
+    kind: CLUSTER_CATALOG,
+    metadata: { name, labels },
+    spec: { source: { type: "Image", image: { ref: "quay.io/example/catalog:v1" } } },
+  });
+
+  beforeAll(async () => {
+    await cluster.installCrds();
+    for (const object of loadAll(readFileSync(POLICY, "utf8")) as KubeObject[])
+      await cluster.client.apply(object, { fieldManager: "test", force: true });
+    // It takes the API server a moment to follow.
+    await eventually(async () => {
+      const probe = await cluster.client.create(catalog("probe"), { dryRun: true });
+      expect(probe.metadata.labels?.[LABEL]).toBe("probe");
+    });
+  });
+
+  test("labels a catalog in the request that makes it, whatever the request says, and keeps other labels", async () => {
+    const made = await cluster.client.create(catalog("made", { team: "a", [LABEL]: "another" }));
+    expect(made.metadata.labels).toEqual({ team: "a", [LABEL]: "made" });
+  });
+
+  test("no request takes the label away", async () => {
+    await cluster.client.create(catalog("kept"));
+    const ref = { apiVersion: API_VERSION, kind: CLUSTER_CATALOG, name: "kept" };
+    const changed = await cluster.client.patch(ref, { metadata: { labels: { [LABEL]: null, team: "b" } } }, { type: "merge" });
+    expect(changed.metadata.labels).toEqual({ team: "b", [LABEL]: "kept" });
+  });
+});
