@@ -184,4 +184,27 @@ describeWithPrivateCluster("several catalogds", (cluster) => {
     await eventually(async () => expect((await get(loser)).status).toBe(200));
     expect((await readyz(keeper)).text).toContain("leader ok: this process leads");
   });
+
+  // As config/manager has a Deployment do it: one more at first, then one of the old ones stops, and so on.
+  test("a rolling update fails no request, and one of the new ones leads in the end", async () => {
+    const old = replicas.running;
+    expect(old.length).toBe(2);
+    const service = new ReplicaService(old, ALL);
+    const fresh: Replica[] = [];
+    for (const [index, leaving] of old.entries()) {
+      const joining = await replicas.add(`rolled-${index}`);
+      await replicas.ready(joining);
+      service.add(joining);
+      fresh.push(joining);
+      await leaving.process.stop();
+    }
+    await eventually(async () => {
+      const said = await Promise.all(fresh.map(async (replica) => (await readyz(replica)).text));
+      expect(said.filter((text) => text.includes("leader ok: this process leads"))).toHaveLength(1);
+    });
+    await sleep(500);
+    expect((await service.stop()).map(({ failure }) => failure)).toEqual([]);
+    for (const replica of [...old, ...fresh])
+      expect(service.requests.filter((request) => request.replica === replica).length).toBeGreaterThan(0);
+  });
 });

@@ -23,16 +23,13 @@ export class ReplicaService {
   #endpoints: Replica[];
   #turn = 0;
   #stopped = false;
-  readonly #running: Promise<unknown>;
+  readonly #running: Promise<unknown>[];
 
   /** @param replicas ready ones @param path of the requests */
   constructor(replicas: readonly Replica[], path: string) {
     this.#path = path;
     this.#endpoints = [...replicas];
-    this.#running = Promise.all([
-      ...replicas.map((replica) => this.#probe(replica)),
-      ...Array.from({ length: CLIENTS }, () => this.#request()),
-    ]);
+    this.#running = [...replicas.map((replica) => this.#probe(replica)), ...Array.from({ length: CLIENTS }, () => this.#request())];
   }
 
   /** Those that requests are sent to. */
@@ -40,10 +37,16 @@ export class ReplicaService {
     return this.#endpoints;
   }
 
+  /** Sends requests to one more, from now on. @param replica a ready one */
+  add(replica: Replica): void {
+    this.#endpoints = [...this.#endpoints, replica];
+    this.#running.push(this.#probe(replica));
+  }
+
   /** Ends the requests. @returns those that failed. */
   async stop(): Promise<ServedRequest[]> {
     this.#stopped = true;
-    await this.#running;
+    await Promise.all(this.#running);
     return this.requests.filter(({ failure }) => failure !== undefined);
   }
 
