@@ -18,7 +18,7 @@ export class BenchCluster implements AsyncDisposable {
   }
 
   /** @throws Skipped when there is no way to get a control plane. */
-  static async start({ say, programs }: BenchContext): Promise<BenchCluster> {
+  static async start({ say, programs }: Pick<BenchContext, "say" | "programs">): Promise<BenchCluster> {
     const folder = await programs();
     say("starting a control plane");
     try {

@@ -1,0 +1,78 @@
+import { writeFile } from "node:fs/promises";
+import { setTimeout as sleep } from "node:timers/promises";
+import { parseArgs } from "node:util";
+import type { ServerName } from "../../pkg/devcluster/installation.ts";
+import { BenchCluster } from "../bench/benchCluster.ts";
+import { TinyWorld } from "../bench/many/tinyWorld.ts";
+import { bundledPrograms, environmentOfImage } from "../bench/programs.ts";
+import { Churn } from "./churn.ts";
+import { programSample } from "./programSample.ts";
+import { faultsIn, soakReport } from "./report.ts";
+import type { Course, Sample } from "./samples.ts";
+
+const USAGE = `npm run -s soak -- [--minutes N] [--extensions N] [--report FILE]
+
+Runs both bundled programs beside a control plane for so many minutes (default 30) while a catalog gets new editions, extensions go and come, and
+objects are deleted. Prints a report as Markdown; exits with 1 when memory grows after the first third, or sockets or watches are left over.`;
+
+const PROGRAMS: readonly ServerName[] = ["catalogd", "operator-controller"];
+const SAMPLE_MS = 5_000;
+/** Until idle connections are closed and freed memory is given back. */
+const REST_MS = 45_000;
+
+async function soak(minutes: number, extensions: number): Promise<Parameters<typeof soakReport>[0]> {
+  const say = (line: string): void => void process.stderr.write(`${line}\n`);
+  for (const [name, value] of Object.entries(await environmentOfImage())) process.env[name] ??= value;
+  await using cluster = await BenchCluster.start({ say, programs: bundledPrograms(say) });
+  await using world = await cluster.startServers();
+  const tiny = await TinyWorld.start(cluster, world, extensions, say);
+  say(`${extensions} extensions installed in ${(await tiny.install()).toFixed(1)} s`);
+  const since = performance.now();
+  const look = (): Promise<Sample[]> =>
+    Promise.all(
+      PROGRAMS.map((program) => programSample(world.installation.servers[program].pid, world.installation.probes[program], since)),
+    );
+  const churn = new Churn(cluster, world, tiny);
+  const stop = new AbortController();
+  await sleep(REST_MS);
+  const first = await look();
+  const began = performance.now();
+  const samples: Sample[][] = [];
+  const running = churn.run(stop.signal);
+  while (performance.now() - began < minutes * 60_000) {
+    await sleep(SAMPLE_MS);
+    samples.push(await look());
+    if (samples.length % 12 === 0) say(`${Math.round((performance.now() - began) / 60_000)} of ${minutes} minutes`);
+  }
+  stop.abort();
+  await running;
+  await sleep(REST_MS);
+  const last = await look();
+  const courses = PROGRAMS.map(
+    (program, i): Course => ({
+      program,
+      samples: samples.flatMap((all) => all[i] ?? []),
+      first: first[i] as Sample,
+      last: last[i] as Sample,
+    }),
+  );
+  const warmUpSeconds = (began - since) / 1_000 + (minutes * 60) / 3;
+  return { minutes, extensions, warmUpSeconds, courses, counts: churn.counts };
+}
+
+const { values } = parseArgs({
+  options: {
+    minutes: { type: "string", default: "30" },
+    extensions: { type: "string", default: "20" },
+    report: { type: "string" },
+    help: { type: "boolean", default: false },
+  },
+});
+if (values.help) console.log(USAGE);
+else {
+  const run = await soak(Number(values.minutes), Number(values.extensions));
+  const report = soakReport(run);
+  console.log(report);
+  if (values.report !== undefined) await writeFile(values.report, report);
+  process.exitCode = faultsIn(run).length > 0 ? 1 : 0;
+}

@@ -1,0 +1,52 @@
+/** What one program holds at one moment. */
+export interface Sample {
+  /** Since the start of the run. */
+  readonly seconds: number;
+  readonly rssBytes: number;
+  readonly sockets: number;
+  /** Of objects of extensions; 0 for a program that has none. */
+  readonly watches: number;
+}
+
+/** What became of one program in a run. */
+export interface Course {
+  readonly program: string;
+  readonly samples: readonly Sample[];
+  /** At rest, with the same things installed, before everything and after it. */
+  readonly first: Sample;
+  readonly last: Sample;
+}
+
+/** What a program may grow by in ten minutes once it is warm, in bytes. */
+export const GROWTH_MAX = 1024 * 1024;
+const TEN_MINUTES = 600;
+
+/**
+ * By how many bytes a program grows in ten minutes: the slope of the line that fits its samples best.
+ * @param from seconds; what was before is warm-up. @returns 0 for fewer than two samples.
+ */
+export function growth(samples: readonly Sample[], from: number): number {
+  const warm = samples.filter(({ seconds }) => seconds >= from);
+  const mean = (of: (sample: Sample) => number): number => warm.reduce((sum, sample) => sum + of(sample), 0) / warm.length;
+  const [at, size] = [mean(({ seconds }) => seconds), mean(({ rssBytes }) => rssBytes)];
+  const spread = warm.reduce((sum, { seconds }) => sum + (seconds - at) ** 2, 0);
+  const slope = warm.reduce((sum, { seconds, rssBytes }) => sum + (seconds - at) * (rssBytes - size), 0) / spread;
+  return warm.length < 2 || spread === 0 ? 0 : slope * TEN_MINUTES;
+}
+
+/** What is wrong with a run, a sentence each. */
+export function faultsOf({ program, samples, first, last }: Course, warmUpSeconds: number): string[] {
+  const grown = growth(samples, warmUpSeconds);
+  const more = (what: string, before: number, after: number): string[] =>
+    after > before ? [`${program} has ${after} ${what} at the end and had ${before} at the start`] : [];
+  return [
+    ...(grown > GROWTH_MAX ? [`${program} grows by ${megabytes(grown)} MB in ten minutes, more than ${megabytes(GROWTH_MAX)}`] : []),
+    ...more("sockets", first.sockets, last.sockets),
+    ...more("watches", first.watches, last.watches),
+  ];
+}
+
+/** With two digits behind the point. */
+export function megabytes(bytes: number): string {
+  return (bytes / 1024 / 1024).toFixed(2);
+}
