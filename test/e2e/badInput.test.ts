@@ -12,9 +12,11 @@ import {
 import { pushImage } from "../../pkg/oci/push.ts";
 import { renderBundle } from "../../pkg/render/render.ts";
 import { ownObjects } from "../support/audit.ts";
+import { AuditTail } from "../support/auditTail.ts";
 import { describeWithPrivateCluster } from "../support/cluster.ts";
 import { extensionNamed } from "../support/extensions.ts";
 import { grantInstaller } from "../support/installer.ts";
+import { refusedRequests } from "../support/programRights.ts";
 import { World } from "../support/world.ts";
 
 const CATALOG_REF = `quay.io/${SAMPLE_CATALOG_REPOSITORY}:${SAMPLE_CATALOG_TAG}`;
@@ -32,6 +34,7 @@ describeWithPrivateCluster("bad input is named and loses nothing", (cluster) => 
 
   afterAll(async () => {
     await world?.stop();
+    expect(await refusedRequests(new AuditTail(cluster.auditLog))).toEqual([]);
   });
 
   /** An extension of the sample with a namespace and an installer that may do everything it needs. */

@@ -3,10 +3,12 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { loadBundle } from "../../pkg/bundle/load.ts";
 import { renderBundle } from "../../pkg/render/render.ts";
+import { AuditTail } from "../support/auditTail.ts";
 import { describeWithPrivateCluster, eventually } from "../support/cluster.ts";
 import { extensionNamed } from "../support/extensions.ts";
 import { grantInstaller } from "../support/installer.ts";
 import { OpenShift } from "../support/openShift.ts";
+import { refusedRequests } from "../support/programRights.ts";
 import { tinyBundle } from "../support/tinyBundle.ts";
 import { World } from "../support/world.ts";
 
@@ -42,6 +44,7 @@ describeWithPrivateCluster("operator-controller on an OpenShift cluster with a p
 
   afterAll(async () => {
     await world?.stop();
+    expect(await refusedRequests(new AuditTail(cluster.auditLog))).toEqual([]);
   });
 
   const hasEnvironment = (want: object[]): Promise<void> =>

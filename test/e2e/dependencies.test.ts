@@ -4,10 +4,12 @@ import { API_VERSION } from "../../pkg/api/constants.ts";
 import { loadBundle } from "../../pkg/bundle/load.ts";
 import type { Property } from "../../pkg/fbc/types.ts";
 import { renderBundle } from "../../pkg/render/render.ts";
+import { AuditTail } from "../support/auditTail.ts";
 import { describeWithPrivateCluster, eventually } from "../support/cluster.ts";
 import { apiOf, type DependentFixture, propertiesFrom } from "../support/dependencyFixture.ts";
 import { extensionNamed } from "../support/extensions.ts";
 import { grantInstaller } from "../support/installer.ts";
+import { refusedRequests } from "../support/programRights.ts";
 import { thingDefinition } from "../support/thingDefinition.ts";
 import { tinyBundle } from "../support/tinyBundle.ts";
 import { World } from "../support/world.ts";
@@ -54,6 +56,7 @@ describeWithPrivateCluster("dependencies", (cluster) => {
 
   afterAll(async () => {
     await world?.stop();
+    expect(await refusedRequests(new AuditTail(cluster.auditLog))).toEqual([]);
   });
 
   /** An extension with an installer that may install all of the packages. */

@@ -6,8 +6,10 @@ import { Agent, request } from "undici";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { freePorts } from "../../pkg/devcluster/ports.ts";
 import { ServiceAccountTokens } from "../../pkg/kube/tokens.ts";
+import { AuditTail } from "../support/auditTail.ts";
 import { describeWithPrivateCluster } from "../support/cluster.ts";
 import { eventually } from "../support/eventually.ts";
+import { refusedRequests } from "../support/programRights.ts";
 import { serverCertificate } from "../support/serverCertificate.ts";
 import { probeTls } from "../support/tlsProbe.ts";
 import { World } from "../support/world.ts";
@@ -39,6 +41,7 @@ describeWithPrivateCluster("metrics over HTTPS", (cluster) => {
 
   afterAll(async () => {
     await world?.stop();
+    expect(await refusedRequests(new AuditTail(cluster.auditLog))).toEqual([]);
   });
 
   async function renewCertificate(): Promise<string> {

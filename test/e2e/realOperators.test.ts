@@ -7,9 +7,11 @@ import type { KubeObject } from "../../pkg/api/k8s.ts";
 import { loadBundle } from "../../pkg/bundle/load.ts";
 import { renderBundle } from "../../pkg/render/render.ts";
 import { bundleWrites, ownObjects } from "../support/audit.ts";
+import { AuditTail } from "../support/auditTail.ts";
 import { type AuditEvent, describeWithPrivateCluster, eventually } from "../support/cluster.ts";
 import { extensionNamed } from "../support/extensions.ts";
 import { grantInstaller } from "../support/installer.ts";
+import { refusedRequests } from "../support/programRights.ts";
 import { describeWithData } from "../support/sharedData.ts";
 import { filesBelow, World } from "../support/world.ts";
 
@@ -56,6 +58,7 @@ describeWithData("real data", (data) =>
 
     afterAll(async () => {
       await world?.stop();
+      expect(await refusedRequests(new AuditTail(cluster.auditLog))).toEqual([]);
     });
 
     test("cat-facts-operator is installed, upgraded along the catalog's edge and removed", async () => {

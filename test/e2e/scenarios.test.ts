@@ -2,8 +2,10 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { freePorts } from "../../pkg/devcluster/ports.ts";
+import { AuditTail } from "../support/auditTail.ts";
 import { describeWithPrivateCluster } from "../support/cluster.ts";
 import { ConnectProxy } from "../support/connectProxy.ts";
+import { refusedRequests } from "../support/programRights.ts";
 import { loadScenarios, type Scenario } from "../support/scenarios/scenario.ts";
 import { ScenarioRun } from "../support/scenarios/scenarioRun.ts";
 import { serverCertificate } from "../support/serverCertificate.ts";
@@ -24,6 +26,7 @@ describeWithPrivateCluster("scenarios", (cluster) => {
 
   afterAll(async () => {
     await world?.stop();
+    expect(await refusedRequests(new AuditTail(cluster.auditLog))).toEqual([]);
   });
 
   async function play(scenario: Scenario): Promise<void> {

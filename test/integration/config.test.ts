@@ -370,7 +370,8 @@ describeWithCluster("config", (cluster) => {
       { user: CATALOGD, verb: "update", what: "leases.coordination.k8s.io in olmv1-system named catalogd-operator-lock", allowed: true },
       { user: CATALOGD, verb: "update", what: "leases.coordination.k8s.io in olmv1-system named other", allowed: false },
       { user: CATALOGD, verb: "get", what: "clusterextensions.olm.operatorframework.io", allowed: false },
-      { user: CATALOGD, verb: "get", what: "secrets in olmv1-system", allowed: true },
+      { user: CATALOGD, verb: "watch", what: "secrets in olmv1-system", allowed: true },
+      { user: CATALOGD, verb: "get", what: "secrets in olmv1-system", allowed: false },
       { user: CATALOGD, verb: "get", what: "secrets in default", allowed: false },
     ])("$user may $verb $what: $allowed", async ({ user, verb, what, allowed }) => {
       const [, resource = "", group = "", subresource = "", namespace = "", name = ""] =

@@ -1,16 +1,18 @@
+import { isIP } from "node:net";
 import { generate } from "selfsigned";
 
-/** The type of a DNS name among a certificate's names. */
+/** The types of a DNS name and of an address among a certificate's names. */
 const DNS_NAME = 2;
+const IP_ADDRESS = 7;
 
-/** A certificate for a host name that nobody but itself signs, with its key, both as PEM text. */
+/** A certificate for a host name or an address that nobody but itself signs, with its key, both as PEM text. */
 export async function serverCertificate(host: string): Promise<{ cert: string; key: string }> {
   const { cert, private: key } = await generate([{ name: "commonName", value: host }], {
     algorithm: "sha256",
     keyType: "ec",
     extensions: [
       { name: "basicConstraints", cA: true, critical: true },
-      { name: "subjectAltName", altNames: [{ type: DNS_NAME, value: host }] },
+      { name: "subjectAltName", altNames: [isIP(host) ? { type: IP_ADDRESS, ip: host } : { type: DNS_NAME, value: host }] },
     ],
   });
   return { cert, key };

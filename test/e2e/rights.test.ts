@@ -1,0 +1,145 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Agent, request } from "undici";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { API_VERSION, SYSTEM_NAMESPACE } from "../../pkg/api/constants.ts";
+import { loadBundle } from "../../pkg/bundle/load.ts";
+import { freePorts } from "../../pkg/devcluster/ports.ts";
+import type { Property } from "../../pkg/fbc/types.ts";
+import { ServiceAccountTokens } from "../../pkg/kube/tokens.ts";
+import { renderBundle } from "../../pkg/render/render.ts";
+import { AuditTail } from "../support/auditTail.ts";
+import { describeWithPrivateCluster, eventually } from "../support/cluster.ts";
+import { extensionNamed } from "../support/extensions.ts";
+import { grantInstaller } from "../support/installer.ts";
+import { OpenShift } from "../support/openShift.ts";
+import { PROGRAM_ACCOUNTS, refusedRequests, unusedRights } from "../support/programRights.ts";
+import { serverCertificate } from "../support/serverCertificate.ts";
+import { tinyBundle } from "../support/tinyBundle.ts";
+import { World } from "../support/world.ts";
+
+const SERVERS = ["operator-controller", "catalogd"] as const;
+/** Taken when a status is refused, to see whether the catalog has been deleted and made anew meanwhile; pkg/controller/objectStatus.ts. */
+const ONLY_IN_A_RACE = ["catalogd-controller-manager: get clustercatalogs.olm.operatorframework.io"];
+const PACKAGES = ["engine", "car"];
+const EXTENSION = { apiVersion: API_VERSION, kind: "ClusterExtension" };
+const NEEDS_ENGINE: Property = { type: "olm.package.required", value: { packageName: "engine", versionRange: ">=1.0.0" } };
+
+// What a cluster can give them to do, once: everything that config/rbac allows has to be taken, and nothing else.
+describeWithPrivateCluster("the rights of config/rbac", (cluster) => {
+  let world: World;
+  let workDir: string;
+  let audit: AuditTail;
+  let ports: number[];
+
+  beforeAll(async () => {
+    audit = new AuditTail(cluster.auditLog);
+    const openShift = new OpenShift(cluster.client);
+    await openShift.install();
+    await openShift.setVersion("4.18.3");
+    await openShift.setProxy({ noProxy: ".svc" });
+    ports = await freePorts(SERVERS.length);
+    const flags = { catalogd: new Array<string>(), "operator-controller": ["--max-backoff", "2s"] };
+    workDir = await mkdtemp(join(tmpdir(), "olmv1-rights-"));
+    const [certFile, keyFile] = [join(workDir, "tls.crt"), join(workDir, "tls.key")];
+    const { cert, key } = await serverCertificate("127.0.0.1");
+    await Promise.all([writeFile(certFile, cert), writeFile(keyFile, key)]);
+    const tls = ["--tls-cert", certFile, "--tls-key", keyFile];
+    for (const [at, server] of SERVERS.entries())
+      flags[server].push("--leader-elect", "--metrics-bind-address", `127.0.0.1:${ports[at]}`, ...tls);
+    flags["operator-controller"].push("--catalogd-cas-dir", workDir);
+    world = await World.start(cluster, { extraArgs: flags });
+    await serveMotors();
+  });
+
+  afterAll(async () => {
+    await world?.stop();
+    await rm(workDir, { recursive: true, force: true });
+  });
+
+  /** Package car needs package engine. */
+  async function serveMotors(): Promise<void> {
+    const metas: object[] = [];
+    for (const name of PACKAGES) {
+      const image = await world.pushBundle(`bundles/${name}`, "1.0.0", name, filesOf(name));
+      const own: Property = { type: "olm.package", value: { packageName: name, version: "1.0.0" } };
+      metas.push(
+        { schema: "olm.package", name, defaultChannel: "stable" },
+        { schema: "olm.channel", package: name, name: "stable", entries: [{ name: `${name}.v1.0.0` }] },
+        { schema: "olm.bundle", package: name, name: `${name}.v1.0.0`, image, properties: name === "car" ? [own, NEEDS_ENGINE] : [own] },
+      );
+    }
+    const text = metas.map((meta) => `${JSON.stringify(meta)}\n`).join("");
+    await world.pushCatalog("catalogs/motors", "latest", new Map([["catalog.json", Buffer.from(text)]]));
+    await world.serve("motors", "quay.io/catalogs/motors:latest");
+  }
+
+  /** Has both programs pull with a Secret that their ServiceAccounts name. */
+  async function namePullSecret(): Promise<void> {
+    const dockerconfigjson = Buffer.from('{"auths":{}}').toString("base64");
+    const place = { apiVersion: "v1", kind: "Secret", metadata: { name: "pull", namespace: SYSTEM_NAMESPACE } };
+    await world.apply({ ...place, type: "kubernetes.io/dockerconfigjson", data: { ".dockerconfigjson": dockerconfigjson } });
+    for (const name of PROGRAM_ACCOUNTS) {
+      const account = { apiVersion: "v1", kind: "ServiceAccount", namespace: SYSTEM_NAMESPACE, name };
+      await cluster.client.patch(account, { imagePullSecrets: [{ name: "pull" }] }, { type: "merge" });
+    }
+  }
+
+  /** What the programs answer somebody who may not see their metrics. */
+  async function askForMetrics(): Promise<number[]> {
+    await cluster.client.create({ apiVersion: "v1", kind: "ServiceAccount", metadata: { name: "stranger", namespace: "default" } });
+    const authorization = `Bearer ${await new ServiceAccountTokens(cluster.client).tokenFor("default", "stranger")()}`;
+    const dispatcher = new Agent({ connect: { rejectUnauthorized: false } });
+    try {
+      const answers = ports.map(async (port) => {
+        const { statusCode, body } = await request(`https://127.0.0.1:${port}/metrics`, { dispatcher, headers: { authorization } });
+        await body.dump();
+        return statusCode;
+      });
+      return await Promise.all(answers);
+    } finally {
+      await dispatcher.close();
+    }
+  }
+
+  /** What is told a second time raises the count of an Event. */
+  async function happensAgain(): Promise<void> {
+    for (const suspend of [true, false, true, false]) {
+      await cluster.client.patch({ ...EXTENSION, name: "car" }, { spec: { suspend } }, { type: "merge" });
+      await world.condition("ClusterExtension", "car", (condition) => (condition("Progressing")?.reason === "Suspended") === suspend);
+    }
+    const catalog = { apiVersion: API_VERSION, kind: "ClusterCatalog", name: "motors" };
+    for (const availabilityMode of ["Unavailable", "Available", "Unavailable", "Available"]) {
+      await cluster.client.patch(catalog, { spec: { availabilityMode } }, { type: "merge" });
+      const status = availabilityMode === "Available" ? "True" : "False";
+      await world.condition("ClusterCatalog", "motors", (condition) => condition("Serving")?.status === status);
+    }
+  }
+
+  test("are taken every one, and are enough, for all that a cluster can give the two programs to do", async () => {
+    await namePullSecret();
+    expect(await askForMetrics()).toEqual([403, 403]);
+    await world.apply(extensionNamed("homeless", { packageName: "engine" }));
+    await world.condition("ClusterExtension", "homeless", (condition) =>
+      Boolean(condition("Progressing")?.message.includes('namespace "homeless-system" does not exist')),
+    );
+    await world.removed("ClusterExtension", "homeless");
+    const car = extensionNamed("car", { packageName: "car" });
+    const objects = PACKAGES.flatMap((name) => renderBundle(loadBundle(filesOf(name)), { installNamespace: car.spec.namespace }));
+    await grantInstaller(cluster.client, car, objects);
+    await world.apply({ ...car, spec: { ...car.spec, dependencies: { policy: "Install" } } });
+    await world.installed("car", "1.0.0");
+    await happensAgain();
+    await world.removed("ClusterExtension", "car");
+    await eventually(async () => expect(await world.extension("engine")).toBeUndefined());
+    await world.removed("ClusterCatalog", "motors");
+    await world.stop(); // the audit log tells of a watch when it ends
+    expect(await unusedRights(audit)).toEqual(ONLY_IN_A_RACE);
+    expect(await refusedRequests(audit)).toEqual([]);
+  });
+});
+
+function filesOf(name: string): Map<string, Uint8Array> {
+  return new Map(Object.entries(tinyBundle("1.0.0", { name })).map(([path, text]) => [path, Buffer.from(text)]));
+}

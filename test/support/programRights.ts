@@ -1,0 +1,83 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { SYSTEM_NAMESPACE } from "../../pkg/api/constants.ts";
+import type { KubeObject } from "../../pkg/api/k8s.ts";
+import { parseYamlDocuments } from "../../pkg/fbc/yaml.ts";
+import { type Grant, grantsOf } from "../../pkg/rbac/grants.ts";
+import type { PolicyRule } from "../../pkg/rbac/policyRule.ts";
+import type { AuditTail, Request } from "./auditTail.ts";
+
+const RBAC = join(import.meta.dirname, "../../config/rbac");
+const FILES = ["operator-controller.yaml", "catalogd.yaml", "metrics.yaml"];
+/** ServiceAccounts of the two programs. */
+export const PROGRAM_ACCOUNTS = ["operator-controller-controller-manager", "catalogd-controller-manager"] as const;
+
+/** A right that config/rbac gives one of the two programs, and the namespace in which it holds; "" is the cluster. */
+export interface ProgramRight extends Grant {
+  account: string;
+  scope: string;
+}
+
+interface Binding extends KubeObject {
+  roleRef: { kind: string; name: string };
+  subjects: { kind: string; name: string }[];
+}
+
+/** Every single right that config/rbac gives to the programs' ServiceAccounts; roles that nobody is bound to give none. */
+export function programRights(): ProgramRight[] {
+  const objects = FILES.flatMap((file) => parseYamlDocuments(readFileSync(join(RBAC, file), "utf8")) as KubeObject[]);
+  const bindings = objects.filter(({ kind }) => kind.endsWith("Binding")) as Binding[];
+  return bindings.flatMap(({ kind, metadata, roleRef, subjects }) => {
+    const scope = kind === "RoleBinding" ? (metadata.namespace ?? "") : "";
+    const role = objects.find((object) => object.kind === roleRef.kind && object.metadata.name === roleRef.name);
+    if (!role) throw new Error(`config/rbac has no ${roleRef.kind} ${roleRef.name}`);
+    const grants = ((role["rules"] ?? []) as PolicyRule[]).flatMap(grantsOf);
+    return subjects.flatMap(({ name }) => grants.map((grant) => ({ account: name, scope, ...grant })));
+  });
+}
+
+const FORBIDDEN = 403;
+
+/** Whether a request that was granted takes this right. */
+export function takes({ verb: asked, code, ref }: Request, { scope, group, resource, name, verb }: ProgramRight): boolean {
+  if (code === FORBIDDEN) return false;
+  // Asked for within the writing of a Secret that has an extension as its owner and blocks its deletion.
+  if (resource === "clusterextensions/finalizers") return ref.resource === "secrets" && asked === "create";
+  const written = ref.subresource === "" ? ref.resource : `${ref.resource}/${ref.subresource}`;
+  if (written !== resource || ref.group !== group || (scope !== "" && ref.namespace !== scope)) return false;
+  if (name !== undefined && ref.name !== name) return false;
+  // An apply of what is not there yet is a patch that answers 201, and takes both rights.
+  return asked === verb || (verb === "create" && asked === "patch" && code === 201);
+}
+
+/** Such as `catalogd-controller-manager: watch leases/catalogd-operator-lock in olmv1-system`. */
+export function describeProgramRight({ account, verb, group, resource, name, scope }: ProgramRight): string {
+  const what = [group === "" ? resource : `${resource}.${group}`, ...(name === undefined ? [] : [name])].join(" ");
+  return `${account}: ${verb} ${what}${scope === "" ? "" : ` in ${scope}`}`;
+}
+
+/**
+ * What the programs asked for as themselves so far and were refused, once each. The tokens of installers are left out: the right to them is not of
+ * config/rbac but granted in each namespace, or not.
+ */
+export async function refusedRequests(audit: AuditTail): Promise<string[]> {
+  const found = new Set<string>();
+  for (const account of PROGRAM_ACCOUNTS) {
+    for (const { verb, uri, code, ref } of await audit.requestsOf(SYSTEM_NAMESPACE, account))
+      if (code === FORBIDDEN && !isToken(ref)) found.add(`${account}: ${verb} ${uri.replace(/\?.*/, "")}`);
+  }
+  return [...found].sort();
+}
+
+function isToken({ resource, subresource }: Request["ref"]): boolean {
+  return resource === "serviceaccounts" && subresource === "token";
+}
+
+/** Which rights of config/rbac no request has taken so far. */
+export async function unusedRights(audit: AuditTail): Promise<string[]> {
+  const requests = new Map<string, readonly Request[]>();
+  for (const account of PROGRAM_ACCOUNTS) requests.set(account, await audit.requestsOf(SYSTEM_NAMESPACE, account));
+  return programRights()
+    .filter((right) => !requests.get(right.account)?.some((request) => takes(request, right)))
+    .map(describeProgramRight);
+}
