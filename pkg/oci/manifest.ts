@@ -15,16 +15,17 @@ export const MediaType = {
 /** What a manifest is asked for as. */
 export const ACCEPTED_MANIFESTS = [MediaType.ociManifest, MediaType.dockerManifest, MediaType.dockerList, MediaType.ociIndex];
 
-const Descriptor = z.looseObject({
+/** What a descriptor has, to be read with more beside it. */
+export const DescriptorShape = z.looseObject({
   mediaType: z.string().default(""),
   digest: z.string().refine((text) => digestProblem(text) === undefined, "is no sha256, sha384 or sha512 digest"),
   size: z.int().min(0),
 });
 const Platform = z.looseObject({ architecture: z.string().default(""), os: z.string().default(""), variant: z.string().default("") });
-const Manifest = z.looseObject({ schemaVersion: z.literal(2), config: Descriptor, layers: z.array(Descriptor) });
+const Manifest = z.looseObject({ schemaVersion: z.literal(2), config: DescriptorShape, layers: z.array(DescriptorShape) });
 const Index = z.looseObject({
   schemaVersion: z.literal(2),
-  manifests: z.array(z.looseObject({ ...Descriptor.shape, platform: Platform.nullish() })),
+  manifests: z.array(z.looseObject({ ...DescriptorShape.shape, platform: Platform.nullish() })),
 });
 const Config = z.looseObject({
   architecture: z.string().default(""),
@@ -33,7 +34,7 @@ const Config = z.looseObject({
 });
 
 /** A piece of content: its digest and exact size in bytes. */
-export type Descriptor = z.output<typeof Descriptor>;
+export type Descriptor = z.output<typeof DescriptorShape>;
 
 /** An image manifest: layers in the order in which they are applied. */
 export interface ImageManifest {

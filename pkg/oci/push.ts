@@ -1,16 +1,16 @@
-import { homedir } from "node:os";
+import { Readable } from "node:stream";
 import { pino } from "pino";
-import { type Credentials, credentialsFor, readAuthFile } from "./auth.ts";
-import { certificateDir, readCertificates } from "./certificates.ts";
 import { digestOf } from "./digest.ts";
+import { imageConfig } from "./imageConfig.ts";
 import { compressed, type LayerCompression, tarOf } from "./layerArchive.ts";
 import { CATALOG_LIMITS } from "./limits.ts";
 import { MediaType } from "./manifest.ts";
 import { parseReference } from "./reference.ts";
-import { Repository } from "./registry.ts";
-import { registryError } from "./registryError.ts";
-import { TokenSource } from "./tokens.ts";
-import { Transport } from "./transport.ts";
+import { RegistryAccess } from "./store/registryAccess.ts";
+import { RegistryStore } from "./store/registryStore.ts";
+
+/** Names no file: without one to log in with, pushing is anonymous. */
+const NO_FILE = "";
 
 /** A registry to push to. */
 export interface PushTarget {
@@ -46,13 +46,7 @@ export interface PushedDescriptor {
 export async function pushImage(target: PushTarget, repository: string, tag: string, image: ImageContent): Promise<PushedDescriptor> {
   const tar = await tarOf(image.files);
   const { bytes, suffix } = await compressed(tar, image.compression ?? "gzip");
-  const config = {
-    architecture: "amd64",
-    os: "linux",
-    created: "1970-01-01T00:00:00Z",
-    config: { Labels: sorted(image.labels ?? {}) },
-    rootfs: { type: "layers", diff_ids: [digestOf(tar)] },
-  };
+  const config = imageConfig(image.labels ?? {}, digestOf(tar));
   return withPusher(target, repository, async (pusher) => {
     const layer = await pusher.blob(bytes, `${MediaType.ociLayer}${suffix}`);
     const described = await pusher.blob(Buffer.from(JSON.stringify(config)), MediaType.ociConfig);
@@ -74,62 +68,37 @@ export async function pushIndex(
 
 /** Lends `work` a connection to one repository. */
 export async function withPusher<T>(target: PushTarget, repository: string, work: (pusher: Pusher) => Promise<T>): Promise<T> {
-  const log = pino({ enabled: false });
-  const transport = new Transport({ limits: CATALOG_LIMITS, env: process.env, log });
+  const { host, insecure, authFile, casDir } = target;
+  const access = new RegistryAccess({ authFile: authFile ?? NO_FILE, casDir, insecure, env: process.env, log: pino({ enabled: false }) });
   try {
-    const ref = parseReference(`${target.host}/${repository}`);
-    const tls = await readCertificates(certificateDir(target.casDir, ref.registry, homedir()));
-    const credentials: Credentials | undefined = credentialsFor(await readAuthFile(target.authFile), ref.registry, ref.repository);
-    const peer = { insecure: target.insecure, tls };
-    const tokens = new TokenSource(transport, log);
-    return await work(new Pusher(new Repository({ ref, peer, credentials, transport, tokens, actions: "pull,push" })));
+    return await work(new Pusher(new RegistryStore(await access.repository(parseReference(`${host}/${repository}`)), access.limits)));
   } finally {
-    await transport.close();
+    await access.close();
   }
 }
 
 /** Sends blobs and manifests to one repository. */
 export class Pusher {
-  readonly #repository: Repository;
+  readonly #store: RegistryStore;
   readonly #signal = AbortSignal.timeout(CATALOG_LIMITS.timeoutMs);
 
-  constructor(repository: Repository) {
-    this.#repository = repository;
+  constructor(store: RegistryStore) {
+    this.#store = store;
   }
 
   /** Sends a blob unless the repository has it. */
   async blob(bytes: Uint8Array, mediaType: string): Promise<PushedDescriptor> {
-    const digest = digestOf(bytes);
-    const signal = this.#signal;
-    const known = await this.#repository.request({ method: "HEAD", path: `blobs/${digest}`, signal });
-    await known.body.dump();
-    if (known.status !== 200) {
-      const started = await this.#repository.request({ method: "POST", path: "blobs/uploads/", signal });
-      const { location } = started.headers;
-      if (started.status !== 202 || typeof location !== "string") throw await registryError(started);
-      await started.body.dump();
-      const url = new URL(location, await this.#repository.base(signal));
-      url.searchParams.set("digest", digest);
-      const headers = { "content-type": "application/octet-stream" };
-      const done = await this.#repository.request({ method: "PUT", path: url, headers, body: bytes, signal });
-      if (done.status !== 201) throw await registryError(done);
-      await done.body.dump();
-    }
-    return { mediaType, digest, size: bytes.byteLength };
+    const blob = { mediaType, digest: digestOf(bytes), size: bytes.byteLength };
+    await this.#store.putBlob(blob, (offset) => Readable.from([bytes.subarray(offset)]), { signal: this.#signal });
+    return blob;
   }
 
   /** Sends a manifest or index under a tag; what it names must be there. `mediaType` of the document is that of the request. */
   async manifest(tag: string, manifest: { readonly mediaType: string }): Promise<PushedDescriptor> {
     const { mediaType } = manifest;
-    const body = Buffer.from(JSON.stringify(manifest));
-    const headers = { "content-type": mediaType };
-    const done = await this.#repository.request({ method: "PUT", path: `manifests/${tag}`, headers, body, signal: this.#signal });
-    if (done.status !== 201) throw await registryError(done);
-    await done.body.dump();
-    return { mediaType, digest: digestOf(body), size: body.byteLength };
+    const bytes = Buffer.from(JSON.stringify(manifest));
+    const digest = digestOf(bytes);
+    await this.#store.putManifest({ bytes, mediaType, digest }, tag, this.#signal);
+    return { mediaType, digest, size: bytes.byteLength };
   }
-}
-
-function sorted(labels: Readonly<Record<string, string>>): Record<string, string> {
-  return Object.fromEntries(Object.entries(labels).sort(([a], [b]) => (a < b ? -1 : 1)));
 }

@@ -26,6 +26,13 @@ export interface RepositoryOptions {
   readonly actions: string;
 }
 
+/** A request to a repository: below /v2/<repository>/, or to a full address that the registry named. */
+export interface RepositoryRequest extends Omit<HttpRequest, "url" | "peer" | "authorization" | "namedBy"> {
+  readonly path: string | URL;
+  /** further repositories of the registry that it reads, by their paths */
+  readonly reads?: readonly string[];
+}
+
 /** What the first contact with a registry showed. */
 interface Contact {
   readonly base: URL;
@@ -90,21 +97,24 @@ export class Repository {
    * Sends a request below /v2/<repository>/ (or to a full address) with the authorization the registry asked for. When it refuses that, a
    * fresh token, with the scope it names if it names one, is tried once.
    */
-  async request(ask: Omit<HttpRequest, "url" | "peer" | "authorization"> & { readonly path: string | URL }): Promise<HttpResponse> {
+  async request(ask: RepositoryRequest): Promise<HttpResponse> {
     this.#contact ??= this.#connect(ask.signal);
     const { base, challenges } = await this.#contact;
     const url = ask.path instanceof URL ? ask.path : new URL(`/v2/${this.ref.repository}/${ask.path}`, base);
     const foreign = url.origin !== base.origin;
+    const { path: _, reads = [], ...rest } = ask;
+    const namedBy = foreign ? { namedBy: base } : {};
     const send = (authorization: string | undefined): Promise<HttpResponse> =>
-      this.#options.transport.send({ ...ask, url, peer: this.#options.peer, authorization });
+      this.#options.transport.send({ ...rest, ...namedBy, url, peer: this.#options.peer, authorization });
     const scope = `repository:${this.ref.repository}:${this.#options.actions}`;
-    const first = foreign ? undefined : await this.#authorization({ base, challenges }, [scope], ask.signal);
+    const wanted = [scope, ...reads.map((repository) => `repository:${repository}:pull`)];
+    const first = foreign ? undefined : await this.#authorization({ base, challenges }, wanted, ask.signal);
     const answer = await send(first);
     if ((answer.status !== 401 && answer.status !== 403) || answer.foreign || foreign) return answer;
     const given = parseChallenges(answer.headers["www-authenticate"]);
     const lacking = given.find((challenge) => challenge.params.get("error") === "insufficient_scope")?.params.get("scope");
     if (answer.status === 403 && lacking === undefined) return answer;
-    const scopes = lacking !== undefined && lacking !== scope ? [scope, lacking] : [scope];
+    const scopes = lacking !== undefined && !wanted.includes(lacking) ? [...wanted, lacking] : wanted;
     const stale = first?.startsWith("Bearer ") ? first.slice("Bearer ".length) : undefined;
     const again = await this.#authorization({ base, challenges: given.length > 0 ? given : challenges }, scopes, ask.signal, stale);
     if (again === undefined || again === first) return answer;

@@ -1,3 +1,4 @@
+import { Readable } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import { createSecureContext, getCACertificates } from "node:tls";
 import type { Logger } from "pino";
@@ -13,14 +14,19 @@ export interface Peer {
   readonly tls: TlsMaterial;
 }
 
+/** What a request sends; a function gives the same bytes each time it is called. */
+export type RequestBody = Uint8Array | string | (() => AsyncIterable<Uint8Array>);
+
 /** A request whose body, if any, can be sent again. */
 export interface HttpRequest {
-  readonly method: "GET" | "HEAD" | "POST" | "PUT";
+  readonly method: "GET" | "HEAD" | "POST" | "PUT" | "PATCH";
   readonly url: URL;
   readonly headers?: Readonly<Record<string, string>>;
   /** sent to the origin of `url` only, never after a redirect to another one */
   readonly authorization?: string | undefined;
-  readonly body?: Uint8Array | string | undefined;
+  readonly body?: RequestBody | undefined;
+  /** It may be sent twice though it is neither GET nor HEAD: what the first one did is done once more without harm. */
+  readonly repeatable?: boolean | undefined;
   readonly peer: Peer;
   /** the registry that named `url`; by default `url` is the registry itself */
   readonly namedBy?: URL;
@@ -68,13 +74,13 @@ export class Transport {
   }
 
   /**
-   * Sends a request. 408, 429, 5xx and broken connections of a GET or HEAD are tried again, as late as Retry-After says; an answer that
+   * Sends a request. 408, 429, 5xx and broken connections of a GET or HEAD, or of what is repeatable, are tried again, as late as Retry-After says; an answer that
    * asks for more patience than `retryAfterMs`, or that still fails at the last try, is returned as it is.
    * @throws Error `Get "https://…": …`; the signal's reason when it is aborted
    */
   async send(ask: HttpRequest): Promise<HttpResponse> {
-    const repeatable = ask.method === "GET" || ask.method === "HEAD";
-    const attempts = repeatable ? Math.min(ask.attempts ?? this.#limits.attempts, this.#limits.attempts) : 1;
+    const isRepeatable = ask.repeatable ?? (ask.method === "GET" || ask.method === "HEAD");
+    const attempts = isRepeatable ? Math.min(ask.attempts ?? this.#limits.attempts, this.#limits.attempts) : 1;
     for (let attempt = 1; ; attempt++) {
       const backoff = this.#limits.backoffMs * 2 ** (attempt - 1) * (1 + Math.random() / 4);
       let wait = backoff;
@@ -113,7 +119,7 @@ export class Transport {
       const answer = await request(url, {
         method: ask.method,
         headers,
-        body: ask.body ?? null,
+        body: typeof ask.body === "function" ? Readable.from(ask.body(), { objectMode: false }) : (ask.body ?? null),
         dispatcher: this.#agent(url, ask.peer, { foreign, outer: url.hostname !== home && innerAddress(home) === undefined }),
         signal: ask.signal,
         headersTimeout: this.#limits.stallMs,

@@ -1,6 +1,7 @@
 import { rename, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { messageOf } from "../errors/errors.ts";
+import { allOrNone } from "./allOrNone.ts";
 import { ContentError, RefusedError, refusalIn } from "./contentError.ts";
 import { downloadBlob, readBlob } from "./download.ts";
 import type { Located } from "./imageSource.ts";
@@ -78,23 +79,8 @@ export async function downloadLayers(
   limits: Limits,
   signal: AbortSignal,
 ): Promise<void> {
-  const todo = new Map(layers.map((layer) => [layer.digest, layer])).values();
-  const failed = new AbortController();
-  const either = AbortSignal.any([signal, failed.signal]);
-  const worker = async (): Promise<void> => {
-    for (const layer of todo) {
-      either.throwIfAborted();
-      await downloadLayer(image, layer, folder, limits, either);
-    }
-  };
-  const workers = Array.from({ length: PARALLEL_DOWNLOADS }, () =>
-    worker().catch((err: unknown) => {
-      if (!failed.signal.aborted) failed.abort(err);
-    }),
-  );
-  await Promise.all(workers);
-  signal.throwIfAborted();
-  if (failed.signal.aborted) throw failed.signal.reason;
+  const each = new Map(layers.map((layer) => [layer.digest, layer])).values();
+  await allOrNone(each, PARALLEL_DOWNLOADS, signal, (layer, either) => downloadLayer(image, layer, folder, limits, either));
 }
 
 async function downloadLayer(image: Located, layer: Descriptor, folder: string, limits: Limits, signal: AbortSignal): Promise<void> {

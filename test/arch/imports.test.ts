@@ -17,6 +17,7 @@ const LAYERS = [
     "pkg/bundle",
     "pkg/crdsafety",
     "pkg/gate",
+    "pkg/mirror",
   ],
   ["pkg/fbc", "pkg/version"],
   ["pkg/api", "pkg/errors"],

@@ -18,8 +18,7 @@ interface Descriptor {
 }
 
 /**
- * A registry that serves what it was given, read-only, and misbehaves as a test tells it. What a well-behaved registry does is tested with
- * the real one.
+ * A registry that serves what it was given or sent, and misbehaves as a test tells it. What a well-behaved registry does is tested with the real one.
  */
 export class LoopbackRegistry {
   readonly requests: SeenRequest[] = [];
@@ -27,6 +26,8 @@ export class LoopbackRegistry {
   misbehave: (req: IncomingMessage, res: ServerResponse) => boolean = () => false;
   readonly #server: Server;
   readonly #blobs = new Map<string, Buffer>();
+  /** What has arrived of uploads, by their numbers. */
+  readonly #uploads: Buffer[] = [];
   /** by "repository/reference" */
   readonly #manifests = new Map<string, { body: Buffer; mediaType: string }>();
   readonly #scheme: string;
@@ -89,14 +90,49 @@ export class LoopbackRegistry {
     return found;
   }
 
+  /** Whether a manifest is there, by tag or digest. */
+  has(repository: string, reference: string): boolean {
+    return this.#manifests.has(`${repository}/${reference}`);
+  }
+
   async stop(): Promise<void> {
     this.#server.closeAllConnections();
     await new Promise((resolve) => this.#server.close(resolve));
   }
 
+  /** Uploads; what came before a connection broke is kept. */
+  async #receive(req: IncomingMessage, res: ServerResponse): Promise<void> {
+    const url = new URL(req.url ?? "", this.url);
+    const manifest = /^\/v2\/(.+)\/manifests\/([^/]+)$/.exec(url.pathname);
+    if (manifest) {
+      this.addManifest(manifest[1] ?? "", manifest[2] ?? "", (await bodyOf(req)).toString("utf8"), req.headers["content-type"]);
+      return void res.writeHead(201).end();
+    }
+    const number = req.method === "POST" ? this.#uploads.push(Buffer.alloc(0)) - 1 : Number(url.pathname.split("/").at(-1));
+    const before = this.#uploads[number] ?? Buffer.alloc(0);
+    const from = Number(/^(\d+)-/.exec(req.headers["content-range"] ?? "")?.[1] ?? before.byteLength);
+    if (from !== before.byteLength) return void refuse(res, 416, "RANGE_INVALID", "");
+    const chunks: Buffer[] = [];
+    try {
+      await bodyOf(req, chunks);
+    } finally {
+      this.#uploads[number] = Buffer.concat([before, ...chunks]);
+    }
+    const sent = this.#uploads[number];
+    const headers = { location: `${url.pathname.replace(/[^/]*$/, "")}${number}`, range: `0-${Math.max(sent.byteLength - 1, 0)}` };
+    if (req.method === "PUT") {
+      if (sha256(sent) !== url.searchParams.get("digest")) return void refuse(res, 400, "DIGEST_INVALID", "");
+      this.addBlob(sent);
+      return void res.writeHead(201).end();
+    }
+    res.writeHead(req.method === "GET" ? 204 : 202, headers).end();
+  }
+
   #answer(req: IncomingMessage, res: ServerResponse): void {
     this.requests.push({ method: req.method ?? "", path: req.url ?? "", headers: req.headers });
     if (this.misbehave(req, res)) return;
+    if (req.method === "POST" || req.method === "PATCH" || req.method === "PUT" || (req.url ?? "").includes("/blobs/uploads/"))
+      return void this.#receive(req, res).catch(() => res.destroy());
     const [, repository, kind, reference] = /^\/v2\/(.+)\/(manifests|blobs)\/([^/]+)$/.exec(req.url ?? "") ?? [];
     if (req.url === "/v2/") res.end("{}");
     else if (kind === "manifests") {
@@ -109,6 +145,11 @@ export class LoopbackRegistry {
       else refuse(res, 404, "BLOB_UNKNOWN", "blob unknown to registry");
     }
   }
+}
+
+async function bodyOf(req: IncomingMessage, chunks: Buffer[] = []): Promise<Buffer> {
+  for await (const chunk of req) chunks.push(chunk as Buffer);
+  return Buffer.concat(chunks);
 }
 
 /** Answers with an error as the distribution specification has it. */

@@ -1,0 +1,101 @@
+import { allOrNone } from "../allOrNone.ts";
+import { ContentError } from "../contentError.ts";
+import { type Descriptor, parseManifest } from "../manifest.ts";
+import type { FetchedManifest } from "../registry.ts";
+import type { BlobFate, ImageReader, ImageWriter } from "./imageStore.ts";
+
+/** How an image is copied. */
+export interface CopyOptions {
+  /** the tag it gets; without one it is there under its digest alone */
+  readonly tag?: string | undefined;
+  readonly signal: AbortSignal;
+  /** Repositories of the destination's registry that have a blob, by their paths. */
+  readonly holders?: ((digest: string) => readonly string[]) | undefined;
+  /** Is told of each blob that is in place. */
+  readonly onBlob?: ((blob: Descriptor, fate: BlobFate) => void) | undefined;
+}
+
+/** An image that is where it was to be. */
+export interface CopiedImage {
+  readonly digest: string;
+  readonly mediaType: string;
+  /** Whether there was anything to do. */
+  readonly fate: "present" | "copied";
+  /** digests of all its manifests, the image's own last */
+  readonly manifests: readonly string[];
+  /** that were sent, of blobs alone */
+  readonly bytes: number;
+}
+
+/** Blobs of one image that are on their way at once. */
+const PARALLEL_BLOBS = 3;
+/** An index may name indexes. */
+const DEPTH_MAX = 4;
+/** Layers that are not to be passed on are fetched from elsewhere. */
+const FOREIGN = /\.(?:foreign|nondistributable)\./;
+
+/**
+ * Copies an image with all that it names: of an index every platform's. Manifests keep their bytes, and so the digest stays. What is there is not sent
+ * again; a manifest that is there has all that it names, since registries ask for that.
+ * @throws ContentError for a manifest that is malformed; Error of either side.
+ */
+export async function copyImage(from: ImageReader, top: FetchedManifest, to: ImageWriter, options: CopyOptions): Promise<CopiedImage> {
+  const copy = new Copy(from, to, options);
+  const { tag, signal } = options;
+  const { digest, mediaType } = top;
+  const isThere = (await to.has(digest, signal)) === digest;
+  const isTagged = isThere && (tag === undefined || (await to.has(tag, signal)) === digest);
+  await copy.add(top, isThere, 0);
+  if (!isTagged) await to.putManifest(top, tag, signal);
+  return { digest, mediaType, fate: isTagged ? "present" : "copied", manifests: copy.manifests, bytes: copy.bytes };
+}
+
+class Copy {
+  readonly manifests: string[] = [];
+  bytes = 0;
+  readonly #from: ImageReader;
+  readonly #to: ImageWriter;
+  readonly #options: CopyOptions;
+
+  constructor(from: ImageReader, to: ImageWriter, options: CopyOptions) {
+    this.#from = from;
+    this.#to = to;
+    this.#options = options;
+  }
+
+  /** Copies what a manifest names, and notes its digest. */
+  async add(manifest: FetchedManifest, isThere: boolean, depth: number): Promise<void> {
+    const parsed = parseManifest(manifest.bytes, manifest.mediaType);
+    if (parsed.kind === "index") {
+      for (const child of parsed.manifests) await this.#addChild(child, isThere, depth + 1);
+    } else if (!isThere) await this.#addBlobs([parsed.config, ...parsed.layers]);
+    this.manifests.push(manifest.digest);
+  }
+
+  async #addChild(child: Descriptor, isThere: boolean, depth: number): Promise<void> {
+    if (depth > DEPTH_MAX) throw new ContentError("the image index leads to indexes without end");
+    const { signal } = this.#options;
+    if (isThere) {
+      this.manifests.push(child.digest);
+      return;
+    }
+    const fetched = await this.#from.manifest(child.digest, signal);
+    if (fetched.bytes.byteLength !== child.size)
+      throw new ContentError(`manifest ${child.digest} has ${fetched.bytes.byteLength} bytes, the index states ${child.size}`);
+    const manifest = { ...fetched, mediaType: fetched.mediaType || child.mediaType };
+    const held = (await this.#to.has(child.digest, signal)) === child.digest;
+    await this.add(manifest, held, depth);
+    if (!held) await this.#to.putManifest(manifest, undefined, signal);
+  }
+
+  async #addBlobs(blobs: readonly Descriptor[]): Promise<void> {
+    const { signal, holders, onBlob } = this.#options;
+    const each = new Map(blobs.filter(({ mediaType }) => !FOREIGN.test(mediaType)).map((blob) => [blob.digest, blob])).values();
+    await allOrNone(each, PARALLEL_BLOBS, signal, async (blob, either) => {
+      const mountFrom = holders?.(blob.digest) ?? [];
+      const fate = await this.#to.putBlob(blob, this.#from.blob(blob, either), { mountFrom, signal: either });
+      if (fate === "sent") this.bytes += blob.size;
+      onBlob?.(blob, fate);
+    });
+  }
+}

@@ -1,0 +1,31 @@
+import { expect, test } from "vitest";
+import { parseDestination, parsePlace, placeText } from "./imagePlace.ts";
+
+const DIGEST = `sha256:${"a".repeat(64)}`;
+
+test.for<[text: string, kind: string, shown: string]>([
+  ["quay.io/team/app:v1", "registry", "quay.io/team/app:v1"],
+  ["docker://quay.io/team/app:v1", "registry", "quay.io/team/app:v1"],
+  [`localhost:5000/app@${DIGEST}`, "registry", `localhost:5000/app@${DIGEST}`],
+  ["oci:build/catalog", "oci", "oci:build/catalog"],
+  ["oci:build/catalog:v1", "oci", "oci:build/catalog:v1"],
+  ["oci-archive:/tmp/a.tar:latest", "oci-archive", "oci-archive:/tmp/a.tar:latest"],
+])("%s is a place", ([text, kind, shown]) => {
+  const place = parsePlace(text);
+  expect([place.kind, placeText(place)]).toEqual([kind, shown]);
+});
+
+test.for<[text: string, says: string]>([
+  ["oci:", '"oci:" names no path: oci:PATH[:TAG] is expected'],
+  ["team/app", '"team/app" does not say in which registry it is: docker.io/team/app, or oci:PATH for a folder?'],
+  ["quay.io/Team/app:v1", '"quay.io/Team/app:v1" is no image: invalid reference format: repository name must be lowercase'],
+  [`quay.io/team/app:v1@${DIGEST}`, "has both a tag and a digest: leave one out"],
+])("%s is none", ([text, says]) => {
+  expect(() => parsePlace(text)).toThrow(says);
+});
+
+test("what is pushed has a tag", () => {
+  expect(() => parseDestination(`quay.io/app@${DIGEST}`)).toThrow("is a digest, and images are pushed to a tag");
+  expect(() => parseDestination("docker://quay.io/app")).toThrow("has no tag: name one, such as quay.io/app:latest");
+  expect(placeText(parseDestination("oci:x"))).toBe("oci:x");
+});

@@ -1,0 +1,31 @@
+import type { Descriptor } from "../manifest.ts";
+import type { FetchedManifest } from "../registry.ts";
+
+/** The bytes of a blob from byte `offset` on; the same each time. Those from byte 0 on are checked against its descriptor as they are read. */
+export type BlobBytes = (offset: number) => AsyncIterable<Uint8Array>;
+
+/** What became of a blob: it was there, the registry took it from another repository of its own, or it was sent. */
+export type BlobFate = "present" | "mounted" | "sent";
+
+/** One repository, or one layout, to read images from. */
+export interface ImageReader {
+  /** for messages, such as "registry.example.com/team/app" */
+  readonly name: string;
+  /** A manifest or index by tag or digest; by "" the only one of a layout. @throws Error that says what there is not. */
+  manifest(reference: string, signal: AbortSignal): Promise<FetchedManifest>;
+  /** The same, undefined where there is none. */
+  find(reference: string, signal: AbortSignal): Promise<FetchedManifest | undefined>;
+  blob(blob: Descriptor, signal: AbortSignal): BlobBytes;
+}
+
+/** One repository, or one layout, to write images to. */
+export interface ImageWriter {
+  /** for messages, such as "registry.example.com/team/app" */
+  readonly name: string;
+  /** The digest of what is there under a tag or digest. */
+  has(reference: string, signal: AbortSignal): Promise<string | undefined>;
+  /** Puts a blob there unless it is. @param mountFrom paths of repositories of the same registry that have it. */
+  putBlob(blob: Descriptor, bytes: BlobBytes, o: { mountFrom?: readonly string[]; signal: AbortSignal }): Promise<BlobFate>;
+  /** Puts a manifest or index there byte for byte, under its digest and, with a tag, under that too. What it names has to be there. */
+  putManifest(manifest: FetchedManifest, tag: string | undefined, signal: AbortSignal): Promise<void>;
+}

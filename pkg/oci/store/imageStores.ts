@@ -1,0 +1,84 @@
+import { mkdtemp, rm, stat } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { FetchedManifest } from "../registry.ts";
+import { type ImagePlace, placeText } from "./imagePlace.ts";
+import type { ImageReader, ImageWriter } from "./imageStore.ts";
+import { packLayout, unpackLayout } from "./layoutArchive.ts";
+import { LayoutStore } from "./layoutStore.ts";
+import type { RegistryAccess } from "./registryAccess.ts";
+import { RegistryStore } from "./registryStore.ts";
+
+/** An image that was found, and where it can be read. */
+export interface FoundImage {
+  readonly reader: ImageReader;
+  readonly manifest: FetchedManifest;
+}
+
+/** Opens places of images; what it needs on disk is gone after `close`. */
+export class ImageStores {
+  readonly #access: RegistryAccess;
+  readonly #folders: string[] = [];
+
+  constructor(access: RegistryAccess) {
+    this.#access = access;
+  }
+
+  /** Finds an image. @throws Error that says where it is not. */
+  async find(place: ImagePlace, signal: AbortSignal): Promise<FoundImage> {
+    if (place.kind === "registry") {
+      const { repository, manifest } = await this.#access.locate(place.ref, signal);
+      return { reader: new RegistryStore(repository, this.#access.limits), manifest };
+    }
+    const reader = new LayoutStore(await this.#layoutFolder(place, signal), placeText({ ...place, tag: "" }));
+    return { reader, manifest: await reader.manifest(place.tag, signal) };
+  }
+
+  /** Lends `work` somewhere to write an image to; an archive is written when it has ended. */
+  async writing<T>(place: ImagePlace, signal: AbortSignal, work: (writer: ImageWriter) => Promise<T>): Promise<T> {
+    if (place.kind === "registry") return work(await this.registry(place.ref));
+    const name = placeText({ ...place, tag: "" });
+    if (place.kind === "oci") {
+      const held = await stat(place.path).catch(() => undefined);
+      if (held && !held.isDirectory()) throw new Error(`${place.path} is a file, and no folder of an OCI image layout`);
+      const layout = new LayoutStore(place.path, name);
+      await layout.create();
+      return work(layout);
+    }
+    const layout = new LayoutStore(await this.#folder(), name);
+    await layout.create();
+    const result = await work(layout);
+    await packLayout(layout.dir, place.path, signal);
+    return result;
+  }
+
+  /** A repository to write to. */
+  async registry(ref: Extract<ImagePlace, { kind: "registry" }>["ref"]): Promise<RegistryStore> {
+    return new RegistryStore(await this.#access.repository(ref), this.#access.limits);
+  }
+
+  /** An empty layout that is gone after `close`. */
+  async scratch(): Promise<LayoutStore> {
+    const layout = new LayoutStore(await this.#folder(), "a temporary layout");
+    await layout.create();
+    return layout;
+  }
+
+  async close(): Promise<void> {
+    for (const folder of this.#folders.splice(0)) await rm(folder, { recursive: true, force: true });
+    await this.#access.close();
+  }
+
+  async #layoutFolder(place: Exclude<ImagePlace, { kind: "registry" }>, signal: AbortSignal): Promise<string> {
+    if (place.kind === "oci") return place.path;
+    const folder = await this.#folder();
+    await unpackLayout(place.path, folder, signal);
+    return folder;
+  }
+
+  async #folder(): Promise<string> {
+    const folder = await mkdtemp(join(tmpdir(), "olmv1-layout-"));
+    this.#folders.push(folder);
+    return folder;
+  }
+}

@@ -1,0 +1,119 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { messageOf } from "../../errors/errors.ts";
+import type { DownloadLimits } from "../download.ts";
+import { ACCEPTED_MANIFESTS, type Descriptor } from "../manifest.ts";
+import { isTransient } from "../networkError.ts";
+import { nameOf } from "../reference.ts";
+import type { FetchedManifest, Repository } from "../registry.ts";
+import { RegistryError, registryError } from "../registryError.ts";
+import { Verifier } from "../verify.ts";
+import type { BlobBytes, BlobFate, ImageReader, ImageWriter } from "./imageStore.ts";
+import { pushFailure } from "./pushFailure.ts";
+import { uploadBlob } from "./upload.ts";
+
+/** What reading from and writing to a registry may cost, see Limits. */
+export interface StoreLimits extends DownloadLimits {
+  readonly manifestBytes: number;
+  readonly retryAfterMs: number;
+}
+
+/** One repository of a registry, to read images from and, where its credentials allow it, to write them to. */
+export class RegistryStore implements ImageReader, ImageWriter {
+  readonly name: string;
+  readonly #repository: Repository;
+  readonly #limits: StoreLimits;
+
+  constructor(repository: Repository, limits: StoreLimits) {
+    this.name = nameOf(repository.ref);
+    this.#repository = repository;
+    this.#limits = limits;
+  }
+
+  manifest(reference: string, signal: AbortSignal): Promise<FetchedManifest> {
+    return this.#repository.manifest(reference === "" ? "latest" : reference, this.#limits.manifestBytes, signal);
+  }
+
+  async find(reference: string, signal: AbortSignal): Promise<FetchedManifest | undefined> {
+    try {
+      return await this.manifest(reference, signal);
+    } catch (err) {
+      if (err instanceof RegistryError && err.status === 404) return undefined;
+      throw err;
+    }
+  }
+
+  blob(blob: Descriptor, signal: AbortSignal): BlobBytes {
+    return (offset) => blobBytes(this.#repository, blob, offset, this.#limits, signal);
+  }
+
+  async has(reference: string, signal: AbortSignal): Promise<string | undefined> {
+    const headers = { accept: ACCEPTED_MANIFESTS.join(", ") };
+    const answer = await this.#repository.request({ method: "HEAD", path: `manifests/${reference}`, headers, signal });
+    await answer.body.dump();
+    if (answer.status === 404) return undefined;
+    const digest = answer.headers["docker-content-digest"];
+    if (answer.status === 200 && typeof digest === "string") return digest;
+    // An answer to HEAD has no body that says why, and few registries leave the digest out.
+    return (await this.find(reference, signal))?.digest;
+  }
+
+  putBlob(
+    blob: Descriptor,
+    bytes: BlobBytes,
+    { mountFrom, signal }: { mountFrom?: readonly string[]; signal: AbortSignal },
+  ): Promise<BlobFate> {
+    return uploadBlob(this.#repository, blob, bytes, { mountFrom, limits: this.#limits, signal });
+  }
+
+  async putManifest(manifest: FetchedManifest, tag: string | undefined, signal: AbortSignal): Promise<void> {
+    const { bytes: body, mediaType, digest } = manifest;
+    const headers = { "content-type": mediaType };
+    const doing = `pushing manifest ${tag ?? digest} to`;
+    try {
+      const path = `manifests/${tag ?? digest}`;
+      const answer = await this.#repository.request({ method: "PUT", path, headers, body, repeatable: true, signal });
+      if (answer.status !== 201 && answer.status !== 200) throw await registryError(answer);
+      await answer.body.dump();
+      const taken = answer.headers["docker-content-digest"];
+      if (typeof taken === "string" && taken !== digest)
+        throw new Error(`the registry has changed it: its digest is ${taken}, expected ${digest}`);
+    } catch (err) {
+      signal.throwIfAborted();
+      throw pushFailure(doing, this.#repository.ref, err);
+    }
+  }
+}
+
+/** Reads a blob and goes on where its connection broke. */
+async function* blobBytes(
+  from: Repository,
+  blob: Descriptor,
+  start: number,
+  limits: DownloadLimits,
+  signal: AbortSignal,
+): AsyncGenerator<Uint8Array> {
+  const verifier = start === 0 ? new Verifier(blob) : undefined;
+  let position = start;
+  for (let failures = 0; ; ) {
+    const before = position;
+    const { body, offset } = await from.blob(blob, before, signal);
+    let skip = before - offset;
+    try {
+      for await (const chunk of body) {
+        const fresh = chunk.subarray(Math.min(skip, chunk.byteLength));
+        skip -= chunk.byteLength - fresh.byteLength;
+        if (fresh.byteLength === 0) continue;
+        verifier?.update(fresh);
+        position += fresh.byteLength;
+        yield fresh;
+      }
+      break;
+    } catch (err) {
+      signal.throwIfAborted();
+      failures = position > before ? 1 : failures + 1;
+      if (!isTransient(err) || failures >= limits.attempts) throw new Error(`fetching blob: ${messageOf(err)}`, { cause: err });
+      await sleep(limits.backoffMs * 2 ** (failures - 1), undefined, { signal });
+    }
+  }
+  verifier?.finish();
+}

@@ -1,0 +1,161 @@
+import { randomBytes } from "node:crypto";
+import { describe, expect, test } from "vitest";
+import { refuse } from "../../../test/support/loopbackRegistry.ts";
+import { loopbackRegistry } from "../../../test/support/pulling.ts";
+import { repository, signal } from "../../../test/support/stores.ts";
+import { digestOf } from "../digest.ts";
+import type { BlobBytes } from "./imageStore.ts";
+
+const LARGE = randomBytes(3 * 1024 * 1024);
+const SMALL = Buffer.from("small");
+
+function blobOf(bytes: Buffer): { blob: { mediaType: string; digest: string; size: number }; open: BlobBytes } {
+  return {
+    blob: { mediaType: "application/octet-stream", digest: digestOf(bytes), size: bytes.byteLength },
+    // oxlint-disable-next-line require-await -- bytes as a registry gives them
+    open: async function* (offset) {
+      for (let at = offset; at < bytes.byteLength; at += 16_384) yield bytes.subarray(at, at + 16_384);
+    },
+  };
+}
+
+// OCI distribution specification, "Push".
+describe("a blob", () => {
+  test.for([
+    ["a small one in one request", SMALL, ["HEAD", "POST", "PUT"]],
+    ["a large one as a stream", LARGE, ["HEAD", "POST", "PATCH", "PUT"]],
+  ] as const)("%s", async ([, bytes, methods]) => {
+    const registry = await loopbackRegistry();
+    const { blob, open } = blobOf(bytes);
+    const to = await repository(`${registry.host}/app`);
+    expect(await to.putBlob(blob, open, { signal })).toBe("sent");
+    expect(registry.blob(blob.digest).equals(bytes)).toBe(true);
+    expect(registry.requests.slice(1).map(({ method }) => method)).toEqual(
+      ["GET", ...methods].slice(registry.requests[0]?.path === "/v2/" ? 1 : 0),
+    );
+    expect(await to.putBlob(blob, open, { signal })).toBe("present");
+  });
+
+  test("that the registry has in another repository is not sent", async () => {
+    const registry = await loopbackRegistry();
+    registry.misbehave = (req, res) => {
+      if (req.method !== "POST" || !req.url?.includes("mount=")) return false;
+      res.writeHead(201).end();
+      return true;
+    };
+    const { blob, open } = blobOf(LARGE);
+    expect(await (await repository(`${registry.host}/app`)).putBlob(blob, open, { mountFrom: ["other"], signal })).toBe("mounted");
+    expect(registry.paths(/mount/)).toEqual([`/v2/app/blobs/uploads/?mount=${encodeURIComponent(blob.digest)}&from=other`]);
+  });
+
+  test("that it does not mount is sent", async () => {
+    const registry = await loopbackRegistry();
+    const { blob, open } = blobOf(LARGE);
+    expect(await (await repository(`${registry.host}/app`)).putBlob(blob, open, { mountFrom: ["other"], signal })).toBe("sent");
+  });
+
+  test("is taken up where its connection broke", async () => {
+    const registry = await loopbackRegistry();
+    let broken = 0;
+    registry.misbehave = (req) => {
+      if (req.method !== "PATCH" || broken++ > 0) return false;
+      let seen = 0;
+      req.on("data", (chunk: Buffer) => {
+        seen += chunk.byteLength;
+        if (seen > 1_000_000) req.socket.destroy();
+      });
+      return false;
+    };
+    const { blob, open } = blobOf(LARGE);
+    expect(await (await repository(`${registry.host}/app`)).putBlob(blob, open, { signal })).toBe("sent");
+    expect(registry.blob(blob.digest).equals(LARGE)).toBe(true);
+    const [first, second] = registry.requests.filter(({ method }) => method === "PATCH");
+    expect(first?.headers["content-length"]).toBe(String(LARGE.byteLength));
+    const from = Number(/^(\d+)-/.exec(second?.headers["content-range"] ?? "")?.[1]);
+    expect(from).toBeGreaterThanOrEqual(900_000);
+    expect(second?.headers["content-length"]).toBe(String(LARGE.byteLength - from));
+  });
+
+  test("begins anew where the registry has forgotten the upload", async () => {
+    const registry = await loopbackRegistry();
+    let puts = 0;
+    registry.misbehave = (req, res) => {
+      if (req.method === "GET" && req.url?.includes("/uploads/")) return refuse(res, 404, "BLOB_UPLOAD_UNKNOWN", "");
+      return req.method === "PUT" && puts++ === 0 && refuse(res, 503, "UNAVAILABLE", "");
+    };
+    const { blob, open } = blobOf(LARGE);
+    expect(await (await repository(`${registry.host}/app`)).putBlob(blob, open, { signal })).toBe("sent");
+    expect(registry.requests.filter(({ method }) => method === "POST")).toHaveLength(2);
+  });
+
+  test.for([
+    [401, "UNAUTHORIZED", "authentication required; log in to HOST first, as with docker login or podman login"],
+    [403, "DENIED", "requested access to the resource is denied; whoever is logged in needs the right to push to team/app"],
+    [404, "NAME_UNKNOWN", "repository name not known to registry; some registries want repository team/app to be made first"],
+    [405, "UNSUPPORTED", "The operation is unsupported.; HOST cannot be pushed to, as a registry that is a proxy for another one"],
+    [413, "SIZE_INVALID", "provided length did not match content length; HOST, or a proxy before it, bounds what one request may bring"],
+    [429, "TOOMANYREQUESTS", "too many requests; HOST takes no more requests for now, and asks to wait 600 s"],
+  ] as const)("says of status %s what to do", async ([status, code, says]) => {
+    const registry = await loopbackRegistry();
+    registry.misbehave = (req, res) => {
+      if (status === 429) res.setHeader("retry-after", "600");
+      return req.method === "POST" && refuse(res, status, code, "");
+    };
+    const { blob, open } = blobOf(SMALL);
+    const pushing = (await repository(`${registry.host}/team/app`)).putBlob(blob, open, { signal });
+    const words = {
+      401: "unauthorized",
+      403: "denied",
+      404: "name unknown",
+      405: "unsupported",
+      413: "size invalid",
+      429: "toomanyrequests",
+    };
+    const said = says.replaceAll("HOST", registry.host).replace(/^[^;]*/, words[status]);
+    await expect(pushing).rejects.toThrow(`pushing blob ${blob.digest} to ${registry.host}/team/app: ${said}`);
+  });
+
+  test("whose source is another one than it says is not accepted", async () => {
+    const registry = await loopbackRegistry();
+    const { blob } = blobOf(SMALL);
+    const { open } = blobOf(Buffer.from("other"));
+    await expect((await repository(`${registry.host}/app`)).putBlob(blob, open, { signal })).rejects.toThrow("digest invalid");
+  });
+});
+
+describe("credentials", () => {
+  test("are not sent where an upload is to go on with another host", async () => {
+    const [registry, storage] = [await loopbackRegistry(), await loopbackRegistry()];
+    registry.misbehave = (req, res) => {
+      if (req.headers.authorization === undefined) {
+        res.writeHead(401, { "www-authenticate": 'Basic realm="x"' }).end();
+        return true;
+      }
+      if (req.method !== "POST") return false;
+      res.writeHead(202, { location: `${storage.url}/v2/app/blobs/uploads/0` }).end();
+      return true;
+    };
+    const { blob, open } = blobOf(SMALL);
+    const to = await repository(`${registry.host}/app`, { [registry.host]: { username: "user", password: "secret" } });
+    await to.putBlob(blob, open, { signal });
+    expect(storage.requests.map(({ method, headers }) => [method, headers.authorization])).toEqual([["PUT", undefined]]);
+    expect(registry.requests.at(-1)?.headers.authorization).toBe(`Basic ${Buffer.from("user:secret").toString("base64")}`);
+  });
+
+  test("are exchanged for a token that may push, and read where it mounts from", async () => {
+    const registry = await loopbackRegistry();
+    registry.misbehave = (req, res) => {
+      if (req.url?.startsWith("/token")) {
+        res.end(JSON.stringify({ token: "t" }));
+        return true;
+      }
+      if (req.headers.authorization === "Bearer t") return false;
+      res.writeHead(401, { "www-authenticate": `Bearer realm="${registry.url}/token",service="s"` }).end();
+      return true;
+    };
+    const { blob, open } = blobOf(SMALL);
+    await (await repository(`${registry.host}/app`)).putBlob(blob, open, { mountFrom: ["other"], signal });
+    const scopes = registry.paths(/^\/token/).map((path) => new URL(path, registry.url).searchParams.getAll("scope"));
+    expect(scopes).toEqual([["repository:app:pull,push"], ["repository:app:pull,push", "repository:other:pull"]]);
+  });
+});

@@ -1,0 +1,50 @@
+import { join } from "node:path";
+import { pino } from "pino";
+import { onTestFinished } from "vitest";
+import { normalizedImageName } from "../../pkg/api/imageName.ts";
+import { buildImage, type ImageParts } from "../../pkg/oci/store/buildImage.ts";
+import { LayoutStore } from "../../pkg/oci/store/layoutStore.ts";
+import { RegistryAccess } from "../../pkg/oci/store/registryAccess.ts";
+import { RegistryStore } from "../../pkg/oci/store/registryStore.ts";
+import { folder, QUICK } from "./pulling.ts";
+
+/** Never aborted. */
+export const signal = new AbortController().signal;
+
+/** An empty layout for one test. */
+export async function layout(): Promise<LayoutStore> {
+  const made = new LayoutStore(join(await folder(), "layout"), "oci:layout");
+  await made.create();
+  return made;
+}
+
+/** A repository of an insecure registry for one test. */
+export async function repository(name: string, auths?: object): Promise<RegistryStore> {
+  const authFile = join(await folder(), "auth.json");
+  if (auths) await (await import("node:fs/promises")).writeFile(authFile, JSON.stringify({ auths }));
+  const access = new RegistryAccess({ authFile, insecure: true, env: {}, log: pino({ enabled: false }), limits: QUICK });
+  onTestFinished(() => access.close());
+  const ref = normalizedImageName(name);
+  if (typeof ref === "string") throw new Error(ref);
+  return new RegistryStore(await access.repository(ref), access.limits);
+}
+
+/** What an image is made of, from texts by path. */
+export function parts(files: Readonly<Record<string, string | Buffer>>, labels: Record<string, string> = {}): ImageParts {
+  const archived = Object.entries(files).map(([path, text]) => {
+    const bytes = Buffer.from(text as string);
+    return { path, size: bytes.byteLength, open: () => toChunks(bytes) };
+  });
+  return { files: archived, labels, annotations: {} };
+}
+
+/** An image in a layout. */
+export async function built(files: Readonly<Record<string, string | Buffer>>, tag = "v1") {
+  const store = await layout();
+  return { store, ...(await buildImage(store, tag, parts(files), signal)) };
+}
+
+// oxlint-disable-next-line require-await -- bytes as a file gives them
+async function* toChunks(bytes: Buffer): AsyncGenerator<Uint8Array> {
+  for (let at = 0; at < bytes.byteLength; at += 65_536) yield bytes.subarray(at, at + 65_536);
+}
