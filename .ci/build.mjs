@@ -1,4 +1,4 @@
-// `npm run build`: one file for each program, with everything it needs, in dist/ (or the folder that the first argument names).
+// `npm run build`: the programs, each with everything it needs, in dist/ (or the folder that the first argument names).
 // The same sources give the same bytes.
 import { existsSync } from "node:fs";
 import { mkdir, readFile, rm, stat, writeFile } from "node:fs/promises";
@@ -12,7 +12,6 @@ const dist = resolve(process.argv[2] ?? join(root, "dist"));
 const entryPoints = {
   catalogd: "cmd/catalogd/main.ts",
   "operator-controller": "cmd/operator-controller/main.ts",
-  olmv1: "cmd/olmv1/main.ts",
   loadWorker: "pkg/catalogd/load/loadWorker.ts",
   queryWorker: "pkg/catalogd/graphql/queryWorker.ts",
   segmentWorker: "pkg/catalogd/store/segmentWorker.ts",
@@ -20,7 +19,10 @@ const entryPoints = {
   celRules: "pkg/resolve/cel/celRules.ts",
 };
 
-const missing = Object.values(entryPoints).filter((file) => !existsSync(join(root, file)));
+/** The command line loads what a command needs when it runs: in parts beside it (where worker threads are found too), or each start would read all of them. */
+const commandLine = { olmv1: "cmd/olmv1/main.ts" };
+
+const missing = Object.values({ ...entryPoints, ...commandLine }).filter((file) => !existsSync(join(root, file)));
 if (missing.length > 0) throw new Error(`nothing to build from: ${missing.join(", ")}`);
 
 /** client-node does not say that importing its parts has no effects, so all of its models would come along: we use its credentials alone. */
@@ -47,10 +49,9 @@ const loadedLate = {
 
 await rm(dist, { recursive: true, force: true });
 await mkdir(dist, { recursive: true });
-const { metafile } = await build({
+const common = {
   absWorkingDir: root,
   metafile: true,
-  entryPoints,
   outdir: dist,
   bundle: true,
   platform: "node",
@@ -68,12 +69,20 @@ const { metafile } = await build({
   banner: { js: 'import { createRequire as __createRequire } from "node:module"; const require = __createRequire(import.meta.url);' },
   plugins: [onlyWhatIsUsed, loadedLate],
   logLevel: "warning",
-});
+};
+const built = await Promise.all([
+  build({ ...common, entryPoints }),
+  build({ ...common, entryPoints: commandLine, splitting: true, chunkNames: "olmv1-[hash]" }),
+]);
+const metafile = {
+  inputs: Object.assign({}, ...built.map((one) => one.metafile.inputs)),
+  outputs: Object.assign({}, ...built.map((one) => one.metafile.outputs)),
+};
 // Node takes a .js file for a module by the nearest package.json, which in an image is this one.
 await writeFile(join(dist, "package.json"), '{ "type": "module" }\n');
 const lock = JSON.parse(await readFile(join(root, "package-lock.json"), "utf8"));
 await writeFile(join(dist, "sbom.cdx.json"), `${JSON.stringify(billOfMaterials(metafile, lock), null, 1)}\n`);
-for (const name of Object.keys(entryPoints)) {
+for (const name of Object.keys({ ...entryPoints, ...commandLine })) {
   const { size } = await stat(join(dist, `${name}.js`));
   console.log(`${join(relative(process.cwd(), dist), name)}.js ${(size / 1024 / 1024).toFixed(1)} MB`);
 }

@@ -1,8 +1,10 @@
 import { z } from "zod";
 import { messageOf } from "../pkg/errors/errors.ts";
-import { OPERATOR_PROXY_MODES, type OperatorProxySettings, parseProxyUrl } from "../pkg/operatorcontroller/proxy/clusterProxy.ts";
+import { type OperatorProxySettings, parseProxyUrl } from "../pkg/operatorcontroller/proxy/clusterProxy.ts";
+import { OPERATOR_PROXY_MODES } from "../pkg/operatorcontroller/proxy/proxyModes.ts";
 import { proxyFrom } from "../pkg/render/proxy.ts";
 import { optionalText } from "./flags.ts";
+import { OPERATOR_PROXY_HELP } from "./operatorProxyHelp.ts";
 
 /** The flags about the proxy of installed operators. */
 export interface OperatorProxyFlags {
@@ -11,16 +13,6 @@ export interface OperatorProxyFlags {
   "operator-https-proxy"?: string | undefined;
   "operator-no-proxy"?: string | undefined;
 }
-
-/** What each of them is for, for people. */
-export const OPERATOR_PROXY_HELP = {
-  "operator-proxy":
-    'which proxy installed operators are told in HTTP_PROXY, HTTPS_PROXY and NO_PROXY: that of OpenShift\'s Proxy "cluster" (auto), or none',
-  "operator-http-proxy":
-    "URL for their HTTP_PROXY; with any of these three, the cluster is not asked; whoever may see this program's arguments sees a password in it",
-  "operator-https-proxy": "URL for their HTTPS_PROXY",
-  "operator-no-proxy": "hosts, domains and networks for their NO_PROXY, with commas between them",
-} as const;
 
 /** The same for a program whose flags are a schema. */
 export function operatorProxyFlags() {

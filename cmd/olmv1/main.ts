@@ -1,6 +1,7 @@
 #!/usr/bin/env node
-import { messageOf } from "../../pkg/errors/errors.ts";
-import { olmv1 } from "./olmv1.ts";
+import { EXIT } from "./cli/exitCodes.ts";
+import { runProgram } from "./cli/runProgram.ts";
+import { processTerminal } from "./cli/terminal.ts";
 
 // Whoever reads the output may have seen enough of it, as `head` has.
 process.stdout.on("error", (err: NodeJS.ErrnoException) => {
@@ -8,9 +9,15 @@ process.stdout.on("error", (err: NodeJS.ErrnoException) => {
   process.exit();
 });
 
-await olmv1()
-  .parseAsync()
-  .catch((err: unknown) => {
-    process.stderr.write(`olmv1: ${messageOf(err)}\n`);
-    process.exitCode = 1;
+const stop = new AbortController();
+const terminal = processTerminal(stop.signal);
+for (const name of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
+  process.on(name, () => {
+    if (stop.signal.aborted && !terminal.isPatient) process.exit(EXIT.interrupted);
+    stop.abort(new Error(`stopped by ${name}`));
   });
+}
+const code = await runProgram(process.argv.slice(2), terminal);
+// Connections that are kept alive would keep the process alive.
+if (stop.signal.aborted) process.exit(code);
+process.exitCode = code;

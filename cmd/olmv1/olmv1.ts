@@ -1,5 +1,6 @@
 import { Command } from "commander";
 import { VERSION } from "../version.ts";
+import type { Terminal } from "./cli/terminal.ts";
 import { addBundle } from "./commands/bundle.ts";
 import { addCatalog } from "./commands/catalog.ts";
 import { addClusterUpgradeCheck } from "./commands/clusterUpgradeCheck.ts";
@@ -11,20 +12,44 @@ import { addRollback } from "./commands/rollback.ts";
 import { addTree } from "./commands/tree.ts";
 import { addWhyNot } from "./commands/whyNot.ts";
 
-/** The command line with all of its commands, fresh for each caller: commander keeps what it has parsed. */
-export function olmv1(): Command {
+/** Headings of the help, in its order. */
+const GROUPS = { extensions: "Extensions of a cluster:", catalogs: "Catalogs and bundles:", running: "Running it:" } as const;
+/** What help has where a terminal has no end, as in a pipe. */
+const HELP_WIDTH = 120;
+
+/** The command line with all of its commands, fresh for each caller: commander keeps what it has parsed. It throws CommanderError instead of ending the process. */
+export function olmv1(terminal: Terminal): Command {
   const program = new Command("olmv1");
-  program.description("Operator Lifecycle Manager v1: run it, and look into catalogs, bundles and rights").version(VERSION);
+  const helpWidth = Math.min(terminal.width, HELP_WIDTH);
+  program
+    .exitOverride()
+    .configureOutput({
+      writeOut: (text) => terminal.out(text),
+      writeErr: (text) => terminal.err(text),
+      outputError: () => undefined, // whoever runs the program tells errors
+      getOutHelpWidth: () => helpWidth,
+      getErrHelpWidth: () => helpWidth,
+      getOutHasColors: () => terminal.colour,
+      getErrHasColors: () => terminal.colour,
+    })
+    .description("Operator Lifecycle Manager v1: extensions of clusters, and their catalogs and bundles")
+    .version(VERSION, "--version", "print the version");
   program.enablePositionalOptions(); // a command may have an option of the program's name, as --version
-  addDev(program);
-  addRbac(program);
-  addPlan(program);
-  addResolve(program);
-  addWhyNot(program);
-  addRollback(program);
-  addTree(program);
-  addClusterUpgradeCheck(program);
-  addCatalog(program);
-  addBundle(program);
+
+  program.commandsGroup(GROUPS.extensions);
+  addPlan(program, terminal);
+  addRollback(program, terminal);
+  addTree(program, terminal);
+  addResolve(program, terminal);
+  addWhyNot(program, terminal);
+  addClusterUpgradeCheck(program, terminal);
+
+  program.commandsGroup(GROUPS.catalogs);
+  addCatalog(program, terminal);
+  addBundle(program, terminal);
+  addRbac(program, terminal);
+
+  program.commandsGroup(GROUPS.running);
+  addDev(program, terminal);
   return program;
 }

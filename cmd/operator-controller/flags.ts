@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { messageOf } from "../../pkg/errors/errors.ts";
-import { WEBHOOK_CERT_PROVIDERS } from "../../pkg/operatorcontroller/certificates/providerChoice.ts";
+import { WEBHOOK_CERT_PROVIDERS } from "../../pkg/operatorcontroller/certificates/providerNames.ts";
 import { parseClusterVersion } from "../../pkg/operatorcontroller/clusterupgrade/clusterVersionSource.ts";
 import { CLUSTER_OPERATOR_MODES } from "../../pkg/operatorcontroller/clusterupgrade/gateMode.ts";
 import { featureGatesFlag } from "../featureGates.ts";

@@ -1,6 +1,6 @@
 import { compareText } from "../api/compareText.ts";
 import { placeText } from "../fbc/contentError.ts";
-import { SEVERITIES, type Severity } from "./rule.ts";
+import { SEVERITIES, type Severity } from "./severity.ts";
 
 /** Something in a bundle that breaks a rule. */
 export interface Finding {

@@ -4,7 +4,7 @@ import type { Logger } from "../telemetry/log.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
 import type { PackageReader } from "./catalogs/catalogContents.ts";
 import type { OffersReader } from "./catalogs/catalogOffers.ts";
-import type { WebhookCertProvider } from "./certificates/providerChoice.ts";
+import type { WebhookCertProvider } from "./certificates/providerNames.ts";
 import type { ClusterUpgradeSettings } from "./clusterupgrade/clusterUpgradeGate.ts";
 import type { ClusterVersionReader } from "./clusterupgrade/clusterVersionSource.ts";
 import type { ClusterProxyReader } from "./proxy/clusterProxy.ts";

@@ -125,10 +125,10 @@ describeWithPrivateCluster("olmv1 cluster-upgrade-check", (cluster) => {
   });
 
   test.for<[why: string, args: string[], stderr: RegExp]>([
-    ["an option that there is not", ["--nope"], /^error: unknown option '--nope'\n$/],
-    ["an argument", ["4.19"], /^error: too many arguments for 'cluster-upgrade-check'/],
-    ["another format", ["--output", "yaml"], /^error: option '--output <format>' argument 'yaml' is invalid/],
-    ["an option without its value", ["--to"], /^error: option '--to <version>' argument missing\n$/],
+    ["an option that there is not", ["--nope"], /^olmv1: unknown option '--nope'; --help tells more\n$/],
+    ["an argument", ["4.19"], /^olmv1: too many arguments for 'cluster-upgrade-check'/],
+    ["another format", ["--output", "table"], /^olmv1: option '-o, --output <format>' argument 'table' is invalid/],
+    ["an option without its value", ["--to"], /^olmv1: option '--to <version>' argument missing; --help tells more\n$/],
     ["a version of the cluster that is none", ["--cluster-version", "four"], /^olmv1: --cluster-version: "four": /],
     ["a target that is none", ["--cluster-version", "4.18.9", "--to", "v4.19"], /^olmv1: --to: "v4\.19": /],
     [

@@ -242,7 +242,7 @@ describeWithCluster("the signature policy", (cluster) => {
     const bundle = await pushImage(cluster.registry, repository, "bundle", { files });
     const rbac = (): Promise<Ended> => olmv1("rbac", `${name}@${bundle.digest}`, "--registries-conf", conf, "--signature-policy", policy);
     const refused = await rbac();
-    expect([refused.code, refused.out]).toEqual([1, ""]);
+    expect([refused.code, refused.out]).toEqual([2, ""]);
     expect(refused.err).toContain(MISSING);
     await attach(bundle.digest, alice.claim(bundle.digest, name));
     expect(await rbac()).toMatchObject({ code: 0, err: "" });

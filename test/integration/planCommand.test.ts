@@ -187,7 +187,7 @@ describeWithPrivateCluster("a plan of a ClusterExtension that is not applied yet
     expect(refused.out + refused.err).not.toContain("canary");
     await fill(x.spec.namespace, "[canary-4]");
     const broken = await plan(x);
-    expect([broken.code, broken.err]).toEqual([1, expect.stringContaining("holds a list, where an object is expected")]);
+    expect([broken.code, broken.err]).toEqual([2, expect.stringContaining("holds a list, where an object is expected")]);
     expect(broken.out + broken.err).not.toContain("canary");
   });
 
@@ -295,7 +295,7 @@ describeWithPrivateCluster("a plan of a ClusterExtension that is not applied yet
     ]);
     expect((await json(extension, "--operator-proxy", "none")).counts.update).toBe(0);
     const refused = await plan(extension, ["--operator-http-proxy", "user:s3cr3t@proxy"]);
-    expect([refused.code, refused.out]).toEqual([1, ""]);
+    expect([refused.code, refused.out]).toEqual([2, ""]);
     expect(refused.err).toMatch(/^olmv1: --operator-http-proxy: want the URL of a proxy, such as "http:[^"]+"\n$/);
     await openShift.removeProxy();
   });
@@ -304,7 +304,7 @@ describeWithPrivateCluster("a plan of a ClusterExtension that is not applied yet
     const extension = extensionNamed("weak", { packageName: "p", channels: ["stable"] });
     await cluster.client.create({ apiVersion: "v1", kind: "Namespace", metadata: { name: "weak-system" } });
     const without = await plan(extension, ["--as-service-account", "--catalog", join(dir, "catalog.json")]);
-    expect(without).toMatchObject({ code: 1, out: "" });
+    expect(without).toMatchObject({ code: 2, out: "" });
     expect(without.err).toMatch(
       /^olmv1: --as-service-account: create a token of ServiceAccount "weak-system\/weak-installer": .*not found/,
     );
@@ -345,7 +345,7 @@ describeWithPrivateCluster("a plan of a ClusterExtension that is not applied yet
     const broken = extensionNamed("broken", { packageName: "p", version: "not a version" });
     expect((await plan(broken)).err).toMatch(/^olmv1: ClusterExtension "broken" would be refused: .*invalid version expression/);
     const { code, out, err } = await plan(extensionNamed("absent", { packageName: "absent" }));
-    expect([code, out]).toEqual([1, ""]);
+    expect([code, out]).toEqual([2, ""]);
     expect(err).toMatch(/^olmv1: no bundles found for package "absent"; /);
   });
 

@@ -71,7 +71,7 @@ describeWithPrivateCluster("what an extension has installed", (cluster) => {
     await cluster.client.delete({ apiVersion: "v1", kind: "ConfigMap", namespace: "shown-system", name: "settings" });
     await eventually(async () => expect((await tree("shown")).stdout).toContain("ConfigMap shown-system/settings: missing"));
     await expect(tree("nobody")).rejects.toMatchObject({
-      code: 1,
+      code: 2,
       stderr: expect.stringContaining('there is no ClusterExtension "nobody"') as string,
     });
   });

@@ -1,7 +1,4 @@
-import { execFile } from "node:child_process";
-import { join } from "node:path";
-
-const PROGRAM = join(import.meta.dirname, "../../cmd/olmv1/main.ts");
+import { runCli } from "./runCli.ts";
 
 /** What a run of a program came to. */
 export interface Ended {
@@ -10,12 +7,7 @@ export interface Ended {
   err: string;
 }
 
-/** Runs `olmv1` with these arguments in a process of its own, without a kubeconfig but one that they name. */
+/** Runs `olmv1` with these arguments in this process, in a pipe, without a kubeconfig but one that they name. */
 export function olmv1(...args: string[]): Promise<Ended> {
-  return new Promise((resolve) => {
-    const env = { ...process.env, KUBECONFIG: "/nowhere", HOME: "/nowhere" };
-    const child = execFile(process.execPath, [PROGRAM, ...args], { env }, (_, out, err) =>
-      resolve({ code: child.exitCode ?? -1, out, err }),
-    );
-  });
+  return runCli(args, { width: Number.POSITIVE_INFINITY });
 }

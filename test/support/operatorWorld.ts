@@ -11,7 +11,7 @@ import { RetryableError } from "../../pkg/errors/errors.ts";
 import type { PackageContent } from "../../pkg/fbc/types.ts";
 import type { ClusterVersion } from "../../pkg/gate/clusterVersion.ts";
 import type { Client } from "../../pkg/kube/client.ts";
-import type { WebhookCertProvider } from "../../pkg/operatorcontroller/certificates/providerChoice.ts";
+import type { WebhookCertProvider } from "../../pkg/operatorcontroller/certificates/providerNames.ts";
 import type { ClusterVersionReader } from "../../pkg/operatorcontroller/clusterupgrade/clusterVersionSource.ts";
 import { OperatorController } from "../../pkg/operatorcontroller/operatorController.ts";
 import type { ClusterProxyReader } from "../../pkg/operatorcontroller/proxy/clusterProxy.ts";

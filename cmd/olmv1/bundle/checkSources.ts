@@ -1,7 +1,6 @@
 import { checkBundle } from "../../../pkg/bundlecheck/checkBundle.ts";
-import type { Severity } from "../../../pkg/bundlecheck/rule.ts";
-import { SEVERITIES } from "../../../pkg/bundlecheck/rule.ts";
 import { BUNDLE_RULES } from "../../../pkg/bundlecheck/rules.ts";
+import { SEVERITIES, type Severity } from "../../../pkg/bundlecheck/severity.ts";
 import { messageOf } from "../../../pkg/errors/errors.ts";
 import { Patterns } from "../../../pkg/operatorcontroller/crdupgrade/patternMatcher.ts";
 import type { BundleReader } from "../rbac/bundleReader.ts";

@@ -3,16 +3,18 @@ import { expect, test } from "vitest";
 import { TempFolder } from "../../../test/support/contentFixture.ts";
 import { configFile } from "./configFile.ts";
 
+const NOBODY = { stdin: () => Promise.resolve("") };
+
 async function read(text: string): Promise<unknown> {
   using folder = new TempFolder();
-  return await configFile(join(folder.write("config", { "config.yaml": text }), "config.yaml"));
+  return await configFile(join(folder.write("config", { "config.yaml": text }), "config.yaml"), NOBODY);
 }
 
 test("a configuration is YAML or JSON", async () => {
   using folder = new TempFolder();
   const dir = folder.write("config", { "a.yaml": "watchNamespace: a\n", "b.json": '{"watchNamespace": "a"}' });
-  expect(await configFile(join(dir, "a.yaml"))).toEqual({ watchNamespace: "a" });
-  expect(await configFile(join(dir, "b.json"))).toEqual({ watchNamespace: "a" });
+  expect(await configFile(join(dir, "a.yaml"), NOBODY)).toEqual({ watchNamespace: "a" });
+  expect(await configFile(join(dir, "b.json"), NOBODY)).toEqual({ watchNamespace: "a" });
 });
 
 test.for([
@@ -25,5 +27,5 @@ test.for([
 });
 
 test("a file that there is not is told by name", async () => {
-  await expect(configFile("/nowhere/config.yaml")).rejects.toThrow("/nowhere/config.yaml: ENOENT");
+  await expect(configFile("/nowhere/config.yaml", NOBODY)).rejects.toThrow("/nowhere/config.yaml: ENOENT");
 });

@@ -3,7 +3,7 @@ import { legacyCrdFaults } from "../../../pkg/bundle/legacyCrds.ts";
 import type { RegistryV1Bundle } from "../../../pkg/bundle/types.ts";
 import { goJson } from "../../../pkg/fbc/canonical.ts";
 import { toYaml } from "../../../pkg/fbc/yaml.ts";
-import type { WebhookCertProvider } from "../../../pkg/operatorcontroller/certificates/providerChoice.ts";
+import type { WebhookCertProvider } from "../../../pkg/operatorcontroller/certificates/providerNames.ts";
 import { knownResource } from "../../../pkg/rbac/resources.ts";
 import { userRoles } from "../../../pkg/rbac/userRoles.ts";
 import { installOrder } from "../../../pkg/release/order.ts";

@@ -1,8 +1,8 @@
 import type { CheckedBundle } from "../../../pkg/bundlecheck/checkBundle.ts";
 import { type Finding, findingText } from "../../../pkg/bundlecheck/finding.ts";
-import { SEVERITIES, type Severity } from "../../../pkg/bundlecheck/rule.ts";
+import { SEVERITIES, type Severity } from "../../../pkg/bundlecheck/severity.ts";
 import { printable } from "../../../pkg/errors/printable.ts";
-import { counted, structuredReport, type ValidationFormat } from "../validationFormat.ts";
+import { counted } from "../counted.ts";
 
 /** A bundle that was checked, and where it was read from. */
 export interface CheckedSource extends CheckedBundle {
@@ -13,27 +13,28 @@ export interface CheckedSource extends CheckedBundle {
 const NOTHING_FOUND = "All validation tests have completed successfully";
 
 /**
- * What was found in bundles, errors first. As JSON or YAML an object with `passed`, how many `errors`, `warnings` and `infos` there are, and `bundles`, in
+ * What was found in bundles, errors first, for programs: an object with `passed`, how many `errors`, `warnings` and `infos` there are, and `bundles`, in
  * the order given, each with its source, its name where it has one, and its findings.
  */
-export function validationReport(bundles: readonly CheckedSource[], format: ValidationFormat): string {
-  if (format === "text") return bundles.map((bundle) => textReport(bundle, bundles.length > 1)).join("\n");
+export function reportData(bundles: readonly CheckedSource[]): object {
   const findings = bundles.flatMap((bundle) => bundle.findings);
-  return structuredReport(
-    {
-      passed: countOf(findings, "error") === 0,
-      errors: countOf(findings, "error"),
-      warnings: countOf(findings, "warning"),
-      infos: countOf(findings, "info"),
-      bundles: bundles.map(({ source, name, findings: found }) => ({
-        source,
-        ...(name === "" ? {} : { name }),
-        passed: countOf(found, "error") === 0,
-        findings: found,
-      })),
-    },
-    format,
-  );
+  return {
+    passed: countOf(findings, "error") === 0,
+    errors: countOf(findings, "error"),
+    warnings: countOf(findings, "warning"),
+    infos: countOf(findings, "info"),
+    bundles: bundles.map(({ source, name, findings: found }) => ({
+      source,
+      ...(name === "" ? {} : { name }),
+      passed: countOf(found, "error") === 0,
+      findings: found,
+    })),
+  };
+}
+
+/** The same for people. */
+export function textReport(bundles: readonly CheckedSource[]): string {
+  return bundles.map((bundle) => textOf(bundle, bundles.length > 1)).join("\n");
 }
 
 /** Whether something at least that bad was found. */
@@ -42,7 +43,7 @@ export function fails(bundles: readonly CheckedBundle[], least: Severity): boole
   return bundles.some(({ findings }) => findings.some(({ severity }) => bad.includes(severity)));
 }
 
-function textReport({ source, findings }: CheckedSource, isOneOfSeveral: boolean): string {
+function textOf({ source, findings }: CheckedSource, isOneOfSeveral: boolean): string {
   const head = isOneOfSeveral ? [`${source}:`] : [];
   const [errors, warnings, infos] = SEVERITIES.map((severity) => countOf(findings, severity));
   const counts = `${counted(errors ?? 0, "error")}, ${counted(warnings ?? 0, "warning")} and ${counted(infos ?? 0, "remark")}`;

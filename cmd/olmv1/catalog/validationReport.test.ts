@@ -1,9 +1,9 @@
-import { spawnSync } from "node:child_process";
-import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { checkCatalogFolder } from "../../../pkg/catalogd/load/checkCatalog.ts";
+import { type CheckedCatalog, checkCatalogFolder } from "../../../pkg/catalogd/load/checkCatalog.ts";
 import { TempFolder } from "../../../test/support/contentFixture.ts";
-import { validationReport } from "./validationReport.ts";
+import type { Ended } from "../../../test/support/olmv1Command.ts";
+import { runCli } from "../../../test/support/runCli.ts";
+import { reportData, textReport } from "./validationReport.ts";
 
 const PACKAGE = "schema: olm.package\nname: foo\ndefaultChannel: stable\n";
 const CHANNEL = "schema: olm.channel\npackage: foo\nname: stable\nentries: [{ name: foo.v1 }]\n";
@@ -13,9 +13,9 @@ const SOUND = { "foo/catalog.yaml": `${PACKAGE}---\n${CHANNEL}---\n${BUNDLE}` };
 const WARNED = { "foo/catalog.yaml": `${PACKAGE}icon: { mediatype: image/png }\n---\n${CHANNEL}---\n${BUNDLE}` };
 const BROKEN = { "foo/catalog.yaml": `${PACKAGE}---\n${CHANNEL}` };
 
-async function report(files: Record<string, string>, format: "text" | "json" | "yaml"): Promise<string> {
+async function check(files: Record<string, string>): Promise<CheckedCatalog> {
   using folder = new TempFolder();
-  return validationReport(await checkCatalogFolder(folder.write("catalog", files)), format);
+  return await checkCatalogFolder(folder.write("catalog", files));
 }
 
 describe("the report as text", () => {
@@ -41,13 +41,13 @@ describe("the report as text", () => {
         "the catalog is not valid: 1 error and 0 warnings in 1 package, 1 channel, 0 bundles\n",
     ],
   ])("%s", async ([, files, want]) => {
-    expect(await report(files, "text")).toBe(want);
+    expect(textReport(await check(files))).toBe(want);
   });
 });
 
 describe("the report for programs", () => {
   test("has opm's members and the findings", async () => {
-    expect(JSON.parse(await report(BROKEN, "json"))).toEqual({
+    expect(reportData(await check(BROKEN))).toEqual({
       passed: false,
       error: { message: 'no olm.bundle blobs found in package "foo" for olm.channel entries [foo.v1]' },
       errors: 1,
@@ -65,8 +65,8 @@ describe("the report for programs", () => {
         },
       ],
     });
-    expect(await report(SOUND, "yaml")).toMatch(/^passed: true\nerrors: 0\n/);
-    expect(JSON.parse(await report({ "a.yaml": "[" }, "json"))).toMatchObject({
+    expect(reportData(await check(SOUND))).toMatchObject({ passed: true, errors: 0 });
+    expect(reportData(await check({ "a.yaml": "[" }))).toMatchObject({
       passed: false,
       error: { message: expect.stringMatching(/^a\.yaml: document 1, line/) },
       findings: [{ rule: "unreadable", severity: "error", place: { file: "a.yaml", document: 1 } }],
@@ -75,13 +75,20 @@ describe("the report for programs", () => {
 });
 
 describe("the command", () => {
-  const validate = (...args: string[]): { status: number | null; stdout: string; stderr: string } =>
-    spawnSync(process.execPath, [join(import.meta.dirname, "../main.ts"), "catalog", "validate", ...args], { encoding: "utf8" });
-
-  test("exits with 0 for a catalog without errors, with 1 otherwise", () => {
+  test("exits with 0 for a catalog without errors, with 1 for one with, with 2 for none", async () => {
     using folder = new TempFolder();
-    expect(validate(folder.write("warned", WARNED))).toMatchObject({ status: 0, stderr: "" });
-    expect(validate(folder.write("broken", BROKEN), "-o", "json")).toMatchObject({ status: 1, stderr: "" });
-    expect(validate("nowhere")).toMatchObject({ status: 1, stdout: "", stderr: 'olmv1: "nowhere" is not a directory\n' });
+    const validate = (...args: string[]): Promise<Ended> => runCli(["catalog", "validate", ...args]);
+    expect(await validate(folder.write("warned", WARNED))).toMatchObject({ code: 0, err: "" });
+    expect(await validate(folder.write("sound", SOUND), "-o", "yaml")).toMatchObject({
+      code: 0,
+      out: expect.stringMatching(/^passed: true\nerrors: 0\n/),
+    });
+    expect(await validate(folder.write("broken", BROKEN), "-o", "json")).toMatchObject({ code: 1, err: "" });
+    expect(await validate("nowhere")).toEqual({ code: 2, out: "", err: 'olmv1: "nowhere" is not a directory\n' });
+    expect(await validate("nowhere", "-o", "json")).toEqual({
+      code: 2,
+      out: "",
+      err: '{\n  "error": {\n    "message": "\\"nowhere\\" is not a directory"\n  }\n}\n',
+    });
   });
 });

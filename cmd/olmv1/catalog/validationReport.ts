@@ -1,15 +1,14 @@
 import type { CheckedCatalog } from "../../../pkg/catalogd/load/checkCatalog.ts";
 import { printable } from "../../../pkg/errors/printable.ts";
 import { compareFindings, findingText, published } from "../../../pkg/fbc/checks/finding.ts";
-import { counted, structuredReport, type ValidationFormat } from "../validationFormat.ts";
+import { counted } from "../counted.ts";
 
 /**
- * What was found in a catalog, errors first. As JSON or YAML an object with opm's members `passed` and `error`, and besides these `counts`, how many
+ * What was found in a catalog, errors first, for programs: an object with opm's members `passed` and `error`, and besides these `counts`, how many
  * `errors` and `warnings` there are, and `findings`: those of catalogd's endpoint, and `rule: unreadable` for files that cannot be read.
  * @see operator-registry cmd/opm/validate
  */
-export function validationReport(checked: CheckedCatalog, format: ValidationFormat): string {
-  if (format === "text") return textReport(checked);
+export function reportData(checked: CheckedCatalog): object {
   const { refusal, counts, faults, warnings } = checked;
   const unreadable = faults.map(({ message, place }) => ({
     rule: "unreadable",
@@ -17,7 +16,7 @@ export function validationReport(checked: CheckedCatalog, format: ValidationForm
     message,
     ...(place ? { place: { ...place } } : {}),
   }));
-  const report = {
+  return {
     passed: refusal === undefined,
     ...(refusal === undefined ? {} : { error: { message: refusal } }),
     errors: checked.errors + faults.length,
@@ -25,10 +24,10 @@ export function validationReport(checked: CheckedCatalog, format: ValidationForm
     counts,
     findings: [...unreadable, ...checked.findings.toSorted(compareFindings).map(published)],
   };
-  return structuredReport(report, format);
 }
 
-function textReport({ findings, faults, errors, warnings, counts, refusal }: CheckedCatalog): string {
+/** The same for people. */
+export function textReport({ findings, faults, errors, warnings, counts, refusal }: CheckedCatalog): string {
   const lines = [
     ...faults.map(({ message }) => `error: ${message} [unreadable]`),
     ...findings.toSorted(compareFindings).map((finding) => `${finding.severity}: ${findingText(finding)} [${finding.rule}]`),

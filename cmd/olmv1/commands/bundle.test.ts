@@ -1,4 +1,4 @@
-import { execFile, spawn } from "node:child_process";
+import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
@@ -8,6 +8,7 @@ import { parseYamlDocuments } from "../../../pkg/fbc/yaml.ts";
 import { SOUND_BUNDLE } from "../../../test/support/brokenBundles.ts";
 import { TempFolder } from "../../../test/support/contentFixture.ts";
 import { type Ended, olmv1 } from "../../../test/support/olmv1Command.ts";
+import { runCli } from "../../../test/support/runCli.ts";
 import { tinyBundle } from "../../../test/support/tinyBundle.ts";
 
 const SAMPLE = join(import.meta.dirname, "../../../pkg/devcluster/sample/bundles/1.0.0");
@@ -46,7 +47,7 @@ test("validate exits with 1 for warnings where that is asked for, and leaves out
 });
 
 test("validate refuses to ignore a rule that there is not", async () => {
-  expect(await bundle("validate", SOUND_BUNDLE, "--ignore", "x")).toEqual({ code: 1, out: "", err: 'olmv1: there is no rule "x"\n' });
+  expect(await bundle("validate", SOUND_BUNDLE, "--ignore", "x")).toEqual({ code: 2, out: "", err: 'olmv1: there is no rule "x"\n' });
 });
 
 test("render prints the objects in the order of an apply, in the namespace that the bundle suggests", async () => {
@@ -79,7 +80,7 @@ test("render takes the configuration from standard input and the proxy from opti
     "--operator-http-proxy=http://proxy.example.com:3128",
     "--output=json",
   ];
-  const { code, out, err } = await withInput('{"watchNamespaces": ["one", "two"]}', args);
+  const { code, out, err } = await runCli(args, { stdin: '{"watchNamespaces": ["one", "two"]}' });
   expect([code, err]).toEqual([0, ""]);
   expect(JSON.parse(out)).toMatchObject({ apiVersion: "v1", kind: "List", items: [{ kind: "Deployment", metadata: { namespace: "ns" } }] });
   expect(out).toContain('"olm.targetNamespaces":"one,two"');
@@ -87,8 +88,8 @@ test("render takes the configuration from standard input and the proxy from opti
 });
 
 test("render refuses a configuration as operator-controller does", async () => {
-  const { code, out, err } = await withInput("size: 3", ["bundle", "render", SAMPLE, "--config", "-"]);
-  expect([code, out]).toEqual([1, ""]);
+  const { code, out, err } = await runCli(["bundle", "render", SAMPLE, "--config", "-"], { stdin: "size: 3" });
+  expect([code, out]).toEqual([2, ""]);
   expect(err).toContain('olmv1: invalid ClusterExtension configuration: invalid configuration: unknown field "size"');
 });
 
@@ -103,7 +104,7 @@ test("render ends quietly when nobody reads any more", async () => {
 
 test("a folder that there is not is told as one", async () => {
   const { code, err } = await bundle("render", "./nowhere");
-  expect([code, err]).toEqual([1, "olmv1: ./nowhere: there is no such folder\n"]);
+  expect([code, err]).toEqual([2, "olmv1: ./nowhere: there is no such folder\n"]);
 });
 
 test("rbac is the command olmv1 rbac", async () => {
@@ -117,13 +118,4 @@ function watching(...modes: string[]): Record<string, string> {
   const csv = JSON.parse(files["manifests/csv.yaml"] ?? "") as { spec: object };
   const spec = { ...csv.spec, installModes: modes.map((type) => ({ type, supported: true })) };
   return { ...files, "manifests/csv.yaml": JSON.stringify({ ...csv, spec }) };
-}
-
-function withInput(input: string, args: readonly string[]): Promise<Ended> {
-  return new Promise((resolve) => {
-    const child = execFile(process.execPath, [join(import.meta.dirname, "../main.ts"), ...args], (_, out, err) =>
-      resolve({ code: child.exitCode ?? -1, out, err }),
-    );
-    child.stdin?.end(input);
-  });
 }

@@ -41,7 +41,7 @@ test("the roles for users are those of the bundle's APIs, once", async () => {
 });
 
 test.for<[why: string, to: string, from: string, code: number, shows: string]>([
-  ["rights are added", "1.2.0", "1.0.0", 2, '+ Namespace:"" APIGroups:[hello.example.com] Resources:[greetings] Verbs:[patch,update]'],
+  ["rights are added", "1.2.0", "1.0.0", 1, '+ Namespace:"" APIGroups:[hello.example.com] Resources:[greetings] Verbs:[patch,update]'],
   ["nothing changes", "1.0.0", "1.0.0", 0, "no change"],
 ])("a comparison ends with %s", async ([, to, from, code, shows]) => {
   const ended = await rbac(bundle(to), "--diff", bundle(from));
@@ -126,7 +126,7 @@ test.for<[why: string, args: string[], message: string]>([
   [
     "values from something else",
     ["--values-from", "Pod/x"],
-    "error: option '--values-from <kind/name...>' argument 'Pod/x' is invalid. It must be ConfigMap/NAME or Secret/NAME.\n",
+    "olmv1: option '--values-from <kind/name...>' argument 'Pod/x' is invalid. It must be ConfigMap/NAME or Secret/NAME; --help tells more\n",
   ],
   ["no bundle", [], "olmv1: no bundle given: name at least one bundle folder or image, or use --token-only\n"],
   ["tokens of nobody", ["--token-only"], "olmv1: --token-only needs --namespace and --service-account\n"],
@@ -141,5 +141,5 @@ test.for<[why: string, args: string[], message: string]>([
     'olmv1: no bundles found for package "hello-operator" matching version ">=7"; the highest version there is 1.2.0\n',
   ],
 ])("what cannot be done is said: %s", async ([, args, message]) => {
-  expect(await rbac(...args)).toEqual({ code: 1, out: "", err: message });
+  expect(await rbac(...args)).toEqual({ code: 2, out: "", err: message });
 });

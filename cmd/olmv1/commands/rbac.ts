@@ -1,33 +1,24 @@
 import { type Command, Option } from "commander";
 import { SYSTEM_NAMESPACE } from "../../../pkg/api/constants.ts";
-import type { KubeObject } from "../../../pkg/api/k8s.ts";
-import { toYaml } from "../../../pkg/fbc/yaml.ts";
-import { WEBHOOK_CERT_PROVIDERS } from "../../../pkg/operatorcontroller/certificates/providerChoice.ts";
-import type { Subject } from "../../../pkg/rbac/manifest.ts";
-import { installerManifests, tokenManifests } from "../../../pkg/rbac/manifest.ts";
-import { isNothing } from "../../../pkg/rbac/missing.ts";
-import { BundleReader } from "../rbac/bundleReader.ts";
-import { type BundleOptions, bundleRights, distinctObjects, rulesFor } from "../rbac/bundleRights.ts";
-import { diffText, rightsDiff } from "../rbac/rightsDiff.ts";
-import { type SourceOptions, sourcesOf } from "../rbac/sources.ts";
+import { WEBHOOK_CERT_PROVIDERS } from "../../../pkg/operatorcontroller/certificates/providerNames.ts";
+import type { Terminal } from "../cli/terminal.ts";
+import type { RbacOptions } from "../rbac/showRbac.ts";
 import { sourceName } from "../rbac/valuesFrom.ts";
+import { addRegistryOptions } from "../registryOptions.ts";
 
-interface RbacOptions extends BundleOptions, SourceOptions {
-  tokenOnly?: boolean;
-  userRoles?: boolean;
-  diff?: string;
-  systemNamespace: string;
-  registriesConf?: string;
-  signaturePolicy?: string;
-  authFile?: string;
-}
+const AFTER_HELP = `
+Examples:
+  olmv1 rbac ./bundle --namespace argocd | kubectl apply -f -
+  olmv1 rbac argocd-operator --catalog quay.io/example/catalog:latest --version '>=0.12 <0.14'
+  olmv1 rbac argocd-operator --catalog ./catalog --version 0.13.0 --diff 0.12.0
+  olmv1 rbac --token-only --namespace argocd --service-account argocd-installer
 
-/** Exit code of a diff that adds rights; 0 is one that adds none, 1 an error. */
-const ADDS_RIGHTS = 2;
+Exit codes: with --diff 1 where rights are added; 2 an error.
+`;
 
 /** Adds `olmv1 rbac`: the ServiceAccount that can install given bundles, with no right that they do not need. */
-export function addRbac(program: Command): void {
-  program
+export function addRbac(program: Command, terminal: Terminal): void {
+  const command = program
     .command("rbac")
     .description("print the ServiceAccount, roles and bindings with which a ClusterExtension can install the given bundles (their union)")
     .argument("[bundles...]", "bundle folders (manifests/ and metadata/) or bundle images; with --catalog or --catalog-url also packages")
@@ -70,51 +61,14 @@ export function addRbac(program: Command): void {
     .option("--user-roles", "print only the roles admin, edit and view for users of the bundles' APIs")
     .option(
       "--diff <from>",
-      "print only what changes from this bundle, or this version of the package: exit code 2 where rights are added, 0 where none are",
+      "print only what changes from this bundle, or this version of the package: exit code 1 where rights are added, 0 where none are",
     )
     .option("--token-only", "print only what lets operator-controller act as the ServiceAccount")
-    .option("--system-namespace <name>", "namespace of operator-controller", SYSTEM_NAMESPACE)
-    .option("--registries-conf <path>", "a registries.conf for images")
-    .option("--signature-policy <path>", "a policy.json about whose images are taken; default: the system's")
-    .option("--auth-file <path>", "a docker config file with registry credentials")
+    .option("--system-namespace <name>", "namespace of operator-controller", SYSTEM_NAMESPACE);
+  addRegistryOptions(command)
+    .addHelpText("after", AFTER_HELP)
     .action(async (bundles: string[], options: RbacOptions) => {
-      const reader = new BundleReader(options);
-      try {
-        await run(bundles, options, reader);
-      } finally {
-        await reader.close();
-      }
+      const { showRbac } = await import("../rbac/showRbac.ts");
+      await showRbac(terminal, bundles, options);
     });
-}
-
-async function run(bundles: readonly string[], options: RbacOptions, reader: BundleReader): Promise<void> {
-  const controller: Subject = {
-    kind: "ServiceAccount",
-    namespace: options.systemNamespace,
-    name: "operator-controller-controller-manager",
-  };
-  if (options.tokenOnly) {
-    const { namespace, serviceAccount: name } = options;
-    if (namespace === undefined || name === undefined) throw new Error("--token-only needs --namespace and --service-account");
-    return print(tokenManifests({ namespace, name }, controller));
-  }
-  const sources = await sourcesOf(bundles, options, reader);
-  if (sources.length === 0) throw new Error("no bundle given: name at least one bundle folder or image, or use --token-only");
-  const rights = await bundleRights(sources, options, reader);
-  if (options.userRoles) return print(distinctObjects(rights.flatMap(({ userRoles }) => userRoles)));
-  if (options.diff !== undefined) {
-    const from = await bundleRights(await sourcesOf([options.diff], options, reader, bundles), options, reader, rights[0]?.installer);
-    const diff = rightsDiff(from, rights);
-    process.stdout.write(diffText(diff));
-    if (!isNothing(diff.installer.added) || !isNothing(diff.operator.added)) process.exitCode = ADDS_RIGHTS;
-    return undefined;
-  }
-  const [first] = rights;
-  if (!first) throw new Error("no bundle given");
-  process.stdout.write(`# for ${rights.map(({ name }) => name).join(", ")}\n`);
-  return print(installerManifests(first.installer, rulesFor(rights), controller));
-}
-
-function print(objects: readonly KubeObject[]): void {
-  process.stdout.write(objects.map((object) => `---\n${toYaml(object)}`).join(""));
 }

@@ -1,5 +1,4 @@
 import { readFile } from "node:fs/promises";
-import { text } from "node:stream/consumers";
 import { ClusterExtension } from "../../../pkg/api/clusterExtension.ts";
 import { API_VERSION, CLUSTER_EXTENSION } from "../../../pkg/api/constants.ts";
 import type { KubeObject } from "../../../pkg/api/k8s.ts";
@@ -8,6 +7,7 @@ import { goQuote } from "../../../pkg/errors/goQuote.ts";
 import { parseYamlDocuments } from "../../../pkg/fbc/yaml.ts";
 import type { Client } from "../../../pkg/kube/client.ts";
 import { isForbidden } from "../../../pkg/kube/errors.ts";
+import type { Terminal } from "../cli/terminal.ts";
 
 /** An extension as it would be once a file is applied, and what is on the cluster now. */
 export interface WantedExtension {
@@ -22,10 +22,10 @@ export interface WantedExtension {
  * @param path `-` is the standard input.
  * @throws Error where there is none, or more than one.
  */
-export async function readExtensionFile(path: string): Promise<ClusterExtension> {
+export async function readExtensionFile(path: string, terminal: Pick<Terminal, "stdin">): Promise<ClusterExtension> {
   let documents: unknown[];
   try {
-    documents = parseYamlDocuments(path === "-" ? await text(process.stdin) : await readFile(path, "utf8"));
+    documents = parseYamlDocuments(path === "-" ? await terminal.stdin() : await readFile(path, "utf8"));
   } catch (err) {
     throw new Error(`read ${path}: ${messageOf(err)}`, { cause: err });
   }

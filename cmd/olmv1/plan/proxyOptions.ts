@@ -1,4 +1,3 @@
-import { type Command, Option } from "commander";
 import { messageOf } from "../../../pkg/errors/errors.ts";
 import type { Client } from "../../../pkg/kube/client.ts";
 import { KindNotServed } from "../../../pkg/kube/errors.ts";
@@ -6,29 +5,12 @@ import {
   CLUSTER_PROXY,
   type ClusterProxy,
   clusterProxyFrom,
-  OPERATOR_PROXY_MODES,
   type OperatorProxySettings,
   parseProxyUrl,
   proxyOfSettings,
 } from "../../../pkg/operatorcontroller/proxy/clusterProxy.ts";
-import { agreesOnProxy, OPERATOR_PROXY_HELP, operatorProxySettings, PROXY_FLAGS } from "../../operatorProxyFlags.ts";
-
-/** The proxy flags of operator-controller, for a command that does as it does. */
-export interface ProxyOptions {
-  operatorProxy: OperatorProxySettings["mode"];
-  operatorHttpProxy?: string;
-  operatorHttpsProxy?: string;
-  operatorNoProxy?: string;
-}
-
-/** Adds the options of `ProxyOptions` to a command. */
-export function addProxyOptions(command: Command): Command {
-  return command
-    .addOption(new Option("--operator-proxy <mode>", OPERATOR_PROXY_HELP["operator-proxy"]).choices(OPERATOR_PROXY_MODES).default("auto"))
-    .option("--operator-http-proxy <url>", OPERATOR_PROXY_HELP["operator-http-proxy"])
-    .option("--operator-https-proxy <url>", OPERATOR_PROXY_HELP["operator-https-proxy"])
-    .option("--operator-no-proxy <hosts>", OPERATOR_PROXY_HELP["operator-no-proxy"]);
-}
+import { agreesOnProxy, operatorProxySettings, PROXY_FLAGS } from "../../operatorProxyFlags.ts";
+import type { ProxyOptions } from "../cli/proxyOptions.ts";
 
 /** @throws Error that names the option, and never its value. */
 export function proxySettingsOf(options: ProxyOptions): OperatorProxySettings {

@@ -82,3 +82,13 @@ export class BundleReader {
 export async function isDirectory(path: string): Promise<boolean> {
   return (await stat(path).catch(() => undefined))?.isDirectory() ?? false;
 }
+
+/** What `work` makes of bundles and catalogs; what was unpacked for it is removed afterwards. */
+export async function withReader<T>(options: ReaderOptions, work: (reader: BundleReader) => Promise<T>): Promise<T> {
+  const reader = new BundleReader(options);
+  try {
+    return await work(reader);
+  } finally {
+    await reader.close();
+  }
+}

@@ -2,7 +2,7 @@ import type { JsonObject, KubeObject } from "../../../pkg/api/k8s.ts";
 import { servingDeployments } from "../../../pkg/bundle/apiServices.ts";
 import type { RegistryV1Bundle } from "../../../pkg/bundle/types.ts";
 import { wrapError } from "../../../pkg/errors/errors.ts";
-import type { WebhookCertProvider } from "../../../pkg/operatorcontroller/certificates/providerChoice.ts";
+import type { WebhookCertProvider } from "../../../pkg/operatorcontroller/certificates/providerNames.ts";
 import { givenRules, type RoleStrategy } from "../../../pkg/rbac/escalation.ts";
 import type { Installer } from "../../../pkg/rbac/manifest.ts";
 import { type RequiredRules, requiredRules } from "../../../pkg/rbac/rules.ts";
@@ -14,6 +14,7 @@ import type { CrdPolicy } from "../../../pkg/release/plan.ts";
 import { CERTIFICATE_PROVIDERS } from "../../../pkg/render/providers.ts";
 import { renderBundle } from "../../../pkg/render/render.ts";
 import { compareVersions, parseVersion } from "../../../pkg/version/version.ts";
+import type { Terminal } from "../cli/terminal.ts";
 import type { BundleReader } from "./bundleReader.ts";
 import type { SourceName } from "./valuesFrom.ts";
 
@@ -59,6 +60,7 @@ const SUGGESTED = "operatorframework.io/suggested-namespace";
  * @throws Error that names the bundle. Kinds of which the resource is not known are told on standard error.
  */
 export async function bundleRights(
+  terminal: Pick<Terminal, "err">,
   sources: readonly string[],
   options: BundleOptions,
   reader: Pick<BundleReader, "bundle">,
@@ -70,7 +72,7 @@ export async function bundleRights(
       const bundle = await reader.bundle(source);
       const rights = rightsOf(bundle, options, installer ?? found[0]?.installer ?? installerOf(bundle, options));
       for (const { apiVersion, kind } of rights.needed.unknownKinds)
-        process.stderr.write(`olmv1: ${source}: kind ${kind} (${apiVersion}) is not known here: the rules for it are missing below\n`);
+        terminal.err(`olmv1: ${source}: kind ${kind} (${apiVersion}) is not known here: the rules for it are missing below\n`);
       found.push(rights);
     } catch (err) {
       throw wrapError(`${source}: `, err);

@@ -1,7 +1,6 @@
-import { messageOf } from "../../../pkg/errors/errors.ts";
-import { printable } from "../../../pkg/errors/printable.ts";
-import { toYaml } from "../../../pkg/fbc/yaml.ts";
-import { type AnswerFormat, EXIT } from "./options.ts";
+import { EXIT } from "../cli/exitCodes.ts";
+import { type Output, print } from "../cli/output.ts";
+import type { Terminal } from "../cli/terminal.ts";
 
 /** What a command found out: as data, as text, and whether it is what one hopes for. */
 export interface Answer {
@@ -10,14 +9,9 @@ export interface Answer {
   readonly isYes: boolean;
 }
 
-/** Prints an answer and sets the exit code; an error is told in one line. */
-export async function printAnswer(find: () => Promise<Answer>, format: AnswerFormat): Promise<void> {
-  try {
-    const { data, text, isYes } = await find();
-    process.stdout.write(format === "text" ? text : format === "yaml" ? toYaml(data) : `${JSON.stringify(data, null, 2)}\n`);
-    process.exitCode = isYes ? EXIT.yes : EXIT.no;
-  } catch (err) {
-    process.stderr.write(`olmv1: ${printable(messageOf(err))}\n`);
-    process.exitCode = EXIT.error;
-  }
+/** Prints an answer and says by the exit code which it is. */
+export async function printAnswer(terminal: Terminal, find: () => Promise<Answer>, output: Output): Promise<void> {
+  const { data, text, isYes } = await find();
+  await print(terminal, output, { data, text: () => text });
+  if (!isYes) terminal.exit(EXIT.no);
 }

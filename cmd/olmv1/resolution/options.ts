@@ -1,10 +1,8 @@
 import { type Command, Option } from "commander";
 import type { CatalogSource, ClusterExtensionSpec } from "../../../pkg/api/clusterExtension.ts";
-import { addClusterOptions, type ClusterOptions } from "../cluster.ts";
-
-/** How answers can be printed. */
-export const ANSWER_FORMATS = ["text", "json", "yaml"] as const;
-export type AnswerFormat = (typeof ANSWER_FORMATS)[number];
+import { addClusterOptions, type ClusterOptions } from "../cli/clusterOptions.ts";
+import { type Output, outputOption } from "../cli/output.ts";
+import { addRegistryOptions } from "../registryOptions.ts";
 
 /** What happens when a bundle depends on others. */
 export type DependencyPolicy = NonNullable<NonNullable<ClusterExtensionSpec["dependencies"]>["policy"]>;
@@ -25,11 +23,8 @@ export interface ResolutionOptions extends ClusterOptions {
   registriesConf?: string;
   signaturePolicy?: string;
   authFile?: string;
-  output: AnswerFormat;
+  output: Output;
 }
-
-/** What commands about resolutions exit with: scripts rely on it. */
-export const EXIT = { yes: 0, no: 1, error: 2 } as const;
 
 /** Where catalogs come from, for the help of commands that have these options. */
 export const SOURCES_HELP = `
@@ -82,11 +77,9 @@ export function addResolutionOptions(command: Command): Command {
       each,
       [],
     );
-  return addClusterOptions(command)
-    .option("--cluster-version <version>", "version of the OpenShift cluster, such as 4.18.9; default: what its ClusterVersion says")
-    .option("--registries-conf <path>", "a registries.conf for images")
-    .option("--signature-policy <path>", "a policy.json about whose images are taken; default: the system's")
-    .option("--auth-file <path>", "a docker config file with registry credentials")
-    .addOption(new Option("-o, --output <format>", "how to print the answer").choices(ANSWER_FORMATS).default("text"))
-    .exitOverride(({ exitCode }) => process.exit(exitCode === 0 ? EXIT.yes : EXIT.error));
+  addClusterOptions(command).option(
+    "--cluster-version <version>",
+    "version of the OpenShift cluster, such as 4.18.9; default: what its ClusterVersion says",
+  );
+  return outputOption(addRegistryOptions(command), ["text", "json", "yaml"]);
 }

@@ -14,6 +14,7 @@ import { candidatesMeant } from "../../../pkg/resolve/explanation/whyNot.ts";
 import type { ResolveRequest } from "../../../pkg/resolve/resolve.ts";
 import type { InstalledBundle } from "../../../pkg/resolve/successors.ts";
 import { formatVersionRelease } from "../../../pkg/version/version.ts";
+import type { Terminal } from "../cli/terminal.ts";
 import { withCluster } from "../cluster.ts";
 import { readExtensionFile } from "../plan/extensionFile.ts";
 import { BundleReader } from "../rbac/bundleReader.ts";
@@ -45,6 +46,11 @@ export interface Named {
   readonly either?: string | undefined;
 }
 
+/** Where answers come from. */
+interface Asked extends Sources {
+  readonly terminal: Pick<Terminal, "stdin">;
+}
+
 /** Pulling the catalogs and asking the API server. */
 const TIMEOUT_MS = 15 * 60_000;
 
@@ -52,21 +58,26 @@ const TIMEOUT_MS = 15 * 60_000;
  * What `answer` makes of what is to be resolved, with all that it takes; the cluster is asked for what the options do not say.
  * @throws Error that says what could not be found or read.
  */
-export async function withQuestion<T>(named: Named, options: ResolutionOptions, answer: (question: Question) => Promise<T>): Promise<T> {
+export async function withQuestion<T>(
+  terminal: Pick<Terminal, "stdin">,
+  named: Named,
+  options: ResolutionOptions,
+  answer: (question: Question) => Promise<T>,
+): Promise<T> {
   const reader = new BundleReader(options);
   const signal = AbortSignal.timeout(TIMEOUT_MS);
   const isOffline = options.catalogDir.length > 0 && named.extension === undefined;
   try {
-    if (isOffline) return await answer(await question(named, options, { client: undefined, reader, signal }));
+    if (isOffline) return await answer(await question(named, options, { terminal, client: undefined, reader, signal }));
     if (options.installedPackage.length > 0) throw new Error("--installed-package is for --catalog-dir without an extension of a cluster");
-    return await withCluster(options, async (client) => answer(await question(named, options, { client, reader, signal })));
+    return await withCluster(options, async (client) => answer(await question(named, options, { terminal, client, reader, signal })));
   } finally {
     await reader.close();
   }
 }
 
-async function question(named: Named, options: ResolutionOptions, sources: Sources): Promise<Question> {
-  const extension = await extensionOf(named, options, sources.client);
+async function question(named: Named, options: ResolutionOptions, sources: Asked): Promise<Question> {
+  const extension = await extensionOf(named, options, sources);
   const packageName = extension?.spec.source.catalog?.packageName ?? named.package ?? named.either;
   if (packageName === undefined) throw new Error("name a package, or an extension of which spec.source.catalog is set");
   if (named.package !== undefined && packageName !== named.package)
@@ -108,9 +119,9 @@ function extensionAsked(
   };
 }
 
-async function extensionOf(named: Named, options: ResolutionOptions, client: Client | undefined): Promise<ClusterExtension | undefined> {
+async function extensionOf(named: Named, options: ResolutionOptions, { client, terminal }: Asked): Promise<ClusterExtension | undefined> {
   if (options.filename !== undefined) {
-    const given = await readExtensionFile(options.filename);
+    const given = await readExtensionFile(options.filename, terminal);
     const existing = await read(given.metadata.name, client);
     return existing?.status ? { ...given, status: existing.status } : given;
   }

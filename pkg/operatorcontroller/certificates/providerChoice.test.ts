@@ -6,7 +6,8 @@ import type { ApiResource } from "../../kube/discovery.ts";
 import { KindNotServed } from "../../kube/errors.ts";
 import { CERTIFICATE_PROVIDERS } from "../../render/providers.ts";
 import { renderBundle } from "../../render/render.ts";
-import { CertificateProviders, type WebhookCertProvider } from "./providerChoice.ts";
+import { CertificateProviders } from "./providerChoice.ts";
+import type { WebhookCertProvider } from "./providerNames.ts";
 
 /** A cluster that serves these kinds, as "group/version Kind". */
 function serving(kinds: readonly string[]) {

@@ -6,12 +6,7 @@ import { CERTIFICATE_PROVIDERS, providerOf } from "../../render/providers.ts";
 import { selfSigned } from "../../render/selfSigned.ts";
 import { serviceCa } from "../../render/serviceCa.ts";
 import { resourceOf } from "../apply/kinds.ts";
-
-/** Who provides the certificates of webhooks and API services: flag --webhook-cert-provider. */
-export const WEBHOOK_CERT_PROVIDERS = ["auto", "cert-manager", "openshift-service-ca", "self-signed", "none"] as const;
-
-/** One of `WEBHOOK_CERT_PROVIDERS`. */
-export type WebhookCertProvider = (typeof WEBHOOK_CERT_PROVIDERS)[number];
+import type { WebhookCertProvider } from "./providerNames.ts";
 
 const CERTIFICATE: GroupVersionKind = { apiVersion: "cert-manager.io/v1", kind: "Certificate" };
 const ISSUER: GroupVersionKind = { apiVersion: "cert-manager.io/v1", kind: "Issuer" };

@@ -2,16 +2,14 @@ import type { KubeObject } from "../../api/k8s.ts";
 import { PROXY_NAMES, type ProxyVariables, proxyFrom } from "../../render/proxy.ts";
 import type { ObjectState } from "../optional/optionalObject.ts";
 import { OptionalSetting, type OptionalSettingOptions, type SettingReader } from "../optional/optionalSetting.ts";
+import type { OperatorProxyMode } from "./proxyModes.ts";
 
 /** The object that says which proxy an OpenShift cluster has. */
 export const CLUSTER_PROXY = { apiVersion: "config.openshift.io/v1", kind: "Proxy", name: "cluster" } as const;
 
-/** Where the proxy variables of installed operators may come from: what OpenShift says (auto), or nowhere (none). */
-export const OPERATOR_PROXY_MODES = ["auto", "none"] as const;
-
 /** How the proxy of installed operators is chosen. */
 export interface OperatorProxySettings {
-  mode: (typeof OPERATOR_PROXY_MODES)[number];
+  mode: OperatorProxyMode;
   /** Given by flags; where there are any, they are all, and the cluster is not asked. */
   given: ProxyVariables;
 }

@@ -20,7 +20,7 @@ test("what is no bundle is named", async () => {
   using folder = new TempFolder();
   const source = folder.write("bundle", {});
   const { code, out, err } = await olmv1("bundle", "config-schema", source);
-  expect([code, out]).toEqual([1, ""]);
+  expect([code, out]).toEqual([2, ""]);
   expect(err).toMatch(new RegExp(`^olmv1: ${source}: `));
 });
 

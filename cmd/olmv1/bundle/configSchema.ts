@@ -1,0 +1,18 @@
+import { wrapError } from "../../../pkg/errors/errors.ts";
+import { userConfigSchema } from "../../../pkg/render/userConfigSchema.ts";
+import { jsonText } from "../cli/json.ts";
+import type { Terminal } from "../cli/terminal.ts";
+import { type ReaderOptions, withReader } from "../rbac/bundleReader.ts";
+
+/** How `olmv1 bundle config-schema` can be asked. */
+export interface SchemaOptions extends ReaderOptions {
+  namespace?: string;
+}
+
+/** `olmv1 bundle config-schema`. */
+export async function showConfigSchema(terminal: Terminal, source: string, options: SchemaOptions): Promise<void> {
+  const { csv } = await withReader(options, (reader) => reader.bundle(source)).catch((err: unknown) => {
+    throw wrapError(`${source}: `, err);
+  });
+  terminal.out(`${jsonText(userConfigSchema(csv, options.namespace))}\n`);
+}

@@ -1,0 +1,57 @@
+import { expect, test } from "vitest";
+import { jsonPathText } from "./jsonPath.ts";
+
+const LIST = {
+  kind: "List",
+  items: [
+    { metadata: { name: "a", labels: { "example.com/x": "one" } }, status: { conditions: [{ type: "Ready", status: "True" }], n: 3 } },
+    {
+      metadata: { name: "b" },
+      status: {
+        conditions: [
+          { type: "Ready", status: "False" },
+          { type: "Installed", status: "True" },
+        ],
+      },
+    },
+  ],
+};
+
+test.for<[string, string]>([
+  ["{.kind}", "List"],
+  ["kind: {.kind}!", "kind: List!"],
+  ["{$.kind}", "List"],
+  ["{.items[*].metadata.name}", "a b"],
+  ["{.items[0].metadata}", '{"name":"a","labels":{"example.com/x":"one"}}'],
+  ["{.items[-1:].metadata.name}", "b"],
+  ["{.items[0].status.n}", "3"],
+  ["{.items[0].metadata.labels.example\\.com/x}", "one"],
+  ["{.items[0].metadata.labels['example.com/x']}", "one"],
+  ['{.items[*].status.conditions[?(@.type=="Ready")].status}', "True False"],
+  ['{range .items[*]}{.metadata.name}{"\\t"}{.status.n}{"\\n"}{end}', "a\t3\nb\t\n"],
+  ["{range .items[*]}{range .status.conditions[*]}{.type} {end}; {end}", "Ready ; Ready Installed ; "],
+  ["{..name}", "a b"],
+  ["{.nothing.here}", ""],
+  ["{.}", JSON.stringify(LIST)],
+  ['{"}"}', "}"],
+  ["", ""],
+])("%s", ([template, want]) => {
+  expect(jsonPathText(template, LIST)).toBe(want);
+});
+
+test.for<[string, RegExp]>([
+  ["{.items", /"{" at position 1 is not closed/],
+  ["{range .items[*]}{.x}", /{range} without {end}/],
+  ["{end}", /{end} without {range}/],
+  ["{items}", /"items" is no path: one begins with a dot/],
+])("%s is refused", ([template, want]) => {
+  expect(() => jsonPathText(template, LIST)).toThrow(want);
+});
+
+test("integers that no double holds keep their digits nowhere worse than as a number", () => {
+  expect(jsonPathText("{.n}", { n: 7n })).toBe("7");
+});
+
+test("a filter runs no code", () => {
+  expect(() => jsonPathText("{.items[?(process.exit(3))]}", LIST)).toThrow(/^jsonpath: /);
+});

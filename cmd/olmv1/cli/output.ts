@@ -1,0 +1,66 @@
+import { type Command, InvalidArgumentError, Option } from "commander";
+import { jsonText } from "./json.ts";
+import type { Terminal } from "./terminal.ts";
+
+/** Forms of an answer: `text` for people, `wide` with more columns, `name` as kubectl has it, and those for programs. */
+export type Form = "text" | "wide" | "name" | "json" | "yaml";
+/** A form, or a template of kubectl's for what is printed, such as `jsonpath={.items[*].metadata.name}`. */
+export type Output = Form | `jsonpath=${string}`;
+
+/** What a command has to say, in every form that it offers. */
+export interface Printed {
+  /** For json, yaml and jsonpath. Integers beyond 2^53 may be bigint. */
+  readonly data: unknown;
+  text(): string;
+  /** Default: the same as text. */
+  wide?(): string;
+  /** Such as `clusterextension.olm.operatorframework.io/argocd`, a line each. */
+  names?(): readonly string[];
+}
+
+const JSON_PATH = "jsonpath=";
+
+/** Declares `-o, --output` with these forms, the first of which is the default; with json also jsonpath. */
+export function outputOption(command: Command, forms: readonly Form[]): Command {
+  const choices = [...forms, ...(forms.includes("json") ? [`${JSON_PATH}<template>`] : [])];
+  const option = new Option("-o, --output <format>", `how to print the answer (choices: ${choices.join(", ")})`)
+    .default(forms[0] ?? "text")
+    .argParser((value) => outputOf(value, forms, choices));
+  return command.addOption(option);
+}
+
+function outputOf(value: string, forms: readonly Form[], choices: readonly string[]): Output {
+  const form = forms.find((one) => one === value);
+  if (form !== undefined) return form;
+  if (isTemplate(value) && forms.includes("json")) return value;
+  throw new InvalidArgumentError(`Allowed choices are ${choices.join(", ")}.`);
+}
+
+function isTemplate(value: string): value is `jsonpath=${string}` {
+  return value.startsWith(JSON_PATH);
+}
+
+/** Prints an answer in the form that was asked for. @throws Error for a template that cannot be understood. */
+export async function print(terminal: Pick<Terminal, "out">, output: Output, printed: Printed): Promise<void> {
+  terminal.out(await textOf(output, printed));
+}
+
+async function textOf(output: Output, printed: Printed): Promise<string> {
+  if (isTemplate(output)) {
+    const { jsonPathText } = await import("./jsonPath.ts");
+    return jsonPathText(output.slice(JSON_PATH.length), printed.data);
+  }
+  switch (output) {
+    case "json":
+      return `${jsonText(printed.data)}\n`;
+    case "yaml":
+      return (await import("../../../pkg/fbc/yaml.ts")).toYaml(printed.data);
+    case "name":
+      return (printed.names?.() ?? []).map((name) => `${name}\n`).join("");
+    case "wide":
+      return printed.wide?.() ?? printed.text();
+    case "text":
+    default:
+      return printed.text();
+  }
+}

@@ -1,0 +1,35 @@
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { withProgress } from "./progress.ts";
+
+beforeEach(() => void vi.useFakeTimers());
+afterEach(() => void vi.useRealTimers());
+
+async function told(interactive: boolean, ms: number): Promise<string> {
+  let text = "";
+  const terminal = { err: (piece: string) => void (text += piece), interactive, width: 40 };
+  const done = withProgress(terminal, "pulling", async (progress) => {
+    await vi.advanceTimersByTimeAsync(ms / 2);
+    progress.now("unpacking");
+    await vi.advanceTimersByTimeAsync(ms / 2);
+    return "result";
+  });
+  expect(await done).toBe("result");
+  return text;
+}
+
+test("nothing is told of what takes a second", async () => {
+  expect(await told(true, 900)).toBe("");
+  expect(await told(false, 900)).toBe("");
+});
+
+test("on a terminal one line is written over and taken away", async () => {
+  const text = await told(true, 5_000);
+  expect(text).toContain("pulling (2 s)");
+  expect(text).toContain("unpacking (4 s)");
+  expect(text).not.toContain("\n");
+  expect(text.endsWith("\r\u001B[K")).toBe(true);
+});
+
+test("elsewhere a line comes now and then", async () => {
+  expect(await told(false, 40_000)).toBe("olmv1: pulling (15 s)\nolmv1: unpacking (30 s)\n");
+});

@@ -1,0 +1,47 @@
+import { expect, test } from "vitest";
+import { columnsOf } from "./columns.ts";
+import { styled, table } from "./table.ts";
+
+const HEAD = ["NAME", "VERSION", "DESCRIPTION"];
+const ROWS = [
+  ["argocd-operator", "0.12.0", "GitOps for Kubernetes, and more than would fit"],
+  ["b", "1", ""],
+];
+
+test.for<[string, number, string[]]>([
+  [
+    "there is no end to a pipe",
+    Number.POSITIVE_INFINITY,
+    [
+      "NAME              VERSION   DESCRIPTION",
+      "argocd-operator   0.12.0    GitOps for Kubernetes, and more than would fit",
+      "b                 1",
+    ],
+  ],
+  [
+    "the widest column is cut",
+    50,
+    ["NAME              VERSION   DESCRIPTION", "argocd-operator   0.12.0    GitOps for Kubernetes…", "b                 1"],
+  ],
+  ["then the next widest", 34, ["NAME         VERSION   DESCRIPTION", "argocd-op…   0.12.0    GitOps for…", "b            1"]],
+])("%s", ([, width, want]) => {
+  const text = table({ width, colour: false }, HEAD, ROWS);
+  expect(text.split("\n")).toEqual([...want, ""]);
+});
+
+test("no line is wider than asked, down to what heads need", () => {
+  for (let width = 30; width < 90; width++)
+    for (const line of table({ width, colour: false }, HEAD, ROWS).split("\n"))
+      expect(columnsOf(line)).toBeLessThanOrEqual(Math.max(width, 35));
+});
+
+test("moods are colours only where there are colours, and change no widths", () => {
+  const rows = [[{ text: "x", mood: "bad" as const }, "1"]];
+  expect(table({ width: 80, colour: false }, ["A", "B"], rows)).toBe("A   B\nx   1\n");
+  expect(table({ width: 80, colour: true }, ["A", "B"], rows)).toBe("A   B\n\u001B[31mx\u001B[39m   1\n");
+  expect(styled({ colour: true }, { text: "x" })).toBe("x");
+});
+
+test("what names hold moves no cursor", () => {
+  expect(table({ width: 80, colour: false }, ["A"], [["\u001B[2Jx\ny"]])).toBe("A\n\\u{1b}[2Jx y\n");
+});

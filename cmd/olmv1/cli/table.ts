@@ -1,0 +1,68 @@
+import { styleText } from "node:util";
+import { printable } from "../../../pkg/errors/printable.ts";
+import { columnsOf, cutTo } from "./columns.ts";
+import type { Terminal } from "./terminal.ts";
+
+/** How a cell is meant: shown as a colour where there are colours, never by it alone. */
+export type Mood = "good" | "bad" | "warning" | "faint" | "strong";
+
+/** A piece of text and how it is meant. */
+export interface Styled {
+  readonly text: string;
+  readonly mood?: Mood | undefined;
+}
+
+export type Cell = string | Styled;
+
+const COLOURS = { good: "green", bad: "red", warning: "yellow", faint: "dim", strong: "bold" } as const;
+const GAP = "   ";
+/** A column is not cut below this, or the width of its head. */
+const LEAST = 8;
+
+/** Text as it is meant, where there are colours. */
+export function styled(terminal: Pick<Terminal, "colour">, { text, mood }: Styled): string {
+  return mood === undefined || !terminal.colour ? text : styleText(COLOURS[mood], text, { validateStream: false });
+}
+
+/**
+ * Rows below their head, in columns that fit the width of the terminal: the widest are cut first. Control characters are escaped.
+ * Empty cells of the last columns leave no blanks.
+ */
+export function table(terminal: Pick<Terminal, "width" | "colour">, head: readonly string[], rows: readonly (readonly Cell[])[]): string {
+  const lines = [head, ...rows].map((row) => head.map((_, i) => cellOf(row[i] ?? "")));
+  const natural = head.map((_, i) => Math.max(...lines.map((row) => columnsOf(row[i]?.text ?? ""))));
+  const widths = fitted(natural, head.map(columnsOf), terminal.width - GAP.length * (head.length - 1));
+  return lines.map((row) => `${lineOf(terminal, row, widths)}\n`).join("");
+}
+
+function cellOf(cell: Cell): Styled {
+  const { text, mood } = typeof cell === "string" ? { text: cell } : cell;
+  return { text: printable(text).replaceAll("\n", " "), mood };
+}
+
+/** Widths that add up to no more than `room`, as far as heads allow. */
+function fitted(natural: readonly number[], heads: readonly number[], room: number): number[] {
+  const widths = [...natural];
+  const least = heads.map((head, i) => Math.min(natural[i] ?? 0, Math.max(head, LEAST)));
+  let over = widths.reduce((sum, width) => sum + width, 0) - room;
+  while (over > 0) {
+    const spare = widths.map((width, i) => (width > (least[i] ?? 0) ? width : 0));
+    const widest = Math.max(...spare);
+    if (widest === 0) break;
+    widths[spare.indexOf(widest)] = widest - 1;
+    over--;
+  }
+  return widths;
+}
+
+function lineOf(terminal: Pick<Terminal, "colour">, row: readonly Styled[], widths: readonly number[]): string {
+  const last = row.findLastIndex(({ text }) => text !== "");
+  return row
+    .slice(0, last + 1)
+    .map(({ text, mood }, i) => {
+      const shown = cutTo(text, widths[i] ?? 0);
+      const padding = i === last ? "" : " ".repeat((widths[i] ?? 0) - columnsOf(shown));
+      return styled(terminal, { text: shown, mood }) + padding;
+    })
+    .join(GAP);
+}

@@ -1,0 +1,96 @@
+import { text } from "node:stream/consumers";
+import { EXIT } from "./exitCodes.ts";
+
+/** What a command is given to talk to whoever runs it, in place of the process's own streams and state. */
+export interface Terminal {
+  readonly out: (text: string) => void;
+  readonly err: (text: string) => void;
+  /** All of standard input. */
+  readonly stdin: () => Promise<string>;
+  /** Columns that a line of output may take; Infinity where it goes into a pipe or a file. */
+  readonly width: number;
+  readonly colour: boolean;
+  /** A person sees standard error as it is written, and may be asked on standard input. */
+  readonly interactive: boolean;
+  /** Aborts with Ctrl-C. */
+  readonly signal: AbortSignal;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** What the process ends with once the command has: `EXIT.no`, or a code of its own. */
+  exit(code: number): void;
+  /** Says that the command ends by itself in its own time when `signal` aborts; otherwise the process ends soon after. */
+  endsByItself(): void;
+}
+
+/** How a terminal differs from one that is nobody's. */
+export interface TerminalInit extends Partial<Omit<Terminal, "exit" | "endsByItself">> {
+  readonly out: (text: string) => void;
+  readonly err: (text: string) => void;
+}
+
+/** A terminal that keeps what the command says of its end. */
+export class CommandTerminal implements Terminal {
+  readonly out: (text: string) => void;
+  readonly err: (text: string) => void;
+  readonly stdin: () => Promise<string>;
+  readonly width: number;
+  readonly colour: boolean;
+  readonly interactive: boolean;
+  readonly signal: AbortSignal;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  #code: number = EXIT.yes;
+  #isPatient = false;
+
+  constructor(init: TerminalInit) {
+    this.out = init.out;
+    this.err = init.err;
+    this.stdin = init.stdin ?? ((): Promise<string> => Promise.resolve(""));
+    this.width = init.width ?? Number.POSITIVE_INFINITY;
+    this.colour = init.colour ?? false;
+    this.interactive = init.interactive ?? false;
+    this.signal = init.signal ?? new AbortController().signal;
+    this.env = init.env ?? {};
+  }
+
+  get code(): number {
+    return this.#code;
+  }
+
+  get isPatient(): boolean {
+    return this.#isPatient;
+  }
+
+  exit(code: number): void {
+    this.#code = code;
+  }
+
+  endsByItself(): void {
+    this.#isPatient = true;
+  }
+}
+
+/** The terminal of this process. @param signal aborts with Ctrl-C. */
+export function processTerminal(signal: AbortSignal): CommandTerminal {
+  const { stdin, stdout, stderr, env } = process;
+  return new CommandTerminal({
+    out: (piece) => void stdout.write(piece),
+    err: (piece) => void stderr.write(piece),
+    stdin: () => text(stdin),
+    width: widthOf(stdout.isTTY ? stdout.columns : undefined, env["COLUMNS"]),
+    colour: hasColour(stdout.isTTY, env),
+    interactive: stderr.isTTY && stdin.isTTY,
+    signal,
+    env,
+  });
+}
+
+/** Columns of a terminal; for what is none, those that the environment asks for, else no end. */
+export function widthOf(columns: number | undefined, asked: string | undefined): number {
+  const wanted = Number(asked);
+  if (Number.isSafeInteger(wanted) && wanted > 0) return wanted;
+  return columns !== undefined && columns > 0 ? columns : Number.POSITIVE_INFINITY;
+}
+
+/** Only on a terminal, and never against NO_COLOR. @see https://no-color.org */
+export function hasColour(isTerminal: boolean, env: Readonly<Record<string, string | undefined>>): boolean {
+  return isTerminal && !env["NO_COLOR"] && env["TERM"] !== "dumb";
+}

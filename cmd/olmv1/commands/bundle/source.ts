@@ -1,0 +1,2 @@
+/** What a bundle may be given as, for help. */
+export const BUNDLE_SOURCE = "bundle folder (manifests/ and metadata/) or bundle image";

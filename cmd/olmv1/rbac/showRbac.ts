@@ -1,0 +1,70 @@
+import type { KubeObject } from "../../../pkg/api/k8s.ts";
+import { toYaml } from "../../../pkg/fbc/yaml.ts";
+import type { Subject } from "../../../pkg/rbac/manifest.ts";
+import { installerManifests, tokenManifests } from "../../../pkg/rbac/manifest.ts";
+import { isNothing } from "../../../pkg/rbac/missing.ts";
+import { EXIT } from "../cli/exitCodes.ts";
+import type { Terminal } from "../cli/terminal.ts";
+import { BundleReader } from "./bundleReader.ts";
+import { type BundleOptions, bundleRights, distinctObjects, rulesFor } from "./bundleRights.ts";
+import { diffText, rightsDiff } from "./rightsDiff.ts";
+import { type SourceOptions, sourcesOf } from "./sources.ts";
+
+/** How `olmv1 rbac` can be asked. */
+export interface RbacOptions extends BundleOptions, SourceOptions {
+  tokenOnly?: boolean;
+  userRoles?: boolean;
+  diff?: string;
+  systemNamespace: string;
+  registriesConf?: string;
+  signaturePolicy?: string;
+  authFile?: string;
+}
+
+/** `olmv1 rbac`. */
+export async function showRbac(terminal: Terminal, bundles: readonly string[], options: RbacOptions): Promise<void> {
+  const reader = new BundleReader(options);
+  try {
+    await run(terminal, bundles, options, reader);
+  } finally {
+    await reader.close();
+  }
+}
+
+async function run(terminal: Terminal, bundles: readonly string[], options: RbacOptions, reader: BundleReader): Promise<void> {
+  const controller: Subject = {
+    kind: "ServiceAccount",
+    namespace: options.systemNamespace,
+    name: "operator-controller-controller-manager",
+  };
+  if (options.tokenOnly) {
+    const { namespace, serviceAccount: name } = options;
+    if (namespace === undefined || name === undefined) throw new Error("--token-only needs --namespace and --service-account");
+    return printObjects(terminal, tokenManifests({ namespace, name }, controller));
+  }
+  const sources = await sourcesOf(bundles, options, reader);
+  if (sources.length === 0) throw new Error("no bundle given: name at least one bundle folder or image, or use --token-only");
+  const rights = await bundleRights(terminal, sources, options, reader);
+  if (options.userRoles) return printObjects(terminal, distinctObjects(rights.flatMap(({ userRoles }) => userRoles)));
+  if (options.diff !== undefined) {
+    const from = await bundleRights(
+      terminal,
+      await sourcesOf([options.diff], options, reader, bundles),
+      options,
+      reader,
+      rights[0]?.installer,
+    );
+    const diff = rightsDiff(from, rights);
+    terminal.out(diffText(diff));
+    if (!isNothing(diff.installer.added) || !isNothing(diff.operator.added)) terminal.exit(EXIT.no);
+    return undefined;
+  }
+  const [first] = rights;
+  if (!first) throw new Error("no bundle given");
+  terminal.out(`# for ${rights.map(({ name }) => name).join(", ")}\n`);
+  return printObjects(terminal, installerManifests(first.installer, rulesFor(rights), controller));
+}
+
+function printObjects(terminal: Terminal, objects: readonly KubeObject[]): void {
+  terminal.out(objects.map((object) => `---\n${toYaml(object)}`).join(""));
+}
