@@ -3,6 +3,7 @@ import type { Client } from "../kube/client.ts";
 import { isAlreadyExists, isConflict, isNotFound } from "../kube/errors.ts";
 import type { Logger } from "../telemetry/log.ts";
 import type { Clock } from "./clock.ts";
+import { Deadline } from "./deadline.ts";
 import { type ElectionTimes, heldBy, LEASE, type Lease, released } from "./leaseRecord.ts";
 import type { LeaseView } from "./leaseView.ts";
 
@@ -55,9 +56,11 @@ export class LeaseHold {
     const spec = heldBy(identity, lease?.spec, times.leaseDurationMs, microTime(now()));
     const sentAt = clock.now();
     try {
+      using deadline = this.#deadline(signal);
+      const options = { signal: deadline.signal };
       const written: Lease = lease
-        ? await client.replace<Lease>({ ...lease, ...LEASE, spec }, { signal: this.#limited(signal) })
-        : await client.create<Lease>({ ...LEASE, metadata: { name, namespace }, spec }, { signal: this.#limited(signal) });
+        ? await client.replace<Lease>({ ...lease, ...LEASE, spec }, options)
+        : await client.create<Lease>({ ...LEASE, metadata: { name, namespace }, spec }, options);
       if (signal.aborted) return "failed";
       view.set(written);
       this.#since = sentAt;
@@ -74,7 +77,8 @@ export class LeaseHold {
   async refresh(signal: AbortSignal): Promise<boolean> {
     const { client, namespace, name, view, log } = this.#init;
     try {
-      view.set(await client.get<Lease>({ ...LEASE, namespace, name }, { signal: this.#limited(signal) }));
+      using deadline = this.#deadline(signal);
+      view.set(await client.get<Lease>({ ...LEASE, namespace, name }, { signal: deadline.signal }));
       return true;
     } catch (err) {
       if (!signal.aborted) log.warn({ reason: messageOf(err) }, "lease not read");
@@ -106,8 +110,8 @@ export class LeaseHold {
     }
   }
 
-  #limited(signal: AbortSignal): AbortSignal {
-    return AbortSignal.any([signal, AbortSignal.timeout(this.#init.times.renewDeadlineMs / 2)]);
+  #deadline(signal: AbortSignal): Deadline {
+    return new Deadline(signal, this.#init.times.renewDeadlineMs / 2);
   }
 }
 

@@ -1,5 +1,6 @@
 import { homedir } from "node:os";
 import type { Logger } from "pino";
+import { Deadline } from "../controller/deadline.ts";
 import { messageOf, RetryableError, TerminalError, wrapError } from "../errors/errors.ts";
 import type { CredentialSource } from "./auth.ts";
 import { type CachedImage, type Draft, ImageCache, type StoredImage } from "./cache.ts";
@@ -235,12 +236,12 @@ export class Puller {
 
   /** Runs a pull within its time, and says of a failure whether it can ever get better. */
   async #bounded<T>(ref: Reference, signal: AbortSignal, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
-    const timeout = AbortSignal.timeout(this.#limits.timeoutMs);
+    using deadline = new Deadline(signal, this.#limits.timeoutMs);
     try {
-      return await work(AbortSignal.any([signal, timeout]));
+      return await work(deadline.signal);
     } catch (err) {
       signal.throwIfAborted();
-      if (timeout.aborted)
+      if (deadline.isOver)
         throw new RetryableError(
           "Retrying",
           `pull of ${referenceText(ref)} did not end within ${this.#limits.timeoutMs / 1000} s: it begins anew, and a mirror nearby may be faster`,

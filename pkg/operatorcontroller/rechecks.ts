@@ -1,4 +1,5 @@
 import { type Clock, sleep, systemClock } from "../controller/clock.ts";
+import { Deadline } from "../controller/deadline.ts";
 import type { IsOver } from "./waiting.ts";
 
 /** Options of Rechecks. */
@@ -56,6 +57,11 @@ export class Rechecks {
     for (const extension of this.#waiting.keys()) this.end(extension);
   }
 
+  async #isOver(isOver: IsOver, stopped: AbortSignal): Promise<boolean> {
+    using deadline = new Deadline(stopped, TIMEOUT_MS);
+    return await isOver(deadline.signal);
+  }
+
   async #ask(extension: string, isOver: IsOver, everyMs: number | undefined, stopped: AbortSignal): Promise<void> {
     const longestMs = (): number =>
       everyMs === undefined ? this.#intervalMs : Math.min(this.#intervalMs, Math.max(everyMs, this.size * SPREAD_MS));
@@ -63,7 +69,7 @@ export class Rechecks {
       await sleep(this.#clock, waitMs, stopped);
       if (stopped.aborted) return;
       // A question that fails is left to the pass, which can say what is wrong.
-      const over = await isOver(AbortSignal.any([stopped, AbortSignal.timeout(TIMEOUT_MS)])).catch(() => true);
+      const over = await this.#isOver(isOver, stopped).catch(() => true);
       if (stopped.aborted) return;
       if (!over) continue;
       this.end(extension);

@@ -1,5 +1,6 @@
 import { rootCertificates } from "node:tls";
 import { Agent, type Dispatcher, ProxyAgent, request } from "undici";
+import { Deadline } from "../../controller/deadline.ts";
 import { messageOf } from "../../errors/errors.ts";
 import { packageContent } from "../../fbc/content.ts";
 import { decodeMetas } from "../../fbc/decode.ts";
@@ -95,9 +96,9 @@ export class CatalogClient {
     signal: AbortSignal,
     known?: KnownPackage,
   ): Promise<PackageContent | undefined> {
-    const deadline = AbortSignal.any([signal, AbortSignal.timeout(REQUEST_TIMEOUT_MS)]);
+    using deadline = new Deadline(signal, REQUEST_TIMEOUT_MS);
     try {
-      const metas = await this.#packageMetas(base, packageName, { ref, signal: deadline, tags: known?.tags ?? new Map() });
+      const metas = await this.#packageMetas(base, packageName, { ref, signal: deadline.signal, tags: known?.tags ?? new Map() });
       if (metas === "unchanged") return known?.content;
       const content = packageContent(metas, packageName);
       const empty =
@@ -118,12 +119,12 @@ export class CatalogClient {
    * @throws as `packageContent` does.
    */
   async offers(base: string, ref: string, signal: AbortSignal, known?: KnownOffers): Promise<KnownOffers> {
-    const deadline = AbortSignal.any([signal, AbortSignal.timeout(REQUEST_TIMEOUT_MS)]);
+    using deadline = new Deadline(signal, REQUEST_TIMEOUT_MS);
     try {
       const tags = new Map(known?.tags);
       for (const path of OFFER_PATHS) {
         try {
-          const index = await this.#offersAt(new URL(base + path), { ref, signal: deadline, tags });
+          const index = await this.#offersAt(new URL(base + path), { ref, signal: deadline.signal, tags });
           return { index: index ?? known?.index ?? new OfferIndexBuilder().build(), tags };
         } catch (err) {
           tags.clear();

@@ -1,3 +1,4 @@
+import { Deadline } from "../../controller/deadline.ts";
 import { messageOf } from "../../errors/errors.ts";
 import type { Logger } from "../../telemetry/log.ts";
 
@@ -74,7 +75,8 @@ export class Remedies {
     remedy.outdated = false;
     let text: string | undefined;
     try {
-      text = await this.#find(extension, remedy.bundles, AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]));
+      using deadline = new Deadline(signal, TIMEOUT_MS);
+      text = await this.#find(extension, remedy.bundles, deadline.signal);
     } catch (err) {
       this.#log.debug({ extension, reason: messageOf(err) }, "what lifts the block is not known");
       return;

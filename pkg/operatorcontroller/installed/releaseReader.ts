@@ -1,6 +1,7 @@
 import type { ObjectMeta } from "../../api/k8s.ts";
 import { Backoff } from "../../controller/backoff.ts";
 import type { Clock } from "../../controller/clock.ts";
+import { Deadline } from "../../controller/deadline.ts";
 import { messageOf } from "../../errors/errors.ts";
 import { releaseKey } from "../../release/encode.ts";
 import type { Logger } from "../../telemetry/log.ts";
@@ -150,7 +151,8 @@ export class ReleaseReader {
       const { name = "" } = index.labels ?? {};
       const { key, version, status } = indexFrom(index);
       if (releaseKey(name, version) !== key) throw new Error(`release secret "${key}" holds another release by its labels`);
-      const record = await this.#options.store.read(name, version, { signal: AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]) });
+      using deadline = new Deadline(signal, TIMEOUT_MS);
+      const record = await this.#options.store.read(name, version, { signal: deadline.signal });
       if (record) return { kind: "read", facts: releaseFacts(record) };
       if (status === "uninstalling") throw new Error(`release secret "${key}" is incomplete`);
       return { kind: "unfinished" };
