@@ -5,7 +5,7 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { type Binaries, type FindOptions, findBinaries, NoBinariesError } from "./binaries.ts";
 import { PROGRAMS } from "./binaryCache.ts";
 
-const SERVERS = PROGRAMS.filter((program) => program !== "kubectl");
+const SERVERS = PROGRAMS.filter((program) => program !== "kubectl" && program !== "helm");
 const silent = (): void => undefined;
 
 let folder: string;

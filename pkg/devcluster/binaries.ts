@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { access, constants } from "node:fs/promises";
 import { delimiter, join } from "node:path";
-import { buildInto, cachedBuild, cacheRoot, PROGRAMS, type Program, sourceHash } from "./binaryCache.ts";
+import { buildInto, cachedBuild, cacheRoot, PROGRAMS, type Program, sourceHash, TOOLS, type Tool } from "./binaryCache.ts";
 import { goBuild, goVersion } from "./goBuild.ts";
 
 /** One program on disk. */
@@ -11,8 +11,8 @@ export interface Binary {
   readonly watchesStdin: boolean;
 }
 
-/** Everything a control plane needs; kubectl is there for people and may be missing. */
-export type Binaries = Readonly<Record<Exclude<Program, "kubectl">, Binary>> & { readonly kubectl?: Binary };
+/** Everything a control plane needs; tools may be missing. */
+export type Binaries = Readonly<Record<Exclude<Program, Tool>, Binary> & Partial<Record<Tool, Binary>>>;
 
 /** No way to get the programs was found; the message lists the ways out. */
 export class NoBinariesError extends Error {
@@ -23,7 +23,7 @@ export class NoBinariesError extends Error {
 export type Say = (line: string, transient?: boolean) => void;
 
 const MODULE = join(import.meta.dirname, "controlplane");
-const REQUIRED = PROGRAMS.filter((program) => program !== "kubectl");
+const REQUIRED = PROGRAMS.filter((program) => !TOOLS.some((tool) => tool === program));
 
 /** What the search depends on; everything has a default. */
 export interface FindOptions {
@@ -138,13 +138,16 @@ function asBinaries(found: Found): Binaries {
     if (binary === undefined) throw new NoBinariesError(`the control plane lacks ${program}`);
     return binary;
   };
-  const kubectl = found.get("kubectl");
+  const tools = TOOLS.flatMap((tool) => {
+    const binary = found.get(tool);
+    return binary === undefined ? [] : [[tool, binary] as const];
+  });
   return {
     etcd: get("etcd"),
     "kube-apiserver": get("kube-apiserver"),
     "kube-controller-manager": get("kube-controller-manager"),
     registry: get("registry"),
-    ...(kubectl === undefined ? {} : { kubectl }),
+    ...Object.fromEntries(tools),
   };
 }
 

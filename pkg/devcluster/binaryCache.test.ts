@@ -17,7 +17,7 @@ test("the cache lies in XDG_CACHE_HOME, else in the home folder", () => {
 });
 
 test("every module file is part of the hash", async () => {
-  const files = ["go.mod", "go.sum", "main.go"];
+  const files = ["go.mod", "go.sum", "main.go", "helm.go"];
   for (const name of files) await writeFile(join(root, name), "x");
   const hashes = new Set([await sourceHash(root)]);
   for (const name of files) {

@@ -7,13 +7,17 @@ import { type LockOwner, type LockTimes, withDirectoryLock } from "./directoryLo
 import { BUILD_FLAGS } from "./goBuild.ts";
 
 /** The programs of the control plane: names of one binary. */
-export const PROGRAMS = ["etcd", "kube-apiserver", "kube-controller-manager", "registry", "kubectl"] as const;
+export const PROGRAMS = ["etcd", "kube-apiserver", "kube-controller-manager", "registry", "kubectl", "helm"] as const;
 export type Program = (typeof PROGRAMS)[number];
+
+/** Those that are there for people and tests: a control plane runs without them. */
+export const TOOLS = ["kubectl", "helm"] as const satisfies readonly Program[];
+export type Tool = (typeof TOOLS)[number];
 
 const BINARY = "controlplane";
 /** Ends the name of a folder that is being filled; one that nobody holds the lock for was left by a killed build. */
 const UNFINISHED = ".tmp";
-const MODULE_FILES = ["go.mod", "go.sum", "main.go"];
+const MODULE_FILES = ["go.mod", "go.sum", "main.go", "helm.go"];
 
 /** The user's cache folder for built control planes: XDG_CACHE_HOME, else ~/.cache. */
 export function cacheRoot(env: NodeJS.ProcessEnv = process.env): string {
