@@ -9,6 +9,8 @@ const LAYERS = [
   ["pkg/controller", "pkg/kube", "pkg/oci", "pkg/telemetry", "pkg/serving"],
   [
     "pkg/resolve",
+    "pkg/fbcrender",
+    "pkg/fbctemplate",
     "pkg/render",
     "pkg/bundlecheck",
     "pkg/certificates",

@@ -6,7 +6,7 @@ import type { BundleFiles, RegistryV1Bundle } from "../../../pkg/bundle/types.ts
 import { bundleRoot } from "../../../pkg/oci/bundleRoot.ts";
 import { catalogRoot } from "../../../pkg/oci/catalogRoot.ts";
 import { BUNDLE_LIMITS, CATALOG_LIMITS } from "../../../pkg/oci/limits.ts";
-import { Puller } from "../../../pkg/oci/puller.ts";
+import { type ImageFilter, type PulledImage, Puller } from "../../../pkg/oci/puller.ts";
 import { readBundleFiles } from "../../../pkg/operatorcontroller/bundleFiles.ts";
 import { createLogger } from "../../../pkg/telemetry/log.ts";
 
@@ -25,6 +25,8 @@ export class BundleReader {
   readonly #options: ReaderOptions;
   readonly #open: (() => Promise<void>)[] = [];
   readonly #catalogs = new Map<string, Promise<string>>();
+  #shared: Promise<Puller> | undefined;
+  #images = 0;
 
   constructor(options: ReaderOptions) {
     this.#options = options;
@@ -49,6 +51,18 @@ export class BundleReader {
     const known = this.#catalogs.get(source) ?? this.#catalogFolder(source);
     this.#catalogs.set(source, known);
     return known;
+  }
+
+  /** What `use` makes of an image of any kind, which is unpacked as `filter` says, and gone afterwards. @throws what pulling and `filter` throw. */
+  async withImage<T>(ref: string, filter: ImageFilter, use: (image: PulledImage) => Promise<T>): Promise<T> {
+    this.#shared ??= this.#puller(CATALOG_LIMITS);
+    const puller = await this.#shared;
+    const owner = `image-${++this.#images}`;
+    try {
+      return await use(await puller.pull(owner, ref, { signal: AbortSignal.timeout(CATALOG_LIMITS.timeoutMs), filter }));
+    } finally {
+      await puller.remove(owner);
+    }
   }
 
   /** Removes what was unpacked. */

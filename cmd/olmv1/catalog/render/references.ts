@@ -1,0 +1,122 @@
+import { readdir, stat } from "node:fs/promises";
+import { join } from "node:path";
+import type { JsonObject } from "../../../../pkg/api/k8s.ts";
+import { messageOf } from "../../../../pkg/errors/errors.ts";
+import { goQuote } from "../../../../pkg/errors/goQuote.ts";
+import type { Meta } from "../../../../pkg/fbc/types.ts";
+import { catalogObject } from "../../../../pkg/fbcrender/catalogObject.ts";
+import { type MigrationLevel, migrated } from "../../../../pkg/fbcrender/migrate.ts";
+import { type BundleIdentity, renderBundle } from "../../../../pkg/fbcrender/renderBundle.ts";
+import { readBundleFiles } from "../../../../pkg/operatorcontroller/bundleFiles.ts";
+import type { BundleReader } from "../../rbac/bundleReader.ts";
+import { catalogMetas } from "./catalogMetas.ts";
+import { imageKind } from "./imageKind.ts";
+
+/** What a reference can be. */
+export type ReferenceKind = "catalog folder" | "bundle folder" | "catalog image" | "bundle image";
+
+/** How references are rendered. */
+export interface RenderOptions {
+  readonly level: MigrationLevel;
+  /** The image of a bundle in a folder; default: none. */
+  readonly imageOf?: ((identity: BundleIdentity) => string) | undefined;
+  /** Default: all kinds. */
+  readonly allowed?: readonly ReferenceKind[];
+}
+
+/** What a reference has for a catalog. */
+export interface Rendered {
+  readonly metas: Meta[];
+  /** The ClusterServiceVersion of a bundle. */
+  readonly csv?: JsonObject;
+  /** What was passed over. */
+  readonly warnings: readonly string[];
+}
+
+const REFUSALS: Readonly<Record<ReferenceKind, (ref: string) => string>> = {
+  "catalog folder": () => "cannot render declarative config directory: not allowed",
+  "bundle folder": (ref) => `cannot render bundle directory ${goQuote(ref)}: not allowed`,
+  "catalog image": () => "cannot render declarative config image: not allowed",
+  "bundle image": () => "cannot render bundle image: not allowed",
+};
+
+/** Renders folders and images into objects of a catalog. */
+export class ReferenceRenderer {
+  readonly #reader: BundleReader;
+  readonly #options: RenderOptions;
+
+  constructor(reader: BundleReader, options: RenderOptions) {
+    this.#reader = reader;
+    this.#options = options;
+  }
+
+  /**
+   * What a folder or image has for a catalog, in the order in which it stands there.
+   * @throws Error `render reference "…": …` in opm's words.
+   * @see catalog-and-resolution.md 5.7
+   */
+  async render(ref: string): Promise<Rendered> {
+    try {
+      const rendered = await this.#rendered(ref);
+      return { ...rendered, metas: rendered.metas.map((meta) => migrated(meta, this.#options.level)) };
+    } catch (err) {
+      throw new Error(`render reference ${goQuote(ref)}: ${messageOf(err)}`, { cause: err });
+    }
+  }
+
+  async #rendered(ref: string): Promise<Rendered> {
+    const found = await stat(ref).catch(() => undefined);
+    if (found === undefined) return this.#image(ref);
+    if (!found.isDirectory()) throw new Error(`ref ${goQuote(ref)} is not a directory: not allowed`);
+    if (!(await isBundle(ref))) {
+      this.#allow("catalog folder", ref);
+      return catalogOf(ref);
+    }
+    this.#allow("bundle folder", ref);
+    return bundleOf(ref, this.#options.imageOf ?? ((): string => ""));
+  }
+
+  async #image(ref: string): Promise<Rendered> {
+    // No image begins so; to ask a registry for it would hide that a folder is missing.
+    if (/^\.{0,2}\//.test(ref)) throw new Error(`failed to pull image ${goQuote(ref)}: there is no such folder, and no image is called so`);
+    let refused: unknown;
+    const filter = ({ labels }: { labels: Readonly<Record<string, string>> }): { root: string } => {
+      try {
+        const found = imageKind(labels, ref);
+        this.#allow(`${found.kind} image`, ref);
+        return found;
+      } catch (err) {
+        refused = err;
+        throw err;
+      }
+    };
+    let pulled = false;
+    try {
+      return await this.#reader.withImage(ref, filter, async ({ dir, root, labels }) => {
+        pulled = true;
+        return imageKind(labels, ref).kind === "catalog" ? catalogOf(join(dir, root)) : bundleOf(dir, () => ref);
+      });
+    } catch (err) {
+      if (refused !== undefined || pulled) throw refused ?? err;
+      throw new Error(`failed to pull image ${goQuote(ref)}: ${messageOf(err)}`, { cause: err });
+    }
+  }
+
+  #allow(kind: ReferenceKind, ref: string): void {
+    if (this.#options.allowed?.includes(kind) === false) throw new Error(REFUSALS[kind](ref));
+  }
+}
+
+async function catalogOf(root: string): Promise<Rendered> {
+  return { metas: (await catalogMetas(root)).map(catalogObject), warnings: [] };
+}
+
+async function bundleOf(root: string, imageOf: (identity: BundleIdentity) => string): Promise<Rendered> {
+  const { meta, csv, warnings } = renderBundle(await readBundleFiles(root), imageOf);
+  return { metas: [meta], csv, warnings };
+}
+
+async function isBundle(folder: string): Promise<boolean> {
+  const folders = (await readdir(folder, { withFileTypes: true })).filter((entry) => entry.isDirectory()).map(({ name }) => name);
+  return folders.includes("manifests") && folders.includes("metadata");
+}

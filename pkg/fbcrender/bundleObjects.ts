@@ -1,0 +1,84 @@
+import { YAMLException } from "js-yaml";
+import { isObject } from "../api/jsonObject.ts";
+import type { JsonObject } from "../api/k8s.ts";
+import { ANNOTATIONS_FILE, type BundleFolders, bundleAnnotations, foldersIn } from "../bundle/annotations.ts";
+import type { BundleFiles } from "../bundle/types.ts";
+import { messageOf } from "../errors/errors.ts";
+import { parseYamlDocuments } from "../fbc/yaml.ts";
+
+const CSV = "ClusterServiceVersion";
+
+/** The manifests of a bundle as opm takes them into a catalog. */
+export interface BundleObjects {
+  /** One of each file, in the order of their names; a second ClusterServiceVersion is left out. */
+  readonly objects: readonly JsonObject[];
+  readonly csv: JsonObject;
+  /** What was passed over, a sentence each. */
+  readonly warnings: readonly string[];
+}
+
+/** The folders that a bundle keeps its files in: those that its annotations state, as far as these can be read and the folders exist. */
+export function bundleFolders(files: BundleFiles): BundleFolders {
+  const annotations = files.get(ANNOTATIONS_FILE);
+  try {
+    if (annotations) return foldersIn(files.keys(), bundleAnnotations(annotations));
+  } catch {
+    // What is wrong with them is no matter of where the files lie.
+  }
+  return { manifests: "manifests", metadata: "metadata" };
+}
+
+/**
+ * The manifests of a bundle. Of a file with several documents the first counts; files whose names begin with a dot, and those that hold no object with
+ * a kind, are passed over with a warning.
+ * @throws Error `no bundle objects found` and `no csv in bundle`.
+ * @see catalog-and-resolution.md 5.7; operator-registry v1.73 pkg/registry/parse.go, addManifests
+ */
+export function bundleObjects(files: BundleFiles): BundleObjects {
+  const objects: JsonObject[] = [];
+  const warnings: string[] = [];
+  let csv: JsonObject | undefined;
+  for (const path of filesDirectlyIn(files, bundleFolders(files).manifests)) {
+    if (path.slice(path.lastIndexOf("/") + 1).startsWith(".")) continue;
+    const object = objectIn(path, files, warnings);
+    if (object === undefined) continue;
+    const isCsv = object["kind"] === CSV;
+    if (isCsv && csv !== undefined) {
+      warnings.push(`${path}: a second ${CSV}, of which the first counts`);
+      continue;
+    }
+    if (isCsv) csv = object;
+    objects.push(object);
+  }
+  if (objects.length === 0) throw new Error("no bundle objects found");
+  if (csv === undefined) throw new Error("no csv in bundle");
+  return { objects, csv, warnings };
+}
+
+/** The first document in `text` that holds something. @throws Error that says why it is no YAML. */
+export function firstDocument(content: Uint8Array): { document: unknown; count: number } {
+  const documents = parseYamlDocuments(new TextDecoder().decode(content)).filter((document) => document !== null);
+  return { document: documents[0] ?? null, count: documents.length };
+}
+
+/** The paths of the files in `folder` and in none below it, in the order of their names. */
+export function filesDirectlyIn(files: BundleFiles, folder: string): string[] {
+  const inside = `${folder}/`;
+  return [...files.keys()].filter((path) => path.startsWith(inside) && !path.slice(inside.length).includes("/")).sort();
+}
+
+function objectIn(path: string, files: BundleFiles, warnings: string[]): JsonObject | undefined {
+  try {
+    const { document, count } = firstDocument(files.get(path) ?? new Uint8Array());
+    if (!isObject(document) || typeof document["kind"] !== "string" || document["kind"] === "") {
+      warnings.push(`${path}: it is passed over, since it holds no object with a kind`);
+      return undefined;
+    }
+    if (count > 1) warnings.push(`${path}: of its ${count} documents only the first goes into the catalog`);
+    return document;
+  } catch (err) {
+    const fault = err instanceof YAMLException ? `line ${(err.mark?.line ?? 0) + 1}: ${err.reason}` : messageOf(err);
+    warnings.push(`${path}: it is passed over, since it cannot be read: ${fault}`);
+    return undefined;
+  }
+}

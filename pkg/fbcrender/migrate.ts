@@ -1,0 +1,72 @@
+import { isObject } from "../api/jsonObject.ts";
+import type { JsonObject } from "../api/k8s.ts";
+import { goQuote } from "../errors/goQuote.ts";
+import { objectMembers, textMember } from "../fbc/checks/lenient.ts";
+import { Schema } from "../fbc/content.ts";
+import { memberOf } from "../fbc/keys.ts";
+import { objectAt } from "../fbc/summary/lenient.ts";
+import type { Meta } from "../fbc/types.ts";
+import { parseYaml } from "../fbc/yaml.ts";
+import { CSV_METADATA, csvMetadata } from "./csvMetadata.ts";
+import { byImage } from "./relatedImages.ts";
+
+/** How far catalogs are brought to newer forms, each level with those before it. @see operator-registry v1.73 alpha/action/migrations */
+export const MIGRATION_LEVELS = ["none", "bundle-object-to-csv-metadata"] as const;
+export type MigrationLevel = (typeof MIGRATION_LEVELS)[number];
+
+const OBJECT = "olm.bundle.object";
+
+/** @throws Error `unknown migration level "…"`. */
+export function migrationLevel(text: string): MigrationLevel {
+  const level = MIGRATION_LEVELS.find((known) => known === text);
+  if (level === undefined) throw new Error(`unknown migration level ${goQuote(text)}; there are ${MIGRATION_LEVELS.join(" and ")}`);
+  return level;
+}
+
+/**
+ * An object of a catalog as opm prints it: in bundles the manifests, and what is told of them, stand behind all other properties, and images are ordered.
+ * From level bundle-object-to-csv-metadata on a bundle with an image has property olm.csv.metadata in place of its manifests.
+ * @throws Error where the manifest of a ClusterServiceVersion cannot be read.
+ * @see catalog-and-resolution.md 5.7
+ */
+export function migrated(meta: Meta, level: MigrationLevel): Meta {
+  if (meta.schema !== Schema.bundle) return meta;
+  const blob = { ...meta.blob };
+  const properties = memberOf(blob, "properties");
+  if (Array.isArray(properties)) blob[keyOf(blob, "properties")] = objectsLast(migratedProperties(blob, level));
+  const images = memberOf(blob, "relatedImages");
+  if (Array.isArray(images) && images.every(hasImage)) blob[keyOf(blob, "relatedImages")] = byImage(images);
+  return { ...meta, blob };
+}
+
+function migratedProperties(blob: JsonObject, level: MigrationLevel): JsonObject[] {
+  const properties = [...objectMembers(blob, "properties")];
+  if (level === "none" || textMember(blob, "image") === "") return properties;
+  if (properties.some((property) => textMember(property, "type") === CSV_METADATA)) return properties;
+  const csv = csvOf(properties);
+  if (csv === undefined) return properties;
+  return [...properties.filter((property) => textMember(property, "type") !== OBJECT), { ...csvMetadata(csv) }];
+}
+
+/** The first ClusterServiceVersion among the manifests in `properties`. */
+export function csvOf(properties: readonly JsonObject[]): JsonObject | undefined {
+  for (const property of properties) {
+    if (textMember(property, "type") !== OBJECT) continue;
+    const manifest: unknown = parseYaml(Buffer.from(textMember(objectAt(property, "value"), "data"), "base64").toString());
+    if (isObject(manifest) && manifest["kind"] === "ClusterServiceVersion") return manifest;
+  }
+  return undefined;
+}
+
+function objectsLast(properties: readonly JsonObject[]): JsonObject[] {
+  const isLast = (property: JsonObject): boolean => [OBJECT, CSV_METADATA].includes(textMember(property, "type"));
+  return [...properties.filter((property) => !isLast(property)), ...properties.filter(isLast)];
+}
+
+function hasImage(item: unknown): item is { image: string } {
+  return isObject(item) && typeof item["image"] === "string";
+}
+
+function keyOf(blob: JsonObject, key: string): string {
+  return Object.keys(blob).find((name) => blob[name] === memberOf(blob, key)) ?? key;
+}
