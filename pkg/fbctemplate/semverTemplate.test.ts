@@ -38,7 +38,7 @@ interface ReadCase extends CaseHead {
 
 test.for(loadCases<ReadCase>("templates"))("$name", ({ template, semver, error }) => {
   if (error === undefined) expect(readSemverTemplate(template)).toEqual(semver);
-  else expect(messageFrom(() => readSemverTemplate(template))).toMatch(new RegExp(`^${RegExp.escape(error)}`));
+  else expect(messageFrom(() => readSemverTemplate(template))).toContain(error);
 });
 
 function messageFrom(work: () => unknown): string {

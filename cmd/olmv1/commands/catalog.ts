@@ -1,9 +1,13 @@
 import type { Command } from "commander";
 import type { Terminal } from "../cli/terminal.ts";
+import { addRender } from "./catalog/render.ts";
+import { addTemplate } from "./catalog/template.ts";
 import { addValidate } from "./catalog/validate.ts";
 
 /** Adds `olmv1 catalog`: tools for file-based catalogs. */
 export function addCatalog(program: Command, terminal: Terminal): void {
   const catalog = program.command("catalog").description("work with file-based catalogs");
   addValidate(catalog, terminal);
+  addRender(catalog, terminal);
+  addTemplate(catalog, terminal);
 }

@@ -5,7 +5,7 @@ import { imageTemplate } from "../../../../pkg/fbcrender/imageTemplate.ts";
 import { migrationLevel } from "../../../../pkg/fbcrender/migrate.ts";
 import { withProgress } from "../../cli/progress.ts";
 import type { Terminal } from "../../cli/terminal.ts";
-import { BundleReader, type ReaderOptions } from "../../rbac/bundleReader.ts";
+import { type ReaderOptions, withReader } from "../../rbac/bundleReader.ts";
 import { ReferenceRenderer } from "./references.ts";
 
 /** Options of `olmv1 catalog render`. */
@@ -17,25 +17,28 @@ export interface RenderCommandOptions extends ReaderOptions {
 }
 
 /** Prints what folders and images have for a catalog. @throws Error for the first reference that cannot be rendered. */
-export async function renderCatalog(refs: readonly string[], options: RenderCommandOptions, terminal: Terminal): Promise<void> {
+export async function render(terminal: Terminal, refs: readonly string[], options: RenderCommandOptions): Promise<void> {
   const level = levelOf(options);
   const imageOf = options.alphaImageRefTemplate === undefined ? undefined : imageTemplate(options.alphaImageRefTemplate);
-  const reader = new BundleReader(options);
-  try {
+  const metas = await withReader(options, async (reader) => {
     const renderer = new ReferenceRenderer(reader, { level, imageOf });
-    const metas: Meta[] = [];
+    const rendered: Meta[] = [];
     await withProgress(terminal, "rendering", async (progress) => {
       for (const ref of refs) {
         progress.now(`rendering ${ref}`);
-        const rendered = await renderer.render(ref);
-        for (const warning of rendered.warnings) terminal.err(`olmv1: warning: ${printable(`${ref}: ${warning}`)}\n`);
-        metas.push(...rendered.metas);
+        const { metas: found, warnings } = await renderer.render(ref);
+        warn(terminal, ref, warnings);
+        rendered.push(...found);
       }
     });
-    terminal.out(catalogText(catalogOrder(metas), options.output));
-  } finally {
-    await reader.close();
-  }
+    return rendered;
+  });
+  terminal.out(catalogText(catalogOrder(metas), options.output));
+}
+
+/** Tells what was passed over in what `ref` holds. */
+export function warn(terminal: Pick<Terminal, "err">, ref: string, warnings: readonly string[]): void {
+  for (const warning of warnings) terminal.err(`olmv1: warning: ${printable(`${ref}: ${warning}`)}\n`);
 }
 
 /** The level that `--migrate` and `--migrate-level` ask for. @throws Error for both, and for a level that there is not. */

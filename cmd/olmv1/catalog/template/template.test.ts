@@ -1,0 +1,83 @@
+import { join } from "node:path";
+import { beforeEach, describe, expect, test } from "vitest";
+import { Authoring } from "../../../../test/support/authoring.ts";
+import { runCli } from "../../../../test/support/runCli.ts";
+import { shownRun } from "../../../../test/support/shownRun.ts";
+
+const GOLDENS = join(import.meta.dirname, "../../../../test/goldens/cli");
+const SEMVER = `schema: olm.semver
+generateMajorChannels: true
+candidate: {bundles: [{image: quay.io/example/gadget-bundle:v1.1.0}]}
+stable:
+  bundles:
+  - image: quay.io/example/gadget-bundle:v1.0.0
+  - image: quay.io/example/gadget-bundle:v1.0.1
+  - image: quay.io/example/gadget-bundle:v1.1.0
+`;
+const BASIC = `schema: olm.template.basic
+entries:
+- schema: olm.package
+  name: gadget
+  defaultChannel: stable
+- schema: olm.channel
+  package: gadget
+  name: stable
+  entries: [{name: gadget.v1.0.0}]
+- schema: olm.bundle
+  image: quay.io/example/gadget-bundle:v1.0.0
+`;
+
+const SCOPED =
+  'rendering template: render reference "test/goldens/bundles/scoped": cannot render bundle directory "test/goldens/bundles/scoped": not allowed';
+
+let author: Authoring;
+beforeEach(async () => {
+  author = await Authoring.start();
+});
+
+const template = (stdin: string, ...args: string[]) =>
+  runCli(["catalog", "template", ...args, ...(args[0] === "convert" ? [] : author.options)], { stdin });
+
+describe("olmv1 catalog template", () => {
+  test("channels follow from versions", async () => {
+    for (const version of ["1.0.0", "1.0.1", "1.1.0"]) await author.pushBundle("gadget", version);
+    const args = ["semver", "-", "-o", "yaml", "--migrate"];
+    await expect(shownRun(`catalog template ${args.join(" ")}`, await template(SEMVER, ...args))).toMatchFileSnapshot(
+      join(GOLDENS, "catalog-template-semver.txt"),
+    );
+    const drawn = await template(SEMVER, "-o", "mermaid");
+    await expect(shownRun("catalog template -o mermaid", drawn)).toMatchFileSnapshot(join(GOLDENS, "catalog-template-mermaid.txt"));
+  });
+
+  test("a basic template is a catalog with its bundles rendered, and the other way round", async () => {
+    await author.pushBundle("gadget", "1.0.0");
+    const file = await author.write("template.yaml", BASIC);
+    const { code, out } = await template("", file);
+    expect(code).toBe(0);
+    const converted = await template(out, "convert", "basic", "-o", "yaml");
+    await expect(shownRun("catalog template convert basic -o yaml", converted)).toMatchFileSnapshot(
+      join(GOLDENS, "catalog-template-convert.txt"),
+    );
+    expect((await template(converted.out, "basic")).out).toBe(out);
+  });
+
+  test.for<[string, string, string[], string]>([
+    ["an unknown type", "", ["other", "-"], 'invalid template type "other", must be one of: [basic semver]'],
+    ["a template without a schema", "a: b\n", [], "auto-detecting template type: template input missing required 'schema' field"],
+    ["an unknown schema", "schema: olm.other\n", [], "auto-detecting template type: unknown template schema: olm.other"],
+    [
+      "another schema than was said",
+      "schema: olm.semver\n",
+      ["basic"],
+      'rendering template: template has unknown schema ("olm.semver"), should be "olm.template.basic"',
+    ],
+    ["no bundles", "schema: olm.semver\n", ["semver"], "rendering template: render: no bundles specified or no bundles could be rendered"],
+    ["an unknown output", "", ["semver", "-o", "dot"], "option '-o, --output <format>' argument 'dot' is invalid"],
+    ["a folder in place of an image", "schema: olm.semver\nstable: {bundles: [{image: test/goldens/bundles/scoped}]}\n", [], SCOPED],
+    ["a conversion to another type", "", ["convert", "semver"], 'catalogs are converted to templates of type "basic" only, not "semver"'],
+  ])("%s is refused", async ([, stdin, args, error]) => {
+    const { code, out, err } = await template(stdin, ...args);
+    expect([code, out]).toEqual([2, ""]);
+    expect(err.startsWith(`olmv1: ${error}`), err).toBe(true);
+  });
+});

@@ -1,0 +1,86 @@
+import { readFile } from "node:fs/promises";
+import { wrapError } from "../../../../pkg/errors/errors.ts";
+import type { Meta } from "../../../../pkg/fbc/types.ts";
+import { catalogOrder, catalogText } from "../../../../pkg/fbcrender/catalogText.ts";
+import { readBasicTemplate } from "../../../../pkg/fbctemplate/basicTemplate.ts";
+import { renderSemver, semverImages, type TemplateBundle } from "../../../../pkg/fbctemplate/renderSemver.ts";
+import { readSemverTemplate } from "../../../../pkg/fbctemplate/semverTemplate.ts";
+import { templateGraph } from "../../../../pkg/fbctemplate/templateGraph.ts";
+import { detectedType, TEMPLATE_TYPES, type TemplateType, templateType } from "../../../../pkg/fbctemplate/templateType.ts";
+import { type Progress, withProgress } from "../../cli/progress.ts";
+import type { Terminal } from "../../cli/terminal.ts";
+import { type ReaderOptions, withReader } from "../../rbac/bundleReader.ts";
+import { ReferenceRenderer } from "../render/references.ts";
+import { levelOf, warn } from "../render/render.ts";
+
+/** Options of `olmv1 catalog template`. */
+export interface TemplateOptions extends ReaderOptions {
+  readonly output: "json" | "yaml" | "mermaid";
+  readonly migrateLevel?: string;
+  readonly migrate?: boolean;
+}
+
+/** Renders a reference of a template. */
+type Render = (ref: string) => Promise<TemplateBundle>;
+
+/**
+ * `olmv1 catalog template`.
+ * @param args a type and a file, or one of them; `-`, or no file, is standard input.
+ * @throws Error in opm's words.
+ */
+export async function template(terminal: Terminal, args: readonly string[], options: TemplateOptions): Promise<void> {
+  const level = levelOf(options);
+  const { type, text } = await templateInput(terminal, args);
+  const metas = await withReader(options, (reader) => {
+    const renderer = new ReferenceRenderer(reader, { level, allowed: ["bundle image"] });
+    return withProgress(terminal, "rendering the template", (progress) =>
+      rendered(type, text, renderWith(renderer, progress, terminal)),
+    ).catch((err: unknown) => {
+      throw wrapError("rendering template: ", err);
+    });
+  });
+  terminal.out(options.output === "mermaid" ? templateGraph(metas) : catalogText(catalogOrder(metas), options.output));
+}
+
+async function templateInput(terminal: Terminal, args: readonly string[]): Promise<{ type: TemplateType; text: string }> {
+  const [first, second] = args;
+  const isType = second !== undefined || TEMPLATE_TYPES.some((type) => type === first);
+  const stated = isType && first !== undefined ? templateType(first) : undefined;
+  const text = await textOf(terminal, isType ? second : first);
+  if (stated !== undefined) return { type: stated, text };
+  try {
+    return { type: detectedType(text), text };
+  } catch (err) {
+    throw wrapError("auto-detecting template type: ", err);
+  }
+}
+
+/** The text of a file; of standard input for `-` and where none is named. */
+export function textOf(terminal: Terminal, file: string | undefined): Promise<string> {
+  return file === undefined || file === "-" ? terminal.stdin() : readFile(file, "utf8");
+}
+
+function renderWith(renderer: ReferenceRenderer, progress: Progress, terminal: Terminal): Render {
+  return async (ref) => {
+    progress.now(`rendering ${ref}`);
+    const { metas, csv, warnings } = await renderer.render(ref);
+    warn(terminal, ref, warnings);
+    const [meta] = metas;
+    if (meta === undefined || csv === undefined || metas.length !== 1)
+      throw new Error(`bundle reference ${JSON.stringify(ref)} resulted in ${metas.length} bundles, expected 1`);
+    return { meta, csv };
+  };
+}
+
+async function rendered(type: TemplateType, text: string, render: Render): Promise<Meta[]> {
+  if (type === "basic") {
+    const { metas, images } = readBasicTemplate(text);
+    const bundles: Meta[] = [];
+    for (const image of images) bundles.push((await render(image)).meta);
+    return [...metas, ...bundles];
+  }
+  const read = readSemverTemplate(text);
+  const bundles = new Map<string, TemplateBundle>();
+  for (const image of semverImages(read)) bundles.set(image, await render(image));
+  return renderSemver(read, bundles);
+}

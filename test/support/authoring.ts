@@ -1,0 +1,72 @@
+import { readFileSync } from "node:fs";
+import { mkdtemp, readdir, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { onTestFinished } from "vitest";
+import { removeTree } from "../../pkg/oci/cache.ts";
+import { pushImage } from "../../pkg/oci/push.ts";
+import { authoredBundle } from "./authoredBundle.ts";
+import { LoopbackRegistry } from "./loopbackRegistry.ts";
+
+const PREFIX = "quay.io/example";
+const BUNDLE_LABEL = "operators.operatorframework.io.bundle.package.v1";
+
+/** A registry that stands in for quay.io/example, and folders, for one test of what authors of catalogs do. */
+export class Authoring {
+  readonly #registry: LoopbackRegistry;
+  /** A folder for the test's own files. */
+  readonly folder: string;
+
+  private constructor(registry: LoopbackRegistry, folder: string) {
+    this.#registry = registry;
+    this.folder = folder;
+  }
+
+  static async start(): Promise<Authoring> {
+    const registry = await LoopbackRegistry.start();
+    const folder = await mkdtemp(join(tmpdir(), "olmv1-author-"));
+    onTestFinished(() => registry.stop());
+    onTestFinished(() => removeTree(folder));
+    const conf = `[[registry]]\nprefix = "${PREFIX}"\nlocation = "${registry.host}"\ninsecure = true\n`;
+    await writeFile(join(folder, "registries.conf"), conf);
+    await writeFile(join(folder, "policy.json"), JSON.stringify({ default: [{ type: "insecureAcceptAnything" }] }));
+    return new Authoring(registry, folder);
+  }
+
+  /** Options with which the command line finds the registry. */
+  get options(): string[] {
+    return ["--registries-conf", join(this.folder, "registries.conf"), "--signature-policy", join(this.folder, "policy.json")];
+  }
+
+  /** Pushes an image; @returns its reference. */
+  async push(
+    name: string,
+    tag: string,
+    files: Readonly<Record<string, string>>,
+    labels: Readonly<Record<string, string>>,
+  ): Promise<string> {
+    const content = new Map(Object.entries(files).map(([path, text]) => [path, Buffer.from(text)]));
+    await pushImage({ host: this.#registry.host, insecure: true }, name, tag, { files: content, labels });
+    return `${PREFIX}/${name}:${tag}`;
+  }
+
+  /** Pushes a small bundle of package `name`; @returns its reference. */
+  pushBundle(name: string, version: string): Promise<string> {
+    return this.push(`${name}-bundle`, `v${version}`, authoredBundle(name, version), { [BUNDLE_LABEL]: name });
+  }
+
+  /** Writes files below the folder; @returns where `path` is. */
+  async write(path: string, text: string): Promise<string> {
+    const location = join(this.folder, path);
+    await writeFile(location, text);
+    return location;
+  }
+
+  /** What is in the folder below `path`: texts by path, in order. */
+  async read(path: string): Promise<Record<string, string>> {
+    const root = join(this.folder, path);
+    const entries = await readdir(root, { recursive: true, withFileTypes: true });
+    const files = entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name).slice(root.length + 1));
+    return Object.fromEntries(files.sort().map((file) => [file, readFileSync(join(root, file), "utf8")]));
+  }
+}
