@@ -1,4 +1,5 @@
 #!/usr/bin/env node
+import { basename } from "node:path";
 import { EXIT } from "./cli/exitCodes.ts";
 import { runProgram } from "./cli/runProgram.ts";
 import { processTerminal } from "./cli/terminal.ts";
@@ -17,7 +18,8 @@ for (const name of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
     stop.abort(new Error(`stopped by ${name}`));
   });
 }
-const code = await runProgram(process.argv.slice(2), terminal);
+const name = basename(process.argv[1] ?? "") === "kubectl-olmv1" ? "kubectl olmv1" : "olmv1";
+const code = await runProgram(process.argv.slice(2), terminal, name);
 // Connections that are kept alive would keep the process alive.
 if (stop.signal.aborted) process.exit(code);
 process.exitCode = code;

@@ -4,6 +4,7 @@ import type { Terminal } from "./cli/terminal.ts";
 import { addBundle } from "./commands/bundle.ts";
 import { addCatalog } from "./commands/catalog.ts";
 import { addClusterUpgradeCheck } from "./commands/clusterUpgradeCheck.ts";
+import { addCompletion } from "./commands/completion.ts";
 import { addDev } from "./commands/dev.ts";
 import { addPlan } from "./commands/plan.ts";
 import { addRbac } from "./commands/rbac.ts";
@@ -18,8 +19,8 @@ const GROUPS = { extensions: "Extensions of a cluster:", catalogs: "Catalogs and
 const HELP_WIDTH = 120;
 
 /** The command line with all of its commands, fresh for each caller: commander keeps what it has parsed. It throws CommanderError instead of ending the process. */
-export function olmv1(terminal: Terminal): Command {
-  const program = new Command("olmv1");
+export function olmv1(terminal: Terminal, name = "olmv1"): Command {
+  const program = new Command(name);
   const helpWidth = Math.min(terminal.width, HELP_WIDTH);
   program
     .exitOverride()
@@ -51,5 +52,6 @@ export function olmv1(terminal: Terminal): Command {
 
   program.commandsGroup(GROUPS.running);
   addDev(program, terminal);
+  addCompletion(program, terminal);
   return program;
 }

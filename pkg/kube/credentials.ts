@@ -65,6 +65,13 @@ export class Credentials {
     });
   }
 
+  /** The names of all contexts of the kubeconfig that `fromKubeConfig` would read. @throws Error when it cannot be read. */
+  static contextNames(path?: string): string[] {
+    return readConfig(path)
+      .getContexts()
+      .map(({ name }) => name);
+  }
+
   /** The endpoint as of now, at most half a minute old. Concurrent calls share one read. */
   endpoint(): Promise<Endpoint> {
     if (this.#endpoint === undefined || this.#now() - this.#readAt > FRESH_MS) {

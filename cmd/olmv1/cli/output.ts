@@ -23,10 +23,8 @@ const JSON_PATH = "jsonpath=";
 /** Declares `-o, --output` with these forms, the first of which is the default; with json also jsonpath. */
 export function outputOption(command: Command, forms: readonly Form[]): Command {
   const choices = [...forms, ...(forms.includes("json") ? [`${JSON_PATH}<template>`] : [])];
-  const option = new Option("-o, --output <format>", `how to print the answer (choices: ${choices.join(", ")})`)
-    .default(forms[0] ?? "text")
-    .argParser((value) => outputOf(value, forms, choices));
-  return command.addOption(option);
+  const option = new Option("-o, --output <format>", "how to print the answer").default(forms[0] ?? "text").choices(choices);
+  return command.addOption(option.argParser((value) => outputOf(value, forms, choices)));
 }
 
 function outputOf(value: string, forms: readonly Form[], choices: readonly string[]): Output {

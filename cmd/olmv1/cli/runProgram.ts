@@ -7,11 +7,11 @@ import type { CommandTerminal } from "./terminal.ts";
 /** What a command that does not end by itself has after Ctrl-C, to leave nothing behind. */
 const GRACE_MS = 1_000;
 
-/** Runs the command that arguments name. @returns the exit code. */
-export async function runProgram(args: readonly string[], terminal: CommandTerminal): Promise<number> {
+/** Runs the command that arguments name. @param name what the program is called as, for help. @returns the exit code. */
+export async function runProgram(args: readonly string[], terminal: CommandTerminal, name = "olmv1"): Promise<number> {
   const { signal } = terminal;
   try {
-    await Promise.race([olmv1(terminal).parseAsync(args, { from: "user" }), interrupted(terminal)]);
+    await Promise.race([olmv1(terminal, name).parseAsync(args, { from: "user" }), interrupted(terminal)]);
     return signal.aborted && !terminal.isPatient ? EXIT.interrupted : terminal.code;
   } catch (err) {
     if (signal.aborted) return EXIT.interrupted;

@@ -1,0 +1,72 @@
+import { expect, test } from "vitest";
+import { runCli } from "../../../test/support/runCli.ts";
+import { keptByBash, wordsOf } from "./line.ts";
+
+const NO_FILES = ":4";
+
+async function proposed(line: string, ...more: string[]): Promise<string[]> {
+  const { code, out, err } = await runCli(["__complete", ...more, "--line", `olmv1 ${line}`]);
+  expect([code, err]).toEqual([0, ""]);
+  return out.trimEnd().split("\n");
+}
+
+async function words(line: string, ...more: string[]): Promise<string[]> {
+  return (await proposed(line, ...more)).map((text) => text.split("\t")[0] ?? "");
+}
+
+test.for<[what: string, line: string, want: string[]]>([
+  ["commands that begin so", "res", ["resolve", NO_FILES]],
+  ["no hidden ones", "__c", [NO_FILES]],
+  ["subcommands", "bundle ", ["validate", "render", "config-schema", "rbac", NO_FILES]],
+  ["options", "tree x --k", ["--kubeconfig", NO_FILES]],
+  ["no option twice", "tree --kubeconfig a --k", [NO_FILES]],
+  ["choices of an option", "resolve x -o j", ["json", "jsonpath=", NO_FILES]],
+  ["choices glued to it", "resolve x --output=y", ["--output=yaml", ":4"]],
+  ["choices glued to its letter", "resolve x -oy", ["-oyaml", NO_FILES]],
+  ["choices of an argument", "completion z", ["zsh", NO_FILES]],
+  ["nothing behind two dashes but words", "completion -- f", ["fish", NO_FILES]],
+  ["a path for an option", "tree x --kubeconfig ", [":0"]],
+  ["a folder", "catalog validate ", [":16"]],
+  ["nothing after the last argument", "tree x y", [NO_FILES]],
+])("%s", async ([, line, want]) => {
+  expect(await words(line)).toEqual(want);
+});
+
+test("commands and options come with what they do", async () => {
+  expect(await proposed("whi")).toEqual([NO_FILES]);
+  expect(await proposed("why")).toEqual([expect.stringMatching(/^why-not\ttell why a version/), NO_FILES]);
+});
+
+test("bash gets only what comes behind the last character at which it breaks words", async () => {
+  expect(await words("resolve x --output=y", "--breaks", " =:")).toEqual(["yaml", NO_FILES]);
+});
+
+test("words come without a line, too, as other shells and kubectl give them", async () => {
+  expect((await runCli(["__complete", "resolve", "x", "--out"])).out).toMatch(/^--output\t.*\n:4\n$/);
+  expect((await runCli(["__complete", "--", "resolve", "x", "--out"])).out).toMatch(/^--output\t.*\n:4\n$/);
+  expect((await runCli(["__complete", ""])).out).toContain("resolve\t");
+});
+
+test("a cluster that does not answer is waited for no longer than for anybody", async () => {
+  expect(await words("tree ")).toEqual([NO_FILES]);
+});
+
+test.for<[string, string[]]>([
+  ["", [""]],
+  ["a ", ["a", ""]],
+  ["a  b", ["a", "b"]],
+  [`a "b c" 'd"e' f\\ g`, ["a", "b c", `d"e`, "f g"]],
+  [`a "b`, ["a", "b"]],
+  [`a '' b`, ["a", "", "b"]],
+])("the words of %s", ([line, want]) => {
+  expect(wordsOf(line)).toEqual(want);
+});
+
+test.for<[string, string, number]>([
+  ["--output=js", " =:", 9],
+  ["quay.io/a:b", "=:", 10],
+  ["plain", " =:", 0],
+  ["--output=js", "", 0],
+])("of %s bash with breaks '%s' keeps %s", ([word, breaks, want]) => {
+  expect(keptByBash(word, breaks)).toBe(want);
+});

@@ -1,0 +1,57 @@
+import type { Command } from "commander";
+import type { Terminal } from "../cli/terminal.ts";
+import type { NameKind } from "./kinds.ts";
+import { keptByBash, wordsOf } from "./line.ts";
+import { liveNames } from "./liveNames.ts";
+import { type Position, positionOf } from "./position.ts";
+import { type Proposal, proposalsAt } from "./proposals.ts";
+
+/** How `olmv1 __complete` can be asked. */
+export interface CompleteOptions {
+  line?: string;
+  breaks: string;
+}
+
+/** What the shell is told beside proposals, as flags of which a number is made. @see github.com/spf13/cobra ShellCompDirective */
+const DIRECTIVE = { none: 0, noSpace: 2, noFiles: 4, onlyFolders: 16 } as const;
+
+/** `olmv1 __complete`: a proposal a line, with a tab before what it means; last `:` and the directive. */
+export async function complete(
+  terminal: Pick<Terminal, "out">,
+  program: Command,
+  given: readonly string[],
+  options: CompleteOptions,
+): Promise<void> {
+  const words = options.line === undefined ? given : wordsOf(options.line).slice(1);
+  const position = positionOf(program, words);
+  const { proposals, kind } = proposalsAt(position);
+  const found = [...proposals, ...(await named(kind, position))];
+  const typed = (position.kind === "value" ? position.glue : "") + position.typed;
+  const fitting = found.filter(({ word }) => word.startsWith(typed));
+  const kept = keptByBash(words.at(-1) ?? "", options.breaks);
+  const lines = fitting.map(({ word, help }) => [word.slice(kept), ...(help ? [firstLine(help)] : [])].join("\t"));
+  terminal.out([...lines, `:${directiveFor(kind, fitting)}`, ""].join("\n"));
+}
+
+async function named(kind: NameKind, position: Position): Promise<Proposal[]> {
+  const { given } = position;
+  const of = (name: string): string | undefined => given.get(name);
+  const [kubeconfig, context, namespace] = [of("--kubeconfig"), of("--context"), of("--namespace")];
+  const names = await liveNames(kind, {
+    ...(kubeconfig === undefined ? {} : { kubeconfig }),
+    ...(context === undefined ? {} : { context }),
+    ...(namespace === undefined ? {} : { namespace }),
+  });
+  const glue = position.kind === "value" ? position.glue : "";
+  return names.map((name) => ({ word: glue + name }));
+}
+
+function directiveFor(kind: NameKind, found: readonly Proposal[]): number {
+  if (kind === "folder") return DIRECTIVE.onlyFolders;
+  if (kind === "file") return DIRECTIVE.none;
+  return DIRECTIVE.noFiles + (found.length === 1 && found[0]?.word.endsWith("=") ? DIRECTIVE.noSpace : 0);
+}
+
+function firstLine(help: string): string {
+  return help.replaceAll(/\s+/g, " ").trim();
+}

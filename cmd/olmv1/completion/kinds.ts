@@ -1,0 +1,45 @@
+/** What a word of the command line names: `file` and `folder` are left to the shell, nothing is proposed for `free`. */
+export type NameKind =
+  | "extension"
+  | "catalog"
+  | "package"
+  | "namespace"
+  | "serviceAccount"
+  | "subscription"
+  | "context"
+  | "file"
+  | "folder"
+  | "free";
+
+/** What the arguments of each command name, by the command's words; the last counts for those after it. A test asks for all of them. */
+export const ARGUMENT_KINDS: Readonly<Record<string, readonly NameKind[]>> = {
+  "bundle config-schema": ["folder"],
+  "bundle rbac": ["folder"],
+  "bundle render": ["folder"],
+  "bundle validate": ["folder"],
+  "catalog validate": ["folder"],
+  rbac: ["folder"],
+  resolve: ["extension"],
+  rollback: ["extension", "free"],
+  tree: ["extension"],
+  "why-not": ["package", "free"],
+};
+
+/** What the values of options name, wherever an option of that name stands. */
+export const OPTION_KINDS: Readonly<Record<string, NameKind>> = {
+  "--auth-file": "file",
+  "--catalog": "catalog",
+  "--catalog-dir": "folder",
+  "--config": "file",
+  "--context": "context",
+  "--extension": "extension",
+  "--filename": "file",
+  "--kubeconfig": "file",
+  "--namespace": "namespace",
+  "--package": "package",
+  "--registries-conf": "file",
+  "--service-account": "serviceAccount",
+  "--signature-policy": "file",
+  "--system-namespace": "namespace",
+  "--watch-namespace": "namespace",
+};
