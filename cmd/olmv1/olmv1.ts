@@ -5,7 +5,12 @@ import { addBundle } from "./commands/bundle.ts";
 import { addCatalog } from "./commands/catalog.ts";
 import { addClusterUpgradeCheck } from "./commands/clusterUpgradeCheck.ts";
 import { addCompletion } from "./commands/completion.ts";
+import { addDescribe } from "./commands/describe.ts";
 import { addDev } from "./commands/dev.ts";
+import { addEvents } from "./commands/events.ts";
+import { addGet } from "./commands/get.ts";
+import { addHistory } from "./commands/history.ts";
+import { addList } from "./commands/list.ts";
 import { addPlan } from "./commands/plan.ts";
 import { addRbac } from "./commands/rbac.ts";
 import { addResolve } from "./commands/resolve.ts";
@@ -38,6 +43,11 @@ export function olmv1(terminal: Terminal, name = "olmv1"): Command {
   program.enablePositionalOptions(); // a command may have an option of the program's name, as --version
 
   program.commandsGroup(GROUPS.extensions);
+  addList(program, terminal);
+  addGet(program, terminal);
+  addDescribe(program, terminal);
+  addEvents(program, terminal);
+  addHistory(program, terminal);
   addPlan(program, terminal);
   addRollback(program, terminal);
   addTree(program, terminal);

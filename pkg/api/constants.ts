@@ -54,6 +54,8 @@ export const ANNOTATION_APPROVE = `${GROUP}/approve`;
 export const LABEL_DEPENDENCY = `${GROUP}/dependency`;
 /** On such an extension, one label for each extension that it was made for or that waited for it: its name behind this, its uid as the value. */
 export const LABEL_DEPENDENT_PREFIX = `dependent.${GROUP}/`;
+/** On what `olmv1 install` made for an extension, such as its ServiceAccount and roles: the extension's name. */
+export const LABEL_CREATED_FOR = `${GROUP}/created-for`;
 /** On our CRDs: which variant of the API they are. */
 export const ANNOTATION_GENERATOR = `${GROUP}/generator`;
 

@@ -45,7 +45,8 @@ function head({ metadata: { name }, status }: ClusterExtension): string {
   return `ClusterExtension ${name}: ${bundle ? `${bundle.name} (version ${bundle.version})` : "nothing installed"}, ${state}`;
 }
 
-function refFrom({ group, version, kind, namespace, name }: Inventory["objects"][number]): ObjectRef {
+/** The object that an entry of status.inventory names. */
+export function refFrom({ group, version, kind, namespace, name }: Inventory["objects"][number]): ObjectRef {
   return { apiVersion: group ? `${group}/${version}` : version, kind, name, ...(namespace ? { namespace } : {}) };
 }
 

@@ -1,0 +1,210 @@
+import type { ClusterExtension } from "../../../pkg/api/clusterExtension.ts";
+import { ANNOTATION_ROLLBACK_TO, ConditionType, Reason } from "../../../pkg/api/constants.ts";
+import type { Condition } from "../../../pkg/api/k8s.ts";
+import { printable } from "../../../pkg/errors/printable.ts";
+import { lacksPermissions } from "../../../pkg/operatorcontroller/rights/permissions.ts";
+import { describeObject } from "../../../pkg/release/identity.ts";
+import { styled } from "../cli/table.ts";
+import type { Terminal } from "../cli/terminal.ts";
+import { wrapped } from "../cli/wrapped.ts";
+import { ageText } from "./age.ts";
+import { type EventRecord, eventsText } from "./eventRecord.ts";
+import { catalogsOf, moodOf, stateOf } from "./extensionState.ts";
+import type { ObjectState } from "./inventoryHealth.ts";
+import { plainWords } from "./plainWords.ts";
+import { type ReleaseRow, releasesText } from "./releaseRow.ts";
+
+/** All that is known of an extension; a text in place of what could not be read. */
+export interface Described {
+  readonly extension: ClusterExtension;
+  /** Whether the ServiceAccount exists, and whether `olmv1 install` made it. */
+  readonly account: "missing" | "there" | "made" | { readonly unknown: string };
+  readonly objects: readonly ObjectState[];
+  readonly releases: readonly ReleaseRow[] | string;
+  /** Oldest first. */
+  readonly events: readonly EventRecord[] | string;
+}
+
+type Screen = Pick<Terminal, "width" | "colour">;
+
+/** Events that are shown. */
+const EVENTS_SHOWN = 8;
+/** Lines of one message that are shown. */
+const MESSAGE_LINES = 30;
+const LABEL_WIDTH = 13;
+/** Conditions that the summary tells. */
+const SUMMED_UP: ReadonlySet<string> = new Set([
+  ConditionType.Deprecated,
+  ConditionType.PackageDeprecated,
+  ConditionType.ChannelDeprecated,
+  ConditionType.BundleDeprecated,
+]);
+
+/** An extension for people who want to know what is the matter with it. @param now milliseconds since the epoch. */
+export function describeText(screen: Screen, described: Described, now: number): string {
+  const { extension, objects, releases, events } = described;
+  const { inventory } = extension.status ?? {};
+  const notReady = objects.filter(({ state }) => state !== "healthy");
+  const parts = [
+    summary(screen, described, now),
+    ["Conditions:", ...conditionLines(screen, extension)],
+    inventory ? [objectsHead(inventory.count, notReady.length), ...notReady.flatMap((one) => objectLines(screen, one))] : [],
+    listed("Releases:", releases, (rows) => releasesText({ ...screen, width: screen.width - 2 }, rows, now)),
+    listed("Events:", recent(events), (shown) => eventsText({ ...screen, width: screen.width - 2 }, shown, now)),
+  ];
+  return parts
+    .filter((lines) => lines.length > 0)
+    .map((lines) => `${lines.join("\n")}\n`)
+    .join("\n");
+}
+
+function summary(screen: Screen, described: Described, now: number): string[] {
+  const { extension } = described;
+  const { metadata, spec, status } = extension;
+  const bundle = status?.install?.bundle;
+  const pinned = metadata.annotations?.[ANNOTATION_ROLLBACK_TO];
+  const rows: [string, string | undefined][] = [
+    ["Name", metadata.name],
+    ["Package", spec.source.catalog?.packageName],
+    ["Status", styled(screen, stateOf(extension))],
+    ["Installed", bundle ? `${bundle.name} (version ${bundle.version})` : "nothing"],
+    ["Namespace", spec.namespace],
+    ["Installer", installerText(described)],
+    ["Source", sourceText(extension)],
+    ["Updates", updatesText(extension)],
+    ["Newest", newestText(extension)],
+    ["Deprecated", deprecationText(extension)],
+    ["Approval", spec.approval === "Manual" ? "Manual: olmv1 approve lets changes go on" : undefined],
+    [
+      "Kept at",
+      pinned === undefined ? undefined : `revision ${pinned}: olmv1 rollback ${metadata.name} --cancel follows the catalogs again`,
+    ],
+    ["Drift", driftText(described, now)],
+    ["Uninstall", `definitions of custom resources: ${spec.uninstall?.crdPolicy ?? "DeleteIfUnused"}`],
+    ["Age", ageText(metadata.creationTimestamp, now)],
+  ];
+  return rows.flatMap(([label, text]) => (text === undefined ? [] : field(screen, label, text)));
+}
+
+/** A label, and text beside it that goes on below itself. */
+function field(screen: Screen, label: string, text: string): string[] {
+  const [first = "", ...more] = wrapped(printableOrStyled(text), screen.width, " ".repeat(LABEL_WIDTH));
+  return [`${label}:`.padEnd(LABEL_WIDTH) + first.slice(LABEL_WIDTH), ...more];
+}
+
+/** Colours are our own; everything else that a terminal would act on is shown. */
+function printableOrStyled(text: string): string {
+  return text.startsWith("\u001B[") ? text : printable(text);
+}
+
+function installerText({ extension: { spec, status }, account }: Described): string {
+  const name = spec.serviceAccount?.name;
+  if (name === undefined) return "no ServiceAccount is named: operator-controller decides with whose rights, or refuses";
+  const who = `ServiceAccount ${spec.namespace}/${name}`;
+  if (account === "missing") return `${who}, which does not exist`;
+  if (typeof account === "object") return `${who} (${account.unknown})`;
+  const made = account === "made" ? ", made by olmv1 install" : "";
+  const progressing = status?.conditions?.find(({ type }) => type === ConditionType.Progressing);
+  if (!progressing) return `${who}${made}; its rights were not looked at yet`;
+  if (lacksPermissions(progressing.message))
+    return `${who}${made}; it lacks rights, see Progressing`;
+  return `${who}${made}; ${status?.install ? "its rights suffice for what is installed" : "no lack of rights is known"}`;
+}
+
+function sourceText(extension: ClusterExtension): string {
+  const { channels = [], version = "", upgradeConstraintPolicy } = extension.spec.source.catalog ?? {};
+  return [
+    `catalogs: ${catalogsOf(extension)}`,
+    `channels: ${channels.length > 0 ? channels.join(", ") : "all"}`,
+    `version: ${version === "" ? "any" : version}`,
+    ...(upgradeConstraintPolicy === "SelfCertified" ? ["upgrades need no edge of the catalog (SelfCertified)"] : []),
+  ].join("; ");
+}
+
+function updatesText({ status }: ClusterExtension): string | undefined {
+  if (!status?.availableUpdates) return undefined;
+  if (status.availableUpdates.length === 0) return "none";
+  return status.availableUpdates
+    .map(({ version, catalog, edge, channel, deprecated }) => {
+      const by = edge === undefined ? "" : `, by ${edge}${channel === undefined ? "" : ` in channel ${channel}`}`;
+      return `${version} (catalog ${catalog}${by}${deprecated ? ", deprecated" : ""})`;
+    })
+    .join("\n");
+}
+
+function newestText({ status }: ClusterExtension): string | undefined {
+  const { version, message } = status?.blockedUpdate ?? {};
+  return version === undefined ? undefined : `${version}, which may not follow: ${message}`;
+}
+
+function deprecationText({ status }: ClusterExtension): string | undefined {
+  const found = status?.conditions?.find(({ type, status: is }) => type === ConditionType.Deprecated && is === "True");
+  return found?.message;
+}
+
+function driftText({ extension: { spec }, events }: Described, now: number): string {
+  const policy = `policy ${spec.drift?.policy ?? "Correct"}`;
+  const last =
+    typeof events === "string" ? undefined : events.findLast(({ reason }) => reason === "Drifted" || reason === "DriftCorrected");
+  if (!last) return `${policy}; none was told lately`;
+  return `${policy}; ${last.reason} ${ageText(last.lastTimestamp, now)} ago: ${last.message ?? ""}`;
+}
+
+function conditionLines(screen: Screen, extension: ClusterExtension): string[] {
+  const { conditions = [] } = extension.status ?? {};
+  if (conditions.length === 0) return ["  none yet: operator-controller has not looked at it; olmv1 doctor finds out whether it runs"];
+  return conditions.filter(({ type }) => !SUMMED_UP.has(type)).flatMap((one) => conditionBlock(screen, extension, one));
+}
+
+function conditionBlock(screen: Screen, extension: ClusterExtension, condition: Condition): string[] {
+  const { type, status, reason, message } = condition;
+  const mood = reason === Reason.Retrying ? "bad" : moodOf(type, status);
+  const head = `  ${styled(screen, { text: `${type} is ${status}`, mood })}: ${printable(reason)}`;
+  const cause = type === ConditionType.Ready && status !== "True" ? sameReason(extension, condition) : undefined;
+  if (cause !== undefined) return [`${head}, see ${cause}`];
+  const text = shortened(wrapped(printable(message), screen.width, "      "), extension.metadata.name);
+  if (mood === "good") return [head, ...text];
+  const { means, next } = plainWords(extension, condition);
+  return [
+    head,
+    ...text,
+    ...(means === "" ? [] : wrapped(means, screen.width - 2, "      ").map((line, i) => (i === 0 ? `    → ${line.trimStart()}` : line))),
+    ...next.map((line) => `      ${line}`),
+  ];
+}
+
+/** The type of another condition that has this one's reason: the sum of all repeats what one of them says. */
+function sameReason({ status }: ClusterExtension, { type, reason }: Condition): string | undefined {
+  return status?.conditions?.find((other) => other.type !== type && other.reason === reason)?.type;
+}
+
+function shortened(lines: readonly string[], name: string): readonly string[] {
+  const more = lines.length - MESSAGE_LINES;
+  return more <= 1 ? lines : [...lines.slice(0, MESSAGE_LINES), `      … and ${more} more lines: olmv1 get ${name} -o yaml`];
+}
+
+function objectsHead(count: number, notReady: number): string {
+  return `Objects: ${count}, ${notReady === 0 ? "all of them ready" : `${notReady} not ready:`}`;
+}
+
+function objectLines(screen: Screen, { ref, state, message }: ObjectState): string[] {
+  const text = `${describeObject(ref)}: ${state}${message === "" ? "" : `: ${message}`}`;
+  return wrapped(printable(text), screen.width - 2, "    ").map((line, i) => (i === 0 ? `  ${line.trimStart()}` : line));
+}
+
+/** A table below its head, or why there is none. */
+function listed<T>(head: string, found: readonly T[] | string, tableOf: (rows: readonly T[]) => string): string[] {
+  if (typeof found === "string") return [head, `  ${printable(found)}`];
+  if (found.length === 0) return [];
+  return [
+    head,
+    ...tableOf(found)
+      .trimEnd()
+      .split("\n")
+      .map((line) => `  ${line}`),
+  ];
+}
+
+function recent(events: readonly EventRecord[] | string): readonly EventRecord[] | string {
+  return typeof events === "string" ? events : events.slice(-EVENTS_SHOWN);
+}

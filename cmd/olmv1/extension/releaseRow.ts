@@ -1,0 +1,61 @@
+import type { ClusterExtension } from "../../../pkg/api/clusterExtension.ts";
+import { ANNOTATION_ROLLBACK_TO, LABEL_BUNDLE_NAME, LABEL_BUNDLE_VERSION } from "../../../pkg/api/constants.ts";
+import { inParallel } from "../../../pkg/controller/inParallel.ts";
+import type { Client } from "../../../pkg/kube/client.ts";
+import { ReleaseStore } from "../../../pkg/operatorcontroller/releases/releaseStore.ts";
+import { newestFirst, type ReleaseRecord } from "../../../pkg/release/record.ts";
+import { type Cell, table } from "../cli/table.ts";
+import type { Terminal } from "../cli/terminal.ts";
+import { ageText } from "./age.ts";
+
+/** One release of an extension, for people. */
+export interface ReleaseRow {
+  readonly revision: number;
+  /** Helm's word. */
+  readonly status: string;
+  readonly bundle: string;
+  readonly version: string;
+  /** RFC 3339; empty where it is not known. */
+  readonly deployed: string;
+  readonly description: string;
+  /** The extension is kept at it. */
+  readonly pinned: boolean;
+}
+
+/** Releases read at once. */
+const PARALLEL = 4;
+
+/** The releases of an extension, newest first. @throws KubeError where the Secrets of the system namespace may not be read. */
+export async function releaseRows(client: Client, { metadata }: ClusterExtension, systemNamespace: string): Promise<ReleaseRow[]> {
+  const { name, uid = "", annotations = {} } = metadata;
+  const store = new ReleaseStore(client, systemNamespace);
+  const { current, older } = await store.history({ name, uid });
+  const before = await inParallel(older, PARALLEL, ({ version }) => store.read(name, version));
+  const records = [...current, ...before.filter((record) => record !== undefined)];
+  return newestFirst(records).map((record) => rowOf(record, annotations[ANNOTATION_ROLLBACK_TO]));
+}
+
+function rowOf({ version, status, labels, lastDeployed, description }: ReleaseRecord, pinned: string | undefined): ReleaseRow {
+  return {
+    revision: version,
+    status,
+    bundle: labels[LABEL_BUNDLE_NAME] ?? "",
+    version: labels[LABEL_BUNDLE_VERSION] ?? "",
+    deployed: lastDeployed,
+    description,
+    pinned: pinned === String(version),
+  };
+}
+
+/** Releases as a table. @param now milliseconds since the epoch. */
+export function releasesText(terminal: Pick<Terminal, "width" | "colour">, rows: readonly ReleaseRow[], now: number): string {
+  const cells = rows.map(({ revision, status, bundle, version, deployed, description, pinned }): Cell[] => [
+    `${revision}${pinned ? " (kept)" : ""}`,
+    { text: status, ...(status === "deployed" ? { mood: "good" } : status === "failed" ? { mood: "bad" } : {}) },
+    version,
+    bundle,
+    ageText(deployed, now),
+    description,
+  ]);
+  return table(terminal, ["REVISION", "STATUS", "VERSION", "BUNDLE", "AGE", "DESCRIPTION"], cells);
+}
