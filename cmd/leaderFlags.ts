@@ -41,6 +41,8 @@ export interface LeadershipInit {
 export interface Leadership {
   /** For writes that are the leader's alone: refuses them while this process does not lead. */
   readonly client: Client;
+  /** Whether this process leads at this moment. */
+  readonly leading: boolean;
   /** Takes part until `signal` aborts; `lead` is called for each term. */
   run(signal: AbortSignal, lead: (term: AbortSignal) => Promise<void>): Promise<void>;
   /** Leaves leading to another process, if there is one that is fit to. */
@@ -64,6 +66,7 @@ export function leadershipFor(flags: LeaderFlags, { client, name, log, metrics, 
   if (!flags["leader-elect"])
     return {
       client,
+      leading: true,
       run: (signal, lead) => lead(signal),
       stepDown: () => undefined,
       describe: () => "this process leads: there is no election",
@@ -79,6 +82,9 @@ export function leadershipFor(flags: LeaderFlags, { client, name, log, metrics, 
   });
   return {
     client: client.guardedBy(election.mustLead),
+    get leading() {
+      return election.leading;
+    },
     run: (signal, lead) => election.run(signal, lead),
     stepDown: (why) => election.stepDown(why),
     describe: () => (election.leading ? "this process leads" : election.holder === "" ? "nobody leads" : `${election.holder} leads`),

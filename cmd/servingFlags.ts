@@ -3,6 +3,7 @@ import { z } from "zod";
 import type { Client } from "../pkg/kube/client.ts";
 import { AccessReviews } from "../pkg/serving/accessReviews.ts";
 import { type MetricsServer, type Page, startMetricsServer } from "../pkg/serving/metricsServer.ts";
+import type { ServerTls } from "../pkg/serving/serverTls.ts";
 import { TlsFiles } from "../pkg/serving/tlsFiles.ts";
 import {
   isKnownCipher,
@@ -18,6 +19,9 @@ import type { Logger } from "../pkg/telemetry/log.ts";
 import type { Metrics } from "../pkg/telemetry/metrics.ts";
 import { optionalText } from "./flags.ts";
 
+/** Where the servers' certificates may come from. */
+export const SERVING_CERTIFICATES = ["files", "self-managed"] as const;
+
 /**
  * Flags about TLS and metrics that both servers have, to be spread into their flags.
  * @param served what the certificate is for, such as "serving /metrics"
@@ -26,8 +30,14 @@ export function servingFlags({ served, metricsAddress }: { served: string; metri
   return {
     "tls-cert": optionalText().describe(`certificate file for ${served}; needs tls-key; read again when it changes`),
     "tls-key": optionalText().describe(`key file for ${served}; needs tls-cert`),
+    "serving-certificates": z
+      .enum(SERVING_CERTIFICATES)
+      .default("files")
+      .describe(
+        `where the certificate for ${served} comes from: files, as tls-cert and tls-key name them; self-managed: made and renewed by the program itself, in a Secret of the system namespace`,
+      ),
     "metrics-bind-address": optionalText().describe(
-      `address of /metrics over HTTPS, for those with the right to get it; needs tls-cert; default with it: ${metricsAddress}; 0 turns it off`,
+      `address of /metrics over HTTPS, for those with the right to get it; needs a certificate; default with one: ${metricsAddress}; 0 turns it off`,
     ),
     "tls-profile": z
       .string()
@@ -56,6 +66,7 @@ export function servingFlags({ served, metricsAddress }: { served: string; metri
 export interface ServingFlags {
   "tls-cert"?: string | undefined;
   "tls-key"?: string | undefined;
+  "serving-certificates": (typeof SERVING_CERTIFICATES)[number];
   "metrics-bind-address"?: string | undefined;
   "tls-profile": string;
   "tls-custom-ciphers": readonly string[];
@@ -68,9 +79,22 @@ export function isWholePair(flags: Pick<ServingFlags, "tls-cert" | "tls-key">): 
   return (flags["tls-cert"] === undefined) === (flags["tls-key"] === undefined);
 }
 
+/** Whether at most one certificate is asked for: files are not given where the program makes its own. */
+export function isOneCertificate(flags: Pick<ServingFlags, "tls-cert" | "serving-certificates">): boolean {
+  return flags["serving-certificates"] === "files" || flags["tls-cert"] === undefined;
+}
+
+/** What is wrong otherwise. */
+export const ONE_CERTIFICATE = "tls-cert and tls-key flags cannot be used with serving-certificates self-managed";
+
+/** Whether there is a certificate to serve with. */
+export function hasCertificate(flags: Pick<ServingFlags, "tls-cert" | "serving-certificates">): boolean {
+  return flags["tls-cert"] !== undefined || flags["serving-certificates"] === "self-managed";
+}
+
 /** Whether an address for metrics comes with a certificate to serve them with. */
-export function mayServeMetrics(flags: Pick<ServingFlags, "tls-cert" | "metrics-bind-address">): boolean {
-  return flags["metrics-bind-address"] === undefined || flags["tls-cert"] !== undefined;
+export function mayServeMetrics(flags: Pick<ServingFlags, "tls-cert" | "serving-certificates" | "metrics-bind-address">): boolean {
+  return flags["metrics-bind-address"] === undefined || hasCertificate(flags);
 }
 
 /** What OpenSSL is told for the flags' profile; cipher suites that it does not have any more are logged and left out. */
@@ -93,7 +117,7 @@ export function tlsFilesOf(flags: ServingFlags, settings: TlsSettings, log: Logg
 
 /** What metrics are served with. */
 export interface MetricsInit {
-  tls: TlsFiles | undefined;
+  tls: ServerTls | undefined;
   client: Client;
   metrics: Metrics;
   log: Logger;

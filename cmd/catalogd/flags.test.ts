@@ -30,6 +30,7 @@ describe("plain HTTP", () => {
     ["--catalogs-server-addr=localhost:8080"],
     ["--catalogs-server-addr=:8080", "--insecure-plain-http"],
     ["--catalogs-server-addr=:8080", "--tls-cert=a", "--tls-key=b"],
+    ["--catalogs-server-addr=:8080", "--serving-certificates=self-managed"],
   ])("is not in question with %j", (args) => {
     expect(() => check(args)).not.toThrow();
   });
@@ -53,6 +54,9 @@ test.for([
   [["--tls-cert", "a"], "tls-cert and tls-key flags must be used together"],
   [["--tls-key=a"], "tls-cert and tls-key flags must be used together"],
   [["--metrics-bind-address", ":7443"], "metrics-bind-address requires tls-cert and tls-key flags"],
+  [["--serving-certificates=mine"], "--serving-certificates: "],
+  [["--serving-certificates=self-managed", "--tls-cert=a", "--tls-key=b"], "cannot be used with serving-certificates self-managed"],
+  [["--serving-certificates=self-managed", "--external-address=10.0.0.1:8443"], "needs a DNS name in external-address"],
   [["--tls-profile", "x"], '--tls-profile: unknown TLS profile: "x"'],
   [["--global-pull-secret", "pull-secret"], "value of global-pull-secret should be of the format <namespace>/<name>"],
   [["--global-pull-secret=a/b/c"], "value of global-pull-secret should be of the format <namespace>/<name>"],

@@ -1,3 +1,4 @@
+import { isIP } from "node:net";
 import { z } from "zod";
 
 import { CATALOG_VALIDATIONS } from "../../pkg/catalogd/load/findingsPart.ts";
@@ -10,7 +11,7 @@ import { duration, parseFlagsWith, switchFlag, usageOf } from "../flags.ts";
 import { ignoredFlags, logFlags } from "../goFlags.ts";
 import { imageFlags, namesPullSecret, PULL_SECRET_FORMAT } from "../imageFlags.ts";
 import { ELECTION_TIMES, electionTimesFit, leaderFlags } from "../leaderFlags.ts";
-import { isWholePair, mayServeMetrics, servingFlags } from "../servingFlags.ts";
+import { hasCertificate, isOneCertificate, isWholePair, mayServeMetrics, ONE_CERTIFICATE, servingFlags } from "../servingFlags.ts";
 import { systemNamespaceFlag } from "../systemNamespace.ts";
 
 /** Where metrics are served with a certificate and without --metrics-bind-address; :8443 is that of the content. */
@@ -26,7 +27,7 @@ const Flags = z
     "catalogs-server-addr": z.string().default(":8443").describe("address where catalog content is served"),
     "insecure-plain-http": switchFlag(
       false,
-      "serve content by plain HTTP to the network; without it and without tls-cert only to this machine",
+      "serve content by plain HTTP to the network; without it and without a certificate only to this machine",
     ),
     "shutdown-delay": z
       .string()
@@ -58,7 +59,7 @@ const Flags = z
     "health-probe-bind-address": z
       .string()
       .default(":8081")
-      .describe("address of /healthz, /readyz and, without tls-cert, /metrics; 0 turns it off"),
+      .describe("address of /healthz, /readyz and, without a certificate, /metrics; 0 turns it off"),
     "feature-gates": featureGatesFlag({
       APIV1MetasHandler: { stage: "alpha", byDefault: true },
       GraphQLCatalogQueries: { stage: "alpha", byDefault: true },
@@ -69,21 +70,31 @@ const Flags = z
   .refine(namesPullSecret, PULL_SECRET_FORMAT)
   .refine(electionTimesFit, ELECTION_TIMES)
   .refine(isWholePair, "tls-cert and tls-key flags must be used together")
+  .refine(isOneCertificate, ONE_CERTIFICATE)
+  .refine(namesHost, "serving-certificates self-managed needs a DNS name in external-address")
   .refine(mayServeMetrics, "metrics-bind-address requires tls-cert and tls-key flags");
 export type Flags = z.output<typeof Flags>;
+
+/** Whether the certificate that catalogd makes for itself has a name to be for. */
+function namesHost(flags: { "serving-certificates": string; "external-address": string }): boolean {
+  const host = flags["external-address"].replace(/:\d+$/, "");
+  return flags["serving-certificates"] === "files" || (/^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/i.test(host) && isIP(host) === 0);
+}
 
 /**
  * Refuses to serve content unencrypted to others than this machine unless somebody said so.
  * @throws Error that names the flags that help.
  */
-export function checkPlainHttp(flags: Pick<Flags, "catalogs-server-addr" | "insecure-plain-http" | "tls-cert">): void {
+export function checkPlainHttp(
+  flags: Pick<Flags, "catalogs-server-addr" | "insecure-plain-http" | "tls-cert" | "serving-certificates">,
+): void {
   const address = flags["catalogs-server-addr"];
-  if (flags["insecure-plain-http"] || flags["tls-cert"] !== undefined) return;
+  if (flags["insecure-plain-http"] || hasCertificate(flags)) return;
   const { host } = parseBindAddress(address);
   if (host === "localhost" || host === "::1" || /^127(?:\.\d{1,3}){3}$/.test(host)) return;
   throw new Error(
     `catalogs-server-addr ${address} would serve content by plain HTTP to the network: ` +
-      "give tls-cert and tls-key, an address of this machine such as 127.0.0.1:8443, or insecure-plain-http",
+      "give tls-cert and tls-key, serving-certificates=self-managed, an address of this machine such as 127.0.0.1:8443, or insecure-plain-http",
   );
 }
 

@@ -17,7 +17,8 @@ import { logLevelOf, tellIgnored } from "../goFlags.ts";
 import { pullerFor, pullSecretsFor } from "../imageFlags.ts";
 import { leadershipFor } from "../leaderFlags.ts";
 import { runProgram } from "../program.ts";
-import { serveMetrics, tlsFilesOf, tlsSettingsOf } from "../servingFlags.ts";
+import { serveMetrics, tlsSettingsOf } from "../servingFlags.ts";
+import { servingTls } from "../servingTls.ts";
 import { surviveLostConnections } from "../strayErrors.ts";
 import { checkPlainHttp, type Flags, METRICS_ADDRESS, parseFlags, usage } from "./flags.ts";
 import { gatedEndpoints } from "./gatedEndpoints.ts";
@@ -34,9 +35,18 @@ async function run(flags: Flags): Promise<void> {
   surviveLostConnections(log);
   const metrics = createMetrics("catalogd");
   metrics.collectProcess();
-  const tls = tlsFilesOf(flags, tlsSettingsOf(flags, log), log);
   const folders = cacheFolders(flags["cache-dir"]);
   const client = Client.fromKubeConfig(flags.kubeconfig, { userAgent: "catalogd", observe: restClientMetrics(metrics) });
+  const certificate = servingTls(flags, {
+    program: "catalogd",
+    host: flags["external-address"],
+    client,
+    leading: () => leadership.leading,
+    settings: tlsSettingsOf(flags, log),
+    log,
+    metrics,
+  });
+  const { tls } = certificate;
   const credentials = await pullSecretsFor(flags, { client, log, metrics });
   const puller = pullerFor(flags, { cacheDir: folders.unpack, limits: CATALOG_LIMITS, credentials, log });
   const loader = new Loader({ validation: flags["catalog-validation"] });
@@ -90,6 +100,7 @@ async function run(flags: Flags): Promise<void> {
         if (server.draining) throw new Error("the catalog server is stopping");
       },
       serving: () => readiness.check(),
+      "serving-certificate": () => certificate.check(),
       leader: () => leadership.describe(),
     },
   });
@@ -100,6 +111,7 @@ async function run(flags: Flags): Promise<void> {
   );
   try {
     const tasks = {
+      ...certificate.tasks,
       pullSecrets: (signal: AbortSignal) => credentials.run(signal),
       controller: (signal: AbortSignal) => controller.run(signal),
       leadership: (signal: AbortSignal) => leadership.run(signal, (term) => controller.lead(term)),

@@ -9,7 +9,7 @@ export function eventReference(): string {
 
 # Events
 
-What operator-controller and catalogd do is recorded as Events about the object that it is done for. They stand in namespace \`default\`, since these kinds have none:
+What operator-controller and catalogd do is recorded as Events about the object that it is done for. They stand in namespace \`default\`, since these kinds have none; those about Secrets beside these, in the namespace of the servers:
 
 \`\`\`
 kubectl events --for clusterextension/NAME

@@ -5,6 +5,7 @@ import { pullSecretStates } from "../../pkg/controller/pullSecrets.ts";
 import { GateMetrics } from "../../pkg/operatorcontroller/clusterupgrade/gateMetrics.ts";
 import { ExtensionMetrics } from "../../pkg/operatorcontroller/status/extensionMetrics.ts";
 import { watchMetrics } from "../../pkg/operatorcontroller/watches/watchMetrics.ts";
+import { servingCertificateEnd } from "../../pkg/serving/serverTls.ts";
 import { controllerMetrics, leaderMetrics, queueMetrics, restClientMetrics } from "../../pkg/telemetry/controllerMetrics.ts";
 import { createMetrics, type Metrics } from "../../pkg/telemetry/metrics.ts";
 
@@ -25,6 +26,7 @@ export function programMetrics(): ProgramMetrics[] {
     leaderMetrics(metrics, "x");
   }
   void [new ExtensionMetrics(controller), new GateMetrics(controller), new CatalogMetrics(catalogd), new HttpMetrics(catalogd)];
+  for (const metrics of [controller, catalogd]) servingCertificateEnd(metrics, undefined);
   replicaMetrics(catalogd);
   watchMetrics(controller, () => [{ starting: 0, open: 0, broken: 0, refused: 0 }]);
   return [

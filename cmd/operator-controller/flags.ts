@@ -9,7 +9,7 @@ import { ignoredFlags, logFlags } from "../goFlags.ts";
 import { imageFlags, namesPullSecret, PULL_SECRET_FORMAT } from "../imageFlags.ts";
 import { ELECTION_TIMES, electionTimesFit, leaderFlags } from "../leaderFlags.ts";
 import { agreesOnProxy, operatorProxyFlags, PROXY_FLAGS } from "../operatorProxyFlags.ts";
-import { isWholePair, mayServeMetrics, servingFlags } from "../servingFlags.ts";
+import { isOneCertificate, isWholePair, mayServeMetrics, ONE_CERTIFICATE, servingFlags } from "../servingFlags.ts";
 import { systemNamespaceFlag } from "../systemNamespace.ts";
 
 /** Where metrics are served with a certificate and without --metrics-bind-address. */
@@ -32,12 +32,14 @@ const Flags = z
     kubeconfig: z.string().optional().describe("path of a kubeconfig; default: $KUBECONFIG, else the pod's own identity"),
     "system-namespace": systemNamespaceFlag("namespace that holds the release Secrets"),
     "cache-path": z.string().default("/var/cache/operator-controller").describe("folder for unpacked bundle images"),
-    "catalogd-cas-dir": optionalText().describe("folder of PEM files that sign catalogd's certificate"),
+    "catalogd-cas-dir": optionalText().describe(
+      "folder of PEM files that sign catalogd's certificate; with serving-certificates=self-managed those of catalogd's Secret are trusted as well",
+    ),
     ...imageFlags(),
     "health-probe-bind-address": z
       .string()
       .default(":8081")
-      .describe("address of /healthz, /readyz and, without tls-cert, /metrics; 0 turns it off"),
+      .describe("address of /healthz, /readyz and, without a certificate, /metrics; 0 turns it off"),
     ...servingFlags({ served: "serving /metrics", metricsAddress: METRICS_ADDRESS }),
     "service-account-fallback": z
       .enum(["deny", "controller"])
@@ -86,6 +88,7 @@ const Flags = z
   .refine(namesPullSecret, `incorrect number of components; ${PULL_SECRET_FORMAT}`)
   .refine(agreesOnProxy, PROXY_FLAGS)
   .refine(isWholePair, "unable to configure TLS certificates: tls-cert and tls-key flags must be used together")
+  .refine(isOneCertificate, ONE_CERTIFICATE)
   .refine(mayServeMetrics, "metrics-bind-address requires tls-cert and tls-key flags to be set");
 
 /** A version as `parseClusterVersion` takes it. */

@@ -1,8 +1,10 @@
 import { setFlagsFromString } from "node:v8";
+import { servingSecretName } from "../../pkg/certificates/servingSecret.ts";
 import { runUntilStopped, stopOnSignals } from "../../pkg/controller/shutdown.ts";
 import { Client } from "../../pkg/kube/client.ts";
 import { BUNDLE_LIMITS } from "../../pkg/oci/limits.ts";
 import { CatalogClient } from "../../pkg/operatorcontroller/catalogs/catalogClient.ts";
+import { SecretAuthorities } from "../../pkg/operatorcontroller/catalogs/secretAuthorities.ts";
 import { ClusterVersionSource } from "../../pkg/operatorcontroller/clusterupgrade/clusterVersionSource.ts";
 import { OperatorController } from "../../pkg/operatorcontroller/operatorController.ts";
 import { clusterProxySource } from "../../pkg/operatorcontroller/proxy/clusterProxy.ts";
@@ -16,7 +18,8 @@ import { pullerFor, pullSecretsFor } from "../imageFlags.ts";
 import { leadershipFor } from "../leaderFlags.ts";
 import { operatorProxySettings } from "../operatorProxyFlags.ts";
 import { runProgram } from "../program.ts";
-import { serveMetrics, tlsFilesOf, tlsSettingsOf } from "../servingFlags.ts";
+import { serveMetrics, tlsSettingsOf } from "../servingFlags.ts";
+import { servingTls } from "../servingTls.ts";
 import { surviveLostConnections } from "../strayErrors.ts";
 import { type Flags, METRICS_ADDRESS, parseFlags, usage } from "./flags.ts";
 import { resolutionPage } from "./resolutionPage.ts";
@@ -32,8 +35,22 @@ async function run(flags: Flags): Promise<void> {
   metrics.collectProcess();
   const client = Client.fromKubeConfig(flags.kubeconfig, { userAgent: "operator-controller", observe: restClientMetrics(metrics) });
   const tlsSettings = tlsSettingsOf(flags, log);
-  const tls = tlsFilesOf(flags, tlsSettings, log);
-  const packages = new CatalogClient({ caDir: flags["catalogd-cas-dir"], tls: clientSettings(tlsSettings) });
+  const systemNamespace = flags["system-namespace"];
+  const certificate = servingTls(flags, {
+    program: "operator-controller",
+    host: `operator-controller-service.${systemNamespace}.svc`,
+    client,
+    leading: () => leadership.leading,
+    settings: tlsSettings,
+    log,
+    metrics,
+  });
+  const { tls } = certificate;
+  const own =
+    flags["serving-certificates"] === "self-managed"
+      ? new SecretAuthorities({ client, ...servingSecretName("catalogd", systemNamespace), log })
+      : undefined;
+  const packages = new CatalogClient({ caDir: flags["catalogd-cas-dir"], authorities: own, tls: clientSettings(tlsSettings) });
   const credentials = await pullSecretsFor(flags, { client, log, metrics });
   const puller = pullerFor(flags, { cacheDir: flags["cache-path"], limits: BUNDLE_LIMITS, credentials, log });
   const leadership = leadershipFor(flags, { client, name: LEASE_NAME, log, metrics });
@@ -43,7 +60,7 @@ async function run(flags: Flags): Promise<void> {
     client: leadership.client,
     puller,
     packages,
-    systemNamespace: flags["system-namespace"],
+    systemNamespace,
     serviceAccountFallback: flags["service-account-fallback"],
     sharedWatches: flags["shared-watches"],
     webhookCertProvider: flags["webhook-cert-provider"],
@@ -70,7 +87,11 @@ async function run(flags: Flags): Promise<void> {
     bindAddress: flags["health-probe-bind-address"],
     metrics: tls ? undefined : metrics,
     log,
-    ready: { informers: informersReady, leader: () => leadership.describe() },
+    ready: {
+      informers: informersReady,
+      "serving-certificate": () => certificate.check(),
+      leader: () => leadership.describe(),
+    },
   });
   const secured = await serveMetrics(flags["metrics-bind-address"] ?? METRICS_ADDRESS, {
     tls,
@@ -82,6 +103,8 @@ async function run(flags: Flags): Promise<void> {
   log.info({ node: process.version, probes: probes.url, metrics: secured?.url }, "starting");
   try {
     const tasks = {
+      ...certificate.tasks,
+      ...(own ? { catalogAuthorities: (signal: AbortSignal) => own.run(signal) } : {}),
       pullSecrets: (signal: AbortSignal) => credentials.run(signal),
       clusterVersion: (signal: AbortSignal) => clusterVersion.run(signal),
       clusterProxy: (signal: AbortSignal) => clusterProxy.run(signal),

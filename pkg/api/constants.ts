@@ -66,6 +66,8 @@ export const ANNOTATION_SERVING_CERT_SECRET = `${GROUP}/serving-cert-secret-name
  * into them.
  */
 export const ANNOTATION_INJECT_CA_FROM_SECRET = `${GROUP}/inject-ca-from-secret`;
+/** On the Secret in which catalogd or operator-controller keeps its own serving certificate: which of the two; only such a Secret is written. */
+export const LABEL_SELF_MANAGED_CERTIFICATE = `${GROUP}/self-managed-certificate`;
 /** On an APIService of a bundle: the kinds that its group version serves, a JSON list of kind and plural name. */
 export const ANNOTATION_API_KINDS = `${GROUP}/api-kinds`;
 

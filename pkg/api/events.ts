@@ -4,12 +4,14 @@ import type { KubeObject } from "./k8s.ts";
 export interface EventDescription {
   readonly type: "Normal" | "Warning";
   /** Kinds of the objects that it is about. */
-  readonly on: readonly ("ClusterExtension" | "ClusterCatalog" | "ClusterOperator")[];
+  readonly on: readonly ("ClusterExtension" | "ClusterCatalog" | "ClusterOperator" | "Secret")[];
   /** When it is recorded, and what its message holds; a sentence in Markdown. */
   readonly when: string;
 }
 
 const EXTENSION = ["ClusterExtension"] as const;
+/** About a certificate for a bundle, and about one of the servers' own. */
+const CERTIFICATE = ["ClusterExtension", "Secret"] as const;
 
 /** Every reason that an Event of ours can have, in the order of the reference. Names are stable: alerts and scripts rely on them. */
 export const EVENTS = {
@@ -92,15 +94,25 @@ export const EVENTS = {
   },
   CertificateIssued: {
     type: "Normal",
-    on: EXTENSION,
-    when: "operator-controller made a serving certificate for webhooks or API services; with its Secret, and why a new one was needed.",
+    on: CERTIFICATE,
+    when: "operator-controller made a serving certificate for webhooks or API services, or one of the servers made its own; with its Secret, and why a new one was needed.",
   },
   CertificatePrepared: {
     type: "Normal",
-    on: EXTENSION,
+    on: CERTIFICATE,
     when: "The successor of a serving certificate was made, and its authority is trusted from now on; with its Secret.",
   },
-  CertificateRenewed: { type: "Normal", on: EXTENSION, when: "A serving certificate was replaced before its end; with its Secret." },
+  CertificateRenewed: { type: "Normal", on: CERTIFICATE, when: "A serving certificate was replaced before its end; with its Secret." },
+  CertificateRestored: {
+    type: "Warning",
+    on: ["Secret"],
+    when: "The Secret of a server's own certificate was damaged, emptied or deleted, and was written back from what is served; with what was wrong.",
+  },
+  CertificateRefused: {
+    type: "Warning",
+    on: ["Secret"],
+    when: "The Secret for a server's own certificate is somebody else's, so that nothing is written into it; with what to do.",
+  },
   PermissionsMissing: {
     type: "Warning",
     on: EXTENSION,

@@ -1,5 +1,4 @@
-import type { KubeObject } from "../api/k8s.ts";
-import type { WantedCertificate } from "./wantedCertificates.ts";
+import type { KubeObject, ObjectRef } from "../api/k8s.ts";
 
 /** A serving certificate and its private key, PEM. */
 export interface KeyPair {
@@ -34,7 +33,7 @@ export function storedIn(secret: KubeObject): StoredCertificates {
 }
 
 /** The Secret that holds `stored`: the operator mounts tls.crt and tls.key, the rest is ours. Without owner marks. */
-export function secretFrom({ secret: { apiVersion, kind, namespace, name } }: WantedCertificate, stored: StoredCertificates): KubeObject {
+export function secretFrom({ apiVersion, kind, namespace, name }: ObjectRef, stored: StoredCertificates): KubeObject {
   const { serving, next } = stored;
   const texts = {
     "tls.crt": serving.certificate,
@@ -43,7 +42,7 @@ export function secretFrom({ secret: { apiVersion, kind, namespace, name } }: Wa
     ...(next ? { "next.crt": next.certificate, "next.key": next.key } : {}),
   };
   const data = Object.fromEntries(Object.entries(texts).map(([key, text]) => [key, Buffer.from(text).toString("base64")]));
-  return { apiVersion, kind, metadata: { namespace, name }, type: "kubernetes.io/tls", data };
+  return { apiVersion, kind, metadata: { ...(namespace === undefined ? {} : { namespace }), name }, type: "kubernetes.io/tls", data };
 }
 
 /** One PEM text of several certificates. */

@@ -6,6 +6,7 @@ import type { CertificateNames } from "../render/certificateProvider.ts";
 import { providedNames } from "../render/providers.ts";
 import { selfSigned } from "../render/selfSigned.ts";
 import { type CaTarget, isConverted } from "./caTarget.ts";
+import { serviceNames } from "./serviceNames.ts";
 
 /** A serving certificate that operator-controller has to provide. */
 export interface WantedCertificate {
@@ -27,7 +28,7 @@ export function wantedCertificates(objects: readonly KubeObject[]): WantedCertif
     return {
       secret: { apiVersion: "v1", kind: "Secret", namespace, name },
       host,
-      dnsNames: [host, `${host}.svc`, `${host}.svc.cluster.local`],
+      dnsNames: serviceNames(host),
       targets: objects.flatMap((object) => targetIn(object, names)),
     };
   });

@@ -16,7 +16,8 @@ type Component = "catalogd" | "operator-controller";
 
 /**
  * What belongs to this operator, for those who gather data about it: every object that the manifests in `config` install, in the order of
- * their files (managers, namespace, definitions, rights, network), and all extensions and catalogs.
+ * their files (managers, namespace, definitions, rights, network), and all extensions and catalogs. The Secrets of the programs' own certificates
+ * are not named: what is named is copied to whoever gives support, and `config/openshift` has none.
  * @param namespace where the controllers run.
  */
 export function relatedObjects(namespace: string): ObjectReference[] {

@@ -6,13 +6,13 @@ import { parseBindAddress } from "../telemetry/health.ts";
 import type { Logger } from "../telemetry/log.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
 import type { AccessReviews } from "./accessReviews.ts";
-import type { TlsFiles } from "./tlsFiles.ts";
+import type { ServerTls } from "./serverTls.ts";
 
 /** What the metrics server is built from. */
 export interface MetricsServerInit {
   /** ":8443", "127.0.0.1:0"; "0" serves nothing. */
   bindAddress: string;
-  tls: TlsFiles;
+  tls: ServerTls;
   metrics: Pick<Metrics, "text" | "contentType">;
   reviews: Pick<AccessReviews, "check">;
   log: Logger;

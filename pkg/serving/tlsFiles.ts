@@ -2,13 +2,8 @@ import { readFileSync } from "node:fs";
 import { createSecureContext } from "node:tls";
 import { messageOf } from "../errors/errors.ts";
 import type { Logger } from "../telemetry/log.ts";
+import type { ServerCertificate, ServerTls } from "./serverTls.ts";
 import type { TlsSettings } from "./tlsProfile.ts";
-
-/** A certificate chain and its key, in PEM, and how they are served; what a TLS server of Node takes. */
-export interface ServerCertificate extends Partial<TlsSettings> {
-  cert: Buffer;
-  key: Buffer;
-}
 
 /** Options of TlsFiles. */
 export interface TlsFilesOptions {
@@ -21,15 +16,17 @@ export interface TlsFilesOptions {
 
 const POLL_MS = 10_000;
 
+type FilePair = ServerCertificate & { readonly cert: Buffer; readonly key: Buffer };
+
 /**
  * A certificate and key in files that somebody renews, for all servers of a program. The files are compared every ten seconds, since a mounted
  * Secret is replaced through links that file watchers miss; a pair that does not work is reported and the last good one stays.
  */
-export class TlsFiles {
+export class TlsFiles implements ServerTls {
   readonly #options: TlsFilesOptions;
   readonly #users = new Set<(certificate: ServerCertificate) => void>();
   #timer: NodeJS.Timeout | undefined;
-  #current: ServerCertificate;
+  #current: FilePair;
 
   /** @throws Error when the files cannot be read or do not belong together, or when OpenSSL does not take the settings. */
   constructor(options: TlsFilesOptions) {
@@ -41,7 +38,6 @@ export class TlsFiles {
     return this.#current;
   }
 
-  /** Calls `use` with every new pair until the returned function is called. */
   onChange(use: (certificate: ServerCertificate) => void): () => void {
     this.#users.add(use);
     this.#timer ??= setInterval(() => this.check(), POLL_MS).unref();
@@ -68,7 +64,7 @@ export class TlsFiles {
     }
   }
 
-  #read(): ServerCertificate {
+  #read(): FilePair {
     const { certFile, keyFile, settings } = this.#options;
     const certificate = { cert: readFileSync(certFile), key: readFileSync(keyFile), ...settings };
     createSecureContext(certificate);

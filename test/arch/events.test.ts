@@ -21,7 +21,7 @@ const OF_CONDITIONS: readonly string[] = [
 
 /** The text of every source file of the two programs. */
 function sources(): string {
-  const names = ["pkg/operatorcontroller", "pkg/catalogd"].flatMap((folder) =>
+  const names = ["pkg/operatorcontroller", "pkg/catalogd", "pkg/serving"].flatMap((folder) =>
     readdirSync(join(ROOT, folder), { recursive: true, encoding: "utf8" }).map((name) => join(folder, name)),
   );
   const files = names.filter((name) => name.endsWith(".ts") && !name.endsWith(".test.ts"));

@@ -1,9 +1,7 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { Agent, request } from "undici";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { API_VERSION, SYSTEM_NAMESPACE } from "../../pkg/api/constants.ts";
+import type { KubeObject } from "../../pkg/api/k8s.ts";
 import { loadBundle } from "../../pkg/bundle/load.ts";
 import { freePorts } from "../../pkg/devcluster/ports.ts";
 import type { Property } from "../../pkg/fbc/types.ts";
@@ -15,7 +13,7 @@ import { extensionNamed } from "../support/extensions.ts";
 import { grantInstaller } from "../support/installer.ts";
 import { OpenShift } from "../support/openShift.ts";
 import { PROGRAM_ACCOUNTS, refusedRequests, unusedRights } from "../support/programRights.ts";
-import { serverCertificate } from "../support/serverCertificate.ts";
+import { applyServingSecrets } from "../support/servingSecrets.ts";
 import { tinyBundle } from "../support/tinyBundle.ts";
 import { World } from "../support/world.ts";
 
@@ -29,7 +27,6 @@ const NEEDS_ENGINE: Property = { type: "olm.package.required", value: { packageN
 // What a cluster can give them to do, once: everything that config/rbac allows has to be taken, and nothing else.
 describeWithPrivateCluster("the rights of config/rbac", (cluster) => {
   let world: World;
-  let workDir: string;
   let audit: AuditTail;
   let ports: number[];
 
@@ -39,24 +36,18 @@ describeWithPrivateCluster("the rights of config/rbac", (cluster) => {
     await openShift.install();
     await openShift.setVersion("4.18.3");
     await openShift.setProxy({ noProxy: ".svc" });
-    ports = await freePorts(SERVERS.length);
-    const flags = { catalogd: new Array<string>(), "operator-controller": ["--max-backoff", "2s"] };
-    workDir = await mkdtemp(join(tmpdir(), "olmv1-rights-"));
-    const [certFile, keyFile] = [join(workDir, "tls.crt"), join(workDir, "tls.key")];
-    const { cert, key } = await serverCertificate("127.0.0.1");
-    await Promise.all([writeFile(certFile, cert), writeFile(keyFile, key)]);
-    const tls = ["--tls-cert", certFile, "--tls-key", keyFile];
+    await applyServingSecrets(cluster.client);
+    const [content, ...others] = await freePorts(1 + SERVERS.length);
+    ports = others;
+    const served = ["--catalogs-server-addr", `127.0.0.1:${content}`, "--external-address", `localhost:${content}`];
+    const flags = { catalogd: served, "operator-controller": ["--max-backoff", "2s"] };
     for (const [at, server] of SERVERS.entries())
-      flags[server].push("--leader-elect", "--metrics-bind-address", `127.0.0.1:${ports[at]}`, ...tls);
-    flags["operator-controller"].push("--catalogd-cas-dir", workDir);
+      flags[server].push("--leader-elect", "--metrics-bind-address", `127.0.0.1:${ports[at]}`, "--serving-certificates=self-managed");
     world = await World.start(cluster, { extraArgs: flags });
     await serveMotors();
   });
 
-  afterAll(async () => {
-    await world?.stop();
-    await rm(workDir, { recursive: true, force: true });
-  });
+  afterAll(() => world?.stop());
 
   /** Package car needs package engine. */
   async function serveMotors(): Promise<void> {
@@ -108,6 +99,13 @@ describeWithPrivateCluster("the rights of config/rbac", (cluster) => {
     for (const suspend of [true, false, true, false]) {
       await cluster.client.patch({ ...EXTENSION, name: "car" }, { spec: { suspend } }, { type: "merge" });
       await world.condition("ClusterExtension", "car", (condition) => (condition("Progressing")?.reason === "Suspended") === suspend);
+    }
+    for (const server of [...SERVERS, ...SERVERS]) {
+      const secret = { apiVersion: "v1", kind: "Secret", namespace: SYSTEM_NAMESPACE, name: `${server}-serving-cert` };
+      const keyOf = (live: KubeObject | undefined): unknown => (live?.["data"] as Record<string, string> | undefined)?.["tls.key"];
+      const key = keyOf(await cluster.client.get(secret));
+      await cluster.client.patch(secret, { data: { "tls.key": "" } }, { type: "merge" });
+      await eventually(async () => expect(keyOf(await cluster.client.get(secret))).toBe(key));
     }
     const catalog = { apiVersion: API_VERSION, kind: "ClusterCatalog", name: "motors" };
     for (const availabilityMode of ["Unavailable", "Available", "Unavailable", "Available"]) {

@@ -1,4 +1,3 @@
-import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { freePorts } from "../../pkg/devcluster/ports.ts";
@@ -8,7 +7,7 @@ import { ConnectProxy } from "../support/connectProxy.ts";
 import { refusedRequests } from "../support/programRights.ts";
 import { loadScenarios, type Scenario } from "../support/scenarios/scenario.ts";
 import { ScenarioRun } from "../support/scenarios/scenarioRun.ts";
-import { serverCertificate } from "../support/serverCertificate.ts";
+import { applyServingSecrets } from "../support/servingSecrets.ts";
 import { World } from "../support/world.ts";
 
 const FOLDER = join(import.meta.dirname, "scenarios");
@@ -48,14 +47,11 @@ describeWithPrivateCluster("scenarios", (cluster) => {
     let proxy: ConnectProxy | undefined;
 
     beforeAll(async () => {
-      const { cert, key } = await serverCertificate(CATALOGS_HOST);
-      const tlsCert = join(world.workDir, "catalogs.crt");
-      const tlsKey = join(world.workDir, "catalogs.key");
-      const authorities = join(world.workDir, "authorities");
-      await mkdir(authorities);
-      await Promise.all([writeFile(tlsCert, cert), writeFile(tlsKey, key), writeFile(join(authorities, "catalogs.crt"), cert)]);
-      flags.catalogd.push("--external-address", CATALOGS_HOST, "--tls-cert", tlsCert, "--tls-key", tlsKey, "--metrics-bind-address", "0");
-      flags["operator-controller"].push("--catalogd-cas-dir", authorities);
+      // catalogd makes its certificate, and operator-controller trusts it by the Secret.
+      await applyServingSecrets(cluster.client);
+      const selfManaged = ["--serving-certificates", "self-managed", "--metrics-bind-address", "0"];
+      flags.catalogd.push("--external-address", CATALOGS_HOST, ...selfManaged);
+      flags["operator-controller"].push(...selfManaged);
       await world.installation.restart("catalogd");
     });
 

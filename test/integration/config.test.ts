@@ -11,6 +11,7 @@ import { compareText } from "../../pkg/api/compareText.ts";
 import type { KubeObject } from "../../pkg/api/k8s.ts";
 import { loadBundle } from "../../pkg/bundle/load.ts";
 import { SUPPORTED_KINDS } from "../../pkg/bundle/supportedKinds.ts";
+import { servingSecretName, servingSecretOf } from "../../pkg/certificates/servingSecret.ts";
 import { findBinaries } from "../../pkg/devcluster/binaries.ts";
 import { parseYamlDocuments } from "../../pkg/fbc/yaml.ts";
 import { parsePolicy, unsupportedScopes } from "../../pkg/oci/policy/policyFile.ts";
@@ -92,8 +93,9 @@ describeWithCluster("config", (cluster) => {
     const [plain, overlay] = [await kustomized("config"), await kustomized("config/openshift")];
     expect(JSON.stringify(overlay)).not.toContain("olmv1-system");
     const moved = JSON.parse(JSON.stringify(plain).replaceAll("olmv1-system", OPENSHIFT_NAMESPACE)) as KubeObject[];
-    expect(namesOf(overlay)).toEqual([...namesOf(moved), `ConfigMap ${OPENSHIFT_NAMESPACE}/openshift-service-ca`].sort());
-    const changed = new Set(["Deployment", "Namespace", "Service", "ConfigMap"]);
+    const kept = namesOf(moved).filter((name) => !name.startsWith("Secret "));
+    expect(namesOf(overlay)).toEqual([...kept, `ConfigMap ${OPENSHIFT_NAMESPACE}/openshift-service-ca`].sort());
+    const changed = new Set(["Deployment", "Namespace", "Service", "ConfigMap", "Secret"]);
     const others = (of: readonly KubeObject[]): KubeObject[] => of.filter(({ kind }) => !changed.has(kind)).sort(byName);
     expect(others(overlay)).toEqual(others(moved));
     expect(overlay.find(({ kind }) => kind === "Namespace")?.metadata.labels).toMatchObject(
@@ -227,8 +229,7 @@ describeWithCluster("config", (cluster) => {
         const { ports } = deploymentOf(objects, `${program}-controller-manager`).template.spec.containers[0] ?? { ports: [] };
         const opened = specs.get(`${program}-controller-manager`) as { podSelector: unknown; ingress: { ports: { port: string }[] }[] };
         expect(opened.podSelector).toEqual({ matchLabels: { "app.kubernetes.io/name": program } });
-        // With config/tls metrics have a port of their own.
-        expect(opened.ingress[0]?.ports.map(({ port }) => port).sort()).toEqual([...ports.map(({ name }) => name), "metrics"].sort());
+        expect(opened.ingress[0]?.ports.map(({ port }) => port).sort()).toEqual(ports.map(({ name }) => name).sort());
       }
     });
   });
@@ -269,6 +270,52 @@ describeWithCluster("config", (cluster) => {
     expect(JSON.parse(data["olmv1.json"] ?? "")).toMatchObject({ title: "OLM v1" });
   });
 
+  describe("certificates", () => {
+    let objects: KubeObject[];
+    beforeAll(async () => {
+      objects = [...(await kustomized("config")), ...(await kustomized("config/prometheus"))];
+    });
+
+    test.for([
+      { server: "operator-controller", parse: parseFlags, metrics: 8443, ports: [{ name: "metrics", port: 8443, targetPort: "metrics" }] },
+      {
+        server: "catalogd",
+        parse: parseCatalogdFlags,
+        metrics: 7443,
+        ports: [
+          { name: "catalogs", port: 443, targetPort: "catalogs" },
+          { name: "metrics", port: 7443, targetPort: "metrics" },
+        ],
+      },
+    ])(
+      "$server makes its own, in a Secret that is there without content, and Prometheus trusts it",
+      ({ server, parse, metrics, ports }) => {
+        const { spec } = deploymentOf(objects, `${server}-controller-manager`).template;
+        const flags = parse(spec.containers[0]?.args.slice(1) ?? []);
+        expect(flags).toMatchObject({ "serving-certificates": "self-managed" });
+        expect(flags).not.toMatchObject({ "insecure-plain-http": true });
+        expect(spec.containers[0]?.ports).toContainEqual({ name: "metrics", containerPort: metrics });
+        // Nothing is mounted that may not be there yet.
+        expect(spec.volumes.filter(({ secret, configMap }) => secret ?? configMap)).toEqual([]);
+        const found = (kind: string, name: string): KubeObject | undefined =>
+          objects.find((object) => object.kind === kind && object.metadata.name === name);
+        expect(found("Service", `${server}-service`)?.["spec"]).toMatchObject({ ports });
+        const place = servingSecretName(server as "catalogd", "olmv1-system");
+        const secret = found("Secret", place.name);
+        expect([secret?.["type"], secret?.["data"], servingSecretOf(secret, place)]).toEqual(["Opaque", undefined, { kind: "empty" }]);
+        expect(found("ServiceMonitor", server)?.["spec"]).toMatchObject({
+          endpoints: [
+            {
+              port: "metrics",
+              scheme: "https",
+              tlsConfig: { serverName: `${server}-service.olmv1-system.svc`, ca: { secret: { name: place.name, key: "ca.crt" } } },
+            },
+          ],
+        });
+      },
+    );
+  });
+
   describe("with config/tls", () => {
     let folder: string;
     let objects: KubeObject[];
@@ -290,7 +337,8 @@ describeWithCluster("config", (cluster) => {
     test("the objects are accepted as they are and give no warning", async () => {
       for (const object of objects.filter(({ apiVersion }) => !apiVersion.startsWith("monitoring.coreos.com/")))
         expect(await dryRun(cluster, object), `${object.kind} ${object.metadata.name}`).toEqual([]);
-      expect(namesOf(objects)).toEqual(namesOf([...(await kustomized("config")), ...(await kustomized("config/prometheus"))]));
+      const all = namesOf([...(await kustomized("config")), ...(await kustomized("config/prometheus"))]);
+      expect(namesOf(objects)).toEqual(all.filter((name) => !name.startsWith("Secret ")));
     });
 
     test.for([
@@ -306,7 +354,7 @@ describeWithCluster("config", (cluster) => {
         expect(parse(container?.args.slice(1) ?? [])).toMatchObject({
           "tls-cert": "/etc/olmv1/tls/tls.crt",
           "tls-key": "/etc/olmv1/tls/tls.key",
-          "metrics-bind-address": `:${port}`,
+          "serving-certificates": "files",
         });
         expect(container).toMatchObject({
           ports: expect.arrayContaining([{ name: "metrics", containerPort: port }]),
@@ -373,6 +421,11 @@ describeWithCluster("config", (cluster) => {
       { user: CATALOGD, verb: "watch", what: "secrets in olmv1-system", allowed: true },
       { user: CATALOGD, verb: "get", what: "secrets in olmv1-system", allowed: false },
       { user: CATALOGD, verb: "get", what: "secrets in default", allowed: false },
+      { user: CATALOGD, verb: "get", what: "secrets in olmv1-system named catalogd-serving-cert", allowed: true },
+      { user: CATALOGD, verb: "update", what: "secrets in olmv1-system named catalogd-serving-cert", allowed: true },
+      { user: CATALOGD, verb: "update", what: "secrets in olmv1-system named other", allowed: false },
+      { user: CATALOGD, verb: "create", what: "secrets in olmv1-system", allowed: false },
+      { user: CATALOGD, verb: "create", what: "events in olmv1-system", allowed: true },
     ])("$user may $verb $what: $allowed", async ({ user, verb, what, allowed }) => {
       const [, resource = "", group = "", subresource = "", namespace = "", name = ""] =
         /^([^./ ]+)(?:\.([^/ ]+))?(?:\/(\S+))?(?: in (\S+))?(?: named (\S+))?$/.exec(what) ?? [];

@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, METHODS, type RequestListener, type
 import { createServer as createTlsServer, type Server as TlsServer } from "node:https";
 import type { AddressInfo, Socket } from "node:net";
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from "fastify";
-import type { TlsFiles } from "../../serving/tlsFiles.ts";
+import type { ServerTls } from "../../serving/serverTls.ts";
 import type { Logger } from "../../telemetry/log.ts";
 import { QueryThreads } from "../graphql/queryThreads.ts";
 import { AnswerCache } from "./answerCache.ts";
@@ -20,7 +20,7 @@ export interface ContentServerOptions {
   source: ContentSource;
   log: Logger;
   /** Certificate, key and which connections are accepted; plain HTTP without. */
-  tls?: TlsFiles | undefined;
+  tls?: ServerTls | undefined;
   metrics?: HttpMetrics;
   cache?: AnswerCache;
   /** Those that are not given are the usual ones. */
@@ -86,7 +86,7 @@ export async function startContentServer(
 interface RouterInit {
   limits: ServerLimits;
   log: Logger;
-  tls: TlsFiles | undefined;
+  tls: ServerTls | undefined;
 }
 
 /** The routes in fastify, which finds them by method and path; the answers are the handler's, without fastify's parsing and sending. */
@@ -134,7 +134,7 @@ function answeredBefore(): never {
   throw new Error("a request that was not answered");
 }
 
-function newServer(tls: TlsFiles | undefined, limits: ServerLimits, listener: RequestListener): Server {
+function newServer(tls: ServerTls | undefined, limits: ServerLimits, listener: RequestListener): Server {
   const shared = {
     maxHeaderSize: limits.headerBytes,
     headersTimeout: limits.requestMs,

@@ -10,6 +10,12 @@ export interface Authorities {
   readonly fingerprint: string;
 }
 
+/** Where they are read. */
+export interface AuthoritySource {
+  /** As they are by now. */
+  current(): Promise<Authorities>;
+}
+
 /** What was read a moment ago still holds. */
 const FRESH_MS = 1_000;
 
@@ -17,7 +23,7 @@ const FRESH_MS = 1_000;
  * The certificates in a folder as they are by now: a rotated authority is trusted without a restart. Files without a certificate, and folders,
  * are passed over. What cannot be read later leaves what was read before.
  */
-export class AuthorityFolder {
+export class AuthorityFolder implements AuthoritySource {
   readonly #dir: string;
   readonly #now: () => number;
   #readAt: number;
@@ -51,7 +57,8 @@ function namesOf(entries: readonly { name: string; isDirectory(): boolean }[]): 
     .sort();
 }
 
-function authoritiesOf(texts: readonly string[]): Authorities {
+/** The certificates in texts, and nothing of texts without one. */
+export function authoritiesOf(texts: readonly string[]): Authorities {
   const certificates = texts.filter((text) => text.includes("-----BEGIN CERTIFICATE-----"));
   return { certificates, fingerprint: createHash("sha256").update(JSON.stringify(certificates)).digest("hex") };
 }

@@ -10,7 +10,7 @@ import { proxyFor } from "../../oci/proxy.ts";
 import { type OfferIndex, OfferIndexBuilder } from "../../resolve/offers/offerIndex.ts";
 import type { TlsSettings } from "../../serving/tlsProfile.ts";
 import { slim } from "../slimMeta.ts";
-import { type Authorities, AuthorityFolder } from "./authorityFolder.ts";
+import { type Authorities, AuthorityFolder, type AuthoritySource, authoritiesOf } from "./authorityFolder.ts";
 import type { KnownPackage } from "./catalogContents.ts";
 import type { KnownOffers } from "./catalogOffers.ts";
 
@@ -54,6 +54,8 @@ interface Reading {
 export interface CatalogClientOptions {
   /** Folder of PEM files trusted beside the system's roots, read again when they change. */
   caDir?: string | undefined;
+  /** Others that are trusted as well. */
+  authorities?: AuthoritySource | undefined;
   /** A package of which more would have to be kept is refused. */
   maxPackageBytes?: number;
   /** Says which proxies there are; default: that of the process. */
@@ -69,18 +71,18 @@ export interface CatalogClientOptions {
 export class CatalogClient {
   readonly #env: NodeJS.ProcessEnv;
   readonly #tls: Partial<TlsSettings>;
-  readonly #authorities: AuthorityFolder | undefined;
+  readonly #authorities: readonly AuthoritySource[];
   readonly #maxPackageBytes: number;
   /** By address of the proxy; "" is none. */
   readonly #pools = new Map<string, Dispatcher>();
   /** Of the authorities that the pools trust. */
   #trusted = "";
 
-  constructor({ caDir, maxPackageBytes = MAX_PACKAGE_BYTES, env = process.env, tls }: CatalogClientOptions = {}) {
+  constructor({ caDir, authorities, maxPackageBytes = MAX_PACKAGE_BYTES, env = process.env, tls }: CatalogClientOptions = {}) {
     this.#maxPackageBytes = maxPackageBytes;
     this.#env = env;
     this.#tls = tls ?? {};
-    this.#authorities = caDir ? new AuthorityFolder(caDir) : undefined;
+    this.#authorities = [...(caDir ? [new AuthorityFolder(caDir)] : []), ...(authorities ? [authorities] : [])];
   }
 
   /**
@@ -215,12 +217,18 @@ export class CatalogClient {
 
   async #get(url: URL, signal: AbortSignal, condition: Record<string, string>): Promise<Dispatcher.ResponseData> {
     const proxy = proxyFor(url, this.#env);
-    const dispatcher = this.#pool(proxy, await this.#authorities?.current());
+    const dispatcher = this.#pool(proxy, await this.#trustedNow());
     try {
       return await request(url, { dispatcher, signal, headers: { accept: "application/jsonl", ...condition } });
     } catch (err) {
       throw failureOf("GET", url, err, proxy);
     }
+  }
+
+  /** Undefined where only the system's roots are trusted. */
+  async #trustedNow(): Promise<Authorities | undefined> {
+    const [first, ...more] = await Promise.all(this.#authorities.map((source) => source.current()));
+    return first && more.length > 0 ? authoritiesOf([first, ...more].flatMap(({ certificates }) => certificates)) : first;
   }
 
   /** Pools that trust other authorities than these end with their last request. */

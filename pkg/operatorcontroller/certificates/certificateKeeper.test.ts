@@ -9,8 +9,8 @@ import type { CertificateTimes } from "../../certificates/certificatePlan.ts";
 import { certificatesIn, storedIn } from "../../certificates/storedCertificates.ts";
 import type { WantedCertificate } from "../../certificates/wantedCertificates.ts";
 import { objectKey } from "../../release/identity.ts";
+import { issueCertificate } from "../../serving/certificates/issueCertificate.ts";
 import { CertificateKeeper } from "./certificateKeeper.ts";
-import { issueCertificate } from "./issueCertificate.ts";
 
 const HOUR = 3_600_000;
 const TIMES: CertificateTimes = { validityMs: 100 * HOUR, renewBeforeMs: 24 * HOUR, settleMs: 60_000, skewMs: 0 };

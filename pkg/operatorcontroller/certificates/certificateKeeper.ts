@@ -3,24 +3,17 @@ import type { EventReason } from "../../api/events.ts";
 import type { KubeObject, ObjectRef } from "../../api/k8s.ts";
 import { bundlesIn, type CaTarget, withBundle } from "../../certificates/caTarget.ts";
 import { type CertificateTimes, nextAction } from "../../certificates/certificatePlan.ts";
-import { notEnded, stateOf } from "../../certificates/certificateState.ts";
-import {
-  AUTHORITIES_MAX,
-  bundleOf,
-  certificatesIn,
-  type KeyPair,
-  type StoredCertificates,
-  secretFrom,
-  storedIn,
-} from "../../certificates/storedCertificates.ts";
+import { stateOf } from "../../certificates/certificateState.ts";
+import { issued, type NewCertificate, prepared, promoted, trimmed } from "../../certificates/rotation.ts";
+import { bundleOf, certificatesIn, type StoredCertificates, secretFrom, storedIn } from "../../certificates/storedCertificates.ts";
 import type { WantedCertificate } from "../../certificates/wantedCertificates.ts";
 import { RetryableError, wrapError } from "../../errors/errors.ts";
 import type { Client } from "../../kube/client.ts";
 import { describeObject, objectKey } from "../../release/identity.ts";
 import { type ObjectOwner, withOwner } from "../../release/ownerMarks.ts";
 import { type ExtensionExists, ownershipOf } from "../../release/ownership.ts";
+import type { CertificateIssuer } from "../../serving/certificates/certificateIssuer.ts";
 import type { Logger } from "../../telemetry/log.ts";
-import type { CertificateIssuer } from "./certificateIssuer.ts";
 
 /** Reasons of the Events about certificates. */
 export type CertificateEvent = Extract<EventReason, "CertificateIssued" | "CertificatePrepared" | "CertificateRenewed">;
@@ -133,36 +126,31 @@ class Keeping {
 
   /** The new authority is trusted beside whatever Pods may still serve with before anything is served with it. */
   async issue(because: string): Promise<void> {
-    const { authority, pair } = await this.#issued();
     const injected = this.#targets.flatMap(({ target, live }) => bundlesIn(live, target).flatMap(certificatesIn));
-    const known = [...new Set([...injected, ...(this.stored?.authorities ?? [])])];
-    const authorities = [...notEnded(known, this.#options.now()).slice(1 - AUTHORITIES_MAX), authority];
-    await this.#trust(authorities);
-    await this.#store({ serving: pair, authorities });
+    const known = [...injected, ...(this.stored?.authorities ?? [])];
+    const stored = issued(await this.#made(), known, this.#options.now());
+    await this.#trust(stored.authorities);
+    await this.#store(stored);
     this.#say("CertificateIssued", "issued", because);
   }
 
   async prepare(because: string): Promise<void> {
     if (!this.stored) return;
-    const { serving, authorities } = this.stored;
-    const { authority, pair } = await this.#issued();
-    const known = notEnded(authorities, this.#options.now()).slice(1 - AUTHORITIES_MAX);
-    await this.#store({ serving, next: pair, authorities: [...known, authority] });
+    await this.#store(prepared(this.stored, await this.#made(), this.#options.now()));
     this.#say("CertificatePrepared", "its successor issued, whose authority is trusted from now on", because);
   }
 
   async promote(): Promise<void> {
     if (!this.stored?.next) return;
-    await this.#store({ serving: this.stored.next, authorities: this.stored.authorities });
+    await this.#store(promoted(this.stored));
     this.#say("CertificateRenewed", "renewed: the operator is given its successor, and the authority of both is trusted");
   }
 
   async trim(): Promise<void> {
-    if (!this.stored) return;
-    await this.#store({ ...this.stored, authorities: notEnded(this.stored.authorities, this.#options.now()) });
+    if (this.stored) await this.#store(trimmed(this.stored, this.#options.now()));
   }
 
-  async #issued(): Promise<{ authority: string; pair: KeyPair }> {
+  async #made(): Promise<NewCertificate> {
     const { issuer, times, now, signal } = this.#options;
     const { host, dnsNames } = this.#wanted;
     const task = { host, dnsNames, startsAt: now() - times.skewMs, endsAt: now() + times.validityMs };
@@ -189,7 +177,7 @@ class Keeping {
   /** Only over the Secret that was read. */
   async #store(stored: StoredCertificates): Promise<void> {
     const { client, owner, signal } = this.#options;
-    const marked = withOwner(secretFrom(this.#wanted, stored), owner);
+    const marked = withOwner(secretFrom(this.#wanted.secret, stored), owner);
     const { resourceVersion } = this.#secret?.metadata ?? {};
     const secret = resourceVersion === undefined ? marked : { ...marked, metadata: { ...marked.metadata, resourceVersion } };
     this.#secret = await client.apply(secret, { fieldManager: CERTIFICATES_FIELD_MANAGER, force: true, signal });

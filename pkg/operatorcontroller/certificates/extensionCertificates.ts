@@ -10,10 +10,10 @@ import { describeObject, objectKey } from "../../release/identity.ts";
 import type { ExtensionExists } from "../../release/ownership.ts";
 import { lastDeployed, type ReleaseRecord } from "../../release/record.ts";
 import { servedNames } from "../../render/providers.ts";
+import type { CertificateIssuer } from "../../serving/certificates/certificateIssuer.ts";
 import type { LiveObjects } from "../apply/applier.ts";
 import type { PassFacts } from "../facts.ts";
 import type { ExtensionMemory } from "../memory.ts";
-import type { CertificateIssuer } from "./certificateIssuer.ts";
 import { CertificateKeeper } from "./certificateKeeper.ts";
 
 /** What providing certificates needs from the outside. */

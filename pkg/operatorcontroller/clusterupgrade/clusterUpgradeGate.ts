@@ -3,6 +3,7 @@ import type { EventSink } from "../../api/events.ts";
 import { type Clock, systemClock } from "../../controller/clock.ts";
 import { Controller, type ReconcileContext, type ReconcileOutcome } from "../../controller/controller.ts";
 import type { Informer } from "../../controller/informer.ts";
+import { OptionalObject } from "../../controller/optional/optionalObject.ts";
 import { WorkQueue } from "../../controller/workQueue.ts";
 import type { OperatorStatus } from "../../gate/clusterOperator.ts";
 import type { ClusterVersion } from "../../gate/clusterVersion.ts";
@@ -13,7 +14,6 @@ import { controllerMetrics, queueMetrics } from "../../telemetry/controllerMetri
 import type { Logger } from "../../telemetry/log.ts";
 import type { Metrics } from "../../telemetry/metrics.ts";
 import type { InstalledReleases } from "../installed/installedReleases.ts";
-import { OptionalObject } from "../optional/optionalObject.ts";
 import { ClusterOperatorWriter } from "./clusterOperatorWriter.ts";
 import type { ClusterVersionReader } from "./clusterVersionSource.ts";
 import { ControllerDeployments } from "./controllerDeployments.ts";

@@ -1,10 +1,10 @@
 import type { KubeObject } from "../../api/k8s.ts";
+import type { ObjectState } from "../../controller/optional/optionalObject.ts";
+import { OptionalSetting, type OptionalSettingOptions, type SettingReader } from "../../controller/optional/optionalSetting.ts";
 import { messageOf } from "../../errors/errors.ts";
 import { goQuote } from "../../errors/goQuote.ts";
 import type { ClusterVersion } from "../../gate/clusterVersion.ts";
 import { minorOf } from "../../gate/minorVersion.ts";
-import type { ObjectState } from "../optional/optionalObject.ts";
-import { OptionalSetting, type OptionalSettingOptions, type SettingReader } from "../optional/optionalSetting.ts";
 
 /** The object that says which version an OpenShift cluster has. */
 export const CLUSTER_VERSION = { apiVersion: "config.openshift.io/v1", kind: "ClusterVersion", name: "version" } as const;

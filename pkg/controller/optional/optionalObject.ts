@@ -1,11 +1,11 @@
 import type { KubeObject, ObjectRef } from "../../api/k8s.ts";
-import { Backoff } from "../../controller/backoff.ts";
-import { type Clock, sleep, systemClock } from "../../controller/clock.ts";
-import { Informer, withoutBulk } from "../../controller/informer.ts";
 import { messageOf } from "../../errors/errors.ts";
 import type { Client } from "../../kube/client.ts";
 import { isForbidden, KindNotServed } from "../../kube/errors.ts";
 import type { Logger } from "../../telemetry/log.ts";
+import { Backoff } from "../backoff.ts";
+import { type Clock, sleep, systemClock } from "../clock.ts";
+import { Informer, withoutBulk } from "../informer.ts";
 
 /** What is known of one object of a kind that a cluster need not have. */
 export type ObjectState<T extends KubeObject = KubeObject> =

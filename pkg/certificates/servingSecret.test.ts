@@ -1,0 +1,54 @@
+import { expect, test } from "vitest";
+import type { KubeObject } from "../api/k8s.ts";
+import { servedNames } from "./serviceNames.ts";
+import { servingSecretName, servingSecretOf, servingSecretWith } from "./servingSecret.ts";
+
+const PLACE = servingSecretName("catalogd", "olmv1-system");
+const LABEL = "olm.operatorframework.io/self-managed-certificate";
+const base64 = (text: string): string => Buffer.from(text).toString("base64");
+
+function secret(parts: { labels?: Record<string, string>; data?: Record<string, string>; immutable?: boolean }): KubeObject {
+  const { labels, ...rest } = parts;
+  return { apiVersion: "v1", kind: "Secret", metadata: { name: PLACE.name, resourceVersion: "7", ...(labels ? { labels } : {}) }, ...rest };
+}
+
+test.for([
+  ["of nobody", secret({ data: {} }), { kind: "foreign", because: `it has no label ${LABEL}=catalogd` }],
+  ["of cert-manager", secret({ data: { "tls.crt": base64("x") } }), { kind: "foreign" }],
+  ["of operator-controller", secret({ labels: { [LABEL]: "operator-controller" } }), { kind: "foreign" }],
+  ["that cannot be written", secret({ labels: { [LABEL]: "catalogd" }, immutable: true }), { kind: "foreign", because: "it is immutable" }],
+  ["of the manifests", secret({ labels: { [LABEL]: "catalogd" } }), { kind: "empty" }],
+  ["with other content", secret({ labels: { [LABEL]: "catalogd" }, data: { note: base64("x"), "tls.crt": "" } }), { kind: "empty" }],
+  ["with half of a pair", secret({ labels: { [LABEL]: "catalogd" }, data: { "tls.key": base64("x") } }), { kind: "stored" }],
+] as const)("a Secret %s", ([, given, want]) => {
+  expect(servingSecretOf(given, PLACE)).toMatchObject(want);
+});
+
+test("no Secret is missing", () => {
+  expect(servingSecretOf(undefined, PLACE)).toEqual({ kind: "missing" });
+});
+
+test("what is written is on the version that was read, and leaves labels and members of others", () => {
+  const live = secret({
+    labels: { [LABEL]: "catalogd", mine: "x" },
+    data: { note: "bm90ZQ==", "next.crt": base64("old"), "next.key": "" },
+  });
+  const written = servingSecretWith(live, PLACE, { serving: { certificate: "C", key: "K" }, authorities: ["A"] });
+  expect(written.metadata).toEqual(live.metadata);
+  expect(written["data"]).toEqual({ note: "bm90ZQ==", "tls.crt": base64("C"), "tls.key": base64("K"), "ca.crt": base64("A\n") });
+});
+
+test("one that is made is ours, and of a type that can be without content", () => {
+  const made = servingSecretWith(undefined, PLACE, { serving: { certificate: "C", key: "K" }, authorities: [] });
+  expect(made).toMatchObject({ type: "Opaque", metadata: { name: "catalogd-serving-cert", namespace: "olmv1-system" } });
+  expect(servingSecretOf(made, PLACE).kind).toBe("stored");
+});
+
+test.for([
+  ["a.ns.svc", ["a.ns", "a.ns.svc", "a.ns.svc.cluster.local"]],
+  ["a.ns.svc.cluster.local", ["a.ns", "a.ns.svc", "a.ns.svc.cluster.local"]],
+  ["localhost", ["localhost"]],
+  ["catalogs.example.com", ["catalogs.example.com"]],
+] as const)("a certificate for %s has the names %j", ([host, names]) => {
+  expect(servedNames(host)).toEqual(names);
+});
