@@ -1,9 +1,9 @@
+import { Deadline } from "../deadline/deadline.ts";
 import { messageOf } from "../errors/errors.ts";
 import type { Client } from "../kube/client.ts";
 import { isAlreadyExists, isConflict, isNotFound } from "../kube/errors.ts";
 import type { Logger } from "../telemetry/log.ts";
 import type { Clock } from "./clock.ts";
-import { Deadline } from "./deadline.ts";
 import { type ElectionTimes, heldBy, LEASE, type Lease, released } from "./leaseRecord.ts";
 import type { LeaseView } from "./leaseView.ts";
 

@@ -1,5 +1,5 @@
 import { type Clock, sleep, systemClock } from "../controller/clock.ts";
-import { Deadline } from "../controller/deadline.ts";
+import { Deadline } from "../deadline/deadline.ts";
 import type { IsOver } from "./waiting.ts";
 
 /** Options of Rechecks. */

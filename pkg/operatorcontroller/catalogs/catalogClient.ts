@@ -1,6 +1,6 @@
 import { rootCertificates } from "node:tls";
 import { Agent, type Dispatcher, ProxyAgent, request } from "undici";
-import { Deadline } from "../../controller/deadline.ts";
+import { Deadline } from "../../deadline/deadline.ts";
 import { messageOf } from "../../errors/errors.ts";
 import { packageContent } from "../../fbc/content.ts";
 import { decodeMetas } from "../../fbc/decode.ts";

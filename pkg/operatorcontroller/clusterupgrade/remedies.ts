@@ -1,4 +1,4 @@
-import { Deadline } from "../../controller/deadline.ts";
+import { Deadline } from "../../deadline/deadline.ts";
 import { messageOf } from "../../errors/errors.ts";
 import type { Logger } from "../../telemetry/log.ts";
 

@@ -1,7 +1,7 @@
 import type { ObjectMeta } from "../../api/k8s.ts";
 import { Backoff } from "../../controller/backoff.ts";
 import type { Clock } from "../../controller/clock.ts";
-import { Deadline } from "../../controller/deadline.ts";
+import { Deadline } from "../../deadline/deadline.ts";
 import { messageOf } from "../../errors/errors.ts";
 import { releaseKey } from "../../release/encode.ts";
 import type { Logger } from "../../telemetry/log.ts";
