@@ -106,8 +106,7 @@ function installerText({ extension: { spec, status }, account }: Described): str
   const made = account === "made" ? ", made by olmv1 install" : "";
   const progressing = status?.conditions?.find(({ type }) => type === ConditionType.Progressing);
   if (!progressing) return `${who}${made}; its rights were not looked at yet`;
-  if (lacksPermissions(progressing.message))
-    return `${who}${made}; it lacks rights, see Progressing`;
+  if (lacksPermissions(progressing.message)) return `${who}${made}; it lacks rights, see Progressing`;
   return `${who}${made}; ${status?.install ? "its rights suffice for what is installed" : "no lack of rights is known"}`;
 }
 
