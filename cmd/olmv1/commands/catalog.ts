@@ -1,5 +1,7 @@
 import type { Command } from "commander";
 import type { Terminal } from "../cli/terminal.ts";
+import { addCompose } from "./catalog/compose.ts";
+import { addDockerfile } from "./catalog/dockerfile.ts";
 import { addRender } from "./catalog/render.ts";
 import { addTemplate } from "./catalog/template.ts";
 import { addValidate } from "./catalog/validate.ts";
@@ -10,4 +12,6 @@ export function addCatalog(program: Command, terminal: Terminal): void {
   addValidate(catalog, terminal);
   addRender(catalog, terminal);
   addTemplate(catalog, terminal);
+  addCompose(catalog, terminal);
+  addDockerfile(catalog, terminal);
 }

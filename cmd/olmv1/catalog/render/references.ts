@@ -55,9 +55,18 @@ export class ReferenceRenderer {
    * @throws Error `render reference "…": …` in opm's words.
    * @see catalog-and-resolution.md 5.7
    */
-  async render(ref: string): Promise<Rendered> {
+  render(ref: string): Promise<Rendered> {
+    return this.#named(ref, () => this.#rendered(ref));
+  }
+
+  /** The same for an image, also where there is a folder of its name. */
+  renderImage(ref: string): Promise<Rendered> {
+    return this.#named(ref, () => this.#image(ref));
+  }
+
+  async #named(ref: string, work: () => Promise<Rendered>): Promise<Rendered> {
     try {
-      const rendered = await this.#rendered(ref);
+      const rendered = await work();
       return { ...rendered, metas: rendered.metas.map((meta) => migrated(meta, this.#options.level)) };
     } catch (err) {
       throw new Error(`render reference ${goQuote(ref)}: ${messageOf(err)}`, { cause: err });

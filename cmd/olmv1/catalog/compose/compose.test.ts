@@ -1,0 +1,171 @@
+import { mkdir } from "node:fs/promises";
+import { join } from "node:path";
+import { beforeEach, describe, expect, test } from "vitest";
+import { Authoring } from "../../../../test/support/authoring.ts";
+import { runCli } from "../../../../test/support/runCli.ts";
+import { shownRun } from "../../../../test/support/shownRun.ts";
+
+const GOLDENS = join(import.meta.dirname, "../../../../test/goldens/cli");
+const CONFIGS = { "operators.operatorframework.io.index.configs.v1": "/configs" };
+
+const catalogOf = (name: string, entry = `${name}.v1.0.0`) => `schema: olm.package
+name: ${name}
+defaultChannel: stable
+---
+schema: olm.channel
+package: ${name}
+name: stable
+entries: [{name: ${entry}}]
+---
+schema: olm.bundle
+package: ${name}
+name: ${name}.v1.0.0
+image: quay.io/example/${name}-bundle:v1.0.0
+properties: [{type: olm.package, value: {packageName: ${name}, version: 1.0.0}}]
+`;
+
+let author: Authoring;
+beforeEach(async () => {
+  author = await Authoring.start();
+});
+
+const compose = (...args: string[]) =>
+  runCli(["catalog", "compose", "-f", join(author.folder, "catalog.yaml"), ...args, ...author.options]);
+/** The test's folder, which differs each time, has a name of its own in golden files. */
+const shown = (command: string, ended: Parameters<typeof shownRun>[1]) => shownRun(command, ended).replaceAll(author.folder, "…");
+
+describe("olmv1 catalog compose", () => {
+  test("puts an image and a folder into one catalog, a folder each", async () => {
+    await author.push("index", "v1", { "configs/etcd/catalog.yaml": catalogOf("etcd") }, CONFIGS);
+    await mkdir(join(author.folder, "own"));
+    await author.write("own/all.yaml", catalogOf("gadget") + "---\n" + catalogOf("widget"));
+    await author.write(
+      "catalog.yaml",
+      `name: example-operators
+repo: quay.io/example/catalog
+tag: v1
+references:
+- {name: etcd-operator, image: "quay.io/example/index:v1"}
+- {name: own, path: own, packages: [gadget]}
+`,
+    );
+    const out = join(author.folder, "out");
+    const ended = await compose("--output-dir", out);
+    await expect(shown("catalog compose -f catalog.yaml --output-dir out", ended)).toMatchFileSnapshot(
+      join(GOLDENS, "catalog-compose.txt"),
+    );
+    const files = await author.read("out");
+    expect(Object.keys(files)).toEqual(["etcd-operator/index.yaml", "own/index.yaml"]);
+    expect(files["own/index.yaml"]).toContain("name: gadget");
+    expect(files["own/index.yaml"]).not.toContain("widget");
+    expect((await runCli(["catalog", "validate", out])).code).toBe(0);
+  });
+
+  test("refuses packages that two have, and names both", async () => {
+    await author.push("index", "v1", { "configs/catalog.yaml": catalogOf("etcd") }, CONFIGS);
+    await mkdir(join(author.folder, "own"));
+    await author.write("own/all.yaml", catalogOf("etcd"));
+    await author.write("catalog.yaml", "name: all\nreferences: [{name: a, image: 'quay.io/example/index:v1'}, {name: b, path: own}]\n");
+    const ended = await compose("--output-dir", join(author.folder, "out"));
+    await expect(shown("catalog compose -f catalog.yaml --output-dir out", ended)).toMatchFileSnapshot(
+      join(GOLDENS, "catalog-compose-shared.txt"),
+    );
+    await expect(author.read("out")).rejects.toThrow("ENOENT");
+  });
+
+  test("writes nothing where the result is not sound", async () => {
+    await author.write("broken.yaml", catalogOf("etcd", "etcd.v9"));
+    await mkdir(join(author.folder, "own"));
+    await author.write("own/all.yaml", catalogOf("etcd", "etcd.v9"));
+    await author.write("catalog.yaml", "name: all\nreferences: [{name: b, path: own}]\n");
+    const { code, err } = await compose("--output-dir", join(author.folder, "out"));
+    expect(code).toBe(1);
+    expect(err).toContain('no olm.bundle blobs found in package "etcd" for olm.channel entries [etcd.v9]');
+    expect(err).toContain("nothing was written");
+    await expect(author.read("out")).rejects.toThrow("ENOENT");
+  });
+
+  test("leaves a folder in use alone unless that is meant, and then checks what stays", async () => {
+    await mkdir(join(author.folder, "own"));
+    await mkdir(join(author.folder, "out"));
+    await author.write("own/all.yaml", catalogOf("gadget"));
+    await author.write("out/kept.yaml", catalogOf("etcd"));
+    await author.write("catalog.yaml", "name: all\nreferences: [{name: own, path: own}]\n");
+    const out = join(author.folder, "out");
+    expect(await compose("--output-dir", out)).toMatchObject({
+      code: 2,
+      err: `olmv1: output dir "${out}" must be empty; --force replaces what it composes and keeps other files\n`,
+    });
+    expect(await compose("--output-dir", out, "--force", "-o", "json")).toMatchObject({ code: 0 });
+    await author.write("out/kept.yaml", catalogOf("gadget"));
+    const { code, err } = await compose("--output-dir", out, "--force");
+    expect([code, err.includes('duplicate package "gadget"')]).toEqual([1, true]);
+  });
+
+  test.for<[string, string, string]>([
+    ["no references", "name: a\n", "references: must name at least one catalog"],
+    ["no name", "references: [{name: b, path: x}]\n", "name: must be set"],
+    [
+      "a name that leads elsewhere",
+      "name: ..\nreferences: [{name: b, path: x}]\n",
+      'name: ".." can be no folder: it must be a single local path element that begins with neither "." nor "-"',
+    ],
+    [
+      "a reference whose name leads elsewhere",
+      "name: a\nreferences: [{name: ../b, path: x}]\n",
+      'references[0].name: "../b" can be no folder: it must be a single local path element that begins with neither "." nor "-"',
+    ],
+    [
+      "two references of one name",
+      "name: a\nreferences: [{name: b, path: x}, {name: B, path: z}]\n",
+      'references[1].name: "B" is the name of references[0], too',
+    ],
+    ["a reference to nothing", "name: a\nreferences: [{name: b}]\n", "references[0].image: a reference has either an image or a path"],
+    [
+      "a reference to both",
+      "name: a\nreferences: [{name: b, image: x, path: z}]\n",
+      "references[0].image: a reference has either an image or a path",
+    ],
+    ["an unknown member", "name: a\nrefs: []\n", 'unknown field "refs"'],
+  ])("refuses %s", async ([, text, error]) => {
+    const file = await author.write("catalog.yaml", text);
+    expect(await compose()).toMatchObject({ code: 2, out: "", err: `olmv1: ${file}: ${error}\n` });
+  });
+
+  test("refuses a package that a reference does not have", async () => {
+    await mkdir(join(author.folder, "own"));
+    await author.write("own/all.yaml", catalogOf("gadget"));
+    await author.write("catalog.yaml", "name: a\nreferences: [{name: own, path: own, packages: [etcd]}]\n");
+    expect(await compose()).toMatchObject({ code: 2, err: 'olmv1: reference "own" has no package "etcd"; it has gadget\n' });
+  });
+});
+
+describe("olmv1 catalog dockerfile", () => {
+  const dockerfile = (...args: string[]) => runCli(["catalog", "dockerfile", ...args]);
+
+  test("writes the file beside the folder, once", async () => {
+    const folder = join(author.folder, "catalog");
+    await mkdir(folder);
+    const written = await dockerfile(`${folder}/`, "-i", "scratch", "-l", "vendor=example,release=3");
+    expect(written).toEqual({ code: 0, out: `${folder}.Dockerfile\n`, err: "" });
+    const text = (await author.read("."))["catalog.Dockerfile"];
+    await expect(text).toMatchFileSnapshot(join(GOLDENS, "catalog.Dockerfile"));
+    expect(await dockerfile(folder)).toMatchObject({
+      code: 2,
+      err: `olmv1: path "${folder}.Dockerfile": file already exists; --force replaces it\n`,
+    });
+    expect(await dockerfile(folder, "--force", "-o", "jsonpath={.baseImage}")).toMatchObject({
+      code: 0,
+      out: "quay.io/operator-framework/opm:latest",
+    });
+  });
+
+  test.for<[string, string[], string]>([
+    ["a file", ["package.json"], 'provided root path "package.json" is not a directory'],
+    ["builder scratch", ["docs", "-b", "scratch"], 'invalid builder image: "scratch"'],
+    ["a bad label", ["docs", "-l", "x"], 'invalid label "x"'],
+    ["both names of one option", ["docs", "-i", "a", "--binary-image", "b"], "--binary-image and --base-image cannot be given together"],
+  ])("refuses %s", async ([, args, error]) => {
+    expect(await dockerfile(...args)).toMatchObject({ code: 2, out: "", err: `olmv1: ${error}\n` });
+  });
+});

@@ -1,0 +1,137 @@
+import { createReadStream } from "node:fs";
+import { mkdir, readFile, stat, writeFile } from "node:fs/promises";
+import { dirname, join, resolve } from "node:path";
+import { catalogFiles } from "../../../../pkg/catalogd/load/catalogFiles.ts";
+import { type CatalogSource, type CheckedCatalog, checkCatalog } from "../../../../pkg/catalogd/load/checkCatalog.ts";
+import { CONTENT_LIMITS } from "../../../../pkg/catalogd/load/loader.ts";
+import { wrapError } from "../../../../pkg/errors/errors.ts";
+import { goQuote } from "../../../../pkg/errors/goQuote.ts";
+import { printable } from "../../../../pkg/errors/printable.ts";
+import { packageOf, Schema } from "../../../../pkg/fbc/content.ts";
+import { type CatalogFormat, catalogOrder, catalogText } from "../../../../pkg/fbcrender/catalogText.ts";
+import { type CatalogReference, type CompositeConfig, readCompositeConfig } from "../../../../pkg/fbctemplate/compositeConfig.ts";
+import { type ComposedPart, chosenMetas, sharedPackages } from "../../../../pkg/fbctemplate/composition.ts";
+import { EXIT } from "../../cli/exitCodes.ts";
+import { type Output, print } from "../../cli/output.ts";
+import { withProgress } from "../../cli/progress.ts";
+import { table } from "../../cli/table.ts";
+import type { Terminal } from "../../cli/terminal.ts";
+import { type ReaderOptions, withReader } from "../../rbac/bundleReader.ts";
+import { ReferenceRenderer } from "../render/references.ts";
+import { levelOf, warn } from "../render/render.ts";
+import { textReport } from "../validationReport.ts";
+
+/** Options of `olmv1 catalog compose`. */
+export interface ComposeOptions extends ReaderOptions {
+  readonly file: string;
+  readonly outputDir?: string;
+  readonly format: CatalogFormat;
+  readonly migrateLevel?: string;
+  readonly migrate?: boolean;
+  readonly force?: boolean;
+  readonly output: Output;
+}
+
+/**
+ * `olmv1 catalog compose`: writes the catalogs of a references file into one, a folder each, unless they do not go together; that is exit code 1.
+ * @throws Error for a file that cannot be understood, a reference that cannot be rendered, and a folder that is in use.
+ */
+export async function compose(terminal: Terminal, options: ComposeOptions): Promise<void> {
+  const level = levelOf(options);
+  const config = await configFrom(terminal, options.file);
+  const root = options.outputDir ?? config.name;
+  const here = options.file === "-" ? "." : dirname(options.file);
+  const parts = await withReader(options, (reader) => {
+    const renderer = new ReferenceRenderer(reader, { level, allowed: ["catalog folder", "catalog image"] });
+    return withProgress(terminal, "composing", async (progress) => {
+      const rendered: ComposedPart[] = [];
+      for (const reference of config.references) {
+        progress.now(`rendering ${reference.name}`);
+        rendered.push(await partOf(reference, renderer, here, terminal));
+      }
+      return rendered;
+    });
+  });
+  const files = new Map(
+    parts.map(({ reference, metas }) => [`${reference.name}/index.${options.format}`, catalogText(catalogOrder(metas), options.format)]),
+  );
+  const others = await filesBeside(root, files, options.force === true);
+  const shared = sharedPackages(parts);
+  const checked = shared.length > 0 ? undefined : await checkCatalog(sources(root, files, others));
+  if (checked === undefined || checked.refusal !== undefined) {
+    terminal.err(faults(shared, checked));
+    terminal.exit(EXIT.no);
+    return;
+  }
+  for (const [path, text] of files) {
+    await mkdir(dirname(join(root, path)), { recursive: true });
+    await writeFile(join(root, path), text);
+  }
+  await tell(terminal, config, root, parts, options);
+}
+
+async function configFrom(terminal: Terminal, file: string): Promise<CompositeConfig> {
+  const text = file === "-" ? await terminal.stdin() : await readFile(file, "utf8");
+  try {
+    return readCompositeConfig(text);
+  } catch (err) {
+    throw wrapError(`${file}: `, err);
+  }
+}
+
+async function partOf(reference: CatalogReference, renderer: ReferenceRenderer, here: string, terminal: Terminal): Promise<ComposedPart> {
+  const { source, name } = reference;
+  const ref = "image" in source ? source.image : resolve(here, source.path);
+  // An image is one even where there is a folder of its name.
+  const { metas, warnings } = "image" in source ? await renderer.renderImage(ref) : await renderer.render(ref);
+  warn(terminal, name, warnings);
+  return { reference, metas: chosenMetas(reference, metas) };
+}
+
+/** The files of the catalog in `root` that stay. @throws Error for a folder in use, unless that is meant. */
+async function filesBeside(root: string, written: ReadonlyMap<string, string>, force: boolean): Promise<string[]> {
+  if (!(await stat(root).catch(() => undefined))) return [];
+  const paths = [...catalogFiles(root, CONTENT_LIMITS)].map(({ path }) => path);
+  if (paths.length > 0 && !force)
+    throw new Error(`output dir ${goQuote(root)} must be empty; --force replaces what it composes and keeps other files`);
+  return paths.filter((path) => !written.has(path));
+}
+
+// oxlint-disable-next-line require-await -- the check takes files as they are read
+async function* sources(root: string, files: ReadonlyMap<string, string>, others: readonly string[]): AsyncGenerator<CatalogSource> {
+  for (const [path, text] of files) yield { path, bytes: bytesOf(text) };
+  for (const path of others) yield { path, bytes: createReadStream(join(root, path)) as AsyncIterable<Uint8Array> };
+}
+
+// oxlint-disable-next-line require-await -- as above
+async function* bytesOf(text: string): AsyncGenerator<Uint8Array> {
+  yield Buffer.from(text);
+}
+
+function faults(shared: readonly string[], checked: CheckedCatalog | undefined): string {
+  const told = shared.map((fault) => `error: ${printable(fault)}\n`).join("");
+  return `${told}${checked === undefined ? "" : textReport(checked)}olmv1: nothing was written\n`;
+}
+
+async function tell(
+  terminal: Terminal,
+  { repo, tag }: CompositeConfig,
+  root: string,
+  parts: readonly ComposedPart[],
+  { format, output }: ComposeOptions,
+): Promise<void> {
+  const references = parts.map(({ reference: { name, source }, metas }) => ({
+    name,
+    ...source,
+    file: join(root, name, `index.${format}`),
+    packages: new Set(metas.map(packageOf).filter((one) => one !== "")).size,
+    bundles: metas.filter(({ schema }) => schema === Schema.bundle).length,
+  }));
+  const image = repo === "" ? undefined : `${repo}:${tag || "latest"}`;
+  const rows = references.map(({ name, packages, bundles }) => [name, String(packages), String(bundles), `${name}/index.${format}`]);
+  const next = `Next: olmv1 catalog dockerfile ${root}${image === undefined ? "" : `, and build ${image} with it`}\n`;
+  await print(terminal, output, {
+    data: { directory: root, ...(image === undefined ? {} : { image }), references },
+    text: () => table(terminal, ["REFERENCE", "PACKAGES", "BUNDLES", "FILE"], rows) + next,
+  });
+}

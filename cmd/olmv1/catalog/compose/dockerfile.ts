@@ -1,0 +1,53 @@
+import { stat, writeFile } from "node:fs/promises";
+import { basename, dirname, join, normalize, resolve } from "node:path";
+import { goQuote } from "../../../../pkg/errors/goQuote.ts";
+import { catalogDockerfile, labelsFrom, OPM_IMAGE } from "../../../../pkg/fbcrender/dockerfile.ts";
+import { type Output, print } from "../../cli/output.ts";
+import type { Terminal } from "../../cli/terminal.ts";
+
+/** Options of `olmv1 catalog dockerfile`. */
+export interface DockerfileCommandOptions {
+  readonly baseImage?: string;
+  readonly builderImage?: string;
+  readonly binaryImage?: string;
+  readonly extraLabels: readonly string[];
+  readonly force?: boolean;
+  readonly output: Output;
+}
+
+/** `olmv1 catalog dockerfile`: writes the Dockerfile beside the folder of a catalog. @throws Error in opm's words. */
+export async function dockerfile(terminal: Terminal, given: string, options: DockerfileCommandOptions): Promise<void> {
+  const { base, builder } = imagesOf(options);
+  const labels = labelsFrom(options.extraLabels);
+  const { folder, name, path } = placeOf(given);
+  if (!(await stat(folder).catch(() => undefined))?.isDirectory())
+    throw new Error(`provided root path ${goQuote(given)} is not a directory`);
+  const text = catalogDockerfile({ folder: name, base, builder, labels });
+  await write(path, text, options.force === true);
+  await print(terminal, options.output, {
+    data: { path, baseImage: base, builderImage: builder, labels: Object.fromEntries(labels) },
+    text: () => `${path}\n`,
+  });
+}
+
+/** Where the catalog lies, what its folder is called, and the file beside it. */
+function placeOf(given: string): { folder: string; name: string; path: string } {
+  const named = normalize(given).replace(/(?<=.)\/+$/, "");
+  const folder = /^\.{1,2}$/.test(basename(named)) ? resolve(named) : named;
+  const name = basename(folder);
+  return { folder, name, path: join(dirname(folder), `${name}.Dockerfile`) };
+}
+
+function imagesOf({ baseImage, builderImage, binaryImage }: DockerfileCommandOptions): { base: string; builder: string } {
+  if (binaryImage !== undefined && baseImage !== undefined) throw new Error("--binary-image and --base-image cannot be given together");
+  return { base: binaryImage ?? baseImage ?? OPM_IMAGE, builder: builderImage ?? binaryImage ?? OPM_IMAGE };
+}
+
+async function write(path: string, text: string, force: boolean): Promise<void> {
+  try {
+    await writeFile(path, text, { flag: force ? "w" : "wx" });
+  } catch (err) {
+    if ((err as NodeJS.ErrnoException).code !== "EEXIST") throw err;
+    throw new Error(`path ${goQuote(path)}: file already exists; --force replaces it`, { cause: err });
+  }
+}

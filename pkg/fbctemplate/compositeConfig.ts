@@ -1,0 +1,74 @@
+import type { JsonObject } from "../api/k8s.ts";
+import { goQuote } from "../errors/goQuote.ts";
+import { listMember, objectMembers, textMember } from "../fbc/checks/lenient.ts";
+import { members } from "../fbc/checks/shape.ts";
+import { isPathElement } from "../fbcrender/catalogText.ts";
+import { strictYaml } from "./strictYaml.ts";
+
+/** One catalog that goes into another. */
+export interface CatalogReference {
+  /** Of the folder that it gets. */
+  readonly name: string;
+  /** An image, or a folder. */
+  readonly source: { readonly image: string } | { readonly path: string };
+  /** Those packages alone; undefined: all. */
+  readonly packages: readonly string[] | undefined;
+}
+
+/** What a catalog is composed of. */
+export interface CompositeConfig {
+  /** Of the folder with the catalog. */
+  readonly name: string;
+  /** Where its image is to be, empty where that is not said. */
+  readonly repo: string;
+  readonly tag: string;
+  readonly references: readonly CatalogReference[];
+}
+
+const TEXTS = { list: "text" } as const;
+const SHAPE = members({
+  name: "text",
+  repo: "text",
+  tag: "text",
+  references: { list: members({ name: "text", image: "text", path: "text", packages: TEXTS }) },
+});
+
+/**
+ * Reads the file that says what a catalog is composed of.
+ * @throws Error that names the member: one that is unknown or missing, a name that can be no folder, two references of one name.
+ * @see requirements.md S3-38
+ */
+export function readCompositeConfig(text: string): CompositeConfig {
+  const document = strictYaml(text, SHAPE);
+  const references = objectMembers(document, "references").map(referenceFrom);
+  if (references.length === 0) throw new Error("references: must name at least one catalog");
+  const names = new Map<string, number>();
+  for (const [i, { name }] of references.entries()) {
+    const other = names.get(name.toLowerCase());
+    if (other !== undefined) throw new Error(`references[${i}].name: ${goQuote(name)} is the name of references[${other}], too`);
+    names.set(name.toLowerCase(), i);
+  }
+  return { name: folderName(document, "name"), repo: textMember(document, "repo"), tag: textMember(document, "tag"), references };
+}
+
+function referenceFrom(reference: JsonObject, i: number): CatalogReference {
+  const at = `references[${i}].`;
+  const [image, path] = [textMember(reference, "image"), textMember(reference, "path")];
+  if ((image === "") === (path === "")) throw new Error(`${at}image: a reference has either an image or a path`);
+  const packages = listMember(reference, "packages").filter((name): name is string => typeof name === "string");
+  return {
+    name: folderName(reference, "name", at),
+    source: image === "" ? { path } : { image },
+    packages: packages.length === 0 ? undefined : packages,
+  };
+}
+
+function folderName(object: JsonObject, key: string, at = ""): string {
+  const name = textMember(object, key);
+  if (name === "") throw new Error(`${at}${key}: must be set`);
+  if (!isPathElement(name) || name.startsWith(".") || name.startsWith("-"))
+    throw new Error(
+      `${at}${key}: ${goQuote(name)} can be no folder: it must be a single local path element that begins with neither "." nor "-"`,
+    );
+  return name;
+}
