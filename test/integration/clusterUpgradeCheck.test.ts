@@ -1,4 +1,3 @@
-import { execFile } from "node:child_process";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -17,6 +16,7 @@ import type { ReleaseStatus } from "../../pkg/release/record.ts";
 import { describeWithPrivateCluster, eventually } from "../support/cluster.ts";
 import { extensionNamed } from "../support/extensions.ts";
 import { releaseRecord } from "../support/releases.ts";
+import { runCli } from "../support/runCli.ts";
 import { describeWithData } from "../support/sharedData.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
@@ -37,13 +37,9 @@ interface Release {
   properties?: string;
 }
 
-function run(args: readonly string[], env: Record<string, string> = {}): Promise<Run> {
-  const options = { cwd: ROOT, env: { ...process.env, KUBECONFIG: "", ...env } };
-  return new Promise((resolve) => {
-    execFile(process.execPath, ["cmd/olmv1/main.ts", "cluster-upgrade-check", ...args], options, (err, stdout, stderr) => {
-      resolve({ code: err === null ? 0 : Number(err.code), stdout, stderr });
-    });
-  });
+async function run(args: readonly string[]): Promise<Run> {
+  const { code, out, err } = await runCli(["cluster-upgrade-check", ...args], { width: Number.POSITIVE_INFINITY });
+  return { code, stdout: out, stderr: err };
 }
 
 const maxOf = (value: string): string => JSON.stringify([{ type: "olm.maxOpenShiftVersion", value }]);
@@ -149,7 +145,7 @@ describeWithPrivateCluster("olmv1 cluster-upgrade-check", (cluster) => {
     for (const one of config.clusters) one.cluster.server = "https://127.0.0.1:1";
     const path = join(folder, "dead");
     await writeFile(path, JSON.stringify(config));
-    const result = await run(["--to", "4.19"], { KUBECONFIG: path });
+    const result = await run(["--to", "4.19", "--kubeconfig", path]);
     expect(result).toEqual({ code: 2, stdout: "", stderr: 'olmv1: read ClusterVersion "version": connect ECONNREFUSED 127.0.0.1:1\n' });
   });
 

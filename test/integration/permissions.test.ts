@@ -1,6 +1,4 @@
-import { execFile } from "node:child_process";
 import { join } from "node:path";
-import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { ClusterExtension } from "../../pkg/api/clusterExtension.ts";
 import type { Condition, KubeObject } from "../../pkg/api/k8s.ts";
@@ -13,6 +11,7 @@ import { renderBundle } from "../../pkg/render/render.ts";
 import { describeWithCluster, describeWithPrivateCluster, eventually } from "../support/cluster.ts";
 import { extensionNamed } from "../support/extensions.ts";
 import { grantInstaller } from "../support/installer.ts";
+import { olmv1Prints } from "../support/olmv1Command.ts";
 import { preparedFor } from "../support/ownedObjects.ts";
 import { renamedSample } from "../support/sampleBundle.ts";
 import { SAMPLE_CATALOG_REF, SampleWorld } from "../support/sampleWorld.ts";
@@ -135,10 +134,8 @@ describeWithCluster("what a ServiceAccount lacks, as the API server sees it", (c
 });
 
 /** What `olmv1 rbac` prints, with the registries of the world. */
-async function rbac({ world }: SampleWorld, ...args: string[]): Promise<string> {
-  const program = join(import.meta.dirname, "../../cmd/olmv1/main.ts");
-  const all = [program, "rbac", ...args, "--registries-conf", join(world.workDir, "registries.conf")];
-  return (await promisify(execFile)(process.execPath, all)).stdout;
+function rbac({ world }: SampleWorld, ...args: string[]): Promise<string> {
+  return olmv1Prints("rbac", ...args, "--registries-conf", join(world.workDir, "registries.conf"));
 }
 
 /** Runs the command that a condition prints, as its reader would, and applies what it gives. */

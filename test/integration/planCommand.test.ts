@@ -1,4 +1,3 @@
-import { execFile } from "node:child_process";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -10,13 +9,13 @@ import { type KubeObject, refOf } from "../../pkg/api/k8s.ts";
 import { pushImage } from "../../pkg/oci/push.ts";
 import { describeWithPrivateCluster, eventually } from "../support/cluster.ts";
 import { extensionNamed } from "../support/extensions.ts";
+import { type Ended, olmv1 } from "../support/olmv1Command.ts";
 import { OpenShift } from "../support/openShift.ts";
 import { OperatorWorld } from "../support/operatorWorld.ts";
 import { insecureRegistry } from "../support/pulling.ts";
 import { serviceAccount } from "../support/serviceAccount.ts";
 import { tinyBundle } from "../support/tinyBundle.ts";
 
-const PROGRAM = join(import.meta.dirname, "../../cmd/olmv1/main.ts");
 const configMap = (name: string, value: string): KubeObject => ({
   apiVersion: "v1",
   kind: "ConfigMap",
@@ -85,12 +84,6 @@ const CATALOG = [
   })),
 ];
 
-interface Ended {
-  code: number;
-  out: string;
-  err: string;
-}
-
 // Source: user-demands.md C (preview before a change).
 describeWithPrivateCluster("a plan of a ClusterExtension that is not applied yet", (cluster) => {
   let world: OperatorWorld;
@@ -126,11 +119,7 @@ describeWithPrivateCluster("a plan of a ClusterExtension that is not applied yet
     const { apiVersion, kind, spec } = extension;
     await writeFile(file, JSON.stringify({ apiVersion, kind, metadata: { name: extension.metadata.name }, spec }));
     const access = ["--kubeconfig", cluster.kubeconfig, "--registries-conf", join(dir, "registries.conf")];
-    return new Promise((resolve) => {
-      const child = execFile(process.execPath, [PROGRAM, "plan", "-f", file, ...access, ...args], (_, out, err) =>
-        resolve({ code: child.exitCode ?? -1, out, err }),
-      );
-    });
+    return await olmv1("plan", "-f", file, ...access, ...args);
   };
   const json = async (extension: ClusterExtension, ...args: string[]): Promise<InstallPlan> => {
     const { out, err } = await plan(extension, ["--catalog", join(dir, "catalog.json"), "--output", "json", ...args]);

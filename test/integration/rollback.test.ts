@@ -1,9 +1,8 @@
-import { execFile } from "node:child_process";
-import { promisify } from "node:util";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import type { ClusterExtension } from "../../pkg/api/clusterExtension.ts";
 import { type KubeObject, refOf } from "../../pkg/api/k8s.ts";
 import { describeWithPrivateCluster, eventually } from "../support/cluster.ts";
+import { olmv1Prints } from "../support/olmv1Command.ts";
 import { OperatorWorld } from "../support/operatorWorld.ts";
 import { thingDefinition } from "../support/thingDefinition.ts";
 import { tinyBundle } from "../support/tinyBundle.ts";
@@ -186,15 +185,8 @@ describeWithPrivateCluster("going back to the release before", (cluster) => {
   });
 
   /** Runs `olmv1 rollback`. @returns what it printed. @throws Error with what it complained of. */
-  async function rollback(...args: string[]): Promise<string> {
-    const { stdout } = await promisify(execFile)(process.execPath, [
-      "cmd/olmv1/main.ts",
-      "rollback",
-      "--kubeconfig",
-      cluster.kubeconfig,
-      ...args,
-    ]);
-    return stdout;
+  function rollback(...args: string[]): Promise<string> {
+    return olmv1Prints("rollback", "--kubeconfig", cluster.kubeconfig, ...args);
   }
 
   test("without an earlier release there is nothing to go back to", async () => {

@@ -11,3 +11,10 @@ export interface Ended {
 export function olmv1(...args: string[]): Promise<Ended> {
   return runCli(args, { width: Number.POSITIVE_INFINITY });
 }
+
+/** What `olmv1` prints. @throws Error with what it complains of where it ends with another code than 0. */
+export async function olmv1Prints(...args: string[]): Promise<string> {
+  const { code, out, err } = await olmv1(...args);
+  if (code !== 0) throw new Error(err);
+  return out;
+}
