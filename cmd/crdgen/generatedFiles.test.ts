@@ -15,7 +15,7 @@ test.for([...generatedFiles()])("%s is up to date", ([path, text]) => {
   expect(readFileSync(file, "utf8"), `${path} is not up to date: run \`npm run generate\``).toBe(text);
 });
 
-test.for([...generatedFiles()].filter(([path]) => path.endsWith(".yaml")))(
+test.for([...generatedFiles()].filter(([path]) => path.startsWith("config/crd/")))(
   "%s has a structural schema with a description for every field",
   ([, text]) => {
     const crd = parseYaml(text) as { spec: { versions: { schema: { openAPIV3Schema: Structural } }[] } };

@@ -1,9 +1,7 @@
-import { execFile } from "node:child_process";
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { mkdtemp, realpath, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join, relative, resolve } from "node:path";
-import { promisify } from "node:util";
+import { join, relative } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { parseFlags as parseCatalogdFlags } from "../../cmd/catalogd/flags.ts";
 import { parseFlags } from "../../cmd/operator-controller/flags.ts";
@@ -12,13 +10,13 @@ import type { KubeObject } from "../../pkg/api/k8s.ts";
 import { loadBundle } from "../../pkg/bundle/load.ts";
 import { SUPPORTED_KINDS } from "../../pkg/bundle/supportedKinds.ts";
 import { servingSecretName, servingSecretOf } from "../../pkg/certificates/servingSecret.ts";
-import { findBinaries } from "../../pkg/devcluster/binaries.ts";
 import { parseYamlDocuments } from "../../pkg/fbc/yaml.ts";
 import { parsePolicy, unsupportedScopes } from "../../pkg/oci/policy/policyFile.ts";
 import { covers, type PolicyRule } from "../../pkg/rbac/policyRule.ts";
 import { requiredRules } from "../../pkg/rbac/rules.ts";
 import { renderBundle } from "../../pkg/render/render.ts";
 import { describeWithCluster, type TestCluster } from "../support/cluster.ts";
+import { kustomized } from "../support/manifests.ts";
 import { describeWithData } from "../support/sharedData.ts";
 
 const CONFIG = join(import.meta.dirname, "../../config");
@@ -234,10 +232,28 @@ describeWithCluster("config", (cluster) => {
     });
   });
 
+  test("a folder beside config names the image of both programs", async () => {
+    const folder = await realpath(await mkdtemp(join(tmpdir(), "olmv1-image-")));
+    try {
+      const image = { name: "localhost/olmv1", newName: "registry.example.com/olmv1", newTag: "0.1.0" };
+      const text = JSON.stringify({ resources: [relative(folder, CONFIG)], images: [image] });
+      await writeFile(join(folder, "kustomization.yaml"), text);
+      const objects = await kustomized(folder);
+      for (const name of [CONTROLLER, CATALOGD])
+        expect(deploymentOf(objects, name).template.spec.containers[0]).toMatchObject({ image: "registry.example.com/olmv1:0.1.0" });
+    } finally {
+      await rm(folder, { recursive: true });
+    }
+  });
+
   test("kustomize finds every file", async () => {
     const objects = [...(await kustomized("config")), ...(await kustomized("config/samples"))];
     const files = (readdirSync(CONFIG, { recursive: true }) as string[]).filter(
-      (file) => file.endsWith(".yaml") && !file.endsWith("kustomization.yaml") && file !== ACCESS_CONTROL && file !== SERVICE_ACCOUNTS,
+      (file) =>
+        file.endsWith(".yaml") &&
+        !file.endsWith("kustomization.yaml") &&
+        ![ACCESS_CONTROL, SERVICE_ACCOUNTS].includes(file) &&
+        !file.startsWith("helm/"),
     );
     const isOverlay = (file: string): boolean => /^(admission|openshift|overlays|prometheus)\//.test(file);
     expect(namesOf(objects)).toEqual(namesOf(filesOf(...files.filter((file) => !isOverlay(file)))));
@@ -490,14 +506,6 @@ function singleVerbs(rule: PolicyRule): PolicyRule[] {
 /** The objects in these files of config/. */
 function filesOf(...files: string[]): KubeObject[] {
   return files.flatMap((file) => parseYamlDocuments(readFileSync(join(CONFIG, file), "utf8")) as KubeObject[]);
-}
-
-/** What `kubectl apply -k` would send, in its order; `folder` from the root of the repository. */
-async function kustomized(folder: string): Promise<KubeObject[]> {
-  const { kubectl } = await findBinaries(() => undefined);
-  if (!kubectl) throw new Error("there is no kubectl among the control plane's programs");
-  const { stdout } = await promisify(execFile)(kubectl.path, ["kustomize", resolve(CONFIG, "..", folder)], { maxBuffer: 2 ** 26 });
-  return parseYamlDocuments(stdout) as KubeObject[];
 }
 
 async function apply(cluster: TestCluster, object: KubeObject): Promise<void> {

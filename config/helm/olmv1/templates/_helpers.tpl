@@ -1,0 +1,223 @@
+{{- define "olmv1.namespace" -}}
+{{ .Values.namespace.name | default .Release.Namespace }}
+{{- end }}
+
+{{- define "olmv1.image" -}}
+{{- with .Values.image -}}
+{{ .repository }}{{ if .digest }}@{{ .digest }}{{ else }}:{{ .tag }}{{ end }}
+{{- end }}
+{{- end }}
+
+{{- define "olmv1.tlsSource" -}}
+{{ .Values.tls.source | default (ternary "service-ca" "self-managed" .Values.openshift.enabled) }}
+{{- end }}
+
+{{- /* The Secret with a program's certificate; dict "root" $ "program" NAME. */}}
+{{- define "olmv1.tlsSecret" -}}
+{{ .program }}-{{ ternary "serving-cert" "cert" (eq (include "olmv1.tlsSource" .root) "self-managed") }}
+{{- end }}
+
+{{- /* What a Pod needs of what both programs can be told: flags, mounts, volumes, environment. */}}
+{{- define "olmv1.commonArgs" -}}
+{{- if ne (include "olmv1.tlsSource" .) "self-managed" }}
+- --tls-cert=/etc/olmv1/tls/tls.crt
+- --tls-key=/etc/olmv1/tls/tls.key
+{{- end }}
+{{- if .Values.registries.conf }}
+- --registries-conf=/etc/olmv1/registries/registries.conf
+{{- end }}
+{{- if or .Values.registries.conf .Values.registries.authorities }}
+- --pull-cas-dir=/etc/olmv1/authorities
+{{- end }}
+{{- with .Values.registries.globalPullSecret }}
+- --global-pull-secret={{ . }}
+{{- end }}
+{{- if .Values.signatures.policy }}
+- --signature-policy=/etc/olmv1/signatures/policy.json
+{{- end }}
+{{- end }}
+
+{{- define "olmv1.commonMounts" -}}
+- name: tmp
+  mountPath: /tmp
+{{- if ne (include "olmv1.tlsSource" .) "self-managed" }}
+- name: tls
+  mountPath: /etc/olmv1/tls
+  readOnly: true
+{{- end }}
+{{- if .Values.registries.conf }}
+- name: registries
+  mountPath: /etc/olmv1/registries
+{{- end }}
+{{- if or .Values.registries.conf .Values.registries.authorities }}
+- name: authorities
+  mountPath: /etc/olmv1/authorities
+{{- end }}
+{{- if .Values.signatures.policy }}
+- name: signatures
+  mountPath: /etc/olmv1/signatures
+{{- end }}
+{{- end }}
+
+{{- /* dict "root" $ "program" NAME */}}
+{{- define "olmv1.commonVolumes" -}}
+- name: cache
+  emptyDir: {}
+- name: tmp
+  emptyDir: {}
+{{- if ne (include "olmv1.tlsSource" .root) "self-managed" }}
+- name: tls
+  secret:
+    secretName: {{ include "olmv1.tlsSecret" . }}
+{{- end }}
+{{- with .root.Values }}
+{{- if .registries.conf }}
+- name: registries
+  configMap:
+    name: registries
+{{- end }}
+{{- if or .registries.conf .registries.authorities }}
+- name: authorities
+  configMap:
+    name: registry-authorities
+{{- end }}
+{{- if .signatures.policy }}
+- name: signatures
+  configMap:
+    name: signatures
+{{- end }}
+{{- end }}
+{{- end }}
+
+{{- define "olmv1.environment" -}}
+{{- with .Values.proxy }}
+{{- with .http }}
+- name: HTTP_PROXY
+  value: {{ . | quote }}
+{{- end }}
+{{- with .https }}
+- name: HTTPS_PROXY
+  value: {{ . | quote }}
+{{- end }}
+{{- with .noProxy }}
+- name: NO_PROXY
+  value: {{ . | quote }}
+{{- end }}
+{{- end }}
+{{- end }}
+
+{{- /* Where the Pods of a program may go; its values. */}}
+{{- define "olmv1.scheduling" -}}
+{{- with .nodeSelector }}
+nodeSelector:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .tolerations }}
+tolerations:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .affinity }}
+affinity:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- end }}
+
+{{- /* dict "root" $ "program" NAME "values" VALUES: a program's Pods, up to its containers. */}}
+{{- define "olmv1.podHead" -}}
+metadata:
+  labels:
+    app.kubernetes.io/name: {{ .program }}
+    app.kubernetes.io/part-of: olm
+  annotations:
+    kubectl.kubernetes.io/default-container: manager
+    {{- if .root.Values.openshift.enabled }}
+    # The strictest SecurityContextConstraints, whichever others a ServiceAccount may use; the user comes from the namespace's range.
+    openshift.io/required-scc: restricted-v2
+    {{- end }}
+    {{- with .values.podAnnotations }}
+    {{- toYaml . | nindent 4 }}
+    {{- end }}
+spec:
+  serviceAccountName: {{ .program }}-controller-manager
+  terminationGracePeriodSeconds: 30
+  {{- with .values.priorityClassName | default (ternary "system-cluster-critical" "" .root.Values.openshift.enabled) }}
+  priorityClassName: {{ . }}
+  {{- end }}
+  {{- include "olmv1.scheduling" .values | nindent 2 }}
+  # Not both on one node, nor in one zone, where there are several.
+  topologySpreadConstraints:
+    - maxSkew: 1
+      topologyKey: kubernetes.io/hostname
+      whenUnsatisfiable: ScheduleAnyway
+      labelSelector:
+        matchLabels:
+          app.kubernetes.io/name: {{ .program }}
+    - maxSkew: 1
+      topologyKey: topology.kubernetes.io/zone
+      whenUnsatisfiable: ScheduleAnyway
+      labelSelector:
+        matchLabels:
+          app.kubernetes.io/name: {{ .program }}
+  securityContext:
+    runAsNonRoot: true
+    seccompProfile:
+      type: RuntimeDefault
+{{- end }}
+
+{{- /* Probes, resources and security of a program's container; its values. */}}
+{{- define "olmv1.container" -}}
+livenessProbe:
+  httpGet:
+    path: /healthz
+    port: probes
+  initialDelaySeconds: 15
+  periodSeconds: 20
+readinessProbe:
+  httpGet:
+    path: /readyz
+    port: probes
+  initialDelaySeconds: 2
+  periodSeconds: 5
+{{- with .resources }}
+resources:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+securityContext:
+  allowPrivilegeEscalation: false
+  readOnlyRootFilesystem: true
+  capabilities:
+    drop: [ALL]
+{{- end }}
+
+{{- /* dict "root" $ "program" NAME: a Service's metadata. */}}
+{{- define "olmv1.serviceMetadata" -}}
+name: {{ .program }}-service
+namespace: {{ include "olmv1.namespace" .root }}
+labels:
+  app.kubernetes.io/name: {{ .program }}
+  app.kubernetes.io/part-of: olm
+{{- if eq (include "olmv1.tlsSource" .root) "service-ca" }}
+annotations:
+  service.beta.openshift.io/serving-cert-secret-name: {{ include "olmv1.tlsSecret" . }}
+{{- end }}
+{{- end }}
+
+{{- /* dict "root" $ "program" NAME: while nodes are drained, one stays. */}}
+{{- define "olmv1.podDisruptionBudget" -}}
+{{- if .root.Values.podDisruptionBudgets.enabled }}
+---
+apiVersion: policy/v1
+kind: PodDisruptionBudget
+metadata:
+  name: {{ .program }}-controller-manager
+  namespace: {{ include "olmv1.namespace" .root }}
+  labels:
+    app.kubernetes.io/name: {{ .program }}
+    app.kubernetes.io/part-of: olm
+spec:
+  minAvailable: 1
+  selector:
+    matchLabels:
+      app.kubernetes.io/name: {{ .program }}
+{{- end }}
+{{- end }}

@@ -1,0 +1,244 @@
+import { cp, mkdtemp, readFile, realpath, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join, relative, resolve } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { KubeObject } from "../../pkg/api/k8s.ts";
+import { canonicalJson } from "../../pkg/fbc/canonical.ts";
+import { describeObject } from "../../pkg/release/identity.ts";
+import { describeWithPrivateCluster } from "../support/cluster.ts";
+import { charted, kustomized, runTool } from "../support/manifests.ts";
+
+const CONFIG = resolve(import.meta.dirname, "../../config");
+const CHART = join(CONFIG, "helm/olmv1");
+const KEEP = { "helm.sh/resource-policy": "keep" };
+const SYSTEM = ["--namespace", "olmv1-system"];
+/** The namespace is part of config/, and of the chart where it is not the release's. */
+const WITH_NAMESPACE = ["--namespace", "default", "--set", "namespace.create=true,namespace.name=olmv1-system"];
+
+/** What the chart gives for which values, and where kustomize has the same. */
+interface Variant {
+  name: string;
+  /** Folders of config/, to be applied together. */
+  folders: string[];
+  components?: string[];
+  args: string[];
+}
+
+const VARIANTS: Variant[] = [
+  { name: "without values", folders: ["."], args: WITH_NAMESPACE },
+  {
+    name: "serviceAccountFallback controller",
+    folders: ["overlays/cluster-admin"],
+    args: [...WITH_NAMESPACE, "--set", "operatorController.serviceAccountFallback=controller"],
+  },
+  {
+    name: "sharedWatches",
+    folders: ["overlays/shared-watch"],
+    args: [...WITH_NAMESPACE, "--set", "operatorController.sharedWatches=true"],
+  },
+  { name: "registries", folders: ["overlays/air-gapped"], args: [...WITH_NAMESPACE, "--values", "registries.yaml"] },
+  { name: "signatures", folders: ["overlays/signatures"], args: [...WITH_NAMESPACE, "--values", "signatures.yaml"] },
+  {
+    name: "openshift",
+    folders: ["openshift"],
+    args: ["--set", "namespace.create=true,namespace.name=openshift-operator-controller,openshift.enabled=true"],
+  },
+  {
+    name: "prometheus, policies and certificates of others",
+    folders: [".", "prometheus", "admission"],
+    components: ["tls"],
+    args: [...WITH_NAMESPACE, "--set", "prometheus.enabled=true,admissionPolicies.catalogLabel=true,tls.source=secret"],
+  },
+];
+
+describeWithPrivateCluster("the Helm chart", (cluster) => {
+  let folder: string;
+  /** Names of the files with values, as their paths. */
+  const inFolder = (args: readonly string[]): string[] => args.map((arg) => (arg.endsWith(".yaml") ? join(folder, arg) : arg));
+
+  beforeAll(async () => {
+    folder = await realpath(await mkdtemp(join(tmpdir(), "olmv1-chart-")));
+    const text = (file: string): Promise<string> => readFile(join(CONFIG, "overlays", file), "utf8");
+    const registries = { conf: await text("air-gapped/registries.conf") };
+    const signatures = { policy: await text("signatures/policy.json") };
+    await writeFile(join(folder, "registries.yaml"), JSON.stringify({ registries }));
+    await writeFile(join(folder, "signatures.yaml"), JSON.stringify({ signatures }));
+  });
+  afterAll(() => rm(folder, { recursive: true, force: true }));
+
+  /** The objects of several folders of config/, with components. */
+  async function together({ folders, components = [] }: Variant): Promise<KubeObject[]> {
+    if (folders.length === 1 && components.length === 0) return kustomized(`config/${folders[0]}`);
+    const paths = (of: readonly string[]): string => JSON.stringify(of.map((one) => relative(folder, join(CONFIG, one))));
+    const lines = ["kind: Kustomization", "apiVersion: kustomize.config.k8s.io/v1beta1"];
+    lines.push(`resources: ${paths(folders)}`, `components: ${paths(components)}`);
+    await writeFile(join(folder, "kustomization.yaml"), lines.join("\n"));
+    return kustomized(folder);
+  }
+
+  test.for(VARIANTS)("$name gives what kustomize gives", async (variant) => {
+    const [wanted, given] = [await together(variant), await charted(inFolder(variant.args))];
+    const names = (objects: readonly KubeObject[]): string[] => objects.map(describeObject).sort();
+    expect(names(given)).toEqual(names(wanted));
+    const kept = given.filter(({ metadata }) => metadata.annotations?.["helm.sh/resource-policy"] === "keep");
+    expect([...new Set(kept.map(({ kind }) => kind))].sort()).toEqual(["CustomResourceDefinition", "Namespace"]);
+    for (const object of wanted) {
+      const name = describeObject(object);
+      const found = given.find((candidate) => describeObject(candidate) === name);
+      const annotations = kept.some((one) => describeObject(one) === name) ? KEEP : {};
+      expect(normal(found), name).toEqual(normal(object, annotations));
+    }
+  });
+
+  test("Helm has nothing to say against it", async () => {
+    for (const { args } of [...VARIANTS, { args: ["--set", "tls.source=cert-manager"] }]) {
+      const text = await runTool("helm", ["lint", "--strict", CHART, ...inFolder(args)]);
+      expect(text.trim()).toBe("[INFO] Chart.yaml: icon is recommended");
+    }
+  });
+
+  test("the version of chart and program is that of package.json", async () => {
+    const { version } = JSON.parse(await readFile(join(CONFIG, "../package.json"), "utf8")) as { version: string };
+    const chart = await readFile(join(CHART, "Chart.yaml"), "utf8");
+    expect(chart.match(/^(v|appV)ersion: .*$/gm)).toEqual([`version: ${version}`, `appVersion: ${version}`]);
+  });
+
+  test.for([
+    { values: "replicas=2", message: "additional properties 'replicas' not allowed" },
+    { values: "operatorController.serviceAccountFallback=allow", message: "operatorController/serviceAccountFallback" },
+    { values: "operatorController.replicas=many", message: "got string, want integer" },
+    { values: "tls.source=none", message: "tls/source" },
+    { values: "image.digest=sha256:1", message: "image/digest" },
+    { values: "registries.globalPullSecret=pull", message: "registries/globalPullSecret" },
+    { values: "catalogd.extraArgs={verbose}", message: "catalogd/extraArgs/0" },
+    { values: "namespace.create=true", message: "set namespace.name" },
+    { values: "catalogs[0].name=a,catalogs[0].spec.priority=1", message: "install without catalogs first" },
+  ])("values $values are refused, and it is said why", async ({ values, message }) => {
+    await expect(charted([...SYSTEM, "--set", values])).rejects.toThrow(message);
+  });
+
+  describe("values that config/ has no folder for", () => {
+    const only = (objects: readonly KubeObject[], kind: string): KubeObject[] => objects.filter((object) => object.kind === kind);
+    const pods = (objects: readonly KubeObject[]) =>
+      only(objects, "Deployment").map((object) => (object["spec"] as { template: { spec: PodSpec } }).template.spec);
+
+    test("what each program is given reaches its Pods", async () => {
+      const set = [
+        "image.repository=registry.example.com/olmv1",
+        `image.digest=sha256:${"a".repeat(64)}`,
+        "image.pullPolicy=Always",
+        "imagePullSecrets={mirror}",
+        "proxy.https=http://proxy.internal:3128",
+        "proxy.noProxy=.svc\\,.cluster.local",
+        "registries.globalPullSecret=openshift-config/pull-secret",
+        "catalogd.replicas=3",
+        "catalogd.extraArgs={--log-level=debug}",
+        "catalogd.nodeSelector.disk=ssd",
+        "catalogd.priorityClassName=high",
+        "operatorController.resources.limits.memory=1Gi",
+        "podDisruptionBudgets.enabled=false",
+        "networkPolicies.enabled=false",
+        "admissionPolicies.serviceAccounts=true",
+      ];
+      const objects = await charted([...SYSTEM, ...set.flatMap((one) => ["--set", one])]);
+      expect(only(objects, "PodDisruptionBudget")).toEqual([]);
+      expect(only(objects, "NetworkPolicy")).toEqual([]);
+      expect(only(objects, "ValidatingAdmissionPolicy").map(({ metadata }) => metadata.name)).toContain(
+        "clusterextension-service-accounts",
+      );
+      for (const account of only(objects, "ServiceAccount")) expect(account["imagePullSecrets"]).toEqual([{ name: "mirror" }]);
+      for (const { containers } of pods(objects)) {
+        expect(containers[0]).toMatchObject({
+          image: `registry.example.com/olmv1@sha256:${"a".repeat(64)}`,
+          imagePullPolicy: "Always",
+          env: [
+            { name: "HTTPS_PROXY", value: "http://proxy.internal:3128" },
+            { name: "NO_PROXY", value: ".svc,.cluster.local" },
+          ],
+        });
+        expect(containers[0]?.args).toContain("--global-pull-secret=openshift-config/pull-secret");
+      }
+      const [catalogd, operatorController] = pods(objects);
+      expect(catalogd).toMatchObject({ nodeSelector: { disk: "ssd" }, priorityClassName: "high" });
+      expect(catalogd?.containers[0]?.args).toContain("--log-level=debug");
+      expect(operatorController?.containers[0]?.args).not.toContain("--log-level=debug");
+      expect(operatorController?.containers[0]?.resources).toMatchObject({ limits: { memory: "1Gi" } });
+    });
+
+    test("cert-manager makes the certificates that the Pods mount", async () => {
+      const objects = await charted([...SYSTEM, "--set", "tls.source=cert-manager"]);
+      const secrets = pods(objects).flatMap(({ volumes }) => volumes.flatMap(({ secret }) => secret?.secretName ?? []));
+      const certificates = only(objects, "Certificate").map(({ spec }) => spec as { secretName: string; dnsNames: string[] });
+      expect([...new Set(secrets)].sort()).toEqual(certificates.map(({ secretName }) => secretName).sort());
+      expect(certificates.flatMap(({ dnsNames }) => dnsNames).sort()).toEqual(
+        only(objects, "Service").map(({ metadata }) => `${metadata.name}.olmv1-system.svc`),
+      );
+      expect(only(objects, "Issuer")).toHaveLength(1);
+      const own = await charted([...SYSTEM, "--set", "tls.source=cert-manager,tls.certManager.issuerRef.name=ours"]);
+      expect(only(own, "Issuer")).toEqual([]);
+      for (const { spec } of only(own, "Certificate")) expect(spec).toMatchObject({ issuerRef: { name: "ours" } });
+    });
+  });
+
+  describe("on a cluster", () => {
+    const helm = (command: string, ...args: string[]): Promise<string> =>
+      runTool("helm", [command, "olmv1", ...args, ...SYSTEM, "--kubeconfig", cluster.kubeconfig]);
+    const definition = () =>
+      cluster.client.get({
+        apiVersion: "apiextensions.k8s.io/v1",
+        kind: "CustomResourceDefinition",
+        name: "clustercatalogs.olm.operatorframework.io",
+      });
+    const catalog = { apiVersion: "olm.operatorframework.io/v1", kind: "ClusterCatalog", name: "given" };
+    const deployment = { apiVersion: "apps/v1", kind: "Deployment", namespace: "olmv1-system", name: "catalogd-controller-manager" };
+
+    test("an install becomes ready, an upgrade changes the definitions, and neither they nor catalogs go with it", async () => {
+      const older = join(folder, "older");
+      await cp(CHART, older, { recursive: true });
+      const file = join(older, "templates/crd/olm.operatorframework.io_clustercatalogs.yaml");
+      await writeFile(file, (await readFile(file, "utf8")).replaceAll("name: LastUnpacked", "name: Older"));
+
+      const notes = await helm("install", older, "--create-namespace", "--wait", "--timeout", "60s");
+      expect(notes).toContain("There is no catalog yet");
+      expect(JSON.stringify(await definition())).toContain('"name":"Older"');
+
+      const spec = '{"source":{"type":"Image","image":{"ref":"quay.io/example/catalog:v1"}}}';
+      const upgraded = await helm(
+        "upgrade",
+        CHART,
+        "--wait",
+        "--timeout",
+        "60s",
+        "--set-json",
+        `catalogs=[{"name":"given","spec":${spec}}]`,
+      );
+      expect(upgraded).not.toContain("There is no catalog yet");
+      expect(JSON.stringify(await definition())).not.toContain('"name":"Older"');
+      expect(await cluster.client.get(catalog)).toMatchObject({ spec: { availabilityMode: "Available" } });
+
+      await helm("uninstall", "--wait", "--timeout", "60s");
+      expect(await cluster.client.get(deployment)).toBeUndefined();
+      expect(await definition()).toBeDefined();
+      expect(await cluster.client.get(catalog)).toMatchObject({ metadata: { annotations: KEEP } });
+      await helm("install", CHART);
+      await helm("uninstall");
+    });
+  });
+});
+
+/** A Pod's members that the chart's values reach. */
+interface PodSpec {
+  containers: { args: string[]; resources: object }[];
+  volumes: { secret?: { secretName: string } }[];
+}
+
+/** Where the order does not matter, nor whether a member is empty, nor an annotation more. */
+function normal(object: KubeObject | undefined, annotations: Record<string, string> = {}): unknown {
+  if (object === undefined) return undefined;
+  const all = { ...annotations, ...object.metadata.annotations };
+  const marked = Object.keys(all).length > 0 ? { ...object, metadata: { ...object.metadata, annotations: all } } : object;
+  const byText = (a: unknown, b: unknown): number => (canonicalJson(a) < canonicalJson(b) ? -1 : 1);
+  return JSON.parse(JSON.stringify(marked), (key, value: unknown) =>
+    ["args", "volumes", "volumeMounts", "ports"].includes(key) && Array.isArray(value) ? [...value].sort(byText) : value,
+  ) as unknown;
+}

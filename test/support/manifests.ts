@@ -1,0 +1,29 @@
+import { execFile } from "node:child_process";
+import { resolve } from "node:path";
+import { promisify } from "node:util";
+import type { KubeObject } from "../../pkg/api/k8s.ts";
+import { findBinaries } from "../../pkg/devcluster/binaries.ts";
+import type { Tool } from "../../pkg/devcluster/binaryCache.ts";
+import { parseYamlDocuments } from "../../pkg/fbc/yaml.ts";
+
+const ROOT = resolve(import.meta.dirname, "../..");
+const CHART = resolve(ROOT, "config/helm/olmv1");
+const MAX_OUTPUT = 2 ** 26;
+
+/** Runs kubectl or helm of the control plane's programs. @returns its standard output. @throws Error with what it says on standard error. */
+export async function runTool(tool: Tool, args: readonly string[]): Promise<string> {
+  const { [tool]: program } = await findBinaries(() => undefined);
+  if (!program) throw new Error(`there is no ${tool} among the control plane's programs`);
+  return (await promisify(execFile)(program.path, args, { maxBuffer: MAX_OUTPUT })).stdout;
+}
+
+/** What `kubectl apply -k` would send, in its order; `folder` from the root of the repository. */
+export async function kustomized(folder: string): Promise<KubeObject[]> {
+  return parseYamlDocuments(await runTool("kubectl", ["kustomize", resolve(ROOT, folder)])) as KubeObject[];
+}
+
+/** What Helm makes of the chart, in no order. @param args such as `--set a=b`. @param chart the folder of another one. */
+export async function charted(args: readonly string[], chart = CHART): Promise<KubeObject[]> {
+  const text = await runTool("helm", ["template", "olmv1", chart, ...args]);
+  return (parseYamlDocuments(text) as (KubeObject | undefined)[]).filter((object) => object !== undefined && object !== null);
+}
