@@ -1,9 +1,12 @@
-// `npm run build`: the programs, each with everything it needs, in dist/ (or the folder that the first argument names).
+// `npm run build`: the programs, each with everything it needs, and the manual pages of the command line, in dist/ (or the folder that the first argument names).
 // The same sources give the same bytes.
 import { existsSync } from "node:fs";
 import { mkdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { join, relative, resolve } from "node:path";
 import { build } from "esbuild";
+import { CommandTerminal } from "../cmd/olmv1/cli/terminal.ts";
+import { manPages } from "../cmd/olmv1/man/manPages.ts";
+import { olmv1 } from "../cmd/olmv1/olmv1.ts";
 import { billOfMaterials } from "./sbom.mjs";
 
 const root = join(import.meta.dirname, "..");
@@ -82,6 +85,9 @@ const metafile = {
 await writeFile(join(dist, "package.json"), '{ "type": "module" }\n');
 const lock = JSON.parse(await readFile(join(root, "package-lock.json"), "utf8"));
 await writeFile(join(dist, "sbom.cdx.json"), `${JSON.stringify(billOfMaterials(metafile, lock), null, 1)}\n`);
+await mkdir(join(dist, "man", "man1"), { recursive: true });
+const nobody = new CommandTerminal({ out: () => undefined, err: () => undefined });
+for (const [name, page] of manPages(olmv1(nobody))) await writeFile(join(dist, "man", "man1", name), page);
 for (const name of Object.keys({ ...entryPoints, ...commandLine })) {
   const { size } = await stat(join(dist, `${name}.js`));
   console.log(`${join(relative(process.cwd(), dist), name)}.js ${(size / 1024 / 1024).toFixed(1)} MB`);
