@@ -9,6 +9,7 @@ import { usage as operatorControllerUsage } from "../operator-controller/flags.t
 import { apiReference } from "./apiReference.ts";
 import { bundleRuleReference } from "./bundleRuleReference.ts";
 import { catalogApiDocument, catalogApiReference } from "./catalogApiReference.ts";
+import { catalogRuleReference } from "./catalogRuleReference.ts";
 import { chartFiles } from "./chartFiles.ts";
 import { cliReference } from "./cliReference.ts";
 import { crdFrom } from "./crd.ts";
@@ -35,6 +36,7 @@ export function generatedFiles(): Map<string, string> {
     ...chartFiles(new Map(crds), (path) => readFileSync(join(ROOT, path), "utf8")),
     ["docs/reference/api.md", apiReference(KINDS)],
     ["docs/reference/bundle-rules.md", bundleRuleReference()],
+    ["docs/reference/catalog-rules.md", catalogRuleReference()],
     ["docs/reference/catalogd-api.md", catalogApiReference(catalogApiDocument())],
     ["docs/reference/cli.md", cliReference(olmv1(NOBODY), servers)],
     ["docs/reference/events.md", eventReference()],

@@ -111,7 +111,21 @@ function checkValues(text: string): void {
   }
 }
 
-/** `value` as one YAML document in block style, quoted such that Kubernetes reads every string back as a string. */
-export function toYaml(value: unknown): string {
-  return dump(value, { lineWidth: -1, noRefs: true, schema: DUMP_WITH_BIGINT });
+/** How YAML is written. */
+export interface YamlStyle {
+  /** All on one line, as `{a: [1, 2]}`. */
+  flow?: boolean;
+  /** Lists that are members stand no deeper than their keys. */
+  compactLists?: boolean;
+}
+
+/** `value` as one YAML document, in block style by default, quoted such that Kubernetes reads every string back as a string. */
+export function toYaml(value: unknown, { flow = false, compactLists = false }: YamlStyle = {}): string {
+  return dump(value, {
+    lineWidth: -1,
+    noRefs: true,
+    schema: DUMP_WITH_BIGINT,
+    seqNoIndent: compactLists,
+    ...(flow ? { flowLevel: 0 } : {}),
+  });
 }

@@ -20,6 +20,8 @@ const LAYERS = [
     "pkg/crdsafety",
     "pkg/gate",
     "pkg/mirror",
+    "pkg/fbcedit",
+    "pkg/fbcdiff",
   ],
   ["pkg/fbc", "pkg/version"],
   ["pkg/api", "pkg/errors"],

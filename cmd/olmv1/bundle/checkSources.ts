@@ -1,18 +1,10 @@
 import { checkBundle } from "../../../pkg/bundlecheck/checkBundle.ts";
 import { BUNDLE_RULES } from "../../../pkg/bundlecheck/rules.ts";
-import { SEVERITIES, type Severity } from "../../../pkg/bundlecheck/severity.ts";
 import { messageOf } from "../../../pkg/errors/errors.ts";
 import { Patterns } from "../../../pkg/operatorcontroller/crdupgrade/patternMatcher.ts";
 import type { BundleReader } from "../rbac/bundleReader.ts";
+import { requireIgnorable, type Selection, selected } from "../validation/selection.ts";
 import type { CheckedSource } from "./validationReport.ts";
-
-/** Which findings count. */
-export interface Selection {
-  /** The least severity that is told. */
-  readonly severity: Severity;
-  /** Rules that are not held against the bundle. */
-  readonly ignore: readonly string[];
-}
 
 /** Checks one bundle after another. What cannot be read is a finding too. */
 export async function checkSources(
@@ -20,9 +12,12 @@ export async function checkSources(
   selection: Selection,
   reader: Pick<BundleReader, "files">,
 ): Promise<CheckedSource[]> {
-  requireIgnorable(selection.ignore);
+  requireIgnorable(selection.ignore, BUNDLE_RULES, "a bundle that breaks it cannot be installed");
   const checked: CheckedSource[] = [];
-  for (const source of sources) checked.push(selected(await checkSource(source, reader), selection));
+  for (const source of sources) {
+    const found = await checkSource(source, reader);
+    checked.push({ ...found, findings: selected(found.findings, selection) });
+  }
   return checked;
 }
 
@@ -35,19 +30,5 @@ async function checkSource(source: string, reader: Pick<BundleReader, "files">):
     return { source, ...checkBundle(files, patterns.matches) };
   } catch (err) {
     return { source, name: "", findings: [{ rule: "unreadable", severity: "error", message: messageOf(err) }] };
-  }
-}
-
-function selected(checked: CheckedSource, { severity: least, ignore }: Selection): CheckedSource {
-  const told = SEVERITIES.slice(0, SEVERITIES.indexOf(least) + 1);
-  return { ...checked, findings: checked.findings.filter(({ rule, severity }) => told.includes(severity) && !ignore.includes(rule)) };
-}
-
-/** @throws Error for a rule that there is not, and for one whose breach keeps a bundle from being installed. */
-function requireIgnorable(rules: readonly string[]): void {
-  for (const rule of rules) {
-    const found = Object.hasOwn(BUNDLE_RULES, rule) ? BUNDLE_RULES[rule] : undefined;
-    if (!found) throw new Error(`there is no rule "${rule}"`);
-    if (found.severity === "error") throw new Error(`rule "${rule}" cannot be ignored: a bundle that breaks it cannot be installed`);
   }
 }

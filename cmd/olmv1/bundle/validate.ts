@@ -1,23 +1,29 @@
-import type { Severity } from "../../../pkg/bundlecheck/severity.ts";
+import { BUNDLE_RULES } from "../../../pkg/bundlecheck/rules.ts";
 import { EXIT } from "../cli/exitCodes.ts";
-import { type Output, print } from "../cli/output.ts";
+import { print } from "../cli/output.ts";
 import type { Terminal } from "../cli/terminal.ts";
+import type { FindingOptions } from "../commands/findingOptions.ts";
 import { type ReaderOptions, withReader } from "../rbac/bundleReader.ts";
+import { sarifLog } from "../validation/sarif.ts";
+import { sarifPath } from "../validation/sarifPath.ts";
 import { checkSources } from "./checkSources.ts";
-import { fails, reportData, textReport } from "./validationReport.ts";
+import { fails, reportData, sarifFindings, textReport } from "./validationReport.ts";
 
 /** How `olmv1 bundle validate` can be asked. */
-export interface ValidateOptions extends ReaderOptions {
-  output: Output;
-  failOn: Severity;
-  severity: Severity;
-  ignore: string[];
-}
+export interface ValidateOptions extends FindingOptions, ReaderOptions {}
 
 /** `olmv1 bundle validate`. */
 export async function validate(terminal: Terminal, sources: readonly string[], options: ValidateOptions): Promise<void> {
   const { output, failOn, severity, ignore } = options;
   const checked = await withReader(options, (reader) => checkSources(sources, { severity, ignore }, reader));
-  await print(terminal, output, { data: reportData(checked), text: () => textReport(checked) });
+  await print(terminal, output, {
+    data: reportData(checked),
+    text: () => textReport(checked),
+    sarif: () =>
+      sarifLog(
+        sarifFindings(checked, (source, file) => sarifPath(source, file, process.cwd())),
+        BUNDLE_RULES,
+      ),
+  });
   if (fails(checked, failOn)) terminal.exit(EXIT.no);
 }

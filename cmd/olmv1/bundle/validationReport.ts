@@ -1,8 +1,10 @@
 import type { CheckedBundle } from "../../../pkg/bundlecheck/checkBundle.ts";
-import { type Finding, findingText } from "../../../pkg/bundlecheck/finding.ts";
+import { findingText } from "../../../pkg/bundlecheck/finding.ts";
 import { SEVERITIES, type Severity } from "../../../pkg/bundlecheck/severity.ts";
 import { printable } from "../../../pkg/errors/printable.ts";
 import { counted } from "../counted.ts";
+import type { SarifFinding } from "../validation/sarif.ts";
+import { countOf, failsAt } from "../validation/selection.ts";
 
 /** A bundle that was checked, and where it was read from. */
 export interface CheckedSource extends CheckedBundle {
@@ -39,8 +41,21 @@ export function textReport(bundles: readonly CheckedSource[]): string {
 
 /** Whether something at least that bad was found. */
 export function fails(bundles: readonly CheckedBundle[], least: Severity): boolean {
-  const bad = SEVERITIES.slice(0, SEVERITIES.indexOf(least) + 1);
-  return bundles.some(({ findings }) => findings.some(({ severity }) => bad.includes(severity)));
+  return bundles.some(({ findings }) => failsAt(findings, least));
+}
+
+/** The same as SARIF has it. @param pathOf where a file of a bundle is, for whoever reads it. */
+export function sarifFindings(bundles: readonly CheckedSource[], pathOf: (source: string, file: string) => string): SarifFinding[] {
+  return bundles.flatMap(({ source, name, findings }) =>
+    findings.map(({ rule, severity, message, file, line }) => ({
+      rule,
+      severity,
+      message,
+      file: file === undefined ? undefined : pathOf(source, file),
+      line,
+      subject: name === "" ? source : name,
+    })),
+  );
 }
 
 function textOf({ source, findings }: CheckedSource, isOneOfSeveral: boolean): string {
@@ -49,8 +64,4 @@ function textOf({ source, findings }: CheckedSource, isOneOfSeveral: boolean): s
   const counts = `${counted(errors ?? 0, "error")}, ${counted(warnings ?? 0, "warning")} and ${counted(infos ?? 0, "remark")}`;
   const verdict = findings.length === 0 ? NOTHING_FOUND : `the bundle is ${errors === 0 ? "valid" : "not valid"}: ${counts}`;
   return [...head, ...findings.map(findingText), verdict, ""].map(printable).join("\n");
-}
-
-function countOf(findings: readonly Finding[], of: Severity): number {
-  return findings.filter(({ severity }) => severity === of).length;
 }

@@ -1,20 +1,45 @@
-import { statSync } from "node:fs";
-import { checkCatalogFolder } from "../../../pkg/catalogd/load/checkCatalog.ts";
-import { goQuote } from "../../../pkg/errors/goQuote.ts";
 import { EXIT } from "../cli/exitCodes.ts";
-import { type Output, print } from "../cli/output.ts";
+import { print } from "../cli/output.ts";
+import { withProgress } from "../cli/progress.ts";
 import type { Terminal } from "../cli/terminal.ts";
-import { reportData, textReport } from "./validationReport.ts";
+import type { FindingOptions } from "../commands/findingOptions.ts";
+import { type ReaderOptions, withReader } from "../rbac/bundleReader.ts";
+import { sarifLog } from "../validation/sarif.ts";
+import { sarifPath } from "../validation/sarifPath.ts";
+import { failsAt, requireIgnorable, selected } from "../validation/selection.ts";
+import { CATALOG_RULES } from "./catalogFinding.ts";
+import { catalogFolder } from "./catalogFolder.ts";
+import { checkImages } from "./checkImages.ts";
+import { lintedFolder, type MoreFindings } from "./lintedFolder.ts";
+import { reportData, sarifFindings, textReport } from "./validationReport.ts";
 
 /** How `olmv1 catalog validate` can be asked. */
-export interface ValidateOptions {
-  output: Output;
+export interface ValidateOptions extends FindingOptions, ReaderOptions {
+  checkImages?: boolean;
 }
 
 /** `olmv1 catalog validate`. */
-export async function validate(terminal: Terminal, directory: string, { output }: ValidateOptions): Promise<void> {
-  if (!statSync(directory, { throwIfNoEntry: false })?.isDirectory()) throw new Error(`${goQuote(directory)} is not a directory`);
-  const checked = await checkCatalogFolder(directory);
-  await print(terminal, output, { data: reportData(checked), text: () => textReport(checked) });
-  if (checked.refusal !== undefined) terminal.exit(EXIT.no);
+export async function validate(terminal: Terminal, source: string, options: ValidateOptions): Promise<void> {
+  const { output, failOn, severity, ignore } = options;
+  requireIgnorable(ignore, CATALOG_RULES, "opm refuses a catalog that breaks it");
+  await withReader(options, async (reader) => {
+    const folder = await catalogFolder(source, reader);
+    const { checked, findings } = await withProgress(terminal, `checking ${source}`, (progress) => {
+      const more: MoreFindings | undefined = options.checkImages
+        ? (lint) => checkImages(lint.images(), options, terminal, (done, all) => progress.now(`asking for images, ${done} of ${all}`))
+        : undefined;
+      return lintedFolder(folder, ignore, more);
+    });
+    const report = { checked, findings: selected(findings, { severity, ignore }) };
+    await print(terminal, output, {
+      data: reportData(report),
+      text: () => textReport(report),
+      sarif: () =>
+        sarifLog(
+          sarifFindings(report, (file) => (folder === source ? sarifPath(folder, file, process.cwd()) : file)),
+          CATALOG_RULES,
+        ),
+    });
+    if (failsAt(findings, failOn)) terminal.exit(EXIT.no);
+  });
 }

@@ -1,9 +1,10 @@
 import { describe, expect, test } from "vitest";
-import { type CheckedCatalog, checkCatalogFolder } from "../../../pkg/catalogd/load/checkCatalog.ts";
 import { TempFolder } from "../../../test/support/contentFixture.ts";
 import type { Ended } from "../../../test/support/olmv1Command.ts";
 import { runCli } from "../../../test/support/runCli.ts";
-import { reportData, textReport } from "./validationReport.ts";
+import { selected } from "../validation/selection.ts";
+import { lintedFolder } from "./lintedFolder.ts";
+import { type CatalogReport, reportData, sarifFindings, textReport } from "./validationReport.ts";
 
 const PACKAGE = "schema: olm.package\nname: foo\ndefaultChannel: stable\n";
 const CHANNEL = "schema: olm.channel\npackage: foo\nname: stable\nentries: [{ name: foo.v1 }]\n";
@@ -13,9 +14,10 @@ const SOUND = { "foo/catalog.yaml": `${PACKAGE}---\n${CHANNEL}---\n${BUNDLE}` };
 const WARNED = { "foo/catalog.yaml": `${PACKAGE}icon: { mediatype: image/png }\n---\n${CHANNEL}---\n${BUNDLE}` };
 const BROKEN = { "foo/catalog.yaml": `${PACKAGE}---\n${CHANNEL}` };
 
-async function check(files: Record<string, string>): Promise<CheckedCatalog> {
+async function check(files: Record<string, string>, severity: "warning" | "info" = "warning"): Promise<CatalogReport> {
   using folder = new TempFolder();
-  return await checkCatalogFolder(folder.write("catalog", files));
+  const { checked, findings } = await lintedFolder(folder.write("catalog", files), []);
+  return { checked, findings: selected(findings, { severity, ignore: [] }) };
 }
 
 describe("the report as text", () => {
@@ -52,6 +54,7 @@ describe("the report for programs", () => {
       error: { message: 'no olm.bundle blobs found in package "foo" for olm.channel entries [foo.v1]' },
       errors: 1,
       warnings: 0,
+      infos: 0,
       counts: { packages: 1, channels: 1, bundles: 0, deprecations: 0, others: 0 },
       findings: [
         {
@@ -74,6 +77,38 @@ describe("the report for programs", () => {
   });
 });
 
+test("remarks are told with their lines, and no more than fifty of a rule to people", async () => {
+  const many = Array.from({ length: 60 }, (_, i) => BUNDLE.replaceAll("v1", `v${i}`).replace("1.0.0", `1.0.${i}`));
+  const entries = many.map((_, i) => `{ name: foo.v${i}${i > 0 ? `, replaces: foo.v${i - 1}` : ""} }`).join(", ");
+  const files = { "foo/catalog.yaml": [PACKAGE, CHANNEL.replace("{ name: foo.v1 }", entries), ...many].join("---\n") };
+  const report = await check(files, "info");
+  const lines = textReport(report).split("\n");
+  expect(lines[0]).toBe(
+    'warning: foo/catalog.yaml: document 4, line 19: olm.bundle "foo.v1" of package "foo": image quay.io/foo is that of bundle "foo.v0" too, in foo/catalog.yaml: document 3, line 10 [duplicate-image]',
+  );
+  expect(lines.slice(-5)).toEqual([
+    "and 9 more [duplicate-image]",
+    "and 10 more [csv-metadata-missing]",
+    "and 10 more [bundle-image-by-tag]",
+    "the catalog is valid: 0 errors, 59 warnings and 120 remarks in 1 package, 1 channel, 60 bundles",
+    "",
+  ]);
+  expect(reportData(report)).toMatchObject({ passed: true, warnings: 59, infos: 120, findings: { length: 179 } });
+});
+
+test("SARIF has the place of each finding", async () => {
+  expect(sarifFindings(await check(BROKEN), (file) => `catalogs/${file}`)).toEqual([
+    {
+      rule: "entry-without-bundle",
+      severity: "error",
+      message: 'no olm.bundle blobs found in package "foo" for olm.channel entries [foo.v1]',
+      file: "catalogs/foo/catalog.yaml",
+      line: 5,
+      subject: 'olm.channel "stable" of package "foo"',
+    },
+  ]);
+});
+
 describe("the command", () => {
   test("exits with 0 for a catalog without errors, with 1 for one with, with 2 for none", async () => {
     using folder = new TempFolder();
@@ -84,11 +119,15 @@ describe("the command", () => {
       out: expect.stringMatching(/^passed: true\nerrors: 0\n/),
     });
     expect(await validate(folder.write("broken", BROKEN), "-o", "json")).toMatchObject({ code: 1, err: "" });
-    expect(await validate("nowhere")).toEqual({ code: 2, out: "", err: 'olmv1: "nowhere" is not a directory\n' });
+    expect(await validate("nowhere")).toEqual({
+      code: 2,
+      out: "",
+      err: 'olmv1: "nowhere" is not a directory, nor an image with its registry, such as quay.io/example/catalog:latest\n',
+    });
     expect(await validate("nowhere", "-o", "json")).toEqual({
       code: 2,
       out: "",
-      err: '{\n  "error": {\n    "message": "\\"nowhere\\" is not a directory"\n  }\n}\n',
+      err: '{\n  "error": {\n    "message": "\\"nowhere\\" is not a directory, nor an image with its registry, such as quay.io/example/catalog:latest"\n  }\n}\n',
     });
   });
 });

@@ -1,43 +1,103 @@
 import type { CheckedCatalog } from "../../../pkg/catalogd/load/checkCatalog.ts";
 import { printable } from "../../../pkg/errors/printable.ts";
-import { compareFindings, findingText, published } from "../../../pkg/fbc/checks/finding.ts";
+import { subjectText } from "../../../pkg/fbc/checks/finding.ts";
 import { counted } from "../counted.ts";
+import type { SarifFinding } from "../validation/sarif.ts";
+import { countOf } from "../validation/selection.ts";
+import { type CatalogFinding, compareCatalogFindings, findingLine, findingOf, unreadable } from "./catalogFinding.ts";
+
+/** What is told of a catalog that was checked. */
+export interface CatalogReport {
+  readonly checked: CheckedCatalog;
+  /** Those that are told, in order. */
+  readonly findings: readonly CatalogFinding[];
+}
+
+/** What opm and the format have against a catalog, without lints. */
+export function reportOf(checked: CheckedCatalog): CatalogReport {
+  return { checked, findings: [...checked.faults.map(unreadable), ...checked.findings.map(findingOf)].sort(compareCatalogFindings) };
+}
+
+/** Findings of one rule that are told to people; programs are told all. */
+const MAX_OF_RULE = 50;
 
 /**
  * What was found in a catalog, errors first, for programs: an object with opm's members `passed` and `error`, and besides these `counts`, how many
- * `errors` and `warnings` there are, and `findings`: those of catalogd's endpoint, and `rule: unreadable` for files that cannot be read.
+ * `errors`, `warnings` and `infos` there are, and `findings` in the form of catalogd's endpoint; `rule: unreadable` is for files that cannot be read.
  * @see operator-registry cmd/opm/validate
  */
-export function reportData(checked: CheckedCatalog): object {
-  const { refusal, counts, faults, warnings } = checked;
-  const unreadable = faults.map(({ message, place }) => ({
-    rule: "unreadable",
-    severity: "error",
-    message,
-    ...(place ? { place: { ...place } } : {}),
-  }));
+export function reportData(report: CatalogReport): object {
+  const { checked, findings } = report;
+  const { refusal, counts } = checked;
   return {
-    passed: refusal === undefined,
+    passed: isValid(report),
     ...(refusal === undefined ? {} : { error: { message: refusal } }),
-    errors: checked.errors + faults.length,
-    warnings,
+    ...totals(report),
     counts,
-    findings: [...unreadable, ...checked.findings.toSorted(compareFindings).map(published)],
+    findings: findings.map(({ rule, severity, message, place, subject }) => ({
+      rule,
+      severity,
+      message,
+      ...(place ? { place: { ...place } } : {}),
+      ...subject,
+    })),
   };
 }
 
 /** The same for people. */
-export function textReport({ findings, faults, errors, warnings, counts, refusal }: CheckedCatalog): string {
-  const lines = [
-    ...faults.map(({ message }) => `error: ${message} [unreadable]`),
-    ...findings.toSorted(compareFindings).map((finding) => `${finding.severity}: ${findingText(finding)} [${finding.rule}]`),
-  ];
-  const more = errors + warnings - findings.length;
+export function textReport(report: CatalogReport): string {
+  const { checked, findings } = report;
+  const told = new Map<string, number>();
+  const lines: string[] = [];
+  for (const finding of findings) {
+    const count = (told.get(finding.rule) ?? 0) + 1;
+    told.set(finding.rule, count);
+    if (count <= MAX_OF_RULE || finding.severity === "error") lines.push(findingLine(finding));
+  }
+  for (const [rule, count] of told)
+    if (count > MAX_OF_RULE && findings.find((finding) => finding.rule === rule)?.severity !== "error")
+      lines.push(`and ${count - MAX_OF_RULE} more [${rule}]`);
+  const more = dropped(checked, "error") + dropped(checked, "warning");
   if (more > 0) lines.push(`and ${more} more`);
-  const { packages, channels, bundles } = counts;
-  const verdict = refusal === undefined ? "the catalog is valid" : "the catalog is not valid";
-  const found = `${counted(errors + faults.length, "error")} and ${counted(warnings, "warning")}`;
+  if (checked.faults.length > 0) lines.push("how the objects go together was not looked at, since not all of them could be read");
+  return [...lines.map(printable), verdict(report), ""].join("\n");
+}
+
+/** The same as SARIF has it. @param pathOf where a file of the catalog is, for whoever reads it. */
+export function sarifFindings({ findings }: CatalogReport, pathOf: (file: string) => string): SarifFinding[] {
+  return findings.map(({ rule, severity, message, place, subject }) => ({
+    rule,
+    severity,
+    message,
+    file: place && pathOf(place.file),
+    line: place?.line,
+    subject: subject && subjectText(subject),
+  }));
+}
+
+/** Whether opm takes the catalog, and every image that was asked for is there. */
+export function isValid({ checked, findings }: CatalogReport): boolean {
+  return checked.refusal === undefined && countOf(findings, "error") === 0;
+}
+
+function verdict(report: CatalogReport): string {
+  const { packages, channels, bundles } = report.checked.counts;
+  const { errors, warnings, infos } = totals(report);
+  const found = [counted(errors, "error"), ...(infos > 0 ? [counted(warnings, "warning")] : [])].join(", ");
+  const last = infos > 0 ? counted(infos, "remark") : counted(warnings, "warning");
   const held = `${counted(packages, "package")}, ${counted(channels, "channel")}, ${counted(bundles, "bundle")}`;
-  if (faults.length > 0) lines.push("how the objects go together was not looked at, since not all of them could be read");
-  return [...lines.map(printable), `${verdict}: ${found} in ${held}`, ""].join("\n");
+  return `the catalog is ${isValid(report) ? "valid" : "not valid"}: ${found} and ${last} in ${held}`;
+}
+
+function totals({ checked, findings }: CatalogReport): { errors: number; warnings: number; infos: number } {
+  return {
+    errors: countOf(findings, "error") + dropped(checked, "error"),
+    warnings: countOf(findings, "warning") + dropped(checked, "warning"),
+    infos: countOf(findings, "info"),
+  };
+}
+
+/** Those that were only counted. */
+function dropped({ findings, errors, warnings }: CheckedCatalog, severity: "error" | "warning"): number {
+  return (severity === "error" ? errors : warnings) - countOf(findings, severity);
 }

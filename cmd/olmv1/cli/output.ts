@@ -2,8 +2,8 @@ import { type Command, InvalidArgumentError, Option } from "commander";
 import { jsonText } from "./json.ts";
 import type { Terminal } from "./terminal.ts";
 
-/** Forms of an answer: `text` for people, `wide` with more columns, `name` as kubectl has it, and those for programs. */
-export type Form = "text" | "wide" | "name" | "json" | "yaml";
+/** Forms of an answer: `text` for people, `wide` with more columns, `name` as kubectl has it, and those for programs; `sarif` is for findings. */
+export type Form = "text" | "wide" | "name" | "json" | "yaml" | "sarif";
 /** A form, or a template of kubectl's for what is printed, such as `jsonpath={.items[*].metadata.name}`. */
 export type Output = Form | `jsonpath=${string}`;
 
@@ -16,6 +16,8 @@ export interface Printed {
   wide?(): string;
   /** Such as `clusterextension.olm.operatorframework.io/argocd`, a line each. */
   names?(): readonly string[];
+  /** A log of findings. */
+  sarif?(): object;
 }
 
 const JSON_PATH = "jsonpath=";
@@ -51,6 +53,8 @@ async function textOf(output: Output, printed: Printed): Promise<string> {
   switch (output) {
     case "json":
       return `${jsonText(printed.data)}\n`;
+    case "sarif":
+      return `${jsonText(printed.sarif?.() ?? printed.data)}\n`;
     case "yaml":
       return (await import("../../../pkg/fbc/yaml.ts")).toYaml(printed.data);
     case "name":

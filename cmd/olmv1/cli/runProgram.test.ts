@@ -18,7 +18,7 @@ test("an error is a document where the answer would have been one", async () => 
   const { code, out, err } = await runCli(["catalog", "validate", "/nowhere", "--output=json"]);
   expect([code, out, JSON.parse(err)]).toEqual([2, "", { error: { message: '"/nowhere" is not a directory' } }]);
   expect((await runCli(["catalog", "validate", "-o", "yaml"])).err).toBe(
-    "error:\n  message: missing required argument 'directory'; --help tells more\n",
+    "error:\n  message: missing required argument 'catalog'; --help tells more\n",
   );
 });
 

@@ -4,6 +4,7 @@ import { CatalogCheck, type CatalogCounts, type CheckResult } from "../../fbc/ch
 import { opmError } from "../../fbc/checks/opmError.ts";
 import { ContentError, type ContentPlace } from "../../fbc/contentError.ts";
 import { decodeMetas } from "../../fbc/decode.ts";
+import type { PlacedMeta } from "../../fbc/types.ts";
 import { catalogFiles } from "./catalogFiles.ts";
 import { CONTENT_LIMITS } from "./loader.ts";
 
@@ -34,19 +35,26 @@ export interface CheckedCatalog extends CheckResult {
  * @throws Error when the folder cannot be read, or holds more than catalogd takes.
  * @see operator-registry cmd/opm/validate
  */
-export async function checkCatalogFolder(root: string): Promise<CheckedCatalog> {
-  return checkCatalog(filesIn(root));
+export async function checkCatalogFolder(root: string, seen?: (meta: PlacedMeta) => void): Promise<CheckedCatalog> {
+  return checkCatalog(filesIn(root), seen);
 }
 
-/** The same for files from elsewhere. Each is read before the next is taken. @throws what taking them throws, unless it is a ContentError. */
-export async function checkCatalog(files: AsyncIterable<CatalogSource>): Promise<CheckedCatalog> {
+/**
+ * The same for files from elsewhere. Each is read before the next is taken.
+ * @param seen is given each object too.
+ * @throws what taking them throws, unless it is a ContentError.
+ */
+export async function checkCatalog(files: AsyncIterable<CatalogSource>, seen?: (meta: PlacedMeta) => void): Promise<CheckedCatalog> {
   const check = new CatalogCheck();
   const faults: ReadFault[] = [];
   const options = { maxDocumentBytes: CONTENT_LIMITS.documentBytes, onEmpty: (place: ContentPlace) => check.addEmpty(place) };
   try {
     for await (const { path, bytes } of files) {
       try {
-        for await (const meta of decodeMetas(bytes, path, options)) check.add(meta);
+        for await (const meta of decodeMetas(bytes, path, options)) {
+          check.add(meta);
+          seen?.(meta);
+        }
       } catch (err) {
         faults.push(faultOf(err));
       }

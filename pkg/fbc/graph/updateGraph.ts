@@ -1,8 +1,7 @@
 import { compareText } from "../../api/compareText.ts";
-import { compareVersionRelease, type VersionRelease } from "../../version/version.ts";
 import { channelHeads } from "../summary/channelHeads.ts";
 import type { ChannelEntry, FbcChannel, FbcDeprecations } from "../types.ts";
-import { type BundleVersion, rangeTest } from "./bundleVersion.ts";
+import { type BundleVersion, compareKnownVersions, rangeTest } from "./bundleVersion.ts";
 
 /** What one package's update graph is made of. */
 export interface GraphSource {
@@ -132,12 +131,7 @@ function channelGraph(
 /** By falling version, bundles without one last, then by name. */
 export function sortedEntries(entries: readonly ChannelEntry[], versions: ReadonlyMap<string, BundleVersion>): ChannelEntry[] {
   const parsed = new Map(entries.map(({ name }) => [name, versions.get(name)?.parsed]));
-  return entries.toSorted((a, b) => compareParsed(parsed.get(b.name), parsed.get(a.name)) || compareText(a.name, b.name));
-}
-
-function compareParsed(a: VersionRelease | undefined, b: VersionRelease | undefined): number {
-  if (!a || !b) return Number(a !== undefined) - Number(b !== undefined);
-  return compareVersionRelease(a, b);
+  return entries.toSorted((a, b) => compareKnownVersions(parsed.get(b.name), parsed.get(a.name)) || compareText(a.name, b.name));
 }
 
 function edgesTo(

@@ -19,7 +19,7 @@ import type { Terminal } from "../../cli/terminal.ts";
 import { type ReaderOptions, withReader } from "../../rbac/bundleReader.ts";
 import { ReferenceRenderer } from "../render/references.ts";
 import { levelOf, warn } from "../render/render.ts";
-import { textReport } from "../validationReport.ts";
+import { reportOf, textReport } from "../validationReport.ts";
 
 /** Options of `olmv1 catalog compose`. */
 export interface ComposeOptions extends ReaderOptions {
@@ -110,7 +110,7 @@ async function* bytesOf(text: string): AsyncGenerator<Uint8Array> {
 
 function faults(shared: readonly string[], checked: CheckedCatalog | undefined): string {
   const told = shared.map((fault) => `error: ${printable(fault)}\n`).join("");
-  return `${told}${checked === undefined ? "" : textReport(checked)}olmv1: nothing was written\n`;
+  return `${told}${checked === undefined ? "" : textReport(reportOf(checked))}olmv1: nothing was written\n`;
 }
 
 async function tell(

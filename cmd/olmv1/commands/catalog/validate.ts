@@ -1,30 +1,35 @@
 import type { Command } from "commander";
 import type { ValidateOptions } from "../../catalog/validate.ts";
-import { outputOption } from "../../cli/output.ts";
 import type { Terminal } from "../../cli/terminal.ts";
+import { addRegistryOptions } from "../../registryOptions.ts";
+import { addFindingOptions } from "../findingOptions.ts";
+import { CATALOG_SOURCE } from "./source.ts";
 
 const AFTER_HELP = `
-It refuses what opm validate refuses, and tells everything at once, with file, document and line: errors, and as warnings what opm lets
-through although the format forbids it. catalogd serves catalogs with such errors and says so in condition Valid, unless it runs with
---catalog-validation=Strict; what cannot be read at all it never serves.
+Errors are what opm validate refuses, all at once and with file and line; warnings are most likely mistakes: in the update graph, in dependencies,
+misspelt fields; remarks may be meant so. Every rule with its code: docs/reference/catalog-rules.md. catalogd serves catalogs with errors and says
+so in condition Valid, unless it runs with --catalog-validation=Strict; what cannot be read at all it never serves.
 
 Examples:
   olmv1 catalog validate ./catalog
-  olmv1 catalog validate ./catalog -o json
+  olmv1 catalog validate ./catalog --fail-on warning --ignore skip-range-without-replaces
+  olmv1 catalog validate ./catalog --check-images -o sarif > catalog.sarif
+  olmv1 catalog validate quay.io/example/catalog:latest -o json
 
-Exit codes: 0 there are no errors; 1 there are; 2 the folder cannot be read.
+Exit codes: 0 nothing was found that --fail-on names; 1 something was; 2 the catalog cannot be read.
 `;
 
 /** Adds `olmv1 catalog validate`. */
 export function addValidate(catalog: Command, terminal: Terminal): void {
   const command = catalog
     .command("validate")
-    .description("check a file-based catalog in a folder")
-    .argument("<directory>", "folder with the catalog, as it is copied into an image");
-  outputOption(command, ["text", "json", "yaml"])
+    .description("check a file-based catalog")
+    .argument("<catalog>", CATALOG_SOURCE)
+    .option("--check-images", "ask the registries for every image that a bundle names");
+  addRegistryOptions(addFindingOptions(command))
     .addHelpText("after", AFTER_HELP)
-    .action(async (directory: string, options: ValidateOptions) => {
+    .action(async (source: string, options: ValidateOptions) => {
       const { validate } = await import("../../catalog/validate.ts");
-      await validate(terminal, directory, options);
+      await validate(terminal, source, options);
     });
 }
