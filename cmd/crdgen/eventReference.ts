@@ -16,7 +16,7 @@ kubectl events --for clusterextension/NAME
 kubectl get events -n default --field-selector involvedObject.kind=ClusterExtension,type=Warning
 \`\`\`
 
-Reasons are stable. A message says what was done, with what result, to which object and why; it is cut at 1,024 characters, the condition has all of it. The same Event again
+Reasons are stable. A message says what was done, with what result, to which object and why; it is cut at 1,024 characters, the condition has all of it. The same Event again within ten minutes
 raises its count, and one object has 25 at once and one more every five minutes at most. Nothing is told again in each pass.
 
 | reason | type | about | when |

@@ -112,3 +112,15 @@ test("one object cannot spend what others may", () => {
 test("a long message is cut", () => {
   expect(new EventSeries(() => 0).next(occurrence("x".repeat(5_000)))?.message).toHaveLength(1_024);
 });
+
+test("what happens again after more than ten minutes is an event of its own", () => {
+  let now = 0;
+  const series = new EventSeries(() => now);
+  const first = series.next(occurrence("m"));
+  now = 600_000;
+  const soon = series.next(occurrence("m"));
+  expect([soon?.id, soon?.count]).toEqual([first?.id, 2]);
+  now += 600_001;
+  const late = series.next(occurrence("m"));
+  expect([late?.id === first?.id, late?.count, late?.firstAt]).toEqual([false, 1, now]);
+});

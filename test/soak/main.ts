@@ -17,8 +17,8 @@ objects are deleted. Prints a report as Markdown; exits with 1 when memory grows
 
 const PROGRAMS: readonly ServerName[] = ["catalogd", "operator-controller"];
 const SAMPLE_MS = 5_000;
-/** Until idle connections are closed and freed memory is given back. */
-const REST_MS = 45_000;
+/** Until idle connections are closed, which servers keep for a minute, and freed memory is given back. */
+const REST_MS = 90_000;
 
 async function soak(minutes: number, extensions: number): Promise<Parameters<typeof soakReport>[0]> {
   const say = (line: string): void => void process.stderr.write(`${line}\n`);
