@@ -11,6 +11,7 @@ import { addEvents } from "./commands/events.ts";
 import { addGet } from "./commands/get.ts";
 import { addHistory } from "./commands/history.ts";
 import { addList } from "./commands/list.ts";
+import { addMigrate } from "./commands/migrate.ts";
 import { addPlan } from "./commands/plan.ts";
 import { addRbac } from "./commands/rbac.ts";
 import { addResolve } from "./commands/resolve.ts";
@@ -54,6 +55,7 @@ export function olmv1(terminal: Terminal, name = "olmv1"): Command {
   addResolve(program, terminal);
   addWhyNot(program, terminal);
   addClusterUpgradeCheck(program, terminal);
+  addMigrate(program, terminal);
 
   program.commandsGroup(GROUPS.catalogs);
   addCatalog(program, terminal);

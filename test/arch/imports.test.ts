@@ -19,6 +19,7 @@ const LAYERS = [
     "pkg/bundle",
     "pkg/crdsafety",
     "pkg/gate",
+    "pkg/classic",
     "pkg/mirror",
     "pkg/fbcedit",
     "pkg/fbcdiff",

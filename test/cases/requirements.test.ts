@@ -7,7 +7,6 @@ const WITHOUT: Readonly<Record<string, string>> = {
   "H-09": "about objects on a cluster, see test/integration/configData.test.ts",
   "H-20": "about what several passes do, see pkg/operatorcontroller/steps/keepContent.test.ts and test/integration/resolution.test.ts",
   "X-15": "about what catalogd serves after a fault, see test/integration/catalogd.test.ts and registryFaults.test.ts",
-  "X-19": "about Subscriptions and InstallPlans of the classic API, which nothing here reads: nothing is migrated from it",
   "S1-21": "decided otherwise: a bundle's own namespace is overwritten by the install namespace",
   "S1-27": "says what a user has to have before forcing an update",
   "S2-33": "about custom resources that exist, see pkg/crdsafety/existingObjects.test.ts",

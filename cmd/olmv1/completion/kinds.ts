@@ -22,6 +22,10 @@ export const ARGUMENT_KINDS: Readonly<Record<string, readonly NameKind[]>> = {
   events: ["extension"],
   get: ["extension"],
   history: ["extension"],
+  "migrate check": ["subscription"],
+  "migrate cleanup": ["extension"],
+  "migrate convert": ["subscription"],
+  "migrate rollback": ["extension"],
   rbac: ["folder"],
   resolve: ["extension"],
   rollback: ["extension", "free"],
@@ -32,6 +36,7 @@ export const ARGUMENT_KINDS: Readonly<Record<string, readonly NameKind[]>> = {
 /** What the values of options name, wherever an option of that name stands. */
 export const OPTION_KINDS: Readonly<Record<string, NameKind>> = {
   "--auth-file": "file",
+  "--backup": "file",
   "--catalog": "catalog",
   "--catalog-dir": "folder",
   "--config": "file",

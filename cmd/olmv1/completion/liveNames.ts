@@ -13,7 +13,9 @@ const LISTS: Partial<Record<NameKind, GroupVersionKind>> = {
   catalog: { apiVersion: API_VERSION, kind: CLUSTER_CATALOG },
   namespace: { apiVersion: "v1", kind: "Namespace" },
   serviceAccount: { apiVersion: "v1", kind: "ServiceAccount" },
+  subscription: { apiVersion: "operators.coreos.com/v1alpha1", kind: "Subscription" },
 };
+const NAMESPACED: ReadonlySet<NameKind> = new Set(["serviceAccount", "subscription"]);
 
 /** Names of a kind that the cluster or the kubeconfig has now, in order; none where it cannot be asked within two seconds. */
 export async function liveNames(kind: NameKind, options: ClusterOptions & { namespace?: string }): Promise<string[]> {
@@ -28,7 +30,7 @@ async function namesOf(kind: NameKind, { namespace, ...options }: ClusterOptions
   if (kind === "context") return Credentials.contextNames(options.kubeconfig);
   const list = LISTS[kind];
   if (!list) return [];
-  const how = { signal: AbortSignal.timeout(TIMEOUT_MS), metadataOnly: true, ...(kind === "serviceAccount" ? { namespace } : {}) };
+  const how = { signal: AbortSignal.timeout(TIMEOUT_MS), metadataOnly: true, ...(NAMESPACED.has(kind) ? { namespace } : {}) };
   const { items } = await withCluster(options, (client) => client.list(list, how));
   return items.map(({ metadata }) => metadata.name);
 }

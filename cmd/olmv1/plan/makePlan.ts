@@ -75,6 +75,8 @@ export interface PlanRequest {
   /** Proxy for installed operators. */
   clusterProxy: ClusterProxy;
   systemNamespace: string;
+  /** Whether an object that is somebody else's now will have been given to the extension before it is applied; default: none will. */
+  willBeGiven?: (live: KubeObject) => boolean;
   log: Logger;
   signal: AbortSignal;
 }
@@ -211,7 +213,7 @@ async function compare(
   { objects: desired, kinds }: PreparedObjects,
   digest: string,
 ): Promise<{ plan: ChangePlan; refused: ReadonlySet<string> } & Pick<TriedOut, "findings" | "warnings" | "notes">> {
-  const { client, isServiceAccount, log, signal } = request;
+  const { client, isServiceAccount, willBeGiven, log, signal } = request;
   const { extension, history, installed, resolved, hidden, scoped = request.scoped } = facts;
   const { spec, metadata } = extension;
   const applier = new Applier(scoped, log, signal);
@@ -236,7 +238,19 @@ async function compare(
   const released = new Set(lastDeployed(history.current)?.objects.map(objectKey));
   const extensionExists = await otherExtensions(client, signal);
   const advice = `print the exact roles: ${rbacCommand(extension, images, providerOf(desired)?.name, configOf(facts))}`;
-  const tried = await tryOut({ applier, client: scoped, spec, desired, kinds, released, owner, extensionExists, advice, signal });
+  const tried = await tryOut({
+    applier,
+    client: scoped,
+    spec,
+    desired,
+    kinds,
+    released,
+    owner,
+    extensionExists,
+    willBeGiven,
+    advice,
+    signal,
+  });
   const { live, after, refused, findings, warnings, notes } = tried;
   if (lacking) {
     const isRefusal = spec.install?.permissions !== "Warn" && !lacking.doubtful;

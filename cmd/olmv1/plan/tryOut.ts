@@ -28,6 +28,8 @@ export interface TryRequest {
   released: ReadonlySet<string>;
   owner: Owner;
   extensionExists: ExtensionExists;
+  /** Whether an object that is somebody else's now will have been given to the owner by then. */
+  willBeGiven?: ((live: KubeObject) => boolean) | undefined;
   /** How to get a right that turns out to be needed only now. */
   advice: string;
   signal: AbortSignal;
@@ -46,7 +48,7 @@ export interface TriedOut {
 
 /** Asks all that `preflight` asks, goes on after refusals, and writes nothing. */
 export async function tryOut(request: TryRequest): Promise<TriedOut> {
-  const { applier, client, spec, desired, kinds, released, owner, extensionExists, signal } = request;
+  const { applier, client, spec, desired, kinds, released, owner, extensionExists, willBeGiven, signal } = request;
   const findings: Finding[] = [];
   const notes: string[] = [];
   tellUnserved(desired, kinds.unserved, findings, notes);
@@ -55,6 +57,8 @@ export async function tryOut(request: TryRequest): Promise<TriedOut> {
   findings.push(...unread.map((failure): Finding => ({ kind: "read", text: `could not get object: ${failureText(failure)}` })));
   const refused = new Set(unread.map(({ item }) => objectKey(item)));
   for (const { object, message } of foreignObjects({ desired: served, live, owner, extensionExists, released })) {
+    const there = live.get(objectKey(object));
+    if (there && willBeGiven?.(there)) continue;
     findings.push({ kind: "ownership", text: message });
     refused.add(objectKey(object));
   }

@@ -1,6 +1,7 @@
-import { Reason } from "../../api/constants.ts";
+import { LABEL_BUNDLE_NAME, Reason } from "../../api/constants.ts";
 import type { EventSink } from "../../api/events.ts";
 import type { KubeObject } from "../../api/k8s.ts";
+import { ANNOTATION_MIGRATED_FROM, CLASSIC_FIELD_MANAGERS } from "../../classic/names.ts";
 import type { StepContext } from "../../controller/steps.ts";
 import { messageOf, RetryableError } from "../../errors/errors.ts";
 import type { Client } from "../../kube/client.ts";
@@ -10,6 +11,7 @@ import { changePlan, planDigest } from "../../release/changePlan.ts";
 import { objectKey } from "../../release/identity.ts";
 import { withIgnored } from "../../release/ignoreRules.ts";
 import { withoutDrifted } from "../../release/leftAsIs.ts";
+import { GO_FIELD_MANAGER } from "../../release/managedFields.ts";
 import type { ExtensionExists, Owner } from "../../release/ownership.ts";
 import { crdPolicyOf } from "../../release/plan.ts";
 import { lastDeployed, type ReleaseRecord } from "../../release/record.ts";
@@ -182,10 +184,10 @@ export class ApplyPass {
   }
 
   /** Writes the objects and removes what they replace. @returns whether something is left as somebody changed it. */
-  async #write({ bundle, objects, base, leavesDrift }: NextRelease, { live, after }: Seen): Promise<boolean> {
+  async #write({ bundle, objects, base, content, leavesDrift }: NextRelease, { live, after }: Seen): Promise<boolean> {
     const { ignore = [] } = this.#facts.extension.spec.drift ?? {};
     await this.#certificates.withdraw(objects, live);
-    const taken = await this.#taken(live);
+    const taken = await this.#taken(live, writersBefore(this.#facts.extension, base, content));
     const applied = objects.map((object) => withIgnored(object, taken.get(objectKey(object)), ignore));
     const undrifted = leavesDrift ? withoutDrifted(applied, { recorded: base?.objects ?? [], live: taken, after }) : applied;
     await this.#applier.apply(undrifted, taken);
@@ -250,8 +252,8 @@ export class ApplyPass {
     throw awaitingApproval(extension, this.#facts.plan);
   }
 
-  async #taken(live: LiveObjects): Promise<LiveObjects> {
-    const objects = await takeOver(this.#scoped, [...live.values()], this.#owner.uid, this.#context.signal);
+  async #taken(live: LiveObjects, writers?: readonly string[]): Promise<LiveObjects> {
+    const objects = await takeOver(this.#scoped, [...live.values()], this.#owner.uid, this.#context.signal, writers);
     return new Map(objects.map((object) => [objectKey(object), object]));
   }
 
@@ -302,6 +304,20 @@ export class ApplyPass {
   get #ownerOfObjects(): Owner {
     return { ...this.#owner, installNamespace: this.#facts.extension.spec.namespace };
   }
+}
+
+/**
+ * Whose fields become ours with a release: those of the Go operator-controller always. What OLM classic added to a Pod stays until the first other
+ * bundle of an extension that a Subscription was converted to, whose Pods are made anew anyhow.
+ */
+function writersBefore(
+  { metadata }: PassFacts["extension"],
+  base: ReleaseRecord | undefined,
+  { labels }: NextRelease["content"],
+): readonly string[] {
+  const isOtherBundle = base !== undefined && base.labels[LABEL_BUNDLE_NAME] !== labels[LABEL_BUNDLE_NAME];
+  const isMigrated = metadata.annotations?.[ANNOTATION_MIGRATED_FROM] !== undefined;
+  return isMigrated && isOtherBundle ? [GO_FIELD_MANAGER, ...CLASSIC_FIELD_MANAGERS] : [GO_FIELD_MANAGER];
 }
 
 /** A refusal that may come from rights of which it was not certain whether they are needed. */

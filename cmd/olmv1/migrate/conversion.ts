@@ -1,0 +1,154 @@
+import type { ClusterExtension } from "../../../pkg/api/clusterExtension.ts";
+import { type KubeObject, refOf } from "../../../pkg/api/k8s.ts";
+import { type ConvertedObject, convertedObject, leftBehind } from "../../../pkg/classic/conversionPlan.ts";
+import type { BundleOffer } from "../../../pkg/classic/eligibility.ts";
+import { installedCsvFrom } from "../../../pkg/classic/installedCsv.ts";
+import { isOfCsv, type MarkedBy, type RemovedMarks } from "../../../pkg/classic/marks.ts";
+import { LABEL_MIGRATION } from "../../../pkg/classic/names.ts";
+import { subscriptionFrom } from "../../../pkg/classic/subscription.ts";
+import type { Client } from "../../../pkg/kube/client.ts";
+import { CertificateProviders } from "../../../pkg/operatorcontroller/certificates/providerChoice.ts";
+import type { WebhookCertProvider } from "../../../pkg/operatorcontroller/certificates/providerNames.ts";
+import { installerManifests } from "../../../pkg/rbac/manifest.ts";
+import { describeObject, objectKey } from "../../../pkg/release/identity.ts";
+import { createLogger } from "../../../pkg/telemetry/log.ts";
+import type { ProxyOptions } from "../cli/proxyOptions.ts";
+import type { Terminal } from "../cli/terminal.ts";
+import { wantedExtension } from "../plan/extensionFile.ts";
+import type { Finding, InstallPlan } from "../plan/installPlan.ts";
+import { makePlan } from "../plan/makePlan.ts";
+import { proxySettingsOf, readClusterProxy } from "../plan/proxyOptions.ts";
+import type { BundleReader } from "../rbac/bundleReader.ts";
+import { bundleRights, rulesFor } from "../rbac/bundleRights.ts";
+import type { CatalogOffers } from "./catalogOffers.ts";
+import { classicObjects } from "./classicObjects.ts";
+
+/** What is converted, as it is on the cluster. */
+export interface ConversionSource {
+  readonly subscription: KubeObject;
+  readonly csv: KubeObject;
+  readonly group: KubeObject | undefined;
+  readonly extension: ClusterExtension;
+  readonly offer: Pick<BundleOffer, "image">;
+}
+
+/** With whose rights and by which settings a conversion is planned. */
+export interface ConversionSettings extends ProxyOptions {
+  readonly terminal: Pick<Terminal, "err">;
+  readonly client: Client;
+  readonly reader: BundleReader;
+  readonly offers: CatalogOffers;
+  readonly systemNamespace: string;
+  readonly webhookCertProvider: WebhookCertProvider;
+  /** Whether the ServiceAccount and its rules are made. */
+  readonly createsServiceAccount: boolean;
+  readonly signal: AbortSignal;
+}
+
+/** What a conversion would do. */
+export interface Conversion {
+  readonly source: ConversionSource;
+  readonly csv: MarkedBy;
+  /** ServiceAccount, roles and bindings of the installer, in the order in which they can be applied; none where one is named that exists. */
+  readonly rights: readonly KubeObject[];
+  readonly objects: readonly ConvertedObject[];
+  readonly findings: readonly Finding[];
+  readonly notes: readonly string[];
+  /** What was written down when it was begun; absent before that. */
+  readonly marks?: readonly RemovedMarks[];
+}
+
+const RBAC_CONTROLLER = "operator-controller-controller-manager";
+
+/** Whose objects of OLM classic are looked for. */
+export function markedBy({ subscription, csv }: Pick<ConversionSource, "subscription" | "csv">): MarkedBy {
+  const { namespace, name, definitions } = installedCsvFrom(csv);
+  return { namespace, name, definitions, packageName: subscriptionFrom(subscription).packageName };
+}
+
+/**
+ * What converting would do; writes nothing.
+ * @throws Error where the bundle cannot be resolved, pulled or rendered, or the cluster may not be asked.
+ */
+export async function planConversion(source: ConversionSource, settings: ConversionSettings): Promise<Conversion> {
+  const { client, signal } = settings;
+  const csv = markedBy(source);
+  const rights = settings.createsServiceAccount ? await rightsOf(source, settings) : [];
+  const plan = await installPlan(source, csv, settings);
+  const objects = plan.objects.map((object) => convertedObject(object, object.action !== "Create", object.changes));
+  const held = new Set(objects.map(({ ref }) => objectKey(ref)));
+  const classic = await classicObjects(client, csv, plan.objects, signal);
+  const left = classic.filter((object) => !held.has(objectKey(object))).map((object) => leftBehind(refOf(object)));
+  const warnings = plan.warnings.map(({ text, objects: about }) => `the API server warns about ${about.join(", ")}: ${text}`);
+  const findings = [...plan.findings, ...(await accountFindings(rights, source, settings))];
+  return { source, csv, rights, objects: [...objects, ...left], findings, notes: [...plan.notes, ...warnings] };
+}
+
+async function installPlan(
+  { extension, csv: csvObject }: ConversionSource,
+  csv: MarkedBy,
+  settings: ConversionSettings,
+): Promise<InstallPlan> {
+  const { client, reader, offers, systemNamespace, webhookCertProvider, signal } = settings;
+  const uid = csvObject.metadata.uid;
+  return makePlan({
+    wanted: await wantedExtension(client, { ...extension, spec: { ...extension.spec, suspend: false } }),
+    catalogs: offers.catalogs,
+    client,
+    scoped: client,
+    isServiceAccount: false,
+    reader,
+    providers: new CertificateProviders(client, webhookCertProvider),
+    clusterProxy: await readClusterProxy(client, proxySettingsOf(settings)),
+    systemNamespace,
+    willBeGiven: (live) => uid !== undefined && isOfCsv(live, csv),
+    log: createLogger({ component: "olmv1", level: "error", destination: process.stderr }),
+    signal,
+  });
+}
+
+/** Everything that the installer gets carries a label, so that a rollback removes no other. */
+async function rightsOf(
+  { extension, offer }: ConversionSource,
+  { terminal, reader, systemNamespace, webhookCertProvider }: ConversionSettings,
+): Promise<KubeObject[]> {
+  const { namespace, serviceAccount, config } = extension.spec;
+  const inline = (config?.inline ?? {}) as { watchNamespace?: string; watchNamespaces?: string[] };
+  const watched = inline.watchNamespaces ?? (inline.watchNamespace === undefined ? [] : [inline.watchNamespace]);
+  const installer = { namespace, name: serviceAccount?.name ?? "" };
+  const rights = await bundleRights(
+    terminal,
+    [offer.image],
+    { watchNamespace: watched, strategy: "escalate", crdPolicy: "DeleteIfUnused", webhookCertProvider },
+    reader,
+    installer,
+  );
+  const controller = { kind: "ServiceAccount", namespace: systemNamespace, name: RBAC_CONTROLLER } as const;
+  return installerManifests(installer, rulesFor(rights), controller).map((object) => ({
+    ...object,
+    metadata: { ...object.metadata, labels: { ...object.metadata.labels, [LABEL_MIGRATION]: extension.metadata.name } },
+  }));
+}
+
+/** Where the ServiceAccount is to be there and is not, or somebody else's objects have the names of what is to be made. */
+async function accountFindings(
+  rights: readonly KubeObject[],
+  { extension }: ConversionSource,
+  { client, createsServiceAccount, signal }: ConversionSettings,
+): Promise<Finding[]> {
+  const { namespace, serviceAccount } = extension.spec;
+  const account = { apiVersion: "v1", kind: "ServiceAccount", namespace, name: serviceAccount?.name ?? "" };
+  if (!createsServiceAccount) {
+    if (await client.get(account, { metadataOnly: true, signal })) return [];
+    const text = `${describeObject(account)} does not exist: --create-service-account makes one with the rules that the bundle needs`;
+    return [{ kind: "permissions", text }];
+  }
+  const found = await Promise.all(rights.map((object) => client.get(refOf(object), { metadataOnly: true, signal })));
+  const foreign = found
+    .filter((object) => object !== undefined)
+    .filter(({ metadata }) => metadata.labels?.[LABEL_MIGRATION] !== extension.metadata.name);
+  return foreign.map((object) => ({
+    kind: "permissions",
+    text: `${describeObject(object)} exists already: choose another name with --create-service-account NAME, or use what is there with --service-account`,
+  }));
+}

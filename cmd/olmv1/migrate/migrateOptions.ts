@@ -1,0 +1,46 @@
+import type { WebhookCertProvider } from "../../../pkg/operatorcontroller/certificates/providerNames.ts";
+import type { ClusterOptions, ReleaseOptions } from "../cli/clusterOptions.ts";
+import type { Output } from "../cli/output.ts";
+import type { ProxyOptions } from "../cli/proxyOptions.ts";
+
+/** Options of all commands of `olmv1 migrate`. */
+export interface MigrateOptions extends ClusterOptions {
+  namespace?: string;
+  output: Output;
+}
+
+interface RegistryOptions {
+  registriesConf?: string;
+  signaturePolicy?: string;
+  authFile?: string;
+}
+
+/** Options of `olmv1 migrate check`. */
+export interface CheckOptions extends MigrateOptions, RegistryOptions {
+  catalogDir: string[];
+}
+
+/** Options of `olmv1 migrate convert`. */
+export interface ConvertOptions extends CheckOptions, ReleaseOptions, ProxyOptions {
+  name?: string;
+  serviceAccount?: string;
+  /** True where it has no name. */
+  createServiceAccount?: string | true;
+  yes?: boolean;
+  backup?: string;
+  unpin?: boolean;
+  timeout: number;
+  webhookCertProvider: WebhookCertProvider;
+}
+
+/** Options of `olmv1 migrate rollback`. */
+export interface RollbackOptions extends MigrateOptions {
+  yes?: boolean;
+  timeout: number;
+}
+
+/** Options of `olmv1 migrate cleanup`. */
+export interface CleanupOptions extends MigrateOptions {
+  yes?: boolean;
+  operatorGroup?: boolean;
+}

@@ -1,0 +1,53 @@
+import { messageOf } from "../../../pkg/errors/errors.ts";
+import { EXIT } from "../cli/exitCodes.ts";
+import { print } from "../cli/output.ts";
+import { withProgress } from "../cli/progress.ts";
+import type { Terminal } from "../cli/terminal.ts";
+import { withCluster } from "../cluster.ts";
+import { requireMigrated } from "./migrated.ts";
+import type { RollbackOptions } from "./migrateOptions.ts";
+import { DidNotCome } from "./patient.ts";
+import { rollback, rollbackSteps } from "./rollback.ts";
+
+/** `olmv1 migrate rollback`. */
+export async function showRollback(terminal: Terminal, name: string, options: RollbackOptions): Promise<void> {
+  const { namespace, output, yes, timeout } = options;
+  const { signal } = terminal;
+  await withCluster(options, async (client) => {
+    const migrated = await requireMigrated(client, name, namespace, signal);
+    const steps = rollbackSteps(migrated);
+    const extension = migrated.extension.metadata.name;
+    if (!yes) {
+      const text = `ClusterExtension ${extension} goes back to Subscription ${migrated.from}; what runs is not touched. In this order:\n`;
+      const lines = steps.map((step, i) => `  ${i + 1}. ${step}\n`).join("");
+      const next = `\nNothing was written. To do it: olmv1 migrate rollback ${extension} --yes\n`;
+      return print(terminal, output, {
+        data: { clusterExtension: extension, subscription: migrated.from, steps },
+        text: () => text + lines + next,
+      });
+    }
+    const done: string[] = [];
+    try {
+      await withProgress(terminal, "going back to OLM classic", (progress) =>
+        rollback(migrated, {
+          client,
+          timeoutMs: timeout * 1_000,
+          signal,
+          tell: (what) => progress.now(what),
+          done: (what) => {
+            done.push(what);
+            if (output === "text") terminal.out(`${what}\n`);
+          },
+        }),
+      );
+    } catch (err) {
+      if (!(err instanceof DidNotCome)) throw err;
+      terminal.err(`olmv1: ${messageOf(err)}; go on: run rollback again\n`);
+      return terminal.exit(EXIT.no);
+    }
+    return print(terminal, output, {
+      data: { clusterExtension: extension, subscription: migrated.from, done },
+      text: () => `\nSubscription ${migrated.from} is OLM classic's again\n`,
+    });
+  });
+}

@@ -1,0 +1,33 @@
+import { expect, test } from "vitest";
+import type { ObjectRef } from "../api/k8s.ts";
+import type { FieldChange } from "../release/diff.ts";
+import { convertedObject, leftBehind } from "./conversionPlan.ts";
+
+const DEPLOYMENT: ObjectRef = { apiVersion: "apps/v1", kind: "Deployment", namespace: "ns", name: "a" };
+const SERVICE: ObjectRef = { apiVersion: "v1", kind: "Service", namespace: "ns", name: "a" };
+const MARKS: FieldChange[] = [
+  { path: "metadata.ownerReferences[name=hello]", after: "{}" },
+  { path: 'metadata.labels["olm.operatorframework.io/owner-name"]', after: '"hello"' },
+  { path: 'metadata.annotations["olm.operatorframework.io/owner-uid"]', after: '"1"' },
+  {
+    path: "metadata.labels",
+    after: '{"olm.operatorframework.io/owner-kind":"ClusterExtension","olm.operatorframework.io/owner-name":"a"}',
+  },
+];
+
+test.for<[string, ObjectRef, boolean, FieldChange[], "keep" | "change" | "create", boolean]>([
+  ["an object without a change is kept", DEPLOYMENT, true, [], "keep", false],
+  ["marks of its owner are no change", DEPLOYMENT, true, MARKS, "keep", false],
+  ["an object that is not there is made", SERVICE, false, [], "create", false],
+  ["a field of the Pods restarts them", DEPLOYMENT, true, [...MARKS, { path: "spec.template.spec.x", after: "1" }], "change", true],
+  ["another field does not", DEPLOYMENT, true, [{ path: "spec.replicas", before: "1", after: "2" }], "change", false],
+  ["what has no Pods restarts none", SERVICE, true, [{ path: "spec.template.x", after: "1" }], "change", false],
+  ["labels of the bundle are a change", SERVICE, true, [{ path: "metadata.labels", after: '{"app":"a"}' }], "change", false],
+])("%s", ([, ref, exists, fields, action, restarts]) => {
+  expect(convertedObject(ref, exists, fields)).toMatchObject({ action, restarts });
+});
+
+test("what the bundle does not hold is left over, but for Secrets, which may be mounted", () => {
+  expect(leftBehind(SERVICE).action).toBe("leave");
+  expect(leftBehind({ ...SERVICE, kind: "Secret" }).action).toBe("keep");
+});

@@ -1,0 +1,267 @@
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { runProgram } from "../../cmd/olmv1/cli/runProgram.ts";
+import { CommandTerminal } from "../../cmd/olmv1/cli/terminal.ts";
+import { API_VERSION, CLUSTER_EXTENSION } from "../../pkg/api/constants.ts";
+import { type JsonObject, type KubeObject, type ObjectRef, refOf } from "../../pkg/api/k8s.ts";
+import { CONVERSION_STEPS } from "../../pkg/classic/names.ts";
+import { pushImage } from "../../pkg/oci/push.ts";
+import { ClassicOlm } from "../support/classicOlm.ts";
+import { describeWithPrivateCluster, eventually } from "../support/cluster.ts";
+import type { Ended } from "../support/olmv1Command.ts";
+import { OperatorWorld } from "../support/operatorWorld.ts";
+import { EVERYTHING } from "../support/ownedObjects.ts";
+import { insecureRegistry } from "../support/pulling.ts";
+import { serviceAccount } from "../support/serviceAccount.ts";
+import { thingDefinition } from "../support/thingDefinition.ts";
+import { tinyBundle } from "../support/tinyBundle.ts";
+
+const NAMESPACE = "operators";
+const EXTENSION: ObjectRef = { apiVersion: API_VERSION, kind: CLUSTER_EXTENSION, name: "hello" };
+const THINGS = thingDefinition("classic.example.com");
+const PERMISSIONS = [
+  { serviceAccountName: "tiny-operator", rules: [{ apiGroups: [""], resources: ["configmaps"], verbs: ["get", "list"] }] },
+];
+const OBJECTS: KubeObject[] = [
+  THINGS,
+  {
+    apiVersion: "v1",
+    kind: "Service",
+    metadata: { name: "metrics" },
+    spec: { selector: { app: "tiny" }, ports: [{ name: "http", port: 8080, protocol: "TCP", targetPort: 8080 }] },
+  },
+];
+const bundleOf = (version: string): Record<string, string> =>
+  tinyBundle(version, {
+    objects: OBJECTS,
+    permissions: PERMISSIONS,
+    spec: { customresourcedefinitions: { owned: [{ name: THINGS.metadata.name, version: "v1", kind: "Thing" }] } },
+  });
+const VERSIONS = ["1.0.0", "1.1.0"];
+const CATALOG = [
+  { schema: "olm.package", name: "p", defaultChannel: "stable" },
+  { schema: "olm.channel", package: "p", name: "stable", entries: [{ name: "p.v1.0.0" }, { name: "p.v1.1.0", replaces: "p.v1.0.0" }] },
+  ...VERSIONS.map((version) => ({
+    schema: "olm.bundle",
+    package: "p",
+    name: `p.v${version}`,
+    image: `registry.example/p:v${version}`,
+    properties: [{ type: "olm.package", value: { packageName: "p", version } }],
+  })),
+];
+const classic = (kind: string, name: string, version = "v1alpha1"): ObjectRef => ({
+  apiVersion: `operators.coreos.com/${version}`,
+  kind,
+  namespace: NAMESPACE,
+  name,
+});
+const SUBSCRIPTION = classic("Subscription", "hello");
+const CSV = classic("ClusterServiceVersion", "p.v1.0.0");
+const COPY = { ...CSV, namespace: "default" };
+const GROUP = classic("OperatorGroup", "global", "v1");
+const CONDITION = classic("OperatorCondition", "p.v1.0.0", "v2");
+const PLAN = classic("InstallPlan", "install-abcde");
+const OPERATOR: ObjectRef = { apiVersion: "operators.coreos.com/v1", kind: "Operator", name: `p.${NAMESPACE}` };
+const DEPLOYMENT: ObjectRef = { apiVersion: "apps/v1", kind: "Deployment", namespace: NAMESPACE, name: "tiny" };
+const OLD_ROLE: ObjectRef = { apiVersion: "rbac.authorization.k8s.io/v1", kind: "ClusterRole", name: "p.v1.0.0-x7k2p" };
+
+/** Nothing but what is told every quarter of a minute: the garbage collector takes that long to learn of new definitions. */
+const PROGRESS = /^(olmv1: .* \(\d+ s\)\n)*$/;
+
+// Source: user-demands.md B26.
+describeWithPrivateCluster("a Subscription of OLM classic", (cluster) => {
+  let world: OperatorWorld;
+  let olm: AsyncDisposable;
+  let dir: string;
+
+  /** Runs `olmv1 migrate`; `onLine` sees what it prints as it does. */
+  const migrate = async (
+    args: readonly string[],
+    onLine: (text: string, stop: AbortController) => void = () => undefined,
+  ): Promise<Ended> => {
+    const [verb = "", ...rest] = args;
+    const ended = { out: "", err: "" };
+    const stop = new AbortController();
+    const terminal = new CommandTerminal({
+      out: (text) => {
+        ended.out += text;
+        onLine(text, stop);
+      },
+      err: (text) => void (ended.err += text),
+      signal: stop.signal,
+      width: 200,
+    });
+    const reading = ["--registries-conf", join(dir, "registries.conf"), "--catalog-dir", `c=${join(dir, "catalog.json")}`];
+    const all = ["migrate", verb, ...rest, "--kubeconfig", cluster.kubeconfig, ...(verb === "check" || verb === "convert" ? reading : [])];
+    return { code: await runProgram(all, terminal), ...ended };
+  };
+  const there = async (...refs: ObjectRef[]): Promise<boolean[]> =>
+    Promise.all(refs.map(async (ref) => (await cluster.client.get(ref)) !== undefined));
+  /** What must not change: identity of the workload, its Pods, the definition with a custom resource, and what else the bundle holds. */
+  const running = async (): Promise<string[]> => {
+    const refs: ObjectRef[] = [
+      DEPLOYMENT,
+      refOf(THINGS),
+      { apiVersion: "v1", kind: "Service", namespace: NAMESPACE, name: "metrics" },
+      { apiVersion: "v1", kind: "ServiceAccount", namespace: NAMESPACE, name: "tiny-operator" },
+      { apiVersion: "classic.example.com/v1", kind: "Thing", namespace: NAMESPACE, name: "mine" },
+    ];
+    const objects = await Promise.all(refs.map((ref) => cluster.client.get(ref)));
+    const { items } = await cluster.client.list({ apiVersion: "v1", kind: "Pod" }, { namespace: NAMESPACE });
+    return [...objects, ...items].map(
+      (object) => `${object?.kind} ${object?.metadata.name} ${object?.metadata.uid} ${object?.metadata.generation}`,
+    );
+  };
+  const everything = async (): Promise<string[]> => {
+    const refs = [DEPLOYMENT, SUBSCRIPTION, CSV, GROUP, refOf(THINGS), OLD_ROLE];
+    return Promise.all(refs.map(async (ref) => (await cluster.client.get(ref))?.metadata.resourceVersion ?? "absent"));
+  };
+
+  beforeAll(async () => {
+    const classicOlm = new ClassicOlm(cluster.client);
+    await classicOlm.serve();
+    world = await OperatorWorld.start(cluster);
+    dir = await mkdtemp(join(tmpdir(), "olmv1-migrate-"));
+    await writeFile(join(dir, "catalog.json"), CATALOG.map((meta) => JSON.stringify(meta)).join("\n"));
+    await writeFile(join(dir, "registries.conf"), insecureRegistry(cluster.registry.host, "registry.example"));
+    for (const version of VERSIONS) {
+      const files = Object.entries(bundleOf(version)).map(([path, text]) => [path, new TextEncoder().encode(text)] as const);
+      const { digest } = await pushImage(cluster.registry, "p", `v${version}`, { files: new Map(files) });
+      world.bundle(`p:v${version}`, bundleOf(version), digest);
+    }
+    await world.serve({
+      channels: { stable: ["p.v1.0.0", { name: "p.v1.1.0", replaces: "p.v1.0.0" }] },
+      bundles: VERSIONS.map((version) => ({ name: `p.v${version}`, image: `registry.example/p:v${version}` })),
+    });
+    await cluster.client.create({ apiVersion: "v1", kind: "Namespace", metadata: { name: NAMESPACE } });
+    await classicOlm.install({ namespace: NAMESPACE, packageName: "p", version: "1.0.0", files: bundleOf("1.0.0") });
+    olm = classicOlm.run();
+    await eventually(() =>
+      cluster.client.create({ apiVersion: "classic.example.com/v1", kind: "Thing", metadata: { name: "mine", namespace: NAMESPACE } }),
+    );
+    await eventually(async () => expect((await cluster.client.get(DEPLOYMENT))?.["status"]).toMatchObject({ readyReplicas: 1 }));
+  });
+  afterAll(async () => {
+    await olm?.[Symbol.asyncDispose]();
+    await world?.[Symbol.asyncDispose]();
+    await rm(dir, { recursive: true, force: true });
+  });
+
+  test("is told to be eligible, and what it would become", async () => {
+    const { code, out, err } = await migrate(["check"]);
+    expect([code, err]).toEqual([0, ""]);
+    expect(out).toContain(
+      "operators/hello: Eligible\n  becomes ClusterExtension hello in namespace operators: version 1.0.0 of package p from ClusterCatalog c\n",
+    );
+  });
+
+  test("is not touched by a dry run, which tells all that would be done", async () => {
+    const before = await everything();
+    const { code, out, err } = await migrate(["convert", "hello", "-n", NAMESPACE]);
+    expect([code, err]).toEqual([0, ""]);
+    expect(out).toContain("what runs is not touched: no Pod restarts");
+    expect(out).toContain("Taken over as they are (4):");
+    expect(out).toContain("  ClusterRole p.v1.0.0-x7k2p\n");
+    expect(await everything()).toEqual(before);
+    expect(await there(EXTENSION)).toEqual([false]);
+  });
+
+  test("becomes an extension, and goes back, without a change of what runs", async () => {
+    const before = await running();
+    const backup = join(dir, "backup.yaml");
+    const converted = await migrate(["convert", "hello", "-n", NAMESPACE, "--create-service-account", "--yes", "--backup", backup]);
+    expect([converted.code, converted.err]).toEqual([0, expect.stringMatching(PROGRESS)]);
+    expect(await running()).toEqual(before);
+    expect(await there(SUBSCRIPTION, CSV, GROUP, OLD_ROLE)).toEqual([false, false, true, true]);
+    expect(await readFile(backup, "utf8")).toMatch(/kind: OperatorGroup[^]*kind: ClusterServiceVersion[^]*kind: Subscription/);
+    const { metadata, spec, status } = await world.get("hello");
+    expect(metadata.annotations?.["olm.operatorframework.io/migrated-from-subscription"]).toBe("operators/hello");
+    expect(spec.source.catalog).toMatchObject({ version: "1.0.0", channels: ["stable"] });
+    expect(status?.install?.bundle.name).toBe("p.v1.0.0");
+    expect((await migrate(["check"])).out).toContain("operators/hello: AlreadyMigrated");
+
+    const taken = await migrate(["rollback", "hello", "--yes"]);
+    expect([taken.code, taken.err]).toEqual([0, expect.stringMatching(PROGRESS)]);
+    expect(await running()).toEqual(before);
+    expect(await there(SUBSCRIPTION, CSV, EXTENSION)).toEqual([true, true, false]);
+    const csv = await cluster.client.get(CSV);
+    expect(csv?.["status"]).toEqual({ phase: "Succeeded" });
+    expect((await cluster.client.get(SUBSCRIPTION))?.["status"]).toMatchObject({ installedCSV: "p.v1.0.0" });
+    const deployment = await cluster.client.get(DEPLOYMENT);
+    expect(deployment?.metadata.labels).toMatchObject({ "olm.owner": "p.v1.0.0", "olm.deployment-spec-hash": "5f9" });
+    expect(deployment?.metadata.ownerReferences?.map(({ kind, uid }) => [kind, uid])).toEqual([
+      ["ClusterServiceVersion", csv?.metadata.uid],
+    ]);
+    const roles = await cluster.client.list(
+      { apiVersion: OLD_ROLE.apiVersion, kind: "ClusterRole" },
+      { labelSelector: "olm.operatorframework.io/owner-name=hello" },
+    );
+    expect(roles.items).toEqual([]);
+    expect((await migrate(["check"])).out).toContain("operators/hello: Eligible");
+  });
+
+  test("becomes one however often the conversion is interrupted", async () => {
+    const before = await running();
+    for (const step of CONVERSION_STEPS.slice(0, -1)) {
+      const { code } = await migrate(["convert", "hello", "-n", NAMESPACE, "--create-service-account", "--yes"], (text, stop) => {
+        if (text === `${step}\n`) stop.abort();
+      });
+      expect([step, code]).toEqual([step, 130]);
+      expect(await running()).toEqual(before);
+      expect((await migrate(["check"])).out).toContain(`operators/hello: Conflict`);
+    }
+    const { code, err } = await migrate(["convert", "hello", "--yes"]);
+    expect([code, err]).toEqual([0, expect.stringMatching(PROGRESS)]);
+    expect(await running()).toEqual(before);
+    expect(await there(SUBSCRIPTION, CSV)).toEqual([false, false]);
+  });
+
+  test("is given back only from backups that nobody changed", async () => {
+    const ref: ObjectRef = { apiVersion: "v1", kind: "Secret", namespace: NAMESPACE, name: "hello-migration-backup" };
+    const { marks } = ((await cluster.client.get(ref))?.["data"] ?? {}) as { marks: string };
+    const write = (text: string): Promise<KubeObject> => cluster.client.patch(ref, { data: { marks: text } }, { type: "merge" });
+    await write(Buffer.from("other").toString("base64"));
+    const { code, err } = await migrate(["rollback", "hello", "--yes"]);
+    expect([code, err]).toEqual([2, expect.stringContaining("was changed after the conversion had written it")]);
+    await write(marks);
+  });
+
+  test("leaves nothing once that is cleaned up, and cannot come back", async () => {
+    const before = await running();
+    expect((await migrate(["cleanup", "hello"])).out).toContain("ClusterRole p.v1.0.0-x7k2p");
+    expect(await there(OLD_ROLE, COPY)).toEqual([true, true]);
+    const { code, err } = await migrate(["cleanup", "hello", "--operator-group", "--yes"]);
+    expect([code, err]).toEqual([0, ""]);
+    await eventually(async () => expect(await there(OLD_ROLE, COPY, GROUP, CONDITION, PLAN, OPERATOR)).toEqual(Array(6).fill(false)));
+    expect(await running()).toEqual(before);
+    const { metadata } = await world.get("hello");
+    expect(Object.keys(metadata.annotations ?? {}).filter((key) => key.includes("migrat"))).toEqual([
+      "olm.operatorframework.io/migrated-from-subscription",
+    ]);
+    const refused = await migrate(["rollback", "hello", "--yes"]);
+    expect([refused.code, refused.err]).toEqual([2, expect.stringContaining("cleaned up")]);
+  });
+
+  test("has nothing of OLM classic in its Pods from the first upgrade on", async () => {
+    const pods = async (): Promise<{
+      metadata: { annotations: JsonObject };
+      spec: { containers: { image: string; env?: unknown[] }[] };
+    }> => {
+      const deployment = await cluster.client.get<KubeObject & { spec: { template: Awaited<ReturnType<typeof pods>> } }>(DEPLOYMENT);
+      if (!deployment) throw new Error("the Deployment is gone");
+      return deployment.spec.template;
+    };
+    expect(await pods()).toMatchObject({
+      metadata: { annotations: { "olm.operatorGroup": "global" } },
+      spec: { containers: [{ env: [{ name: "OPERATOR_CONDITION_NAME", value: "p.v1.0.0" }] }] },
+    });
+    await serviceAccount(cluster.client, NAMESPACE, "hello-installer", [EVERYTHING]); // roles of another version have other names
+    await cluster.client.patch(EXTENSION, { spec: { source: { catalog: { version: "1.1.0" } } } }, { type: "merge" });
+    await world.until("hello", ({ status }) => expect(status?.install?.bundle.version).toBe("1.1.0"));
+    const { metadata, spec } = await pods();
+    expect(spec.containers.map(({ image, env = [] }) => [image, env])).toEqual([["registry.example.com/tiny:1.1.0", []]]);
+    expect(metadata.annotations).not.toHaveProperty("olm.operatorGroup");
+  });
+});
