@@ -10,7 +10,6 @@ const WITHOUT: Readonly<Record<string, string>> = {
   "S1-21": "decided otherwise: a bundle's own namespace is overwritten by the install namespace",
   "S1-27": "says what a user has to have before forcing an update",
   "S2-33": "about custom resources that exist, see pkg/crdsafety/existingObjects.test.ts",
-  "S2-34": "advice for authors, in docs/how-to/declare-constraints.md",
   "S2-41": "about namespaces of the classic API: resolution is for the whole cluster here",
 };
 
