@@ -28,6 +28,7 @@ test.for([
     "dependencies and preferences",
     [...numbered("S2-", 1, 44), ...numbered("S2-Y", 2, 10, 1), "S2-Y12", ...numbered("S3-", 32, 36), "H-14"],
   ],
+  ["package manifests", ["S0-006", "S0-007", "S0-008", "S4-13", "S4-14", "S4-Y2", "X-05"]],
   ["catalogs that change", ["S3-39", "S3-40", "S0-085", "S0-091", "S0-092"]],
   [
     "install modes and configuration",

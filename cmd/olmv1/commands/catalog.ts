@@ -2,6 +2,7 @@ import type { Command } from "commander";
 import type { Terminal } from "../cli/terminal.ts";
 import { addCompose } from "./catalog/compose.ts";
 import { addDockerfile } from "./catalog/dockerfile.ts";
+import { addMigrate } from "./catalog/migrate.ts";
 import { addRender } from "./catalog/render.ts";
 import { addTemplate } from "./catalog/template.ts";
 import { addValidate } from "./catalog/validate.ts";
@@ -14,4 +15,5 @@ export function addCatalog(program: Command, terminal: Terminal): void {
   addTemplate(catalog, terminal);
   addCompose(catalog, terminal);
   addDockerfile(catalog, terminal);
+  addMigrate(catalog, terminal);
 }

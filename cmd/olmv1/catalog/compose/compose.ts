@@ -19,6 +19,7 @@ import type { Terminal } from "../../cli/terminal.ts";
 import { type ReaderOptions, withReader } from "../../rbac/bundleReader.ts";
 import { ReferenceRenderer } from "../render/references.ts";
 import { levelOf, warn } from "../render/render.ts";
+import { textSources } from "../textSource.ts";
 import { reportOf, textReport } from "../validationReport.ts";
 
 /** Options of `olmv1 catalog compose`. */
@@ -97,15 +98,9 @@ async function filesBeside(root: string, written: ReadonlyMap<string, string>, f
   return paths.filter((path) => !written.has(path));
 }
 
-// oxlint-disable-next-line require-await -- the check takes files as they are read
 async function* sources(root: string, files: ReadonlyMap<string, string>, others: readonly string[]): AsyncGenerator<CatalogSource> {
-  for (const [path, text] of files) yield { path, bytes: bytesOf(text) };
+  yield* textSources(files);
   for (const path of others) yield { path, bytes: createReadStream(join(root, path)) as AsyncIterable<Uint8Array> };
-}
-
-// oxlint-disable-next-line require-await -- as above
-async function* bytesOf(text: string): AsyncGenerator<Uint8Array> {
-  yield Buffer.from(text);
 }
 
 function faults(shared: readonly string[], checked: CheckedCatalog | undefined): string {

@@ -1,0 +1,139 @@
+import { mkdir, readdir, stat, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { checkCatalog } from "../../../../pkg/catalogd/load/checkCatalog.ts";
+import { type MigratedPackage, migratedPackage } from "../../../../pkg/classic/packageManifestsCatalog.ts";
+import { messageOf } from "../../../../pkg/errors/errors.ts";
+import { goQuote } from "../../../../pkg/errors/goQuote.ts";
+import { printable } from "../../../../pkg/errors/printable.ts";
+import { packageOf, Schema } from "../../../../pkg/fbc/content.ts";
+import type { Meta } from "../../../../pkg/fbc/types.ts";
+import { type CatalogFormat, catalogFilesOf, isPathElement } from "../../../../pkg/fbcrender/catalogText.ts";
+import { imageTemplate } from "../../../../pkg/fbcrender/imageTemplate.ts";
+import type { MigrationLevel } from "../../../../pkg/fbcrender/migrate.ts";
+import { EXIT } from "../../cli/exitCodes.ts";
+import { type Output, print } from "../../cli/output.ts";
+import { withProgress } from "../../cli/progress.ts";
+import { table } from "../../cli/table.ts";
+import type { Terminal } from "../../cli/terminal.ts";
+import { type ReaderOptions, withReader } from "../../rbac/bundleReader.ts";
+import { ReferenceRenderer } from "../render/references.ts";
+import { levelOf, warn } from "../render/render.ts";
+import { textSources } from "../textSource.ts";
+import { reportOf, textReport } from "../validationReport.ts";
+import { packageFolders } from "./packageFolders.ts";
+
+/** Options of `olmv1 catalog migrate`. */
+export interface MigrateOptions extends ReaderOptions {
+  readonly format: CatalogFormat;
+  readonly bundleImageTemplate?: string;
+  readonly bundlesDir?: string;
+  readonly migrateLevel?: string;
+  readonly migrate?: boolean;
+  readonly output: Output;
+}
+
+/** What a source comes to. */
+interface Migration {
+  readonly metas: readonly Meta[];
+  /** Files by path, of bundles made from package manifests. */
+  readonly bundles: ReadonlyMap<string, Uint8Array>;
+  readonly faults: readonly string[];
+  readonly warnings: readonly string[];
+}
+
+/**
+ * `olmv1 catalog migrate`: writes packages of the package manifest format, or a catalog, as a file-based catalog with a file for each package. Where they
+ * cannot become one nothing is written; that is exit code 1.
+ * @throws Error for a source that cannot be read, and for a folder that is not empty.
+ */
+export async function migrate(terminal: Terminal, source: string, target: string, options: MigrateOptions): Promise<void> {
+  const level = levelOf(options);
+  for (const folder of [target, options.bundlesDir]) if (folder !== undefined) await checkEmpty(folder);
+  const { metas, bundles, faults, warnings } = await withProgress(terminal, `migrating ${source}`, () => migrated(source, level, options));
+  warn(terminal, source, warnings);
+  const files = faults.length > 0 ? new Map<string, string>() : catalogFilesOf(metas, options.format);
+  const checked = faults.length > 0 ? undefined : await checkCatalog(textSources(files));
+  if (checked === undefined || checked.refusal !== undefined) {
+    terminal.err(faults.map((fault) => `error: ${printable(fault)}\n`).join("") + (checked ? textReport(reportOf(checked)) : ""));
+    terminal.err("olmv1: nothing was written\n");
+    terminal.exit(EXIT.no);
+    return;
+  }
+  for (const [path, text] of files) await write(join(target, path), text);
+  const { bundlesDir } = options;
+  if (bundlesDir !== undefined) for (const [path, content] of bundles) await write(join(bundlesDir, path), content);
+  await tell(terminal, metas, target, options);
+}
+
+async function migrated(source: string, level: MigrationLevel, options: MigrateOptions): Promise<Migration> {
+  const isFolder = (await stat(source).catch(() => undefined))?.isDirectory() === true;
+  const packages = isFolder ? await packageFolders(source) : new Map<string, never>();
+  if (packages.size === 0) return catalogAt(source, level, options);
+  const imageOf = options.bundleImageTemplate === undefined ? (): string => "" : imageTemplate(options.bundleImageTemplate);
+  const results = [...packages].map(([path, folder]) => {
+    const result = migratedPackage(folder, { imageOf, level });
+    return packages.size === 1 ? result : withPlace(path, result);
+  });
+  const warnings = results.flatMap((result) => result.warnings);
+  if (options.bundleImageTemplate === undefined)
+    warnings.push(
+      "its bundles have no image, so OLM v1 cannot install them: write them with --bundles-dir, build and push them, and say --bundle-image-template",
+    );
+  return {
+    metas: results.flatMap((result) => result.metas),
+    bundles: new Map(results.flatMap(bundleFiles)),
+    faults: results.flatMap((result) => result.faults),
+    warnings,
+  };
+}
+
+function withPlace(path: string, result: MigratedPackage): MigratedPackage {
+  const placed = (text: string): string => `${path}: ${text}`;
+  return { ...result, faults: result.faults.map(placed), warnings: result.warnings.map(placed) };
+}
+
+/** Files such as `etcd/0.9.2/manifests/csv.yaml`. */
+function bundleFiles({ name, bundles }: MigratedPackage): [string, Uint8Array][] {
+  if (!isPathElement(name)) return []; // refused with the catalog's own files
+  return [...bundles].flatMap(([folder, files]) =>
+    [...files].map(([path, content]): [string, Uint8Array] => [`${name}/${folder}/${path}`, content]),
+  );
+}
+
+async function catalogAt(source: string, level: MigrationLevel, options: MigrateOptions): Promise<Migration> {
+  try {
+    const { metas, warnings } = await withReader(options, (reader) =>
+      new ReferenceRenderer(reader, { level, allowed: ["catalog folder", "catalog image"] }).render(source),
+    );
+    return { metas, bundles: new Map(), faults: [], warnings };
+  } catch (err) {
+    throw new Error(`render catalog image: ${messageOf(err)}`, { cause: err });
+  }
+}
+
+async function checkEmpty(folder: string): Promise<void> {
+  const entries = await readdir(folder).catch((err: NodeJS.ErrnoException) => {
+    if (err.code === "ENOENT") return [];
+    throw err;
+  });
+  if (entries.length > 0) throw new Error(`output dir ${goQuote(folder)} must be empty`);
+}
+
+async function write(path: string, content: string | Uint8Array): Promise<void> {
+  await mkdir(dirname(path), { recursive: true });
+  await writeFile(path, content);
+}
+
+async function tell(terminal: Terminal, metas: readonly Meta[], target: string, { format, output }: MigrateOptions): Promise<void> {
+  const names = [...new Set(metas.map(packageOf))].filter((name) => name !== "").sort();
+  const packages = names.map((name) => {
+    const own = metas.filter((meta) => packageOf(meta) === name);
+    const count = (schema: string): number => own.filter((meta) => meta.schema === schema).length;
+    return { name, channels: count(Schema.channel), bundles: count(Schema.bundle), file: join(target, name, `catalog.${format}`) };
+  });
+  const rows = packages.map(({ name, channels, bundles, file }) => [name, String(channels), String(bundles), file]);
+  await print(terminal, output, {
+    data: { directory: target, packages },
+    text: () => table(terminal, ["PACKAGE", "CHANNELS", "BUNDLES", "FILE"], rows),
+  });
+}
