@@ -19,6 +19,9 @@ import type { Logger } from "../pkg/telemetry/log.ts";
 import type { Metrics } from "../pkg/telemetry/metrics.ts";
 import { optionalText } from "./flags.ts";
 
+/** The profile that the cluster decides about. */
+export const CLUSTER_PROFILE = "cluster";
+
 /** Where the servers' certificates may come from. */
 export const SERVING_CERTIFICATES = ["files", "self-managed"] as const;
 
@@ -42,8 +45,12 @@ export function servingFlags({ served, metricsAddress }: { served: string; metri
     "tls-profile": z
       .string()
       .default("intermediate")
-      .refine(isKnownProfile, { error: ({ input }) => `unknown TLS profile: ${JSON.stringify(input)}` })
-      .describe("which TLS connections are accepted and made: Mozilla's modern, intermediate or old, or custom"),
+      .refine((name) => name === CLUSTER_PROFILE || isKnownProfile(name), {
+        error: ({ input }) => `unknown TLS profile: ${JSON.stringify(input)}`,
+      })
+      .describe(
+        "which TLS connections are accepted and made: Mozilla's modern, intermediate or old, custom, or cluster: what APIServer cluster of OpenShift says, as it is by then",
+      ),
     "tls-custom-ciphers": namesOf("cipher", isKnownCipher).describe(
       "cipher suites of the profile custom by IANA name, separated by commas",
     ),
@@ -97,9 +104,13 @@ export function mayServeMetrics(flags: Pick<ServingFlags, "tls-cert" | "serving-
   return flags["metrics-bind-address"] === undefined || hasCertificate(flags);
 }
 
-/** What OpenSSL is told for the flags' profile; cipher suites that it does not have any more are logged and left out. */
+/**
+ * What OpenSSL is told for the flags' profile, and before the cluster's is known the intermediate one; cipher suites that it does not have any
+ * more are logged and left out.
+ */
 export function tlsSettingsOf(flags: ServingFlags, log: Logger): TlsSettings {
-  const profile = tlsProfile(flags["tls-profile"], {
+  const name = flags["tls-profile"] === CLUSTER_PROFILE ? "intermediate" : flags["tls-profile"];
+  const profile = tlsProfile(name, {
     minVersion: flags["tls-custom-version"],
     ciphers: flags["tls-custom-ciphers"],
     curves: flags["tls-custom-curves"],

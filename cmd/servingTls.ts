@@ -7,11 +7,13 @@ import type { Client } from "../pkg/kube/client.ts";
 import { EventRecorder } from "../pkg/kube/events.ts";
 import { ThreadIssuer } from "../pkg/serving/certificates/certificateIssuer.ts";
 import { SelfManagedCertificate } from "../pkg/serving/certificates/selfManagedCertificate.ts";
+import { ClusterTlsSettings } from "../pkg/serving/clusterTlsProfile.ts";
+import { FollowedTls } from "../pkg/serving/followedTls.ts";
 import { type ServerTls, servingCertificateEnd } from "../pkg/serving/serverTls.ts";
 import type { TlsSettings } from "../pkg/serving/tlsProfile.ts";
 import type { Logger } from "../pkg/telemetry/log.ts";
 import type { Metrics } from "../pkg/telemetry/metrics.ts";
-import { type ServingFlags, tlsFilesOf } from "./servingFlags.ts";
+import { CLUSTER_PROFILE, type ServingFlags, tlsFilesOf, tlsSettingsOf } from "./servingFlags.ts";
 
 /** What a program's own certificate depends on. */
 export interface ServingTlsInit {
@@ -21,7 +23,6 @@ export interface ServingTlsInit {
   client: Client;
   /** Whether this process leads at this moment. */
   leading: () => boolean;
-  settings: TlsSettings;
   log: Logger;
   metrics: Metrics;
 }
@@ -30,20 +31,41 @@ export interface ServingTlsInit {
 export interface ServingTls {
   /** Undefined where nothing is served over TLS. */
   readonly tls: ServerTls | undefined;
-  /** For readiness: @throws Error that says why there is no certificate that holds. */
+  /** Versions, ciphers and curves by now. */
+  settings(): TlsSettings;
+  /** For readiness: @throws Error that says why no connection can come about. */
   check(): void;
   /** What keeps it, for as long as the program runs. */
   readonly tasks: Readonly<Record<string, Task>>;
 }
 
-/** The certificate that the flags ask for: of files, or made and renewed by the program. @throws Error when files cannot be used. */
+/** What the flags ask for: a certificate and who may connect, be it fixed or followed. @throws Error when files cannot be used. */
 export function servingTls(flags: ServingFlags & { "system-namespace": string }, init: ServingTlsInit): ServingTls {
-  const { program, host, client, leading, settings, log, metrics } = init;
-  if (flags["serving-certificates"] === "files") {
-    const files = tlsFilesOf(flags, settings, log);
-    servingCertificateEnd(metrics, files);
-    return { tls: files, check: () => undefined, tasks: {} };
-  }
+  const { client, log, metrics } = init;
+  const settings = tlsSettingsOf(flags, log);
+  const certificate = certificateOf(flags, settings, init);
+  servingCertificateEnd(metrics, certificate.tls);
+  if (flags["tls-profile"] !== CLUSTER_PROFILE) return { ...certificate, settings: () => settings };
+  const profile = new ClusterTlsSettings({ client, log });
+  const followed = certificate.tls && new FollowedTls(certificate.tls, profile, log);
+  return {
+    tls: followed,
+    settings: () => profile.current(),
+    check: () => {
+      followed?.check();
+      certificate.check();
+    },
+    tasks: { ...certificate.tasks, tlsProfile: (signal) => profile.run(signal) },
+  };
+}
+
+/** A certificate of files, or one that is made and renewed by the program. */
+function certificateOf(
+  flags: ServingFlags & { "system-namespace": string },
+  settings: TlsSettings,
+  { program, host, client, leading, log }: ServingTlsInit,
+): Omit<ServingTls, "settings"> {
+  if (flags["serving-certificates"] === "files") return { tls: tlsFilesOf(flags, settings, log), check: () => undefined, tasks: {} };
   const events = new EventRecorder(client, { component: program, log });
   const own = new SelfManagedCertificate({
     client,
@@ -56,6 +78,5 @@ export function servingTls(flags: ServingFlags & { "system-namespace": string },
     settings,
     log,
   });
-  servingCertificateEnd(metrics, own);
   return { tls: own, check: () => own.check(), tasks: { certificate: (signal) => own.run(signal) } };
 }

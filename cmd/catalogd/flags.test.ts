@@ -57,6 +57,7 @@ test.for([
   [["--serving-certificates=mine"], "--serving-certificates: "],
   [["--serving-certificates=self-managed", "--tls-cert=a", "--tls-key=b"], "cannot be used with serving-certificates self-managed"],
   [["--serving-certificates=self-managed", "--external-address=10.0.0.1:8443"], "needs a DNS name in external-address"],
+  [["--tls-profile", "Cluster"], '--tls-profile: unknown TLS profile: "Cluster"'],
   [["--tls-profile", "x"], '--tls-profile: unknown TLS profile: "x"'],
   [["--global-pull-secret", "pull-secret"], "value of global-pull-secret should be of the format <namespace>/<name>"],
   [["--global-pull-secret=a/b/c"], "value of global-pull-secret should be of the format <namespace>/<name>"],

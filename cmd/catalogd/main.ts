@@ -17,7 +17,7 @@ import { logLevelOf, tellIgnored } from "../goFlags.ts";
 import { pullerFor, pullSecretsFor } from "../imageFlags.ts";
 import { leadershipFor } from "../leaderFlags.ts";
 import { runProgram } from "../program.ts";
-import { serveMetrics, tlsSettingsOf } from "../servingFlags.ts";
+import { serveMetrics } from "../servingFlags.ts";
 import { servingTls } from "../servingTls.ts";
 import { surviveLostConnections } from "../strayErrors.ts";
 import { checkPlainHttp, type Flags, METRICS_ADDRESS, parseFlags, usage } from "./flags.ts";
@@ -42,7 +42,6 @@ async function run(flags: Flags): Promise<void> {
     host: flags["external-address"],
     client,
     leading: () => leadership.leading,
-    settings: tlsSettingsOf(flags, log),
     log,
     metrics,
   });

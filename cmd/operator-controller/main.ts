@@ -18,7 +18,7 @@ import { pullerFor, pullSecretsFor } from "../imageFlags.ts";
 import { leadershipFor } from "../leaderFlags.ts";
 import { operatorProxySettings } from "../operatorProxyFlags.ts";
 import { runProgram } from "../program.ts";
-import { serveMetrics, tlsSettingsOf } from "../servingFlags.ts";
+import { serveMetrics } from "../servingFlags.ts";
 import { servingTls } from "../servingTls.ts";
 import { surviveLostConnections } from "../strayErrors.ts";
 import { type Flags, METRICS_ADDRESS, parseFlags, usage } from "./flags.ts";
@@ -34,14 +34,12 @@ async function run(flags: Flags): Promise<void> {
   const metrics = createMetrics("operator_controller");
   metrics.collectProcess();
   const client = Client.fromKubeConfig(flags.kubeconfig, { userAgent: "operator-controller", observe: restClientMetrics(metrics) });
-  const tlsSettings = tlsSettingsOf(flags, log);
   const systemNamespace = flags["system-namespace"];
   const certificate = servingTls(flags, {
     program: "operator-controller",
     host: `operator-controller-service.${systemNamespace}.svc`,
     client,
     leading: () => leadership.leading,
-    settings: tlsSettings,
     log,
     metrics,
   });
@@ -50,7 +48,11 @@ async function run(flags: Flags): Promise<void> {
     flags["serving-certificates"] === "self-managed"
       ? new SecretAuthorities({ client, ...servingSecretName("catalogd", systemNamespace), log })
       : undefined;
-  const packages = new CatalogClient({ caDir: flags["catalogd-cas-dir"], authorities: own, tls: clientSettings(tlsSettings) });
+  const packages = new CatalogClient({
+    caDir: flags["catalogd-cas-dir"],
+    authorities: own,
+    tls: () => clientSettings(certificate.settings()),
+  });
   const credentials = await pullSecretsFor(flags, { client, log, metrics });
   const puller = pullerFor(flags, { cacheDir: flags["cache-path"], limits: BUNDLE_LIMITS, credentials, log });
   const leadership = leadershipFor(flags, { client, name: LEASE_NAME, log, metrics });

@@ -109,6 +109,15 @@ export function isKnownCipher(name: string): boolean {
   return OLDER_CIPHERS.has(name) || TLS13_CIPHERS.some((known) => known === name);
 }
 
+/** The IANA names of cipher suites of which OpenSSL's names are given, in their order; those that Go has not are left out. */
+export function withOpensslNames(names: readonly string[]): string[] {
+  return names.flatMap((name) => {
+    if (TLS13_CIPHERS.some((known) => known === name)) return [name];
+    const found = [...OLDER_CIPHERS].find(([, openssl]) => openssl === name);
+    return found ? [found[0]] : [];
+  });
+}
+
 /** Whether `tlsProfile` knows a profile of this name, in any case. */
 export function isKnownProfile(name: string): boolean {
   return name.toLowerCase() === "custom" || PROFILES.has(name.toLowerCase());

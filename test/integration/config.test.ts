@@ -87,14 +87,17 @@ describeWithCluster("config", (cluster) => {
     },
   );
 
-  test("the OpenShift overlay installs the same objects into its own namespace, with certificates of the service CA, and no other right", async () => {
+  test("the OpenShift overlay installs the same objects into its own namespace, with certificates of the service CA, and the right to the TLS profile", async () => {
     const [plain, overlay] = [await kustomized("config"), await kustomized("config/openshift")];
     expect(JSON.stringify(overlay)).not.toContain("olmv1-system");
     const moved = JSON.parse(JSON.stringify(plain).replaceAll("olmv1-system", OPENSHIFT_NAMESPACE)) as KubeObject[];
     const kept = namesOf(moved).filter((name) => !name.startsWith("Secret "));
-    expect(namesOf(overlay)).toEqual([...kept, `ConfigMap ${OPENSHIFT_NAMESPACE}/openshift-service-ca`].sort());
+    const reader = "olmv1-tls-profile-reader";
+    const added = [`ConfigMap ${OPENSHIFT_NAMESPACE}/openshift-service-ca`, `ClusterRole /${reader}`, `ClusterRoleBinding /${reader}`];
+    expect(namesOf(overlay)).toEqual([...kept, ...added].sort());
     const changed = new Set(["Deployment", "Namespace", "Service", "ConfigMap", "Secret"]);
-    const others = (of: readonly KubeObject[]): KubeObject[] => of.filter(({ kind }) => !changed.has(kind)).sort(byName);
+    const others = (of: readonly KubeObject[]): KubeObject[] =>
+      of.filter(({ kind, metadata }) => !changed.has(kind) && metadata.name !== reader).sort(byName);
     expect(others(overlay)).toEqual(others(moved));
     expect(overlay.find(({ kind }) => kind === "Namespace")?.metadata.labels).toMatchObject(
       moved.find(({ kind }) => kind === "Namespace")?.metadata.labels ?? {},
@@ -109,7 +112,12 @@ describeWithCluster("config", (cluster) => {
       const [file, ...flags] = spec.containers[0]?.args ?? [];
       expect([file, parse(flags)]).toMatchObject([
         `/app/${program}.js`,
-        { "system-namespace": OPENSHIFT_NAMESPACE, "tls-cert": "/etc/olmv1/tls/tls.crt", "leader-elect": true },
+        {
+          "system-namespace": OPENSHIFT_NAMESPACE,
+          "tls-cert": "/etc/olmv1/tls/tls.crt",
+          "tls-profile": "cluster",
+          "leader-elect": true,
+        },
       ]);
       expect(spec.volumes).toContainEqual({ name: "tls", secret: { secretName: `${program}-cert` } });
       const service = overlay.find(({ kind, metadata: { name } }) => kind === "Service" && name === `${program}-service`);
@@ -260,6 +268,7 @@ describeWithCluster("config", (cluster) => {
     const own = [
       "admission/catalog-label.yaml",
       "openshift/service-ca.yaml",
+      "openshift/tls-profile.yaml",
       UPGRADE_CHECKER,
       "overlays/cluster-admin/cluster-admin.yaml",
       "overlays/shared-watch/shared-watch.yaml",

@@ -1,5 +1,7 @@
 import { X509Certificate } from "node:crypto";
+import { readFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
+import { join } from "node:path";
 import { connect } from "node:tls";
 import { Agent, request } from "undici";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -8,15 +10,19 @@ import type { KubeObject } from "../../pkg/api/k8s.ts";
 import { servedNames } from "../../pkg/certificates/serviceNames.ts";
 import { storedIn } from "../../pkg/certificates/storedCertificates.ts";
 import { freePorts } from "../../pkg/devcluster/ports.ts";
+import { parseYamlDocuments } from "../../pkg/fbc/yaml.ts";
 import { pushImage } from "../../pkg/oci/push.ts";
 import { SecretAuthorities } from "../../pkg/operatorcontroller/catalogs/secretAuthorities.ts";
 import { issueCertificate } from "../../pkg/serving/certificates/issueCertificate.ts";
 import { createLogger } from "../../pkg/telemetry/log.ts";
 import { describeWithPrivateCluster } from "../support/cluster.ts";
 import { eventually } from "../support/eventually.ts";
+import { OpenShift } from "../support/openShift.ts";
 import { type Replica, Replicas, readyz } from "../support/replicas.ts";
 import { applyServingSecrets } from "../support/servingSecrets.ts";
+import { probeTls } from "../support/tlsProbe.ts";
 
+const TLS_PROFILE = join(import.meta.dirname, "../../config/openshift/tls-profile.yaml");
 const HOST = `catalogd-service.${SYSTEM_NAMESPACE}.svc`;
 const SECRET = { apiVersion: "v1", kind: "Secret", namespace: SYSTEM_NAMESPACE, name: "catalogd-serving-cert" } as const;
 const FLAGS = ["--serving-certificates=self-managed", `--external-address=${HOST}`];
@@ -151,6 +157,33 @@ describeWithPrivateCluster("certificates that the servers make for themselves", 
     await eventually(async () => expect(new X509Certificate(storedIn(await secret()).serving.certificate).fingerprint256).toBe(served), {
       timeoutMs: 60_000,
     });
+  });
+
+  test("with --tls-profile=cluster the connections of catalogs and of metrics are those of the cluster, as they are by then", async () => {
+    const openShift = new OpenShift(cluster.client);
+    await openShift.install(["apiservers"]);
+    await openShift.setTlsProfile({ type: "Modern" });
+    for (const object of parseYamlDocuments(readFileSync(TLS_PROFILE, "utf8")) as KubeObject[])
+      await cluster.client.apply(object, { fieldManager: "test", force: true });
+    const [port = 0] = await freePorts(1);
+    const replica = await replicas.add("openshift", [...FLAGS, `--metrics-bind-address=127.0.0.1:${port}`, "--tls-profile=cluster"]);
+    await replicas.ready(replica);
+    const ports = [port, Number(new URL(replica.content).port)];
+    const refuses = async (version: "TLSv1" | "TLSv1.2"): Promise<boolean[]> =>
+      Promise.all(ports.map(async (each) => (await probeTls(each, { version, ciphers: "DEFAULT@SECLEVEL=0" })) === undefined));
+    expect(await refuses("TLSv1.2")).toEqual([true, true]);
+    expect(await probeTls(port, { version: "TLSv1.3" })).toMatchObject({ version: "TLSv1.3" });
+    await openShift.setTlsProfile({ type: "Old" });
+    await eventually(async () => expect(await refuses("TLSv1")).toEqual([false, false]));
+    await openShift.setTlsProfile({
+      type: "Custom",
+      custom: { ciphers: ["ECDHE-ECDSA-AES128-GCM-SHA256"], minTLSVersion: "VersionTLS12" },
+    });
+    await eventually(async () => expect(await refuses("TLSv1")).toEqual([true, true]));
+    expect(await probeTls(port, { version: "TLSv1.2" })).toMatchObject({ cipher: "TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256" });
+    expect(await probeTls(port, { version: "TLSv1.2", ciphers: "ECDHE-ECDSA-AES256-GCM-SHA384" })).toBeUndefined();
+    expect(replica.process.ended).toBeUndefined();
+    await replica.process.stop();
   });
 
   test("one that has ended while nothing ran is made anew; one that ends within the month has a successor at once", async () => {

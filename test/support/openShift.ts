@@ -7,12 +7,13 @@ import type { Client } from "../../pkg/kube/client.ts";
 import { CLUSTER_VERSION } from "../../pkg/operatorcontroller/clusterupgrade/clusterVersionSource.ts";
 import { CLUSTER_OPERATOR, OLM } from "../../pkg/operatorcontroller/clusterupgrade/gateMode.ts";
 import { CLUSTER_PROXY } from "../../pkg/operatorcontroller/proxy/clusterProxy.ts";
+import { API_SERVER } from "../../pkg/serving/clusterTlsProfile.ts";
 import { eventually } from "./eventually.ts";
 
 const FOLDER = join(import.meta.dirname, "openshift");
-const DEFINITIONS = ["clusteroperators", "clusterversions", "olms", "proxies"] as const;
+const DEFINITIONS = ["apiservers", "clusteroperators", "clusterversions", "olms", "proxies"] as const;
 
-/** What makes a cluster an OpenShift one to us: ClusterOperators, the cluster's version and proxy, and cluster-olm-operator's configuration. */
+/** What makes a cluster an OpenShift one to us: ClusterOperators, the cluster's version, proxy and TLS profile, and cluster-olm-operator's configuration. */
 export class OpenShift {
   readonly #admin: Client;
 
@@ -45,6 +46,13 @@ export class OpenShift {
     const { name, ...gvk } = CLUSTER_PROXY;
     await this.#admin.apply({ ...gvk, metadata: { name }, spec: {} }, { fieldManager: "test", force: true });
     await this.#admin.patch(CLUSTER_PROXY, [{ op: "add", path: "/status", value: status }], { type: "json", subresource: "status" });
+  }
+
+  /** Has the cluster's servers accept these TLS connections. @param profile as spec.tlsSecurityProfile of APIServer `cluster` */
+  async setTlsProfile(profile: { type: string; custom?: { ciphers?: string[]; minTLSVersion?: string } }): Promise<void> {
+    const { name, ...gvk } = API_SERVER;
+    const object = { ...gvk, metadata: { name }, spec: { tlsSecurityProfile: profile } };
+    await this.#admin.apply(object, { fieldManager: "test", force: true });
   }
 
   async removeProxy(): Promise<void> {

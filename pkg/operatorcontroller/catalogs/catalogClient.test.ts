@@ -311,7 +311,7 @@ test.for([
   const proxy = await ConnectProxy.start(() => Number(new URL(api.url).port));
   using folder = new TempFolder();
   const { settings } = tlsSettings(tlsProfile("custom", { minVersion, ciphers: [], curves: [] }), new Set(getCiphers()));
-  const client = new CatalogClient({ caDir: folder.write("ca", { "ca.crt": cert }), env: { HTTPS_PROXY: proxy.url }, tls: settings });
+  const client = new CatalogClient({ caDir: folder.write("ca", { "ca.crt": cert }), env: { HTTPS_PROXY: proxy.url }, tls: () => settings });
   open.push(
     () => Promise.resolve(proxy.stop()),
     () => api[Symbol.asyncDispose](),

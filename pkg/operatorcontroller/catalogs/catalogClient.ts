@@ -60,8 +60,8 @@ export interface CatalogClientOptions {
   maxPackageBytes?: number;
   /** Says which proxies there are; default: that of the process. */
   env?: NodeJS.ProcessEnv;
-  /** Versions, ciphers and curves to speak to catalogs with; default: Node's own. */
-  tls?: TlsSettings;
+  /** Versions, ciphers and curves to speak to catalogs with, as they are by then; default: Node's own. */
+  tls?: () => TlsSettings;
 }
 
 /**
@@ -70,18 +70,18 @@ export interface CatalogClientOptions {
  */
 export class CatalogClient {
   readonly #env: NodeJS.ProcessEnv;
-  readonly #tls: Partial<TlsSettings>;
+  readonly #tls: () => Partial<TlsSettings>;
   readonly #authorities: readonly AuthoritySource[];
   readonly #maxPackageBytes: number;
   /** By address of the proxy; "" is none. */
   readonly #pools = new Map<string, Dispatcher>();
-  /** Of the authorities that the pools trust. */
+  /** Of the authorities that the pools trust, and the settings that they have. */
   #trusted = "";
 
   constructor({ caDir, authorities, maxPackageBytes = MAX_PACKAGE_BYTES, env = process.env, tls }: CatalogClientOptions = {}) {
     this.#maxPackageBytes = maxPackageBytes;
     this.#env = env;
-    this.#tls = tls ?? {};
+    this.#tls = tls ?? (() => ({}));
     this.#authorities = [...(caDir ? [new AuthorityFolder(caDir)] : []), ...(authorities ? [authorities] : [])];
   }
 
@@ -231,19 +231,21 @@ export class CatalogClient {
     return first && more.length > 0 ? authoritiesOf([first, ...more].flatMap(({ certificates }) => certificates)) : first;
   }
 
-  /** Pools that trust other authorities than these end with their last request. */
+  /** Pools that trust other authorities than these, or have other settings, end with their last request. */
   #pool(proxy: URL | undefined, authorities: Authorities | undefined): Dispatcher {
     const { fingerprint = "", certificates } = authorities ?? {};
-    if (fingerprint !== this.#trusted) {
+    const settings = this.#tls();
+    const trusted = `${fingerprint} ${JSON.stringify(settings)}`;
+    if (trusted !== this.#trusted) {
       for (const pool of this.#pools.values()) void pool.close().catch(() => undefined);
       this.#pools.clear();
-      this.#trusted = fingerprint;
+      this.#trusted = trusted;
     }
     const key = proxy?.href ?? "";
     const known = this.#pools.get(key);
     if (known) return known;
     const options = { keepAliveTimeout: 30_000, connections: 16 };
-    const tls = { ...this.#tls, ...(certificates ? { ca: [...rootCertificates, ...certificates] } : {}) };
+    const tls = { ...settings, ...(certificates ? { ca: [...rootCertificates, ...certificates] } : {}) };
     const pool = proxy ? new ProxyAgent({ ...options, uri: proxy.href, requestTls: tls }) : new Agent({ ...options, connect: tls });
     this.#pools.set(key, pool);
     return pool;

@@ -23,6 +23,9 @@
 - --tls-cert=/etc/olmv1/tls/tls.crt
 - --tls-key=/etc/olmv1/tls/tls.key
 {{- end }}
+{{- if .Values.openshift.enabled }}
+- --tls-profile=cluster
+{{- end }}
 {{- if .Values.registries.conf }}
 - --registries-conf=/etc/olmv1/registries/registries.conf
 {{- end }}

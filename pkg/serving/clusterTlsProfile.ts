@@ -1,0 +1,112 @@
+import { getCiphers } from "node:tls";
+import type { KubeObject } from "../api/k8s.ts";
+import type { ObjectState } from "../controller/optional/optionalObject.ts";
+import { OptionalSetting, type OptionalSettingOptions } from "../controller/optional/optionalSetting.ts";
+import type { SettingsSource } from "./followedTls.ts";
+import {
+  isKnownProfile,
+  type TlsProfile,
+  type TlsSettings,
+  type TlsVersion,
+  tlsProfile,
+  tlsSettings,
+  withOpensslNames,
+} from "./tlsProfile.ts";
+
+/** The object that says which TLS connections the servers of an OpenShift cluster accept. */
+export const API_SERVER = { apiVersion: "config.openshift.io/v1", kind: "APIServer", name: "cluster" } as const;
+
+/** Follows the cluster's profile for as long as it runs; while it cannot be read, the last one that was read holds. */
+export class ClusterTlsSettings implements SettingsSource {
+  readonly synced: Promise<void>;
+  readonly #setting: OptionalSetting<ClusterTlsProfile>;
+  readonly #available = new Set(getCiphers());
+  #last: ClusterTlsProfile | undefined;
+
+  constructor(options: Pick<OptionalSettingOptions<ClusterTlsProfile>, "client" | "log" | "clock">) {
+    this.#setting = new OptionalSetting({
+      ...options,
+      ref: API_SERVER,
+      from: (state) => this.#profileOf(state),
+      describe: ({ source }) => source,
+    });
+    this.synced = this.#setting.synced;
+  }
+
+  current(): TlsSettings {
+    return tlsSettings(this.#setting.current().profile, this.#available).settings;
+  }
+
+  onChange(handler: () => void): void {
+    this.#setting.onChange(handler);
+  }
+
+  /** Follows until `signal` aborts; never throws. Call once. */
+  run(signal: AbortSignal): Promise<void> {
+    return this.#setting.run(signal);
+  }
+
+  #profileOf(state: ObjectState): ClusterTlsProfile {
+    const isTold = state.kind !== "unreadable" && state.kind !== "unknown";
+    if (isTold) this.#last = clusterTlsProfileFrom(state);
+    return this.#last ?? clusterTlsProfileFrom(state);
+  }
+}
+
+/** A profile, and where it comes from. */
+export interface ClusterTlsProfile {
+  readonly profile: TlsProfile;
+  /** For a line of the log. */
+  readonly source: string;
+}
+
+/** Its versions by name. */
+const VERSIONS: Readonly<Record<string, TlsVersion>> = {
+  VersionTLS10: "TLSv1.0",
+  VersionTLS11: "TLSv1.1",
+  VersionTLS12: "TLSv1.2",
+  VersionTLS13: "TLSv1.3",
+};
+const NONE = { minVersion: "TLSv1.2", ciphers: [], curves: [] } as const;
+
+/**
+ * The profile that the state of APIServer `cluster` says: the intermediate one where it says none, where it is not known, and where it says
+ * something that nobody can serve with, as OpenShift's own servers have it.
+ * @see github.com/openshift/api config/v1/types_tlssecurityprofile.go
+ */
+export function clusterTlsProfileFrom(state: ObjectState): ClusterTlsProfile {
+  if (state.kind === "present") return profileIn(state.object);
+  if (state.kind === "notServed" || state.kind === "absent") return intermediate('there is no APIServer "cluster"');
+  return intermediate(
+    `APIServer "cluster" ${state.kind === "unreadable" ? "cannot be read" : "is not known yet"}: ${state.because ?? "no answer"}`,
+  );
+}
+
+function profileIn(object: KubeObject): ClusterTlsProfile {
+  const spec = record(object["spec"]);
+  const { type, custom } = record(spec["tlsSecurityProfile"]);
+  if (type === undefined || type === "") return intermediate('APIServer "cluster" says none');
+  const source = `APIServer "cluster": ${JSON.stringify(type).slice(0, 64)}`;
+  if (type === "Custom") return customIn(record(custom), source);
+  return typeof type === "string" && isKnownProfile(type)
+    ? { profile: tlsProfile(type, NONE), source }
+    : intermediate(`${source} is not known`);
+}
+
+/** Cipher suites have OpenSSL's names there. */
+function customIn({ ciphers, minTLSVersion }: Readonly<Record<string, unknown>>, source: string): ClusterTlsProfile {
+  const minVersion = typeof minTLSVersion === "string" ? VERSIONS[minTLSVersion] : "TLSv1.2";
+  if (!minVersion) return intermediate(`${source} has an unknown minTLSVersion`);
+  const names = Array.isArray(ciphers) ? ciphers.filter((name) => typeof name === "string") : [];
+  const known = withOpensslNames(names);
+  if (known.length === 0 && names.length > 0) return intermediate(`${source} has no cipher suite that is known`);
+  return { profile: tlsProfile("custom", { ...NONE, minVersion, ciphers: known }), source: `${source}, ${minVersion} or later` };
+}
+
+function intermediate(source: string): ClusterTlsProfile {
+  return { profile: tlsProfile("intermediate", NONE), source: `intermediate, since ${source}` };
+}
+
+function record(value: unknown): Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : {};
+}
