@@ -1,3 +1,4 @@
+import { isObject } from "../api/jsonObject.ts";
 import { goQuote } from "../errors/goQuote.ts";
 import { excerpt } from "../fbc/excerpt.ts";
 import { jsonMismatch, kindOf } from "./goValues.ts";
@@ -44,6 +45,20 @@ export function bundleAnnotations(content: Uint8Array): BundleAnnotations {
     manifests: folderIn(annotations, MANIFESTS_KEY) ?? FOLDERS.manifests,
     metadata: folderIn(annotations, METADATA_KEY) ?? FOLDERS.metadata,
   };
+}
+
+/**
+ * The labels of a bundle's image: its annotations, with those that say what and where a bundle is where they are not stated. Numbers and booleans count as the
+ * texts that they spell.
+ * @throws Error as `bundleAnnotations`, and in Go's words for a list or map as a value.
+ * @see requirements S0-014
+ */
+export function annotationLabels(content: Uint8Array): Record<string, string> {
+  const { manifests, metadata } = bundleAnnotations(content);
+  const members = memberIn(yamlDocument(new TextDecoder().decode(content)), "annotations");
+  const stated = isObject(members) ? Object.keys(members).map((key) => [key, textIn(members, key.toLowerCase()) ?? ""]) : [];
+  const usual = { [MEDIA_TYPE_KEY]: MEDIA_TYPE, [MANIFESTS_KEY]: `${manifests}/`, [METADATA_KEY]: `${metadata}/` };
+  return { ...usual, ...Object.fromEntries(stated) };
 }
 
 /** Why a bundle of this media type is refused. */

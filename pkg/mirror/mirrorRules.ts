@@ -22,24 +22,25 @@ interface Rule {
 const CATALOG_LABEL = { "operators.openshift.org/catalog": "true" };
 const NEVER = { mirrorSourcePolicy: "NeverContactSource" };
 
-/** `registries.conf` for operator-controller, catalogd, podman and CRI-O. @see containers-registries.conf(5) */
+/** `registries.conf` for operator-controller, catalogd, podman and CRI-O; an insecure mirror is one also under its own name. @see containers-registries.conf(5) */
 export function registriesConf(images: readonly MirroredImage[], { blockSources, insecure }: RuleOptions): string {
-  return rulesOf(images)
-    .map(({ source, mirror, byTag }) =>
-      [
-        "[[registry]]",
-        `prefix = "${source}"`,
-        `location = "${source}"`,
-        ...(blockSources ? ["blocked = true"] : []),
-        ...(byTag ? [] : ["mirror-by-digest-only = true"]),
-        "",
-        "[[registry.mirror]]",
-        `location = "${mirror}"`,
-        ...(insecure ? ["insecure = true"] : []),
-        "",
-      ].join("\n"),
-    )
-    .join("\n");
+  const hosts = new Set(images.map(({ repository }) => repository.slice(0, repository.indexOf("/"))));
+  const own = insecure ? [...hosts].map((host) => `[[registry]]\nprefix = "${host}"\nlocation = "${host}"\ninsecure = true\n`) : [];
+  const rules = rulesOf(images).map(({ source, mirror, byTag }) =>
+    [
+      "[[registry]]",
+      `prefix = "${source}"`,
+      `location = "${source}"`,
+      ...(blockSources ? ["blocked = true"] : []),
+      ...(byTag ? [] : ["mirror-by-digest-only = true"]),
+      "",
+      "[[registry.mirror]]",
+      `location = "${mirror}"`,
+      ...(insecure ? ["insecure = true"] : []),
+      "",
+    ].join("\n"),
+  );
+  return [...own, ...rules].join("\n");
 }
 
 /** An ImageContentSourcePolicy, for OpenShift before 4.13; images by tag it does not know. */

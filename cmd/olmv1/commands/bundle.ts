@@ -1,6 +1,8 @@
 import type { Command } from "commander";
 import type { Terminal } from "../cli/terminal.ts";
+import { addBuild } from "./bundle/build.ts";
 import { addConfigSchema } from "./bundle/configSchema.ts";
+import { addPush } from "./bundle/push.ts";
 import { addRender } from "./bundle/render.ts";
 import { addValidate } from "./bundle/validate.ts";
 import { addRbac } from "./rbac.ts";
@@ -11,5 +13,7 @@ export function addBundle(program: Command, terminal: Terminal): void {
   addValidate(bundle, terminal);
   addRender(bundle, terminal);
   addConfigSchema(bundle, terminal);
+  addBuild(bundle, terminal);
+  addPush(bundle, terminal);
   addRbac(bundle, terminal);
 }

@@ -1,5 +1,5 @@
 import { mkdtemp, rm, stat } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { homedir, tmpdir } from "node:os";
 import { join } from "node:path";
 import { loadBundle } from "../../../pkg/bundle/load.ts";
 import type { BundleFiles, RegistryV1Bundle } from "../../../pkg/bundle/types.ts";
@@ -7,6 +7,8 @@ import { bundleRoot } from "../../../pkg/oci/bundleRoot.ts";
 import { catalogRoot } from "../../../pkg/oci/catalogRoot.ts";
 import { BUNDLE_LIMITS, CATALOG_LIMITS } from "../../../pkg/oci/limits.ts";
 import { type ImageFilter, type PulledImage, Puller } from "../../../pkg/oci/puller.ts";
+import { usualCredentials } from "../../../pkg/oci/store/registryAccess.ts";
+
 import { readBundleFiles } from "../../../pkg/operatorcontroller/bundleFiles.ts";
 import { createLogger } from "../../../pkg/telemetry/log.ts";
 
@@ -81,7 +83,8 @@ export class BundleReader {
     const { registriesConf, signaturePolicy, authFile } = this.#options;
     const cacheDir = await mkdtemp(join(tmpdir(), "olmv1-"));
     const log = createLogger({ component: "olmv1", level: "error", destination: process.stderr });
-    const puller = new Puller({ cacheDir, limits, registriesConf, signaturePolicy, authFile, log });
+    const credentials = authFile === undefined ? usualCredentials(process.env, homedir()) : undefined;
+    const puller = new Puller({ cacheDir, limits, registriesConf, signaturePolicy, authFile, credentials, log });
     this.#open.push(async () => {
       await puller.remove("bundle");
       await puller.remove("catalog");

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { ContentError } from "../contentError.ts";
-import { MediaType, parseManifest } from "../manifest.ts";
+import { type Descriptor, MediaType, parseManifest } from "../manifest.ts";
 import type { Repository } from "../registry.ts";
 import { RegistryError, registryError } from "../registryError.ts";
 import { readBounded } from "../verify.ts";
@@ -9,6 +9,8 @@ import { readBounded } from "../verify.ts";
 export interface Referrer {
   readonly digest: string;
   readonly artifactType: string;
+  /** as the list has it */
+  readonly descriptor: Descriptor;
 }
 
 const Typed = z.looseObject({ artifactType: z.string().default("") });
@@ -25,7 +27,11 @@ export async function referrersOf(repository: Repository, digest: string, limit:
   if (!bytes) return [];
   const index = parseManifest(bytes, MediaType.ociIndex);
   if (index.kind !== "index") throw new ContentError("the list of referrers is no index");
-  return index.manifests.map((entry) => ({ digest: entry.digest, artifactType: Typed.safeParse(entry).data?.artifactType ?? "" }));
+  return index.manifests.map((entry) => ({
+    digest: entry.digest,
+    artifactType: Typed.safeParse(entry).data?.artifactType ?? "",
+    descriptor: entry,
+  }));
 }
 
 async function asked(repository: Repository, digest: string, limit: number, signal: AbortSignal): Promise<Buffer | undefined> {

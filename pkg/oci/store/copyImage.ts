@@ -2,6 +2,7 @@ import { allOrNone } from "../allOrNone.ts";
 import { ContentError } from "../contentError.ts";
 import { type Descriptor, parseManifest } from "../manifest.ts";
 import type { FetchedManifest } from "../registry.ts";
+import { BlobBook } from "./blobBook.ts";
 import type { BlobFate, ImageReader, ImageWriter } from "./imageStore.ts";
 
 /** How an image is copied. */
@@ -9,10 +10,8 @@ export interface CopyOptions {
   /** the tag it gets; without one it is there under its digest alone */
   readonly tag?: string | undefined;
   readonly signal: AbortSignal;
-  /** Repositories of the destination's registry that have a blob, by their paths. */
-  readonly holders?: ((digest: string) => readonly string[]) | undefined;
-  /** Is told of each blob that is in place. */
-  readonly onBlob?: ((blob: Descriptor, fate: BlobFate) => void) | undefined;
+  /** Where in the destination's registry blobs are; without it every blob is sent that the repository does not have. */
+  readonly book?: BlobBook | undefined;
 }
 
 /** An image that is where it was to be. */
@@ -89,13 +88,13 @@ class Copy {
   }
 
   async #addBlobs(blobs: readonly Descriptor[]): Promise<void> {
-    const { signal, holders, onBlob } = this.#options;
+    const { signal, book = new BlobBook() } = this.#options;
     const each = new Map(blobs.filter(({ mediaType }) => !FOREIGN.test(mediaType)).map((blob) => [blob.digest, blob])).values();
     await allOrNone(each, PARALLEL_BLOBS, signal, async (blob, either) => {
-      const mountFrom = holders?.(blob.digest) ?? [];
-      const fate = await this.#to.putBlob(blob, this.#from.blob(blob, either), { mountFrom, signal: either });
+      const put = (mountFrom: readonly string[]): Promise<BlobFate> =>
+        this.#to.putBlob(blob, this.#from.blob(blob, either), { mountFrom, signal: either });
+      const fate = await book.placing(blob.digest, this.#to.name, either, put);
       if (fate === "sent") this.bytes += blob.size;
-      onBlob?.(blob, fate);
     });
   }
 }

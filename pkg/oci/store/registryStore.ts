@@ -3,6 +3,7 @@ import { messageOf } from "../../errors/errors.ts";
 import type { DownloadLimits } from "../download.ts";
 import { ACCEPTED_MANIFESTS, type Descriptor } from "../manifest.ts";
 import { isTransient } from "../networkError.ts";
+import { type Referrer, referrersOf } from "../policy/referrers.ts";
 import { nameOf } from "../reference.ts";
 import type { FetchedManifest, Repository } from "../registry.ts";
 import { RegistryError, registryError } from "../registryError.ts";
@@ -63,6 +64,11 @@ export class RegistryStore implements ImageReader, ImageWriter {
     { mountFrom, signal }: { mountFrom?: readonly string[]; signal: AbortSignal },
   ): Promise<BlobFate> {
     return uploadBlob(this.#repository, blob, bytes, { mountFrom, limits: this.#limits, signal });
+  }
+
+  /** What refers to a manifest, in the registry's order. @throws as `referrersOf` */
+  referrers(digest: string, signal: AbortSignal): Promise<Referrer[]> {
+    return referrersOf(this.#repository, digest, this.#limits.manifestBytes, signal);
   }
 
   async putManifest(manifest: FetchedManifest, tag: string | undefined, signal: AbortSignal): Promise<void> {

@@ -1,0 +1,35 @@
+import { goQuote } from "../../../pkg/errors/goQuote.ts";
+import { parseDestination, placeText } from "../../../pkg/oci/store/imagePlace.ts";
+import { readBundleFiles } from "../../../pkg/operatorcontroller/bundleFiles.ts";
+import type { BuildOptions } from "../catalog/build.ts";
+import { EXIT } from "../cli/exitCodes.ts";
+import { withProgress } from "../cli/progress.ts";
+import type { Terminal } from "../cli/terminal.ts";
+import { buildInto } from "../images/buildInto.ts";
+import { keyValues } from "../images/keyValues.ts";
+import { printImage } from "../images/report.ts";
+import { withImages } from "../images/withImages.ts";
+import { isDirectory } from "../rbac/bundleReader.ts";
+import { bundleParts } from "./buildBundle.ts";
+import { checkSources } from "./checkSources.ts";
+import { fails, textReport } from "./validationReport.ts";
+
+/** `olmv1 bundle build`. */
+export async function build(terminal: Terminal, directory: string, options: BuildOptions): Promise<void> {
+  const place = parseDestination(options.tag);
+  const metadata = { labels: keyValues("label", options.label), annotations: keyValues("annotation", options.annotation) };
+  if (!(await isDirectory(directory))) throw new Error(`${goQuote(directory)} is not a directory`);
+  const files = await readBundleFiles(directory);
+  const reader = { files: () => Promise.resolve(files) };
+  const checked = options.force ? [] : await checkSources([directory], { severity: "error", ignore: [] }, reader);
+  if (fails(checked, "error")) {
+    terminal.err(textReport(checked));
+    terminal.err("nothing is built; --force builds it all the same\n");
+    return terminal.exit(EXIT.no);
+  }
+  const parts = bundleParts(files, metadata);
+  const report = await withImages(options, terminal, (stores) =>
+    withProgress(terminal, `building ${placeText(place)}`, () => buildInto(stores, place, parts, terminal.signal)),
+  );
+  return printImage(terminal, options.output, report);
+}

@@ -1,0 +1,39 @@
+import { parseDestination, placeText } from "../../../pkg/oci/store/imagePlace.ts";
+import { EXIT } from "../cli/exitCodes.ts";
+import type { Output } from "../cli/output.ts";
+import { withProgress } from "../cli/progress.ts";
+import type { Terminal } from "../cli/terminal.ts";
+import { buildInto } from "../images/buildInto.ts";
+import { keyValues } from "../images/keyValues.ts";
+import { printImage } from "../images/report.ts";
+import { type ImageOptions, withImages } from "../images/withImages.ts";
+import { catalogParts, refusedCatalog } from "./buildCatalog.ts";
+import { reportOf, textReport } from "./validationReport.ts";
+
+/** How `olmv1 catalog build` and `olmv1 bundle build` can be asked. */
+export interface BuildOptions extends ImageOptions {
+  output: Output;
+  /** the place */
+  tag: string;
+  label: string[];
+  annotation: string[];
+  force?: boolean;
+}
+
+/** `olmv1 catalog build`. */
+export async function build(terminal: Terminal, directory: string, options: BuildOptions): Promise<void> {
+  const place = parseDestination(options.tag);
+  const metadata = { labels: keyValues("label", options.label), annotations: keyValues("annotation", options.annotation) };
+  const refused = options.force ? undefined : await refusedCatalog(directory);
+  if (refused) {
+    terminal.err(textReport(reportOf(refused)));
+    terminal.err("nothing is built; --force builds it all the same\n");
+    return terminal.exit(EXIT.no);
+  }
+  const report = await withImages(options, terminal, (stores) =>
+    withProgress(terminal, `building ${placeText(place)}`, () =>
+      buildInto(stores, place, catalogParts(directory, metadata), terminal.signal),
+    ),
+  );
+  return printImage(terminal, options.output, report);
+}

@@ -1,0 +1,27 @@
+import { catalogNameProblems } from "../../../pkg/catalogd/catalogName.ts";
+import { goQuote } from "../../../pkg/errors/goQuote.ts";
+import type { Terminal } from "../cli/terminal.ts";
+import { isDirectory, type ReaderOptions, withReader } from "../rbac/bundleReader.ts";
+import { catalogNameFor } from "./catalogName.ts";
+import { serveCatalog } from "./serveCatalog.ts";
+
+/** How `olmv1 catalog serve` can be asked. */
+export interface ServeOptions extends ReaderOptions {
+  address: string;
+  port: number;
+  name?: string;
+  watch: boolean;
+}
+
+/** `olmv1 catalog serve`: until Ctrl-C. */
+export async function serve(terminal: Terminal, source: string, options: ServeOptions): Promise<void> {
+  const { address: host, port, name = catalogNameFor(source) } = options;
+  const problems = catalogNameProblems(name);
+  if (problems.length > 0) throw new Error(`${goQuote(name)} is no name of a catalog: ${problems.join("; ")}`);
+  terminal.endsByItself();
+  await withReader(options, async (reader) => {
+    const dir = await reader.catalogFolder(source);
+    const watch = options.watch && (await isDirectory(source));
+    await serveCatalog({ name, dir, source, host, port, watch }, terminal);
+  });
+}

@@ -1,0 +1,10 @@
+import { printable } from "../../../pkg/errors/printable.ts";
+import { type Output, print } from "../cli/output.ts";
+import type { Terminal } from "../cli/terminal.ts";
+import type { ImageReport } from "./imageReport.ts";
+
+/** Prints an image that is in place: by digest, for whoever deploys it. */
+export async function printImage(terminal: Terminal, output: Output, report: ImageReport): Promise<void> {
+  if (report.present) terminal.err(`${printable(report.reference)} was there already\n`);
+  await print(terminal, output, { data: report, text: () => `${printable(report.image)}\n`, names: () => [report.image] });
+}

@@ -1,0 +1,45 @@
+import { mappingLine } from "../../../pkg/mirror/lists.ts";
+import { parseTarget } from "../../../pkg/mirror/mirroredImages.ts";
+import { parseSelection } from "../../../pkg/mirror/selection.ts";
+import { EXIT } from "../cli/exitCodes.ts";
+import { type Output, print } from "../cli/output.ts";
+import type { Terminal } from "../cli/terminal.ts";
+import { counted } from "../counted.ts";
+import { type ImageOptions, withImages } from "../images/withImages.ts";
+import { type ReaderOptions, withReader } from "../rbac/bundleReader.ts";
+import { mirrorCatalog } from "./mirrorCatalog.ts";
+
+/** How `olmv1 catalog mirror` can be asked. */
+export interface MirrorOptions extends ReaderOptions, ImageOptions {
+  output: Output;
+  packages: string[];
+  channels: string[];
+  versions: string[];
+  name?: string;
+  toDir?: string;
+  manifestsOnly?: boolean;
+  dryRun?: boolean;
+  continueOnError?: boolean;
+  blockSources?: boolean;
+  parallel: number;
+}
+
+/** `olmv1 catalog mirror`. */
+export async function mirror(terminal: Terminal, source: string, target: string, options: MirrorOptions): Promise<void> {
+  const { output, name, toDir, manifestsOnly, dryRun, continueOnError = false, blockSources = false, insecure = false, parallel } = options;
+  const until = dryRun ? "told" : manifestsOnly ? "written" : "copied";
+  const request = { source, target: parseTarget(target), selection: parseSelection(options), name, toDir, until } as const;
+  const result = await withImages(options, terminal, (stores) =>
+    withReader(options, (reader) =>
+      mirrorCatalog({ ...request, continueOnError, blockSources, insecure, parallel }, stores, reader, terminal),
+    ),
+  );
+  const { catalog, mapping, images, files } = result;
+  const lines = [...mapping].map(([from, to]) => mappingLine(from, to));
+  const data = { catalog, mapping: Object.fromEntries(mapping), images, files };
+  await print(terminal, output, { data, text: () => (until === "told" ? lines.join("") : `${catalog}\n`) });
+  const failed = images.filter(({ status }) => status === "failed").length;
+  if (failed === 0) return;
+  terminal.err(`olmv1: ${counted(failed, "image")} of ${images.length} could not be mirrored; run it again to go on with the rest\n`);
+  terminal.exit(EXIT.no);
+}

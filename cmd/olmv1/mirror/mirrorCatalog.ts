@@ -1,0 +1,128 @@
+import { goQuote } from "../../../pkg/errors/goQuote.ts";
+import { printable } from "../../../pkg/errors/printable.ts";
+import { destinationOf, type MirroredImage, type MirrorTarget, mirroredImages } from "../../../pkg/mirror/mirroredImages.ts";
+import type { Selection } from "../../../pkg/mirror/selection.ts";
+import { CONFIG_DIR_LABEL } from "../../../pkg/oci/catalogRoot.ts";
+import { parsePlace } from "../../../pkg/oci/store/imagePlace.ts";
+import type { ImageStores } from "../../../pkg/oci/store/imageStores.ts";
+import { catalogParts } from "../catalog/buildCatalog.ts";
+import { catalogNameFor } from "../catalog/catalogName.ts";
+import { counted } from "../counted.ts";
+import { buildInto } from "../images/buildInto.ts";
+import type { ImageTerminal } from "../images/withImages.ts";
+import type { BundleReader } from "../rbac/bundleReader.ts";
+import { copyImages, type MirrorOutcome } from "./copyImages.ts";
+import { mirrorFiles, writeFiles } from "./mirrorFiles.ts";
+import { catalogRef, type MirrorPlan, planMirror } from "./mirrorPlan.ts";
+
+/** What is to be mirrored, and how. */
+export interface MirrorRequest {
+  /** folder or image of the catalog */
+  readonly source: string;
+  readonly target: MirrorTarget;
+  /** undefined for the whole catalog */
+  readonly selection: Selection | undefined;
+  /** of the objects; by default made of the source's name */
+  readonly name: string | undefined;
+  /** folder of the files; by default made of the name */
+  readonly toDir: string | undefined;
+  /** How far to go: tell what would be done, write the files, or copy the images too. */
+  readonly until: "told" | "written" | "copied";
+  readonly continueOnError: boolean;
+  readonly blockSources: boolean;
+  readonly insecure: boolean;
+  /** images at once */
+  readonly parallel: number;
+}
+
+/** What came of it. */
+export interface MirrorResult {
+  /** the mirrored catalog, as a ClusterCatalog names it */
+  readonly catalog: string;
+  /** where images go, by their sources */
+  readonly mapping: ReadonlyMap<string, string>;
+  readonly images: readonly MirrorOutcome[];
+  /** paths of what was written */
+  readonly files: readonly string[];
+}
+
+/**
+ * Mirrors the images that a catalog names, and then the catalog: who sees it in the mirror finds all of it there. A part of a catalog is built anew; a whole one
+ * is copied, and keeps its digest.
+ * @throws Error where something cannot be read or copied.
+ */
+export async function mirrorCatalog(
+  request: MirrorRequest,
+  stores: ImageStores,
+  reader: BundleReader,
+  terminal: ImageTerminal,
+): Promise<MirrorResult> {
+  const { source, until, blockSources, insecure, name = catalogNameFor(source) } = request;
+  const plan = await planMirror(request, stores, reader, terminal.signal);
+  const say = (text: string): void => terminal.err(`${printable(text)}\n`);
+  const { images, unusable } = mirroredImages(plan.content.images, request.target);
+  for (const { text, why } of unusable) say(`left out ${goQuote(text)}, which the catalog names as an image: ${why}`);
+  for (const note of plan.content.notes) say(note);
+  const copies = plan.pinned === undefined ? images : [...images, plan.catalog].sort((a, b) => (a.source < b.source ? -1 : 1));
+  const catalog = catalogRef(plan);
+  const result = { catalog, mapping: new Map(copies.map((image) => [image.source, destinationOf(image)])), images: [], files: [] };
+  const many = `${counted(images.length, "image")} of ${counted(plan.content.bundles, "bundle")}, and the catalog, to ${catalog.split("/")[0]}`;
+  if (until === "told") {
+    say(`would mirror ${many}`);
+    return result;
+  }
+  const texts = mirrorFiles({ images: copies, catalog, name, blockSources, insecure });
+  const folder = request.toDir ?? `${name}-manifests`;
+  const files = await writeFiles(folder, texts);
+  say(`wrote ${counted(files.length, "file")} to ${folder}`);
+  if (until === "written") return { ...result, files };
+  say(`mirroring ${many}`);
+  return { ...result, files, images: await copied(request, plan, images, stores, terminal) };
+}
+
+async function copied(
+  { continueOnError, parallel }: MirrorRequest,
+  plan: MirrorPlan,
+  images: readonly MirroredImage[],
+  stores: ImageStores,
+  { err, signal }: ImageTerminal,
+): Promise<MirrorOutcome[]> {
+  const total = images.length + 1;
+  let done = 0;
+  const told = (outcome: MirrorOutcome, seconds: number): void => {
+    done += 1;
+    const count = `[${String(done).padStart(String(total).length)}/${total}]`;
+    err(`${printable(`${count} ${outcomeText(outcome, seconds)}`)}\n`);
+  };
+  const options = { parallel, continueOnError, signal, told };
+  const outcomes = await copyImages(stores, images, options);
+  if (plan.pinned !== undefined) return [...outcomes, ...(await copyImages(stores, [{ ...plan.catalog, source: plan.pinned }], options))];
+  const began = performance.now();
+  const built = await builtCatalog(plan, stores, signal);
+  told(built, (performance.now() - began) / 1000);
+  return [...outcomes, built];
+}
+
+/** A part of a catalog, or a catalog that is in no registry, as an image in the mirror. */
+async function builtCatalog({ content, catalog, dir }: MirrorPlan, stores: ImageStores, signal: AbortSignal): Promise<MirrorOutcome> {
+  const destination = destinationOf(catalog);
+  const parts = content.text === undefined ? catalogParts(dir, { labels: {}, annotations: {} }) : partsOf(Buffer.from(content.text));
+  const { digest, present } = await buildInto(stores, parsePlace(destination), parts, signal);
+  return { source: catalog.source, destination, status: present ? "present" : "copied", digest };
+}
+
+/** @param text of the catalog, JSON Lines */
+function partsOf(text: Uint8Array) {
+  const open = async function* (): AsyncGenerator<Uint8Array> {
+    yield await Promise.resolve(text);
+  };
+  const files = [{ path: "configs/catalog.json", size: text.byteLength, open }];
+  return { files, labels: { [CONFIG_DIR_LABEL]: "/configs" }, annotations: {} };
+}
+
+function outcomeText({ source, destination, status, bytes, attached = 0, error }: MirrorOutcome, seconds: number): string {
+  if (error !== undefined) return `failed: ${error}`;
+  const size = bytes === undefined ? "" : `${(bytes / 1_000_000).toFixed(1)} MB in `;
+  const took = status === "copied" ? `, ${size}${seconds.toFixed(1)} s` : "";
+  return `${status} ${source} to ${destination}${took}${attached === 0 ? "" : `, ${attached} attached`}`;
+}
