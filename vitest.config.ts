@@ -11,7 +11,7 @@ export default defineConfig({
       {
         test: {
           name: "unit",
-          include: ["{cmd,pkg}/**/*.test.ts", "test/{arch,bench,cases,ci,fuzz,goldens,soak,support}/**/*.test.ts"],
+          include: ["{cmd,pkg}/**/*.test.ts", "test/{arch,bench,cases,ci,fuzz,goldens,recording,soak,support}/**/*.test.ts"],
           testTimeout: 30_000,
           hookTimeout: 60_000,
           sequence: { groupOrder: 0 },

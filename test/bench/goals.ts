@@ -127,6 +127,9 @@ export const GOALS = {
     goal: { atMost: 5 },
   },
   "steady.resolutions": { work: "  resolutions until then", unit: "count", goal: { atMost: 0 } },
+  "command-line.start": { work: "olmv1 --help, as a process", unit: "seconds", goal: { atMost: 0.15 } },
+  "command-line.complete": { work: "  a completion that asks no cluster", unit: "seconds", goal: { atMost: 0.15 } },
+  "command-line.resolve": { work: "  a resolution in a small catalog on the disk", unit: "seconds" },
   "steady.fetches": { work: "  packages that catalogd sent until then", unit: "count", goal: { atMost: 0 } },
 } as const satisfies Record<string, Goal>;
 

@@ -1,5 +1,6 @@
 import type { Measurement } from "../measurement.ts";
 import { catalogGrowthMeasurement } from "./catalogGrowth.ts";
+import { commandLineMeasurement } from "./commandLine.ts";
 import { crdMeasurement } from "./crd.ts";
 import { httpMeasurement } from "./http.ts";
 import { installMeasurement } from "./install.ts";
@@ -19,6 +20,7 @@ export const MEASUREMENTS: readonly Measurement[] = [
   solverMeasurement,
   renderMeasurement,
   crdMeasurement,
+  commandLineMeasurement,
   unpackMeasurement,
   httpMeasurement,
   largeCatalogMeasurement,

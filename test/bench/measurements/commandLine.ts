@@ -1,0 +1,34 @@
+import { execFile } from "node:child_process";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import type { FigureId } from "../goals.ts";
+import type { BenchContext, Figure, Measurement } from "../measurement.ts";
+
+const RUNS = 20;
+const SAMPLE = join(import.meta.dirname, "../../../pkg/devcluster/sample/catalog");
+const run = promisify(execFile);
+
+/** The command line from its start as a process to its end: what every command costs, and one that reads a small catalog. */
+export const commandLineMeasurement: Measurement = {
+  name: "command-line",
+  title: "olmv1, from its start to its end",
+  figures: ["command-line.start", "command-line.complete", "command-line.resolve"],
+  async *run(context) {
+    const program = join(await context.programs(), "olmv1.js");
+    yield await timed("command-line.start", context, program, ["--help"]);
+    yield await timed("command-line.complete", context, program, ["__complete", "resolve", "--"]);
+    yield await timed("command-line.resolve", context, program, ["resolve", "hello-operator", "--catalog-dir", SAMPLE]);
+  },
+};
+
+async function timed(id: FigureId, { runs = RUNS, say }: BenchContext, program: string, args: readonly string[]): Promise<Figure> {
+  const samples: number[] = [];
+  await run(process.execPath, [program, ...args]); // files are read from the disk once
+  for (let i = 0; i < runs; i++) {
+    const began = performance.now();
+    await run(process.execPath, [program, ...args]);
+    samples.push((performance.now() - began) / 1_000);
+  }
+  say(`olmv1 ${args[0] ?? ""}: ${runs} runs`);
+  return { id, samples };
+}

@@ -1,0 +1,27 @@
+import { expect, test } from "vitest";
+import { animation } from "./animation.ts";
+import { linesOf } from "./screen.ts";
+
+test("colours are spans of their lines", () => {
+  expect(linesOf("a \u001B[32mgood\u001B[39m b\n\u001B[1mc\u001B[22m\n", 5)).toEqual([
+    {
+      atMs: 5,
+      spans: [
+        { text: "a ", style: "" },
+        { text: "good", style: "good" },
+        { text: " b", style: "" },
+      ],
+    },
+    { atMs: 5, spans: [{ text: "c", style: "strong" }] },
+  ]);
+});
+
+test("each line appears when it came, what is full moves up, and text stays text", () => {
+  const lines = Array.from({ length: 40 }, (_, i) => ({ atMs: i * 125, spans: [{ text: i === 3 ? "<script>" : `line ${i}`, style: "" }] }));
+  const picture = animation(lines, 80, "A & B");
+  expect(picture).toContain("@keyframes l8{0%{opacity:0}10.127%{opacity:1}}");
+  expect(picture).toContain("transform:translateY(-144px)");
+  expect(picture).toContain("&lt;script&gt;");
+  expect(picture).not.toContain("<script>");
+  expect(picture).toContain("<title>A &amp; B</title>");
+});

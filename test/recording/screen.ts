@@ -1,0 +1,35 @@
+/** A piece of a line in one colour. */
+export interface Span {
+  readonly text: string;
+  /** Class of the style sheet; none for plain text. */
+  readonly style: string;
+}
+
+/** A line of the recording, and when it came. */
+export interface RecordedLine {
+  readonly atMs: number;
+  readonly spans: readonly Span[];
+}
+
+const STYLES: Readonly<Record<string, string>> = { "1": "strong", "2": "faint", "31": "bad", "32": "good", "33": "warning" };
+
+/** What a program wrote, as lines of spans; codes of colours other than ours are left out. */
+export function linesOf(text: string, atMs: number): RecordedLine[] {
+  return text
+    .replace(/\n$/, "")
+    .split("\n")
+    .map((line) => ({ atMs, spans: spansOf(line) }));
+}
+
+function spansOf(line: string): Span[] {
+  const spans: Span[] = [];
+  let style = "";
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: colours are escape sequences
+  for (const piece of line.split(/(\u001B\[\d*m)/)) {
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: colours are escape sequences
+    const code = /^\u001B\[(\d*)m$/.exec(piece)?.[1];
+    if (code !== undefined) style = STYLES[code] ?? "";
+    else if (piece !== "") spans.push({ text: piece, style });
+  }
+  return spans;
+}
