@@ -2,7 +2,6 @@ import type { Command } from "commander";
 import type { Terminal } from "../cli/terminal.ts";
 import type { NameKind } from "./kinds.ts";
 import { keptByBash, wordsOf } from "./line.ts";
-import { liveNames } from "./liveNames.ts";
 import { type Position, positionOf } from "./position.ts";
 import { type Proposal, proposalsAt } from "./proposals.ts";
 
@@ -33,17 +32,24 @@ export async function complete(
   terminal.out([...lines, `:${directiveFor(kind, fitting)}`, ""].join("\n"));
 }
 
+/** What a shell would put into the command line as it is: names from a cluster or a catalog must mean nothing to it. */
+const PLAIN = /^[\w.:@/+-]+$/;
+/** Nothing is looked up for these. */
+const NOT_LIVE = new Set<NameKind>(["file", "folder", "free"]);
+
 async function named(kind: NameKind, position: Position): Promise<Proposal[]> {
+  if (NOT_LIVE.has(kind)) return [];
   const { given } = position;
   const of = (name: string): string | undefined => given.get(name);
   const [kubeconfig, context, namespace] = [of("--kubeconfig"), of("--context"), of("--namespace")];
+  const { liveNames } = await import("./liveNames.ts"); // a client of the cluster takes time to load
   const names = await liveNames(kind, {
     ...(kubeconfig === undefined ? {} : { kubeconfig }),
     ...(context === undefined ? {} : { context }),
     ...(namespace === undefined ? {} : { namespace }),
   });
   const glue = position.kind === "value" ? position.glue : "";
-  return names.map((name) => ({ word: glue + name }));
+  return names.filter((name) => PLAIN.test(name)).map((name) => ({ word: glue + name }));
 }
 
 function directiveFor(kind: NameKind, found: readonly Proposal[]): number {
