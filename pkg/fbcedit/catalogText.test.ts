@@ -62,6 +62,12 @@ describe("a change in YAML", () => {
     );
   });
 
+  test("in brackets quotes what would end it there", () => {
+    const text = "schema: olm.channel\nentries: [{ name: a, replaces: b }] # c\n";
+    const add = (blob: JsonObject): JsonObject => ({ ...blob, entries: [{ name: "a", replaces: "b,c" }] });
+    expect(changed(text, 0, add)).toEqual({ text: text.replace("replaces: b", "replaces: 'b,c'"), rewritten: [] });
+  });
+
   test("keeps lists no deeper than their keys where the file has them so", () => {
     const text = "schema: olm.channel\nentries:\n- name: a\n  skips:\n  - x\n- name: b\n";
     const wanted = "schema: olm.channel\nentries:\n- name: a\n  skips:\n  - x\n- name: b\n  skips:\n  - z\n- name: c\n";
@@ -117,7 +123,7 @@ describe("objects", () => {
 });
 
 const text = fc.oneof(
-  fc.constantFrom("a", "1.10", "yes", "it's", '"', "# no", ": x", "", "two\nlines\n", " pad "),
+  fc.constantFrom("a", "a,b", "1.10", "yes", "it's", '"', "# no", ": x", "", "two\nlines\n", " pad "),
   fc.string({ maxLength: 6 }),
 );
 const entry = fc.record(

@@ -1,4 +1,5 @@
 import type { JsonObject } from "../api/k8s.ts";
+import { ContentError } from "../fbc/contentError.ts";
 import { MetaDecoder } from "../fbc/decode.ts";
 import { JsonScanner } from "../fbc/jsonScanner.ts";
 import type { Meta } from "../fbc/types.ts";
@@ -84,7 +85,7 @@ export class CatalogText {
       const [only, ...more] = metasIn(patched);
       if (only && more.length === 0 && isSame(plain(only.blob), plain(after))) return { text: patched, anew: false };
     } catch (err) {
-      if (!(err instanceof NotEditableError)) throw err;
+      if (!(err instanceof NotEditableError || err instanceof ContentError)) throw err;
     }
     if (this.json) return { text: prettyJson(after, JSON_INDENT), anew: true };
     return { text: (SEPARATORS.exec(text)?.[0] ?? "") + toYaml(after), anew: true };

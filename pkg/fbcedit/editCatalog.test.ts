@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { type CaseHead, loadCases } from "../../test/support/caseFiles.ts";
 import type { JsonObject } from "../api/k8s.ts";
+import { rangeTest } from "../fbc/graph/bundleVersion.ts";
 import { editCatalog, edited } from "./editCatalog.ts";
 import { addBundle } from "./edits/addBundle.ts";
 import { type DeprecationTarget, deprecate, undoDeprecation } from "./edits/deprecate.ts";
@@ -52,7 +53,8 @@ const EDITS: Record<string, (edit: PackageEdit, request: Request) => void> = {
   setSkipRange: (edit, { to, skipRange, channel }) => setSkipRange(edit, to, skipRange, channel),
   skip: (edit, { bundle, by, channel }) => skip(edit, bundle, by, channel),
   zstream: (edit, { channel }) => zstream(edit, channel),
-  extract: (edit, { channels = [], range, headsOnly = false }) => extract(edit, { channels, range, headsOnly }),
+  extract: (edit, { channels = [], range, headsOnly = false }) =>
+    extract(edit, { channels, headsOnly, ...(range === undefined ? {} : { holds: rangeTest(range) }) }),
   addBundle: (edit, { package: name, version, channels = [] }) =>
     addBundle(
       edit,

@@ -34,7 +34,8 @@ export function behindDash(value: unknown, column: number, style: Surroundings):
 
 /** `value` inside brackets: as JSON, over several lines where `column`, that of its first character, is given; else as YAML on one line. */
 export function flowValue(value: unknown, column: number | undefined, { json, indent }: Surroundings): string {
-  if (!json) return toYaml(value, { flow: true }).trimEnd();
+  // By itself a text may hold what ends it inside brackets.
+  if (!json) return toYaml([value], { flow: true }).trimEnd().slice(1, -1);
   return column === undefined || indent === 0 ? oneLineJson(value, indent > 0) : indented(prettyJson(value, indent), column);
 }
 

@@ -2,7 +2,7 @@ import type { JsonObject } from "../../api/k8s.ts";
 import { goQuote } from "../../errors/goQuote.ts";
 import { objectMember, objectMembers, textMember } from "../../fbc/checks/lenient.ts";
 import { Schema } from "../../fbc/content.ts";
-import { rangeTest } from "../../fbc/graph/bundleVersion.ts";
+import type { BundleVersion } from "../../fbc/graph/bundleVersion.ts";
 import { headOf } from "../channelOrder.ts";
 import { type EditedEntry, entriesOf, withEntries } from "../entry.ts";
 import { withMember } from "../member.ts";
@@ -13,8 +13,8 @@ import { keptEntries } from "./keepValid.ts";
 export interface Wanted {
   /** None: all. */
   readonly channels: readonly string[];
-  /** In the language of skipRange. */
-  readonly range?: string | undefined;
+  /** Default: all versions. */
+  readonly holds?: ((version: BundleVersion | undefined) => boolean) | undefined;
   /** Of each channel only its newest version. */
   readonly headsOnly: boolean;
   /** Of what is taken, where the package's own is not. */
@@ -41,10 +41,13 @@ export function extract(edit: PackageEdit, wanted: Wanted): void {
   dropDeprecations(edit, bundles);
 }
 
-function choice(entries: readonly EditedEntry[], { range, headsOnly }: Wanted, edit: PackageEdit): (name: string) => boolean {
+function choice(
+  entries: readonly EditedEntry[],
+  { holds = (): boolean => true, headsOnly }: Wanted,
+  edit: PackageEdit,
+): (name: string) => boolean {
   const { versions } = edit;
-  const holds = range === undefined ? () => true : rangeTest(range);
-  const inRange = (name: string): boolean => range === undefined || holds(versions.get(name));
+  const inRange = (name: string): boolean => holds(versions.get(name));
   if (!headsOnly) return inRange;
   const head = headOf(keptEntries(entries, inRange, versions), versions);
   return (name) => name === head;

@@ -1,0 +1,72 @@
+import { createHash } from "node:crypto";
+import { createReadStream } from "node:fs";
+import { catalogFiles } from "../../../pkg/catalogd/load/catalogFiles.ts";
+import { CONTENT_LIMITS } from "../../../pkg/catalogd/load/loader.ts";
+import { printable } from "../../../pkg/errors/printable.ts";
+import { canonicalJson } from "../../../pkg/fbc/canonical.ts";
+import { decodeMetas } from "../../../pkg/fbc/decode.ts";
+import { ComparedCatalog } from "../../../pkg/fbcdiff/comparedCatalog.ts";
+import { type CatalogDifference, diffCatalogs } from "../../../pkg/fbcdiff/diffCatalogs.ts";
+import { EXIT } from "../cli/exitCodes.ts";
+import { type Output, print } from "../cli/output.ts";
+import { withProgress } from "../cli/progress.ts";
+import { styled } from "../cli/table.ts";
+import type { Terminal } from "../cli/terminal.ts";
+import { counted } from "../counted.ts";
+import { type ReaderOptions, withReader } from "../rbac/bundleReader.ts";
+import { catalogFolder } from "./catalogFolder.ts";
+
+/** How `olmv1 catalog diff` can be asked. */
+export interface DiffOptions extends ReaderOptions {
+  failOn: "breaking" | "any" | "never";
+  output: Output;
+}
+
+const SIGNS = { added: "+", removed: "-", changed: "~" } as const;
+const MOODS = { added: "good", removed: "bad", changed: "warning" } as const;
+
+/** `olmv1 catalog diff`. */
+export async function diff(terminal: Terminal, before: string, after: string, options: DiffOptions): Promise<void> {
+  const found = await withReader(options, (reader) =>
+    withProgress(terminal, "reading the catalogs", async (progress) => {
+      progress.now(`reading ${before}`);
+      const old = await comparedCatalog(await catalogFolder(before, reader));
+      progress.now(`reading ${after}`);
+      return diffCatalogs(old, await comparedCatalog(await catalogFolder(after, reader)));
+    }),
+  );
+  const breaking = found.filter((one) => one.breaking).length;
+  await print(terminal, options.output, {
+    data: { differences: found.length, breaking, changes: found },
+    text: () => diffText(terminal, found),
+  });
+  if (options.failOn === "any" ? found.length > 0 : options.failOn === "breaking" && breaking > 0) terminal.exit(EXIT.no);
+}
+
+/** Differences by package, for people. */
+export function diffText(terminal: Pick<Terminal, "colour">, found: readonly CatalogDifference[]): string {
+  if (found.length === 0) return "the catalogs have the same packages, channels, edges, bundles and deprecations\n";
+  const lines: string[] = [];
+  for (const [name, differences] of Map.groupBy(found, (one) => one.package)) {
+    lines.push(`${styled(terminal, { text: printable(name), mood: "strong" })}:`);
+    for (const { change, message, breaking } of differences) {
+      const line = styled(terminal, { text: `${SIGNS[change]} ${printable(message)}`, mood: MOODS[change] });
+      lines.push(`  ${line}${breaking ? ` ${styled(terminal, { text: "[breaking]", mood: "strong" })}` : ""}`);
+    }
+  }
+  const breaking = found.filter((one) => one.breaking).length;
+  return `${lines.join("\n")}\n${counted(found.length, "difference")}, ${breaking} of them breaking\n`;
+}
+
+async function comparedCatalog(folder: string): Promise<ComparedCatalog> {
+  const catalog = new ComparedCatalog();
+  for (const { path, location } of catalogFiles(folder, CONTENT_LIMITS))
+    for await (const meta of decodeMetas(createReadStream(location) as AsyncIterable<Uint8Array>, path)) catalog.add(meta, fingerprint);
+  return catalog;
+}
+
+function fingerprint(value: unknown): string {
+  return createHash("sha256")
+    .update(canonicalJson(value ?? null))
+    .digest("base64");
+}

@@ -1,0 +1,116 @@
+import { cpSync, readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { TempFolder } from "../../../../test/support/contentFixture.ts";
+import { runCli } from "../../../../test/support/runCli.ts";
+
+const ROOT = join(import.meta.dirname, "../../../..");
+const CATALOG = join(ROOT, "test/cases/fbc-edit/catalog");
+const BUNDLE = join(ROOT, "test/goldens/bundles/scoped");
+const golden = (name: string): string => join(ROOT, "test/goldens/cli", `${name}.txt`);
+
+/** What runs of the command line came to in a catalog of their own, as a person sees them. */
+class Session {
+  readonly catalog: string;
+  readonly #folder: TempFolder;
+  readonly #width: number;
+  text = "";
+
+  constructor(folder: TempFolder, width = 80) {
+    this.#folder = folder;
+    this.#width = width;
+    this.catalog = join(folder.write("work", {}), "catalog");
+    cpSync(CATALOG, this.catalog, { recursive: true });
+  }
+
+  async run(command: string, ...args: string[]): Promise<number> {
+    const { code, out, err } = await runCli(["catalog", ...command.split(" "), ...args], { width: this.#width });
+    const shown = args.map((arg) => (/[\s<>;]/.test(arg) ? `'${arg}'` : arg)).join(" ");
+    const said = `${out}${err.replaceAll(/^(?=.)/gm, "! ")}${code === 0 ? "" : `exit ${code}\n`}`;
+    this.text += `$ olmv1 catalog ${command} ${shown}\n${said}\n`
+      .replaceAll(join(this.#folder.path, "work"), ".")
+      .replaceAll(BUNDLE, "./bundle");
+    return code;
+  }
+
+  files(): Record<string, string> {
+    const paths = readdirSync(this.catalog, { recursive: true, encoding: "utf8" }).filter((path) => /\.(yaml|json)$/.test(path));
+    return Object.fromEntries(paths.sort().map((path) => [path, readFileSync(join(this.catalog, path), "utf8")]));
+  }
+}
+
+test("each edit tells what it changes, in a diff where that is asked for", async () => {
+  using folder = new TempFolder();
+  const session = new Session(folder);
+  const { catalog } = session;
+  const before = session.files();
+  await session.run("deprecate", catalog, "etcd", "--bundle", "etcd.v0.9.1", "--message", "It loses data.", "--dry-run");
+  expect(session.files()).toEqual(before);
+  await session.run("deprecate", catalog, "etcd", "--bundle", "etcd.v0.9.1", "--message", "It loses data.");
+  await session.run("deprecate", catalog, "etcd", "--bundle", "etcd.v0.9.1", "--message", "It loses data.");
+  await session.run("skip", catalog, "etcd", "etcd.v0.9.1");
+  await session.run("promote", catalog, "etcd", "etcd.v0.9.2", "candidate");
+  await session.run("promote", catalog, "etcd", "etcd.v0.9.2", "fast", "--skip-range", ">=0.8.0 <0.9.2", "-o", "json");
+  await session.run("set-default-channel", catalog, "etcd", "candidate");
+  await session.run("edge add", catalog, "etcd", "--from", "etcd.v0.8.0", "--to", "etcd.v0.9.0", "--channel", "stable");
+  await session.run("edge add", catalog, "queue", "--to", "queue.v1.1.0", "--skip-range", ">=0.9.0 <1.1.0");
+  await session.run("edge remove", catalog, "queue", "--to", "queue.v1.1.0", "--skip-range");
+  await session.run("zstream", catalog, "queue", "--dry-run");
+  await session.run("deprecate", catalog, "etcd", "--bundle", "etcd.v0.9.1", "--undo");
+  await session.run(
+    "add-bundle",
+    catalog,
+    BUNDLE,
+    "--image",
+    "quay.io/example/{{.Package}}:v{{.Version}}",
+    "--channels",
+    "stable",
+    "--migrate",
+  );
+  expect(await session.run("validate", catalog, "--severity", "warning", "--fail-on", "warning")).toBe(0);
+  await expect(session.text).toMatchFileSnapshot(golden("catalog-edit"));
+});
+
+test("what would break the catalog, or cannot be meant, is refused and changes nothing", async () => {
+  using folder = new TempFolder();
+  const session = new Session(folder);
+  const { catalog } = session;
+  const before = session.files();
+  const refused = [
+    await session.run("promote", catalog, "etcd", "etcd.v0.9.2", "candidate", "--skips", "etcd.v0.9.1"),
+    await session.run("edge remove", catalog, "etcd", "--from", "etcd.v0.9.1", "--to", "etcd.v0.9.2"),
+    await session.run("skip", catalog, "etcd", "etcd.v0.9.2"),
+    await session.run("deprecate", catalog, "etcd", "--undo", "--message", "x"),
+    await session.run("set-default-channel", catalog, "nothing", "stable"),
+    await session.run("zstream", join(catalog, "gone"), "etcd"),
+    await session.run("add-bundle", catalog, BUNDLE, "--channels", "stable"),
+    await session.run("edge add", catalog, "etcd", "--to", "etcd.v0.9.2", "-o", "json"),
+    await session.run("extract", catalog, catalog),
+  ];
+  expect(refused.every((code) => code === 2)).toBe(true);
+  expect(session.files()).toEqual(before);
+  await expect(session.text).toMatchFileSnapshot(golden("catalog-edit-refused"));
+});
+
+test("a part of a catalog is one of its own, whose images are listed, and a diff tells what went", async () => {
+  using folder = new TempFolder();
+  const session = new Session(folder);
+  const { catalog } = session;
+  const small = join(catalog, "../small");
+  await session.run("extract", catalog, small, "--packages", "queue", "--heads-only");
+  await session.run("validate", small, "--severity", "warning");
+  await session.run("images", small);
+  await session.run("images", catalog, "--bundles", "etcd.v0.9*", "-o", "name");
+  await session.run("diff", catalog, small);
+  await session.run("diff", catalog, catalog);
+  await session.run("diff", small, catalog, "-o", "yaml");
+  await session.run("validate", catalog, "--severity", "info", "--ignore", "csv-metadata-missing");
+  await expect(session.text).toMatchFileSnapshot(golden("catalog-extract"));
+});
+
+test("tables have room at 200 columns", async () => {
+  using folder = new TempFolder();
+  const session = new Session(folder, 200);
+  await session.run("images", session.catalog);
+  await expect(session.text).toMatchFileSnapshot(golden("catalog-images-200"));
+});

@@ -1,0 +1,123 @@
+import { Schema } from "../../../../pkg/fbc/content.ts";
+import { type DeprecationTarget, deprecate, undoDeprecation } from "../../../../pkg/fbcedit/edits/deprecate.ts";
+import { addEdge, removeEdge, setSkipRange } from "../../../../pkg/fbcedit/edits/edges.ts";
+import { promote } from "../../../../pkg/fbcedit/edits/promote.ts";
+import { setDefaultChannel } from "../../../../pkg/fbcedit/edits/setDefaultChannel.ts";
+import { skip } from "../../../../pkg/fbcedit/edits/skip.ts";
+import { zstream } from "../../../../pkg/fbcedit/edits/zstream.ts";
+import { EditError } from "../../../../pkg/fbcedit/packageEdit.ts";
+import type { Terminal } from "../../cli/terminal.ts";
+import { type EditOptions, editFolder } from "./editFolder.ts";
+
+/** What a new entry of a channel follows. */
+export interface EdgeOptions {
+  replaces?: string;
+  skips: string[];
+  skipRange?: string;
+}
+
+/** The edges that were asked for; none where nothing was. */
+export function edgesOf({ replaces, skips, skipRange }: EdgeOptions): { replaces?: string; skips?: string[]; skipRange?: string } {
+  return {
+    ...(replaces === undefined ? {} : { replaces }),
+    ...(skips.length === 0 ? {} : { skips }),
+    ...(skipRange === undefined ? {} : { skipRange }),
+  };
+}
+
+export interface DeprecateOptions extends EditOptions {
+  channel?: string;
+  bundle?: string;
+  message?: string;
+  undo?: boolean;
+}
+
+/** `olmv1 catalog deprecate`. */
+export async function runDeprecate(terminal: Terminal, root: string, packageName: string, options: DeprecateOptions): Promise<void> {
+  const { channel, bundle, message = "", undo = false } = options;
+  if (channel !== undefined && bundle !== undefined) throw new EditError("--channel and --bundle cannot be given together");
+  if (undo === (message !== "")) throw new EditError("give either --message, what to use instead, or --undo");
+  const target: DeprecationTarget =
+    channel !== undefined
+      ? { schema: Schema.channel, name: channel }
+      : bundle !== undefined
+        ? { schema: Schema.bundle, name: bundle }
+        : { schema: Schema.package, name: "" };
+  await editFolder(terminal, root, packageName, options, (edit) =>
+    undo ? undoDeprecation(edit, target) : deprecate(edit, target, message),
+  );
+}
+
+/** `olmv1 catalog promote`. */
+export async function runPromote(
+  terminal: Terminal,
+  where: { root: string; package: string; bundle: string; channel: string },
+  options: EditOptions & EdgeOptions,
+): Promise<void> {
+  const placement = { channel: where.channel, ...edgesOf(options) };
+  await editFolder(terminal, where.root, where.package, options, (edit) => promote(edit, where.bundle, placement));
+}
+
+/** `olmv1 catalog set-default-channel`. */
+export async function runSetDefaultChannel(
+  terminal: Terminal,
+  where: { root: string; package: string; channel: string },
+  options: EditOptions,
+): Promise<void> {
+  await editFolder(terminal, where.root, where.package, options, (edit) => setDefaultChannel(edit, where.channel));
+}
+
+export interface AddEdgeOptions extends EditOptions {
+  from?: string;
+  to: string;
+  channel?: string;
+  type?: "replaces" | "skips";
+  skipRange?: string;
+}
+
+/** `olmv1 catalog edge add`. */
+export async function runAddEdge(terminal: Terminal, root: string, packageName: string, options: AddEdgeOptions): Promise<void> {
+  const { from, to, channel, type, skipRange } = options;
+  if ((from === undefined) === (skipRange === undefined))
+    throw new EditError("give either --from, a bundle, or --skip-range, a range of versions");
+  await editFolder(terminal, root, packageName, options, (edit) => {
+    if (from !== undefined) addEdge(edit, { from, to }, type, channel);
+    else setSkipRange(edit, to, skipRange, channel);
+  });
+}
+
+export interface RemoveEdgeOptions extends EditOptions {
+  from?: string;
+  to: string;
+  channel?: string;
+  skipRange?: boolean;
+}
+
+/** `olmv1 catalog edge remove`. */
+export async function runRemoveEdge(terminal: Terminal, root: string, packageName: string, options: RemoveEdgeOptions): Promise<void> {
+  const { from, to, channel, skipRange = false } = options;
+  if ((from !== undefined) === skipRange) throw new EditError("give either --from, a bundle, or --skip-range");
+  await editFolder(terminal, root, packageName, options, (edit) => {
+    if (from !== undefined) removeEdge(edit, { from, to }, channel);
+    else setSkipRange(edit, to, undefined, channel);
+  });
+}
+
+/** `olmv1 catalog skip`. */
+export async function runSkip(
+  terminal: Terminal,
+  where: { root: string; package: string; bundle: string },
+  options: EditOptions & { by?: string; channel?: string },
+): Promise<void> {
+  await editFolder(terminal, where.root, where.package, options, (edit) => skip(edit, where.bundle, options.by, options.channel));
+}
+
+/** `olmv1 catalog zstream`. */
+export async function runZstream(
+  terminal: Terminal,
+  root: string,
+  packageName: string,
+  options: EditOptions & { channel?: string },
+): Promise<void> {
+  await editFolder(terminal, root, packageName, options, (edit) => zstream(edit, options.channel));
+}

@@ -1,0 +1,58 @@
+import { existsSync, readdirSync } from "node:fs";
+import { goQuote } from "../../../../pkg/errors/goQuote.ts";
+import { editCatalog, edited } from "../../../../pkg/fbcedit/editCatalog.ts";
+import { extract } from "../../../../pkg/fbcedit/edits/extract.ts";
+import { onlyPackages, packageNames } from "../../../../pkg/fbcedit/onlyPackages.ts";
+import { EditError, listed } from "../../../../pkg/fbcedit/packageEdit.ts";
+import { parseSelection } from "../../../../pkg/mirror/selection.ts";
+import { withProgress } from "../../cli/progress.ts";
+import type { Terminal } from "../../cli/terminal.ts";
+import { type ReaderOptions, withReader } from "../../rbac/bundleReader.ts";
+import { catalogFolder } from "../catalogFolder.ts";
+import { CatalogTexts } from "./catalogTexts.ts";
+import { type EditOptions, printEdit } from "./editFolder.ts";
+
+/** How `olmv1 catalog extract` can be asked. */
+export interface ExtractOptions extends EditOptions, ReaderOptions {
+  packages: string[];
+  channels: string[];
+  versions: string[];
+  headsOnly?: boolean;
+  defaultChannel?: string;
+}
+
+/** `olmv1 catalog extract`. */
+export async function runExtract(terminal: Terminal, source: string, target: string, options: ExtractOptions): Promise<void> {
+  if (existsSync(target) && readdirSync(target).length > 0) throw new EditError(`output dir ${goQuote(target)} must be empty`);
+  const texts = await withReader(options, (reader) =>
+    withProgress(terminal, `reading ${source}`, async () => CatalogTexts.read(await catalogFolder(source, reader))),
+  );
+  const { files, notes } = extracted(texts.files, options);
+  if (!options.dryRun) texts.copyTo(target, files);
+  await printEdit(terminal, new Map(), { files, notes }, options);
+}
+
+function extracted(all: ReadonlyMap<string, string>, options: ExtractOptions): { files: Map<string, string>; notes: string[] } {
+  const { headsOnly = false, defaultChannel } = options;
+  const selection = parseSelection(options);
+  const names = packageNames(all);
+  const unknown = [...(selection?.packages ?? [])].filter((name) => !names.includes(name));
+  if (unknown.length > 0) throw new EditError(`the catalog has no package ${listed(unknown)}`);
+  const wanted = names.filter((name) => selection?.packages?.has(name) ?? true);
+  let files = onlyPackages(all, new Set(wanted));
+  const notes: string[] = [];
+  for (const name of wanted) {
+    const constraint = selection?.versionsOf(name);
+    const result = editCatalog(files, name, (edit) =>
+      extract(edit, {
+        channels: selection?.channelsOf(name) ?? [],
+        holds: constraint && ((version): boolean => version?.parsed !== undefined && constraint.contains(version.parsed.version)),
+        headsOnly,
+        defaultChannel,
+      }),
+    );
+    files = edited(files, result);
+    notes.push(...result.notes);
+  }
+  return { files, notes };
+}
