@@ -1,3 +1,4 @@
+import { randomBytes } from "node:crypto";
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
@@ -73,6 +74,26 @@ describe("a copy", () => {
     await copyImage(to, await to.manifest("v1", signal), back, { tag: "v1", signal });
     expect((await back.manifest("v1", signal)).bytes.equals(bytes)).toBe(true);
     expect(await blobsOf(back)).toEqual(await blobsOf(store));
+  });
+
+  test("goes on where the connection to its source breaks", async () => {
+    const [source, target] = [await loopbackRegistry(), await loopbackRegistry()];
+    const large = randomBytes(3_000_000);
+    const image = source.addImage("app", "v1", { layers: [large] });
+    const layer = digestOf(large);
+    let broken = 0;
+    source.misbehave = (req, res) => {
+      if (!req.url?.endsWith(layer) || broken++ > 0) return false;
+      res.writeHead(200, { "content-length": large.byteLength });
+      res.write(large.subarray(0, 2_000_000), () => res.destroy());
+      return true;
+    };
+    const [from, to] = [await repository(`${source.host}/app`), await repository(`${target.host}/copy`)];
+    await copyImage(from, await from.manifest("v1", signal), to, { tag: "v1", signal });
+    expect(target.blob(layer).equals(large)).toBe(true);
+    expect(target.has("copy", image.digest)).toBe(true);
+    expect(source.requests.filter(({ path }) => path.endsWith(layer)).at(-1)?.headers.range).toMatch(/^bytes=\d{4,}-$/);
+    expect(target.requests.filter(({ method }) => method === "PATCH")).toHaveLength(1);
   });
 
   test("through an archive is the same, and the archive too", async () => {

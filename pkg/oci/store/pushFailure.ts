@@ -12,10 +12,13 @@ const ADVICE: Readonly<Record<number, (ref: Reference) => string>> = {
   429: ({ registry }) => `${registry} takes no more requests for now`,
 };
 
+const PLAIN_HTTP = "server gave HTTP response to HTTPS client";
+
 /** The error of a push: what was being done to what, what the registry said, and what to do next. */
 export function pushFailure(doing: string, ref: Reference, err: unknown): Error {
   const text = `${doing} ${nameOf(ref)}: ${messageOf(err)}`;
-  if (!(err instanceof RegistryError)) return new Error(text, { cause: err });
+  if (!(err instanceof RegistryError))
+    return new Error(text.endsWith(PLAIN_HTTP) ? `${text}; --insecure allows that` : text, { cause: err });
   const wait = err.retryAfterMs === undefined ? "" : `, and asks to wait ${Math.ceil(err.retryAfterMs / 1000)} s`;
   const advice = ADVICE[err.status]?.(ref);
   return new RegistryError(advice === undefined ? text : `${text}; ${advice}${wait}`, err.status, err.retryAfterMs);

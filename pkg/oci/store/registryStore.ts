@@ -49,13 +49,18 @@ export class RegistryStore implements ImageReader, ImageWriter {
 
   async has(reference: string, signal: AbortSignal): Promise<string | undefined> {
     const headers = { accept: ACCEPTED_MANIFESTS.join(", ") };
-    const answer = await this.#repository.request({ method: "HEAD", path: `manifests/${reference}`, headers, signal });
-    await answer.body.dump();
-    if (answer.status === 404) return undefined;
-    const digest = answer.headers["docker-content-digest"];
-    if (answer.status === 200 && typeof digest === "string") return digest;
-    // An answer to HEAD has no body that says why, and few registries leave the digest out.
-    return (await this.find(reference, signal))?.digest;
+    try {
+      const answer = await this.#repository.request({ method: "HEAD", path: `manifests/${reference}`, headers, signal });
+      await answer.body.dump();
+      if (answer.status === 404) return undefined;
+      const digest = answer.headers["docker-content-digest"];
+      if (answer.status === 200 && typeof digest === "string") return digest;
+      // An answer to HEAD has no body that says why, and few registries leave the digest out.
+      return (await this.find(reference, signal))?.digest;
+    } catch (err) {
+      signal.throwIfAborted();
+      throw pushFailure(`looking for ${reference} in`, this.#repository.ref, err);
+    }
   }
 
   putBlob(

@@ -85,7 +85,7 @@ async function begin(to: Repository, blob: Descriptor, mountFrom: readonly strin
   }
   if (from !== undefined && answer.status !== 202) {
     await answer.body.dump();
-    return begin(to, blob, mountFrom.slice(1), signal);
+    return begin(to, blob, [], signal);
   }
   return { location: await locationOf(to, answer, 202, signal), offset: 0 };
 }
