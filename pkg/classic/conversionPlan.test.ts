@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { ObjectRef } from "../api/k8s.ts";
 import type { FieldChange } from "../release/diff.ts";
-import { convertedObject, leftBehind } from "./conversionPlan.ts";
+import { convertedObject, leftBehind, withPodAnnotationsKept } from "./conversionPlan.ts";
 
 const DEPLOYMENT: ObjectRef = { apiVersion: "apps/v1", kind: "Deployment", namespace: "ns", name: "a" };
 const SERVICE: ObjectRef = { apiVersion: "v1", kind: "Service", namespace: "ns", name: "a" };
@@ -30,4 +30,26 @@ test.for<[string, ObjectRef, boolean, FieldChange[], "keep" | "change" | "create
 test("what the bundle does not hold is left over, but for Secrets, which may be mounted", () => {
   expect(leftBehind(SERVICE).action).toBe("leave");
   expect(leftBehind({ ...SERVICE, kind: "Secret" }).action).toBe("keep");
+});
+
+const annotation = (key: string): FieldChange => ({ path: `spec.template.metadata.annotations[${JSON.stringify(key)}]`, after: '"1"' });
+
+test("annotations of Pods stay as they are where nothing else of the Pods changes", () => {
+  const quiet = convertedObject(DEPLOYMENT, true, [
+    annotation("olm.properties"),
+    annotation("example.com/a~b"),
+    { path: "spec.replicas", after: "2" },
+  ]);
+  const loud = convertedObject({ ...DEPLOYMENT, name: "b" }, true, [
+    annotation("olm.properties"),
+    { path: "spec.template.spec.x", after: "1" },
+  ]);
+  const { objects, kept } = withPodAnnotationsKept([quiet, loud]);
+  expect(objects).toEqual([{ ...quiet, restarts: false, changes: [{ path: "spec.replicas", after: "2" }] }, loud]);
+  expect(kept).toEqual([
+    {
+      paths: ["/spec/template/metadata/annotations/olm.properties", "/spec/template/metadata/annotations/example.com~1a~0b"],
+      target: { group: "apps", kind: "Deployment", namespace: "ns", name: "a" },
+    },
+  ]);
 });

@@ -1,4 +1,4 @@
-import type { ObjectRef } from "../api/k8s.ts";
+import { groupOf, type ObjectRef } from "../api/k8s.ts";
 import type { FieldChange } from "../release/diff.ts";
 
 /** What becomes of one object in a conversion. */
@@ -15,6 +15,15 @@ export interface ConvertedObject {
   readonly restarts: boolean;
 }
 
+/** Fields that an extension leaves as they are: a rule of `spec.drift.ignore`. */
+export interface KeptFields {
+  readonly paths: readonly string[];
+  readonly target: { readonly group: string; readonly kind: string; readonly namespace?: string; readonly name: string };
+}
+
+/** Rules, and paths in each, that an extension may have at most. */
+const MAX_RULES = 16;
+const POD_ANNOTATION = /^spec\.template\.metadata\.annotations(?:\.([A-Za-z_$][\w$-]*)|\["([^"]+)"\])$/;
 const WORKLOADS: ReadonlySet<string> = new Set(["Deployment", "StatefulSet", "DaemonSet"]);
 const MARK = /^metadata\.(ownerReferences|labels\["olm\.operatorframework\.io\/|annotations\["olm\.operatorframework\.io\/owner-uid")/;
 const MARKS = /^metadata\.(labels|annotations)$/;
@@ -29,6 +38,29 @@ export function convertedObject(ref: ObjectRef, exists: boolean, fields: readonl
   const changes = fields.filter((change) => !isMark(change));
   const restarts = WORKLOADS.has(ref.kind) && changes.some(({ path }) => path.startsWith("spec.template"));
   return { ref, action: changes.length > 0 ? "change" : "keep", changes, restarts };
+}
+
+/**
+ * Objects whose Pods would be made anew for their annotations alone, with these left as they are, and the rules that keep them so. An annotation
+ * of a bundle on a Pod, such as its properties, tells what the bundle is and nothing that the Pod does.
+ */
+export function withPodAnnotationsKept(objects: readonly ConvertedObject[]): { objects: ConvertedObject[]; kept: KeptFields[] } {
+  const kept: KeptFields[] = [];
+  const settled = objects.map((object): ConvertedObject => {
+    const ofPods = object.changes.filter(({ path }) => path.startsWith("spec.template"));
+    const keys = ofPods.map(({ path }) => POD_ANNOTATION.exec(path)).map((match) => match?.[1] ?? match?.[2]);
+    const known = keys.filter((key) => key !== undefined);
+    if (!object.restarts || known.length < keys.length || known.length > MAX_RULES || kept.length === MAX_RULES) return object;
+    const { apiVersion, kind, namespace, name } = object.ref;
+    const target = { group: groupOf(apiVersion), kind, ...(namespace === undefined ? {} : { namespace }), name };
+    kept.push({
+      paths: known.map((key) => `/spec/template/metadata/annotations/${key.replaceAll("~", "~0").replaceAll("/", "~1")}`),
+      target,
+    });
+    const changes = object.changes.filter((change) => !ofPods.includes(change));
+    return { ...object, action: changes.length > 0 ? "change" : "keep", changes, restarts: false };
+  });
+  return { objects: settled, kept };
 }
 
 /**

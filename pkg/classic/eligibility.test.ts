@@ -28,6 +28,7 @@ interface StateCase extends CaseHead {
     unread?: string[];
     reportsConditions?: boolean;
     extensionName?: string;
+    sourceImage?: string;
   };
   want: {
     error?: string;
@@ -102,6 +103,7 @@ function surroundings({
     },
     extensionName: given.extensionName ?? "hello",
     reportsConditions: given.reportsConditions ?? false,
+    sourceImage: given.sourceImage,
   };
 }
 

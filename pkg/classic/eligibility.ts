@@ -23,6 +23,8 @@ export interface BundleOffer {
   readonly image: string;
   /** Channels with the bundle. */
   readonly channels: readonly string[];
+  /** What the catalog is read from, as its spec says. */
+  readonly catalogImage?: string | undefined;
 }
 
 /** What a cluster's catalogs say about the package. */
@@ -61,6 +63,8 @@ export interface Surroundings {
   readonly reportsConditions?: boolean;
   /** Name that the extension is to have. */
   readonly extensionName: string;
+  /** Image of the Subscription's CatalogSource. */
+  readonly sourceImage?: string | undefined;
 }
 
 /** A Subscription's state, why, and what is to be known beside. */
@@ -196,11 +200,14 @@ const BLOCKS = {
           next: `switch that off: kubectl patch csv ${csv.name} -n ${csv.namespace} --type merge -p '{"spec":{"cleanup":{"enabled":false}}}'`,
         }
       : undefined,
-  NoClusterCatalog: ({ packageName, installedCsv, source, sourceNamespace }, { csv, offers }) => {
+  NoClusterCatalog: ({ packageName, installedCsv, source, sourceNamespace }, { csv, offers, sourceImage }) => {
     if (!csv || offers.bundles.length > 0) return undefined;
     const unread = offers.unread.length > 0 ? ` (not read: ${offers.unread.join("; ")})` : "";
-    const from = source === undefined ? "" : ` with the image of CatalogSource "${sourceNamespace ?? "?"}/${source}"`;
-    const next = `add a ClusterCatalog that has it${from}: olmv1 catalog add`;
+    const from =
+      source === undefined
+        ? ""
+        : ` with the image of CatalogSource "${sourceNamespace ?? "?"}/${source}"${sourceImage === undefined ? "" : `, ${sourceImage}`}`;
+    const next = `add a ClusterCatalog that has it${from}`;
     if (offers.catalogs.length === 0) return { text: `no ClusterCatalog has package "${packageName}"${unread}`, next };
     return {
       text: `package "${packageName}" is in ClusterCatalog ${offers.catalogs.join(", ")}, but bundle "${installedCsv ?? ""}" with version ${csv.version} is not${unread}`,
@@ -280,7 +287,7 @@ const REMARKS = {
         },
 } as const satisfies Record<string, Check>;
 
-export type ReasonCode = keyof typeof CONFLICTS | keyof typeof BLOCKS | keyof typeof REMARKS | "AlreadyMigrated";
+export type ReasonCode = keyof typeof CONFLICTS | keyof typeof BLOCKS | keyof typeof REMARKS | "AlreadyMigrated" | "Unreadable";
 
 /** Decides what a Subscription's state is. A conflict comes before everything else. */
 export function judge(subscription: Subscription, around: Surroundings): Verdict {
@@ -289,7 +296,7 @@ export function judge(subscription: Subscription, around: Surroundings): Verdict
   if (conflict) return { state: "Conflict", reasons: [conflict], remarks };
   const blocks = heldOf(BLOCKS, subscription, around);
   if (blocks.length > 0) return { state: "Ineligible", reasons: blocks, remarks };
-  return { state: "Eligible", reasons: [], remarks, offer: chosenOffer(subscription, around.offers) };
+  return { state: "Eligible", reasons: [], remarks, offer: chosenOffer(subscription, around) };
 }
 
 /**
@@ -314,16 +321,27 @@ export function judgeMigrated(extension: KnownExtension, subscriptions: readonly
   };
 }
 
+/** The verdict on a Subscription that says nothing which could be converted. @param text why. */
+export function unreadable(text: string): Verdict {
+  const reason = { code: "Unreadable", text, next: "correct its spec, or delete it" } as const;
+  return { state: "Ineligible", reasons: [reason], remarks: [] };
+}
+
 /** "namespace/name". */
 export function keyOf({ namespace, name }: Pick<Subscription, "namespace" | "name">): string {
   return `${namespace}/${name}`;
 }
 
-/** The catalog called as the CatalogSource comes first, then the one of the highest priority, then by name. */
-function chosenOffer({ channel, source }: Subscription, { bundles }: PackageOffers): BundleOffer | undefined {
-  const fitting = bundles.filter(({ channels }) => channel === undefined || channels.includes(channel));
+/** The catalog with the image of the CatalogSource comes first, then the one called as it, then that of the highest priority, then by name. */
+function chosenOffer({ channel, source }: Subscription, { offers, sourceImage }: Surroundings): BundleOffer | undefined {
+  const isImage = ({ catalogImage }: BundleOffer): number => Number(sourceImage !== undefined && catalogImage === sourceImage);
+  const fitting = offers.bundles.filter(({ channels }) => channel === undefined || channels.includes(channel));
   return fitting.toSorted(
-    (a, b) => Number(b.catalog === source) - Number(a.catalog === source) || b.priority - a.priority || (a.catalog < b.catalog ? -1 : 1),
+    (a, b) =>
+      isImage(b) - isImage(a) ||
+      Number(b.catalog === source) - Number(a.catalog === source) ||
+      b.priority - a.priority ||
+      (a.catalog < b.catalog ? -1 : 1),
   )[0];
 }
 

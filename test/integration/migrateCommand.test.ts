@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { runProgram } from "../../cmd/olmv1/cli/runProgram.ts";
 import { CommandTerminal } from "../../cmd/olmv1/cli/terminal.ts";
+import type { ClusterExtension } from "../../pkg/api/clusterExtension.ts";
 import { API_VERSION, CLUSTER_EXTENSION } from "../../pkg/api/constants.ts";
 import { type JsonObject, type KubeObject, type ObjectRef, refOf } from "../../pkg/api/k8s.ts";
 import { CONVERSION_STEPS } from "../../pkg/classic/names.ts";
@@ -37,6 +38,7 @@ const bundleOf = (version: string): Record<string, string> =>
   tinyBundle(version, {
     objects: OBJECTS,
     permissions: PERMISSIONS,
+    properties: '[{"type":"olm.maxOpenShiftVersion","value":"9.9"}]',
     spec: { customresourcedefinitions: { owned: [{ name: THINGS.metadata.name, version: "v1", kind: "Thing" }] } },
   });
 const VERSIONS = ["1.0.0", "1.1.0"];
@@ -137,6 +139,7 @@ describeWithPrivateCluster("a Subscription of OLM classic", (cluster) => {
     });
     await cluster.client.create({ apiVersion: "v1", kind: "Namespace", metadata: { name: NAMESPACE } });
     await classicOlm.install({ namespace: NAMESPACE, packageName: "p", version: "1.0.0", files: bundleOf("1.0.0") });
+
     olm = classicOlm.run();
     await eventually(() =>
       cluster.client.create({ apiVersion: "classic.example.com/v1", kind: "Thing", metadata: { name: "mine", namespace: NAMESPACE } }),
@@ -165,7 +168,26 @@ describeWithPrivateCluster("a Subscription of OLM classic", (cluster) => {
     expect(out).toContain("Taken over as they are (4):");
     expect(out).toContain("  ClusterRole p.v1.0.0-x7k2p\n");
     expect(await everything()).toEqual(before);
+    expect(out).toContain("/spec/template/metadata/annotations/olm.properties");
     expect(await there(EXTENSION)).toEqual([false]);
+    const { clusterExtension, objects } = JSON.parse((await migrate(["convert", "hello", "-o", "json"])).out) as {
+      clusterExtension: ClusterExtension;
+      objects: { kind: string; action: string; restarts: boolean }[];
+    };
+    expect(clusterExtension.spec.drift?.ignore).toHaveLength(1);
+    expect(objects.find(({ kind }) => kind === "Deployment")).toMatchObject({ action: "keep", restarts: false });
+  });
+
+  test("is asked for in the right words", async () => {
+    const unknown = await migrate(["check", "nobody"]);
+    expect([unknown.code, unknown.err]).toEqual([2, expect.stringContaining('there is no Subscription "nobody" in this cluster')]);
+    const asNobody = await migrate(["convert", "hello", "--yes"]);
+    expect([asNobody.code, asNobody.err]).toEqual([2, expect.stringContaining("--create-service-account")]);
+    const asOther = await migrate(["convert", "hello", "--service-account", "nobody", "--yes"]);
+    expect([asOther.code, asOther.out]).toEqual([1, expect.stringContaining("ServiceAccount operators/nobody does not exist")]);
+    const { items } = JSON.parse((await migrate(["check", "-o", "json"])).out) as { items: { state: string; approval: string }[] };
+    expect(items).toMatchObject([{ state: "Eligible", approval: "Automatic" }]);
+    expect(await there(EXTENSION, SUBSCRIPTION)).toEqual([false, true]);
   });
 
   test("becomes an extension, and goes back, without a change of what runs", async () => {
@@ -212,10 +234,11 @@ describeWithPrivateCluster("a Subscription of OLM classic", (cluster) => {
       expect(await running()).toEqual(before);
       expect((await migrate(["check"])).out).toContain(`operators/hello: Conflict`);
     }
-    const { code, err } = await migrate(["convert", "hello", "--yes"]);
+    const { code, err } = await migrate(["convert", "hello", "--yes", "--unpin"]);
     expect([code, err]).toEqual([0, expect.stringMatching(PROGRESS)]);
     expect(await running()).toEqual(before);
     expect(await there(SUBSCRIPTION, CSV)).toEqual([false, false]);
+    expect((await world.get("hello")).spec.source.catalog?.version).toBeUndefined();
   });
 
   test("is given back only from backups that nobody changed", async () => {
@@ -258,7 +281,6 @@ describeWithPrivateCluster("a Subscription of OLM classic", (cluster) => {
       spec: { containers: [{ env: [{ name: "OPERATOR_CONDITION_NAME", value: "p.v1.0.0" }] }] },
     });
     await serviceAccount(cluster.client, NAMESPACE, "hello-installer", [EVERYTHING]); // roles of another version have other names
-    await cluster.client.patch(EXTENSION, { spec: { source: { catalog: { version: "1.1.0" } } } }, { type: "merge" });
     await world.until("hello", ({ status }) => expect(status?.install?.bundle.version).toBe("1.1.0"));
     const { metadata, spec } = await pods();
     expect(spec.containers.map(({ image, env = [] }) => [image, env])).toEqual([["registry.example.com/tiny:1.1.0", []]]);

@@ -229,7 +229,8 @@ function withClassicPods(spec: JsonObject, name: string, target: Readonly<Record
     metadata: { annotations?: JsonObject };
     spec: { containers: { env?: JsonObject[] }[] };
   };
-  template.metadata.annotations = { ...template.metadata.annotations, ...target };
+  const { "olm.properties": _, ...annotations } = template.metadata.annotations ?? {}; // it has them elsewhere
+  template.metadata.annotations = { ...annotations, ...target };
   for (const container of template.spec.containers)
     container.env = [...(container.env ?? []), { name: "OPERATOR_CONDITION_NAME", value: name }];
   return { ...spec, template };

@@ -75,14 +75,14 @@ export class CatalogOffers {
   of(packageName: string, csv: string | undefined): PackageOffers {
     const found = this.catalogs.flatMap(({ metadata: { name }, spec }) => {
       const content = this.#contents.get(name)?.get(packageName);
-      return content ? [{ catalog: name, priority: spec.priority ?? 0, content }] : [];
+      return content ? [{ catalog: name, priority: spec.priority ?? 0, catalogImage: spec.source.image?.ref, content }] : [];
     });
-    const bundles = found.flatMap(({ catalog, priority, content }) => {
+    const bundles = found.flatMap(({ catalog, priority, catalogImage, content }) => {
       const bundle = content.bundles.find(({ name }) => name === csv);
       const version = bundle && versionOrNone(bundle);
       if (!bundle || !version) return [];
       const channels = content.channels.filter(({ entries }) => entries.some(({ name }) => name === csv)).map(({ name }) => name);
-      return [{ catalog, priority, version: formatVersionRelease(version), image: bundle.image, channels }];
+      return [{ catalog, priority, version: formatVersionRelease(version), image: bundle.image, channels, catalogImage }];
     });
     return { catalogs: found.map(({ catalog }) => catalog), bundles, unread: this.#unread };
   }

@@ -14,6 +14,7 @@ export interface ClassicCluster {
   /** Originals; the copies in other namespaces are left out. */
   readonly csvs: readonly KubeObject[];
   readonly groups: readonly KubeObject[];
+  readonly sources: readonly KubeObject[];
   readonly extensions: readonly ClusterExtension[];
 }
 
@@ -30,10 +31,11 @@ export async function readClassicCluster(client: Client, signal: AbortSignal): P
   const subscriptions = await listAny(client, "Subscription", SUBSCRIPTION_VERSIONS, signal);
   const csvs = await listOrNone(client, { ...CSV }, { labelSelector: "!olm.copiedFrom", signal });
   const groups = (await listAny(client, "OperatorGroup", GROUPS, signal)) ?? [];
+  const sources = (await listAny(client, "CatalogSource", SUBSCRIPTION_VERSIONS, signal)) ?? [];
   const { items: extensions } = await client.list<ClusterExtension>(EXTENSION, { signal });
   if (subscriptions === undefined && extensions.every((one) => one.metadata.annotations?.[ANNOTATION_MIGRATED_FROM] === undefined))
     throw new Error(`this cluster has no OLM classic: it does not serve Subscriptions of ${CLASSIC_GROUP}`);
-  return { subscriptions: subscriptions ?? [], csvs: csvs ?? [], groups, extensions };
+  return { subscriptions: subscriptions ?? [], csvs: csvs ?? [], groups, sources, extensions };
 }
 
 /** A ClusterExtension as far as it counts for a migration. */

@@ -1,6 +1,12 @@
 import type { ClusterExtension } from "../../../pkg/api/clusterExtension.ts";
 import { type KubeObject, refOf } from "../../../pkg/api/k8s.ts";
-import { type ConvertedObject, convertedObject, leftBehind } from "../../../pkg/classic/conversionPlan.ts";
+import {
+  type ConvertedObject,
+  convertedObject,
+  type KeptFields,
+  leftBehind,
+  withPodAnnotationsKept,
+} from "../../../pkg/classic/conversionPlan.ts";
 import type { BundleOffer } from "../../../pkg/classic/eligibility.ts";
 import { installedCsvFrom } from "../../../pkg/classic/installedCsv.ts";
 import { isOfCsv, type MarkedBy, type RemovedMarks } from "../../../pkg/classic/marks.ts";
@@ -75,13 +81,30 @@ export async function planConversion(source: ConversionSource, settings: Convers
   const csv = markedBy(source);
   const rights = settings.createsServiceAccount ? await rightsOf(source, settings) : [];
   const plan = await installPlan(source, csv, settings);
-  const objects = plan.objects.map((object) => convertedObject(object, object.action !== "Create", object.changes));
+  const { objects, kept } = withPodAnnotationsKept(
+    plan.objects.map(({ apiVersion, kind, namespace, name, action, changes }) =>
+      convertedObject({ apiVersion, kind, namespace, name }, action !== "Create", changes),
+    ),
+  );
   const held = new Set(objects.map(({ ref }) => objectKey(ref)));
   const classic = await classicObjects(client, csv, plan.objects, signal);
   const left = classic.filter((object) => !held.has(objectKey(object))).map((object) => leftBehind(refOf(object)));
   const warnings = plan.warnings.map(({ text, objects: about }) => `the API server warns about ${about.join(", ")}: ${text}`);
   const findings = [...plan.findings, ...(await accountFindings(rights, source, settings))];
-  return { source, csv, rights, objects: [...objects, ...left], findings, notes: [...plan.notes, ...warnings] };
+  const notes = [...plan.notes, ...warnings, ...kept.map(keptNote)];
+  return { source: keeping(source, kept), csv, rights, objects: [...objects, ...left], findings, notes };
+}
+
+/** An extension that exists already is as it is: it had the rules from the beginning. */
+function keeping(source: ConversionSource, kept: readonly KeptFields[]): ConversionSource {
+  const { extension } = source;
+  if (kept.length === 0 || extension.metadata.uid !== undefined) return source;
+  const ignore = kept.map(({ paths, target }) => ({ paths: [...paths], target }));
+  return { ...source, extension: { ...extension, spec: { ...extension.spec, drift: { ignore } } } };
+}
+
+function keptNote({ paths, target: { kind, name } }: KeptFields): string {
+  return `annotations of the Pods of ${kind} ${name} that the bundle states otherwise stay as they are by spec.drift.ignore, so that no Pod restarts; remove that after the first upgrade: ${paths.join(", ")}`;
 }
 
 async function installPlan(

@@ -1,10 +1,13 @@
 import type { ClusterExtension } from "../../../pkg/api/clusterExtension.ts";
+import { compareText } from "../../../pkg/api/compareText.ts";
 import type { KubeObject } from "../../../pkg/api/k8s.ts";
-import { type BundleOffer, judge, judgeMigrated, keyOf, type Verdict } from "../../../pkg/classic/eligibility.ts";
+import { type BundleOffer, judge, judgeMigrated, keyOf, unreadable, type Verdict } from "../../../pkg/classic/eligibility.ts";
 import { extensionFor } from "../../../pkg/classic/extensionFor.ts";
 import { installedCsvFrom } from "../../../pkg/classic/installedCsv.ts";
+import { textAt } from "../../../pkg/classic/members.ts";
 import { operatorGroupFrom } from "../../../pkg/classic/operatorGroup.ts";
 import { type Subscription, subscriptionFrom } from "../../../pkg/classic/subscription.ts";
+import { messageOf } from "../../../pkg/errors/errors.ts";
 import type { Client } from "../../../pkg/kube/client.ts";
 import type { BundleReader } from "../rbac/bundleReader.ts";
 import { CatalogOffers } from "./catalogOffers.ts";
@@ -65,52 +68,81 @@ export async function survey(request: SurveyRequest): Promise<Survey> {
   const { client, reader, names, namespace, catalogDir, signal, tell } = request;
   tell("reading Subscriptions");
   const cluster = await readClassicCluster(client, signal);
-  const all = cluster.subscriptions.map((object) => ({ object, subscription: subscriptionFrom(object) }));
-  const extensions = cluster.extensions.map(knownExtension);
-  const subscriptions = all.map(({ subscription }) => subscription);
-  const isMeant = (one: { namespace: string; name: string }): boolean =>
+  const isMeant = (one: { namespace?: string; name: string }): boolean =>
     (namespace === undefined || one.namespace === namespace) && (names.length === 0 || names.includes(one.name));
-  const meant = all.filter(({ subscription }) => isMeant(subscription));
-  const migrated = extensions.flatMap((extension): Surveyed[] => {
-    const verdict = judgeMigrated(extension, subscriptions);
-    const [from = "", name = ""] = extension.migratedFrom?.split("/") ?? [];
-    if (!verdict || !isMeant({ namespace: from, name })) return [];
-    const version = cluster.extensions.find(({ metadata }) => metadata.name === extension.name)?.status?.install?.bundle.version ?? "";
-    return [{ namespace: from, name, packageName: extension.packageName, version, approval: undefined, verdict }];
-  });
-  requireAll(names, namespace, [...meant.map(({ subscription }) => subscription), ...migrated]);
-  const packages = new Set(meant.map(({ subscription }) => subscription.packageName));
+  const readings = cluster.subscriptions.map(readingOf);
+  const known = readings.flatMap(({ subscription }) => subscription ?? []);
+  const meant = readings.filter(({ object }) => isMeant(object.metadata));
+  const migrated = migratedOf(cluster, known).filter(isMeant);
+  requireAll(names, namespace, [...meant.map(({ object }) => object.metadata), ...migrated]);
+  const packages = new Set(meant.flatMap(({ subscription }) => subscription?.packageName ?? []));
   const offers = await CatalogOffers.read(client, { given: catalogDir, packages, reader, signal, tell });
-  const csvs = cluster.csvs.map((object) => ({ object, csv: installedCsvFrom(object) }));
   const judged: Surveyed[] = [];
-  for (const { object, subscription } of meant) {
-    const { namespace: where, name, packageName, approval, installedCsv } = subscription;
-    const installed = csvs.find(({ csv }) => csv.namespace === where && csv.name === installedCsv);
-    const groups = cluster.groups.filter(({ metadata }) => metadata.namespace === where);
-    const extensionName = request.extensionName ?? name;
-    const verdict = judge(subscription, {
-      csv: installed?.csv,
-      groups: groups.map(operatorGroupFrom),
-      subscriptions,
-      csvs: csvs.map(({ csv }) => csv),
-      extensions,
-      offers: offers.of(packageName, installedCsv),
-      reportsConditions: installed ? await reportsConditions(client, installed.csv) : false,
-      extensionName,
-    });
-    const eligible =
-      installed && verdict.offer
-        ? eligibleOf(
-            { subscription: object, csv: installed.object, group: groups[0], offer: verdict.offer },
-            extensionName,
-            request.serviceAccount,
-          )
-        : undefined;
-    const version = installed?.csv.version ?? "";
-    judged.push({ namespace: where, name, packageName, version, approval, verdict, ...(eligible ? { eligible } : {}) });
+  for (const { object, subscription, fault = "" } of meant) {
+    const { name, namespace: where = "" } = object.metadata;
+    if (subscription) judged.push(await surveyed(request, { object, subscription, known, cluster, offers }));
+    else judged.push({ namespace: where, name, packageName: "", version: "", approval: undefined, verdict: unreadable(fault) });
   }
-  const found = [...judged, ...migrated].sort((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1));
-  return { found, cluster, offers };
+  return { found: [...judged, ...migrated].sort((a, b) => compareText(keyOf(a), keyOf(b))), cluster, offers };
+}
+
+/** A Subscription, or why it is none that could be read. */
+interface Reading {
+  readonly object: KubeObject;
+  readonly subscription?: Subscription;
+  readonly fault?: string;
+}
+
+function readingOf(object: KubeObject): Reading {
+  try {
+    return { object, subscription: subscriptionFrom(object) };
+  } catch (err) {
+    return { object, fault: messageOf(err) };
+  }
+}
+
+/** Extensions that Subscriptions became which are there no more. */
+function migratedOf({ extensions }: ClassicCluster, known: readonly Subscription[]): Surveyed[] {
+  return extensions.flatMap((object): Surveyed[] => {
+    const extension = knownExtension(object);
+    const verdict = judgeMigrated(extension, known);
+    const [namespace = "", name = ""] = extension.migratedFrom?.split("/") ?? [];
+    const version = object.status?.install?.bundle.version ?? "";
+    return verdict ? [{ namespace, name, packageName: extension.packageName, version, approval: undefined, verdict }] : [];
+  });
+}
+
+interface Judged {
+  readonly object: KubeObject;
+  readonly subscription: Subscription;
+  readonly known: readonly Subscription[];
+  readonly cluster: ClassicCluster;
+  readonly offers: CatalogOffers;
+}
+
+async function surveyed(request: SurveyRequest, { object, subscription, known, cluster, offers }: Judged): Promise<Surveyed> {
+  const { namespace, name, packageName, approval, installedCsv, source, sourceNamespace } = subscription;
+  const csvs = cluster.csvs.map(installedCsvFrom);
+  const at = csvs.findIndex((csv) => csv.namespace === namespace && csv.name === installedCsv);
+  const [csv, csvObject] = [csvs[at], cluster.csvs[at]];
+  const groups = cluster.groups.filter(({ metadata }) => metadata.namespace === namespace);
+  const extensionName = request.extensionName ?? name;
+  const from = cluster.sources.find(({ metadata }) => metadata.name === source && metadata.namespace === sourceNamespace);
+  const verdict = judge(subscription, {
+    csv,
+    groups: groups.map(operatorGroupFrom),
+    subscriptions: known,
+    csvs,
+    extensions: cluster.extensions.map(knownExtension),
+    offers: offers.of(packageName, installedCsv),
+    reportsConditions: csv ? await reportsConditions(request.client, csv) : false,
+    extensionName,
+    sourceImage: from && textAt(from["spec"], "image"),
+  });
+  const found = { namespace, name, packageName, version: csv?.version ?? "", approval, verdict };
+  if (!csvObject || !verdict.offer) return found;
+  const parts = { subscription: object, csv: csvObject, group: groups[0], offer: verdict.offer };
+  return { ...found, eligible: eligibleOf(parts, extensionName, request.serviceAccount) };
 }
 
 function eligibleOf(parts: Omit<Eligible, "extension">, name: string, serviceAccount = `${name}-installer`): Eligible {
