@@ -28,7 +28,7 @@ function ofHelm({ metadata: { annotations } }: KubeObject): ReturnType<typeof cl
 
 /** Objects of the older lifecycle manager, and CRDs that it installed, carry these labels. */
 function ofClassicOlm({ metadata: { labels } }: KubeObject): ReturnType<typeof claimantOf> {
-  const remedy = "remove that Subscription and ClusterServiceVersion first";
+  const remedy = "convert that Subscription (olmv1 migrate check), or remove it and its ClusterServiceVersion first";
   if (labels?.["olm.owner"] !== undefined) {
     const namespace = labels["olm.owner.namespace"];
     const csv = namespace ? `${namespace}/${labels["olm.owner"]}` : labels["olm.owner"];
