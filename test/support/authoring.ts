@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { mkdtemp, readdir, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
@@ -53,6 +53,21 @@ export class Authoring {
   /** Pushes a small bundle of package `name`; @returns its reference. */
   pushBundle(name: string, version: string): Promise<string> {
     return this.push(`${name}-bundle`, `v${version}`, authoredBundle(name, version), { [BUNDLE_LABEL]: name });
+  }
+
+  /** Answers no request for a blob any more, and calls `asked` at each. */
+  holdBlobs(asked: () => void): void {
+    this.#registry.misbehave = ({ method, url = "" }) => {
+      const isBlob = method === "GET" && url.includes("/blobs/");
+      if (isBlob) asked();
+      return isBlob;
+    };
+  }
+
+  /** A new folder below the folder. */
+  async emptyFolder(name: string): Promise<string> {
+    await mkdir(join(this.folder, name));
+    return join(this.folder, name);
   }
 
   /** Writes files below the folder; @returns where `path` is. */

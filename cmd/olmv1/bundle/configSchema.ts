@@ -11,7 +11,7 @@ export interface SchemaOptions extends ReaderOptions {
 
 /** `olmv1 bundle config-schema`. */
 export async function showConfigSchema(terminal: Terminal, source: string, options: SchemaOptions): Promise<void> {
-  const { csv } = await withReader(options, (reader) => reader.bundle(source)).catch((err: unknown) => {
+  const { csv } = await withReader(options, (reader) => reader.bundle(source), terminal.signal).catch((err: unknown) => {
     throw wrapError(`${source}: `, err);
   });
   terminal.out(`${jsonText(userConfigSchema(csv, options.namespace))}\n`);

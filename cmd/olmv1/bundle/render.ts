@@ -23,7 +23,7 @@ export async function render(terminal: Terminal, source: string, options: Render
   const { namespace, certProvider, aggregateUserRoles = false, output } = options;
   const proxy = proxyFrom(proxySettingsOf(options).given);
   const config = options.config === undefined ? undefined : await configFile(options.config, terminal);
-  const bundle = await withReader(options, (reader) => reader.bundle(source)).catch((err: unknown) => {
+  const bundle = await withReader(options, (reader) => reader.bundle(source), terminal.signal).catch((err: unknown) => {
     throw wrapError(`${source}: `, err);
   });
   const { objects, notes } = renderedBundle(bundle, { namespace, config, certProvider, proxy, aggregateUserRoles });

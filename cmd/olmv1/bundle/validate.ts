@@ -15,7 +15,7 @@ export interface ValidateOptions extends FindingOptions, ReaderOptions {}
 /** `olmv1 bundle validate`. */
 export async function validate(terminal: Terminal, sources: readonly string[], options: ValidateOptions): Promise<void> {
   const { output, failOn, severity, ignore } = options;
-  const checked = await withReader(options, (reader) => checkSources(sources, { severity, ignore }, reader));
+  const checked = await withReader(options, (reader) => checkSources(sources, { severity, ignore }, reader), terminal.signal);
   await print(terminal, output, {
     data: reportData(checked),
     text: () => textReport(checked),

@@ -25,13 +25,16 @@ const A_PATH = /^\.{0,2}\//;
 /** Reads bundles and catalogs from folders and images; images are unpacked below a temporary folder until `close`. */
 export class BundleReader {
   readonly #options: ReaderOptions;
+  readonly #signal: AbortSignal | undefined;
   readonly #open: (() => Promise<void>)[] = [];
   readonly #catalogs = new Map<string, Promise<string>>();
   #shared: Promise<Puller> | undefined;
   #images = 0;
 
-  constructor(options: ReaderOptions) {
+  /** @param signal ends pulls before their time. */
+  constructor(options: ReaderOptions, signal?: AbortSignal) {
     this.#options = options;
+    this.#signal = signal;
   }
 
   /** @throws Error that says why the folder or image holds no bundle. */
@@ -44,7 +47,7 @@ export class BundleReader {
     if (await isDirectory(source)) return readBundleFiles(source);
     if (A_PATH.test(source)) throw new Error("there is no such folder");
     const puller = await this.#puller(BUNDLE_LIMITS);
-    const image = await puller.pull("bundle", source, { signal: AbortSignal.timeout(BUNDLE_LIMITS.timeoutMs), filter: bundleRoot });
+    const image = await puller.pull("bundle", source, { signal: this.#within(BUNDLE_LIMITS.timeoutMs), filter: bundleRoot });
     return readBundleFiles(image.dir);
   }
 
@@ -61,7 +64,7 @@ export class BundleReader {
     const puller = await this.#shared;
     const owner = `image-${++this.#images}`;
     try {
-      return await use(await puller.pull(owner, ref, { signal: AbortSignal.timeout(CATALOG_LIMITS.timeoutMs), filter }));
+      return await use(await puller.pull(owner, ref, { signal: this.#within(CATALOG_LIMITS.timeoutMs), filter }));
     } finally {
       await puller.remove(owner);
     }
@@ -75,8 +78,13 @@ export class BundleReader {
   async #catalogFolder(source: string): Promise<string> {
     if (await stat(source).catch(() => undefined)) return source;
     const puller = await this.#puller(CATALOG_LIMITS);
-    const image = await puller.pull("catalog", source, { signal: AbortSignal.timeout(CATALOG_LIMITS.timeoutMs), filter: catalogRoot });
+    const image = await puller.pull("catalog", source, { signal: this.#within(CATALOG_LIMITS.timeoutMs), filter: catalogRoot });
     return join(image.dir, image.root);
+  }
+
+  #within(ms: number): AbortSignal {
+    const timeout = AbortSignal.timeout(ms);
+    return this.#signal === undefined ? timeout : AbortSignal.any([this.#signal, timeout]);
   }
 
   async #puller(limits: typeof BUNDLE_LIMITS): Promise<Puller> {
@@ -100,9 +108,9 @@ export async function isDirectory(path: string): Promise<boolean> {
   return (await stat(path).catch(() => undefined))?.isDirectory() ?? false;
 }
 
-/** What `work` makes of bundles and catalogs; what was unpacked for it is removed afterwards. */
-export async function withReader<T>(options: ReaderOptions, work: (reader: BundleReader) => Promise<T>): Promise<T> {
-  const reader = new BundleReader(options);
+/** What `work` makes of bundles and catalogs; what was unpacked for it is removed afterwards. @param signal ends pulls, as Ctrl-C does. */
+export async function withReader<T>(options: ReaderOptions, work: (reader: BundleReader) => Promise<T>, signal?: AbortSignal): Promise<T> {
+  const reader = new BundleReader(options, signal);
   try {
     return await work(reader);
   } finally {

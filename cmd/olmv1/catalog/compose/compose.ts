@@ -19,6 +19,7 @@ import type { Terminal } from "../../cli/terminal.ts";
 import { type ReaderOptions, withReader } from "../../rbac/bundleReader.ts";
 import { ReferenceRenderer } from "../render/references.ts";
 import { levelOf, warn } from "../render/render.ts";
+import { sideBySide } from "../render/sideBySide.ts";
 import { textSources } from "../textSource.ts";
 import { reportOf, textReport } from "../validationReport.ts";
 
@@ -42,17 +43,19 @@ export async function compose(terminal: Terminal, options: ComposeOptions): Prom
   const config = await configFrom(terminal, options.file);
   const root = options.outputDir ?? config.name;
   const here = options.file === "-" ? "." : dirname(options.file);
-  const parts = await withReader(options, (reader) => {
-    const renderer = new ReferenceRenderer(reader, { level, allowed: ["catalog folder", "catalog image"] });
-    return withProgress(terminal, "composing", async (progress) => {
-      const rendered: ComposedPart[] = [];
-      for (const reference of config.references) {
-        progress.now(`rendering ${reference.name}`);
-        rendered.push(await partOf(reference, renderer, here, terminal));
-      }
-      return rendered;
-    });
-  });
+  const parts = await withReader(
+    options,
+    (reader) => {
+      const renderer = new ReferenceRenderer(reader, { level, allowed: ["catalog folder", "catalog image"] });
+      return withProgress(terminal, "composing", (progress) =>
+        sideBySide(config.references, (reference) => {
+          progress.now(`rendering ${reference.name}`);
+          return partOf(reference, renderer, here, terminal);
+        }),
+      );
+    },
+    terminal.signal,
+  );
   const files = new Map(
     parts.map(({ reference, metas }) => [`${reference.name}/index.${options.format}`, catalogText(catalogOrder(metas), options.format)]),
   );

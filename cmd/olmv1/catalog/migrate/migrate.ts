@@ -49,7 +49,9 @@ interface Migration {
 export async function migrate(terminal: Terminal, source: string, target: string, options: MigrateOptions): Promise<void> {
   const level = levelOf(options);
   for (const folder of [target, options.bundlesDir]) if (folder !== undefined) await checkEmpty(folder);
-  const { metas, bundles, faults, warnings } = await withProgress(terminal, `migrating ${source}`, () => migrated(source, level, options));
+  const { metas, bundles, faults, warnings } = await withProgress(terminal, `migrating ${source}`, () =>
+    migrated(source, level, options, terminal.signal),
+  );
   warn(terminal, source, warnings);
   const files = faults.length > 0 ? new Map<string, string>() : catalogFilesOf(metas, options.format);
   const checked = faults.length > 0 ? undefined : await checkCatalog(textSources(files));
@@ -65,10 +67,10 @@ export async function migrate(terminal: Terminal, source: string, target: string
   await tell(terminal, metas, target, options);
 }
 
-async function migrated(source: string, level: MigrationLevel, options: MigrateOptions): Promise<Migration> {
+async function migrated(source: string, level: MigrationLevel, options: MigrateOptions, signal: AbortSignal): Promise<Migration> {
   const isFolder = (await stat(source).catch(() => undefined))?.isDirectory() === true;
   const packages = isFolder ? await packageFolders(source) : new Map<string, never>();
-  if (packages.size === 0) return catalogAt(source, level, options);
+  if (packages.size === 0) return catalogAt(source, level, options, signal);
   const imageOf = options.bundleImageTemplate === undefined ? (): string => "" : imageTemplate(options.bundleImageTemplate);
   const results = [...packages].map(([path, folder]) => {
     const result = migratedPackage(folder, { imageOf, level });
@@ -100,10 +102,12 @@ function bundleFiles({ name, bundles }: MigratedPackage): [string, Uint8Array][]
   );
 }
 
-async function catalogAt(source: string, level: MigrationLevel, options: MigrateOptions): Promise<Migration> {
+async function catalogAt(source: string, level: MigrationLevel, options: MigrateOptions, signal: AbortSignal): Promise<Migration> {
   try {
-    const { metas, warnings } = await withReader(options, (reader) =>
-      new ReferenceRenderer(reader, { level, allowed: ["catalog folder", "catalog image"] }).render(source),
+    const { metas, warnings } = await withReader(
+      options,
+      (reader) => new ReferenceRenderer(reader, { level, allowed: ["catalog folder", "catalog image"] }).render(source),
+      signal,
     );
     return { metas, bundles: new Map(), faults: [], warnings };
   } catch (err) {

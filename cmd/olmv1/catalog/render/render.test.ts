@@ -1,6 +1,6 @@
-import { mkdir } from "node:fs/promises";
+import { mkdir, readdir } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { beforeEach, describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, test, vi } from "vitest";
 import { Authoring } from "../../../../test/support/authoring.ts";
 import { runCli } from "../../../../test/support/runCli.ts";
 import { shownRun } from "../../../../test/support/shownRun.ts";
@@ -65,6 +65,18 @@ describe("olmv1 catalog render", () => {
       0,
       `olmv1: warning: ${bundle}: manifests/notes.txt: it is passed over, since it holds no object with a kind\n`,
     ]);
+  });
+
+  test("Ctrl-C ends a pull, and leaves nothing behind", async () => {
+    const image = await author.pushBundle("gadget", "1.0.0");
+    const interrupt = new AbortController();
+    author.holdBlobs(() => interrupt.abort());
+    const temporary = await author.emptyFolder("tmp");
+    vi.stubEnv("TMPDIR", temporary);
+    const { code, out } = await runCli(["catalog", "render", image, ...author.options], { signal: interrupt.signal });
+    vi.unstubAllEnvs();
+    expect([code, out]).toEqual([130, ""]);
+    expect(await readdir(temporary)).toEqual([]);
   });
 
   test.for<[string, Record<string, string>, string]>([

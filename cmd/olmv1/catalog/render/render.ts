@@ -1,12 +1,12 @@
 import { printable } from "../../../../pkg/errors/printable.ts";
-import type { Meta } from "../../../../pkg/fbc/types.ts";
 import { type CatalogFormat, catalogOrder, catalogText } from "../../../../pkg/fbcrender/catalogText.ts";
 import { imageTemplate } from "../../../../pkg/fbcrender/imageTemplate.ts";
 import { migrationLevel } from "../../../../pkg/fbcrender/migrate.ts";
 import { withProgress } from "../../cli/progress.ts";
 import type { Terminal } from "../../cli/terminal.ts";
 import { type ReaderOptions, withReader } from "../../rbac/bundleReader.ts";
-import { ReferenceRenderer } from "./references.ts";
+import { ReferenceRenderer, type Rendered } from "./references.ts";
+import { sideBySide } from "./sideBySide.ts";
 
 /** Options of `olmv1 catalog render`. */
 export interface RenderCommandOptions extends ReaderOptions {
@@ -20,20 +20,24 @@ export interface RenderCommandOptions extends ReaderOptions {
 export async function render(terminal: Terminal, refs: readonly string[], options: RenderCommandOptions): Promise<void> {
   const level = levelOf(options);
   const imageOf = options.alphaImageRefTemplate === undefined ? undefined : imageTemplate(options.alphaImageRefTemplate);
-  const metas = await withReader(options, async (reader) => {
-    const renderer = new ReferenceRenderer(reader, { level, imageOf });
-    const rendered: Meta[] = [];
-    await withProgress(terminal, "rendering", async (progress) => {
-      for (const ref of refs) {
-        progress.now(`rendering ${ref}`);
-        const { metas: found, warnings } = await renderer.render(ref);
-        warn(terminal, ref, warnings);
-        rendered.push(...found);
-      }
-    });
-    return rendered;
-  });
-  terminal.out(catalogText(catalogOrder(metas), options.output));
+  const rendered = await withReader(
+    options,
+    (reader) => renderAll(terminal, refs, new ReferenceRenderer(reader, { level, imageOf })),
+    terminal.signal,
+  );
+  terminal.out(catalogText(catalogOrder(rendered.flatMap(({ metas }) => metas)), options.output));
+}
+
+/** What each of these references holds, in their order; tells what is being done, and at the end what was passed over. @throws the error of the first that cannot be rendered. */
+export async function renderAll(terminal: Terminal, refs: readonly string[], renderer: ReferenceRenderer): Promise<Rendered[]> {
+  const rendered = await withProgress(terminal, "rendering", (progress) =>
+    sideBySide(refs, (ref) => {
+      progress.now(`rendering ${ref}`);
+      return renderer.render(ref);
+    }),
+  );
+  for (const [i, { warnings }] of rendered.entries()) warn(terminal, refs[i] ?? "", warnings);
+  return rendered;
 }
 
 /** Tells what was passed over in what `ref` holds. */

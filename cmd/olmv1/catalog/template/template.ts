@@ -1,5 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { wrapError } from "../../../../pkg/errors/errors.ts";
+import { goQuote } from "../../../../pkg/errors/goQuote.ts";
 import type { Meta } from "../../../../pkg/fbc/types.ts";
 import { catalogOrder, catalogText } from "../../../../pkg/fbcrender/catalogText.ts";
 import { readBasicTemplate } from "../../../../pkg/fbctemplate/basicTemplate.ts";
@@ -7,11 +8,10 @@ import { renderSemver, semverImages, type TemplateBundle } from "../../../../pkg
 import { readSemverTemplate } from "../../../../pkg/fbctemplate/semverTemplate.ts";
 import { templateGraph } from "../../../../pkg/fbctemplate/templateGraph.ts";
 import { detectedType, TEMPLATE_TYPES, type TemplateType, templateType } from "../../../../pkg/fbctemplate/templateType.ts";
-import { type Progress, withProgress } from "../../cli/progress.ts";
 import type { Terminal } from "../../cli/terminal.ts";
 import { type ReaderOptions, withReader } from "../../rbac/bundleReader.ts";
 import { ReferenceRenderer } from "../render/references.ts";
-import { levelOf, warn } from "../render/render.ts";
+import { levelOf, renderAll } from "../render/render.ts";
 
 /** Options of `olmv1 catalog template`. */
 export interface TemplateOptions extends ReaderOptions {
@@ -20,8 +20,8 @@ export interface TemplateOptions extends ReaderOptions {
   readonly migrate?: boolean;
 }
 
-/** Renders a reference of a template. */
-type Render = (ref: string) => Promise<TemplateBundle>;
+/** Renders the references of a template, in their order. */
+type Render = (refs: readonly string[]) => Promise<TemplateBundle[]>;
 
 /**
  * `olmv1 catalog template`.
@@ -31,13 +31,13 @@ type Render = (ref: string) => Promise<TemplateBundle>;
 export async function template(terminal: Terminal, args: readonly string[], options: TemplateOptions): Promise<void> {
   const level = levelOf(options);
   const { type, text } = await templateInput(terminal, args);
-  const metas = await withReader(options, (reader) => {
-    const renderer = new ReferenceRenderer(reader, { level, allowed: ["bundle image"] });
-    return withProgress(terminal, "rendering the template", (progress) =>
-      rendered(type, text, renderWith(renderer, progress, terminal)),
-    ).catch((err: unknown) => {
-      throw wrapError("rendering template: ", err);
-    });
+  const metas = await withReader(
+    options,
+    (reader) =>
+      rendered(type, text, (refs) => bundlesOf(terminal, refs, new ReferenceRenderer(reader, { level, allowed: ["bundle image"] }))),
+    terminal.signal,
+  ).catch((err: unknown) => {
+    throw wrapError("rendering template: ", err);
   });
   terminal.out(options.output === "mermaid" ? templateGraph(metas) : catalogText(catalogOrder(metas), options.output));
 }
@@ -60,27 +60,22 @@ export function textOf(terminal: Terminal, file: string | undefined): Promise<st
   return file === undefined || file === "-" ? terminal.stdin() : readFile(file, "utf8");
 }
 
-function renderWith(renderer: ReferenceRenderer, progress: Progress, terminal: Terminal): Render {
-  return async (ref) => {
-    progress.now(`rendering ${ref}`);
-    const { metas, csv, warnings } = await renderer.render(ref);
-    warn(terminal, ref, warnings);
+async function bundlesOf(terminal: Terminal, refs: readonly string[], renderer: ReferenceRenderer): Promise<TemplateBundle[]> {
+  const all = await renderAll(terminal, refs, renderer);
+  return all.map(({ metas, csv }, i) => {
     const [meta] = metas;
-    if (meta === undefined || csv === undefined || metas.length !== 1)
-      throw new Error(`bundle reference ${JSON.stringify(ref)} resulted in ${metas.length} bundles, expected 1`);
-    return { meta, csv };
-  };
+    if (meta !== undefined && csv !== undefined && metas.length === 1) return { meta, csv };
+    throw new Error(`bundle reference ${goQuote(refs[i] ?? "")} resulted in ${metas.length} bundles, expected 1`);
+  });
 }
 
 async function rendered(type: TemplateType, text: string, render: Render): Promise<Meta[]> {
   if (type === "basic") {
     const { metas, images } = readBasicTemplate(text);
-    const bundles: Meta[] = [];
-    for (const image of images) bundles.push((await render(image)).meta);
-    return [...metas, ...bundles];
+    return [...metas, ...(await render(images)).map(({ meta }) => meta)];
   }
   const read = readSemverTemplate(text);
-  const bundles = new Map<string, TemplateBundle>();
-  for (const image of semverImages(read)) bundles.set(image, await render(image));
-  return renderSemver(read, bundles);
+  const images = semverImages(read);
+  const bundles = await render(images);
+  return renderSemver(read, new Map(bundles.map((bundle, i) => [images[i] ?? "", bundle])));
 }
