@@ -75,7 +75,7 @@ describe("the type of a template", () => {
 
   test("is one of those that there are", () => {
     expect(templateType("semver")).toBe("semver");
-    expect(() => templateType("other")).toThrow(new Error('invalid template type "other", must be one of: [basic semver]'));
+    expect(() => templateType("other")).toThrow(new Error('invalid template type "other", must be one of: [basic semver substitutes]'));
   });
 });
 

@@ -2,14 +2,16 @@ import { goQuote } from "../errors/goQuote.ts";
 import { textMember } from "../fbc/checks/lenient.ts";
 import { BASIC_SCHEMA, templateDocument } from "./basicTemplate.ts";
 import { SEMVER_SCHEMA } from "./semverTemplate.ts";
+import { SUBSTITUTES_SCHEMA } from "./substitutesTemplate.ts";
 
 /** The templates that there are. */
-export const TEMPLATE_TYPES = ["basic", "semver"] as const;
+export const TEMPLATE_TYPES = ["basic", "semver", "substitutes"] as const;
 export type TemplateType = (typeof TEMPLATE_TYPES)[number];
 
 const TYPES: ReadonlyMap<string, TemplateType> = new Map([
   [BASIC_SCHEMA, "basic"],
   [SEMVER_SCHEMA, "semver"],
+  [SUBSTITUTES_SCHEMA, "substitutes"],
 ]);
 
 /** @throws Error `invalid template type …`. */

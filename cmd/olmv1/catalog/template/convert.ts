@@ -2,6 +2,7 @@ import { stat } from "node:fs/promises";
 import { goQuote } from "../../../../pkg/errors/goQuote.ts";
 import { type CatalogFormat, objectText } from "../../../../pkg/fbcrender/catalogText.ts";
 import { basicTemplate } from "../../../../pkg/fbctemplate/basicTemplate.ts";
+import { substitutesTemplate } from "../../../../pkg/fbctemplate/substitutesTemplate.ts";
 import type { Terminal } from "../../cli/terminal.ts";
 import { catalogMetas, metasFrom } from "../render/catalogMetas.ts";
 import { textOf } from "./template.ts";
@@ -11,10 +12,11 @@ export interface ConvertOptions {
   readonly output: CatalogFormat;
 }
 
-/** `olmv1 catalog template convert`: prints the basic template that stands for a catalog in a folder, in a file, or in standard input. */
+/** `olmv1 catalog template convert`: prints the template that stands for a catalog in a folder, in a file, or in standard input. */
 export async function convert(terminal: Terminal, type: string, source: string | undefined, { output }: ConvertOptions): Promise<void> {
-  if (type !== "basic") throw new Error(`catalogs are converted to templates of type "basic" only, not ${goQuote(type)}`);
+  if (type !== "basic" && type !== "substitutes")
+    throw new Error(`catalogs are converted to templates of type "basic" or "substitutes", not ${goQuote(type)}`);
   const isFolder = source !== undefined && (await stat(source).catch(() => undefined))?.isDirectory() === true;
   const metas = isFolder ? await catalogMetas(source) : await metasFrom([Buffer.from(await textOf(terminal, source))], source ?? "-");
-  terminal.out(objectText(basicTemplate(metas), output));
+  terminal.out(objectText(type === "basic" ? basicTemplate(metas) : substitutesTemplate(metas), output));
 }

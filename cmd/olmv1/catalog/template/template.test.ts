@@ -61,8 +61,28 @@ describe("olmv1 catalog template", () => {
     expect((await template(converted.out, "basic")).out).toBe(out);
   });
 
+  test("a bundle takes the place of another one", async () => {
+    for (const version of ["1.0.0", "1.0.1"]) await author.pushBundle("gadget", version);
+    const catalog = await template(BASIC, "basic", "-o", "yaml", "--migrate");
+    const converted = await template(catalog.out, "convert", "substitutes");
+    expect(converted.code).toBe(0);
+    const text = converted.out.replace(
+      '"substitutions": []',
+      '"substitutions": [{"name": "quay.io/example/gadget-bundle:v1.0.1", "base": "gadget.v1.0.0"}]',
+    );
+    const { code, out } = await template(text, "-o", "yaml", "--migrate");
+    expect(code).toBe(0);
+    expect(out).toContain("entries:\n- name: gadget.v1.0.0\n- name: gadget.v1.0.1\n  skips:\n  - gadget.v1.0.0\n");
+    expect(await template(text.replace(":v1.0.1", ":v9"))).toMatchObject({
+      code: 2,
+      err: expect.stringContaining(
+        'rendering template: render: error processing substitution "gadget.v1.0.0" -> "quay.io/example/gadget-bundle:v9": failed to render bundle image reference',
+      ) as string,
+    });
+  });
+
   test.for<[string, string, string[], string]>([
-    ["an unknown type", "", ["other", "-"], 'invalid template type "other", must be one of: [basic semver]'],
+    ["an unknown type", "", ["other", "-"], 'invalid template type "other", must be one of: [basic semver substitutes]'],
     ["a template without a schema", "a: b\n", [], "auto-detecting template type: template input missing required 'schema' field"],
     ["an unknown schema", "schema: olm.other\n", [], "auto-detecting template type: unknown template schema: olm.other"],
     [
@@ -74,7 +94,12 @@ describe("olmv1 catalog template", () => {
     ["no bundles", "schema: olm.semver\n", ["semver"], "rendering template: render: no bundles specified or no bundles could be rendered"],
     ["an unknown output", "", ["semver", "-o", "dot"], "option '-o, --output <format>' argument 'dot' is invalid"],
     ["a folder in place of an image", "schema: olm.semver\nstable: {bundles: [{image: test/goldens/bundles/scoped}]}\n", [], SCOPED],
-    ["a conversion to another type", "", ["convert", "semver"], 'catalogs are converted to templates of type "basic" only, not "semver"'],
+    [
+      "a conversion to another type",
+      "",
+      ["convert", "semver"],
+      'catalogs are converted to templates of type "basic" or "substitutes", not "semver"',
+    ],
   ])("%s is refused", async ([, stdin, args, error]) => {
     const { code, out, err } = await template(stdin, ...args);
     expect([code, out]).toEqual([2, ""]);

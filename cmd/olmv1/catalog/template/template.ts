@@ -1,11 +1,17 @@
 import { readFile } from "node:fs/promises";
-import { wrapError } from "../../../../pkg/errors/errors.ts";
+import { messageOf, wrapError } from "../../../../pkg/errors/errors.ts";
 import { goQuote } from "../../../../pkg/errors/goQuote.ts";
 import type { Meta } from "../../../../pkg/fbc/types.ts";
 import { catalogOrder, catalogText } from "../../../../pkg/fbcrender/catalogText.ts";
 import { readBasicTemplate } from "../../../../pkg/fbctemplate/basicTemplate.ts";
 import { renderSemver, semverImages, type TemplateBundle } from "../../../../pkg/fbctemplate/renderSemver.ts";
 import { readSemverTemplate } from "../../../../pkg/fbctemplate/semverTemplate.ts";
+import {
+  readSubstitutesTemplate,
+  renderSubstitutes,
+  type SubstitutesTemplate,
+  substitutionError,
+} from "../../../../pkg/fbctemplate/substitutesTemplate.ts";
 import { templateGraph } from "../../../../pkg/fbctemplate/templateGraph.ts";
 import { detectedType, TEMPLATE_TYPES, type TemplateType, templateType } from "../../../../pkg/fbctemplate/templateType.ts";
 import type { Terminal } from "../../cli/terminal.ts";
@@ -74,8 +80,24 @@ async function rendered(type: TemplateType, text: string, render: Render): Promi
     const { metas, images } = readBasicTemplate(text);
     return [...metas, ...(await render(images)).map(({ meta }) => meta)];
   }
+  if (type === "substitutes") return substituted(readSubstitutesTemplate(text), render);
   const read = readSemverTemplate(text);
   const images = semverImages(read);
   const bundles = await render(images);
   return renderSemver(read, new Map(bundles.map((bundle, i) => [images[i] ?? "", bundle])));
+}
+
+/** Renders one after the other, so that what goes wrong is told with its substitution. */
+async function substituted(template: SubstitutesTemplate, render: Render): Promise<Meta[]> {
+  const bundles: (Meta | undefined)[] = [];
+  for (const substitution of template.substitutions) {
+    const [bundle] = await render([substitution.name]).catch((err: unknown) => {
+      throw substitutionError(
+        substitution,
+        new Error(`failed to render bundle image reference ${goQuote(substitution.name)}: ${messageOf(err)}`, { cause: err }),
+      );
+    });
+    bundles.push(bundle?.meta);
+  }
+  return renderSubstitutes(template, bundles);
 }

@@ -7,7 +7,8 @@ import { addMigrateOptions } from "./render.ts";
 
 const AFTER_HELP = `
 A template of schema olm.semver lists bundle images as candidate, fast or stable; channels such as stable-v1.2 and their updates follow from the
-versions. One of schema olm.template.basic is a catalog of which the bundles are only named by their images. Without a type the schema decides.
+versions. One of schema olm.template.basic is a catalog of which the bundles are only named by their images; one of olm.template.substitutes is a
+catalog with bundles that take the place of others. Without a type the schema decides.
 
 Examples:
   olmv1 catalog template semver template.yaml -o yaml > catalog/operator/catalog.yaml
@@ -16,7 +17,7 @@ Examples:
 `;
 
 const AFTER_CONVERT = `
-Of bundles only the image is kept, all else as it stands.
+In a basic template only the image of a bundle is kept, and all else as it stands; one of type substitutes holds the whole catalog.
 
 Examples:
   olmv1 catalog template convert basic ./catalog/operator -o yaml > template.yaml
@@ -28,7 +29,7 @@ export function addTemplate(catalog: Command, terminal: Terminal): void {
   const command = catalog
     .command("template")
     .description("print the catalog that a template stands for")
-    .argument("[type]", "semver or basic; or the file, of which the schema says what it is")
+    .argument("[type]", "semver, basic or substitutes; or the file, of which the schema says what it is")
     .argument("[file]", "the template; - or none is standard input")
     .addOption(
       new Option("-o, --output <format>", "JSON objects, YAML documents, or the updates as a Mermaid diagram")
@@ -52,7 +53,7 @@ function addConvert(template: Command, terminal: Terminal): void {
   template
     .command("convert")
     .description("print the template that stands for a catalog")
-    .argument("<type>", "basic")
+    .argument("<type>", "basic or substitutes")
     .argument("[source]", "catalog folder or file; - or none is standard input")
     .addOption(new Option("-o, --output <format>", "a JSON object, or a YAML document").choices(["json", "yaml"]).default("json"))
     .addHelpText("after", AFTER_CONVERT)
