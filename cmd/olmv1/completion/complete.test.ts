@@ -17,7 +17,7 @@ async function words(line: string, ...more: string[]): Promise<string[]> {
 test.for<[what: string, line: string, want: string[]]>([
   ["commands that begin so", "res", ["resolve", NO_FILES]],
   ["no hidden ones", "__c", [NO_FILES]],
-  ["subcommands", "bundle ", ["validate", "render", "config-schema", "rbac", NO_FILES]],
+  ["subcommands", "bundle ", ["validate", "render", "config-schema", "build", "push", "rbac", NO_FILES]],
   ["options", "tree x --k", ["--kubeconfig", NO_FILES]],
   ["no option twice", "tree --kubeconfig a --k", [NO_FILES]],
   ["choices of an option", "resolve x -o j", ["json", "jsonpath=", NO_FILES]],
