@@ -5,6 +5,7 @@ import { type GraphqlRouteDependencies, graphqlRoutes } from "./graphqlRoutes.ts
 import { graphRoutes } from "./graphRoutes.ts";
 import { openApiRoute } from "./openApiRoute.ts";
 import { packagesRoutes } from "./packagesRoutes.ts";
+import { pageRoutes } from "./pageRoutes.ts";
 import type { Route } from "./route.ts";
 import { searchRoute } from "./searchRoute.ts";
 
@@ -21,6 +22,7 @@ export function catalogRoutes(dependencies: RouteDependencies): Route[] {
     ...packagesRoutes(dependencies),
     ...graphRoutes(dependencies),
     searchRoute(dependencies),
+    ...pageRoutes(dependencies.cache),
   ];
   return [...routes, openApiRoute(routes, dependencies.cache)];
 }

@@ -1,0 +1,99 @@
+import { execFile, spawnSync } from "node:child_process";
+import { promisify } from "node:util";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { ContentWorld } from "../../../test/support/contentWorld.ts";
+
+const SCRIPT = "<script>document.title='run'</script>";
+const SVG = `<svg xmlns="http://www.w3.org/2000/svg">${SCRIPT}<rect width="9" height="9"/></svg>`;
+const HOSTILE = [
+  {
+    schema: "olm.package",
+    name: "p",
+    defaultChannel: SCRIPT,
+    icon: { mediatype: "image/svg+xml", base64data: Buffer.from(SVG).toString("base64") },
+  },
+  { schema: "olm.channel", package: "p", name: SCRIPT, entries: [{ name: "p.v1" }] },
+  {
+    schema: "olm.bundle",
+    package: "p",
+    name: "p.v1",
+    image: "registry.example/p",
+    properties: [
+      { type: "olm.package", value: { packageName: "p", version: "1.0.0" } },
+      {
+        type: "olm.csv.metadata",
+        value: {
+          displayName: `<img src=x onerror="document.title='run'">`,
+          description: SCRIPT,
+          annotations: { repository: "javascript:document.title='run'" },
+        },
+      },
+    ],
+  },
+];
+const PLAIN = [
+  { schema: "olm.package", name: "db", defaultChannel: "stable" },
+  { schema: "olm.channel", package: "db", name: "stable", entries: [{ name: "db.v1" }] },
+  {
+    schema: "olm.bundle",
+    package: "db",
+    name: "db.v1",
+    image: "registry.example/db",
+    properties: [{ type: "olm.package", value: { packageName: "db", version: "1.2.3" } }],
+  },
+];
+const linesOf = (metas: readonly object[]): string => metas.map((meta) => `${JSON.stringify(meta)}\n`).join("");
+
+let world: ContentWorld;
+beforeAll(async () => {
+  world = await ContentWorld.start({ hostile: linesOf(HOSTILE), plain: linesOf(PLAIN) });
+});
+afterAll(() => world.close());
+
+test.for<[path: string, type: string]>([
+  ["/ui", "text/html; charset=utf-8"],
+  ["/ui/script.js", "text/javascript; charset=utf-8"],
+  ["/ui/style.css", "text/css; charset=utf-8"],
+])("%s is served under rules that let nothing else in, and not sent twice", async ([path, type]) => {
+  const { status, headers } = await world.get(path);
+  expect([status, headers["content-type"], headers["x-content-type-options"]]).toEqual([200, type, "nosniff"]);
+  const policy = String(headers["content-security-policy"]).split("; ");
+  expect(policy).toEqual(expect.arrayContaining(["default-src 'none'", "script-src 'self'", "style-src 'self'", "frame-ancestors 'none'"]));
+  expect(policy.filter((rule) => /unsafe|\*|http/.test(rule))).toEqual([]);
+  const again = await world.get(path, { "if-none-match": String(headers["etag"]) });
+  expect([again.status, again.body.length]).toEqual([304, 0]);
+});
+
+test("every address of the page is its own, and relative", async () => {
+  const texts = await Promise.all(["/ui", "/ui/script.js", "/ui/style.css"].map(async (path) => String((await world.get(path)).body)));
+  for (const text of texts) expect(text).not.toMatch(/(?:src|href)="(?:https?:)?\/|(?:fetch|get|json|lines)\("\/|url\(/);
+});
+
+const BROWSER = ["chromium", "chromium-browser", "google-chrome"].find((name) => !spawnSync(name, ["--version"]).error);
+
+/** The page as a browser has it when everything has come. */
+async function rendered(hash: string): Promise<string> {
+  const flags = ["--headless", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=10000", "--dump-dom"];
+  const { stdout } = await promisify(execFile)(BROWSER ?? "", [...flags, `http://127.0.0.1:${world.port}/ui${hash}`]);
+  return stdout;
+}
+
+test("a browser shows the packages, and what one of them is", { timeout: 120_000 }, async (context) => {
+  if (BROWSER === undefined) context.skip("there is no chromium on this machine");
+  const list = await rendered("");
+  expect(list).toContain("2 packages");
+  expect(list).toMatch(/href="#\/plain\/db"/);
+  const one = await rendered("#/plain/db");
+  expect(one).toContain("olmv1 install db --catalog plain --create-service-account");
+  expect(one).toContain("1.2.3, 1 entry");
+});
+
+test("in a browser nothing runs that a catalog says", { timeout: 120_000 }, async (context) => {
+  if (BROWSER === undefined) context.skip("there is no chromium on this machine");
+  for (const hash of ["", "#/hostile/p"]) {
+    const page = await rendered(hash);
+    expect(page).toContain("<title>Catalogs</title>");
+    expect(page).toContain("&lt;img src=x onerror=");
+    expect(page).not.toMatch(/href="javascript:/);
+  }
+});
