@@ -14,9 +14,9 @@ export interface Selection {
 
 /** The texts of a selection. Each of the last two may stand for one package alone, as in `PACKAGE:CHANNEL`, which is wanted then. */
 export interface SelectionTexts {
-  readonly packages: readonly string[];
-  readonly channels: readonly string[];
-  readonly versions: readonly string[];
+  readonly packages?: readonly string[];
+  readonly channels?: readonly string[];
+  readonly versions?: readonly string[];
 }
 
 /** A package is named by a DNS-1123 subdomain, and no range has a colon. */
@@ -25,7 +25,7 @@ const QUALIFIED = /^([a-z0-9](?:[-a-z0-9.]*[a-z0-9])?):(.+)$/s;
 const ALL = "";
 
 /** @returns undefined where the whole catalog is wanted. @throws Error for a range that cannot be read. */
-export function parseSelection({ packages, channels, versions }: SelectionTexts): Selection | undefined {
+export function parseSelection({ packages = [], channels = [], versions = [] }: SelectionTexts): Selection | undefined {
   if (packages.length + channels.length + versions.length === 0) return undefined;
   const byChannel = Map.groupBy(channels.map(qualified), ({ of }) => of);
   const byVersion = Map.groupBy(versions.map(qualified), ({ of }) => of);

@@ -4,6 +4,7 @@ import type { JsonObject } from "../api/k8s.ts";
 import { CatalogCheck } from "../fbc/checks/catalogCheck.ts";
 import type { ChannelEntry, Meta } from "../fbc/types.ts";
 import { imagesOf } from "./imagesOf.ts";
+import { neededPackages } from "./neededPackages.ts";
 import { parseSelection } from "./selection.ts";
 import { subsetPackage } from "./subsetPackage.ts";
 
@@ -143,6 +144,14 @@ test("which packages are wanted", () => {
   expect(parseSelection({ packages: [], channels: [], versions: [] })).toBeUndefined();
   expect(of([], ["stable"], [">1"])).toBeUndefined();
   expect(of(["a"], ["b:stable", "alpha"], ["c:>1"])).toEqual(new Set(["a", "b", "c"]));
+});
+
+test("packages that a bundle needs are those it names", () => {
+  const required = (packageName: string) => ({ type: "olm.package.required", value: { packageName, versionRange: ">1" } });
+  const gvk = { type: "olm.gvk.required", value: { group: "g", kind: "K", version: "v1" } };
+  const needing = meta({ schema: "olm.bundle", package: "p", name: "b", properties: [required("x"), gvk, required("y"), required("x")] });
+  expect(neededPackages(needing)).toEqual(["x", "y"]);
+  expect(neededPackages(bundle("1.0.0"))).toEqual([]);
 });
 
 test("images of a bundle are its own and the related ones", () => {

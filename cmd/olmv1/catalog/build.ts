@@ -15,8 +15,8 @@ export interface BuildOptions extends ImageOptions {
   output: Output;
   /** the place */
   tag: string;
-  label: string[];
-  annotation: string[];
+  label?: string[];
+  annotation?: string[];
   force?: boolean;
 }
 

@@ -11,8 +11,8 @@ export const PLACE = "image such as quay.io/team/app:v1, or oci:PATH[:TAG] for a
 export function addBuildOptions(command: Command, work: (directory: string, options: BuildOptions) => Promise<void>): Command {
   command
     .requiredOption("-t, --tag <destination>", PLACE)
-    .option("--label <key=value>", "a label of the image; may be given more than once", several, [])
-    .option("--annotation <key=value>", "an annotation of its manifest; may be given more than once", several, [])
+    .option("--label <key=value>", "a label of the image; may be given more than once", several)
+    .option("--annotation <key=value>", "an annotation of its manifest; may be given more than once", several)
     .option("--force", "build it though it is not valid");
   return addPushOptions(outputOption(command, ["text", "json", "yaml", "name"])).action(work);
 }

@@ -1,7 +1,7 @@
 import { goQuote } from "../../../pkg/errors/goQuote.ts";
 
 /** Texts `KEY=VALUE` as a record. @throws Error for one without a key. */
-export function keyValues(what: string, texts: readonly string[]): Record<string, string> {
+export function keyValues(what: string, texts: readonly string[] = []): Record<string, string> {
   return Object.fromEntries(
     texts.map((text) => {
       const at = text.indexOf("=");

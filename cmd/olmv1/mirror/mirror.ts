@@ -12,9 +12,9 @@ import { mirrorCatalog } from "./mirrorCatalog.ts";
 /** How `olmv1 catalog mirror` can be asked. */
 export interface MirrorOptions extends ReaderOptions, ImageOptions {
   output: Output;
-  packages: string[];
-  channels: string[];
-  versions: string[];
+  packages?: string[];
+  channels?: string[];
+  versions?: string[];
   name?: string;
   toDir?: string;
   manifestsOnly?: boolean;

@@ -7,6 +7,7 @@ import { packageOf } from "../../../pkg/fbc/content.ts";
 import { decodeMetas } from "../../../pkg/fbc/decode.ts";
 import type { Meta } from "../../../pkg/fbc/types.ts";
 import { imagesOf } from "../../../pkg/mirror/imagesOf.ts";
+import { neededPackages } from "../../../pkg/mirror/neededPackages.ts";
 import type { Selection } from "../../../pkg/mirror/selection.ts";
 import { subsetPackage } from "../../../pkg/mirror/subsetPackage.ts";
 import { filesOf } from "../rbac/catalogPackage.ts";
@@ -44,14 +45,18 @@ export async function mirroredCatalog(source: string, selection: Selection | und
   if (missing.length > 0) throw new Error(`${source} has no package ${missing.map(goQuote).join(", ")}`);
   const lines: string[] = [];
   const notes: string[] = [];
+  const needs: { bundle: string; needed: string }[] = [];
   for (const [name, metas] of byPackage) {
     const subset = name === "" ? { metas, notes: [] } : subsetPackage(metas, name, selection);
     notes.push(...subset.notes);
     for (const meta of subset.metas) {
       take(meta);
+      needs.push(...neededPackages(meta).map((needed) => ({ bundle: meta.name, needed })));
       lines.push(`${canonicalJson(meta.blob)}\n`);
     }
   }
+  for (const { bundle, needed } of needs)
+    if (!byPackage.has(needed)) notes.push(`${bundle} needs package ${goQuote(needed)}, which is not mirrored`);
   const text = lines.join("");
   const { refusal } = await checkCatalog(sourceOf(text));
   if (refusal !== undefined) notes.push(`that part of the catalog is not valid: ${refusal}`);
