@@ -110,6 +110,7 @@ describe("a change in JSON", () => {
 describe("objects", () => {
   test("are added behind the last one, in the form of the file", () => {
     expect(new CatalogText("a: 1\n").changed(new Map(), [{ schema: "x" }]).text).toBe("a: 1\n---\nschema: x\n");
+    expect(new CatalogText("a:\n- b\n").changed(new Map(), [{ schema: "x", c: ["d"] }]).text).toBe("a:\n- b\n---\nschema: x\nc:\n- d\n");
     expect(new CatalogText("").changed(new Map(), [{ schema: "x" }]).text).toBe("schema: x\n");
     expect(new CatalogText('{"a": 1}').changed(new Map(), [{ schema: "x" }]).text).toBe('{"a": 1}\n{"schema":"x"}\n');
   });

@@ -8,7 +8,7 @@ import { YamlSplitter } from "../fbc/yamlSplitter.ts";
 import { isSame } from "./alignment.ts";
 import { patchedText } from "./patchText.ts";
 import { NotEditableError } from "./textNode.ts";
-import { prettyJson } from "./writtenValue.ts";
+import { hasCompactLists, prettyJson } from "./writtenValue.ts";
 
 /** One object in the text of a file. */
 export interface TextDocument extends Meta {
@@ -96,7 +96,7 @@ export class CatalogText {
     if (this.json)
       return `${start}${start.trimEnd().includes("\n}") || start === "" ? prettyJson(blob, JSON_INDENT) : JSON.stringify(blob)}\n`;
     const separated = start.trim() === "" || /(?:^|\n)---[ \t]*\n?$/.test(start) ? start : `${start}---\n`;
-    return separated + toYaml(blob);
+    return separated + toYaml(blob, { compactLists: hasCompactLists(start) });
   }
 }
 

@@ -2,7 +2,7 @@ import { isObject } from "../api/jsonObject.ts";
 import type { JsonObject } from "../api/k8s.ts";
 import { aligned, isSame } from "./alignment.ts";
 import { type ListNode, type MapNode, NotEditableError, type TextNode, textNode } from "./textNode.ts";
-import { behindDash, behindKey, blockItem, blockMember, flowValue, type Surroundings } from "./writtenValue.ts";
+import { behindDash, behindKey, blockItem, blockMember, flowValue, hasCompactLists, type Surroundings } from "./writtenValue.ts";
 
 /** Where a value stands: behind a key or dash in block style at that column, or inside brackets. */
 type Position = { readonly in: "member" | "item"; readonly column: number } | { readonly in: "flow" } | { readonly in: "document" };
@@ -31,7 +31,7 @@ class TextPatch {
   constructor(text: string, json: boolean) {
     this.#text = text;
     this.#root = textNode(text);
-    this.#style = { json, indent: indentOf(text), compactLists: /^([ \t]*)[^\s#-][^\n#]*:[ \t]*(?:#[^\n]*)?\n\1- /m.test(text) };
+    this.#style = { json, indent: indentOf(text), compactLists: hasCompactLists(text) };
   }
 
   patched(before: JsonObject, after: JsonObject): string {

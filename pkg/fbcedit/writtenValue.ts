@@ -12,6 +12,11 @@ export interface Surroundings {
   readonly compactLists: boolean;
 }
 
+/** Whether lists that are members stand no deeper than their keys in a text of YAML. */
+export function hasCompactLists(text: string): boolean {
+  return /^([ \t]*)[^\s#-][^\n#]*:[ \t]*(?:#[^\n]*)?\n\1- /m.test(text);
+}
+
 /** `key: value` in block style, lines after the first indented by `column`. */
 export function blockMember(key: string, value: unknown, column: number, style: Surroundings): string {
   return indented(toYaml({ [key]: value }, style), column);

@@ -32,6 +32,15 @@ test.for<[what: string, line: string, want: string[]]>([
   expect(await words(line)).toEqual(want);
 });
 
+test.for<[what: string, line: string, want: string[]]>([
+  ["packages", "catalog skip test/cases/fbc-edit/catalog ", ["etcd", "queue", NO_FILES]],
+  ["bundles of a package", "catalog promote test/cases/fbc-edit/catalog queue queue.v1.0", ["queue.v1.0.0", "queue.v1.0.1", NO_FILES]],
+  ["channels of a package", "catalog set-default-channel test/cases/fbc-edit/catalog etcd ", ["candidate", "stable", NO_FILES]],
+  ["nothing of a folder that there is not", "catalog skip test/cases/nowhere ", [NO_FILES]],
+])("names of a catalog in a folder: %s", async ([, line, want]) => {
+  expect(await words(line)).toEqual(want);
+});
+
 test("commands and options come with what they do", async () => {
   expect(await proposed("whi")).toEqual([NO_FILES]);
   expect(await proposed("why")).toEqual([expect.stringMatching(/^why-not\ttell why a version/), NO_FILES]);

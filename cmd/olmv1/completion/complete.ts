@@ -34,12 +34,19 @@ export async function complete(
 
 /** What a shell would put into the command line as it is: names from a cluster or a catalog must mean nothing to it. */
 const PLAIN = /^[\w.:@/+-]+$/;
+/** These are looked up in a folder. */
+const IN_FOLDER = new Set<NameKind>(["catalogPackage", "catalogChannel", "catalogBundle"]);
 /** Nothing is looked up for these. */
 const NOT_LIVE = new Set<NameKind>(["file", "folder", "free"]);
 
 async function named(kind: NameKind, position: Position): Promise<Proposal[]> {
   if (NOT_LIVE.has(kind)) return [];
-  const { given } = position;
+  const { given, words } = position;
+  if (IN_FOLDER.has(kind)) {
+    const { catalogNames } = await import("./catalogNames.ts");
+    const names = await catalogNames(kind, words[0] ?? ".", words[1]);
+    return names.filter((name) => PLAIN.test(name)).map((word) => ({ word }));
+  }
   const of = (name: string): string | undefined => given.get(name);
   const [kubeconfig, context, namespace] = [of("--kubeconfig"), of("--context"), of("--namespace")];
   const { liveNames } = await import("./liveNames.ts"); // a client of the cluster takes time to load

@@ -7,6 +7,10 @@ export type NameKind =
   | "serviceAccount"
   | "subscription"
   | "context"
+  /** Of the catalog in the folder that is the first argument; the package is the second. */
+  | "catalogPackage"
+  | "catalogChannel"
+  | "catalogBundle"
   | "file"
   | "folder"
   | "free";
@@ -17,7 +21,18 @@ export const ARGUMENT_KINDS: Readonly<Record<string, readonly NameKind[]>> = {
   "bundle rbac": ["folder"],
   "bundle render": ["folder"],
   "bundle validate": ["folder"],
+  "catalog add-bundle": ["folder"],
+  "catalog deprecate": ["folder", "catalogPackage"],
+  "catalog diff": ["folder"],
+  "catalog edge add": ["folder", "catalogPackage"],
+  "catalog edge remove": ["folder", "catalogPackage"],
+  "catalog extract": ["folder"],
+  "catalog images": ["folder"],
+  "catalog promote": ["folder", "catalogPackage", "catalogBundle", "catalogChannel"],
+  "catalog set-default-channel": ["folder", "catalogPackage", "catalogChannel"],
+  "catalog skip": ["folder", "catalogPackage", "catalogBundle"],
   "catalog validate": ["folder"],
+  "catalog zstream": ["folder", "catalogPackage"],
   describe: ["extension"],
   events: ["extension"],
   get: ["extension"],
