@@ -33,6 +33,11 @@ export class Authoring {
     return new Authoring(registry, folder);
   }
 
+  /** host:port of the registry itself, which speaks plain HTTP. */
+  get host(): string {
+    return this.#registry.host;
+  }
+
   /** Options with which the command line finds the registry. */
   get options(): string[] {
     return ["--registries-conf", join(this.folder, "registries.conf"), "--signature-policy", join(this.folder, "policy.json")];

@@ -59,6 +59,9 @@ references:
     expect(files["own/index.yaml"]).toContain("name: gadget");
     expect(files["own/index.yaml"]).not.toContain("widget");
     expect((await runCli(["catalog", "validate", out])).code).toBe(0);
+    expect((await runCli(["catalog", "build", out, "-t", `${author.host}/all:v1`, "--insecure"])).code).toBe(0);
+    const published = await runCli(["catalog", "render", "quay.io/example/all:v1", "-o", "yaml", ...author.options]);
+    expect(published).toEqual({ code: 0, out: Object.values(files).join(""), err: "" });
   });
 
   test("refuses packages that two have, and names both", async () => {

@@ -127,7 +127,7 @@ async function tell(
   }));
   const image = repo === "" ? undefined : `${repo}:${tag || "latest"}`;
   const rows = references.map(({ name, packages, bundles }) => [name, String(packages), String(bundles), `${name}/index.${format}`]);
-  const next = `Next: olmv1 catalog dockerfile ${root}${image === undefined ? "" : `, and build ${image} with it`}\n`;
+  const next = `Next: olmv1 catalog build ${root} -t ${image ?? "IMAGE"}, or olmv1 catalog dockerfile ${root}\n`;
   await print(terminal, output, {
     data: { directory: root, ...(image === undefined ? {} : { image }), references },
     text: () => table(terminal, ["REFERENCE", "PACKAGES", "BUNDLES", "FILE"], rows) + next,
