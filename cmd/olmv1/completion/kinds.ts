@@ -17,6 +17,7 @@ export type NameKind =
 
 /** What the arguments of each command name, by the command's words; the last counts for those after it. A test asks for all of them. */
 export const ARGUMENT_KINDS: Readonly<Record<string, readonly NameKind[]>> = {
+  approve: ["extension"],
   "bundle config-schema": ["folder"],
   "bundle rbac": ["folder"],
   "bundle render": ["folder"],
@@ -41,10 +42,13 @@ export const ARGUMENT_KINDS: Readonly<Record<string, readonly NameKind[]>> = {
   "migrate cleanup": ["extension"],
   "migrate convert": ["subscription"],
   "migrate rollback": ["extension"],
+  install: ["package"],
   rbac: ["folder"],
   resolve: ["extension"],
   rollback: ["extension", "free"],
   tree: ["extension"],
+  uninstall: ["extension"],
+  upgrade: ["extension"],
   "why-not": ["package", "free"],
 };
 
