@@ -17,7 +17,7 @@ const STYLE = `text{font:13.5px ui-monospace,Menlo,Consolas,"DejaVu Sans Mono",m
 export function animation(lines: readonly RecordedLine[], columns: number, title: string): string {
   const endMs = (lines.at(-1)?.atMs ?? 0) + REST_MS;
   const [width, height] = [Math.round(columns * COLUMN + 2 * PADDING), ROWS * ROW + 2 * PADDING];
-  const rows = lines.map(({ atMs, spans }, i) => {
+  const rows = lines.map(({ spans }, i) => {
     const text = spans
       .map(({ text: piece, style }) => (style === "" ? escaped(piece) : `<tspan class="${style}">${escaped(piece)}</tspan>`))
       .join("");

@@ -24,9 +24,9 @@ export function linesOf(text: string, atMs: number): RecordedLine[] {
 function spansOf(line: string): Span[] {
   const spans: Span[] = [];
   let style = "";
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: colours are escape sequences
+  // oxlint-disable-next-line no-control-regex -- colours are escape sequences
   for (const piece of line.split(/(\u001B\[\d*m)/)) {
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: colours are escape sequences
+    // oxlint-disable-next-line no-control-regex -- colours are escape sequences
     const code = /^\u001B\[(\d*)m$/.exec(piece)?.[1];
     if (code !== undefined) style = STYLES[code] ?? "";
     else if (piece !== "") spans.push({ text: piece, style });
