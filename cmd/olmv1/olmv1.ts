@@ -8,6 +8,7 @@ import { addClusterUpgradeCheck } from "./commands/clusterUpgradeCheck.ts";
 import { addCompletion } from "./commands/completion.ts";
 import { addDescribe } from "./commands/describe.ts";
 import { addDev } from "./commands/dev.ts";
+import { addDoctor } from "./commands/doctor.ts";
 import { addEvents } from "./commands/events.ts";
 import { addGet } from "./commands/get.ts";
 import { addHistory } from "./commands/history.ts";
@@ -72,6 +73,7 @@ export function olmv1(terminal: Terminal, name = "olmv1"): Command {
 
   program.commandsGroup(GROUPS.running);
   addDev(program, terminal);
+  addDoctor(program, terminal);
   addCompletion(program, terminal);
   return program;
 }

@@ -1,0 +1,28 @@
+import type { Command } from "commander";
+import { addReleaseOptions } from "../cli/clusterOptions.ts";
+import { outputOption } from "../cli/output.ts";
+import type { Terminal } from "../cli/terminal.ts";
+import type { DoctorOptions } from "../doctor/doctor.ts";
+
+const AFTER_HELP = `
+It looks at API server, definitions, both programs with their leaders and certificates, catalogs, admission policies and metrics, and changes nothing. What you may
+not look at is "unknown". It needs the right to get these objects, the Secrets of the certificates among them.
+
+Examples:
+  olmv1 doctor
+  olmv1 doctor --system-namespace openshift-operator-controller
+  olmv1 doctor -o jsonpath='{range .findings[?(@.status=="problem")]}{.check}{": "}{.message}{"\\n"}{end}'
+
+Exit codes: 0 no problem, though there may be warnings; 1 something is wrong; 2 the cluster could not be asked.
+`;
+
+/** Adds `olmv1 doctor`: what is the matter with an installation, and what to do about it. */
+export function addDoctor(program: Command, terminal: Terminal): void {
+  const command = program.command("doctor").description("check the installation on a cluster, and say what to do about what is wrong");
+  outputOption(addReleaseOptions(command), ["text", "json", "yaml"])
+    .addHelpText("after", AFTER_HELP)
+    .action(async (options: DoctorOptions) => {
+      const { doctor } = await import("../doctor/doctor.ts");
+      await doctor(terminal, options);
+    });
+}

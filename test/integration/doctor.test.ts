@@ -1,0 +1,77 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import type { Finding } from "../../cmd/olmv1/doctor/finding.ts";
+import { SYSTEM_NAMESPACE } from "../../pkg/api/constants.ts";
+import { freePorts } from "../../pkg/devcluster/ports.ts";
+import { describeWithPrivateCluster } from "../support/cluster.ts";
+import { eventually } from "../support/eventually.ts";
+import { kustomized } from "../support/manifests.ts";
+import { Replicas } from "../support/replicas.ts";
+import { runCli } from "../support/runCli.ts";
+
+describeWithPrivateCluster("olmv1 doctor", (cluster) => {
+  const programs: Replicas[] = [];
+
+  beforeAll(async () => {
+    for (const object of await kustomized("config")) await cluster.client.apply(object, { fieldManager: "test", force: true });
+    for (const program of ["catalogd", "operator-controller"] as const) {
+      const replicas = await Replicas.start(cluster, program);
+      programs.push(replicas);
+      const [port = 0] = await freePorts(1);
+      const flags = ["--serving-certificates=self-managed", `--metrics-bind-address=127.0.0.1:${port}`];
+      if (program === "catalogd") flags.push(`--external-address=catalogd-service.${SYSTEM_NAMESPACE}.svc`);
+      const replica = await replicas.add(program, flags);
+      await replicas.ready(replica);
+      await replicas.leads(replica);
+    }
+  });
+  afterAll(() => Promise.all(programs.map((each) => each.stop())));
+
+  async function examined(): Promise<{ code: number; findings: Finding[] }> {
+    const { code, out, err } = await runCli(["doctor", "--kubeconfig", cluster.kubeconfig, "-o", "json"]);
+    expect(err).toBe("");
+    return { code, findings: (JSON.parse(out) as { findings: Finding[] }).findings };
+  }
+  const told = (findings: readonly Finding[]): string[] =>
+    findings.filter(({ status }) => status !== "ok").map(({ status, check }) => `${status}: ${check}`);
+
+  test("finds no problem in what config installs, once its programs run", async () => {
+    await eventually(async () => {
+      const { code, findings } = await examined();
+      expect([code, told(findings)]).toEqual([
+        0,
+        ["warning: catalogs", "warning: ValidatingAdmissionPolicyBinding clusterextension-service-accounts"],
+      ]);
+      expect(findings.map(({ check, message }) => `${check}: ${message}`)).toContainEqual(
+        expect.stringMatching(/^certificate of catalogd: made by the program, holds until \S+, 8\d days$/),
+      );
+    });
+  });
+
+  test("names what is wrong with a cluster whose programs do not run, and ends with 1", async () => {
+    for (const each of programs) await each.stop();
+    const secret = { apiVersion: "v1", kind: "Secret", namespace: SYSTEM_NAMESPACE, name: "catalogd-serving-cert" };
+    await cluster.client.patch(secret, { data: { "tls.key": "" } }, { type: "merge" });
+    const deployment = { apiVersion: "apps/v1", kind: "Deployment", namespace: SYSTEM_NAMESPACE, name: "catalogd-controller-manager" };
+    await cluster.client.patch(deployment, { spec: { replicas: 0 } }, { type: "merge" });
+    const { code, findings } = await examined();
+    expect([code, told(findings).filter((text) => text.startsWith("problem"))]).toEqual([
+      1,
+      [
+        "problem: Deployment catalogd-controller-manager",
+        "problem: leader of catalogd",
+        "problem: leader of operator-controller",
+        "problem: certificate of catalogd",
+      ],
+    ]);
+    const template = 'jsonpath={range .findings[?(@.status=="problem")]}{.check}{"\\n"}{end}';
+    const asked = await runCli(["doctor", "--kubeconfig", cluster.kubeconfig, "-o", template]);
+    expect([asked.code, asked.out.split("\n").length]).toEqual([1, 5]);
+  });
+
+  test("names a namespace in which nothing is, and ends with 2 where there is no cluster", async () => {
+    const elsewhere = await runCli(["doctor", "--kubeconfig", cluster.kubeconfig, "--system-namespace", "default"], { width: 200 });
+    expect(elsewhere.code).toBe(1);
+    expect(elsewhere.out).toContain("it does not exist in namespace default");
+    expect((await runCli(["doctor", "--kubeconfig", "/nowhere"])).code).toBe(2);
+  });
+});
