@@ -15,7 +15,10 @@ test("images of catalogs are checked, listed, compared and taken apart as folder
   const dir = await folder();
   const content = readFileSync(join(CATALOG, "etcd/catalog.yaml"));
   const layer = gzipSync(tarball([{ name: "configs/etcd/catalog.yaml", content }]));
-  registry.addImage("example/catalog", "v1", { layers: [layer], labels: { "operators.operatorframework.io.index.configs.v1": "/configs" } });
+  registry.addImage("example/catalog", "v1", {
+    layers: [layer],
+    labels: { "operators.operatorframework.io.index.configs.v1": "/configs" },
+  });
   const conf = join(dir, "registries.conf");
   await writeFile(conf, insecureRegistry(registry.host));
   const image = `${registry.host}/example/catalog:v1`;
