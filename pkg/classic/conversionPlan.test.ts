@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import type { ObjectRef } from "../api/k8s.ts";
 import type { FieldChange } from "../release/diff.ts";
+import type { PodChange } from "../release/liveOrder.ts";
 import { convertedObject, leftBehind, withPodAnnotationsKept } from "./conversionPlan.ts";
 
 const DEPLOYMENT: ObjectRef = { apiVersion: "apps/v1", kind: "Deployment", namespace: "ns", name: "a" };
@@ -15,16 +16,17 @@ const MARKS: FieldChange[] = [
   },
 ];
 
-test.for<[string, ObjectRef, boolean, FieldChange[], "keep" | "change" | "create", boolean]>([
-  ["an object without a change is kept", DEPLOYMENT, true, [], "keep", false],
-  ["marks of its owner are no change", DEPLOYMENT, true, MARKS, "keep", false],
-  ["an object that is not there is made", SERVICE, false, [], "create", false],
-  ["a field of the Pods restarts them", DEPLOYMENT, true, [...MARKS, { path: "spec.template.spec.x", after: "1" }], "change", true],
-  ["another field does not", DEPLOYMENT, true, [{ path: "spec.replicas", before: "1", after: "2" }], "change", false],
-  ["what has no Pods restarts none", SERVICE, true, [{ path: "spec.template.x", after: "1" }], "change", false],
-  ["labels of the bundle are a change", SERVICE, true, [{ path: "metadata.labels", after: '{"app":"a"}' }], "change", false],
-])("%s", ([, ref, exists, fields, action, restarts]) => {
-  expect(convertedObject(ref, exists, fields)).toMatchObject({ action, restarts });
+test.for<[string, ObjectRef, PodChange | undefined, FieldChange[], "keep" | "change" | "create", boolean]>([
+  ["an object without a change is kept", DEPLOYMENT, "none", [], "keep", false],
+  ["marks of its owner are no change", DEPLOYMENT, "none", MARKS, "keep", false],
+  ["an object that is not there is made", SERVICE, undefined, [], "create", false],
+  ["a field of the Pods restarts them", DEPLOYMENT, "other", [...MARKS, { path: "spec.template.spec.x", after: "1" }], "change", true],
+  ["so does another order of a list, which is no field", DEPLOYMENT, "other", MARKS, "change", true],
+  ["another field does not", DEPLOYMENT, "none", [{ path: "spec.replicas", before: "1", after: "2" }], "change", false],
+  ["what has no Pods restarts none", SERVICE, "none", [{ path: "spec.template.x", after: "1" }], "change", false],
+  ["labels of the bundle are a change", SERVICE, "none", [{ path: "metadata.labels", after: '{"app":"a"}' }], "change", false],
+])("%s", ([, ref, pods, fields, action, restarts]) => {
+  expect(convertedObject(ref, fields, pods)).toMatchObject({ action, restarts });
 });
 
 test("what the bundle does not hold is left over, but for Secrets, which may be mounted", () => {
@@ -35,16 +37,17 @@ test("what the bundle does not hold is left over, but for Secrets, which may be 
 const annotation = (key: string): FieldChange => ({ path: `spec.template.metadata.annotations[${JSON.stringify(key)}]`, after: '"1"' });
 
 test("annotations of Pods stay as they are where nothing else of the Pods changes", () => {
-  const quiet = convertedObject(DEPLOYMENT, true, [
-    annotation("olm.properties"),
-    annotation("example.com/a~b"),
-    { path: "spec.replicas", after: "2" },
-  ]);
-  const loud = convertedObject({ ...DEPLOYMENT, name: "b" }, true, [
-    annotation("olm.properties"),
-    { path: "spec.template.spec.x", after: "1" },
-  ]);
-  const { objects, kept } = withPodAnnotationsKept([quiet, loud]);
+  const quiet = convertedObject(
+    DEPLOYMENT,
+    [annotation("olm.properties"), annotation("example.com/a~b"), { path: "spec.replicas", after: "2" }],
+    "annotations",
+  );
+  const loud = convertedObject(
+    { ...DEPLOYMENT, name: "b" },
+    [annotation("olm.properties"), { path: "spec.template.spec.x", after: "1" }],
+    "other",
+  );
+  const { objects, kept } = withPodAnnotationsKept([quiet, loud], ({ name }) => (name === "a" ? "annotations" : "other"));
   expect(objects).toEqual([{ ...quiet, restarts: false, changes: [{ path: "spec.replicas", after: "2" }] }, loud]);
   expect(kept).toEqual([
     {

@@ -1,5 +1,6 @@
 import { groupOf, type ObjectRef } from "../api/k8s.ts";
 import type { FieldChange } from "../release/diff.ts";
+import type { PodChange } from "../release/liveOrder.ts";
 
 /** What becomes of one object in a conversion. */
 export interface ConvertedObject {
@@ -31,26 +32,36 @@ const ONLY_OURS = /^\{("olm\.operatorframework\.io\/[^"]+":"[^"]*",?)+\}$/;
 
 /**
  * What becomes of an object that the extension will hold: marks of who owns it are on all of them, and no change.
- * @param exists whether it is there now.
+ * @param pods what it would do to its Pods; undefined for what is not there now.
  */
-export function convertedObject(ref: ObjectRef, exists: boolean, fields: readonly FieldChange[]): ConvertedObject {
-  if (!exists) return { ref, action: "create", changes: [], restarts: false };
+export function convertedObject(ref: ObjectRef, fields: readonly FieldChange[], pods: PodChange | undefined): ConvertedObject {
+  if (pods === undefined) return { ref, action: "create", changes: [], restarts: false };
   const changes = fields.filter((change) => !isMark(change));
-  const restarts = WORKLOADS.has(ref.kind) && changes.some(({ path }) => path.startsWith("spec.template"));
-  return { ref, action: changes.length > 0 ? "change" : "keep", changes, restarts };
+  const restarts = WORKLOADS.has(ref.kind) && pods !== "none";
+  return { ref, action: changes.length > 0 || restarts ? "change" : "keep", changes, restarts };
 }
 
 /**
  * Objects whose Pods would be made anew for their annotations alone, with these left as they are, and the rules that keep them so. An annotation
  * of a bundle on a Pod, such as its properties, tells what the bundle is and nothing that the Pod does.
  */
-export function withPodAnnotationsKept(objects: readonly ConvertedObject[]): { objects: ConvertedObject[]; kept: KeptFields[] } {
+export function withPodAnnotationsKept(
+  objects: readonly ConvertedObject[],
+  podsOf: (ref: ObjectRef) => PodChange | undefined,
+): { objects: ConvertedObject[]; kept: KeptFields[] } {
   const kept: KeptFields[] = [];
   const settled = objects.map((object): ConvertedObject => {
     const ofPods = object.changes.filter(({ path }) => path.startsWith("spec.template"));
     const keys = ofPods.map(({ path }) => POD_ANNOTATION.exec(path)).map((match) => match?.[1] ?? match?.[2]);
     const known = keys.filter((key) => key !== undefined);
-    if (!object.restarts || known.length < keys.length || known.length > MAX_RULES || kept.length === MAX_RULES) return object;
+    if (
+      !object.restarts ||
+      podsOf(object.ref) !== "annotations" ||
+      known.length < keys.length ||
+      known.length > MAX_RULES ||
+      kept.length === MAX_RULES
+    )
+      return object;
     const { apiVersion, kind, namespace, name } = object.ref;
     const target = { group: groupOf(apiVersion), kind, ...(namespace === undefined ? {} : { namespace }), name };
     kept.push({

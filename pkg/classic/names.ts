@@ -1,3 +1,4 @@
+import type { ClusterExtension } from "../api/clusterExtension.ts";
 import { GROUP } from "../api/constants.ts";
 
 /** API group of OLM classic. */
@@ -21,6 +22,11 @@ export const MIGRATION_FIELD_MANAGER = "olmv1-migrate";
 
 /** Field managers of what OLM classic and a conversion write. */
 export const CLASSIC_FIELD_MANAGERS: readonly string[] = ["olm", "catalog", MIGRATION_FIELD_MANAGER];
+
+/** Whether a Subscription of OLM classic was converted to an extension. */
+export function isMigrated({ metadata }: Pick<ClusterExtension, "metadata">): boolean {
+  return metadata.annotations?.[ANNOTATION_MIGRATED_FROM] !== undefined;
+}
 
 /** Longest JSON of both backups that an extension can carry: all annotations of an object have 256 KiB together. */
 export const BACKUP_MAX_BYTES = 200 * 1024;

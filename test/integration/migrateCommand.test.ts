@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { runProgram } from "../../cmd/olmv1/cli/runProgram.ts";
 import { CommandTerminal } from "../../cmd/olmv1/cli/terminal.ts";
 import type { ClusterExtension } from "../../pkg/api/clusterExtension.ts";
-import { API_VERSION, CLUSTER_EXTENSION } from "../../pkg/api/constants.ts";
+import { ANNOTATION_RECONCILE_REQUESTED_AT, API_VERSION, CLUSTER_EXTENSION } from "../../pkg/api/constants.ts";
 import { type JsonObject, type KubeObject, type ObjectRef, refOf } from "../../pkg/api/k8s.ts";
 import { CONVERSION_STEPS } from "../../pkg/classic/names.ts";
 import { pushImage } from "../../pkg/oci/push.ts";
@@ -18,6 +18,7 @@ import { insecureRegistry } from "../support/pulling.ts";
 import { serviceAccount } from "../support/serviceAccount.ts";
 import { thingDefinition } from "../support/thingDefinition.ts";
 import { tinyBundle } from "../support/tinyBundle.ts";
+import { webhook } from "../support/webhookBundle.ts";
 
 const NAMESPACE = "operators";
 const EXTENSION: ObjectRef = { apiVersion: API_VERSION, kind: CLUSTER_EXTENSION, name: "hello" };
@@ -39,7 +40,10 @@ const bundleOf = (version: string): Record<string, string> =>
     objects: OBJECTS,
     permissions: PERMISSIONS,
     properties: '[{"type":"olm.maxOpenShiftVersion","value":"9.9"}]',
-    spec: { customresourcedefinitions: { owned: [{ name: THINGS.metadata.name, version: "v1", kind: "Thing" }] } },
+    spec: {
+      webhookdefinitions: [webhook()],
+      customresourcedefinitions: { owned: [{ name: THINGS.metadata.name, version: "v1", kind: "Thing" }] },
+    },
   });
 const VERSIONS = ["1.0.0", "1.1.0"];
 const CATALOG = [
@@ -155,9 +159,8 @@ describeWithPrivateCluster("a Subscription of OLM classic", (cluster) => {
   test("is told to be eligible, and what it would become", async () => {
     const { code, out, err } = await migrate(["check"]);
     expect([code, err]).toEqual([0, ""]);
-    expect(out).toContain(
-      "operators/hello: Eligible\n  becomes ClusterExtension hello in namespace operators: version 1.0.0 of package p from ClusterCatalog c\n",
-    );
+    expect(out).toContain("operators/hello: Eligible\n  note: the certificates of its webhooks");
+    expect(out).toContain("  becomes ClusterExtension hello in namespace operators: version 1.0.0 of package p from ClusterCatalog c\n");
   });
 
   test("is not touched by a dry run, which tells all that would be done", async () => {
@@ -165,7 +168,7 @@ describeWithPrivateCluster("a Subscription of OLM classic", (cluster) => {
     const { code, out, err } = await migrate(["convert", "hello", "-n", NAMESPACE]);
     expect([code, err]).toEqual([0, ""]);
     expect(out).toContain("what runs is not touched: no Pod restarts");
-    expect(out).toContain("Taken over as they are (4):");
+    expect(out).toMatch(/Taken over as they are \(6\):(\n  .*)*\n  Secret operators\/tiny-service-cert\n/);
     expect(out).toContain("  ClusterRole p.v1.0.0-x7k2p\n");
     expect(await everything()).toEqual(before);
     expect(out).toContain("/spec/template/metadata/annotations/olm.properties");
@@ -203,6 +206,9 @@ describeWithPrivateCluster("a Subscription of OLM classic", (cluster) => {
     expect(spec.source.catalog).toMatchObject({ version: "1.0.0", channels: ["stable"] });
     expect(status?.install?.bundle.name).toBe("p.v1.0.0");
     expect((await migrate(["check"])).out).toContain("operators/hello: AlreadyMigrated");
+    await cluster.client.patch(EXTENSION, { metadata: { annotations: { [ANNOTATION_RECONCILE_REQUESTED_AT]: "now" } } }, { type: "merge" });
+    await world.until("hello", ({ status: now }) => expect(now?.lastHandledReconcileAt).toBe("now"));
+    expect(await running()).toEqual(before); // everything was compared with the bundle
 
     const taken = await migrate(["rollback", "hello", "--yes"]);
     expect([taken.code, taken.err]).toEqual([0, expect.stringMatching(PROGRESS)]);

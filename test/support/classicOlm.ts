@@ -3,6 +3,7 @@ import type { JsonObject, KubeObject, ObjectRef } from "../../pkg/api/k8s.ts";
 import { loadBundle } from "../../pkg/bundle/load.ts";
 import type { Client } from "../../pkg/kube/client.ts";
 import { renderBundle } from "../../pkg/render/render.ts";
+import { selfSigned } from "../../pkg/render/selfSigned.ts";
 import { eventually } from "./eventually.ts";
 
 const GROUP = "operators.coreos.com";
@@ -128,10 +129,13 @@ export class ClassicOlm {
       "catalog",
     );
     const owner = { "olm.owner": name, "olm.owner.kind": "ClusterServiceVersion", "olm.owner.namespace": namespace, "olm.managed": "true" };
-    for (const object of renderBundle(bundle, { installNamespace: namespace })) {
+    for (const object of renderBundle(bundle, { installNamespace: namespace, certProvider: selfSigned })) {
       const made = asClassic(object, { name, owner, component, target, reference: ownedBy(csv) });
       await create(made, object.kind === "Deployment" ? "olm" : "catalog");
     }
+    const certificate = { "tls.crt": "eA==", "tls.key": "eA==", olmCAKey: "eA==" };
+    const secret = { name: "tiny-service-cert", namespace, labels: owner, ownerReferences: [ownedBy(csv)] };
+    await create({ apiVersion: "v1", kind: "Secret", metadata: secret, type: "kubernetes.io/tls", data: certificate }, "olm");
     await create({ apiVersion: `${GROUP}/v1`, kind: "Operator", metadata: { name: `${packageName}.${namespace}` }, spec: {} }, "olm");
     const condition = await create(
       {
@@ -207,6 +211,8 @@ function asClassic(object: KubeObject, { name, owner, component, target, referen
   switch (object.kind) {
     case "ClusterRole":
       return { ...object, metadata: { ...metadata, name: `${name}-x7k2p`, labels: { ...labels, ...owner } } };
+    case "ValidatingWebhookConfiguration":
+      return { ...object, metadata: { name: `${metadata.name}-q8w3z`, labels: { ...labels, ...owner } } };
     case "ClusterRoleBinding": {
       const roleRef = { ...(object["roleRef"] as JsonObject), name: `${name}-x7k2p` };
       return { ...object, metadata: { ...metadata, name: `${name}-x7k2p`, labels: { ...labels, ...owner } }, roleRef };
@@ -227,10 +233,12 @@ function asClassic(object: KubeObject, { name, owner, component, target, referen
 function withClassicPods(spec: JsonObject, name: string, target: Readonly<Record<string, string>>): JsonObject {
   const template = structuredClone(spec["template"]) as {
     metadata: { annotations?: JsonObject };
-    spec: { containers: { env?: JsonObject[] }[] };
+    spec: { volumes?: unknown[]; containers: { env?: JsonObject[]; volumeMounts?: unknown[] }[] };
   };
   const { "olm.properties": _, ...annotations } = template.metadata.annotations ?? {}; // it has them elsewhere
   template.metadata.annotations = { ...annotations, ...target };
+  template.spec.volumes?.reverse();
+  for (const container of template.spec.containers) container.volumeMounts?.reverse();
   for (const container of template.spec.containers)
     container.env = [...(container.env ?? []), { name: "OPERATOR_CONDITION_NAME", value: name }];
   return { ...spec, template };

@@ -1,5 +1,5 @@
 import type { ClusterExtension } from "../../../pkg/api/clusterExtension.ts";
-import { type KubeObject, refOf } from "../../../pkg/api/k8s.ts";
+import { type KubeObject, type ObjectRef, refOf } from "../../../pkg/api/k8s.ts";
 import {
   type ConvertedObject,
   convertedObject,
@@ -17,12 +17,13 @@ import { CertificateProviders } from "../../../pkg/operatorcontroller/certificat
 import type { WebhookCertProvider } from "../../../pkg/operatorcontroller/certificates/providerNames.ts";
 import { installerManifests } from "../../../pkg/rbac/manifest.ts";
 import { describeObject, objectKey } from "../../../pkg/release/identity.ts";
+import { type PodChange, podChange } from "../../../pkg/release/liveOrder.ts";
 import { createLogger } from "../../../pkg/telemetry/log.ts";
 import type { ProxyOptions } from "../cli/proxyOptions.ts";
 import type { Terminal } from "../cli/terminal.ts";
 import { wantedExtension } from "../plan/extensionFile.ts";
 import type { Finding, InstallPlan } from "../plan/installPlan.ts";
-import { makePlan } from "../plan/makePlan.ts";
+import { makePlan, type PlanRequest } from "../plan/makePlan.ts";
 import { proxySettingsOf, readClusterProxy } from "../plan/proxyOptions.ts";
 import type { BundleReader } from "../rbac/bundleReader.ts";
 import { bundleRights, rulesFor } from "../rbac/bundleRights.ts";
@@ -80,11 +81,20 @@ export async function planConversion(source: ConversionSource, settings: Convers
   const { client, signal } = settings;
   const csv = markedBy(source);
   const rights = settings.createsServiceAccount ? await rightsOf(source, settings) : [];
-  const plan = await installPlan(source, csv, settings);
+  const pods = new Map<string, PodChange>();
+  const plan = await installPlan(source, csv, settings, ({ live, after }) => {
+    for (const [key, object] of live) pods.set(key, podChange(object, after.get(key) ?? object));
+  });
+  const podsOf = (ref: ObjectRef): PodChange | undefined => pods.get(objectKey(ref));
   const { objects, kept } = withPodAnnotationsKept(
     plan.objects.map(({ apiVersion, kind, namespace, name, action, changes }) =>
-      convertedObject({ apiVersion, kind, namespace, name }, action !== "Create", changes),
+      convertedObject(
+        { apiVersion, kind, namespace, name },
+        changes,
+        action === "Create" ? undefined : podsOf({ apiVersion, kind, namespace, name }),
+      ),
     ),
+    podsOf,
   );
   const held = new Set(objects.map(({ ref }) => objectKey(ref)));
   const classic = await classicObjects(client, csv, plan.objects, signal);
@@ -111,6 +121,7 @@ async function installPlan(
   { extension, csv: csvObject }: ConversionSource,
   csv: MarkedBy,
   settings: ConversionSettings,
+  seen: PlanRequest["seen"],
 ): Promise<InstallPlan> {
   const { client, reader, offers, systemNamespace, webhookCertProvider, signal } = settings;
   const uid = csvObject.metadata.uid;
@@ -124,6 +135,7 @@ async function installPlan(
     providers: new CertificateProviders(client, webhookCertProvider),
     clusterProxy: await readClusterProxy(client, proxySettingsOf(settings)),
     systemNamespace,
+    ...(seen ? { seen } : {}),
     willBeGiven: (live) => uid !== undefined && isOfCsv(live, csv),
     log: createLogger({ component: "olmv1", level: "error", destination: process.stderr }),
     signal,

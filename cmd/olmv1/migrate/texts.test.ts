@@ -106,11 +106,13 @@ test("a plan tells its order, every object, every field that changes, and what i
     csv: { namespace: NAMESPACE, name: "argocd-operator.v1.2.0", definitions: [], packageName: "argocd-operator" },
     rights: [account],
     objects: [
-      convertedObject(deployment, true, [
-        { path: "spec.template.spec.containers[name=manager].env[name=LOG].value", before: '"info"', after: '"debug"' },
-      ]),
-      convertedObject({ apiVersion: "v1", kind: "ServiceAccount", namespace: NAMESPACE, name: "argocd-operator" }, true, []),
-      convertedObject({ ...role, name: "argocd-operator.v1.2.0-1a2b3c" }, false, []),
+      convertedObject(
+        deployment,
+        [{ path: "spec.template.spec.containers[name=manager].env[name=LOG].value", before: '"info"', after: '"debug"' }],
+        "other",
+      ),
+      convertedObject({ apiVersion: "v1", kind: "ServiceAccount", namespace: NAMESPACE, name: "argocd-operator" }, [], "none"),
+      convertedObject({ ...role, name: "argocd-operator.v1.2.0-1a2b3c" }, [], undefined),
       leftBehind(role),
     ],
     findings: [],

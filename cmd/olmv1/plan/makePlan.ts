@@ -77,6 +77,8 @@ export interface PlanRequest {
   systemNamespace: string;
   /** Whether an object that is somebody else's now will have been given to the extension before it is applied; default: none will. */
   willBeGiven?: (live: KubeObject) => boolean;
+  /** Gets the objects as they are and as they would be, by `objectKey`. */
+  seen?: (tried: Pick<TriedOut, "live" | "after">) => void;
   log: Logger;
   signal: AbortSignal;
 }
@@ -252,6 +254,7 @@ async function compare(
     signal,
   });
   const { live, after, refused, findings, warnings, notes } = tried;
+  request.seen?.({ live, after });
   if (lacking) {
     const isRefusal = spec.install?.permissions !== "Warn" && !lacking.doubtful;
     if (isRefusal) findings.unshift({ kind: "permissions", text: lacking.text });

@@ -12,6 +12,7 @@ import { isHomeless, missingNamespaces, missingNamespaceText } from "../../../pk
 import { quotaRefusals } from "../../../pkg/operatorcontroller/apply/quotaCheck.ts";
 import { checkCrdUpgrades } from "../../../pkg/operatorcontroller/crdupgrade/crdUpgrades.ts";
 import { describeObject, isCrd, objectKey } from "../../../pkg/release/identity.ts";
+import { inLiveOrder } from "../../../pkg/release/liveOrder.ts";
 import type { ExtensionExists, Owner } from "../../../pkg/release/ownership.ts";
 import type { Finding, InstallPlanWarning } from "./installPlan.ts";
 
@@ -69,7 +70,7 @@ export async function tryOut(request: TryRequest): Promise<TriedOut> {
     (object) =>
       !refused.has(objectKey(object)) && !dropped.has(object.metadata.name) && !losesConversion(object, live.get(objectKey(object))),
   );
-  const { objects: after, failures } = await applier.dryRunEach(tried);
+  const { objects: after, failures } = await applier.dryRunEach(tried.map((object) => asGiven(object, live, willBeGiven)));
   for (const { item } of failures) refused.add(objectKey(item));
   findings.push(...refusals(failures, spec));
   const resourceOf = (gvk: GroupVersionKind): ApiResource | undefined => kinds.resourceOf(gvk);
@@ -77,6 +78,12 @@ export async function tryOut(request: TryRequest): Promise<TriedOut> {
   findings.push(...exceeded.map((text): Finding => ({ kind: "quota", text })));
   const warnings = applier.warnings.map(({ text, refs }) => ({ text, objects: refs.map(describeObject) }));
   return { live, after, refused, findings, warnings, notes };
+}
+
+/** What is given is applied in the order that its lists have: no Pod restarts for that. */
+function asGiven(object: KubeObject, live: LiveObjects, willBeGiven: TryRequest["willBeGiven"]): KubeObject {
+  const there = live.get(objectKey(object));
+  return there && willBeGiven?.(there) ? inLiveOrder(object, there) : object;
 }
 
 /** A kind that the same plan brings along is only not served yet; of the others it is not known that they ever will be. */

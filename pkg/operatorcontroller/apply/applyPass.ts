@@ -1,7 +1,7 @@
 import { LABEL_BUNDLE_NAME, Reason } from "../../api/constants.ts";
 import type { EventSink } from "../../api/events.ts";
 import type { KubeObject } from "../../api/k8s.ts";
-import { ANNOTATION_MIGRATED_FROM, CLASSIC_FIELD_MANAGERS } from "../../classic/names.ts";
+import { CLASSIC_FIELD_MANAGERS, isMigrated } from "../../classic/names.ts";
 import type { StepContext } from "../../controller/steps.ts";
 import { messageOf, RetryableError } from "../../errors/errors.ts";
 import type { Client } from "../../kube/client.ts";
@@ -11,6 +11,7 @@ import { changePlan, planDigest } from "../../release/changePlan.ts";
 import { objectKey } from "../../release/identity.ts";
 import { withIgnored } from "../../release/ignoreRules.ts";
 import { withoutDrifted } from "../../release/leftAsIs.ts";
+import { inLiveOrder } from "../../release/liveOrder.ts";
 import { GO_FIELD_MANAGER } from "../../release/managedFields.ts";
 import type { ExtensionExists, Owner } from "../../release/ownership.ts";
 import { crdPolicyOf } from "../../release/plan.ts";
@@ -188,7 +189,12 @@ export class ApplyPass {
     const { ignore = [] } = this.#facts.extension.spec.drift ?? {};
     await this.#certificates.withdraw(objects, live);
     const taken = await this.#taken(live, writersBefore(this.#facts.extension, base, content));
-    const applied = objects.map((object) => withIgnored(object, taken.get(objectKey(object)), ignore));
+    const keepsOrder = base === undefined && isMigrated(this.#facts.extension); // or all Pods are made anew for the order of a list
+    const applied = objects.map((object) => {
+      const there = taken.get(objectKey(object));
+      const wanted = withIgnored(object, there, ignore);
+      return keepsOrder ? inLiveOrder(wanted, there) : wanted;
+    });
     const undrifted = leavesDrift ? withoutDrifted(applied, { recorded: base?.objects ?? [], live: taken, after }) : applied;
     await this.#applier.apply(undrifted, taken);
     await this.#prune(objects);
@@ -311,13 +317,12 @@ export class ApplyPass {
  * bundle of an extension that a Subscription was converted to, whose Pods are made anew anyhow.
  */
 function writersBefore(
-  { metadata }: PassFacts["extension"],
+  extension: PassFacts["extension"],
   base: ReleaseRecord | undefined,
   { labels }: NextRelease["content"],
 ): readonly string[] {
   const isOtherBundle = base !== undefined && base.labels[LABEL_BUNDLE_NAME] !== labels[LABEL_BUNDLE_NAME];
-  const isMigrated = metadata.annotations?.[ANNOTATION_MIGRATED_FROM] !== undefined;
-  return isMigrated && isOtherBundle ? [GO_FIELD_MANAGER, ...CLASSIC_FIELD_MANAGERS] : [GO_FIELD_MANAGER];
+  return isMigrated(extension) && isOtherBundle ? [GO_FIELD_MANAGER, ...CLASSIC_FIELD_MANAGERS] : [GO_FIELD_MANAGER];
 }
 
 /** A refusal that may come from rights of which it was not certain whether they are needed. */

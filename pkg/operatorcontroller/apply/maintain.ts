@@ -1,11 +1,13 @@
 import type { ClusterExtension } from "../../api/clusterExtension.ts";
 import { type KubeObject, refOf } from "../../api/k8s.ts";
+import { isMigrated } from "../../classic/names.ts";
 import type { StepContext } from "../../controller/steps.ts";
 import { RetryableError } from "../../errors/errors.ts";
 import type { Client } from "../../kube/client.ts";
 import { type DriftPolicy, driftPolicyOf } from "../../release/driftPolicy.ts";
 import { describeObject, objectKey } from "../../release/identity.ts";
 import { withIgnored } from "../../release/ignoreRules.ts";
+import { inLiveOrder } from "../../release/liveOrder.ts";
 import type { ReleaseRecord } from "../../release/record.ts";
 import type { PassFacts } from "../facts.ts";
 import { reconcileRequestOf } from "../reconcileRequest.ts";
@@ -141,7 +143,12 @@ function compare({ facts, applier, claiming, take }: MaintainTools, objects: rea
   return claiming(objects, async () => {
     const found = await applier.read(objects.map(refOf));
     const live = policy === "Warn" ? found : await take(found);
-    const applied = objects.map((object) => withIgnored(object, live.get(objectKey(object)), ignore));
+    const keepsOrder = isMigrated(facts.extension); // or all Pods that OLM classic made are made anew for the order of a list
+    const applied = objects.map((object) => {
+      const there = live.get(objectKey(object));
+      const wanted = withIgnored(object, there, ignore);
+      return keepsOrder ? inLiveOrder(wanted, there) : wanted;
+    });
     await (policy === "Warn" ? applier.compare(applied, live) : applier.apply(applied, live, { goOn: true }));
   });
 }

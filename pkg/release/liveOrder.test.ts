@@ -1,0 +1,49 @@
+import { expect, test } from "vitest";
+import type { JsonObject, KubeObject } from "../api/k8s.ts";
+import { inLiveOrder, podChange } from "./liveOrder.ts";
+
+function deployment(pod: JsonObject, annotations: Record<string, string> = {}): KubeObject {
+  return {
+    apiVersion: "apps/v1",
+    kind: "Deployment",
+    metadata: { name: "a", namespace: "ns" },
+    spec: { replicas: 1, template: { metadata: { annotations }, spec: pod } },
+  };
+}
+const named = (...names: string[]): JsonObject[] => names.map((name) => ({ name }));
+
+test("lists of a Pod come in the order of the live object, what it has not last", () => {
+  const live = deployment({ volumes: named("c", "x", "a"), containers: [{ name: "m", env: named("B", "OTHER", "A") }] });
+  const wanted = deployment({ volumes: named("a", "b", "c"), containers: [{ name: "m", env: named("A", "B"), args: ["2", "1"] }] });
+  expect(inLiveOrder(wanted, live)).toEqual(
+    deployment({ volumes: named("c", "a", "b"), containers: [{ name: "m", env: named("B", "A"), args: ["2", "1"] }] }),
+  );
+});
+
+test("entries are told apart as the API server does", () => {
+  const mounts = (...paths: string[]): JsonObject => ({
+    containers: [{ name: "m", volumeMounts: paths.map((mountPath) => ({ name: "v", mountPath })) }],
+  });
+  expect(inLiveOrder(deployment(mounts("/a", "/b")), deployment(mounts("/b", "/a")))).toEqual(deployment(mounts("/b", "/a")));
+});
+
+test("without a live object, or Pods, nothing changes", () => {
+  const wanted = deployment({ volumes: named("a") });
+  const service: KubeObject = {
+    apiVersion: "v1",
+    kind: "Service",
+    metadata: { name: "a" },
+    spec: { ports: [{ name: "b" }, { name: "a" }] },
+  };
+  expect(inLiveOrder(wanted, undefined)).toBe(wanted);
+  expect(inLiveOrder(service, service)).toBe(service);
+});
+
+test.for<[string, KubeObject, KubeObject, "none" | "annotations" | "other"]>([
+  ["equal Pods", deployment({ volumes: named("a") }), deployment({ volumes: named("a") }), "none"],
+  ["another order", deployment({ volumes: named("a", "b") }), deployment({ volumes: named("b", "a") }), "other"],
+  ["an annotation", deployment({ volumes: [] }), deployment({ volumes: [] }, { a: "b" }), "annotations"],
+  ["an annotation and a field", deployment({ volumes: [] }), deployment({ volumes: named("a") }, { a: "b" }), "other"],
+])("%s are told", ([, before, after, want]) => {
+  expect(podChange(before, after)).toBe(want);
+});

@@ -1,0 +1,64 @@
+import { isObject } from "../api/jsonObject.ts";
+import type { JsonObject, KubeObject } from "../api/k8s.ts";
+import { canonicalJson } from "../fbc/canonical.ts";
+
+/** Lists of a Pod whose entries the API server tells apart by this member, and whose order it keeps as it was last applied. */
+const KEYS: Readonly<Record<string, string>> = {
+  containers: "name",
+  env: "name",
+  ports: "containerPort",
+  volumeMounts: "mountPath",
+  volumes: "name",
+};
+
+/** What applying an object makes of its Pods: nothing; other annotations and nothing else; or anything that may matter to what runs. */
+export type PodChange = "none" | "annotations" | "other";
+
+/**
+ * `object` with the lists of its Pod template in the order in which the live object has the same entries; what that has not comes last. The order of
+ * such lists is part of the template: applied in another one, the same entries make all Pods anew.
+ */
+export function inLiveOrder(object: KubeObject, live: KubeObject | undefined): KubeObject {
+  const [template, there] = [templateOf(object), templateOf(live)];
+  const spec = object["spec"];
+  if (!template || !there || !isObject(spec)) return object;
+  return { ...object, spec: { ...spec, template: { ...template, spec: ordered(template["spec"], there["spec"]) } } };
+}
+
+/** Whether two states of one object have the same Pods, the order of lists included. */
+export function podChange(before: KubeObject, after: KubeObject): PodChange {
+  const [from, to] = [templateOf(before), templateOf(after)];
+  if (!from || !to || canonicalJson(from) === canonicalJson(to)) return "none";
+  return canonicalJson(withoutAnnotations(from)) === canonicalJson(withoutAnnotations(to)) ? "annotations" : "other";
+}
+
+function ordered(value: unknown, live: unknown): unknown {
+  if (!isObject(value) || !isObject(live)) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([member, content]) => {
+      const [key, there] = [KEYS[member], live[member]];
+      if (key === undefined || !Array.isArray(content) || !Array.isArray(there)) return [member, content];
+      return [member, orderedList(content, there, key)];
+    }),
+  );
+}
+
+function orderedList(list: readonly unknown[], live: readonly unknown[], key: string): unknown[] {
+  const keyOf = (item: unknown): unknown => (isObject(item) ? item[key] : undefined);
+  const position = new Map(live.map((item, i) => [keyOf(item), i]));
+  const placeOf = (item: unknown): number => position.get(keyOf(item)) ?? live.length;
+  return list.toSorted((a, b) => placeOf(a) - placeOf(b)).map((item) => ordered(item, live[placeOf(item)]));
+}
+
+function templateOf(object: KubeObject | undefined): JsonObject | undefined {
+  const spec = object?.["spec"];
+  const template = isObject(spec) ? spec["template"] : undefined;
+  return isObject(template) ? template : undefined;
+}
+
+function withoutAnnotations(template: JsonObject): JsonObject {
+  const metadata = template["metadata"];
+  if (!isObject(metadata)) return template;
+  const { annotations: _, ...rest } = metadata;
+  return { ...template, metadata: rest };
+}
