@@ -1,7 +1,6 @@
 import { Command } from "commander";
 import { VERSION } from "../version.ts";
 import type { Terminal } from "./cli/terminal.ts";
-import { addApprove } from "./commands/approve.ts";
 import { addBundle } from "./commands/bundle.ts";
 import { addCatalog } from "./commands/catalog.ts";
 import { addClusterUpgradeCheck } from "./commands/clusterUpgradeCheck.ts";
@@ -11,17 +10,18 @@ import { addDev } from "./commands/dev.ts";
 import { addDoctor } from "./commands/doctor.ts";
 import { addEvents } from "./commands/events.ts";
 import { addGet } from "./commands/get.ts";
+import { addGraph } from "./commands/graph.ts";
 import { addHistory } from "./commands/history.ts";
-import { addInstall } from "./commands/install.ts";
 import { addList } from "./commands/list.ts";
 import { addMigrate } from "./commands/migrate.ts";
 import { addPlan } from "./commands/plan.ts";
 import { addRbac } from "./commands/rbac.ts";
 import { addResolve } from "./commands/resolve.ts";
 import { addRollback } from "./commands/rollback.ts";
+import { addSearch } from "./commands/search.ts";
+import { addShow } from "./commands/show.ts";
 import { addTree } from "./commands/tree.ts";
-import { addUninstall } from "./commands/uninstall.ts";
-import { addUpgrade } from "./commands/upgrade.ts";
+import { addVersions } from "./commands/versions.ts";
 import { addWhyNot } from "./commands/whyNot.ts";
 
 /** Headings of the help, in its order. */
@@ -49,10 +49,6 @@ export function olmv1(terminal: Terminal, name = "olmv1"): Command {
   program.enablePositionalOptions(); // a command may have an option of the program's name, as --version
 
   program.commandsGroup(GROUPS.extensions);
-  addInstall(program, terminal);
-  addUpgrade(program, terminal);
-  addUninstall(program, terminal);
-  addApprove(program, terminal);
   addList(program, terminal);
   addGet(program, terminal);
   addDescribe(program, terminal);
@@ -67,6 +63,10 @@ export function olmv1(terminal: Terminal, name = "olmv1"): Command {
   addMigrate(program, terminal);
 
   program.commandsGroup(GROUPS.catalogs);
+  addSearch(program, terminal);
+  addShow(program, terminal);
+  addVersions(program, terminal);
+  addGraph(program, terminal);
   addCatalog(program, terminal);
   addBundle(program, terminal);
   addRbac(program, terminal);

@@ -1,5 +1,6 @@
 import type { Command } from "commander";
 import type { Terminal } from "../cli/terminal.ts";
+import { addAdd } from "./catalog/add.ts";
 import { addAddBundle } from "./catalog/addBundle.ts";
 import { addBuild } from "./catalog/build.ts";
 import { addCompose } from "./catalog/compose.ts";
@@ -9,11 +10,14 @@ import { addDockerfile } from "./catalog/dockerfile.ts";
 import { addEdgeCommands } from "./catalog/edge.ts";
 import { addExtract } from "./catalog/extract.ts";
 import { addImages } from "./catalog/images.ts";
+import { addCatalogGet, addCatalogList } from "./catalog/list.ts";
 import { addMigrate } from "./catalog/migrate.ts";
 import { addMirror } from "./catalog/mirror.ts";
 import { addPromote } from "./catalog/promote.ts";
 import { addPush } from "./catalog/push.ts";
+import { addCatalogRemove } from "./catalog/remove.ts";
 import { addRender } from "./catalog/render.ts";
+import { addCatalogSearch } from "./catalog/search.ts";
 import { addServe } from "./catalog/serve.ts";
 import { addSetDefaultChannel } from "./catalog/setDefaultChannel.ts";
 import { addSkip } from "./catalog/skip.ts";
@@ -21,9 +25,14 @@ import { addTemplate } from "./catalog/template.ts";
 import { addValidate } from "./catalog/validate.ts";
 import { addZstream } from "./catalog/zstream.ts";
 
-/** Adds `olmv1 catalog`: tools for file-based catalogs. */
+/** Adds `olmv1 catalog`: catalogs of the cluster, and tools for file-based catalogs. */
 export function addCatalog(program: Command, terminal: Terminal): void {
-  const catalog = program.command("catalog").description("work with file-based catalogs");
+  const catalog = program.command("catalog").description("work with catalogs of the cluster, and with file-based catalogs");
+  addAdd(catalog, terminal);
+  addCatalogList(catalog, terminal);
+  addCatalogGet(catalog, terminal);
+  addCatalogRemove(catalog, terminal);
+  addCatalogSearch(catalog, terminal);
   addValidate(catalog, terminal);
   addRender(catalog, terminal);
   addTemplate(catalog, terminal);

@@ -70,6 +70,12 @@ export class BundleReader {
     }
   }
 
+  /** The image that a reference stands for now, by digest. A reference by digest needs no network. @throws Error where nobody can say. */
+  async resolved(ref: string): Promise<{ canonical: string; digest: string }> {
+    const puller = await this.#puller(CATALOG_LIMITS);
+    return puller.resolve(ref, this.#within(CATALOG_LIMITS.timeoutMs));
+  }
+
   /** Removes what was unpacked. */
   async close(): Promise<void> {
     for (const close of this.#open.splice(0)) await close();

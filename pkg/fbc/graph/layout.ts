@@ -54,7 +54,8 @@ export const LINE_OFFSET = 6;
  * @param top upper edge of the channel's picture.
  */
 export function layoutChannel(channel: ChannelGraph, top = 0): ChannelLayout {
-  const labels = channel.nodes.map(labelOf);
+  const skipped = new Set(channel.edges.flatMap(({ type, from }) => (type === "skips" ? [from] : [])));
+  const labels = channel.nodes.map((node) => labelOf(node, skipped.has(node.name)));
   const width = Math.ceil(Math.max(8, ...labels.map(widthOf)) * LETTER_WIDTH + 2 * PADDING);
   const rowOf = new Map(channel.nodes.map(({ name }, row) => [name, row]));
   const groups = groupsOf(channel.edges, rowOf);
@@ -130,9 +131,15 @@ function spanOf({ to, from }: Group): { top: number; bottom: number } {
   return { top, bottom };
 }
 
-function labelOf({ name, version, head, deprecated, absent }: GraphNode): string {
+function labelOf({ name, version, head, deprecated, absent, installed }: GraphNode, isSkipped: boolean): string {
   const versionText = version === undefined || name.includes(version) ? "" : ` (${version})`;
-  const marks = [head && "head", deprecated !== undefined && "deprecated", absent && "not in this channel"].filter(Boolean);
+  const marks = [
+    head && "head",
+    installed && "installed",
+    isSkipped && "skipped",
+    deprecated !== undefined && "deprecated",
+    absent && "not in this channel",
+  ].filter(Boolean);
   return `${shortened(name + versionText)}${marks.length > 0 ? ` · ${marks.join(", ")}` : ""}`;
 }
 

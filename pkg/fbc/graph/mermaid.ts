@@ -1,5 +1,6 @@
 import { compareText } from "../../api/compareText.ts";
 import { goQuote } from "../../errors/goQuote.ts";
+import { channelHeads } from "../summary/channelHeads.ts";
 import type { FbcChannel } from "../types.ts";
 import { rangeTest } from "./bundleVersion.ts";
 import { GRAPH_LIMITS, type GraphLimits, type GraphSource, GraphTooLargeError, sortedEntries } from "./updateGraph.ts";
@@ -10,6 +11,8 @@ export interface MermaidOptions {
    * Strikes out updates that OLM v0 does not make: those of an entry that another one skips. OLM v1 makes them, so the default is false.
    */
   readonly v0Semantics?: boolean;
+  /** Marks heads, and what is installed where the source says so; the spec's diagrams do neither. */
+  readonly marks?: boolean;
   readonly limits?: GraphLimits;
 }
 
@@ -19,6 +22,7 @@ const HEADER = [
   "  classDef skipped stroke:#FF0000,stroke-width:4px",
   "  classDef deprecatedskipped fill:#E8960F,stroke:#FF0000,stroke-width:4px",
 ];
+const MARKS = ["  classDef head stroke:#1A7F37,stroke-width:3px", "  classDef installed stroke:#0969DA,stroke-width:5px"];
 const STRUCK_OUT = "stroke:#FF0000,stroke-width:3px,stroke-dasharray:5;";
 
 /** What is collected while lines are written. */
@@ -40,7 +44,7 @@ interface Drawing {
 export function mermaidGraph(sources: readonly GraphSource[], options: MermaidOptions = {}): string {
   const { limits = GRAPH_LIMITS } = options;
   const drawing: Drawing = { link: 0, comparisons: 0, struck: [], classes: new Map(), styles: [] };
-  const lines = [...HEADER];
+  const lines = options.marks === true ? [...HEADER, ...MARKS] : [...HEADER];
   for (const source of sources.toSorted((a, b) => compareText(a.package, b.package))) {
     const channels = source.channels.toSorted((a, b) => compareText(a.name, b.name));
     if (channels.length === 0) continue;
@@ -88,7 +92,17 @@ function channelLines(channel: FbcChannel, source: GraphSource, drawing: Drawing
   }
   lines.push("    end");
   decorate(channel, source, { id, skipped }, drawing);
+  if (options.marks === true) mark(channel, source, id, drawing);
   return lines;
+}
+
+/** Marks heads and what is installed. */
+function mark({ entries }: FbcChannel, { installed }: GraphSource, id: string, { classes }: Drawing): void {
+  const heads = new Set(channelHeads(entries.map(({ skips = [], ...entry }) => ({ ...entry, skips }))));
+  for (const { name } of entries) {
+    const kind = installed?.has(name) ? "installed" : heads.has(name) ? "head" : undefined;
+    if (kind !== undefined) classes.set(kind, (classes.get(kind) ?? new Set()).add(`${id}-${idOf(name)}`));
+  }
 }
 
 /** Marks what is deprecated or skipped. */

@@ -9,6 +9,7 @@ const STYLE = `
 text{font:12px ui-monospace,"DejaVu Sans Mono",Menlo,Consolas,monospace;fill:#1f2328}
 .title{font-weight:bold;font-size:14px}.note{fill:#57606a}
 .box{fill:#f6f8fa;stroke:#57606a}.head{fill:#dafbe1;stroke:#1a7f37}.deprecated{fill:#fff1d6;stroke:#bc4c00}.absent{fill:#fff;stroke-dasharray:4 3}
+.installed{stroke:#0969da;stroke-width:3}
 .line{fill:none;stroke-width:1.5}.replaces{stroke:#24292f}.skips{stroke:#0969da;stroke-dasharray:6 3}.skipRange{stroke:#8250df;stroke-dasharray:2 3}
 .dot{stroke:none}.dot.replaces{fill:#24292f}.dot.skips{fill:#0969da}.dot.skipRange{fill:#8250df}
 `;
@@ -64,10 +65,11 @@ function channelPicture({ channel, boxes, lanes, x, y }: ChannelLayout, defaultC
 
 function boxPicture({ node, label, x, y, width, height }: Box): string {
   const kind = node.absent ? "absent" : node.deprecated !== undefined ? "deprecated" : node.head ? "head" : "";
-  const hint = [node.name, node.version && `version ${node.version}`, node.deprecated].filter(Boolean).join("\n");
+  const by = node.installed === undefined ? undefined : `installed ${node.installed.join(", ")}`.trim();
+  const hint = [node.name, node.version && `version ${node.version}`, by, node.deprecated].filter(Boolean).join("\n");
   return (
     `<g data-name="${escaped(node.name)}"><title>${escaped(hint)}</title>` +
-    `<rect class="box${kind === "" ? "" : ` ${kind}`}" x="${x}" y="${y}" width="${width}" height="${height}" rx="4"/>` +
+    `<rect class="box${kind === "" ? "" : ` ${kind}`}${node.installed ? " installed" : ""}" x="${x}" y="${y}" width="${width}" height="${height}" rx="4"/>` +
     `<text x="${x + 12}" y="${y + height / 2 + 4}">${escaped(label)}</text></g>`
   );
 }

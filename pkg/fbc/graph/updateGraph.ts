@@ -11,6 +11,8 @@ export interface GraphSource {
   /** Version of each bundle by its name; a name that is missing is of a bundle that the catalog does not have. */
   readonly versions: ReadonlyMap<string, BundleVersion>;
   readonly deprecations: readonly FbcDeprecations[];
+  /** Who has a bundle installed, by its name; none where that is not known. */
+  readonly installed?: ReadonlyMap<string, readonly string[]> | undefined;
 }
 
 /** Why an update is possible. */
@@ -35,6 +37,8 @@ export interface GraphNode {
   readonly deprecated?: string;
   /** Set for a name that an entry replaces or skips and that is no entry of the channel. */
   readonly absent?: true;
+  /** Who has it installed, where somebody has. */
+  readonly installed?: readonly string[];
 }
 
 /** The update graph of one channel. */
@@ -99,7 +103,7 @@ interface Budget {
 
 function channelGraph(
   channel: FbcChannel,
-  { versions }: GraphSource,
+  { versions, installed }: GraphSource,
   deprecated: ReadonlyMap<string, string>,
   limits: GraphLimits,
   budget: Budget,
@@ -119,6 +123,7 @@ function channelGraph(
     ...(heads.has(name) ? { head: true } : {}),
     ...optional("deprecated", deprecated.get(referenceKey("olm.bundle", name))),
     ...(names.has(name) ? {} : { absent: true }),
+    ...optional("installed", installed?.get(name)),
   });
   return {
     name: channel.name,

@@ -1,0 +1,88 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { ClusterCatalog } from "../../../pkg/api/clusterCatalog.ts";
+import { wrapError } from "../../../pkg/errors/errors.ts";
+import { goQuote } from "../../../pkg/errors/goQuote.ts";
+import type { Client } from "../../../pkg/kube/client.ts";
+import { isAlreadyExists } from "../../../pkg/kube/errors.ts";
+import type { ClusterOptions } from "../cli/clusterOptions.ts";
+import { EXIT } from "../cli/exitCodes.ts";
+import { type Output, print } from "../cli/output.ts";
+import { withProgress } from "../cli/progress.ts";
+import type { Terminal } from "../cli/terminal.ts";
+import { withCluster } from "../cluster.ts";
+import { catalogName, catalogObject, catalogRef } from "./catalogObject.ts";
+import { catalogFault, catalogState, isServed } from "./catalogState.ts";
+
+/** How `olmv1 catalog add` can be asked. */
+export interface AddOptions extends ClusterOptions {
+  pollInterval?: string;
+  priority?: number;
+  label: string[];
+  wait?: boolean;
+  /** Seconds. */
+  timeout: number;
+  dryRun?: "client" | "server";
+  output: Output;
+}
+
+const POLL_MS = 500;
+
+/** `olmv1 catalog add`. */
+export async function add(terminal: Terminal, name: string, image: string, options: AddOptions): Promise<void> {
+  const { pollInterval, priority, label: labels, dryRun } = options;
+  const object = catalogObject({ name, image, pollInterval, priority, labels });
+  if (dryRun === "client") return told(terminal, object, `${catalogName(name)} created (dry run)`, options.output);
+  await withCluster(options, async (client) => {
+    const created = await create(client, object, dryRun === "server", terminal.signal);
+    if (dryRun === "server") return told(terminal, created, `${catalogName(name)} created (server dry run)`, options.output);
+    if (!options.wait) return told(terminal, created, `${catalogName(name)} created`, options.output);
+    const waited = await served(terminal, client, created, options.timeout);
+    if (waited.because === undefined) return told(terminal, waited.catalog, `${catalogName(name)} is served`, options.output);
+    await told(terminal, waited.catalog, `${catalogName(name)} is not served: ${waited.because}`, options.output);
+    terminal.exit(EXIT.no);
+    return undefined;
+  });
+}
+
+async function create(client: Client, object: ClusterCatalog, dryRun: boolean, signal: AbortSignal): Promise<ClusterCatalog> {
+  try {
+    return await client.create(object, { fieldManager: "olmv1", dryRun, signal });
+  } catch (err) {
+    if (!isAlreadyExists(err)) throw wrapError(`create ClusterCatalog ${goQuote(object.metadata.name)}: `, err);
+    const existing = await client.get<ClusterCatalog>(catalogRef(object.metadata.name), { signal });
+    const ref = existing?.spec.source.image?.ref;
+    throw new Error(
+      `there is a ClusterCatalog ${goQuote(object.metadata.name)} already${ref === undefined ? "" : `, of image ${ref}`}; kubectl edit changes it, olmv1 catalog remove removes it`,
+      { cause: err },
+    );
+  }
+}
+
+/** Waits until the catalog is served, or never will be as it is. @returns why it is not. */
+async function served(
+  terminal: Terminal,
+  client: Client,
+  created: ClusterCatalog,
+  seconds: number,
+): Promise<{ catalog: ClusterCatalog; because?: string }> {
+  const { name } = created.metadata;
+  const deadline = Date.now() + seconds * 1_000;
+  return withProgress(terminal, `catalog ${name}: waiting for catalogd`, async (progress) => {
+    for (let catalog = created; ; ) {
+      if (isServed(catalog)) return { catalog };
+      const fault = catalogFault(catalog);
+      if (fault?.isFinal) return { catalog, because: fault.because };
+      if (Date.now() > deadline)
+        return { catalog, because: fault?.because ?? `it is still ${catalogState(catalog).text} after ${seconds} s; is catalogd running?` };
+      progress.now(`catalog ${name}: ${catalogState(catalog).text}${fault ? `: ${fault.because}` : ""}`);
+      await sleep(POLL_MS, undefined, { signal: terminal.signal });
+      const now = await client.get<ClusterCatalog>(catalogRef(name), { signal: terminal.signal });
+      if (!now || now.metadata.uid !== created.metadata.uid) return { catalog, because: "somebody has removed it" };
+      catalog = now;
+    }
+  });
+}
+
+async function told(terminal: Terminal, catalog: ClusterCatalog, text: string, output: Output): Promise<void> {
+  await print(terminal, output, { data: catalog, text: () => `${text}\n`, names: () => [catalogName(catalog.metadata.name)] });
+}

@@ -1,0 +1,41 @@
+import type { ClusterCatalog } from "../../../pkg/api/clusterCatalog.ts";
+import { findCondition } from "../../../pkg/api/conditions.ts";
+import { ConditionType, Reason } from "../../../pkg/api/constants.ts";
+import type { Styled } from "../cli/table.ts";
+
+/** In a word or two how a catalog is. */
+export function catalogState({ metadata, spec, status }: Pick<ClusterCatalog, "metadata" | "spec" | "status">): Styled {
+  const serving = findCondition(status?.conditions, ConditionType.Serving);
+  const progressing = findCondition(status?.conditions, ConditionType.Progressing);
+  const valid = findCondition(status?.conditions, "Valid");
+  if (metadata.deletionTimestamp) return { text: "removing", mood: "warning" };
+  if (spec.availabilityMode === "Unavailable") return { text: "switched off", mood: "faint" };
+  const fault = faultOf(progressing);
+  if (serving?.status === "True") {
+    if (fault !== undefined) return { text: `serving, ${fault}`, mood: "warning" };
+    return valid?.status === "False" ? { text: "serving, has errors", mood: "warning" } : { text: "serving", mood: "good" };
+  }
+  if (fault !== undefined) return { text: fault, mood: progressing?.reason === Reason.Blocked ? "bad" : "warning" };
+  return { text: progressing ? "unpacking" : "waiting", mood: "warning" };
+}
+
+/** Why a catalog does not come to serve what it should, in catalogd's words; undefined where nothing failed. */
+export function catalogFault({
+  metadata,
+  status,
+}: Pick<ClusterCatalog, "metadata" | "status">): { isFinal: boolean; because: string } | undefined {
+  const progressing = findCondition(status?.conditions, ConditionType.Progressing);
+  if (!progressing || progressing.observedGeneration !== metadata.generation || faultOf(progressing) === undefined) return undefined;
+  return { isFinal: progressing.reason === Reason.Blocked, because: progressing.message };
+}
+
+/** Whether what the newest spec asks for is served. */
+export function isServed({ metadata, status }: Pick<ClusterCatalog, "metadata" | "status">): boolean {
+  const [serving, progressing] = [ConditionType.Serving, ConditionType.Progressing].map((type) => findCondition(status?.conditions, type));
+  return serving?.status === "True" && progressing?.reason === Reason.Succeeded && progressing.observedGeneration === metadata.generation;
+}
+
+function faultOf(progressing: { reason: string } | undefined): string | undefined {
+  if (progressing?.reason === Reason.Blocked) return "blocked";
+  return progressing?.reason === Reason.Retrying ? "retrying" : undefined;
+}

@@ -1,0 +1,47 @@
+import { type Command, InvalidArgumentError, Option } from "commander";
+import { addClusterOptions } from "../../cli/clusterOptions.ts";
+import { outputOption } from "../../cli/output.ts";
+import type { Terminal } from "../../cli/terminal.ts";
+import type { AddOptions } from "../../clusterCatalog/add.ts";
+
+const AFTER_HELP = `
+It creates a ClusterCatalog, which catalogd pulls and serves to the whole cluster. With --wait it ends when the catalog is served, or when it cannot
+be: an image that does not exist or that may not be pulled is told by its message, and tried again until --timeout.
+
+Examples:
+  olmv1 catalog add community quay.io/operatorhubio/catalog:latest --poll-interval 10m --wait
+  olmv1 catalog add internal registry.example.com/catalogs/internal:v1 --priority 100 --label team=platform
+  olmv1 catalog add internal registry.example.com/catalogs/internal:v1 --dry-run=client -o yaml
+
+Exit codes: 0 it is created, and served with --wait; 1 it is created and not served; 2 it could not be created.
+`;
+
+/** Adds `olmv1 catalog add`. */
+export function addAdd(catalog: Command, terminal: Terminal): void {
+  const each = (value: string, before: string[]): string[] => [...before, value];
+  const command = catalog
+    .command("add")
+    .description("add a catalog to the cluster")
+    .argument("<name>", "name of the ClusterCatalog")
+    .argument("<image>", "image with a file-based catalog, with a tag or a digest")
+    .option("--poll-interval <time>", "how often the tag is looked up again, such as 10m or 1h; without it, never")
+    .option("--priority <number>", "decides between catalogs that have the same package: the highest wins; default: 0", integer)
+    .option("--label <key=value>", "a label, for selectors of extensions; repeatable", each, [])
+    .option("--wait", "wait until the catalog is served")
+    .option("--timeout <seconds>", "how long --wait waits", integer, 300)
+    .addOption(
+      new Option("--dry-run <where>", "only print what would be created: checked here, or by the server").choices(["client", "server"]),
+    );
+  outputOption(addClusterOptions(command), ["text", "name", "json", "yaml"])
+    .addHelpText("after", AFTER_HELP)
+    .action(async (name: string, image: string, options: AddOptions) => {
+      const { add } = await import("../../clusterCatalog/add.ts");
+      await add(terminal, name, image, options);
+    });
+}
+
+function integer(value: string): number {
+  const number = Number(value);
+  if (!Number.isSafeInteger(number)) throw new InvalidArgumentError("It is a whole number.");
+  return number;
+}

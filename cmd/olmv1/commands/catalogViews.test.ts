@@ -1,0 +1,220 @@
+import { cpSync, readdirSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { UpdateGraph } from "../../../pkg/fbc/graph/updateGraph.ts";
+import { parseYamlDocuments } from "../../../pkg/fbc/yaml.ts";
+import { TempFolder } from "../../../test/support/contentFixture.ts";
+import type { Ended } from "../../../test/support/olmv1Command.ts";
+import { runCli } from "../../../test/support/runCli.ts";
+import { describeWithData } from "../../../test/support/sharedData.ts";
+import { shownRun } from "../../../test/support/shownRun.ts";
+import type { Found } from "../views/found.ts";
+import type { PackageView } from "../views/packageView.ts";
+
+const GOLDENS = join(import.meta.dirname, "../../../test/goldens/cli");
+const HARBOUR = join(GOLDENS, "fixtures/catalogs/harbour");
+const BOTH = ["--catalog-dir", HARBOUR, "--catalog-dir", join(GOLDENS, "fixtures/catalogs/community")];
+
+const run = (args: string, width = 80, catalogs: readonly string[] = BOTH): Promise<Ended> =>
+  runCli([...args.split(" "), ...catalogs], { width });
+const json = async <T>(args: string, catalogs?: readonly string[]): Promise<T> =>
+  JSON.parse((await run(`${args} -o json`, 80, catalogs)).out) as T;
+
+// Source: user-demands.md B28, B16; requirements.md S0-129, S0-132, S0-133, S0-137.
+describe.for([80, 200])("at width %i", (width) => {
+  test.for([
+    ["search", "search"],
+    ["search-words", "search lighthouse"],
+    ["search-wide", "search lighthouse -o wide"],
+    ["search-nothing", "search lighthouse submarine"],
+    ["show", "show lighthouse-operator"],
+    ["show-wide", "show lighthouse-operator -o wide"],
+    ["show-version", "show lighthouse-operator@1.1.0"],
+    ["show-absent", "show lighthose-operator"],
+    ["versions", "versions lighthouse-operator --installed 1.0.0"],
+    ["versions-channel", "versions lighthouse-operator --channel candidate --channel v1 -o wide"],
+    ["graph", "graph lighthouse-operator --installed 1.0.0"],
+    ["graph-from", "graph lighthouse-operator --channel stable --from 1.1.1"],
+  ])("%s", async ([name, args]) => {
+    const { code, out, err } = await run(args ?? "", width);
+    const shown = { code, out, err: err.replaceAll(GOLDENS, "GOLDENS") };
+    await expect(shownRun(args ?? "", shown)).toMatchFileSnapshot(join(GOLDENS, `views-${name}-${width}.txt`));
+    if (args?.includes("-o wide") !== true && !name?.startsWith("show"))
+      expect(out.split("\n").filter((line) => Array.from(line).length > width)).toEqual([]);
+  });
+});
+
+describe("search", () => {
+  test.for([
+    ["--kind FogHorn", ["lighthouse-operator"]],
+    ["--kind Lighthouse.harbour.example.com", ["lighthouse-operator"]],
+    ["--kind harbour.example.com/v1beta1/Radar", ["lighthouse-operator"]],
+    ["foghorn", ["lighthouse-operator"]],
+    ["--keyword navigation", ["buoy-operator", "lighthouse-operator"]],
+    ["--arch arm64", ["lighthouse-operator"]],
+    ["--arch s390x", ["buoy-operator"]],
+    ["--os linux --capability auto&pilot", ["beacon-db"]],
+    ["--feature disconnected", ["lighthouse-operator"]],
+    ["--catalog community", ["lighthouse-operator"]],
+    ["database", ["beacon-db"]],
+    ["--limit 1", ["beacon-db"]],
+  ] as const)("%s finds %j", async ([args, want]) => {
+    const words = `search ${args} -o name`.split(" ").map((word) => word.replace("&", " "));
+    const { code, out } = await runCli([...words, ...BOTH]);
+    expect([code, out.trimEnd().split("\n")]).toEqual([0, want]);
+  });
+
+  test("shows the highest version that matches where the head does not", async () => {
+    const { items } = await json<{ items: Found[] }>("search --kind Radar");
+    expect(items.map(({ catalog, channel, version, matches }) => [catalog, channel, version, matches])).toEqual([
+      ["harbour", "candidate", "2.1.0-rc.1", 1],
+    ]);
+  });
+
+  test("says no by its exit code", async () => {
+    expect(await run("search nothing-of-the-sort")).toEqual({ code: 1, out: "", err: "olmv1: none of 4 packages in 2 catalogs matches\n" });
+    expect((await json<{ total: number }>("search nothing-of-the-sort")).total).toBe(0);
+  });
+
+  test.for([
+    ["search --kind a/b", '--kind "a/b" is none of'],
+    ["search x --installable", "--installable asks the cluster"],
+    ["search x --catalog other", '--catalog: there is no catalog "other"; there are community, harbour'],
+    ["search x --limit many", "is a number from 0"],
+  ] as const)("%s is refused", async ([args, message]) => {
+    const { code, err } = await run(args);
+    expect([code, err]).toEqual([2, expect.stringContaining(message)]);
+  });
+
+  test.for([
+    [["--catalog-dir", "/nowhere/at/all"], 'there is no folder or file "/nowhere/at/all"'],
+    [["--catalog-dir", `x=${HARBOUR}`, "--catalog-dir", `x=${HARBOUR}`], 'two catalogs are called "x"'],
+    [["--catalog-image", "not a reference"], "error parsing image reference"],
+  ] as const)("in %j is refused", async ([catalogs, message]) => {
+    const { code, err } = await run("search", 80, catalogs);
+    expect([code, err]).toEqual([2, expect.stringContaining(message)]);
+  });
+
+  test("of one catalog takes its path", async () => {
+    const { out } = await runCli(["catalog", "search", HARBOUR, "beacon", "-o", "name"]);
+    expect(out).toBe("beacon-db\n");
+  });
+});
+
+describe("show", () => {
+  test("prints examples as documents for kubectl, all or of a kind", async () => {
+    const { out } = await run("show lighthouse-operator --examples");
+    expect(parseYamlDocuments(out)).toEqual([
+      { apiVersion: "harbour.example.com/v1", kind: "Lighthouse", metadata: { name: "north-pier" }, spec: { beams: 2 } },
+      { apiVersion: "harbour.example.com/v1", kind: "FogHorn", metadata: { name: "north-pier" }, spec: { hertz: 120 } },
+    ]);
+    expect(parseYamlDocuments((await run("show lighthouse-operator --examples foghorn")).out)).toHaveLength(1);
+    expect((await run("show lighthouse-operator --examples Boat")).err).toBe(
+      'olmv1: lighthouse-operator.v2.0.0 has no example of kind "Boat"; there are Lighthouse, FogHorn\n',
+    );
+    expect((await run("show lighthouse-operator@1.0.0 --examples")).err).toContain("keeps no examples of lighthouse-operator.v1.0.0");
+  });
+
+  test("tells as data what it tells people", async () => {
+    const { version, ...view } = await json<PackageView>("show lighthouse-operator --channel candidate");
+    expect([view.catalog, version.version, version.channels, view.alsoIn]).toEqual([
+      "harbour",
+      "2.1.0-rc.1",
+      ["candidate"],
+      [{ catalog: "community", version: "0.9.0" }],
+    ]);
+    const shown = await json<PackageView>("show lighthouse-operator");
+    expect(shown.version.requires).toEqual(['package "beacon-db" >=3.0.0 <4.0.0', "API cert-manager.io/v1 Certificate"]);
+    expect(shown.version.infrastructureFeatures).toEqual(["disconnected", "proxy-aware"]);
+    expect(shown.exampleKinds).toEqual(["Lighthouse", "FogHorn"]);
+  });
+
+  test("takes the version from the catalog that has it", async () => {
+    expect((await json<PackageView>("show lighthouse-operator@0.9.0")).catalog).toBe("community");
+  });
+
+  test.for([
+    ["show @1", "is not written as PACKAGE or PACKAGE@VERSION"],
+    ["show lighthouse-operator@9.9.9", 'has no version "9.9.9" in catalog harbour; the newest are 2.1.0-rc.1, 2.0.0, 1.1.1, 1.1.0, 1.0.0'],
+    ["show lighthouse-operator --channel beta", 'has no channel "beta"; there are candidate, stable, v1'],
+    ["versions lighthouse-operator --channel beta", 'has no channel "beta"; there are alpha, candidate, stable, v1'],
+    ["graph lighthouse-operator --channel beta", 'has no channel "beta"; there are candidate, stable, v1'],
+    ["graph lighthouse-operator --channel candidate --from 1.0.0", "no channel that was asked for has lighthouse-operator.v1.0.0"],
+  ] as const)("%s is refused", async ([args, message]) => {
+    const { code, err } = await run(args);
+    expect([code, err]).toEqual([2, expect.stringContaining(message)]);
+  });
+});
+
+describe("graph", () => {
+  test.for([
+    ["mermaid", /^graph LR\n[^]*class lighthouse-operator-[^\n]* installed\n/],
+    ["dot", /^digraph "lighthouse-operator" \{\n[^]*\}\n$/],
+    ["svg", /^<svg [^]*· installed<\/text>[^]*<\/svg>\n$/],
+  ] as const)("as %s marks what is installed", async ([form, want]) => {
+    expect((await run(`graph lighthouse-operator --installed 1.0.0 -o ${form}`)).out).toMatch(want);
+  });
+
+  test("as JSON is the graph that catalogd serves, with what is installed", async () => {
+    const { channels } = await json<UpdateGraph>("graph lighthouse-operator --installed 1.0.0 --channel stable");
+    expect(channels.map(({ name, nodes, edges }) => [name, nodes.length, edges.length])).toEqual([["stable", 4, 7]]);
+    expect(channels[0]?.nodes.at(-1)).toEqual({ name: "lighthouse-operator.v1.0.0", version: "1.0.0", installed: [] });
+  });
+});
+
+describe("what was read", () => {
+  const folder = new TempFolder();
+  afterAll(() => folder[Symbol.dispose]());
+
+  test("is kept in the cache folder, and read again as soon as a file changes", async () => {
+    const copy = join(folder.path, "copy");
+    const env = { XDG_CACHE_HOME: join(folder.path, "cache") };
+    cpSync(HARBOUR, copy, { recursive: true });
+    const names = async (...more: string[]): Promise<string[]> =>
+      (await runCli(["search", "-o", "name", "--catalog-dir", copy, ...more], { env })).out.trimEnd().split("\n");
+    const kept = (): number => readdirSync(join(folder.path, "cache/olmv1/catalogs")).length;
+    expect(await names()).toHaveLength(3);
+    expect(await names()).toHaveLength(3);
+    expect(kept()).toBe(1);
+    rmSync(join(copy, "others.yaml"));
+    expect(await names("--no-cache")).toEqual(["lighthouse-operator"]);
+    expect(kept()).toBe(1);
+    expect(await names()).toEqual(["lighthouse-operator"]);
+    expect(kept()).toBe(2);
+  });
+});
+
+describeWithData("of real catalogs", (data) => {
+  const folder = new TempFolder();
+  const env = { XDG_CACHE_HOME: folder.path };
+  const catalog = ["--catalog-dir", join(data, "fbc/community-v4.19")];
+  const rhtas = ["--catalog-dir", join(data, "fbc/rhtas-v4.18")];
+  const real = async <T>(...args: string[]): Promise<T> => JSON.parse((await runCli([...args, "-o", "json"], { env })).out) as T;
+  beforeAll(() => expect(readdirSync(folder.path)).toEqual([]));
+  afterAll(() => folder[Symbol.dispose]());
+
+  test("each package is found by its name, first, and shown with the version that was found", async () => {
+    const { items } = await real<{ items: Found[] }>("search", ...catalog);
+    expect(items.length).toBe(readdirSync(join(data, "fbc/community-v4.19")).length);
+    for (const { package: name, version } of items.slice(0, 8)) {
+      const found = await real<{ items: Found[] }>("search", name, ...catalog);
+      expect(found.items[0]?.package).toBe(name);
+      const view = await real<PackageView>("show", name, ...catalog);
+      expect([view.version.version, view.versions.includes(version ?? "")]).toEqual([version, true]);
+    }
+  });
+
+  test("every picture of the largest graph is drawn, and its deprecations are told", async () => {
+    const graph = await real<UpdateGraph>("graph", "rhtas-operator", ...rhtas);
+    const { out } = await runCli(["graph", "rhtas-operator", ...rhtas], { env });
+    expect(
+      out
+        .split("\n")
+        .filter((line) => line.startsWith("channel "))
+        .map((line) => line.split(" ")[1]),
+    ).toEqual(graph.channels.map(({ name }) => name));
+    expect(out).toContain("deprecated: ");
+    const svg = (await runCli(["graph", "rhtas-operator", "-o", "svg", ...rhtas], { env })).out;
+    expect(svg.match(/data-name=/g)).toHaveLength(graph.channels.reduce((sum, { nodes }) => sum + nodes.length, 0));
+  });
+});

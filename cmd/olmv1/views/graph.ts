@@ -1,0 +1,128 @@
+import { printable } from "../../../pkg/errors/printable.ts";
+import { bundleVersion } from "../../../pkg/fbc/graph/bundleVersion.ts";
+import { dotGraph } from "../../../pkg/fbc/graph/dot.ts";
+import { graphTree, type TreeLine } from "../../../pkg/fbc/graph/graphTree.ts";
+import { mermaidGraph } from "../../../pkg/fbc/graph/mermaid.ts";
+import { onwardsFrom } from "../../../pkg/fbc/graph/onwards.ts";
+import { svgGraph } from "../../../pkg/fbc/graph/svg.ts";
+import { type GraphSource, GraphTooLargeError, updateGraph } from "../../../pkg/fbc/graph/updateGraph.ts";
+import { cutTo } from "../cli/columns.ts";
+import { jsonText } from "../cli/json.ts";
+import { styled } from "../cli/table.ts";
+import type { Terminal } from "../cli/terminal.ts";
+import { installedHere } from "./installedHere.ts";
+import { bundleMeant, firstWith, noChannel, type PackageIn, withPackage } from "./packageIn.ts";
+import type { SourceOptions } from "./sourceOptions.ts";
+
+/** Forms of a graph; the first is the default. */
+export type GraphForm = "tree" | "mermaid" | "dot" | "svg" | "json";
+
+/** How `olmv1 graph` can be asked. */
+export interface GraphOptions extends SourceOptions {
+  channel: string[];
+  from?: string;
+  installed?: string;
+  output: GraphForm;
+}
+
+/** `olmv1 graph`. */
+export async function graph(terminal: Terminal, name: string, options: GraphOptions): Promise<void> {
+  await withPackage(terminal, name, options, async (all, { client, signal }) => {
+    const meant = options.from ?? options.installed;
+    const { found } = firstWith(all, (one) => (meant === undefined ? undefined : bundleMeant(one, meant)));
+    const others = all.filter((one) => one !== found);
+    const installed = await installedNames(found, options, installedHere(client, signal));
+    const source = sourceOf(found, options, installed);
+    try {
+      terminal.out(textOf(terminal, options.from === undefined ? source : from(source, found, options.from), options.output));
+    } catch (err) {
+      if (err instanceof GraphTooLargeError) throw new Error(`${err.message}; --channel names one of them`, { cause: err });
+      throw err;
+    }
+    if (others.length > 0 && options.output === "tree")
+      terminal.err(
+        `olmv1: this is the package in catalog ${found.catalog}; also in ${others.map(({ catalog }) => catalog).join(", ")}: --catalog names one\n`,
+      );
+  });
+}
+
+/** Extensions by the name of the bundle that they have installed; none for what --installed names. */
+async function installedNames(
+  found: PackageIn,
+  { installed }: GraphOptions,
+  reading: ReturnType<typeof installedHere>,
+): Promise<Map<string, string[]>> {
+  if (installed !== undefined) return new Map([[bundleMeant(found, installed).name, []]]);
+  const names = new Map<string, string[]>();
+  for (const one of (await reading) ?? []) {
+    if (one.package === found.name) names.set(one.bundle, [...(names.get(one.bundle) ?? []), one.extension]);
+  }
+  return names;
+}
+
+function sourceOf(
+  { name, content, facts }: PackageIn,
+  { channel }: GraphOptions,
+  installed: ReadonlyMap<string, readonly string[]>,
+): GraphSource {
+  const unknown = channel.find((one) => !content.channels.some((own) => own.name === one));
+  if (unknown !== undefined)
+    throw new Error(
+      noChannel(
+        name,
+        unknown,
+        content.channels.map((one) => one.name),
+      ),
+    );
+  const versions = facts.bundles.flatMap(({ name: bundle, version, release }) =>
+    version === undefined ? [] : [[bundle, bundleVersion(version, release)] as const],
+  );
+  return {
+    package: name,
+    defaultChannel: content.package?.defaultChannel,
+    channels: channel.length === 0 ? content.channels : content.channels.filter((own) => channel.includes(own.name)),
+    versions: new Map(versions),
+    deprecations: content.deprecations,
+    installed,
+  };
+}
+
+function from(source: GraphSource, found: PackageIn, version: string): GraphSource {
+  const { name } = bundleMeant(found, version);
+  const onwards = onwardsFrom(source, name);
+  if (onwards.channels.length === 0) throw new Error(`no channel that was asked for has ${name}`);
+  return onwards;
+}
+
+function textOf(terminal: Terminal, source: GraphSource, form: GraphForm): string {
+  if (form === "mermaid") return mermaidGraph([source], { marks: true });
+  const drawn = updateGraph(source);
+  switch (form) {
+    case "dot":
+      return dotGraph(drawn);
+    case "svg":
+      return svgGraph(drawn);
+    case "json":
+      return `${jsonText(drawn)}\n`;
+    case "tree":
+    default:
+      return graphTree(drawn)
+        .map((line) => treeLine(terminal, line))
+        .join("");
+  }
+}
+
+/** A line that is no longer than the terminal: of marks the last are cut. */
+function treeLine(terminal: Terminal, { drawing, text, marks, kind }: TreeLine): string {
+  const start = `${drawing}${printable(text).replaceAll("\n", " ")}`;
+  const first = kind === "channel" ? "\n" : "";
+  const mood = kind === "note" ? "faint" : kind === "bundle" ? undefined : "strong";
+  let room = terminal.width - Array.from(start).length;
+  const shown = marks.flatMap((mark) => {
+    const whole = `  ${printable(mark.text).replaceAll("\n", " ")}`;
+    const cut = cutTo(whole, Math.max(room, 0));
+    room -= Array.from(cut).length;
+    return cut.trim() === "" || cut.trim() === "…" ? [] : [styled(terminal, { text: cut, mood: mark.mood })];
+  });
+  return `${first}${styled(terminal, { text: cutTo(start, terminal.width), mood })}${shown.join("")}\n`;
+}

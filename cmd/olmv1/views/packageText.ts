@@ -1,0 +1,155 @@
+import { compareText } from "../../../pkg/api/compareText.ts";
+import { printable } from "../../../pkg/errors/printable.ts";
+import { type Cell, styled, table } from "../cli/table.ts";
+import type { Terminal } from "../cli/terminal.ts";
+import { wrapped } from "../cli/wrapped.ts";
+import { counted } from "../counted.ts";
+import { type Detail, details, MAX_PROSE } from "./details.ts";
+import type { InstalledHere } from "./installedHere.ts";
+import type { PackageView } from "./packageView.ts";
+
+/** How a package is told. */
+export interface Telling {
+  /** What the cluster has of the package. */
+  readonly installed: readonly InstalledHere[];
+  /** Everything, however long. */
+  readonly isWide: boolean;
+}
+
+/** Names of a list that are shown where it is not told whole. */
+const MAX_NAMES = 12;
+
+/** A package and one of its versions, for people. */
+export function packageText(terminal: Terminal, view: PackageView, telling: Telling): string {
+  const text = (telling.isWide ? view.longDescription : undefined) ?? view.description ?? "";
+  return [
+    `${styled(terminal, { text: printable(titleOf(view)), mood: "strong" })}\n`,
+    proseText(text, terminal.width),
+    details(terminal, [...versionDetails(view, telling), ...apiDetails(view, telling), ...aboutDetails(view, telling)]),
+    channelTable(terminal, view),
+  ]
+    .filter((part) => part !== "")
+    .join("\n");
+}
+
+function titleOf({ package: name, displayName, provider }: PackageView): string {
+  const shown = displayName === undefined || displayName === name ? name : `${name}: ${displayName}`;
+  return provider === undefined ? shown : `${shown}, by ${provider}`;
+}
+
+/** Paragraphs as they are, each broken into lines. */
+function proseText(text: string, width: number): string {
+  return text === "" ? "" : `${wrapped(printable(text), Math.min(width, MAX_PROSE)).join("\n")}\n`;
+}
+
+function versionDetails(view: PackageView, { installed, isWide }: Telling): Detail[] {
+  const { version, catalog, alsoIn } = view;
+  const others = alsoIn.map((other) => faint(`also in ${other.catalog}${other.version === undefined ? "" : `, ${other.version}`}`));
+  return [
+    ["Deprecated", limited(deprecations(view), isWide)],
+    ["Version", `${version.version ?? version.bundle}${version.release === undefined ? "" : `, release ${version.release}`}`],
+    ["Channels", version.channels.join(", ")],
+    ["Catalog", [catalog, ...others]],
+    ["Installed", installed.map((one) => ({ text: `${one.version} by ClusterExtension ${one.extension}`, mood: "good" as const }))],
+    ["Bundle", version.bundle],
+    ["Image", version.image],
+    ["Created", version.createdAt],
+  ];
+}
+
+/** What is deprecated, and why: the version that is shown first. */
+function deprecations({ version, deprecated, channels, deprecatedBundles }: PackageView): Cell[] {
+  const others = deprecatedBundles.filter(({ bundle }) => bundle !== version.bundle);
+  return [
+    ...(deprecated === undefined ? [] : [deprecated]),
+    ...(version.deprecated === undefined ? [] : [`this version: ${version.deprecated}`]),
+    ...channels.flatMap((one) => (one.deprecated === undefined ? [] : [`channel ${one.name}: ${one.deprecated}`])),
+    ...others.map(({ bundle, message }) => `${bundle}: ${message}`),
+  ].map((text) => ({ text, mood: "warning" as const }));
+}
+
+function apiDetails({ version, exampleKinds, suggestedNamespace, package: name, provided }: PackageView, { isWide }: Telling): Detail[] {
+  const described = new Map(provided.map((one) => [`${one.kind}.${one.group}`, isWide ? one.description : one.displayName]));
+  const examples =
+    exampleKinds && exampleKinds.length > 0 ? `${shortened(exampleKinds)}; olmv1 show ${name} --examples prints them` : undefined;
+  return [
+    ["Capability", version.capability],
+    ["Install modes", version.installModes.join(", ")],
+    ["Architectures", version.architectures.join(", ")],
+    ["Operating systems", version.operatingSystems.join(", ")],
+    ["Min Kubernetes", version.minKubeVersion],
+    ["Max OpenShift", version.maxOpenShiftVersion],
+    ["Infrastructure", version.infrastructureFeatures.join(", ")],
+    ["Namespace", suggestedNamespace === undefined ? undefined : `${suggestedNamespace} is suggested`],
+    ["Provides", limited(kindTexts(version.providedAPIs, described), isWide)],
+    ["Requires", limited([...new Set([...version.requires, ...version.requiredAPIs.map((api) => `API ${apiText(api)}`)])], isWide)],
+    ["Examples", examples],
+  ];
+}
+
+function aboutDetails(view: PackageView, { isWide }: Telling): Detail[] {
+  const { version, categories = [], keywords = [], maintainers, links, versions } = view;
+  const images = version.relatedImages;
+  return [
+    ["Maturity", view.maturity],
+    ["Certified", view.certified === undefined ? undefined : view.certified ? "yes" : "no"],
+    ["Support", view.support],
+    ["Categories", categories.join(", ")],
+    ["Keywords", keywords.join(", ")],
+    ["Maintainers", maintainers.map(({ name, email }) => `${name} ${email === undefined ? "" : `<${email}>`}`.trim())],
+    ["Repository", view.repository],
+    ["Links", links.map(({ name, url }) => (name === "" ? url : `${name}: ${url}`))],
+    ["Images", isWide ? images : images.length > 0 ? `${counted(images.length, "image")}, which -o wide lists` : undefined],
+    ["Versions", versions.length > MAX_NAMES ? `${shortened(versions)}; olmv1 versions lists all ${versions.length}` : versions.join(", ")],
+  ];
+}
+
+function channelTable(terminal: Terminal, { channels, defaultChannel }: PackageView): string {
+  const head = ["CHANNEL", "HEAD", "ENTRIES"];
+  const rows = channels.map(({ name, heads, entries, deprecated }): Cell[] => {
+    const marks = [...(name === defaultChannel ? ["default"] : []), ...(deprecated === undefined ? [] : ["deprecated"])].join(", ");
+    const mood = deprecated !== undefined ? "warning" : name === defaultChannel ? "strong" : undefined;
+    return [
+      { text: marks === "" ? name : `${name} (${marks})`, mood },
+      heads.map(({ version, bundle }) => version ?? bundle).join(", "),
+      String(entries),
+    ];
+  });
+  return rows.length === 0 ? "" : table(terminal, head, rows);
+}
+
+/** Each kind once, with all of its versions, and what it is called where that says more. */
+function kindTexts(apis: readonly string[], described: ReadonlyMap<string, string | undefined>): string[] {
+  const versions = new Map<string, string[]>();
+  for (const api of apis) {
+    const [group = "", version = "", kind = ""] = api.split("/");
+    const key = group === "" ? kind : `${kind}.${group}`;
+    versions.set(key, [...(versions.get(key) ?? []), version]);
+  }
+  return [...versions]
+    .sort(([a], [b]) => compareText(a, b))
+    .map(([key, all]) => {
+      const text = described.get(key);
+      const isSaid = text === undefined || text.replaceAll(" ", "").toLowerCase() === key.split(".")[0]?.toLowerCase();
+      return `${key} ${all.join(", ")}${isSaid ? "" : `: ${text}`}`;
+    });
+}
+
+/** `group/version Kind`, as constraints are told. */
+function apiText(api: string): string {
+  const at = api.lastIndexOf("/");
+  return `${api.slice(0, at)} ${api.slice(at + 1)}`;
+}
+
+function limited(all: readonly Cell[], isWide: boolean): Cell[] {
+  if (isWide || all.length <= MAX_NAMES) return [...all];
+  return [...all.slice(0, MAX_NAMES), faint(`and ${all.length - MAX_NAMES} more, which -o wide lists`)];
+}
+
+function shortened(all: readonly string[]): string {
+  return all.length > MAX_NAMES ? `${all.slice(0, MAX_NAMES).join(", ")}, …` : all.join(", ");
+}
+
+function faint(text: string): Cell {
+  return { text, mood: "faint" };
+}

@@ -1,0 +1,120 @@
+import { type Output, print } from "../cli/output.ts";
+import { type Cell, table } from "../cli/table.ts";
+import type { Terminal } from "../cli/terminal.ts";
+import { installedHere } from "./installedHere.ts";
+import { bundleMeant, firstWith, noChannel, type PackageIn, withPackage } from "./packageIn.ts";
+import type { SourceOptions } from "./sourceOptions.ts";
+import { type Start, type VersionRow, versionRows } from "./versionsView.ts";
+
+/** How `olmv1 versions` can be asked. */
+export interface VersionsOptions extends SourceOptions {
+  channel: string[];
+  all?: boolean;
+  installed?: string;
+  output: Output;
+}
+
+/** Rows that are shown without --all. */
+const MAX_ROWS = 20;
+/** Columns of -o wide, whatever the terminal has. */
+const WIDE = 200;
+
+/** `olmv1 versions`. */
+export async function versions(terminal: Terminal, name: string, options: VersionsOptions): Promise<void> {
+  const { channel, installed, output } = options;
+  await withPackage(terminal, name, options, async (all, { client, signal }) => {
+    checkChannels(name, all, channel);
+    const starts = installed === undefined ? await startsOf(name, installedHere(client, signal)) : [startNamed(all, installed)];
+    const rows = versionRows(all, channel, starts);
+    const isCut = options.all !== true && rows.length > MAX_ROWS;
+    const shown = isCut ? shownOf(rows) : rows;
+    await print(terminal, output, {
+      data: { package: name, versions: rows },
+      text: () => versionTable(terminal, shown, starts.length > 0, false),
+      wide: () => versionTable(terminal, shown, starts.length > 0, true),
+      names: () => rows.map(({ bundle }) => bundle),
+    });
+    if (isCut && (output === "text" || output === "wide"))
+      terminal.err(`olmv1: these are ${shown.length} of ${rows.length} versions; --all shows all\n`);
+  });
+}
+
+/** The newest, and further down those that are installed. */
+function shownOf(rows: readonly VersionRow[]): VersionRow[] {
+  return rows.filter(({ installedBy }, at) => at < MAX_ROWS || installedBy.length > 0);
+}
+
+function checkChannels(name: string, all: readonly PackageIn[], wanted: readonly string[]): void {
+  const names = [...new Set(all.flatMap(({ facts }) => facts.channels.map((one) => one.name)))];
+  const unknown = wanted.find((one) => !names.includes(one));
+  if (unknown !== undefined) throw new Error(noChannel(name, unknown, names));
+}
+
+async function startsOf(name: string, reading: ReturnType<typeof installedHere>): Promise<Start[]> {
+  return ((await reading) ?? [])
+    .filter((one) => one.package === name)
+    .map(({ extension, bundle, version, release }) => {
+      return { extension, bundle: { name: bundle, version, ...(release === undefined ? {} : { release }) } };
+    });
+}
+
+/** @throws Error where no catalog has it. */
+function startNamed(all: readonly [PackageIn, ...PackageIn[]], text: string): Start {
+  const { name, version = "", release } = firstWith(all, (one) => bundleMeant(one, text)).asked;
+  return { bundle: { name, version, ...(release === undefined ? {} : { release }) } };
+}
+
+function versionTable(terminal: Terminal, rows: readonly VersionRow[], hasStart: boolean, isWide: boolean): string {
+  const hasCatalogs = isWide || new Set(rows.map(({ catalog }) => catalog)).size > 1;
+  const head = [
+    "VERSION",
+    ...(hasCatalogs ? ["CATALOG"] : []),
+    "CHANNELS",
+    "CREATED",
+    ...(hasStart ? ["UPGRADE"] : []),
+    ...(isWide ? ["BUNDLE"] : []),
+    "NOTE",
+  ];
+  return table(
+    isWide ? { colour: terminal.colour, width: Math.max(terminal.width, WIDE) } : terminal,
+    head,
+    rows.map((row) => [
+      versionCell(row),
+      ...(hasCatalogs ? [row.catalog] : []),
+      channelsText(row),
+      dayOf(row.createdAt),
+      ...(hasStart ? [upgradeCell(row)] : []),
+      ...(isWide ? [row.bundle] : []),
+      noteCell(row),
+    ]),
+  );
+}
+
+function versionCell({ version, release, bundle, deprecated }: VersionRow): Cell {
+  const text = version === undefined ? bundle : release === undefined || version.endsWith(release) ? version : `${version} (${release})`;
+  return { text, mood: deprecated === undefined ? "strong" : "warning" };
+}
+
+/** Channels that it is the head of have a star. */
+function channelsText({ channels, headOf }: VersionRow): string {
+  return channels.map((name) => (headOf.includes(name) ? `${name}*` : name)).join(", ");
+}
+
+/** The day alone; what is no date stays as it is. */
+function dayOf(createdAt = ""): string {
+  return /^\d{4}-\d{2}-\d{2}/.exec(createdAt)?.[0] ?? createdAt;
+}
+
+function upgradeCell({ installedBy, reached }: VersionRow): Cell {
+  if (installedBy.length > 0)
+    return { text: `installed${installedBy.some((name) => name !== "") ? ` (${installedBy.join(", ")})` : ""}`, mood: "good" };
+  const shortest = reached.toSorted((a, b) => a.through.length - b.through.length)[0];
+  if (!shortest) return "";
+  return shortest.through.length === 0 ? { text: "direct", mood: "good" } : `via ${shortest.through.join(", ")}`;
+}
+
+function noteCell({ deprecated, headOf, channels }: VersionRow): Cell {
+  if (deprecated !== undefined) return { text: `deprecated: ${deprecated}`, mood: "warning" };
+  if (channels.length === 0) return { text: "in no channel", mood: "faint" };
+  return headOf.length > 0 ? { text: "head", mood: "faint" } : "";
+}

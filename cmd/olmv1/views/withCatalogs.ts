@@ -1,0 +1,130 @@
+import { stat } from "node:fs/promises";
+import { messageOf, wrapError } from "../../../pkg/errors/errors.ts";
+import { goQuote } from "../../../pkg/errors/goQuote.ts";
+import type { Client } from "../../../pkg/kube/client.ts";
+import { type Progress, withProgress } from "../cli/progress.ts";
+import type { Terminal } from "../cli/terminal.ts";
+import type { BundleReader } from "../rbac/bundleReader.ts";
+import { BookShelf, shelfFolder } from "./bookShelf.ts";
+import type { CatalogBook } from "./catalogBook.ts";
+import { catalogMetas, filesDigest } from "./catalogMetas.ts";
+import { catalogsGiven, catalogsNamed, isOffline, type NamedCatalog } from "./catalogsNamed.ts";
+import type { SourceOptions } from "./sourceOptions.ts";
+
+/** A catalog that can be looked at. */
+export interface OpenCatalog {
+  readonly name: string;
+  readonly priority: number;
+  readonly book: CatalogBook;
+}
+
+/** Catalogs, and the cluster that they are of. */
+export interface OpenCatalogs {
+  /** By falling priority, then by name. */
+  readonly catalogs: readonly OpenCatalog[];
+  /** Those that cannot be looked at, and why. */
+  readonly leftOut: readonly { readonly catalog: string; readonly because: string }[];
+  /** Undefined where no cluster is asked. */
+  readonly client: Client | undefined;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * What `work` makes of the catalogs that options name; each that cannot be looked at is told on standard error.
+ * @throws Error where the cluster does not list its own, none can be, or a folder or image that was given cannot.
+ */
+export async function withCatalogs<T>(terminal: Terminal, options: SourceOptions, work: (open: OpenCatalogs) => Promise<T>): Promise<T> {
+  if (isOffline(options)) return withSources(terminal, options, undefined, work);
+  const { withCluster } = await import("../cluster.ts"); // slow to load, as registries are, and not needed for folders
+  return withCluster(options, (client) => withSources(terminal, options, client, work));
+}
+
+async function withSources<T>(
+  terminal: Terminal,
+  options: SourceOptions,
+  client: Client | undefined,
+  work: (open: OpenCatalogs) => Promise<T>,
+): Promise<T> {
+  const { signal } = terminal;
+  const registries = new Registries(options, signal);
+  // A policy that is named here judges what is pulled, not what was let pass before.
+  const isKept = options.cache && options.signaturePolicy === undefined;
+  const shelf = new BookShelf(isKept ? shelfFolder(terminal.env) : undefined);
+  const catalogs: OpenCatalog[] = [];
+  const leftOut: { catalog: string; because: string }[] = [];
+  try {
+    await withProgress(terminal, "reading catalogs", async (progress) => {
+      const all = client ? await (await import("./catalogsServed.ts")).catalogsServed(client, signal) : catalogsGiven(options);
+      const named = catalogsNamed(all, options);
+      for (const one of named) {
+        signal.throwIfAborted();
+        try {
+          catalogs.push({ name: one.name, priority: one.priority, book: await bookOf(one, { registries, shelf, progress }) });
+        } catch (err) {
+          signal.throwIfAborted();
+          if (!client) throw wrapError(`read catalog ${goQuote(one.name)}: `, err);
+          leftOut.push({ catalog: one.name, because: messageOf(err) });
+        }
+      }
+    });
+    if (catalogs.length === 0) throw new Error(noneText(leftOut));
+    for (const { catalog, because } of leftOut) terminal.err(`olmv1: catalog ${catalog} is left out: ${because}\n`);
+    return await work({ catalogs, leftOut, client, signal });
+  } finally {
+    await Promise.all(catalogs.map(({ book }) => book.close()));
+    await shelf.close();
+    await registries.close();
+  }
+}
+
+function noneText(leftOut: OpenCatalogs["leftOut"]): string {
+  if (leftOut.length === 0)
+    return "the cluster has no ClusterCatalog; olmv1 catalog add NAME IMAGE adds one, --catalog-dir and --catalog-image do without";
+  return `no catalog can be looked at: ${leftOut.map(({ catalog, because }) => `${catalog}: ${because}`).join("; ")}`;
+}
+
+/** What reads images, loaded when the first one is to be read. */
+class Registries {
+  readonly #options: SourceOptions;
+  readonly #signal: AbortSignal;
+  #reader: BundleReader | undefined;
+
+  constructor(options: SourceOptions, signal: AbortSignal) {
+    this.#options = options;
+    this.#signal = signal;
+  }
+
+  async reader(): Promise<BundleReader> {
+    const loaded = await import("../rbac/bundleReader.ts");
+    this.#reader ??= new loaded.BundleReader(this.#options, this.#signal);
+    return this.#reader;
+  }
+
+  async close(): Promise<void> {
+    await this.#reader?.close();
+  }
+}
+
+/** What opens books. */
+interface Tools {
+  registries: Registries;
+  shelf: BookShelf;
+  progress: Progress;
+}
+
+/** @throws Error that says why the catalog cannot be looked at. */
+async function bookOf({ name, path, image, unavailable }: NamedCatalog, { registries, shelf, progress }: Tools): Promise<CatalogBook> {
+  if (path !== undefined) {
+    if (!(await stat(path).catch(() => undefined))) throw new Error(`there is no folder or file ${goQuote(path)}`);
+    return shelf.obtain(`files-${await filesDigest(path)}`, () => catalogMetas(path));
+  }
+  if (image === undefined) throw new Error(unavailable ?? "it has no content");
+  const reader = await registries.reader();
+  const { canonical, digest } = await reader.resolved(image);
+  return shelf.obtain(digest.replace(":", "-"), async function* () {
+    progress.now(`pulling catalog ${name} from ${canonical}`);
+    const folder = await reader.catalogFolder(canonical);
+    progress.now(`reading catalog ${name}`);
+    yield* catalogMetas(folder);
+  });
+}

@@ -1,0 +1,134 @@
+import * as fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import type { ChannelEntry } from "../types.ts";
+import { bundleVersion } from "./bundleVersion.ts";
+import { dotGraph } from "./dot.ts";
+import { graphTree } from "./graphTree.ts";
+import { mermaidGraph } from "./mermaid.ts";
+import { onwardsFrom } from "./onwards.ts";
+import { svgGraph } from "./svg.ts";
+import { type GraphSource, updateGraph } from "./updateGraph.ts";
+
+function sourceOf(entries: ChannelEntry[], more: Partial<GraphSource> = {}): GraphSource {
+  const versions = new Map(entries.map(({ name }) => [name, bundleVersion(name.replace(/^.*v/, ""))]));
+  return { package: "p", defaultChannel: "c", channels: [{ name: "c", package: "p", entries }], versions, deprecations: [], ...more };
+}
+
+const shown = (source: GraphSource): string[] =>
+  graphTree(updateGraph(source)).map(({ drawing, text, marks }) => [drawing + text, ...marks.map((mark) => mark.text)].join(" | "));
+
+// Source: requirements.md S4-09, S4-12, S4-17, S4-19.
+describe("a tree", () => {
+  test("goes from the head down what is replaced, and shows what is skipped beside it", () => {
+    const entries = [
+      { name: "p.v1.0.0" },
+      { name: "p.v1.1.0", replaces: "p.v1.0.0" },
+      { name: "p.v1.1.1", replaces: "p.v1.0.0", skips: ["p.v1.1.0"] },
+      { name: "p.v2.0.0", replaces: "p.v1.1.1", skips: ["p.v1.0.0"], skipRange: ">=1.0.0 <2.0.0" },
+    ];
+    const deprecations = [{ package: "p", entries: [{ reference: { schema: "olm.bundle", name: "p.v1.1.0" }, message: "it\nleaks" }] }];
+    expect(shown(sourceOf(entries, { deprecations, installed: new Map([["p.v1.0.0", ["x", "y"]]]) }))).toEqual([
+      "p",
+      "channel c | default, 4 entries",
+      "● 2.0.0 | head",
+      "│  skipRange >=1.0.0 <2.0.0: 1.1.1, 1.1.0, 1.0.0",
+      "│  skips 1.0.0",
+      "● 1.1.1",
+      "├─○ 1.1.0 | skipped | deprecated: it leaks",
+      "● 1.0.0 | installed by x, y | skipped",
+    ]);
+  });
+
+  test("shows several heads, and names that are no entries", () => {
+    const entries = [
+      { name: "p.v2.0.0", replaces: "p.v1.0.0" },
+      { name: "p.v1.5.0", replaces: "p.v1.0.0", skips: ["p.v1.4.0"] },
+    ];
+    expect(shown(sourceOf(entries)).slice(2)).toEqual([
+      "● 2.0.0 | head",
+      "◌ p.v1.0.0 | not in this channel",
+      "● 1.5.0 | head",
+      "╰─○ p.v1.4.0 | skipped | not in this channel",
+      "╰╴ replaces p.v1.0.0, which stands above",
+    ]);
+  });
+});
+
+const NAMES = [...Array.from({ length: 12 }, (_, i) => `p.v${i}.0.0`), 'a "b" \\ c', "長い"];
+const entry = fc.record(
+  {
+    name: fc.constantFrom(...NAMES),
+    replaces: fc.constantFrom(...NAMES, "absent"),
+    skips: fc.array(fc.constantFrom(...NAMES, "elsewhere"), { maxLength: 6 }),
+    skipRange: fc.constantFrom("<3.0.0", ">=1.0.0 <5.0.0", "nonsense"),
+  },
+  { requiredKeys: ["name"] },
+);
+const entries = fc.uniqueArray(entry, { selector: ({ name }) => name, maxLength: 15 });
+
+test("whatever the graph, circles included, each bundle has one line of the tree", () => {
+  fc.assert(
+    fc.property(entries, (some) => {
+      const graph = updateGraph(sourceOf(some));
+      const bundles = graphTree(graph).filter(({ kind }) => kind === "bundle");
+      const names = graph.channels[0]?.nodes.map(({ name, version }) => version ?? name) ?? [];
+      expect(bundles.map(({ text }) => text).toSorted()).toEqual(names.toSorted());
+    }),
+  );
+});
+
+test("whatever the graph, from a version on there is exactly what updates lead to", () => {
+  fc.assert(
+    fc.property(entries, fc.constantFrom(...NAMES), (some, start) => {
+      const { edges = [] } = updateGraph(sourceOf(some)).channels[0] ?? {};
+      const reached = new Set([start]);
+      for (const one of reached) for (const { from, to } of edges) if (from === one) reached.add(to);
+      const [channel] = updateGraph(onwardsFrom(sourceOf(some), start)).channels;
+      const isThere = some.some(({ name }) => name === start);
+      const kept = channel?.nodes.map(({ name }) => name) ?? [];
+      // Of a name that is only referred to nothing is left where nothing leads on from it.
+      expect(kept.toSorted()).toEqual([...reached].filter((name) => name !== start || isThere || kept.includes(name)).toSorted());
+      expect(kept.includes(start)).toBe(isThere || reached.size > 1);
+      const shownEdges = (some: typeof edges): string[] => some.map(({ from, to, type }) => `${from} ${to} ${type}`).toSorted();
+      // Every update among them but those back to the start is still there.
+      expect(shownEdges(channel?.edges ?? [])).toEqual(
+        shownEdges(edges.filter(({ from, to }) => reached.has(from) && reached.has(to) && to !== start)),
+      );
+    }),
+  );
+});
+
+test("texts of a catalog end nothing in DOT", () => {
+  const string = /"(?:[^"\\]|\\.)*"/g;
+  const names = fc.array(fc.string({ unit: "binary", minLength: 1, maxLength: 8 }), { minLength: 1, maxLength: 4 });
+  fc.assert(
+    fc.property(names, fc.string(), (some, name) => {
+      const graph = updateGraph({ ...sourceOf(some.map((one, i) => ({ name: `${one}${i}` }))), package: `${name}p` });
+      const lines = dotGraph(graph).trimEnd().split("\n");
+      const rest = lines.map((line) => line.replaceAll(string, "S")).join("\n");
+      expect(rest).toMatch(/^digraph S \{\n(?: {2}[\w [\]=;{]*S?[\w [\]=;{]*\n| {2,4}(?:S(?: -> S)? ?)?[^"]*\n)*\}$/);
+      expect(rest).not.toContain('"');
+    }),
+  );
+});
+
+test("what is installed and what is skipped is marked in every picture", () => {
+  const source = sourceOf([{ name: "p.v2.0.0", skips: ["p.v1.0.0"] }, { name: "p.v1.0.0" }], {
+    installed: new Map([["p.v1.0.0", ["mine"]]]),
+  });
+  const graph = updateGraph(source);
+  expect(svgGraph(graph)).toMatch(/class="box installed"[^>]*>\s*<text[^>]*>p\.v1\.0\.0 · installed, skipped</);
+  expect(svgGraph(graph)).toContain("installed mine");
+  expect(dotGraph(graph)).toContain('"c/p.v1.0.0" [label="p.v1.0.0\\ninstalled, skipped" fillcolor=lightblue];');
+  expect(mermaidGraph([source], { marks: true })).toContain("class p-c-p.v1.0.0 installed\n");
+  expect(mermaidGraph([source], { marks: true })).toContain("class p-c-p.v2.0.0 head\n");
+  expect(mermaidGraph([source])).not.toContain("installed");
+});
+
+test("a channel of thousands of entries is drawn", () => {
+  const many = Array.from({ length: 4_000 }, (_, i) => ({ name: `p.v1.${i}.0`, ...(i > 0 ? { replaces: `p.v1.${i - 1}.0` } : {}) }));
+  const graph = updateGraph(sourceOf(many));
+  expect(graphTree(graph)).toHaveLength(4_002);
+  expect(dotGraph(graph).split("\n").length).toBeGreaterThan(8_000);
+  expect(svgGraph(graph).length).toBeGreaterThan(400_000);
+});

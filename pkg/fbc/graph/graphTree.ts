@@ -1,0 +1,144 @@
+import type { ChannelGraph, GraphNode, UpdateGraph } from "./updateGraph.ts";
+
+/** A line of a graph as text. */
+export interface TreeLine {
+  /** What is drawn before the text. */
+  readonly drawing: string;
+  readonly text: string;
+  /** What is said of it behind the text, and how it is meant. */
+  readonly marks: readonly TreeMark[];
+  readonly kind: "package" | "channel" | "bundle" | "note";
+}
+
+/** Something that is said of a bundle, a channel or the package. */
+export interface TreeMark {
+  readonly text: string;
+  readonly mood: "good" | "warning" | "faint";
+}
+
+/** Names of a list that are told. */
+const MAX_NAMES = 6;
+
+/**
+ * The update graph of a package as lines: for each channel its head and, below each bundle, the one that it replaces. What a bundle skips stands
+ * beside it; ranges are told with how many entries they hold. Each bundle has one line in a channel.
+ */
+export function graphTree(graph: UpdateGraph): TreeLine[] {
+  const deprecated = graph.deprecated === undefined ? [] : [deprecation(graph.deprecated)];
+  return [
+    { drawing: "", text: graph.package, marks: deprecated, kind: "package" },
+    ...graph.channels.flatMap((channel) => new ChannelTree(channel).lines(channel.name === graph.defaultChannel)),
+  ];
+}
+
+class ChannelTree {
+  readonly #channel: ChannelGraph;
+  /** In their order. */
+  readonly #nodes: ReadonlyMap<string, GraphNode>;
+  readonly #places: ReadonlyMap<string, number>;
+  readonly #replaced = new Map<string, string>();
+  readonly #skipped = new Map<string, string[]>();
+  readonly #ranges = new Map<string, { range: string; from: string[] }>();
+  readonly #drawn = new Set<string>();
+  /** Names that something skips. */
+  readonly #isSkipped = new Set<string>();
+
+  constructor(channel: ChannelGraph) {
+    this.#channel = channel;
+    this.#nodes = new Map(channel.nodes.map((node) => [node.name, node]));
+    this.#places = new Map(channel.nodes.map(({ name }, place) => [name, place]));
+    for (const { type, from, to, range = "" } of channel.edges) {
+      if (type === "replaces") this.#replaced.set(to, from);
+      else if (type === "skips") {
+        this.#isSkipped.add(from);
+        const known = this.#skipped.get(to);
+        if (known) known.push(from);
+        else this.#skipped.set(to, [from]);
+      } else {
+        const known = this.#ranges.get(to);
+        if (known) known.from.push(from);
+        else this.#ranges.set(to, { range, from: [from] });
+      }
+    }
+  }
+
+  lines(isDefault: boolean): TreeLine[] {
+    const { name, nodes, deprecated } = this.#channel;
+    const entries = nodes.filter(({ absent }) => !absent).length;
+    const marks: TreeMark[] = [
+      { text: isDefault ? `default, ${entries} entries` : `${entries} entries`, mood: "faint" },
+      ...(deprecated === undefined ? [] : [deprecation(deprecated)]),
+    ];
+    const heads = nodes.filter(({ head }) => head);
+    return [
+      { drawing: "", text: `channel ${name}`, marks, kind: "channel" },
+      ...[...heads, ...nodes].flatMap((node) => (this.#drawn.has(node.name) ? [] : this.#chain(node))),
+    ];
+  }
+
+  /** A bundle, then what it replaces, and so on. */
+  #chain(start: GraphNode): TreeLine[] {
+    const chain: GraphNode[] = [];
+    for (
+      let node: GraphNode | undefined = start;
+      node && !this.#drawn.has(node.name);
+      node = this.#nodes.get(this.#replaced.get(node.name) ?? "")
+    ) {
+      this.#drawn.add(node.name);
+      chain.push(node);
+    }
+    return chain.flatMap((node, at) => {
+      const next = this.#replaced.get(node.name);
+      const joins = chain[at + 1] || next === undefined ? [] : [note("╰╴ ", `replaces ${this.#shown(next)}, which stands above`)];
+      return [this.#bundle(node.absent ? "◌ " : "● ", node), ...this.#beside(node, !chain[at + 1]), ...joins];
+    });
+  }
+
+  /** What a bundle skips, and its range. */
+  #beside({ name }: GraphNode, isLast: boolean): TreeLine[] {
+    const drawing = isLast ? "   " : "│  ";
+    const skipped = (this.#skipped.get(name) ?? []).toSorted((a, b) => (this.#places.get(a) ?? 0) - (this.#places.get(b) ?? 0));
+    const fresh = skipped.filter((one) => !this.#drawn.has(one));
+    const others = skipped.filter((one) => this.#drawn.has(one) && one !== this.#replaced.get(name));
+    const range = this.#ranges.get(name);
+    for (const one of fresh) this.#drawn.add(one);
+    return [
+      ...(range ? [note(drawing, `skipRange ${range.range}: ${this.#list(range.from)}`)] : []),
+      ...(others.length > 0 ? [note(drawing, `skips ${this.#list(others)}`)] : []),
+      ...fresh
+        .flatMap((one) => this.#nodes.get(one) ?? [])
+        .map((node, at) => this.#bundle(isLast && at === fresh.length - 1 ? "╰─○ " : "├─○ ", node)),
+    ];
+  }
+
+  #bundle(drawing: string, node: GraphNode): TreeLine {
+    const { name, head, installed, deprecated, absent } = node;
+    const marks: TreeMark[] = [
+      ...(head ? [{ text: "head", mood: "good" as const }] : []),
+      ...(installed
+        ? [{ text: installed.length === 0 ? "installed" : `installed by ${installed.join(", ")}`, mood: "good" as const }]
+        : []),
+      ...(this.#isSkipped.has(name) ? [{ text: "skipped", mood: "warning" as const }] : []),
+      ...(absent ? [{ text: "not in this channel", mood: "faint" as const }] : []),
+      ...(deprecated === undefined ? [] : [deprecation(deprecated)]),
+    ];
+    return { drawing, text: this.#shown(name), marks, kind: "bundle" };
+  }
+
+  #list(names: readonly string[]): string {
+    const told = names.slice(0, MAX_NAMES).map((name) => this.#shown(name));
+    return told.join(", ") + (names.length > MAX_NAMES ? ` and ${names.length - MAX_NAMES} more` : "");
+  }
+
+  #shown(name: string): string {
+    return this.#nodes.get(name)?.version ?? name;
+  }
+}
+
+function deprecation(message: string): TreeMark {
+  return { text: `deprecated: ${message.replace(/\s+/g, " ")}`, mood: "warning" };
+}
+
+function note(drawing: string, text: string): TreeLine {
+  return { drawing, text, marks: [], kind: "note" };
+}
