@@ -98,8 +98,8 @@ async function run(flags: Flags): Promise<void> {
       "catalog-server": () => {
         if (server.draining) throw new Error("the catalog server is stopping");
       },
-      serving: () => readiness.check(),
       "serving-certificate": () => certificate.check(),
+      serving: () => readiness.check(),
       leader: () => leadership.describe(),
     },
   });
