@@ -1,9 +1,11 @@
+import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { type CaseHead, loadCases } from "../../test/support/caseFiles.ts";
 import { messageOf } from "../errors/errors.ts";
 import { metaFrom } from "../fbc/meta.ts";
 import type { ChannelEntry } from "../fbc/types.ts";
 import { parseVersion } from "../version/version.ts";
+import { catalogFault } from "./catalogFault.ts";
 import { renderSemver, semverImages, type TemplateBundle } from "./renderSemver.ts";
 import { semverChannels } from "./semverChannels.ts";
 import { ARCHETYPES, type Archetype, type ChannelKinds, readSemverTemplate } from "./semverTemplate.ts";
@@ -55,6 +57,7 @@ describe("a template with its bundles", () => {
       schema: "olm.bundle",
       name,
       package: packageName,
+      image: `quay.io/example/${packageName}`,
       properties: [{ type: "olm.package", value: { packageName, version } }],
     }),
     csv: { ...csv },
@@ -85,6 +88,34 @@ describe("a template with its bundles", () => {
       { schema: "olm.bundle", name: "a.v1" },
       { schema: "olm.bundle", name: "a.v2" },
     ]);
+  });
+
+  test("is always a sound catalog, in which every version of a major one leads to its newest", () => {
+    const part = fc.nat({ max: 3 });
+    const version = fc
+      .tuple(fc.integer({ min: 1, max: 3 }), part, part, fc.constantFrom("", "-alpha", "-rc.1"))
+      .map(([major, minor, patch, pre]) => `${major}.${minor}.${patch}${pre}`);
+    const kinds = fc.constantFrom(
+      "generateMajorChannels: true",
+      "generateMinorChannels: true",
+      "{generateMajorChannels: true, generateMinorChannels: true}",
+    );
+    fc.assert(
+      fc.property(fc.uniqueArray(version, { minLength: 1, maxLength: 12 }), kinds, (versions, flags) => {
+        const chosen = flags.replace(/[{}]/g, "").replace(", ", "\n");
+        const images = versions.map((one) => `{image: "${one}"}`).join(", ");
+        const read = readSemverTemplate(`schema: olm.semver\n${chosen}\nstable: {bundles: [${images}]}\n`);
+        const bundles = versions.map((one) => [one, bundle(`a.v${one}`, one)] as const);
+        const metas = renderSemver(read, new Map(bundles));
+        expect(catalogFault(metas)).toBeUndefined();
+        for (const { name, blob } of metas.filter(({ schema }) => schema === "olm.channel").filter(({ name }) => !name.includes("."))) {
+          const entries = blob["entries"] as ChannelEntry[];
+          const head = entries.at(-1);
+          const left = entries.slice(0, -1).filter((one) => one.name !== head?.replaces && !head?.skips?.includes(one.name));
+          expect(left, name).toEqual([]);
+        }
+      }),
+    );
   });
 
   test("names each image once", () => {
