@@ -22,13 +22,13 @@ export function yamlDocument(text: string): unknown {
   }
 }
 
-/** `count` and the number of values in `value`, each as often as it is referred to; stops soon after the limit. */
-function countValues(value: unknown, count: number): number {
+/** `count` and the number of values in `value`, each as often as it is referred to; stops soon after `max`. */
+export function countValues(value: unknown, count: number, max = MAX_VALUES): number {
   let total = count + 1;
   if (typeof value !== "object" || value === null) return total;
   for (const item of Object.values(value)) {
-    total = countValues(item, total);
-    if (total > MAX_VALUES) break;
+    total = countValues(item, total, max);
+    if (total > max) break;
   }
   return total;
 }

@@ -1,5 +1,6 @@
 import type { JsonObject } from "../api/k8s.ts";
 import { objectMembers, textMember } from "../fbc/checks/lenient.ts";
+import { excerpt } from "../fbc/excerpt.ts";
 import { objectAt } from "../fbc/summary/lenient.ts";
 
 /** A kind of an API, and how it is called in paths. */
@@ -9,6 +10,9 @@ export interface ApiKey {
   readonly kind: string;
   readonly plural: string;
 }
+
+/** Of the APIs of a bundle, that an error names. */
+const MAX_TOLD = 50;
 
 /** The APIs that a bundle's CRDs define, each version of each, and those that its API services serve. */
 export function providedApis(objects: readonly JsonObject[], csv: JsonObject): ApiKey[] {
@@ -28,8 +32,12 @@ export function checkOwnedApis(provided: readonly ApiKey[], csv: JsonObject): vo
     .map(apiName)
     .find((name) => !names.has(name));
   if (missing === undefined) return;
-  const found = [...names].sort().map((name) => `${name}:{}`);
-  throw new Error(`couldn't find ${missing} in bundle. found: map[${found.join(" ")}]`);
+  const found = [...names]
+    .sort()
+    .slice(0, MAX_TOLD)
+    .map((name) => `${name}:{}`);
+  const more = names.size > MAX_TOLD ? ` and ${names.size - MAX_TOLD} more` : "";
+  throw new Error(`couldn't find ${missing} in bundle. found: map[${found.join(" ")}${more}]`);
 }
 
 function crdApis(crd: JsonObject): ApiKey[] {
@@ -49,7 +57,7 @@ function definedApis(csv: JsonObject, which: "owned" | "required"): ApiKey[] {
   return objectMembers(objectAt(objectAt(csv, "spec"), "customresourcedefinitions"), which).map((definition) => {
     const name = textMember(definition, "name");
     const dot = name.indexOf(".");
-    if (dot < 0) throw new Error(`couldn't parse plural.group from crd name: ${name}`);
+    if (dot < 0) throw new Error(`couldn't parse plural.group from crd name: ${excerpt(name)}`);
     const [version, kind] = [textMember(definition, "version"), textMember(definition, "kind")];
     return { group: name.slice(dot + 1), version, kind, plural: name.slice(0, dot) };
   });
@@ -65,5 +73,5 @@ function apiServices(csv: JsonObject, which: "owned" | "required"): ApiKey[] {
 }
 
 function apiName({ group, version, kind, plural }: ApiKey): string {
-  return `${group}/${version}/${kind} (${plural})`;
+  return excerpt(`${group}/${version}/${kind} (${plural})`);
 }

@@ -3,10 +3,16 @@ import { isObject } from "../api/jsonObject.ts";
 import type { JsonObject } from "../api/k8s.ts";
 import { ANNOTATIONS_FILE, type BundleFolders, bundleAnnotations, foldersIn } from "../bundle/annotations.ts";
 import type { BundleFiles } from "../bundle/types.ts";
+import { countValues } from "../bundle/yamlText.ts";
 import { messageOf } from "../errors/errors.ts";
+import { excerpt } from "../fbc/excerpt.ts";
 import { parseYamlDocuments } from "../fbc/yaml.ts";
 
 const CSV = "ClusterServiceVersion";
+/** The largest real manifests have some 100,000; each is written out as often as an alias refers to it. */
+const MAX_VALUES = 500_000;
+/** Of what was passed over, that an error tells of. */
+const MAX_TOLD = 3;
 
 /** The manifests of a bundle as opm takes them into a catalog. */
 export interface BundleObjects {
@@ -50,21 +56,29 @@ export function bundleObjects(files: BundleFiles): BundleObjects {
     if (isCsv) csv = object;
     objects.push(object);
   }
-  if (objects.length === 0) throw new Error("no bundle objects found");
-  if (csv === undefined) throw new Error("no csv in bundle");
+  if (objects.length === 0) throw new Error(`no bundle objects found${reasons(warnings)}`);
+  if (csv === undefined) throw new Error(`no csv in bundle${reasons(warnings)}`);
   return { objects, csv, warnings };
 }
 
-/** The first document in `text` that holds something. @throws Error that says why it is no YAML. */
+/** The first document in `text` that holds something. @throws Error that says why it is no YAML, or that it holds far more than its text. */
 export function firstDocument(content: Uint8Array): { document: unknown; count: number } {
   const documents = parseYamlDocuments(new TextDecoder().decode(content)).filter((document) => document !== null);
-  return { document: documents[0] ?? null, count: documents.length };
+  const document = documents[0] ?? null;
+  if (countValues(document, 0, MAX_VALUES) > MAX_VALUES) throw new Error(`the document holds more than ${MAX_VALUES} values`);
+  return { document, count: documents.length };
 }
 
 /** The paths of the files in `folder` and in none below it, in the order of their names. */
 export function filesDirectlyIn(files: BundleFiles, folder: string): string[] {
   const inside = `${folder}/`;
   return [...files.keys()].filter((path) => path.startsWith(inside) && !path.slice(inside.length).includes("/")).sort();
+}
+
+/** Why there may be less in a bundle than its author thinks. */
+function reasons(warnings: readonly string[]): string {
+  const more = warnings.length > MAX_TOLD ? [`and ${warnings.length - MAX_TOLD} more`] : [];
+  return warnings.length === 0 ? "" : `; ${[...warnings.slice(0, MAX_TOLD), ...more].join("; ")}`;
 }
 
 function objectIn(path: string, files: BundleFiles, warnings: string[]): JsonObject | undefined {
@@ -78,7 +92,7 @@ function objectIn(path: string, files: BundleFiles, warnings: string[]): JsonObj
     return document;
   } catch (err) {
     const fault = err instanceof YAMLException ? `line ${(err.mark?.line ?? 0) + 1}: ${err.reason}` : messageOf(err);
-    warnings.push(`${path}: it is passed over, since it cannot be read: ${fault}`);
+    warnings.push(`${path}: it is passed over, since it cannot be read: ${excerpt(fault)}`);
     return undefined;
   }
 }

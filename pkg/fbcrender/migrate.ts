@@ -1,11 +1,13 @@
 import { isObject } from "../api/jsonObject.ts";
 import type { JsonObject } from "../api/k8s.ts";
+import { messageOf } from "../errors/errors.ts";
 import { goQuote } from "../errors/goQuote.ts";
 import { objectMembers, textMember } from "../fbc/checks/lenient.ts";
 import { Schema } from "../fbc/content.ts";
+import { excerpt } from "../fbc/excerpt.ts";
 import { memberOf } from "../fbc/keys.ts";
 import { objectAt } from "../fbc/summary/lenient.ts";
-import type { Meta } from "../fbc/types.ts";
+import type { Meta, Property } from "../fbc/types.ts";
 import { parseYaml } from "../fbc/yaml.ts";
 import { CSV_METADATA, csvMetadata } from "./csvMetadata.ts";
 import { byImage } from "./relatedImages.ts";
@@ -45,7 +47,15 @@ function migratedProperties(blob: JsonObject, level: MigrationLevel): JsonObject
   if (properties.some((property) => textMember(property, "type") === CSV_METADATA)) return properties;
   const csv = csvOf(properties);
   if (csv === undefined) return properties;
-  return [...properties.filter((property) => textMember(property, "type") !== OBJECT), { ...csvMetadata(csv) }];
+  return [...properties.filter((property) => textMember(property, "type") !== OBJECT), { ...metadataOf(csv, textMember(blob, "name")) }];
+}
+
+function metadataOf(csv: JsonObject, bundle: string): Property {
+  try {
+    return csvMetadata(csv);
+  } catch (err) {
+    throw new Error(`migrate: ClusterServiceVersion of bundle ${goQuote(excerpt(bundle))}: ${messageOf(err)}`, { cause: err });
+  }
 }
 
 /** The first ClusterServiceVersion among the manifests in `properties`. */

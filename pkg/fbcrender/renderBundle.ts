@@ -3,6 +3,7 @@ import type { BundleFiles } from "../bundle/types.ts";
 import { messageOf } from "../errors/errors.ts";
 import { goQuote } from "../errors/goQuote.ts";
 import { goJson } from "../fbc/canonical.ts";
+import { excerpt } from "../fbc/excerpt.ts";
 import { memberOf } from "../fbc/keys.ts";
 import { wrongKind } from "../fbc/meta.ts";
 import { objectAt } from "../fbc/summary/lenient.ts";
@@ -43,7 +44,7 @@ export function renderBundle(files: BundleFiles, imageOf: (identity: BundleIdent
   const { csv, objects } = found;
   const name = textAt(objectAt(csv, "metadata"), "name");
   const provided = providedApis(objects, csv);
-  naming(`error checking provided apis in bundle ${name}: `, () => checkOwnedApis(provided, csv));
+  naming(`error checking provided apis in bundle ${excerpt(name)}: `, () => checkOwnedApis(provided, csv));
   const metadata = bundleMetadata(files, bundleFolders(files).metadata);
   const annotated = naming("failed to derive properties: ", () => annotationsOf(csv));
   const stated = [...metadata.properties, ...annotated.properties];
