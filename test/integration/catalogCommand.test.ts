@@ -95,6 +95,10 @@ describeWithPrivateCluster("the catalogs of a cluster on the command line", (clu
     // Without its registry, from the cache folder alone.
     expect((await run("show", "lamp", "-o", "jsonpath={.version.bundle}")).out).toBe("lamp.v1.1.0");
     expect((await run("catalog", "search", "lamps", "-o", "name")).out).toBe("lamp\n");
+    const proposed = await runCli(["__complete", "show", "--kubeconfig", cluster.kubeconfig, "l"], {
+      env: { XDG_CACHE_HOME: join(dir, "cache") },
+    });
+    expect(proposed.out).toBe("lamp\n:4\n");
   });
 
   test("tell what their packages come to beside what is installed", async () => {

@@ -182,6 +182,14 @@ describe("what was read", () => {
     expect(await names()).toEqual(["lighthouse-operator"]);
     expect(kept()).toBe(2);
   });
+
+  test("gives the names that the shell proposes", async () => {
+    const env = { XDG_CACHE_HOME: join(folder.path, "proposed") };
+    const proposed = async (): Promise<string> => (await runCli(["__complete", "show", "--catalog-dir", HARBOUR, "b"], { env })).out;
+    expect(await proposed()).toBe(":4\n");
+    await runCli(["search", "--catalog-dir", HARBOUR], { env });
+    expect(await proposed()).toBe("beacon-db\nbuoy-operator\n:4\n");
+  });
 });
 
 describeWithData("of real catalogs", (data) => {

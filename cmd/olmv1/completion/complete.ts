@@ -16,7 +16,7 @@ const DIRECTIVE = { none: 0, noSpace: 2, noFiles: 4, onlyFolders: 16 } as const;
 
 /** `olmv1 __complete`: a proposal a line, with a tab before what it means; last `:` and the directive. */
 export async function complete(
-  terminal: Pick<Terminal, "out">,
+  terminal: Pick<Terminal, "out" | "env">,
   program: Command,
   given: readonly string[],
   options: CompleteOptions,
@@ -24,7 +24,7 @@ export async function complete(
   const words = options.line === undefined ? given : wordsOf(options.line).slice(1);
   const position = positionOf(program, words);
   const { proposals, kind } = proposalsAt(position);
-  const found = [...proposals, ...(await named(kind, position))];
+  const found = [...proposals, ...(await named(kind, position, terminal.env))];
   const typed = (position.kind === "value" ? position.glue : "") + position.typed;
   const fitting = found.filter(({ word }) => word.startsWith(typed));
   const kept = keptByBash(words.at(-1) ?? "", options.breaks);
@@ -39,7 +39,7 @@ const IN_FOLDER = new Set<NameKind>(["catalogPackage", "catalogChannel", "catalo
 /** Nothing is looked up for these. */
 const NOT_LIVE = new Set<NameKind>(["file", "folder", "free"]);
 
-async function named(kind: NameKind, position: Position): Promise<Proposal[]> {
+async function named(kind: NameKind, position: Position, env: Terminal["env"]): Promise<Proposal[]> {
   if (NOT_LIVE.has(kind)) return [];
   const { given, words } = position;
   if (IN_FOLDER.has(kind)) {
@@ -49,6 +49,11 @@ async function named(kind: NameKind, position: Position): Promise<Proposal[]> {
   }
   const of = (name: string): string | undefined => given.get(name);
   const [kubeconfig, context, namespace] = [of("--kubeconfig"), of("--context"), of("--namespace")];
+  if (kind === "package") {
+    const { packageNames } = await import("./packageNames.ts");
+    const names = await packageNames(env, { kubeconfig, context, catalogDir: of("--catalog-dir") });
+    return names.filter((name) => PLAIN.test(name)).map((name) => ({ word: (position.kind === "value" ? position.glue : "") + name }));
+  }
   const { liveNames } = await import("./liveNames.ts"); // a client of the cluster takes time to load
   const names = await liveNames(kind, {
     ...(kubeconfig === undefined ? {} : { kubeconfig }),

@@ -21,6 +21,16 @@ export function shelfFolder(env: Readonly<Record<string, string | undefined>>): 
   return home !== undefined && isAbsolute(home) ? join(home, ".cache", "olmv1", "catalogs") : undefined;
 }
 
+/** The key of a catalog's image. @param digest such as `sha256:…`. */
+export function imageKey(digest: string): string {
+  return digest.replace(":", "-");
+}
+
+/** The key of a catalog's files. @param sha256 as hex. */
+export function filesKey(sha256: string): string {
+  return `files-${sha256}`;
+}
+
 /** Books of catalogs, kept between commands; those that were used last, within a bound. Several commands may use one at a time. */
 export class BookShelf {
   readonly #folder: string | undefined;
@@ -40,9 +50,9 @@ export class BookShelf {
     return (folder === undefined ? undefined : await this.#kept(folder, key)) ?? this.#make(folder, key, metas());
   }
 
-  /** Whether the book of this key is kept. */
-  async has(key: string): Promise<boolean> {
-    return this.#folder !== undefined && (await stat(join(this.#folder, key)).catch(() => undefined)) !== undefined;
+  /** The book of this key where it is kept. */
+  async kept(key: string): Promise<CatalogBook | undefined> {
+    return this.#folder === undefined || !KEY.test(key) ? undefined : this.#kept(this.#folder, key);
   }
 
   /** Removes what is not kept. Books that are open can be read on. */

@@ -5,7 +5,7 @@ import type { Client } from "../../../pkg/kube/client.ts";
 import { type Progress, withProgress } from "../cli/progress.ts";
 import type { Terminal } from "../cli/terminal.ts";
 import type { BundleReader } from "../rbac/bundleReader.ts";
-import { BookShelf, shelfFolder } from "./bookShelf.ts";
+import { BookShelf, filesKey, imageKey, shelfFolder } from "./bookShelf.ts";
 import type { CatalogBook } from "./catalogBook.ts";
 import { catalogMetas, filesDigest } from "./catalogMetas.ts";
 import { catalogsGiven, catalogsNamed, isOffline, type NamedCatalog } from "./catalogsNamed.ts";
@@ -116,12 +116,12 @@ interface Tools {
 async function bookOf({ name, path, image, unavailable }: NamedCatalog, { registries, shelf, progress }: Tools): Promise<CatalogBook> {
   if (path !== undefined) {
     if (!(await stat(path).catch(() => undefined))) throw new Error(`there is no folder or file ${goQuote(path)}`);
-    return shelf.obtain(`files-${await filesDigest(path)}`, () => catalogMetas(path));
+    return shelf.obtain(filesKey(await filesDigest(path)), () => catalogMetas(path));
   }
   if (image === undefined) throw new Error(unavailable ?? "it has no content");
   const reader = await registries.reader();
   const { canonical, digest } = await reader.resolved(image);
-  return shelf.obtain(digest.replace(":", "-"), async function* () {
+  return shelf.obtain(imageKey(digest), async function* () {
     progress.now(`pulling catalog ${name} from ${canonical}`);
     const folder = await reader.catalogFolder(canonical);
     progress.now(`reading catalog ${name}`);
