@@ -1,6 +1,7 @@
 import { Command } from "commander";
 import { VERSION } from "../version.ts";
 import type { Terminal } from "./cli/terminal.ts";
+import { addApprove } from "./commands/approve.ts";
 import { addBundle } from "./commands/bundle.ts";
 import { addCatalog } from "./commands/catalog.ts";
 import { addClusterUpgradeCheck } from "./commands/clusterUpgradeCheck.ts";
@@ -12,6 +13,7 @@ import { addEvents } from "./commands/events.ts";
 import { addGet } from "./commands/get.ts";
 import { addGraph } from "./commands/graph.ts";
 import { addHistory } from "./commands/history.ts";
+import { addInstall } from "./commands/install.ts";
 import { addList } from "./commands/list.ts";
 import { addMigrate } from "./commands/migrate.ts";
 import { addPlan } from "./commands/plan.ts";
@@ -22,6 +24,8 @@ import { addSearch } from "./commands/search.ts";
 import { addShow } from "./commands/show.ts";
 import { addTree } from "./commands/tree.ts";
 import { addVersions } from "./commands/versions.ts";
+import { addUninstall } from "./commands/uninstall.ts";
+import { addUpgrade } from "./commands/upgrade.ts";
 import { addWhyNot } from "./commands/whyNot.ts";
 
 /** Headings of the help, in its order. */
@@ -49,6 +53,10 @@ export function olmv1(terminal: Terminal, name = "olmv1"): Command {
   program.enablePositionalOptions(); // a command may have an option of the program's name, as --version
 
   program.commandsGroup(GROUPS.extensions);
+  addInstall(program, terminal);
+  addUpgrade(program, terminal);
+  addUninstall(program, terminal);
+  addApprove(program, terminal);
   addList(program, terminal);
   addGet(program, terminal);
   addDescribe(program, terminal);

@@ -7,6 +7,8 @@ export interface Terminal {
   readonly err: (text: string) => void;
   /** All of standard input. */
   readonly stdin: () => Promise<string>;
+  /** Asks whoever sits there, and gives the line that is answered. */
+  readonly ask: (question: string) => Promise<string>;
   /** Columns that a line of output may take; Infinity where it goes into a pipe or a file. */
   readonly width: number;
   readonly colour: boolean;
@@ -32,6 +34,7 @@ export class CommandTerminal implements Terminal {
   readonly out: (text: string) => void;
   readonly err: (text: string) => void;
   readonly stdin: () => Promise<string>;
+  readonly ask: (question: string) => Promise<string>;
   readonly width: number;
   readonly colour: boolean;
   readonly interactive: boolean;
@@ -44,6 +47,12 @@ export class CommandTerminal implements Terminal {
     this.out = init.out;
     this.err = init.err;
     this.stdin = init.stdin ?? ((): Promise<string> => Promise.resolve(""));
+    this.ask =
+      init.ask ??
+      (async (question): Promise<string> => {
+        this.err(question);
+        return (await this.stdin()).split("\n")[0] ?? "";
+      });
     this.width = init.width ?? Number.POSITIVE_INFINITY;
     this.colour = init.colour ?? false;
     this.interactive = init.interactive ?? false;
@@ -75,12 +84,24 @@ export function processTerminal(signal: AbortSignal): CommandTerminal {
     out: (piece) => void stdout.write(piece),
     err: (piece) => void stderr.write(piece),
     stdin: () => text(stdin),
+    ask: (question) => answerTo(question, signal),
     width: widthOf(stdout.isTTY ? stdout.columns : undefined, env["COLUMNS"]),
     colour: hasColour(stdout.isTTY, env),
     interactive: stderr.isTTY && stdin.isTTY,
     signal,
     env,
   });
+}
+
+/** A line from standard input; Ctrl-C stays with the process, since the terminal is left as it is. */
+async function answerTo(question: string, signal: AbortSignal): Promise<string> {
+  const { createInterface } = await import("node:readline/promises");
+  const lines = createInterface({ input: process.stdin, output: process.stderr, terminal: false });
+  try {
+    return await lines.question(question, { signal });
+  } finally {
+    lines.close();
+  }
 }
 
 /** Columns of a terminal; for what is none, those that the environment asks for, else no end. */

@@ -17,6 +17,7 @@ export type NameKind =
 
 /** What the arguments of each command name, by the command's words; the last counts for those after it. A test asks for all of them. */
 export const ARGUMENT_KINDS: Readonly<Record<string, readonly NameKind[]>> = {
+  approve: ["extension"],
   "bundle config-schema": ["folder"],
   "bundle rbac": ["folder"],
   "bundle render": ["folder"],
@@ -46,6 +47,7 @@ export const ARGUMENT_KINDS: Readonly<Record<string, readonly NameKind[]>> = {
   "migrate cleanup": ["extension"],
   "migrate convert": ["subscription"],
   "migrate rollback": ["extension"],
+  install: ["package"],
   rbac: ["folder"],
   resolve: ["extension"],
   rollback: ["extension", "free"],
@@ -53,6 +55,8 @@ export const ARGUMENT_KINDS: Readonly<Record<string, readonly NameKind[]>> = {
   show: ["package"],
   tree: ["extension"],
   versions: ["package"],
+  uninstall: ["extension"],
+  upgrade: ["extension"],
   "why-not": ["package", "free"],
 };
 

@@ -21,6 +21,7 @@ test.for([
   ['service account "hello-installer" not found in namespace "hello-system"', "ServiceAccount hello-system/hello-installer does not exist"],
   ['found bundles for package "p" in multiple catalogs with the same priority [a b]', "none comes before the others"],
   ['no bundles found for package "hello-operator" matching version "9"', "olmv1 resolve hello --explain"],
+  ['validating upgrade for CRD "x": existingFieldRemoval: removed field', "may not be replaced"],
   ["Source image rejected: no signature", "signature policy"],
   ["exceeded quota: q, requested: configmaps=3", "kubectl -n hello-system describe resourcequota"],
   ["connection refused", "tried again by itself"],

@@ -141,6 +141,14 @@ const MESSAGE_WORDS: readonly { readonly pattern: RegExp; readonly words: Words 
     ),
   },
   {
+    pattern: /validating upgrade for CRD/,
+    words: byName(
+      "A CustomResourceDefinition on the cluster may not be replaced by the bundle's: custom resources could be lost, or their users broken.",
+      "olmv1 upgrade {name} --version RANGE   # a version with a definition that may follow",
+      "spec.install.preflight.crdUpgradeSafety names what to pass over: docs/how-to/crd-upgrades.md",
+    ),
+  },
+  {
     pattern: /Source image rejected/,
     words: byName("The signature policy does not let the image pass.", "olmv1 events {name}"),
   },

@@ -26,6 +26,8 @@ export interface BundleOptions {
   watchNamespace?: readonly string[];
   /** ConfigMaps that `trustedCA` of the configuration creates. */
   trustedCaConfigMap?: readonly string[];
+  /** `spec.config.inline` as a whole, in place of what the two above say about it. */
+  config?: JsonObject | undefined;
   strategy: RoleStrategy;
   crdPolicy: CrdPolicy;
   /** With auto the rights do for whichever provider operator-controller may choose. */
@@ -102,7 +104,7 @@ export function distinctObjects(objects: readonly KubeObject[]): KubeObject[] {
 function rightsOf(bundle: RegistryV1Bundle, options: BundleOptions, installer: Installer): BundleRights {
   const { watchNamespace: watched = [], strategy, crdPolicy, aggregateUserRoles, webhookCertProvider: wanted, valuesFrom = [] } = options;
   const installNamespace = installer.namespace;
-  const config = configFor(watched, options.trustedCaConfigMap ?? []);
+  const config = options.config ?? configFor(watched, options.trustedCaConfigMap ?? []);
   const needsCertificates = servingDeployments(bundle.csv).size > 0;
   const providers =
     needsCertificates && wanted !== "none" ? CERTIFICATE_PROVIDERS.filter(({ name }) => wanted === "auto" || name === wanted) : [undefined];

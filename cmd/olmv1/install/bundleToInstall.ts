@@ -1,0 +1,33 @@
+import { goQuote } from "../../../pkg/errors/goQuote.ts";
+import type { Resolved } from "../../../pkg/resolve/resolve.ts";
+import type { Terminal } from "../cli/terminal.ts";
+import { resolveJudged } from "../resolution/dependencyJudgement.ts";
+import { judgedRecord } from "../resolution/judgedRecord.ts";
+import type { ResolutionOptions } from "../resolution/options.ts";
+import { type Named, withQuestion } from "../resolution/question.ts";
+import { resolutionText } from "../resolution/resolutionText.ts";
+
+/** What a resolution comes to, and what `olmv1 resolve` would print of it. */
+export interface BundleFound {
+  /** Undefined where no bundle fits. */
+  readonly resolved: Resolved | undefined;
+  readonly text: string;
+}
+
+/** Resolves as operator-controller does, with the catalogs of the cluster. */
+export async function bundleToInstall(
+  terminal: Terminal,
+  named: Named,
+  options: Omit<ResolutionOptions, "catalogDir" | "installedPackage">,
+): Promise<BundleFound> {
+  return withQuestion(terminal, named, { ...options, catalogDir: [], installedPackage: [] }, async (question) => {
+    const judged = await resolveJudged(question);
+    const text = resolutionText(judgedRecord(question.request.source.packageName, judged), question.subject, false);
+    return { resolved: judged.resolution.kind === "resolved" ? judged.resolution : undefined, text };
+  });
+}
+
+/** One line about a bundle that is going to be installed. */
+export function chosenLine({ bundle, version, catalog }: Resolved, versionText: (version: Resolved["version"]) => string): string {
+  return `${bundle.name} (version ${versionText(version)}) of catalog ${goQuote(catalog)}`;
+}

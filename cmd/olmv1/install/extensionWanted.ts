@@ -1,0 +1,65 @@
+import { isDeepStrictEqual } from "node:util";
+import type { CatalogSource, ClusterExtension, ClusterExtensionSpec } from "../../../pkg/api/clusterExtension.ts";
+import { API_VERSION, CLUSTER_EXTENSION, LABEL_METADATA_NAME } from "../../../pkg/api/constants.ts";
+import { isObject } from "../../../pkg/api/jsonObject.ts";
+import type { JsonObject } from "../../../pkg/api/k8s.ts";
+import type { InstallOptions } from "./installOptions.ts";
+
+/** What the command line says of an extension; what it leaves out is as the existing one has it. */
+export interface Said
+  extends Pick<InstallOptions, "version" | "channel" | "catalog" | "watchNamespace" | "approval" | "upgradeConstraintPolicy"> {
+  readonly packageName: string;
+  /** Undefined while that is still to be found out. */
+  readonly namespace: string | undefined;
+  readonly serviceAccount: string | undefined;
+  /** The content of --config. */
+  readonly config: JsonObject | undefined;
+}
+
+/** The extension as it is to be. */
+export function extensionWanted(name: string, said: Said, existing?: ClusterExtensionSpec): ClusterExtension {
+  const { namespace = "", serviceAccount, approval } = said;
+  const inline = configFrom(said, existing?.config?.inline);
+  const config = inline === undefined ? existing?.config : { configType: "Inline" as const, ...existing?.config, inline };
+  const spec: ClusterExtensionSpec = {
+    ...existing,
+    namespace,
+    ...(serviceAccount === undefined ? {} : { serviceAccount: { name: serviceAccount } }),
+    source: { sourceType: "Catalog", catalog: sourceFrom(said, existing?.source.catalog) },
+    ...(config === undefined ? {} : { config }),
+    ...(approval === undefined ? {} : { approval }),
+  };
+  return { apiVersion: API_VERSION, kind: CLUSTER_EXTENSION, metadata: { name }, spec };
+}
+
+function sourceFrom({ packageName, version, channel, catalog, upgradeConstraintPolicy }: Said, existing?: CatalogSource): CatalogSource {
+  return {
+    ...existing,
+    packageName,
+    ...(version === undefined ? {} : { version }),
+    ...(channel.length > 0 ? { channels: channel } : {}),
+    ...(catalog.length > 0 ? { selector: selectorOf(catalog) } : {}),
+    ...(upgradeConstraintPolicy === undefined ? {} : { upgradeConstraintPolicy }),
+  };
+}
+
+/** Selects catalogs by the label that each has with its own name. */
+export function selectorOf(catalogs: readonly string[]): NonNullable<CatalogSource["selector"]> {
+  const [only = ""] = catalogs;
+  if (catalogs.length === 1) return { matchLabels: { [LABEL_METADATA_NAME]: only } };
+  return { matchExpressions: [{ key: LABEL_METADATA_NAME, operator: "In", values: [...catalogs] }] };
+}
+
+function configFrom({ config, watchNamespace }: Said, existing: JsonObject | undefined): JsonObject | undefined {
+  if (config === undefined && watchNamespace.length === 0) return existing;
+  const watched = watchNamespace.length > 1 ? { watchNamespaces: watchNamespace } : { watchNamespace: watchNamespace[0] };
+  return { ...(config ?? existing), ...(watchNamespace.length > 0 ? watched : {}) };
+}
+
+/** Paths of what would be different about an existing extension, such as `source.catalog.version`; sorted. */
+export function changedPaths(before: unknown, after: unknown, path = ""): string[] {
+  if (isDeepStrictEqual(before, after)) return [];
+  if (!isObject(before) || !isObject(after)) return [path];
+  const members = [...new Set([...Object.keys(before), ...Object.keys(after)])].sort();
+  return members.flatMap((member) => changedPaths(before[member], after[member], path === "" ? member : `${path}.${member}`));
+}

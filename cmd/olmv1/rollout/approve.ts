@@ -1,0 +1,48 @@
+import type { ClusterExtension } from "../../../pkg/api/clusterExtension.ts";
+import { ANNOTATION_APPROVE } from "../../../pkg/api/constants.ts";
+import { goQuote } from "../../../pkg/errors/goQuote.ts";
+import type { ClusterOptions } from "../cli/clusterOptions.ts";
+import { agreed } from "../cli/confirm.ts";
+import { EXIT } from "../cli/exitCodes.ts";
+import type { Terminal } from "../cli/terminal.ts";
+import { withCluster } from "../cluster.ts";
+import { extensionRef, readExtension } from "../extension/readExtension.ts";
+import { CLI_MANAGER } from "../install/applyObjects.ts";
+import type { WaitOptions } from "../install/installOptions.ts";
+import { planSummary } from "./approvalText.ts";
+import { awaitRollout } from "./awaitRollout.ts";
+import { tellRollout } from "./rolloutText.ts";
+
+/** How `olmv1 approve` can be asked. */
+export interface ApproveOptions extends ClusterOptions, WaitOptions {
+  digest?: string;
+  yes?: boolean;
+}
+
+/** `olmv1 approve`. */
+export async function approve(terminal: Terminal, name: string, options: ApproveOptions): Promise<void> {
+  await withCluster(options, async (client) => {
+    const extension = await readExtension(client, name);
+    const digest = extension.status?.plan?.digest;
+    if (digest === undefined) {
+      terminal.err(`${nothingWaits(extension)}\n`);
+      return terminal.exit(EXIT.no);
+    }
+    if (options.digest !== undefined && options.digest !== digest)
+      throw new Error(`the plan that waits has digest ${digest}, not ${options.digest}: look at it with olmv1 describe ${name}`);
+    terminal.out(`${planSummary(terminal, extension)}\n`);
+    if (!(await agreed(terminal, "Approve this?", options.yes || options.digest !== undefined))) return terminal.err("not approved\n");
+    const { uid, generation = 0 } = extension.metadata;
+    const body = { metadata: { uid, annotations: { [ANNOTATION_APPROVE]: digest } } };
+    await client.patch(extensionRef(name), body, { type: "merge", fieldManager: CLI_MANAGER });
+    terminal.out(`ClusterExtension ${name}: plan approved\n`);
+    if (!options.wait) return undefined;
+    const awaited = { generation, bundle: extension.status?.plan?.bundle.name, approved: digest };
+    return tellRollout(terminal, name, await awaitRollout(terminal, client, name, awaited, options.timeout));
+  });
+}
+
+function nothingWaits({ metadata, spec }: ClusterExtension): string {
+  const why = spec.approval === "Manual" ? "" : "; its spec.approval is not Manual, so changes are made without asking";
+  return `nothing of ClusterExtension ${goQuote(metadata.name)} waits for approval${why}`;
+}

@@ -1,0 +1,63 @@
+import type { ClusterExtension } from "../../../pkg/api/clusterExtension.ts";
+import type { KubeObject } from "../../../pkg/api/k8s.ts";
+import { inParallel } from "../../../pkg/controller/inParallel.ts";
+import { messageOf } from "../../../pkg/errors/errors.ts";
+import type { Client } from "../../../pkg/kube/client.ts";
+import { isForbidden, KindNotServed } from "../../../pkg/kube/errors.ts";
+import { servedKindOf } from "../../../pkg/operatorcontroller/apply/crdUse.ts";
+import { isCrd } from "../../../pkg/release/identity.ts";
+import type { CrdPolicy } from "../../../pkg/release/plan.ts";
+import { refFrom } from "../tree/extensionTree.ts";
+
+/** A CustomResourceDefinition of an extension, and the custom resources that there are of it. */
+export interface CustomResources {
+  readonly crd: KubeObject;
+  readonly kind: string;
+  /** "namespace/name", or the name; as many as were read. */
+  readonly names: readonly string[];
+  /** There are more than were read. */
+  readonly isMore: boolean;
+  /** Why they could not be counted. */
+  readonly unknown?: string;
+}
+
+/** What becomes of a definition and its custom resources. */
+export type Fate = "deleted" | "kept";
+
+const PARALLEL = 4;
+/** Custom resources of one kind that are counted. */
+export const COUNTED_MAX = 1_000;
+
+/** The definitions of an extension with their custom resources, as far as the user may see them. */
+export async function customResourcesOf(client: Pick<Client, "get" | "list">, { status }: ClusterExtension): Promise<CustomResources[]> {
+  const refs = (status?.inventory?.objects ?? []).map(refFrom).filter(isCrd);
+  const found = await inParallel(refs, PARALLEL, async (ref) => {
+    const crd = await client.get(ref);
+    return crd && countIn(client, crd);
+  });
+  return found.filter((one) => one !== undefined);
+}
+
+async function countIn(client: Pick<Client, "list">, crd: KubeObject): Promise<CustomResources> {
+  const served = servedKindOf(crd);
+  const kind = served?.kind ?? crd.metadata.name;
+  if (!served) return { crd, kind, names: [], isMore: false };
+  try {
+    const { items } = await client.list(served, { metadataOnly: true, maxItems: COUNTED_MAX + 1 });
+    const names = items
+      .slice(0, COUNTED_MAX)
+      .map(({ metadata: { namespace, name } }) => (namespace === undefined ? name : `${namespace}/${name}`));
+    return { crd, kind, names, isMore: items.length > COUNTED_MAX };
+  } catch (err) {
+    if (err instanceof KindNotServed) return { crd, kind, names: [], isMore: false };
+    if (!isForbidden(err)) throw err;
+    return { crd, kind, names: [], isMore: false, unknown: messageOf(err) };
+  }
+}
+
+/** What a policy does to a definition: with DeleteIfUnused one that cannot be looked at counts as in use. */
+export function fateOf({ names, unknown }: CustomResources, policy: CrdPolicy): Fate {
+  if (policy === "Delete") return "deleted";
+  if (policy === "Retain") return "kept";
+  return names.length > 0 || unknown !== undefined ? "kept" : "deleted";
+}

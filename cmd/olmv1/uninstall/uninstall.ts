@@ -1,0 +1,190 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { ClusterExtension } from "../../../pkg/api/clusterExtension.ts";
+import { LABEL_CREATED_FOR } from "../../../pkg/api/constants.ts";
+import { type KubeObject, refOf } from "../../../pkg/api/k8s.ts";
+import { goQuote } from "../../../pkg/errors/goQuote.ts";
+import { printable } from "../../../pkg/errors/printable.ts";
+import type { Client } from "../../../pkg/kube/client.ts";
+import { describeObject } from "../../../pkg/release/identity.ts";
+import { type CrdPolicy, crdPolicyOf } from "../../../pkg/release/plan.ts";
+import type { ClusterOptions } from "../cli/clusterOptions.ts";
+import { agreed } from "../cli/confirm.ts";
+import { EXIT } from "../cli/exitCodes.ts";
+import { withProgress } from "../cli/progress.ts";
+import type { Terminal } from "../cli/terminal.ts";
+import { wrapped } from "../cli/wrapped.ts";
+import { withCluster } from "../cluster.ts";
+import { plainWords, tellingCondition } from "../extension/plainWords.ts";
+import { extensionRef, extensionsOf, readExtension } from "../extension/readExtension.ts";
+import { applyObjects, CLI_MANAGER } from "../install/applyObjects.ts";
+import type { WaitOptions } from "../install/installOptions.ts";
+import { type CustomResources, customResourcesOf } from "./customResources.ts";
+import { deletingRights } from "./deletingRights.ts";
+import { madeObjects, removeObjects } from "./madeObjects.ts";
+import { uninstallText } from "./uninstallText.ts";
+
+/** How `olmv1 uninstall` can be asked. */
+export interface UninstallOptions extends ClusterOptions, WaitOptions {
+  crdPolicy?: CrdPolicy;
+  deleteNamespace?: boolean;
+  keepServiceAccount?: boolean;
+  yes?: boolean;
+}
+
+const POLL_MS = 500;
+
+/** `olmv1 uninstall`. */
+export async function uninstall(terminal: Terminal, name: string, options: UninstallOptions): Promise<void> {
+  await withCluster(options, async (client) => {
+    const made = await madeObjects(client, name);
+    const extension = made.length > 0 ? await client.get<ClusterExtension>(extensionRef(name)) : await readExtension(client, name);
+    const crdPolicy = options.crdPolicy ?? (extension ? crdPolicyOf(extension.spec) : "DeleteIfUnused");
+    const customResources = extension ? await customResourcesOf(client, extension) : [];
+    const { going, staying } = await sorted(client, name, made, options);
+    terminal.err(uninstallText(terminal, { extension, crdPolicy, customResources, made: going, staying }));
+    if (!(await agreed(terminal, `Uninstall ${name}?`, options.yes))) {
+      terminal.err("nothing was changed\n");
+      return terminal.exit(EXIT.no);
+    }
+    if (extension) {
+      const isGone = await remove(terminal, client, extension, customResources, options);
+      if (!isGone) return undefined;
+    }
+    await removeObjects(client, await stillMade(client, name, going), (object) =>
+      terminal.out(`${printable(describeObject(object))} deleted\n`),
+    );
+    await tellKept(terminal, client, customResources);
+    return undefined;
+  });
+}
+
+/** What of the made objects goes, and what stays and why. */
+async function sorted(
+  client: Client,
+  name: string,
+  made: readonly KubeObject[],
+  { deleteNamespace = false, keepServiceAccount = false }: UninstallOptions,
+): Promise<{ going: KubeObject[]; staying: string[] }> {
+  const namespaces = made.filter(({ kind }) => kind === "Namespace");
+  const others = deleteNamespace ? (await extensionsOf(client)).filter(({ metadata }) => metadata.name !== name) : [];
+  const staying =
+    keepServiceAccount && made.length > namespaces.length ? ["The ServiceAccount and its roles stay (--keep-service-account)."] : [];
+  const going = keepServiceAccount ? [] : made.filter(({ kind }) => kind !== "Namespace");
+  for (const namespace of namespaces) {
+    const user = others.find(({ spec }) => spec.namespace === namespace.metadata.name);
+    if (!deleteNamespace) staying.push(`Namespace ${namespace.metadata.name} stays; --delete-namespace deletes it with all that is in it.`);
+    else if (user)
+      staying.push(`Namespace ${namespace.metadata.name} stays, since ClusterExtension ${user.metadata.name} is installed there.`);
+    else going.push(namespace);
+  }
+  if (deleteNamespace && namespaces.length === 0)
+    staying.push("Its namespace stays, since olmv1 install has not made it for this extension.");
+  return { going, staying };
+}
+
+/** The objects of an earlier look that still carry the mark. */
+async function stillMade(client: Client, name: string, going: readonly KubeObject[]): Promise<KubeObject[]> {
+  const chosen = new Set(going.map(({ metadata }) => metadata.uid));
+  const isAccountGoing = going.some(({ kind }) => kind === "ServiceAccount" || kind === "Role");
+  const now = await madeObjects(client, name);
+  return now.filter(({ kind, metadata }) => chosen.has(metadata.uid) || (isAccountGoing && kind !== "Namespace"));
+}
+
+/** @returns whether it is gone, so that what it needed for that may go too. */
+async function remove(
+  terminal: Terminal,
+  client: Client,
+  extension: ClusterExtension,
+  customResources: readonly CustomResources[],
+  options: UninstallOptions,
+): Promise<boolean> {
+  const { name, uid } = extension.metadata;
+  if (options.crdPolicy !== undefined && options.crdPolicy !== extension.spec.uninstall?.crdPolicy)
+    await setPolicy(terminal, client, extension, options.crdPolicy, customResources);
+  await client.delete(extensionRef(name), uid === undefined ? {} : { uid });
+  if (!options.wait) {
+    terminal.out(
+      `ClusterExtension ${name} is being deleted; what olmv1 install made stays until it is gone: olmv1 uninstall ${name} removes that then\n`,
+    );
+    return false;
+  }
+  const left = await gone(terminal, client, name, uid, options.timeout);
+  if (left === undefined) {
+    terminal.out(`ClusterExtension ${name} deleted\n`);
+    return true;
+  }
+  terminal.err(stuckText(terminal, left, options.timeout));
+  terminal.exit(EXIT.no);
+  return false;
+}
+
+/** Sets spec.uninstall.crdPolicy; a ServiceAccount of ours gets the rights that Delete takes. */
+async function setPolicy(
+  terminal: Terminal,
+  client: Client,
+  { metadata, spec }: ClusterExtension,
+  crdPolicy: CrdPolicy,
+  customResources: readonly CustomResources[],
+): Promise<void> {
+  const account = spec.serviceAccount?.name;
+  if (crdPolicy === "Delete" && account !== undefined && customResources.length > 0) {
+    const live = await client.get(
+      { apiVersion: "v1", kind: "ServiceAccount", namespace: spec.namespace, name: account },
+      { metadataOnly: true },
+    );
+    if (live?.metadata.labels?.[LABEL_CREATED_FOR] === metadata.name)
+      await applyObjects(client, deletingRights(metadata.name, { namespace: spec.namespace, name: account }, customResources));
+    else
+      terminal.err(
+        `ServiceAccount ${goQuote(`${spec.namespace}/${account}`)} needs get, list and delete on the custom resources: olmv1 rbac --crd-policy Delete prints that\n`,
+      );
+  }
+  await client.patch(extensionRef(metadata.name), { spec: { uninstall: { crdPolicy } } }, { type: "merge", fieldManager: CLI_MANAGER });
+}
+
+/** @returns the extension where it is still there after that time. */
+async function gone(
+  terminal: Terminal,
+  client: Client,
+  name: string,
+  uid: string | undefined,
+  timeoutMs: number,
+): Promise<ClusterExtension | undefined> {
+  const began = Date.now();
+  return withProgress(terminal, `waiting until ClusterExtension ${name} is gone`, async (progress) => {
+    for (;;) {
+      const left = await client.get<ClusterExtension>(extensionRef(name), { signal: terminal.signal });
+      if (!left || left.metadata.uid !== uid) return undefined;
+      if (Date.now() - began > timeoutMs) return left;
+      const condition = tellingCondition(left.status?.conditions);
+      progress.now(`ClusterExtension ${name}: ${condition?.reason ?? ""}: ${(condition?.message ?? "").split("\n")[0]}`);
+      await sleep(POLL_MS, undefined, { signal: terminal.signal }).catch((err: unknown) => {
+        terminal.err(`no longer waiting; the cluster goes on by itself: olmv1 uninstall ${name} waits again\n`);
+        throw err;
+      });
+    }
+  });
+}
+
+function stuckText(terminal: Terminal, extension: ClusterExtension, timeoutMs: number): string {
+  const { name } = extension.metadata;
+  const condition = tellingCondition(extension.status?.conditions);
+  const head = `ClusterExtension ${name} is not gone after ${Math.round(timeoutMs / 1_000)} s; what olmv1 install made stays, since it is needed for that\n`;
+  if (!condition) return head;
+  const { means, next } = plainWords(extension, condition);
+  const lines = [
+    ...wrapped(printable(`${condition.reason}: ${condition.message}`), terminal.width, "  "),
+    ...wrapped(means, terminal.width),
+    ...next.map((line) => `  ${line}`),
+  ];
+  return `${head}${lines.join("\n")}\n`;
+}
+
+/** Tells which definitions are still there. */
+async function tellKept(terminal: Terminal, client: Client, customResources: readonly CustomResources[]): Promise<void> {
+  for (const { crd, names } of customResources) {
+    const left = await client.get(refOf(crd), { metadataOnly: true });
+    if (left && left.metadata.deletionTimestamp === undefined)
+      terminal.out(`${printable(describeObject(crd))} kept${names.length > 0 ? `, with ${names.length} custom resources` : ""}\n`);
+  }
+}

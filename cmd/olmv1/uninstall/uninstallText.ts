@@ -1,0 +1,64 @@
+import type { ClusterExtension } from "../../../pkg/api/clusterExtension.ts";
+import type { KubeObject } from "../../../pkg/api/k8s.ts";
+import { printable } from "../../../pkg/errors/printable.ts";
+import { describeObject } from "../../../pkg/release/identity.ts";
+import type { CrdPolicy } from "../../../pkg/release/plan.ts";
+import type { Terminal } from "../cli/terminal.ts";
+import { wrapped } from "../cli/wrapped.ts";
+import { counted } from "../counted.ts";
+import { type CustomResources, fateOf } from "./customResources.ts";
+
+/** What an uninstall is going to do. */
+export interface UninstallSummary {
+  /** Undefined where only what `olmv1 install` made is left. */
+  readonly extension: ClusterExtension | undefined;
+  readonly crdPolicy: CrdPolicy;
+  readonly customResources: readonly CustomResources[];
+  /** What goes after the extension. */
+  readonly made: readonly KubeObject[];
+  /** Sentences about what stays, and why. */
+  readonly staying: readonly string[];
+}
+
+const NAMES_SHOWN = 5;
+
+/** What an uninstall is going to do, for somebody who has to agree to it: what is lost comes first. */
+export function uninstallText(screen: Pick<Terminal, "width">, summary: UninstallSummary): string {
+  const { extension, customResources, crdPolicy, made, staying } = summary;
+  const lost = customResources.filter((one) => fateOf(one, crdPolicy) === "deleted");
+  const kept = customResources.filter((one) => fateOf(one, crdPolicy) === "kept");
+  const data = lost.filter(({ names, unknown }) => names.length > 0 || unknown !== undefined);
+  const bundle = extension?.status?.install?.bundle;
+  const lines = [
+    ...(data.length > 0
+      ? [
+          "These custom resources would be DELETED, with all that their operator has made of them:",
+          ...data.flatMap((one) => usedLines(screen, one)),
+          "",
+        ]
+      : []),
+    ...(extension
+      ? [
+          `ClusterExtension ${extension.metadata.name} goes, with ${bundle ? `${bundle.name} and its ${counted(extension.status?.inventory?.count ?? 0, "object")}` : "nothing installed"}`,
+        ]
+      : []),
+    ...lost.filter((one) => !data.includes(one)).map(({ crd }) => `  with ${describeObject(crd)}, of which there are no custom resources`),
+    ...(kept.length > 0
+      ? [
+          `These definitions stay, with their custom resources (spec.uninstall.crdPolicy ${crdPolicy}):`,
+          ...kept.flatMap((one) => usedLines(screen, one)),
+        ]
+      : []),
+    ...(made.length > 0 ? ["What olmv1 install made goes after it:", ...made.map((object) => `  ${describeObject(object)}`)] : []),
+    ...staying,
+  ];
+  return `${lines.map(printable).join("\n")}\n`;
+}
+
+function usedLines(screen: Pick<Terminal, "width">, { crd, names, isMore, unknown }: CustomResources): string[] {
+  const more = names.length - NAMES_SHOWN;
+  const shown = [...names.slice(0, NAMES_SHOWN), ...(more > 0 ? [`… and ${more}${isMore ? " or more" : ""} more`] : [])].join(", ");
+  const count = unknown === undefined ? `${names.length}${isMore ? "+" : ""}` : "not to be seen";
+  const text = `${crd.metadata.name} (${count})${shown === "" ? "" : `: ${shown}`}${unknown === undefined ? "" : `: ${unknown}`}`;
+  return wrapped(text, screen.width, "    ").map((line, i) => (i === 0 ? line.slice(2) : line));
+}

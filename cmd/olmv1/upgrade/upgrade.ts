@@ -1,0 +1,180 @@
+import type { ClusterExtension } from "../../../pkg/api/clusterExtension.ts";
+import { ANNOTATION_APPROVE } from "../../../pkg/api/constants.ts";
+import { type KubeObject, refOf } from "../../../pkg/api/k8s.ts";
+import { messageOf } from "../../../pkg/errors/errors.ts";
+import { printable } from "../../../pkg/errors/printable.ts";
+import type { Client } from "../../../pkg/kube/client.ts";
+import { CertificateProviders } from "../../../pkg/operatorcontroller/certificates/providerChoice.ts";
+import { lacksPermissions } from "../../../pkg/operatorcontroller/rights/permissions.ts";
+import { objectKey } from "../../../pkg/release/identity.ts";
+import { createLogger } from "../../../pkg/telemetry/log.ts";
+import type { ReleaseOptions } from "../cli/clusterOptions.ts";
+import { agreed } from "../cli/confirm.ts";
+import { EXIT } from "../cli/exitCodes.ts";
+import { withProgress } from "../cli/progress.ts";
+import type { Terminal } from "../cli/terminal.ts";
+import { withCluster } from "../cluster.ts";
+import { extensionRef, readExtension } from "../extension/readExtension.ts";
+import { appliedLine, applyObjects, CLI_MANAGER } from "../install/applyObjects.ts";
+import { installerObjects } from "../install/installerObjects.ts";
+import type { RegistryOptions, WaitOptions } from "../install/installOptions.ts";
+import { catalogsOfCluster } from "../plan/catalogs.ts";
+import { wantedExtension } from "../plan/extensionFile.ts";
+import type { InstallPlan } from "../plan/installPlan.ts";
+import { makePlan } from "../plan/makePlan.ts";
+import { planText } from "../plan/planText.ts";
+import { proxySettingsOf, readClusterProxy } from "../plan/proxyOptions.ts";
+import { withReader } from "../rbac/bundleReader.ts";
+import { awaitRollout } from "../rollout/awaitRollout.ts";
+import { tellRollout } from "../rollout/rolloutText.ts";
+import { madeObjects, removeObjects } from "../uninstall/madeObjects.ts";
+import { grantsMore, type NewRights, newRights, newRightsText } from "./newRights.ts";
+import { type UpgradeChange, upgradeWanted } from "./upgradeWanted.ts";
+
+/** How `olmv1 upgrade` can be asked. */
+export interface UpgradeOptions extends ReleaseOptions, RegistryOptions, WaitOptions, UpgradeChange {
+  yes?: boolean;
+}
+
+/** Pulling the catalogs and the bundle, and trying the objects. */
+const PLAN_TIMEOUT_MS = 15 * 60_000;
+/** What a plan says where no bundle fits, which is an answer and no failure. */
+const UNRESOLVED = /no bundles found for package|in multiple catalogs with the same priority|no package .* found/;
+
+/** `olmv1 upgrade`. */
+export async function upgrade(terminal: Terminal, name: string, options: UpgradeOptions): Promise<void> {
+  await withCluster(options, async (client) => {
+    const extension = await readExtension(client, name);
+    const wanted = upgradeWanted(extension, options);
+    const plan = await planFor(terminal, client, wanted, options);
+    if (!plan) return terminal.exit(EXIT.no);
+    const isLacking = extension.status?.conditions?.some(({ message }) => lacksPermissions(message)) ?? false;
+    const isSame = plan.installed?.bundle === plan.bundle.name;
+    if (isSame && !isLacking && isUnchanged(extension, wanted)) return terminal.out(upToDateText(extension));
+    terminal.err(`${planText(plan)}\n`);
+    if (plan.findings.length > 0) {
+      terminal.err("nothing was changed, since it would be refused for the findings above\n");
+      return terminal.exit(EXIT.no);
+    }
+    const rights = await newRights(terminal, client, extension, plan.bundle.image, options);
+    if (rights) terminal.err(newRightsText(terminal, rights));
+    if (!(await agreed(terminal, questionFor(plan, rights), options.yes))) {
+      terminal.err("nothing was changed\n");
+      return terminal.exit(EXIT.no);
+    }
+    return carryOut(terminal, client, { extension, wanted, plan, rights, isSame }, options);
+  });
+}
+
+interface Decided {
+  readonly extension: ClusterExtension;
+  readonly wanted: ClusterExtension;
+  readonly plan: InstallPlan;
+  readonly rights: NewRights | undefined;
+  readonly isSame: boolean;
+}
+
+async function carryOut(
+  terminal: Terminal,
+  client: Client,
+  { extension, wanted, plan, rights, isSame }: Decided,
+  options: UpgradeOptions,
+): Promise<void> {
+  const { name } = extension.metadata;
+  const tell = (object: KubeObject, verb: "created" | "configured" | "unchanged" | "not tried"): void => {
+    if (verb !== "unchanged") terminal.out(`${appliedLine({ object, verb })}\n`);
+  };
+  const own = rights?.isOurs ? installerObjects(name, rights.installer, rights.rules, options.systemNamespace) : [];
+  await applyObjects(client, own, { tell: ({ object, verb }) => tell(object, verb) });
+  const changed = await change(client, extension, wanted, plan);
+  terminal.out(`ClusterExtension ${name} ${changed.metadata.generation === extension.metadata.generation ? "unchanged" : "configured"}\n`);
+  if (!options.wait) return;
+  const approved = extension.spec.approval === "Manual" && plan.digest !== null ? { approved: plan.digest } : {};
+  const awaited = { generation: changed.metadata.generation ?? 0, ...(isSame ? {} : { bundle: plan.bundle.name }), ...approved };
+  const rollout = await awaitRollout(terminal, client, name, awaited, options.timeout);
+  if (rollout.kind === "ready" && own.length > 0) await withdraw(terminal, client, name, own);
+  tellRollout(terminal, name, rollout);
+}
+
+/** Whoever has seen the plan and agreed has approved it, too. */
+async function change(client: Client, extension: ClusterExtension, wanted: ClusterExtension, plan: InstallPlan): Promise<ClusterExtension> {
+  const { name, uid } = extension.metadata;
+  const before = extension.spec.source.catalog;
+  const after = wanted.spec.source.catalog;
+  const catalog = {
+    ...(after?.version === before?.version ? {} : { version: after?.version ?? null }),
+    ...(after?.channels === before?.channels ? {} : { channels: after?.channels ?? null }),
+  };
+  const annotations =
+    extension.spec.approval === "Manual" && plan.digest !== null ? { annotations: { [ANNOTATION_APPROVE]: plan.digest } } : {};
+  const body = { metadata: { uid, ...annotations }, spec: { source: { catalog } } };
+  return client.patch<ClusterExtension>(extensionRef(name), body, { type: "merge", fieldManager: CLI_MANAGER });
+}
+
+/** Takes back roles that olmv1 install made for earlier bundles and that neither of these two needs. */
+async function withdraw(terminal: Terminal, client: Client, name: string, own: readonly KubeObject[]): Promise<void> {
+  const wanted = new Set(own.map(objectKey));
+  const made = await madeObjects(client, name);
+  const left = made.filter((object) => object.kind !== "Namespace" && !wanted.has(objectKey(object)));
+  await removeObjects(client, left, (object) =>
+    terminal.out(`${printable(`${object.kind.toLowerCase()}/${refOf(object).name}`)} deleted\n`),
+  );
+}
+
+/** @returns undefined where no bundle fits, which has been told. */
+async function planFor(
+  terminal: Terminal,
+  client: Client,
+  wanted: ClusterExtension,
+  options: UpgradeOptions,
+): Promise<InstallPlan | undefined> {
+  const signal = AbortSignal.any([terminal.signal, AbortSignal.timeout(PLAN_TIMEOUT_MS)]);
+  try {
+    return await withProgress(terminal, `planning the upgrade of ClusterExtension ${wanted.metadata.name}`, () =>
+      withReader(options, async (reader) =>
+        makePlan({
+          wanted: await wantedExtension(client, wanted),
+          catalogs: await catalogsOfCluster(client, signal),
+          client,
+          scoped: client,
+          isServiceAccount: false,
+          reader,
+          providers: new CertificateProviders(client, "auto"),
+          clusterProxy: await readClusterProxy(client, proxySettingsOf({ operatorProxy: "auto" })),
+          systemNamespace: options.systemNamespace,
+          log: createLogger({ component: "olmv1", level: "error", destination: process.stderr }),
+          signal,
+        }),
+      ),
+    );
+  } catch (err) {
+    if (!UNRESOLVED.test(messageOf(err))) throw err;
+    terminal.err(`${printable(messageOf(err))}\nnothing was changed; olmv1 resolve ${wanted.metadata.name} --explain tells more\n`);
+    return undefined;
+  }
+}
+
+function isUnchanged(extension: ClusterExtension, wanted: ClusterExtension): boolean {
+  return (
+    JSON.stringify(extension.spec.source.catalog?.channels) === JSON.stringify(wanted.spec.source.catalog?.channels) &&
+    extension.spec.source.catalog?.version === wanted.spec.source.catalog?.version
+  );
+}
+
+function questionFor(plan: InstallPlan, rights: NewRights | undefined): string {
+  const from = plan.installed ? ` from ${plan.installed.bundle}` : "";
+  return `Upgrade ${plan.extension}${from} to ${plan.bundle.name}${rights?.isOurs && grantsMore(rights) ? ", and grant these rights" : ""}?`;
+}
+
+function upToDateText({ metadata: { name }, spec, status }: ClusterExtension): string {
+  const bundle = status?.install?.bundle;
+  const range = spec.source.catalog?.version;
+  const blocked = status?.blockedUpdate;
+  return [
+    `${name}: ${bundle?.name} (version ${bundle?.version}) is the newest that may follow${range === undefined ? "" : ` within version ${JSON.stringify(range)}`}`,
+    ...(blocked
+      ? [`there is ${blocked.version}: ${printable(blocked.message)}`, `  olmv1 upgrade ${name} --version RANGE   # or --any-version`]
+      : []),
+    "",
+  ].join("\n");
+}

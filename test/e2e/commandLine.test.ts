@@ -1,0 +1,226 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import type { InstallPlan } from "../../cmd/olmv1/plan/installPlan.ts";
+import type { ClusterExtension } from "../../pkg/api/clusterExtension.ts";
+import { API_VERSION, LABEL_CREATED_FOR } from "../../pkg/api/constants.ts";
+import { SAMPLE_PACKAGE } from "../../pkg/devcluster/sample/sample.ts";
+import { describeWithPrivateCluster, eventually } from "../support/cluster.ts";
+import type { Ended } from "../support/olmv1Command.ts";
+import { type CliRun, runCli } from "../support/runCli.ts";
+import { SampleWorld } from "../support/sampleWorld.ts";
+import { serviceAccount } from "../support/serviceAccount.ts";
+
+const DEFINITION = { apiVersion: "apiextensions.k8s.io/v1", kind: "CustomResourceDefinition", name: "greetings.hello.example.com" };
+const GREETING = { apiVersion: "hello.example.com/v1alpha1", kind: "Greeting" };
+
+// Source: user-demands.md B1, B3, B7, B12, B28: what users do from day to day, by the command line alone.
+describeWithPrivateCluster("the command line", (cluster) => {
+  let sample: SampleWorld;
+  let dir: string;
+
+  beforeAll(async () => {
+    dir = await mkdtemp(join(tmpdir(), "olmv1-cli-"));
+    sample = await SampleWorld.start(cluster);
+  });
+  afterAll(async () => {
+    await sample?.world.stop();
+    await rm(dir, { recursive: true, force: true });
+  });
+
+  const CLUSTER_ONLY: ReadonlySet<string> = new Set([
+    "list",
+    "get",
+    "describe",
+    "events",
+    "history",
+    "rollback",
+    "uninstall",
+    "approve",
+    "tree",
+  ]);
+  const run = (args: readonly string[], how: CliRun = {}): Promise<Ended> => {
+    const access = ["--kubeconfig", cluster.kubeconfig];
+    const registries = ["--registries-conf", join(sample.world.workDir, "registries.conf")];
+    return runCli([...args, ...access, ...(CLUSTER_ONLY.has(args[0] ?? "") ? [] : registries)], { width: 200, ...how });
+  };
+  const olmv1 = (...args: string[]): Promise<Ended> => run(args);
+  const WAITING = ["--yes", "--timeout", "20s"];
+  /** Such as "Role hello-installer". */
+  const made = async (name: string): Promise<string[]> => {
+    const kinds = ["ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding"].map((kind) => ({
+      apiVersion: "rbac.authorization.k8s.io/v1",
+      kind,
+    }));
+    const all = [...kinds, { apiVersion: "v1", kind: "ServiceAccount" }, { apiVersion: "v1", kind: "Namespace" }];
+    const found = await Promise.all(all.map((kind) => cluster.client.list(kind, { labelSelector: `${LABEL_CREATED_FOR}=${name}` })));
+    return found.flatMap(({ items }) => items.map(({ kind, metadata }) => `${kind} ${metadata.name}`));
+  };
+  const greeting = (namespace: string): Promise<unknown> =>
+    cluster.client.create({ ...GREETING, metadata: { name: "world", namespace }, spec: { name: "World" } });
+
+  test("takes an operator from a catalog to the cluster, to its next version, back, and off the cluster again", async () => {
+    const args = ["install", SAMPLE_PACKAGE, "--name", "story", "-n", "story", "--version", "1.0.0", "--create-service-account"];
+    const refused = await olmv1(...args);
+    expect(refused).toMatchObject({ code: 2, out: "" });
+    expect(refused.err).toContain("ServiceAccount story/story-installer, as which the bundle is installed, may");
+    expect(refused.err).toContain("manage customresourcedefinitions.apiextensions.k8s.io: greetings.hello.example.com");
+    expect(refused.err).toContain("olmv1: nothing was changed, since nobody can be asked here: give --yes");
+    expect(await made("story")).toEqual([]);
+    expect(await run(args, { interactive: true, stdin: "n\n" })).toMatchObject({ code: 1, out: "" });
+
+    const shown = await olmv1(...args, "--dry-run=client", "-o", "json");
+    expect((JSON.parse(shown.out) as { items: { kind: string }[] }).items.map(({ kind }) => kind)).toEqual([
+      "Namespace",
+      "ServiceAccount",
+      "ClusterRole",
+      "ClusterRoleBinding",
+      "Role",
+      "RoleBinding",
+      "Role",
+      "RoleBinding",
+      "ClusterExtension",
+    ]);
+    expect((await olmv1(...args, "--dry-run=server")).out).toContain("namespace/story created (server dry run)");
+    expect(await made("story")).toEqual([]);
+
+    const installed = await run(args, { interactive: true, stdin: "y\n" });
+    expect(installed).toMatchObject({ code: 0 });
+    expect(installed.out).toContain("clusterextension.olm.operatorframework.io/story created\n");
+    expect(installed.err).toContain("story: hello-operator.v1.0.0 (version 1.0.0) is installed and ready after");
+    const before = await made("story");
+    expect(before.sort()).toEqual(
+      [
+        "ClusterRole story-story-installer",
+        "ClusterRoleBinding story-story-installer",
+        "Namespace story",
+        "Role story-installer",
+        "Role story-installer-token",
+        "RoleBinding story-installer",
+        "RoleBinding story-installer-token",
+        "ServiceAccount story-installer",
+      ].sort(),
+    );
+    expect(await olmv1(...args, "--yes")).toMatchObject({ code: 0, out: "clusterextension.olm.operatorframework.io/story unchanged\n" });
+
+    expect((await olmv1("list")).out).toMatch(/^story +hello-operator +1\.0\.0 +\(1\.2\.0 blocked\) +any +story +Ready +\d+s\n/m);
+    expect((await olmv1("list", "--outdated", "-o", "name")).out).toBe("clusterextension.olm.operatorframework.io/story\n");
+    expect((await olmv1("list", "--apis")).out).toMatch(/Greeting +hello\.example\.com +v1alpha1 +story +everything\n/);
+    expect((await olmv1("get", "story", "-o", "jsonpath={.status.install.bundle.version}")).out).toBe("1.0.0");
+    await eventually(async () =>
+      expect((await olmv1("events", "story")).out).toMatch(/Normal +Installed +installed bundle "hello-operator.v1.0.0"/),
+    );
+    const described = await olmv1("describe", "story");
+    expect(described.out).toMatch(/^Installer: +ServiceAccount story\/story-installer, made by olmv1 install; its rights suffice/m);
+    expect(described.out).toContain("Objects: 9, all of them ready");
+
+    const { apiVersion, kind, metadata, spec } = JSON.parse((await olmv1("get", "story", "-o", "json")).out) as ClusterExtension;
+    spec.source.catalog!.version = "1.1.0";
+    const stdin = JSON.stringify({ apiVersion, kind, metadata: { name: metadata.name }, spec });
+    const planned = JSON.parse((await run(["plan", "-f", "-", "-o", "json"], { stdin })).out) as InstallPlan;
+    expect(planned).toMatchObject({ bundle: { version: "1.1.0" }, findings: [], counts: { create: 3, update: 3, delete: 3 } });
+
+    expect(await olmv1("upgrade", "story")).toMatchObject({
+      code: 0,
+      out: expect.stringContaining('newest that may follow within version "1.0.0"') as string,
+    });
+    const nowhere = await olmv1("upgrade", "story", "--version", "9.x", "--yes");
+    expect(nowhere).toMatchObject({ code: 1, out: "" });
+    expect(nowhere.err).toContain('no bundles found for package "hello-operator" matching version "9.x"');
+    const upgraded = await olmv1("upgrade", "story", "--version", "1.1.0", ...WAITING);
+    expect(upgraded).toMatchObject({ code: 0 });
+    expect(upgraded.err).toContain("manage configmaps: hello-operator-languages");
+    expect(upgraded.err).toContain("story: hello-operator.v1.1.0 (version 1.1.0) is installed and ready after");
+
+    expect(await olmv1("rollback", "story")).toMatchObject({ code: 0 });
+    await sample.world.installed("story", "1.0.0");
+    expect((await olmv1("history", "story")).out).toMatch(/^1 \(kept\) +superseded +1\.0\.0 /m);
+    expect(await olmv1("upgrade", "story", "--yes")).toMatchObject({
+      code: 2,
+      err: expect.stringContaining("olmv1 rollback story --cancel") as string,
+    });
+
+    await greeting("story");
+    const asked = await olmv1("uninstall", "story");
+    expect(asked).toMatchObject({ code: 2, out: "" });
+    expect(asked.err).toContain("These definitions stay, with their custom resources");
+    expect(asked.err).toContain("greetings.hello.example.com (1): story/world");
+    const gone = await olmv1("uninstall", "story", ...WAITING);
+    expect(gone).toMatchObject({ code: 0 });
+    expect(gone.out).toContain("CustomResourceDefinition greetings.hello.example.com kept, with 1 custom resources\n");
+    expect(await made("story")).toEqual(["Namespace story"]);
+    expect(await olmv1("list")).toMatchObject({ code: 0, out: "" });
+    // A rollback leaves the newer definition, for which an older version would be refused.
+    for (const ref of [{ ...GREETING, namespace: "story", name: "world" }, DEFINITION]) await cluster.client.delete(ref);
+    await eventually(async () => expect(await cluster.client.get(DEFINITION)).toBeUndefined());
+    expect(await olmv1("describe", "story")).toMatchObject({
+      code: 2,
+      err: expect.stringContaining("there is no ClusterExtension") as string,
+    });
+  });
+
+  test("waits for approval, and deletes custom resources where that is wanted", async () => {
+    const args = [
+      "install",
+      SAMPLE_PACKAGE,
+      "--name",
+      "asked",
+      "-n",
+      "asked",
+      "--version",
+      "1.0.0",
+      "--create-service-account",
+      ...WAITING,
+    ];
+    const waiting = await olmv1(...args, "--approval", "Manual");
+    expect(waiting).toMatchObject({ code: 0 });
+    expect(waiting.err).toContain("it goes on once that is approved: olmv1 approve asked");
+    expect(await olmv1("approve", "asked")).toMatchObject({ code: 2 });
+    expect(await olmv1("approve", "asked", "--digest", "sha256:other")).toMatchObject({ code: 2 });
+    const approved = await olmv1("approve", "asked", ...WAITING);
+    expect(approved).toMatchObject({
+      code: 0,
+      err: expect.stringContaining("asked: hello-operator.v1.0.0 (version 1.0.0) is installed and ready") as string,
+    });
+    expect(await olmv1("approve", "asked", ...WAITING)).toMatchObject({ code: 1 });
+    const upgraded = await olmv1("upgrade", "asked", "--version", "1.1.0", ...WAITING);
+    expect(upgraded).toMatchObject({ code: 0, err: expect.stringContaining("(version 1.1.0) is installed and ready") as string });
+
+    await greeting("asked");
+    const gone = await olmv1("uninstall", "asked", "--crd-policy", "Delete", "--delete-namespace", ...WAITING);
+    expect(gone).toMatchObject({ code: 0 });
+    expect(gone.err).toContain("These custom resources would be DELETED");
+    expect(gone.err).toMatch(/greetings\.hello\.example\.com \(\d\): asked\/world/);
+    expect(await cluster.client.get(DEFINITION)).toBeUndefined();
+    await eventually(async () => expect(await made("asked")).toEqual([]));
+  });
+
+  test("says in plain words why an installation does not come right, and touches nothing of others", async () => {
+    const namespace = await cluster.namespace("poor");
+    await serviceAccount(cluster.client, namespace, "poor", []);
+    const args = ["install", SAMPLE_PACKAGE, "-n", namespace, "--version", "1.0.0"];
+    expect(await olmv1(...args)).toMatchObject({ code: 2, err: expect.stringContaining("who installs it?") as string });
+    expect(await olmv1(...args, "--service-account", "nobody")).toMatchObject({
+      code: 2,
+      err: expect.stringContaining("does not exist: make it with olmv1 rbac") as string,
+    });
+    const name = "poor";
+    const taken = await olmv1(...args, "--name", name, "--create-service-account", "--yes", "--dry-run=client");
+    expect(taken).toMatchObject({ code: 0 });
+    const failed = await olmv1(...args, "--name", name, "--service-account", "poor", "--timeout", "2s");
+    expect(failed).toMatchObject({ code: 1 });
+    expect(failed.err).toContain(`ServiceAccount ${namespace}/poor lacks rights that the bundle needs`);
+    expect(await olmv1("install", SAMPLE_PACKAGE, "--create-service-account", "--yes")).toMatchObject({
+      code: 2,
+      err: expect.stringContaining('is installed already, by ClusterExtension "poor"') as string,
+    });
+    expect(await olmv1("install", "other", "--name", name, "--create-service-account")).toMatchObject({
+      code: 2,
+      err: expect.stringContaining("give another name with --name") as string,
+    });
+    expect(await olmv1("uninstall", name, "--yes", "--delete-namespace")).toMatchObject({ code: 0 });
+    expect(await cluster.client.get({ apiVersion: "v1", kind: "ServiceAccount", namespace, name: "poor" })).toBeDefined();
+    expect(await cluster.client.get({ apiVersion: API_VERSION, kind: "ClusterExtension", name })).toBeUndefined();
+  });
+});
