@@ -1,5 +1,3 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { InstallPlan } from "../../cmd/olmv1/plan/installPlan.ts";
@@ -18,15 +16,12 @@ const GREETING = { apiVersion: "hello.example.com/v1alpha1", kind: "Greeting" };
 // Source: user-demands.md B1, B3, B7, B12, B28: what users do from day to day, by the command line alone.
 describeWithPrivateCluster("the command line", (cluster) => {
   let sample: SampleWorld;
-  let dir: string;
 
   beforeAll(async () => {
-    dir = await mkdtemp(join(tmpdir(), "olmv1-cli-"));
     sample = await SampleWorld.start(cluster);
   });
   afterAll(async () => {
     await sample?.world.stop();
-    await rm(dir, { recursive: true, force: true });
   });
 
   const CLUSTER_ONLY: ReadonlySet<string> = new Set([

@@ -4,7 +4,7 @@ import { runCli } from "../../../test/support/runCli.ts";
 test.for<[string, string[], string]>([
   ["an unknown option", ["tree", "x", "--nonsense"], "olmv1: unknown option '--nonsense'; --help tells more\n"],
   ["a missing argument", ["tree"], "olmv1: missing required argument 'name'; --help tells more\n"],
-  ["an unknown command", ["instal"], "olmv1: unknown command 'instal'; --help tells more\n"],
+  ["an unknown command", ["instal"], "olmv1: unknown command 'instal' (Did you mean install?); --help tells more\n"],
   [
     "an unknown format",
     ["resolve", "x", "-o", "table"],

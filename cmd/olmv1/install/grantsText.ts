@@ -6,6 +6,7 @@ import { wrapped } from "../cli/wrapped.ts";
 
 /** The verbs that an object of a bundle takes, as `olmv1 rbac` grants them; told as "manage". */
 const MANAGE = ["create", "delete", "get", "list", "patch", "watch"];
+const READING = ["get", "list", "watch"];
 const NAMES_SHOWN = 5;
 const RULES_SHOWN = 30;
 const EVERY_NAME = "every name";
@@ -24,12 +25,18 @@ export function grantsText(screen: Pick<Terminal, "width">, { clusterRules, name
   const count = groups.reduce((sum, [, rules]) => sum + rules.length, 0);
   let room = count > RULES_SHOWN + 1 ? RULES_SHOWN : count;
   const lines = groups.flatMap(([place, rules]) => {
-    const shown = rules.slice(0, Math.max(room, 0));
+    const shown = rules.toSorted((a, b) => breadth(b) - breadth(a)).slice(0, Math.max(room, 0));
     room -= shown.length;
     return shown.length === 0 ? [] : [`  ${place}`, ...shown.flatMap((rule) => ruleLines(screen, rule))];
   });
   const left = count > RULES_SHOWN + 1 ? [`  … and ${count - RULES_SHOWN} more: ${more}`] : [];
   return `${[...lines, ...left].join("\n")}\n`;
+}
+
+/** The broadest come first, so that none of them is among those that are left out. */
+function breadth({ verbs, resources = [], resourceNames = [] }: PolicyRule): number {
+  if (verbs.includes("*") || resources.includes("*")) return 2;
+  return resourceNames.length === 0 && verbs.some((verb) => !READING.includes(verb)) ? 1 : 0;
 }
 
 function ruleLines(screen: Pick<Terminal, "width">, rule: PolicyRule): string[] {

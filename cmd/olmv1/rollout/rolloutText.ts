@@ -14,7 +14,8 @@ export function tellRollout(terminal: Terminal, name: string, rollout: Rollout):
   if (rollout.kind !== "ready" && rollout.kind !== "approval") terminal.exit(EXIT.no);
 }
 
-function rolloutText(terminal: Pick<Terminal, "width">, name: string, rollout: Rollout): string {
+/** How a rollout ended, in plain words with the next steps. */
+export function rolloutText(terminal: Pick<Terminal, "width">, name: string, rollout: Rollout): string {
   const { seconds } = rollout;
   if (rollout.kind === "gone") return `ClusterExtension ${name} was deleted meanwhile\n`;
   const { extension } = rollout;
