@@ -203,6 +203,26 @@ describeWithPrivateCluster("the command line", (cluster) => {
     const name = "poor";
     const taken = await olmv1(...args, "--name", name, "--create-service-account", "--yes", "--dry-run=client");
     expect(taken).toMatchObject({ code: 0 });
+    // A role of somebody else's under the name of one that would be made.
+    const foreign = {
+      apiVersion: "rbac.authorization.k8s.io/v1",
+      kind: "ClusterRole",
+      metadata: { name: `${namespace}-half-installer` },
+      rules: [],
+    };
+    await cluster.client.apply(foreign, { fieldManager: "somebody", force: true });
+    const half = await olmv1(...args, "--name", "half", "--create-service-account", "--yes");
+    expect(half).toMatchObject({ code: 2 });
+    expect(half.err).toContain(`apply ClusterRole ${namespace}-half-installer: `);
+    expect(half.err).toContain(
+      `; before that: serviceaccount/half-installer created in namespace ${namespace}; run it again once that is mended, or take it back`,
+    );
+    expect(await olmv1("uninstall", "half", "--yes")).toMatchObject({
+      code: 0,
+      out: `ServiceAccount ${namespace}/half-installer deleted\n`,
+    });
+    const long = await olmv1(...args, "--name", "x".repeat(60), "--create-service-account", "--yes");
+    expect(long).toMatchObject({ code: 2, out: "", err: expect.stringContaining("must be no longer than 53 characters") as string });
     const failed = await olmv1(...args, "--name", name, "--service-account", "poor", "--timeout", "2s");
     expect(failed).toMatchObject({ code: 1 });
     expect(failed.err).toContain(`ServiceAccount ${namespace}/poor lacks rights that the bundle needs`);

@@ -63,3 +63,9 @@ export function appliedLine({ object, verb }: AppliedObject, dryRun?: "client" |
   const where = namespace === undefined ? "" : ` in namespace ${namespace}`;
   return `${object.kind.toLowerCase()}${group === "" ? "" : `.${group}`}/${name} ${verb}${where}${dryRun === undefined ? "" : ` (${dryRun} dry run)`}`;
 }
+
+/** What is told when not everything could be applied. @param goOn says how to go on, or back; left out where nothing was applied. */
+export function unfinishedText({ message, done }: ApplyFailed, goOn: string): string {
+  const made = done.filter(({ verb }) => verb !== "unchanged").map((one) => appliedLine(one));
+  return made.length === 0 ? `${message}; nothing was changed` : `${message}; before that: ${made.join(", ")}; ${goOn}`;
+}

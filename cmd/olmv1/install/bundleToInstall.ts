@@ -1,4 +1,3 @@
-import { goQuote } from "../../../pkg/errors/goQuote.ts";
 import type { Resolved } from "../../../pkg/resolve/resolve.ts";
 import type { Terminal } from "../cli/terminal.ts";
 import { resolveJudged } from "../resolution/dependencyJudgement.ts";
@@ -25,9 +24,4 @@ export async function bundleToInstall(
     const text = resolutionText(judgedRecord(question.request.source.packageName, judged), question.subject, false);
     return { resolved: judged.resolution.kind === "resolved" ? judged.resolution : undefined, text };
   });
-}
-
-/** One line about a bundle that is going to be installed. */
-export function chosenLine({ bundle, version, catalog }: Resolved, versionText: (version: Resolved["version"]) => string): string {
-  return `${bundle.name} (version ${versionText(version)}) of catalog ${goQuote(catalog)}`;
 }

@@ -16,7 +16,7 @@ import { extensionRef, extensionsOf } from "../extension/readExtension.ts";
 import type { BundleRights } from "../rbac/bundleRights.ts";
 import { awaitRollout } from "../rollout/awaitRollout.ts";
 import { tellRollout } from "../rollout/rolloutText.ts";
-import { ApplyFailed, appliedLine, applyObjects } from "./applyObjects.ts";
+import { ApplyFailed, appliedLine, applyObjects, unfinishedText } from "./applyObjects.ts";
 import { bundleToInstall } from "./bundleToInstall.ts";
 import { changedPaths, extensionWanted, type Said } from "./extensionWanted.ts";
 import { grantsText } from "./grantsText.ts";
@@ -94,6 +94,8 @@ async function run(
     const data = { apiVersion: "v1", kind: "List", items: applied.map(({ object }) => object) };
     return print(terminal, output, { data, text, names: () => [nameOf(extension)] });
   }
+  // What the API server does not take is to be known before there is anything that would have to go again.
+  if (!existing) await applyObjects(client, [extension], { dryRun: true });
   if (
     rights &&
     !(await agreed(
@@ -108,13 +110,17 @@ async function run(
   try {
     await applyObjects(client, objects, { tell: (one) => isText && terminal.out(`${appliedLine(one)}\n`) });
   } catch (err) {
-    if (err instanceof ApplyFailed) throw new Error(unfinished(name, err), { cause: err });
+    if (err instanceof ApplyFailed)
+      throw new Error(
+        unfinishedText(err, `run it again once that is mended, or take it back: olmv1 uninstall ${name} --delete-namespace`),
+        { cause: err },
+      );
     throw err;
   }
   const applied = (await client.get<ClusterExtension>(extensionRef(name))) ?? extension;
   if (existing && isText) terminal.out(`${nameOf(existing)} unchanged\n`);
   if (options.wait) {
-    const awaited = { generation: applied.metadata.generation ?? 0, ...(existing ? {} : { bundle }) };
+    const awaited = { generation: applied.metadata.generation ?? 0 };
     tellRollout(terminal, name, await awaitRollout(terminal, client, name, awaited, options.timeout));
   }
   if (!isText) {
@@ -194,11 +200,4 @@ function grantText(terminal: Pick<Terminal, "width">, { installer, needed, given
     grantsText(terminal, given, more),
     "\n",
   ].join("");
-}
-
-/** What is told when not everything could be applied. */
-function unfinished(name: string, { message, done }: ApplyFailed): string {
-  const made = done.filter(({ verb }) => verb !== "unchanged").map((one) => appliedLine(one));
-  if (made.length === 0) return `${message}; nothing was changed`;
-  return `${message}; before that: ${made.join(", ")}; run it again once that is mended, or take it back: olmv1 uninstall ${name} --delete-namespace`;
 }

@@ -15,7 +15,7 @@ import { withProgress } from "../cli/progress.ts";
 import type { Terminal } from "../cli/terminal.ts";
 import { withCluster } from "../cluster.ts";
 import { extensionRef, readExtension } from "../extension/readExtension.ts";
-import { appliedLine, applyObjects, CLI_MANAGER } from "../install/applyObjects.ts";
+import { ApplyFailed, appliedLine, applyObjects, CLI_MANAGER, unfinishedText } from "../install/applyObjects.ts";
 import { installerObjects } from "../install/installerObjects.ts";
 import type { RegistryOptions, WaitOptions } from "../install/installOptions.ts";
 import { catalogsOfCluster } from "../plan/catalogs.ts";
@@ -85,7 +85,12 @@ async function carryOut(
     if (verb !== "unchanged") terminal.out(`${appliedLine({ object, verb })}\n`);
   };
   const own = rights?.isOurs ? installerObjects(name, rights.installer, rights.rules, options.systemNamespace) : [];
-  await applyObjects(client, own, { tell: ({ object, verb }) => tell(object, verb) });
+  try {
+    await applyObjects(client, own, { tell: ({ object, verb }) => tell(object, verb) });
+  } catch (err) {
+    if (err instanceof ApplyFailed) throw new Error(unfinishedText(err, "the ClusterExtension itself was not changed"), { cause: err });
+    throw err;
+  }
   const changed = await change(client, extension, wanted, plan);
   terminal.out(`ClusterExtension ${name} ${changed.metadata.generation === extension.metadata.generation ? "unchanged" : "configured"}\n`);
   if (!options.wait) return;
