@@ -23,9 +23,9 @@ import { addRollback } from "./commands/rollback.ts";
 import { addSearch } from "./commands/search.ts";
 import { addShow } from "./commands/show.ts";
 import { addTree } from "./commands/tree.ts";
-import { addVersions } from "./commands/versions.ts";
 import { addUninstall } from "./commands/uninstall.ts";
 import { addUpgrade } from "./commands/upgrade.ts";
+import { addVersions } from "./commands/versions.ts";
 import { addWhyNot } from "./commands/whyNot.ts";
 
 /** Headings of the help, in its order. */
