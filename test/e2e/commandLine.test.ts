@@ -7,7 +7,7 @@ import { SAMPLE_PACKAGE } from "../../pkg/devcluster/sample/sample.ts";
 import { describeWithPrivateCluster, eventually } from "../support/cluster.ts";
 import type { Ended } from "../support/olmv1Command.ts";
 import { type CliRun, runCli } from "../support/runCli.ts";
-import { SampleWorld } from "../support/sampleWorld.ts";
+import { SAMPLE_CATALOG_REF, SampleWorld } from "../support/sampleWorld.ts";
 import { serviceAccount } from "../support/serviceAccount.ts";
 
 const DEFINITION = { apiVersion: "apiextensions.k8s.io/v1", kind: "CustomResourceDefinition", name: "greetings.hello.example.com" };
@@ -25,6 +25,7 @@ describeWithPrivateCluster("the command line", (cluster) => {
   });
 
   const CLUSTER_ONLY: ReadonlySet<string> = new Set([
+    "catalog",
     "list",
     "get",
     "describe",
@@ -56,6 +57,10 @@ describeWithPrivateCluster("the command line", (cluster) => {
     cluster.client.create({ ...GREETING, metadata: { name: "world", namespace }, spec: { name: "World" } });
 
   test("takes an operator from a catalog to the cluster, to its next version, back, and off the cluster again", async () => {
+    const added = await olmv1("catalog", "add", "story", SAMPLE_CATALOG_REF, "--priority", "10", "--wait");
+    expect(added).toMatchObject({ code: 0 });
+    const found = await olmv1("search", "hello", "--catalog", "story", "--no-cache");
+    expect(found).toMatchObject({ code: 0, out: expect.stringMatching(/^hello-operator +/m) as string });
     const args = ["install", SAMPLE_PACKAGE, "--name", "story", "-n", "story", "--version", "1.0.0", "--create-service-account"];
     const refused = await olmv1(...args);
     expect(refused).toMatchObject({ code: 2, out: "" });
@@ -146,6 +151,8 @@ describeWithPrivateCluster("the command line", (cluster) => {
     expect(gone.out).toContain("CustomResourceDefinition greetings.hello.example.com kept, with 1 custom resources\n");
     expect(await made("story")).toEqual(["Namespace story"]);
     expect(await olmv1("list")).toMatchObject({ code: 0, out: "" });
+    const registries = ["--registries-conf", join(sample.world.workDir, "registries.conf")];
+    expect(await olmv1("catalog", "remove", "story", "--no-cache", ...registries)).toMatchObject({ code: 0 });
     // A rollback leaves the newer definition, for which an older version would be refused.
     for (const ref of [{ ...GREETING, namespace: "story", name: "world" }, DEFINITION]) await cluster.client.delete(ref);
     await eventually(async () => expect(await cluster.client.get(DEFINITION)).toBeUndefined());
