@@ -1,5 +1,6 @@
 import { Command } from "commander";
 import { VERSION } from "../version.ts";
+import { optionDescription } from "./cli/help.ts";
 import type { Terminal } from "./cli/terminal.ts";
 import { addApprove } from "./commands/approve.ts";
 import { addBundle } from "./commands/bundle.ts";
@@ -39,6 +40,7 @@ export function olmv1(terminal: Terminal, name = "olmv1"): Command {
   const helpWidth = Math.min(terminal.width, HELP_WIDTH);
   program
     .exitOverride()
+    .configureHelp({ optionDescription })
     .configureOutput({
       writeOut: (text) => terminal.out(text),
       writeErr: (text) => terminal.err(text),
