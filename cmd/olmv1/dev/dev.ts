@@ -40,7 +40,7 @@ export async function dev(terminal: Terminal, options: DevOptions): Promise<numb
       if (kubeconfig !== undefined) await environment.cleanUp();
       narrator.part("Done: installed, upgraded and removed");
     } else {
-      for (const line of nextSteps(environment.kubeconfig, kubeconfig === undefined)) terminal.out(`${line}\n`);
+      for (const line of nextSteps(environment, kubeconfig === undefined)) terminal.out(`${line}\n`);
       await environment.stay();
     }
     return 0;
@@ -54,14 +54,16 @@ export async function dev(terminal: Terminal, options: DevOptions): Promise<numb
   }
 }
 
-function nextSteps(kubeconfig: string, embedded: boolean): string[] {
+function nextSteps({ kubeconfig, registry, registriesConf }: DevEnvironment, embedded: boolean): string[] {
   const { name } = EXTENSION;
   return [
     "",
     "It is running. In another terminal:",
     `  export KUBECONFIG=${kubeconfig}`,
+    `  export CONTAINERS_REGISTRIES_CONF=${registriesConf}`,
+    `  export REGISTRY=${registry}`,
     "  kubectl get clustercatalog,clusterextension",
-    `  kubectl describe clusterextension ${name}`,
+    `  npm run -s olmv1 -- describe ${name}`,
     "upgrade it (the version pin goes, the channel's newest bundle comes):",
     `  kubectl patch clusterextension ${name} --type merge -p '{"spec":{"source":{"catalog":{"version":null}}}}'`,
     "remove it:",

@@ -37,16 +37,20 @@ const POLL_MS = 100;
  */
 export class DevEnvironment {
   readonly kubeconfig: string;
+  /** Where images can be pushed to, over plain HTTP. */
+  readonly registry: string;
+  /** Says so to those who pull from it. */
+  readonly registriesConf: string;
   readonly #admin: Client;
   readonly #narrator: Narrator;
   readonly #signal: AbortSignal;
   readonly #cleanups: Cleanups;
   readonly #failure: Failure;
-  readonly #registry: string;
 
   private constructor(admin: Client, options: DevEnvironmentOptions, cleanups: Cleanups, failure: Failure, place: Place) {
     this.kubeconfig = place.kubeconfig;
-    this.#registry = place.registry;
+    this.registry = place.registry;
+    this.registriesConf = place.registriesConf;
     this.#admin = admin;
     this.#narrator = options.narrator;
     this.#signal = options.signal;
@@ -85,7 +89,7 @@ export class DevEnvironment {
   /** Namespace, ServiceAccount with exactly the rights that the sample needs, catalog, and the extension pinned to the first version. */
   async install(): Promise<void> {
     this.#narrator.part(`Installing ${SAMPLE_PACKAGE} under its own ServiceAccount`);
-    const { extension, ...before } = sampleObjects(this.#registry);
+    const { extension, ...before } = sampleObjects(this.registry);
     for (const object of before.installer) await this.#apply(object);
     await this.#apply(before.catalog);
     await this.#catalogServed();
@@ -114,7 +118,7 @@ export class DevEnvironment {
   /** Takes the sample's catalog, rights and namespace off a cluster that goes on living; our CRDs and RBAC stay. */
   async cleanUp(): Promise<void> {
     this.#narrator.part("Removing what the sample needed");
-    const { installer, catalog } = sampleObjects(this.#registry);
+    const { installer, catalog } = sampleObjects(this.registry);
     for (const object of [catalog, ...installer.toReversed()]) {
       const ref = refOf(object);
       await this.#admin.delete(ref, { signal: this.#signal });
@@ -197,6 +201,8 @@ interface Place {
   kubeconfig: string;
   /** Host and port of the registry. */
   registry: string;
+  /** The registries.conf for it. */
+  registriesConf: string;
 }
 
 /** Why it cannot go on, once it is known. */
@@ -219,22 +225,22 @@ async function countsOf(url: string, signal: AbortSignal): Promise<string> {
 
 async function controlPlane(kubeconfig: string | undefined, workDir: string, narrator: Narrator, cleanups: Cleanups): Promise<Place> {
   const say = (line: string): void => narrator.say("build", line);
+  const registriesConf = join(workDir, "registries.conf");
   if (kubeconfig !== undefined) {
     const registry = await startRegistry(workDir, say);
     cleanups.push(() => registry.stop());
-    return { kubeconfig, registry: registry.host };
+    return { kubeconfig, registry: registry.host, registriesConf };
   }
   const started = performance.now();
   const cluster = await startDevCluster({ say });
   cleanups.push(() => cluster.stop());
   narrator.say("cluster", `API server ${cluster.server} is ready after ${((performance.now() - started) / 1_000).toFixed(1)} s`);
-  return { kubeconfig: cluster.kubeconfig, registry: cluster.registry.host };
+  return { kubeconfig: cluster.kubeconfig, registry: cluster.registry.host, registriesConf };
 }
 
 /** The two servers, told about only what is a story; a server that ends by itself fails it all. */
 async function servers(admin: Client, place: Place, workDir: string, narrator: Narrator, failure: Failure): Promise<Installation> {
-  const registriesConf = join(workDir, "registries.conf");
-  await writeFile(registriesConf, `[[registry]]\nlocation = "${place.registry}"\ninsecure = true\n`);
+  await writeFile(place.registriesConf, `[[registry]]\nlocation = "${place.registry}"\ninsecure = true\n`);
   const policy = await localPolicy(defaultPolicyPlace(homedir()), place.registry);
   const signaturePolicy = policy === undefined ? undefined : join(workDir, "policy.json");
   if (policy !== undefined && signaturePolicy !== undefined) await writeFile(signaturePolicy, policy);
@@ -242,7 +248,7 @@ async function servers(admin: Client, place: Place, workDir: string, narrator: N
     admin,
     adminKubeconfig: place.kubeconfig,
     workDir,
-    registriesConf,
+    registriesConf: place.registriesConf,
     signaturePolicy,
     onLine: (_server, line) => narrator.hear(line),
     onExit: (text) => {
