@@ -23,7 +23,7 @@ const entryPoints = {
 };
 
 /** The command line loads what a command needs when it runs: in parts beside it (where worker threads are found too), or each start would read all of them. */
-const commandLine = { olmv1: "cmd/olmv1/main.ts", "kubectl_complete-olmv1": "cmd/olmv1/kubectlComplete.ts" };
+const commandLine = { olmv1: "cmd/olmv1/main.ts" };
 
 const missing = Object.values({ ...entryPoints, ...commandLine }).filter((file) => !existsSync(join(root, file)));
 if (missing.length > 0) throw new Error(`nothing to build from: ${missing.join(", ")}`);

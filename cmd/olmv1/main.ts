@@ -18,8 +18,10 @@ for (const name of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
     stop.abort(new Error(`stopped by ${name}`));
   });
 }
-const name = basename(process.argv[1] ?? "") === "kubectl-olmv1" ? "kubectl olmv1" : "olmv1";
-const code = await runProgram(process.argv.slice(2), terminal, name);
+const calledAs = process.env["OLMV1_CALLED_AS"] ?? basename(process.argv[1] ?? "");
+const name = calledAs === "kubectl-olmv1" ? "kubectl olmv1" : "olmv1";
+const given = process.argv.slice(2);
+const code = await runProgram(calledAs === "kubectl_complete-olmv1" ? ["__complete", "--", ...given] : given, terminal, name);
 // Connections that are kept alive would keep the process alive.
 if (stop.signal.aborted) process.exit(code);
 process.exitCode = code;

@@ -50,7 +50,6 @@ describe("the bundled programs", () => {
       "catalogd.js",
       "celRules.js",
       "issueWorker.js",
-      "kubectl_complete-olmv1.js",
       "loadWorker.js",
       "olmv1.js",
       "operator-controller.js",

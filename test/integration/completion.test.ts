@@ -1,6 +1,6 @@
 import { type ChildProcessWithoutNullStreams, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
-import { chmodSync } from "node:fs";
+import { chmodSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { stripVTControlCharacters } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -79,6 +79,12 @@ describeWithCluster("completion in a shell", (cluster: TestCluster) => {
     expect((await runCli(["__complete", "--line", line])).out).toBe(`${name}\n:4\n`);
     const contexts = await runCli(["__complete", "tree", "--kubeconfig", cluster.kubeconfig, "--context", ""]);
     expect(contexts.out.split("\n").length).toBeGreaterThan(2);
+  });
+
+  test("kubectl asks its plug-in under another name", () => {
+    const plugin = join(folder.write("plugin", {}), "kubectl_complete-olmv1");
+    symlinkSync(join(PROGRAM, "../launch.sh"), plugin);
+    expect(execFileSync(plugin, ["tre"], { encoding: "utf8" })).toMatch(/^tree\t.*\n:4\n$/);
   });
 
   test.for<ShellName>(["bash", "zsh", "fish"])("%s completes commands and names", { timeout: 120_000 }, async (shell, context) => {

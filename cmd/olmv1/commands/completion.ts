@@ -5,7 +5,7 @@ import { SHELLS, type Shell } from "../completion/shells.ts";
 
 const AFTER_HELP = `
 Names of extensions, catalogs, namespaces and contexts are those that your cluster has now; where it does not answer in two seconds, none are proposed.
-As kubectl olmv1, kubectl_complete-olmv1 has to be on the PATH: a file that runs olmv1 __complete "$@".
+kubectl completes its plug-in kubectl olmv1 by itself where kubectl_complete-olmv1 is on the PATH, as npm install --global puts it.
 
 Examples:
   source <(olmv1 completion bash)                                             # bash 4 and later; add it to ~/.bashrc
