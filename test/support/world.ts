@@ -144,7 +144,7 @@ export class World {
 function registriesText(host: string): string {
   const endpoint = `location = "${host}"\ninsecure = true\n`;
   return (
-    `[[registry]]\nprefix = "quay.io"\n${endpoint}` +
+    `[[registry]]\n${endpoint}[[registry]]\nprefix = "quay.io"\n${endpoint}` +
     `[[registry]]\nprefix = "${MIRRORED_REGISTRY}"\nlocation = "${MIRRORED_REGISTRY}"\n[[registry.mirror]]\n${endpoint}`
   );
 }
