@@ -28,29 +28,38 @@ import { addZstream } from "./catalog/zstream.ts";
 /** Adds `olmv1 catalog`: catalogs of the cluster, and tools for file-based catalogs. */
 export function addCatalog(program: Command, terminal: Terminal): void {
   const catalog = program.command("catalog").description("work with catalogs of the cluster, and with file-based catalogs");
+  catalog.commandsGroup("Catalogs of the cluster:");
   addAdd(catalog, terminal);
   addCatalogList(catalog, terminal);
   addCatalogGet(catalog, terminal);
   addCatalogRemove(catalog, terminal);
   addCatalogSearch(catalog, terminal);
-  addValidate(catalog, terminal);
+
+  catalog.commandsGroup("Make a catalog:");
   addRender(catalog, terminal);
   addTemplate(catalog, terminal);
   addCompose(catalog, terminal);
-  addDockerfile(catalog, terminal);
   addMigrate(catalog, terminal);
-  addBuild(catalog, terminal);
-  addPush(catalog, terminal);
-  addMirror(catalog, terminal);
-  addServe(catalog, terminal);
+  addExtract(catalog, terminal);
+
+  catalog.commandsGroup("Edit its files:");
   addAddBundle(catalog, terminal);
-  addDeprecate(catalog, terminal);
   addPromote(catalog, terminal);
+  addDeprecate(catalog, terminal);
   addSetDefaultChannel(catalog, terminal);
   addEdgeCommands(catalog, terminal);
   addSkip(catalog, terminal);
   addZstream(catalog, terminal);
-  addExtract(catalog, terminal);
-  addImages(catalog, terminal);
+
+  catalog.commandsGroup("Check it:");
+  addValidate(catalog, terminal);
   addDiff(catalog, terminal);
+  addImages(catalog, terminal);
+  addServe(catalog, terminal);
+
+  catalog.commandsGroup("Publish it:");
+  addBuild(catalog, terminal);
+  addPush(catalog, terminal);
+  addMirror(catalog, terminal);
+  addDockerfile(catalog, terminal);
 }
