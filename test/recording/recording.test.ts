@@ -3,7 +3,7 @@ import { animation } from "./animation.ts";
 import { linesOf } from "./screen.ts";
 
 test("colours are spans of their lines", () => {
-  expect(linesOf("a \u001B[32mgood\u001B[39m b\n\u001B[1mc\u001B[22m\n", 5)).toEqual([
+  expect(linesOf("a \u001B[32mgood\u001B[39m b\n\u001B[1mc\u001B[22m\n", 5, 80)).toEqual([
     {
       atMs: 5,
       spans: [
@@ -14,6 +14,11 @@ test("colours are spans of their lines", () => {
     },
     { atMs: 5, spans: [{ text: "c", style: "strong" }] },
   ]);
+});
+
+test("a line that is too long goes on in the next", () => {
+  const texts = linesOf("abc\u001B[32mdefg\n\nh", 0, 3).map(({ spans }) => spans.map(({ text }) => text).join(""));
+  expect(texts).toEqual(["abc", "def", "g", "", "h"]);
 });
 
 test("each line appears when it came, what is full moves up, and text stays text", () => {

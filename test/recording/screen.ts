@@ -13,12 +13,28 @@ export interface RecordedLine {
 
 const STYLES: Readonly<Record<string, string>> = { "1": "strong", "2": "faint", "31": "bad", "32": "good", "33": "warning" };
 
-/** What a program wrote, as lines of spans; codes of colours other than ours are left out. */
-export function linesOf(text: string, atMs: number): RecordedLine[] {
-  return text
-    .replace(/\n$/, "")
-    .split("\n")
-    .map((line) => ({ atMs, spans: spansOf(line) }));
+/** What a program wrote, as lines of spans that are broken where a terminal breaks them; codes of colours other than ours are left out. */
+export function linesOf(text: string, atMs: number, columns: number): RecordedLine[] {
+  const lines = text.replace(/\n$/, "").split("\n");
+  return lines.flatMap((line) => broken(spansOf(line), columns).map((spans) => ({ atMs, spans })));
+}
+
+function broken(spans: readonly Span[], columns: number): Span[][] {
+  const lines: Span[][] = [[]];
+  let left = columns;
+  for (const { text, style } of spans) {
+    for (let rest = Array.from(text); rest.length > 0; ) {
+      if (left === 0) {
+        lines.push([]);
+        left = columns;
+      }
+      const piece = rest.slice(0, left);
+      lines.at(-1)?.push({ text: piece.join(""), style });
+      rest = rest.slice(piece.length);
+      left -= piece.length;
+    }
+  }
+  return lines;
 }
 
 function spansOf(line: string): Span[] {

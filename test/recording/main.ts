@@ -1,0 +1,79 @@
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { runProgram } from "../../cmd/olmv1/cli/runProgram.ts";
+import { CommandTerminal } from "../../cmd/olmv1/cli/terminal.ts";
+import { wordsOf } from "../../cmd/olmv1/completion/line.ts";
+import { DevEnvironment } from "../../cmd/olmv1/dev/devEnvironment.ts";
+import { Narrator } from "../../cmd/olmv1/dev/narrator.ts";
+import { animation } from "./animation.ts";
+import { linesOf, type RecordedLine } from "./screen.ts";
+
+const USAGE = `npm run -s record
+
+Runs the commands of a day with operators on an embedded control plane, with both servers, and writes what they print, when they print it, as
+docs/story.svg: a picture that plays. Nothing in it is made up; times in it are those of this machine.`;
+
+const COLUMNS = 110;
+/** What is typed, one command after the other. */
+const STORY = [
+  "olmv1 catalog add hello CATALOG --wait",
+  "olmv1 search hello",
+  "olmv1 versions hello-operator",
+  "olmv1 install hello-operator --version 1.0.0 --create-service-account --yes",
+  "olmv1 list",
+  "olmv1 why-not 1.2.0 --extension hello-operator",
+  "olmv1 upgrade hello-operator --version '>=1.0.0' --yes",
+  "olmv1 tree hello-operator",
+  "olmv1 rollback hello-operator",
+  "olmv1 uninstall hello-operator --yes",
+];
+/** A person types, and reads. */
+const TYPING_MS = 900;
+const READING_MS = 1_800;
+
+/** What commands print, and when, on a clock that has time for people in it. */
+async function record(environment: DevEnvironment): Promise<RecordedLine[]> {
+  const lines: RecordedLine[] = [];
+  let atMs = 0;
+  for (const line of STORY) {
+    const spans = [
+      { text: "$ ", style: "prompt" },
+      { text: line.replace("CATALOG", "registry.example.com/hello-catalog"), style: "strong" },
+    ];
+    lines.push({ atMs, spans });
+    atMs += TYPING_MS;
+    const { text, tookMs, code } = await run(line.replace("CATALOG", `${environment.registry}/hello-catalog:latest`));
+    if (code !== 0 && !line.includes("why-not")) throw new Error(`${line} ended with ${code}:\n${text}`);
+    lines.push(...linesOf(text.replaceAll(environment.registry, "registry.example.com"), atMs + tookMs, COLUMNS), {
+      atMs: atMs + tookMs,
+      spans: [],
+    });
+    atMs += tookMs + READING_MS;
+  }
+  return lines;
+}
+
+async function run(line: string): Promise<{ text: string; tookMs: number; code: number }> {
+  let text = "";
+  const write = (piece: string): void => void (text += piece);
+  const terminal = new CommandTerminal({ out: write, err: write, width: COLUMNS, colour: true, env: process.env });
+  const began = performance.now();
+  const code = await runProgram(wordsOf(line).slice(1), terminal);
+  return { text, code, tookMs: Math.round(performance.now() - began) };
+}
+
+if (process.argv.includes("--help")) console.log(USAGE);
+else {
+  const narrator = new Narrator(() => undefined);
+  const environment = await DevEnvironment.start({ kubeconfig: undefined, narrator, signal: new AbortController().signal });
+  try {
+    process.env["KUBECONFIG"] = environment.kubeconfig;
+    process.env["CONTAINERS_REGISTRIES_CONF"] = environment.registriesConf;
+    const lines = await record(environment);
+    const picture = animation(lines, COLUMNS, "olmv1 on the command line: a catalog, an operator, its upgrade, and back");
+    await writeFile(join(import.meta.dirname, "../../docs/story.svg"), picture);
+    for (const { spans } of lines) console.log(spans.map(({ text }) => text).join(""));
+  } finally {
+    await environment.stop();
+  }
+}
