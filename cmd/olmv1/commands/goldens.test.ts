@@ -1,0 +1,49 @@
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { runCli } from "../../../test/support/runCli.ts";
+import { shownRun } from "../../../test/support/shownRun.ts";
+
+const ROOT = join(import.meta.dirname, "../../..");
+const GOLDENS = join(ROOT, "test/goldens/cli");
+/** What names stand for in the commands below. */
+const PLACES = { HARBOUR: join(GOLDENS, "fixtures/catalogs/harbour"), SAMPLE: join(ROOT, "pkg/devcluster/sample") };
+
+/** How a command that asks no cluster ends, as a golden file shows it; `name` at each width. */
+async function compare(name: string, command: string, width: number): Promise<void> {
+  const words = command.split(" ").map((word) => word.replace(/HARBOUR|SAMPLE/, (place) => PLACES[place as keyof typeof PLACES]));
+  const { code, out, err } = await runCli(words, { width });
+  const named = (text: string): string => text.replaceAll(PLACES.HARBOUR, "HARBOUR").replaceAll(PLACES.SAMPLE, "SAMPLE");
+  await expect(shownRun(command, { code, out: named(out), err: named(err) })).toMatchFileSnapshot(join(GOLDENS, `${name}.txt`));
+}
+
+describe.for([80, 200])("at width %i", (width) => {
+  test.for([
+    ["help", "--help"],
+    ["help-catalog", "catalog --help"],
+    ["help-install", "install --help"],
+    ["resolve", "resolve lighthouse-operator --explain --catalog-dir HARBOUR"],
+    ["resolve-none", "resolve lighthouse-operator --version >=9 --catalog-dir HARBOUR"],
+    ["why-not", "why-not lighthouse-operator 1.1.0 --installed 1.0.0 --catalog-dir HARBOUR"],
+    ["wrong-option", "tree x --nonsense"],
+  ])("%s", async ([name = "", command = ""]) => {
+    await compare(`${name}-${width}`, command, width);
+  });
+});
+
+test.for([
+  ["resolve-yaml", "resolve lighthouse-operator --catalog-dir HARBOUR -o yaml"],
+  ["resolve-jsonpath", "resolve lighthouse-operator --catalog-dir HARBOUR -o jsonpath={.outcome.winner.bundle}"],
+  ["rbac", "rbac SAMPLE/bundles/1.0.0 --namespace hello"],
+  ["rbac-diff", "rbac SAMPLE/bundles/1.2.0 --namespace hello --diff SAMPLE/bundles/1.0.0"],
+  ["bundle-validate", "bundle validate SAMPLE/bundles/1.0.0 SAMPLE/bundles/1.2.0 --severity warning"],
+  ["bundle-validate-sarif", "bundle validate SAMPLE/bundles/1.0.0 --severity warning -o sarif"],
+  ["bundle-render", "bundle render SAMPLE/bundles/1.0.0 --namespace hello"],
+  ["bundle-config-schema", "bundle config-schema SAMPLE/bundles/1.0.0"],
+  ["catalog-diff", "catalog diff HARBOUR SAMPLE/catalog"],
+  ["completion-bash", "completion bash"],
+  ["completion-zsh", "completion zsh"],
+  ["completion-fish", "completion fish"],
+  ["error-json", "resolve lighthouse-operator --catalog-dir /nowhere -o json"],
+])("%s", async ([name = "", command = ""]) => {
+  await compare(name, command, 120);
+});
