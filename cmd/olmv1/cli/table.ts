@@ -40,8 +40,8 @@ function cellOf(cell: Cell): Styled {
   return { text: printable(text).replaceAll("\n", " "), mood };
 }
 
-/** Widths that add up to no more than `room`, as far as heads allow. */
-function fitted(natural: readonly number[], heads: readonly number[], room: number): number[] {
+/** Widths that add up to no more than `room`, as far as heads allow; the widest columns give first. */
+export function fitted(natural: readonly number[], heads: readonly number[], room: number): number[] {
   const widths = [...natural];
   const least = heads.map((head, i) => Math.min(natural[i] ?? 0, Math.max(head, LEAST)));
   let over = widths.reduce((sum, width) => sum + width, 0) - room;

@@ -21,7 +21,7 @@ export async function bundleToInstall(
 ): Promise<BundleFound> {
   return withQuestion(terminal, named, { ...options, catalogDir: [], installedPackage: [] }, async (question) => {
     const judged = await resolveJudged(question);
-    const text = resolutionText(judgedRecord(question.request.source.packageName, judged), question.subject, false);
+    const text = resolutionText(judgedRecord(question.request.source.packageName, judged), question.subject, false, terminal.width);
     return { resolved: judged.resolution.kind === "resolved" ? judged.resolution : undefined, text };
   });
 }

@@ -10,9 +10,9 @@ import type {
 import { tableLines } from "../tableLines.ts";
 
 /** A resolution for people: what is chosen, or why nothing is; with `explain` also what every filter left of each catalog, and what it removed. */
-export function resolutionText(record: ResolutionRecord, subject: string, explain: boolean): string {
+export function resolutionText(record: ResolutionRecord, subject: string, explain: boolean, width: number): string {
   const { asked, catalogs, moreCatalogs, outcome, unjudged = [] } = record;
-  const funnel = explain ? [askedLines(subject, asked), funnelLines(catalogs, moreCatalogs), removedLines(catalogs)] : [];
+  const funnel = explain ? [askedLines(subject, asked), funnelLines(catalogs, moreCatalogs, width), removedLines(catalogs)] : [];
   const last = [...outcomeLines(outcome, explain), ...unjudged.map((text) => oneLine(`not judged: ${text}`))];
   const parts = [...funnel, last].filter((lines) => lines.length > 0);
   return `${parts.map((lines) => lines.map(printable).join("\n")).join("\n\n")}\n`;
@@ -37,7 +37,7 @@ function askedLines(subject: string, asked: AskedRecord | undefined): string[] {
 }
 
 /** A row a catalog, a column a filter: how many candidates it left. */
-function funnelLines(catalogs: readonly CatalogRecord[], more: number): string[] {
+function funnelLines(catalogs: readonly CatalogRecord[], more: number, width: number): string[] {
   if (catalogs.length === 0) return ["no catalog is selected"];
   const names = [...new Set(catalogs.flatMap(({ filters }) => filters.map(({ filter }) => filter)))];
   const head = ["CATALOG", "PRIORITY", "BUNDLES", ...names.map(heading), "BEST"];
@@ -51,7 +51,7 @@ function funnelLines(catalogs: readonly CatalogRecord[], more: number): string[]
   // A cell that tells why a catalog has no numbers is longer than its column.
   const full = rows.filter((row) => row.length === head.length);
   const notes = rows.filter((row) => row.length < head.length).map(([name, priority, why]) => `${name} (priority ${priority}): ${why}`);
-  return [...(full.length > 0 ? tableLines([head, ...full]) : []), ...notes, ...(more > 0 ? [`and ${more} more catalogs`] : [])];
+  return [...(full.length > 0 ? tableLines([head, ...full], width) : []), ...notes, ...(more > 0 ? [`and ${more} more catalogs`] : [])];
 }
 
 /** "upgradeEdges" as "UPGRADE EDGES". */

@@ -22,7 +22,7 @@ export async function showResolution(terminal: Terminal, name: string | undefine
         const { request, subject } = question;
         const judged = await resolveJudged(question);
         const record = judgedRecord(request.source.packageName, judged);
-        const text = resolutionText(record, subject, options.explain ?? false);
+        const text = resolutionText(record, subject, options.explain ?? false, terminal.width);
         return { data: record, text, isYes: judged.resolution.kind === "resolved" };
       }),
     options.output,

@@ -22,7 +22,7 @@ export interface CheckOptions extends ReleaseOptions {
 /** `olmv1 cluster-upgrade-check`. */
 export async function showUpgradeCheck(terminal: Terminal, options: CheckOptions): Promise<void> {
   const check = await answer(options);
-  await print(terminal, options.output, { data: check, text: () => textReport(check) });
+  await print(terminal, options.output, { data: check, text: () => textReport(check, terminal.width) });
   if (!check.upgradeable) terminal.exit(EXIT.no);
 }
 

@@ -10,15 +10,15 @@ const MAX_CELL = 253;
 /** Longest reason that is printed for one extension, in characters; the JSON output has all of it. */
 const MAX_REASON = 1_000;
 
-/** The answer for people: a line with the verdict, a table of what is installed with what blocks first, and what to do. */
-export function textReport(check: UpgradeCheck): string {
+/** The answer for people, for a terminal of this width: a line with the verdict, a table of what is installed with what blocks first, and what to do. */
+export function textReport(check: UpgradeCheck, width: number): string {
   const blocking = check.extensions.filter(({ blocks }) => blocks);
   const others = check.extensions.filter(({ blocks }) => !blocks);
   const shown = others.slice(0, MAX_OTHERS);
   const left = others.length - shown.length;
   const parts = [
     [verdictLine(check, blocking)],
-    check.extensions.length > 0 ? table([...blocking, ...shown]) : [],
+    check.extensions.length > 0 ? table([...blocking, ...shown], width) : [],
     left > 0 ? [`... and ${left} more that block nothing; --output json lists all of them`] : [],
     reasons(check.extensions),
     check.upgradeable ? [] : whatToDo(check, blocking),
@@ -38,11 +38,11 @@ function verdictLine({ clusterVersion, target, upgradeable, extensions }: Upgrad
   return `BLOCKED: ${names.size} of ${all.size} extensions ${names.size === 1 ? "blocks" : "block"} ${step}`;
 }
 
-function table(rows: readonly UpgradeCheckRow[]): string[] {
+function table(rows: readonly UpgradeCheckRow[], width: number): string[] {
   const cells = rows.map(({ extension, bundle, version, maximum, verdict }) =>
     [extension, bundle || "-", version || "-", maximum ?? "-", verdict].map((cell) => cell.slice(0, MAX_CELL)),
   );
-  return tableLines([HEAD, ...cells]);
+  return tableLines([HEAD, ...cells], width);
 }
 
 function reasons(rows: readonly UpgradeCheckRow[]): string[] {
