@@ -24,7 +24,6 @@ export type CrdCheck = (typeof CRD_CHECKS)[number];
 
 /** Checks of a CRD against the custom resources that exist; the Go operator-controller has none of them. */
 export const EXISTING_CHECKS = ["existingObjects", "servedVersionRemoval"] as const;
-export type ExistingCheck = (typeof EXISTING_CHECKS)[number];
 
 /** Everything that spec.install.preflight.crdUpgradeSafety.ignore may name. */
 export const CRD_UPGRADE_CHECKS = [...CRD_CHECKS, ...EXISTING_CHECKS] as const;

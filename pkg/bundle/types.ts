@@ -66,8 +66,6 @@ export interface StrategyDeployment {
   label?: Record<string, string>;
 }
 
-export type WebhookType = "ValidatingAdmissionWebhook" | "MutatingAdmissionWebhook" | "ConversionWebhook";
-
 /** A webhook the operator serves. `type` may be any text in a broken bundle. */
 export interface WebhookDescription {
   generateName: string;
