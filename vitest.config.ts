@@ -1,4 +1,16 @@
 import { defineConfig } from "vitest/config";
+import { BaseSequencer, type TestSpecification } from "vitest/node";
+
+/** They take minutes, waiting more than working: begun last, everything would wait for them. */
+const LONG = ["faults", "leastPrivilege", "killed", "faultsOfServers", "recovery"].map((name) => `/${name}.test.ts`);
+
+class LongFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const isLong = ({ moduleId }: TestSpecification): boolean => LONG.some((name) => moduleId.endsWith(name));
+    const sorted = await super.sort(files);
+    return [...sorted.filter(isLong), ...sorted.filter((file) => !isLong(file))];
+  }
+}
 
 /**
  * Three projects: `unit` needs nothing; `integration`, then `e2e`, share one embedded control plane per run. Files that run controllers, which
@@ -7,6 +19,7 @@ import { defineConfig } from "vitest/config";
 export default defineConfig({
   test: {
     reporters: ["default"],
+    sequence: { sequencer: LongFirst },
     projects: [
       {
         test: {
