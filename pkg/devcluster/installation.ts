@@ -5,17 +5,14 @@ import { SYSTEM_NAMESPACE } from "../api/constants.ts";
 import type { Condition, KubeObject } from "../api/k8s.ts";
 import { parseYamlDocuments } from "../fbc/yaml.ts";
 import type { Client } from "../kube/client.ts";
+import { controllerSubject } from "../rbac/manifest.ts";
 import { freePorts } from "./ports.ts";
 import { type LogLine, ServerProcess } from "./serverProcess.ts";
 import { tokenKubeconfig } from "./tokenKubeconfig.ts";
 import { until } from "./until.ts";
 
-/** Who the operator-controller is, as config/rbac has it: the right to mint an installer's tokens is granted to it. */
-export const CONTROLLER_SUBJECT = {
-  kind: "ServiceAccount",
-  namespace: SYSTEM_NAMESPACE,
-  name: "operator-controller-controller-manager",
-} as const;
+/** Who the operator-controller of an installation is. */
+export const CONTROLLER_SUBJECT = controllerSubject(SYSTEM_NAMESPACE);
 
 const CONFIG = join(import.meta.dirname, "../../config");
 const FIELD_MANAGER = "olmv1-dev";

@@ -10,6 +10,11 @@ export interface Subject {
   namespace?: string;
 }
 
+/** Who operator-controller is, as config/rbac has it: whoever installs lets it act as the installer. */
+export function controllerSubject(systemNamespace: string) {
+  return { kind: "ServiceAccount", namespace: systemNamespace, name: "operator-controller-controller-manager" } as const;
+}
+
 /** The ServiceAccount that installs an extension. */
 export interface Installer {
   /** The extension's namespace, `spec.namespace`. */

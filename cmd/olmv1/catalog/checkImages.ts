@@ -1,3 +1,4 @@
+import { Deadline } from "../../../pkg/deadline/deadline.ts";
 import { messageOf } from "../../../pkg/errors/errors.ts";
 import { IMAGE_CHECKS } from "../../../pkg/fbc/lints/imageChecks.ts";
 import type { NamedImage } from "../../../pkg/fbc/lints/lintedCatalog.ts";
@@ -58,7 +59,8 @@ async function checkImage(
     message,
   });
   try {
-    await access.locate(parsePullReference(image), AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]));
+    using deadline = new Deadline(signal, TIMEOUT_MS);
+    await access.locate(parsePullReference(image), deadline.signal);
     return undefined;
   } catch (err) {
     signal.throwIfAborted();

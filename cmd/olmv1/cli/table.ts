@@ -28,11 +28,16 @@ export function styled(terminal: Pick<Terminal, "colour">, { text, mood }: Style
  * Rows below their head, in columns that fit the width of the terminal: the widest are cut first. Control characters are escaped.
  * Empty cells of the last columns leave no blanks.
  */
-export function table(terminal: Pick<Terminal, "width" | "colour">, head: readonly string[], rows: readonly (readonly Cell[])[]): string {
+export function table(
+  terminal: Pick<Terminal, "width" | "colour">,
+  head: readonly string[],
+  rows: readonly (readonly Cell[])[],
+  gap = GAP,
+): string {
   const lines = [head, ...rows].map((row) => head.map((_, i) => cellOf(row[i] ?? "")));
   const natural = head.map((_, i) => Math.max(...lines.map((row) => columnsOf(row[i]?.text ?? ""))));
-  const widths = fitted(natural, head.map(columnsOf), terminal.width - GAP.length * (head.length - 1));
-  return lines.map((row) => `${lineOf(terminal, row, widths)}\n`).join("");
+  const widths = fitted(natural, head.map(columnsOf), terminal.width - gap.length * (head.length - 1));
+  return lines.map((row) => `${lineOf(terminal, row, widths, gap)}\n`).join("");
 }
 
 function cellOf(cell: Cell): Styled {
@@ -41,7 +46,7 @@ function cellOf(cell: Cell): Styled {
 }
 
 /** Widths that add up to no more than `room`, as far as heads allow; the widest columns give first. */
-export function fitted(natural: readonly number[], heads: readonly number[], room: number): number[] {
+function fitted(natural: readonly number[], heads: readonly number[], room: number): number[] {
   const widths = [...natural];
   const least = heads.map((head, i) => Math.min(natural[i] ?? 0, Math.max(head, LEAST)));
   let over = widths.reduce((sum, width) => sum + width, 0) - room;
@@ -55,7 +60,7 @@ export function fitted(natural: readonly number[], heads: readonly number[], roo
   return widths;
 }
 
-function lineOf(terminal: Pick<Terminal, "colour">, row: readonly Styled[], widths: readonly number[]): string {
+function lineOf(terminal: Pick<Terminal, "colour">, row: readonly Styled[], widths: readonly number[], gap: string): string {
   const last = row.findLastIndex(({ text }) => text !== "");
   return row
     .slice(0, last + 1)
@@ -64,5 +69,5 @@ function lineOf(terminal: Pick<Terminal, "colour">, row: readonly Styled[], widt
       const padding = i === last ? "" : " ".repeat((widths[i] ?? 0) - columnsOf(shown));
       return styled(terminal, { text: shown, mood }) + padding;
     })
-    .join(GAP);
+    .join(gap);
 }

@@ -1,8 +1,8 @@
 import type { Command } from "commander";
 import type { BuildOptions } from "../catalog/build.ts";
 import { outputOption } from "../cli/output.ts";
+import { several } from "../cli/several.ts";
 import { addPushOptions } from "../registryOptions.ts";
-import { several } from "./several.ts";
 
 /** Where an image comes from, or goes. */
 export const PLACE = "image such as quay.io/team/app:v1, or oci:PATH[:TAG] for an OCI layout, or oci-archive:PATH[:TAG] for the tar of one";

@@ -2,6 +2,7 @@ import { type Command, Option } from "commander";
 import { SEVERITIES, type Severity } from "../../../pkg/bundlecheck/severity.ts";
 import type { Output } from "../cli/output.ts";
 import { outputOption } from "../cli/output.ts";
+import { listed } from "../cli/several.ts";
 
 /** How a command that checks something tells what it found. */
 export interface FindingOptions {
@@ -16,10 +17,5 @@ export function addFindingOptions(command: Command): Command {
   return outputOption(command, ["text", "json", "yaml", "sarif"])
     .addOption(new Option("--fail-on <severity>", "the least severity that makes it exit with 1").choices(SEVERITIES).default("error"))
     .addOption(new Option("--severity <severity>", "the least severity that is printed").choices(SEVERITIES).default("info"))
-    .option("--ignore <rules>", "codes of rules that are not looked at, with commas between; not of errors", codes, []);
-}
-
-/** May be given more than once. */
-function codes(text: string, before: readonly string[]): string[] {
-  return [...before, ...text.split(",").filter((code) => code !== "")];
+    .option("--ignore <rules>", "codes of rules that are not looked at, with commas between; not of errors", listed, []);
 }

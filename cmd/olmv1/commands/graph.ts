@@ -1,7 +1,8 @@
 import { type Command, Option } from "commander";
+import { several } from "../cli/several.ts";
 import type { Terminal } from "../cli/terminal.ts";
 import type { GraphForm, GraphOptions } from "../views/graph.ts";
-import { addSourceOptions, each, SOURCES_HELP } from "../views/sourceOptions.ts";
+import { addSourceOptions, SOURCES_HELP } from "../views/sourceOptions.ts";
 
 const FORMS: readonly GraphForm[] = ["tree", "mermaid", "dot", "svg", "json"];
 
@@ -23,7 +24,7 @@ export function addGraph(program: Command, terminal: Terminal): void {
     .command("graph")
     .description("draw the update graph of a package")
     .argument("<package>", "name of the package")
-    .option("--channel <name>", "only this channel; repeatable", each, [])
+    .option("--channel <name>", "only this channel; repeatable", several, [])
     .option("--from <version>", "only what updates lead to from this version or bundle")
     .option("--installed <version>", "version or bundle that is marked as installed, instead of what the cluster has")
     .addOption(new Option("-o, --output <format>", "how to draw the graph").choices(FORMS).default(FORMS[0]));

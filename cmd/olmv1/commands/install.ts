@@ -1,6 +1,7 @@
 import { type Command, Option } from "commander";
 import { addReleaseOptions } from "../cli/clusterOptions.ts";
 import { outputOption } from "../cli/output.ts";
+import { several } from "../cli/several.ts";
 import type { Terminal } from "../cli/terminal.ts";
 import { addWaitOptions } from "../cli/waitOptions.ts";
 import type { InstallOptions } from "../install/installOptions.ts";
@@ -25,21 +26,20 @@ Exit codes: 0 it is installed and ready, or waits for approval; 1 no bundle fits
 
 /** Adds `olmv1 install`: a package, from nothing to ready. */
 export function addInstall(program: Command, terminal: Terminal): void {
-  const each = (value: string, before: string[]): string[] => [...before, value];
   const command = program
     .command("install")
     .description("install a package: namespace, ServiceAccount with the rights it needs, ClusterExtension; and wait until it is ready")
     .argument("<package>", "package of a catalog")
     .option("--name <name>", "name of the ClusterExtension; default: the package")
     .option("--version <range>", "the versions that may be installed, such as 1.2.3, 1.x or '>=1.2 <2'; default: any")
-    .option("--channel <name>", "a channel of the package that counts; repeatable; default: all", each, [])
-    .option("--catalog <name>", "a ClusterCatalog to look in; repeatable; default: all", each, [])
+    .option("--channel <name>", "a channel of the package that counts; repeatable; default: all", several, [])
+    .option("--catalog <name>", "a ClusterCatalog to look in; repeatable; default: all", several, [])
     .option(
       "-n, --namespace <name>",
       "where it is installed; made where it does not exist; default: what the bundle suggests, else the package",
     )
     .option("--config <path>", "file with what stands under spec.config.inline; - for standard input")
-    .option("--watch-namespace <name>", "namespace that the operator is to watch; repeatable; default: all, where it can", each, [])
+    .option("--watch-namespace <name>", "namespace that the operator is to watch; repeatable; default: all, where it can", several, [])
     .addOption(
       new Option("--approval <how>", "spec.approval: whether somebody has to approve each change").choices(["Automatic", "Manual"]),
     )

@@ -3,6 +3,7 @@ import { WEBHOOK_CERT_PROVIDERS } from "../../../pkg/operatorcontroller/certific
 import { addClusterOptions, addReleaseOptions } from "../cli/clusterOptions.ts";
 import { outputOption } from "../cli/output.ts";
 import { addProxyOptions } from "../cli/proxyOptions.ts";
+import { several } from "../cli/several.ts";
 import type { Terminal } from "../cli/terminal.ts";
 import type { CheckOptions, CleanupOptions, ConvertOptions, RollbackOptions } from "../migrate/migrateOptions.ts";
 import { addRegistryOptions } from "../registryOptions.ts";
@@ -148,7 +149,7 @@ function addCatalogDir(command: Command): Command {
   return command.option(
     "--catalog-dir <[name=]path>",
     "folder or file with a file-based catalog that stands for the ClusterCatalog of this name, instead of the cluster's; repeatable",
-    (value: string, before: string[]) => [...before, value],
+    several,
     [],
   );
 }

@@ -1,6 +1,7 @@
 import { type Command, Option } from "commander";
 import { SYSTEM_NAMESPACE } from "../../../pkg/api/constants.ts";
 import { WEBHOOK_CERT_PROVIDERS } from "../../../pkg/operatorcontroller/certificates/providerNames.ts";
+import { several } from "../cli/several.ts";
 import type { Terminal } from "../cli/terminal.ts";
 import type { RbacOptions } from "../rbac/showRbac.ts";
 import { sourceName } from "../rbac/valuesFrom.ts";
@@ -27,13 +28,9 @@ export function addRbac(program: Command, terminal: Terminal): void {
     .option(
       "--watch-namespace <name>",
       "spec.config.inline.watchNamespace of the ClusterExtension; given more than once: watchNamespaces",
-      (name, names: string[] | undefined) => [...(names ?? []), name],
+      several,
     )
-    .option(
-      "--trusted-ca-config-map <name>",
-      "ConfigMap that trustedCA of the configuration creates; may be given more than once",
-      (name, others: string[] | undefined) => [...(others ?? []), name],
-    )
+    .option("--trusted-ca-config-map <name>", "ConfigMap that trustedCA of the configuration creates; may be given more than once", several)
     .option("--values-from <kind/name...>", "what spec.config.valuesFrom of the ClusterExtension names, such as Secret/NAME", sourceName)
     .option("--catalog <source>", "folder, file or image of the file-based catalog in which packages are looked up")
     .option("--catalog-url <url>", "a served catalog in which packages are looked up, such as http://localhost:8080/catalogs/NAME")

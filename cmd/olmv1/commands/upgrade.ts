@@ -1,5 +1,6 @@
 import { type Command, Option } from "commander";
 import { addReleaseOptions } from "../cli/clusterOptions.ts";
+import { several } from "../cli/several.ts";
 import type { Terminal } from "../cli/terminal.ts";
 import { addWaitOptions } from "../cli/waitOptions.ts";
 import { addRegistryOptions } from "../registryOptions.ts";
@@ -21,14 +22,13 @@ could not be done.
 
 /** Adds `olmv1 upgrade`: takes an extension to a newer bundle, with the rights that this needs. */
 export function addUpgrade(program: Command, terminal: Terminal): void {
-  const each = (value: string, before: string[]): string[] => [...before, value];
   const command = program
     .command("upgrade")
     .description("upgrade an extension, after showing what changes and which rights that needs")
     .argument("<name>", "name of the ClusterExtension")
     .option("--version <range>", "the versions that may be installed from now on")
     .addOption(new Option("--any-version", "remove the range of versions").conflicts("version"))
-    .option("--channel <name>", "a channel that counts from now on; repeatable", each, [])
+    .option("--channel <name>", "a channel that counts from now on; repeatable", several, [])
     .option("-y, --yes", "agree to the plan and its rights");
   addRegistryOptions(addReleaseOptions(addWaitOptions(command, "it is ready")))
     .addHelpText("after", AFTER_HELP)

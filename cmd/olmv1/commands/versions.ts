@@ -1,7 +1,8 @@
 import type { Command } from "commander";
 import { outputOption } from "../cli/output.ts";
+import { several } from "../cli/several.ts";
 import type { Terminal } from "../cli/terminal.ts";
-import { addSourceOptions, each, SOURCES_HELP } from "../views/sourceOptions.ts";
+import { addSourceOptions, SOURCES_HELP } from "../views/sourceOptions.ts";
 import type { VersionsOptions } from "../views/versions.ts";
 
 const AFTER_HELP = `
@@ -21,7 +22,7 @@ export function addVersions(program: Command, terminal: Terminal): void {
     .command("versions")
     .description("list the versions of a package, and how each is reached from what is installed")
     .argument("<package>", "name of the package")
-    .option("--channel <name>", "only versions in this channel, and its edges; repeatable", each, [])
+    .option("--channel <name>", "only versions in this channel, and its edges; repeatable", several, [])
     .option("--all", "all versions, not only the newest 20")
     .option("--installed <version>", "version or bundle that is installed, instead of what the cluster has");
   addSourceOptions(outputOption(command, ["text", "wide", "name", "json", "yaml"]))

@@ -1,6 +1,6 @@
 import { LABEL_CREATED_FOR } from "../../../pkg/api/constants.ts";
 import type { KubeObject } from "../../../pkg/api/k8s.ts";
-import { type Installer, installerManifests, type Subject, tokenManifests } from "../../../pkg/rbac/manifest.ts";
+import { controllerSubject, type Installer, installerManifests, tokenManifests } from "../../../pkg/rbac/manifest.ts";
 import type { RequiredRules } from "../../../pkg/rbac/rules.ts";
 
 /** Kinds that `olmv1 install` makes for an extension, in the order in which they may go. */
@@ -12,11 +12,6 @@ export const MADE_KINDS = [
   { apiVersion: "v1", kind: "ServiceAccount" },
   { apiVersion: "v1", kind: "Namespace" },
 ] as const;
-
-/** Whose tokens operator-controller asks for. */
-export function controllerSubject(systemNamespace: string): Subject {
-  return { kind: "ServiceAccount", namespace: systemNamespace, name: "operator-controller-controller-manager" };
-}
 
 /** A namespace that is made for an extension. */
 export function namespaceFor(extension: string, name: string): KubeObject {

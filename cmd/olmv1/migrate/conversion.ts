@@ -15,7 +15,7 @@ import { subscriptionFrom } from "../../../pkg/classic/subscription.ts";
 import type { Client } from "../../../pkg/kube/client.ts";
 import { CertificateProviders } from "../../../pkg/operatorcontroller/certificates/providerChoice.ts";
 import type { WebhookCertProvider } from "../../../pkg/operatorcontroller/certificates/providerNames.ts";
-import { installerManifests } from "../../../pkg/rbac/manifest.ts";
+import { controllerSubject, installerManifests } from "../../../pkg/rbac/manifest.ts";
 import { describeObject, objectKey } from "../../../pkg/release/identity.ts";
 import { type PodChange, podChange } from "../../../pkg/release/liveOrder.ts";
 import { createLogger } from "../../../pkg/telemetry/log.ts";
@@ -64,8 +64,6 @@ export interface Conversion {
   /** What was written down when it was begun; absent before that. */
   readonly marks?: readonly RemovedMarks[];
 }
-
-const RBAC_CONTROLLER = "operator-controller-controller-manager";
 
 /** Whose objects of OLM classic are looked for. */
 export function markedBy({ subscription, csv }: Pick<ConversionSource, "subscription" | "csv">): MarkedBy {
@@ -158,8 +156,7 @@ async function rightsOf(
     reader,
     installer,
   );
-  const controller = { kind: "ServiceAccount", namespace: systemNamespace, name: RBAC_CONTROLLER } as const;
-  return installerManifests(installer, rulesFor(rights), controller).map((object) => ({
+  return installerManifests(installer, rulesFor(rights), controllerSubject(systemNamespace)).map((object) => ({
     ...object,
     metadata: { ...object.metadata, labels: { ...object.metadata.labels, [LABEL_MIGRATION]: extension.metadata.name } },
   }));

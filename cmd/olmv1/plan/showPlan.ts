@@ -12,7 +12,7 @@ import { type Output, print } from "../cli/output.ts";
 import type { ProxyOptions } from "../cli/proxyOptions.ts";
 import type { Terminal } from "../cli/terminal.ts";
 import { withCluster } from "../cluster.ts";
-import { BundleReader } from "../rbac/bundleReader.ts";
+import { type BundleReader, withReader } from "../rbac/bundleReader.ts";
 import { catalogsGiven, catalogsOfCluster } from "./catalogs.ts";
 import { readExtensionFile, wantedExtension } from "./extensionFile.ts";
 import { makePlan } from "./makePlan.ts";
@@ -37,12 +37,7 @@ const TIMEOUT_MS = 15 * 60_000;
 /** `olmv1 plan`. */
 export async function showPlan(terminal: Terminal, options: PlanOptions): Promise<void> {
   const given = await readExtensionFile(options.filename, terminal);
-  const reader = new BundleReader(options);
-  try {
-    await withCluster(options, (client) => run(terminal, given, options, client, reader));
-  } finally {
-    await reader.close();
-  }
+  await withReader(options, (reader) => withCluster(options, (client) => run(terminal, given, options, client, reader)));
 }
 
 async function run(terminal: Terminal, given: ClusterExtension, options: PlanOptions, client: Client, reader: BundleReader): Promise<void> {

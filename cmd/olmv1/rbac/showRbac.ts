@@ -1,11 +1,10 @@
 import type { KubeObject } from "../../../pkg/api/k8s.ts";
 import { toYaml } from "../../../pkg/fbc/yaml.ts";
-import type { Subject } from "../../../pkg/rbac/manifest.ts";
-import { installerManifests, tokenManifests } from "../../../pkg/rbac/manifest.ts";
+import { controllerSubject, installerManifests, tokenManifests } from "../../../pkg/rbac/manifest.ts";
 import { isNothing } from "../../../pkg/rbac/missing.ts";
 import { EXIT } from "../cli/exitCodes.ts";
 import type { Terminal } from "../cli/terminal.ts";
-import { BundleReader } from "./bundleReader.ts";
+import { type BundleReader, withReader } from "./bundleReader.ts";
 import { type BundleOptions, bundleRights, distinctObjects, rulesFor } from "./bundleRights.ts";
 import { diffText, rightsDiff } from "./rightsDiff.ts";
 import { type SourceOptions, sourcesOf } from "./sources.ts";
@@ -23,20 +22,11 @@ export interface RbacOptions extends BundleOptions, SourceOptions {
 
 /** `olmv1 rbac`. */
 export async function showRbac(terminal: Terminal, bundles: readonly string[], options: RbacOptions): Promise<void> {
-  const reader = new BundleReader(options);
-  try {
-    await run(terminal, bundles, options, reader);
-  } finally {
-    await reader.close();
-  }
+  await withReader(options, (reader) => run(terminal, bundles, options, reader));
 }
 
 async function run(terminal: Terminal, bundles: readonly string[], options: RbacOptions, reader: BundleReader): Promise<void> {
-  const controller: Subject = {
-    kind: "ServiceAccount",
-    namespace: options.systemNamespace,
-    name: "operator-controller-controller-manager",
-  };
+  const controller = controllerSubject(options.systemNamespace);
   if (options.tokenOnly) {
     const { namespace, serviceAccount: name } = options;
     if (namespace === undefined || name === undefined) throw new Error("--token-only needs --namespace and --service-account");

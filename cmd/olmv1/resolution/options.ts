@@ -2,6 +2,7 @@ import { type Command, Option } from "commander";
 import type { CatalogSource, ClusterExtensionSpec } from "../../../pkg/api/clusterExtension.ts";
 import { addClusterOptions, type ClusterOptions } from "../cli/clusterOptions.ts";
 import { type Output, outputOption } from "../cli/output.ts";
+import { several } from "../cli/several.ts";
 import { addRegistryOptions } from "../registryOptions.ts";
 
 /** What happens when a bundle depends on others. */
@@ -39,16 +40,15 @@ the given catalogs would supply it; with --installed-package or --dependency-pol
 
 /** Adds the options of ResolutionOptions. */
 export function addResolutionOptions(command: Command): Command {
-  const each = (value: string, before: string[]): string[] => [...before, value];
   command
     .option("-f, --filename <path>", "file with the ClusterExtension, new or changed; - for standard input")
-    .option("--channel <name>", "spec.source.catalog.channels instead of what the extension says; repeatable", each, [])
+    .option("--channel <name>", "spec.source.catalog.channels instead of what the extension says; repeatable", several, [])
     .option("--version <range>", "spec.source.catalog.version instead of what the extension says")
-    .option("--catalog <name>", "only the ClusterCatalog, or --catalog-dir, of this name; repeatable", each, [])
+    .option("--catalog <name>", "only the ClusterCatalog, or --catalog-dir, of this name; repeatable", several, [])
     .option(
       "--catalog-dir <[name=]path>",
       "folder or file with a file-based catalog, instead of the cluster's; named after the folder; repeatable",
-      each,
+      several,
       [],
     )
     .option("--installed <version>", "version or bundle that is installed, instead of what the extension's status says; none: nothing is")
@@ -74,7 +74,7 @@ export function addResolutionOptions(command: Command): Command {
     .option(
       "--installed-package <name=version>",
       "package that counts as installed when no cluster is asked, as the given catalogs have it; repeatable",
-      each,
+      several,
       [],
     );
   addClusterOptions(command).option(

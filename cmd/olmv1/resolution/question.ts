@@ -17,7 +17,7 @@ import { formatVersionRelease } from "../../../pkg/version/version.ts";
 import type { Terminal } from "../cli/terminal.ts";
 import { withCluster } from "../cluster.ts";
 import { readExtensionFile } from "../plan/extensionFile.ts";
-import { BundleReader } from "../rbac/bundleReader.ts";
+import { withReader } from "../rbac/bundleReader.ts";
 import { readClusterVersion } from "../upgradeCheck/clusterState.ts";
 import { catalogsAsked, type Sources } from "./catalogsAsked.ts";
 import type { ResolutionOptions } from "./options.ts";
@@ -64,16 +64,13 @@ export async function withQuestion<T>(
   options: ResolutionOptions,
   answer: (question: Question) => Promise<T>,
 ): Promise<T> {
-  const reader = new BundleReader(options);
   const signal = AbortSignal.timeout(TIMEOUT_MS);
   const isOffline = options.catalogDir.length > 0 && named.extension === undefined;
-  try {
-    if (isOffline) return await answer(await question(named, options, { terminal, client: undefined, reader, signal }));
+  return withReader(options, async (reader) => {
+    if (isOffline) return answer(await question(named, options, { terminal, client: undefined, reader, signal }));
     if (options.installedPackage.length > 0) throw new Error("--installed-package is for --catalog-dir without an extension of a cluster");
-    return await withCluster(options, async (client) => answer(await question(named, options, { terminal, client, reader, signal })));
-  } finally {
-    await reader.close();
-  }
+    return withCluster(options, async (client) => answer(await question(named, options, { terminal, client, reader, signal })));
+  });
 }
 
 async function question(named: Named, options: ResolutionOptions, sources: Asked): Promise<Question> {

@@ -6,7 +6,7 @@ import { mermaidGraph } from "../../../pkg/fbc/graph/mermaid.ts";
 import { onwardsFrom } from "../../../pkg/fbc/graph/onwards.ts";
 import { svgGraph } from "../../../pkg/fbc/graph/svg.ts";
 import { type GraphSource, GraphTooLargeError, updateGraph } from "../../../pkg/fbc/graph/updateGraph.ts";
-import { cutTo } from "../cli/columns.ts";
+import { columnsOf, cutTo } from "../cli/columns.ts";
 import { jsonText } from "../cli/json.ts";
 import { styled } from "../cli/table.ts";
 import type { Terminal } from "../cli/terminal.ts";
@@ -117,11 +117,11 @@ function treeLine(terminal: Terminal, { drawing, text, marks, kind }: TreeLine):
   const start = `${drawing}${printable(text).replaceAll("\n", " ")}`;
   const first = kind === "channel" ? "\n" : "";
   const mood = kind === "note" ? "faint" : kind === "bundle" ? undefined : "strong";
-  let room = terminal.width - Array.from(start).length;
+  let room = terminal.width - columnsOf(start);
   const shown = marks.flatMap((mark) => {
     const whole = `  ${printable(mark.text).replaceAll("\n", " ")}`;
     const cut = cutTo(whole, Math.max(room, 0));
-    room -= Array.from(cut).length;
+    room -= columnsOf(cut);
     return cut.trim() === "" || cut.trim() === "…" ? [] : [styled(terminal, { text: cut, mood: mark.mood })];
   });
   return `${first}${styled(terminal, { text: cutTo(start, terminal.width), mood })}${shown.join("")}\n`;

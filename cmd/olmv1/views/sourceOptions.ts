@@ -1,5 +1,6 @@
 import type { Command } from "commander";
 import { addClusterOptions, type ClusterOptions } from "../cli/clusterOptions.ts";
+import { several } from "../cli/several.ts";
 import { addRegistryOptions } from "../registryOptions.ts";
 
 /** Which catalogs are looked at, and how they are read. */
@@ -21,17 +22,12 @@ images are pulled once, with your registry credentials, which takes the right to
 What was read is kept in the cache folder ($XDG_CACHE_HOME/olmv1/catalogs, else ~/.cache), by digest and at most 2 GiB of it.
 `;
 
-/** Gathers the values of an option that may be repeated. */
-export function each(value: string, before: string[]): string[] {
-  return [...before, value];
-}
-
 /** Adds the options of SourceOptions. */
 export function addSourceOptions(command: Command): Command {
   command
-    .option("--catalog <name>", "only the catalog of this name; repeatable", each, [])
-    .option("--catalog-dir <[name=]path>", "folder or file with a file-based catalog, instead of the cluster's; repeatable", each, [])
-    .option("--catalog-image <[name=]ref>", "image with a file-based catalog, instead of the cluster's; repeatable", each, [])
+    .option("--catalog <name>", "only the catalog of this name; repeatable", several, [])
+    .option("--catalog-dir <[name=]path>", "folder or file with a file-based catalog, instead of the cluster's; repeatable", several, [])
+    .option("--catalog-image <[name=]ref>", "image with a file-based catalog, instead of the cluster's; repeatable", several, [])
     .option("--no-cache", "read catalogs anew, and keep nothing of them");
   return addRegistryOptions(addClusterOptions(command));
 }

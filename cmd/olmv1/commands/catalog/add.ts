@@ -1,6 +1,7 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { addClusterOptions } from "../../cli/clusterOptions.ts";
 import { outputOption } from "../../cli/output.ts";
+import { several } from "../../cli/several.ts";
 import type { Terminal } from "../../cli/terminal.ts";
 import type { AddOptions } from "../../clusterCatalog/add.ts";
 
@@ -18,7 +19,6 @@ Exit codes: 0 it is created, and served with --wait; 1 it is created and not ser
 
 /** Adds `olmv1 catalog add`. */
 export function addAdd(catalog: Command, terminal: Terminal): void {
-  const each = (value: string, before: string[]): string[] => [...before, value];
   const command = catalog
     .command("add")
     .description("add a catalog to the cluster")
@@ -26,7 +26,7 @@ export function addAdd(catalog: Command, terminal: Terminal): void {
     .argument("<image>", "image with a file-based catalog, with a tag or a digest")
     .option("--poll-interval <time>", "how often the tag is looked up again, such as 10m or 1h; without it, never")
     .option("--priority <number>", "decides between catalogs that have the same package: the highest wins; default: 0", integer)
-    .option("--label <key=value>", "a label, for selectors of extensions; repeatable", each, [])
+    .option("--label <key=value>", "a label, for selectors of extensions; repeatable", several, [])
     .option("--wait", "wait until the catalog is served")
     .option("--timeout <seconds>", "how long --wait waits", integer, 300)
     .addOption(

@@ -1,8 +1,9 @@
 import type { Command } from "commander";
 import type { AddBundleOptions } from "../../catalog/edit/addBundle.ts";
+import { listed } from "../../cli/several.ts";
 import type { Terminal } from "../../cli/terminal.ts";
 import { addRegistryOptions } from "../../registryOptions.ts";
-import { addEdgeOptions, addEditOptions, EDIT_MANNERS, EDITED_FOLDER, listOf } from "./editOptions.ts";
+import { addEdgeOptions, addEditOptions, EDIT_MANNERS, EDITED_FOLDER } from "./editOptions.ts";
 import { addMigrateOptions } from "./render.ts";
 
 const AFTER_HELP = `
@@ -22,7 +23,7 @@ export function addAddBundle(catalog: Command, terminal: Terminal): void {
     .description("add a bundle to channels of its package")
     .argument("<folder>", EDITED_FOLDER)
     .argument("<bundle>", "bundle folder (manifests/ and metadata/) or bundle image")
-    .requiredOption("--channels <names>", "the channels that it is in, with commas between", listOf, [])
+    .requiredOption("--channels <names>", "the channels that it is in, with commas between", listed, [])
     .option("--image <reference>", "where the bundle in a folder is pushed to; {{.Package}}, {{.Name}} and {{.Version}} stand for its own");
   addRegistryOptions(addMigrateOptions(addEditOptions(addEdgeOptions(command))))
     .addHelpText("after", AFTER_HELP)

@@ -1,5 +1,6 @@
 import type { Command } from "commander";
 import { outputOption } from "../../cli/output.ts";
+import { listed } from "../../cli/several.ts";
 
 /** The folder of an edit. */
 export const EDITED_FOLDER = "folder with the catalog";
@@ -19,16 +20,6 @@ export function addEditOptions(command: Command): Command {
 export function addEdgeOptions(command: Command): Command {
   return command
     .option("--replaces <bundle>", "what it replaces there; default: the head of the channel, where no other edge is given")
-    .option("--skips <bundles>", "what it skips there, with commas between", listOf, [])
+    .option("--skips <bundles>", "what it skips there, with commas between", listed, [])
     .option("--skip-range <range>", "versions that can be updated to it directly, such as '>=1.0.0 <1.2.0'");
-}
-
-/** May be given more than once. */
-export function listOf(text: string, before: readonly string[]): string[] {
-  return [...before, ...text.split(",").filter((part) => part !== "")];
-}
-
-/** The same for texts with commas in them. */
-export function eachOf(text: string, before: readonly string[]): string[] {
-  return [...before, text];
 }

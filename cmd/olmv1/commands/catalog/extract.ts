@@ -1,8 +1,9 @@
 import type { Command } from "commander";
 import type { ExtractOptions } from "../../catalog/edit/extract.ts";
+import { listed, several } from "../../cli/several.ts";
 import type { Terminal } from "../../cli/terminal.ts";
 import { addRegistryOptions } from "../../registryOptions.ts";
-import { addEditOptions, eachOf, listOf } from "./editOptions.ts";
+import { addEditOptions } from "./editOptions.ts";
 import { CATALOG_SOURCE } from "./source.ts";
 
 const AFTER_HELP = `
@@ -21,9 +22,9 @@ export function addExtract(catalog: Command, terminal: Terminal): void {
     .description("write a part of a catalog as a catalog of its own")
     .argument("<catalog>", CATALOG_SOURCE)
     .argument("<target>", "folder to write to, which is new or empty")
-    .option("--packages <names>", "these packages alone, with commas between", listOf, [])
-    .option("--channels <names>", "these channels alone, with commas between; PACKAGE:CHANNEL for those of one package", listOf, [])
-    .option("--versions <range>", "versions in this range alone; PACKAGE:RANGE for those of one package", eachOf, [])
+    .option("--packages <names>", "these packages alone, with commas between", listed, [])
+    .option("--channels <names>", "these channels alone, with commas between; PACKAGE:CHANNEL for those of one package", listed, [])
+    .option("--versions <range>", "versions in this range alone; PACKAGE:RANGE for those of one package", several, [])
     .option("--heads-only", "the newest version of each channel alone")
     .option("--default-channel <name>", "default channel where the package's own is not taken");
   addRegistryOptions(addEditOptions(command))

@@ -1,9 +1,9 @@
 import { type Command, InvalidArgumentError } from "commander";
 import { outputOption } from "../../cli/output.ts";
+import { listed, several } from "../../cli/several.ts";
 import type { Terminal } from "../../cli/terminal.ts";
 import type { MirrorOptions } from "../../mirror/mirror.ts";
 import { addPushOptions } from "../../registryOptions.ts";
-import { listed, several } from "../several.ts";
 
 const AFTER_HELP = `
 It copies the image of every bundle, the images that the bundles name, signatures of these where there are any, and at last the catalog. Digests stay, and
