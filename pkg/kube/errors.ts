@@ -51,6 +51,11 @@ export function isNotFound(err: unknown): err is KubeError {
   return err instanceof KubeError && err.status === 404;
 }
 
+/** True for the 404 of a write of an object whose namespace does not exist. */
+export function isNamespaceMissing(err: unknown): err is KubeError {
+  return isNotFound(err) && err.details?.["kind"] === "namespaces";
+}
+
 /** True for a 409 that is no AlreadyExists: a stale resourceVersion, a failed precondition, or fields another manager owns. */
 export function isConflict(err: unknown): err is KubeError {
   return err instanceof KubeError && err.status === 409 && err.reason !== "AlreadyExists";

@@ -15,7 +15,7 @@ import { ServiceAccountTokens } from "../kube/tokens.ts";
 import { mayHaveHealth } from "../release/health/health.ts";
 import type { ResolutionRecord } from "../resolve/explanation/record.ts";
 import { controllerMetrics, queueMetrics } from "../telemetry/controllerMetrics.ts";
-import { FULL_EVERY } from "./apply/maintain.ts";
+import { FULL_EVERY } from "./apply/comparisonDue.ts";
 import { CatalogContents } from "./catalogs/catalogContents.ts";
 import { findConcerned } from "./catalogs/newEdition.ts";
 import { ClusterUpgradeGate } from "./clusterupgrade/clusterUpgradeGate.ts";

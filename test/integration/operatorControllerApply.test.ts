@@ -3,6 +3,7 @@ import { LABEL_BUNDLE_NAME } from "../../pkg/api/constants.ts";
 import { type KubeObject, refOf } from "../../pkg/api/k8s.ts";
 import { Applier } from "../../pkg/operatorcontroller/apply/applier.ts";
 import { ApplyPass } from "../../pkg/operatorcontroller/apply/applyPass.ts";
+import { DryRun } from "../../pkg/operatorcontroller/apply/dryRun.ts";
 import type { PassFacts } from "../../pkg/operatorcontroller/facts.ts";
 import { keepInstalled } from "../../pkg/operatorcontroller/steps/applyBundle.ts";
 import type { PolicyRule } from "../../pkg/rbac/policyRule.ts";
@@ -63,15 +64,14 @@ describeWithCluster("applying an extension's objects on a real API server", (clu
       subjects: [{ kind: "ServiceAccount", name: "operator", namespace: ns }],
     });
     const fine = preparedFor(x, [role, binding("b", "r")]);
-    const applier = new Applier(account.client, log, signal);
-    await applier.dryRun(fine);
+    const dryRun = new DryRun(account.client, signal);
+    await dryRun.require(fine);
     const secret = { apiVersion: "v1", kind: "Secret", metadata: { name: "s", namespace: ns }, stringData: { a: "b" } };
-    const err = (await applier.dryRun(preparedFor(x, [...fine, configMap("c", ns), secret])).catch((thrown: unknown) => thrown)) as Error;
+    const err = (await dryRun.require(preparedFor(x, [...fine, configMap("c", ns), secret])).catch((thrown: unknown) => thrown)) as Error;
     expect(err.message).toMatch(/^2 errors occurred:\n\t\* Secret .*\n\t\* ConfigMap .*\n\n; nothing was changed, /);
     for (const resource of ["configmaps", "secrets"])
       expect(err.message).toContain(`User "system:serviceaccount:${ns}:installer" cannot patch resource "${resource}" in API group ""`);
     expect(await liveKinds(cluster, [...fine, secret])).toEqual([]);
-    expect(applier.actions).toEqual([]);
   });
 
   // Source: architecture.md 4.4.
@@ -96,7 +96,7 @@ describeWithCluster("applying an extension's objects on a real API server", (clu
     const pass = async (objects: KubeObject[]): Promise<string[]> => {
       const applier = new Applier(account.client, log, signal);
       const live = await applier.read(objects.map(refOf));
-      await applier.dryRun(objects);
+      await new DryRun(account.client, signal).require(objects);
       await applier.apply(objects, live);
       return verbsOf(applier).sort();
     };

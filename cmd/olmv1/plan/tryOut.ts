@@ -4,11 +4,14 @@ import { losesConversion } from "../../../pkg/certificates/caTarget.ts";
 import { messageOf } from "../../../pkg/errors/errors.ts";
 import type { Client } from "../../../pkg/kube/client.ts";
 import type { ApiResource } from "../../../pkg/kube/discovery.ts";
-import { type Applier, type Failure, failureText, type LiveObjects } from "../../../pkg/operatorcontroller/apply/applier.ts";
+import { isNamespaceMissing } from "../../../pkg/kube/errors.ts";
+import type { Applier, LiveObjects } from "../../../pkg/operatorcontroller/apply/applier.ts";
 import { foreignObjects } from "../../../pkg/operatorcontroller/apply/conflicts.ts";
+import { DryRun } from "../../../pkg/operatorcontroller/apply/dryRun.ts";
+import { type Failure, failureText } from "../../../pkg/operatorcontroller/apply/failures.ts";
 import { kindConflicts } from "../../../pkg/operatorcontroller/apply/kindConflicts.ts";
 import { kindsOf, type ServedKinds } from "../../../pkg/operatorcontroller/apply/kinds.ts";
-import { isHomeless, missingNamespaces, missingNamespaceText } from "../../../pkg/operatorcontroller/apply/missingNamespaces.ts";
+import { missingNamespaces, missingNamespaceText } from "../../../pkg/operatorcontroller/apply/missingNamespaces.ts";
 import { quotaRefusals } from "../../../pkg/operatorcontroller/apply/quotaCheck.ts";
 import { checkCrdUpgrades } from "../../../pkg/operatorcontroller/crdupgrade/crdUpgrades.ts";
 import { describeObject, isCrd, objectKey } from "../../../pkg/release/identity.ts";
@@ -70,13 +73,14 @@ export async function tryOut(request: TryRequest): Promise<TriedOut> {
     (object) =>
       !refused.has(objectKey(object)) && !dropped.has(object.metadata.name) && !losesConversion(object, live.get(objectKey(object))),
   );
-  const { objects: after, failures } = await applier.dryRunEach(tried.map((object) => asGiven(object, live, willBeGiven)));
+  const dryRun = new DryRun(client, signal);
+  const { objects: after, failures } = await dryRun.each(tried.map((object) => asGiven(object, live, willBeGiven)));
   for (const { item } of failures) refused.add(objectKey(item));
   findings.push(...refusals(failures, spec));
   const resourceOf = (gvk: GroupVersionKind): ApiResource | undefined => kinds.resourceOf(gvk);
   const exceeded = failures.length > 0 ? [] : await quotaRefusals(client, { desired: tried, live, resourceOf }, signal);
   findings.push(...exceeded.map((text): Finding => ({ kind: "quota", text })));
-  const warnings = applier.warnings.map(({ text, refs }) => ({ text, objects: refs.map(describeObject) }));
+  const warnings = dryRun.warnings.map(({ text, refs }) => ({ text, objects: refs.map(describeObject) }));
   return { live, after, refused, findings, warnings, notes };
 }
 
@@ -139,6 +143,6 @@ async function checkCrds(request: TryRequest, live: LiveObjects, findings: Findi
 function refusals(failures: readonly Failure[], spec: TryRequest["spec"]): Finding[] {
   return [
     ...missingNamespaces(failures).map((missing) => ({ kind: "namespace", text: missingNamespaceText(missing, spec) }) as const),
-    ...failures.filter(({ err }) => !isHomeless(err)).map((failure) => ({ kind: "dryRun", text: failureText(failure) }) as const),
+    ...failures.filter(({ err }) => !isNamespaceMissing(err)).map((failure) => ({ kind: "dryRun", text: failureText(failure) }) as const),
   ];
 }

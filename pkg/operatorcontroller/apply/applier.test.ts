@@ -6,6 +6,7 @@ import type { KubeObject, ObjectRef } from "../../api/k8s.ts";
 import { KindNotServed } from "../../kube/errors.ts";
 import { DeniedError } from "../waiting.ts";
 import { Applier } from "./applier.ts";
+import { DryRun } from "./dryRun.ts";
 import { changes, named, summary } from "./objectAction.ts";
 
 /** Answers for objects by name; what has none exists and takes everything. */
@@ -47,23 +48,23 @@ const object = (name: string, kind = "ConfigMap"): KubeObject => ({ ...configMap
 const { log } = stepContext(extensionNamed("x", { packageName: "p" }));
 const thrownBy = async (work: Promise<unknown>): Promise<Error> => work.then(() => new Error("nothing thrown")).catch((err: Error) => err);
 
-function start(signal = new AbortController().signal): { server: CannedObjects; applier: Applier } {
+function start(signal = new AbortController().signal): { server: CannedObjects; applier: Applier; dryRun: DryRun } {
   const server = new CannedObjects();
-  return { server, applier: new Applier(server, log, signal) };
+  return { server, applier: new Applier(server, log, signal), dryRun: new DryRun(server, signal) };
 }
 
 const forbidden = (verb: string): Error =>
   refusal(403, "Forbidden", `configmaps is forbidden: User "u" cannot ${verb} resource "configmaps"`);
 
 test("one refusal is told as it is, several in Helm's form, in the order of the objects", async () => {
-  const { server, applier } = start();
+  const { server, applier, dryRun } = start();
   server.failures.set("b", forbidden("patch"));
   const text = 'configmaps is forbidden: User "u" cannot patch resource "configmaps"';
-  expect((await thrownBy(applier.dryRun([object("a"), object("b")]))).message).toBe(
+  expect((await thrownBy(dryRun.require([object("a"), object("b")]))).message).toBe(
     `ConfigMap ns/b: ${text}; nothing was changed, and it goes on by itself within seconds once that is allowed`,
   );
   server.failures.set("d", new Error("exceeded quota"));
-  expect((await thrownBy(applier.dryRun(["a", "b", "c", "d"].map((name) => object(name))))).message).toBe(
+  expect((await thrownBy(dryRun.require(["a", "b", "c", "d"].map((name) => object(name))))).message).toBe(
     `2 errors occurred:\n\t* ConfigMap ns/b: ${text}\n\t* ConfigMap ns/d: exceeded quota\n\n`,
   );
   expect((await thrownBy(applier.read(["b", "d"].map(ref)))).message).toBe(
@@ -151,24 +152,24 @@ test.for<[string, KubeObject[], boolean]>([
   ["a role that is nowhere", [object("other", "Role"), binding("RoleBinding", "b", "r")], false],
   ["an object of that name that is no role", [object("r"), binding("RoleBinding", "b", "r")], false],
 ])("in a dry run a binding may name %s: %j", async ([, objects, fine]) => {
-  const { server, applier } = start();
+  const { server, dryRun } = start();
   server.failures.set("b", refusal(404, "NotFound", 'roles.rbac.authorization.k8s.io "r" not found'));
-  const err = await thrownBy(applier.dryRun(objects));
+  const err = await thrownBy(dryRun.require(objects));
   expect(err.message).toContain(fine ? "nothing thrown" : '"r" not found');
 });
 
 test("what is denied is over as soon as it is not any more, and other mistakes are none to wait for", async () => {
-  const { server, applier } = start();
+  const { server, dryRun } = start();
   const signal = new AbortController().signal;
   server.failures.set("b", forbidden("patch"));
-  const err = await thrownBy(applier.dryRun([object("a"), object("b")]));
+  const err = await thrownBy(dryRun.require([object("a"), object("b")]));
   if (!(err instanceof DeniedError)) throw err;
   expect(await err.isOver(signal)).toBe(false);
   server.failures.delete("b");
   expect(await err.isOver(signal)).toBe(true);
   server.failures.set("a", refusal(422, "Invalid"));
   server.failures.set("b", forbidden("patch"));
-  expect(await thrownBy(applier.dryRun([object("a"), object("b")]))).not.toBeInstanceOf(DeniedError);
+  expect(await thrownBy(dryRun.require([object("a"), object("b")]))).not.toBeInstanceOf(DeniedError);
 });
 
 test("a stop ends the work before the next object, and is no refusal", async () => {

@@ -1,15 +1,12 @@
 import { FIELD_MANAGER } from "../../api/constants.ts";
 import { type KubeObject, type ObjectRef, refOf } from "../../api/k8s.ts";
-import { inParallel } from "../../controller/inParallel.ts";
-import { messageOf, RetryableError } from "../../errors/errors.ts";
+import { messageOf } from "../../errors/errors.ts";
 import type { Client } from "../../kube/client.ts";
-import { isConflict, isDenied, isNotFound, KindNotServed } from "../../kube/errors.ts";
+import { isConflict, KindNotServed } from "../../kube/errors.ts";
 import { onlyBundleLabelsDiffer } from "../../release/bundleLabels.ts";
 import { describeObject, objectKey } from "../../release/identity.ts";
 import type { Logger } from "../../telemetry/log.ts";
-import { DeniedError, type IsOver } from "../waiting.ts";
-import { type ApiWarning, inOrder } from "./apiWarnings.ts";
-import { isHomeless } from "./missingNamespaces.ts";
+import { type Failure, failuresOf, throwFailures } from "./failures.ts";
 import type { ObjectAction } from "./objectAction.ts";
 import { haveSameOwner, isImmutableField, isRecreated } from "./recreate.ts";
 
@@ -19,22 +16,11 @@ export type LiveObjects = ReadonlyMap<string, KubeObject>;
 /** What applying needs of a client. */
 export type ObjectClient = Pick<Client, "get" | "apply" | "delete">;
 
-/** Requests under way at once for one extension; enough to hide round trips, few enough to be fair to others. */
-const PARALLEL = 8;
-/** Different warnings that one pass keeps. */
-const MAX_WARNINGS = 100;
-
 /** An object before an apply, and as the API server answered it. */
 export interface Outcome {
   /** Undefined where there was none. */
   readonly before: KubeObject | undefined;
   readonly after: KubeObject;
-}
-
-/** A request about one object that was refused, or failed. */
-export interface Failure {
-  readonly item: KubeObject | ObjectRef;
-  readonly err: unknown;
 }
 
 /** What came of a request about each object of a set. */
@@ -52,7 +38,6 @@ export class Applier {
   readonly #signal: AbortSignal;
   readonly #actions: ObjectAction[] = [];
   readonly #outcomes = new Map<string, Outcome>();
-  readonly #warnings = new Map<string, ObjectRef[]>();
 
   constructor(client: ObjectClient, log: Logger, signal: AbortSignal) {
     this.#client = client;
@@ -75,25 +60,20 @@ export class Applier {
     return this.#outcomes;
   }
 
-  /** What the API server had to say about objects that it did not refuse in a dry run, in order of text; 100 texts at most. */
-  get warnings(): readonly ApiWarning[] {
-    return inOrder(this.#warnings);
-  }
-
   /**
    * Reads all of `refs`; objects of a kind that is not served do not exist.
    * @throws RetryableError Retrying with every read that was refused, not only the first.
    */
   async read(refs: readonly ObjectRef[]): Promise<LiveObjects> {
     const { objects, failures } = await this.readEach(refs);
-    throwAll("could not get object: ", failures);
+    throwFailures("could not get object: ", failures);
     return objects;
   }
 
   /** The same, with what was refused beside what was read. */
   async readEach(refs: readonly ObjectRef[]): Promise<Answers> {
     const live = new Map<string, KubeObject>();
-    const failures = await this.#each(refs, async (ref) => {
+    const failures = await failuresOf(refs, this.#signal, async (ref) => {
       try {
         const object = await this.#client.get(ref, { signal: this.#signal });
         if (object) live.set(objectKey(ref), object);
@@ -105,61 +85,15 @@ export class Applier {
   }
 
   /**
-   * Applies every object as a server-side dry run: admission, validation, quota and RBAC answer, nothing is written.
-   * A Role or ClusterRole that a binding of the same set names may not exist yet; that answer is no finding. Nor is a field that cannot be
-   * changed of an object that `apply` creates anew.
-   * @param check looks at what was refused first, and may throw what explains it better.
-   * @returns the objects as they would be, by `objectKey`; without those that could not be tried.
-   * @throws RetryableError Retrying with every refusal at once; a DeniedError where all of it is denied, by rights, quotas or policies:
-   * then it is over as soon as the first of them is not any more.
-   */
-  async dryRun(objects: readonly KubeObject[], check?: (failures: readonly Failure[]) => void): Promise<LiveObjects> {
-    const { objects: after, failures } = await this.dryRunEach(objects);
-    check?.(failures);
-    const [first] = failures;
-    const refused = first && objects.find((object) => objectKey(object) === objectKey(first.item));
-    if (!refused || !failures.every(({ err }) => isDenied(err))) throwAll("", failures);
-    else throw new DeniedError(failuresText("", failures), { cause: first.err, isOver: this.untilNot(isDenied, refused) });
-    return after;
-  }
-
-  /** Over as soon as an object is not refused in that way any more, by dry run. */
-  untilNot(isRefusal: (err: unknown) => boolean, object: KubeObject): IsOver {
-    return async (signal) => {
-      const options = { fieldManager: FIELD_MANAGER, force: true, dryRun: true, signal };
-      const failure: unknown = await this.#client.apply(object, options).catch((err: unknown) => err);
-      return !isRefusal(failure);
-    };
-  }
-
-  /** The same, with what was refused beside what was not. */
-  async dryRunEach(objects: readonly KubeObject[]): Promise<Answers> {
-    const after = new Map<string, KubeObject>();
-    const roles = new Set(objects.filter(({ kind }) => kind.endsWith("Role")).map(({ metadata }) => metadata.name));
-    const failures = await this.#each(objects, async (object) => {
-      try {
-        const warn = (text: string): void => this.#warned(text, refOf(object));
-        const options = { fieldManager: FIELD_MANAGER, force: true, dryRun: true, signal: this.#signal, warn };
-        after.set(objectKey(object), await this.#client.apply(object, options));
-      } catch (err) {
-        if (object.kind.endsWith("RoleBinding") && isNotFound(err) && !isHomeless(err) && roles.has(roleOf(object))) return;
-        if (isImmutableField(err) && isRecreated(object)) return;
-        throw err;
-      }
-    });
-    return { objects: after, failures };
-  }
-
-  /**
    * Finds out what `apply` would do, by server-side dry runs; nothing is written. What comes of it is in `outcomes`.
    * @throws RetryableError Retrying with every refusal at once.
    */
   async compare(objects: readonly KubeObject[], live: LiveObjects): Promise<void> {
-    const failures = await this.#each(objects, async (object) => {
+    const failures = await failuresOf(objects, this.#signal, async (object) => {
       const after = await this.#client.apply(object, { fieldManager: FIELD_MANAGER, force: true, dryRun: true, signal: this.#signal });
       this.#outcomes.set(objectKey(object), { before: live.get(objectKey(object)), after });
     });
-    throwAll("", failures);
+    throwFailures("", failures);
   }
 
   /**
@@ -171,10 +105,10 @@ export class Applier {
   async apply(objects: readonly KubeObject[], live: LiveObjects, { goOn = false }: { goOn?: boolean } = {}): Promise<void> {
     const failures: Failure[] = [];
     for (const group of byKind(objects)) {
-      failures.push(...(await this.#each(group, (object) => this.#apply(object, live))));
-      if (!goOn) throwAll("", failures);
+      failures.push(...(await failuresOf(group, this.#signal, (object) => this.#apply(object, live))));
+      if (!goOn) throwFailures("", failures);
     }
-    throwAll("", failures);
+    throwFailures("", failures);
   }
 
   /**
@@ -184,14 +118,8 @@ export class Applier {
    */
   async remove(objects: readonly KubeObject[], propagation: "Background" | "Foreground" = "Background"): Promise<void> {
     for (const group of byKind(objects)) {
-      throwAll("delete ", await this.#each(group, (object) => this.#remove(object, propagation)));
+      throwFailures("delete ", await failuresOf(group, this.#signal, (object) => this.#remove(object, propagation)));
     }
-  }
-
-  #warned(text: string, ref: ObjectRef): void {
-    const refs = this.#warnings.get(text);
-    if (refs) refs.push(ref);
-    else if (this.#warnings.size < MAX_WARNINGS) this.#warnings.set(text, [ref]);
   }
 
   async #apply(object: KubeObject, live: LiveObjects): Promise<void> {
@@ -245,26 +173,6 @@ export class Applier {
     const live = await this.#client.get(refOf(object), { signal: this.#signal, metadataOnly: true });
     return live?.metadata.uid !== object.metadata.uid;
   }
-
-  /** Runs for all items side by side, goes on after failures and gives them in the order of the items. */
-  async #each<T extends KubeObject | ObjectRef>(items: readonly T[], run: (item: T) => Promise<void>): Promise<Failure[]> {
-    const failures = await inParallel(items, PARALLEL, async (item): Promise<Failure[]> => {
-      this.#signal.throwIfAborted();
-      try {
-        await run(item);
-        return [];
-      } catch (err) {
-        return [{ item, err }];
-      }
-    });
-    this.#signal.throwIfAborted();
-    return failures.flat();
-  }
-}
-
-function roleOf(binding: KubeObject): string {
-  const role = binding["roleRef"];
-  return typeof role === "object" && role !== null && "name" in role ? String(role.name) : "";
 }
 
 function byKind(objects: readonly KubeObject[]): KubeObject[][] {
@@ -275,30 +183,4 @@ function byKind(objects: readonly KubeObject[]): KubeObject[][] {
     else groups.push([object]);
   }
   return groups;
-}
-
-function adviceFor(item: KubeObject | ObjectRef, err: unknown): string {
-  if (isHomeless(err)) return "; create the namespace, or take it out of the extension's configuration";
-  if (!isImmutableField(err)) return "";
-  const why = isRecreated(item) ? "since it carries no mark of this extension" : "since something could be lost with it";
-  return `; a ${item.kind} is not created anew by itself, ${why}: delete it, and it is`;
-}
-
-/** Which object, what the API server says about it, and what to do. */
-export function failureText({ item, err }: Failure): string {
-  return `${describeObject(item)}: ${messageOf(err)}${adviceFor(item, err)}`;
-}
-
-/**
- * One error for all failures, in Helm's form for several ("N errors occurred:").
- * Terminal answers are retryable here: rights, quotas and policies change without an edit of the extension.
- */
-function throwAll(doing: string, failures: readonly Failure[]): void {
-  const [first] = failures;
-  if (first) throw new RetryableError("Retrying", failuresText(doing, failures), { cause: first.err });
-}
-
-function failuresText(doing: string, failures: readonly Failure[]): string {
-  const lines = failures.map((failure) => `${doing}${failureText(failure)}`);
-  return lines.length === 1 ? String(lines[0]) : `${lines.length} errors occurred:\n${lines.map((line) => `\t* ${line}\n`).join("")}\n`;
 }

@@ -3,13 +3,42 @@ import { ANNOTATION_APPROVE, PLAN_FIELDS_MAX, PLAN_OBJECTS_MAX, Reason } from ".
 import { groupOf } from "../../api/k8s.ts";
 import type { Plan } from "../../api/plan.ts";
 import { TerminalError } from "../../errors/errors.ts";
-import { type ChangePlan, countActions, type PlannedObject } from "../../release/changePlan.ts";
+import { widensRights } from "../../rbac/widening.ts";
+import { type ChangePlan, changePlan, countActions, type PlannedObject, planDigest } from "../../release/changePlan.ts";
+import type { NextRelease, RenderedBundle } from "./nextRelease.ts";
+import type { PassObjects } from "./passObjects.ts";
+import type { Passed } from "./preflight.ts";
+import { leavingObjects } from "./prune.ts";
+import type { ReleaseEvents } from "./releaseEvents.ts";
 
 const MAX_PATH = 256;
 
 /** Whether a plan with that digest may be carried out. */
 export function isApproved({ spec, metadata }: Readonly<ClusterExtension>, digest: string): boolean {
   return spec.approval !== "Manual" || metadata.annotations?.[ANNOTATION_APPROVE] === digest;
+}
+
+/**
+ * Makes sure that what would be done is approved, or needs no approval; what waits is told in `facts.plan`.
+ * @throws TerminalError AwaitingApproval when somebody has to approve it.
+ */
+export async function requireApproval(
+  pass: PassObjects,
+  events: Pick<ReleaseEvents, "approved">,
+  rendered: Pick<RenderedBundle, "objects">,
+  { bundle, objects: desired, base }: NextRelease,
+  { live, after }: Pick<Passed, "live" | "after">,
+): Promise<void> {
+  const { extension, inputDigest, hidden } = pass.facts;
+  const digest = planDigest({ inputDigest, rendered: rendered.objects, base: base?.version ?? 0 });
+  if (isApproved(extension, digest)) {
+    if (extension.spec.approval === "Manual") events.approved(bundle.name, digest);
+    return;
+  }
+  const leaving = await leavingObjects(pass.applier, pass.pruneRequest(desired));
+  const plan = planStatus(changePlan({ digest, desired, live, after, leaving, widens: widensRights, hidden }), bundle);
+  pass.facts.plan = plan;
+  throw awaitingApproval(extension, plan);
 }
 
 /** `plan` as status shows it: counts, and the first objects that would change. */

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { KubeError } from "../../kube/errors.ts";
 import { WaitingError } from "../waiting.ts";
-import type { Failure } from "./applier.ts";
+import type { Failure } from "./failures.ts";
 import { missingNamespaces, missingNamespaceText, requireNamespaces } from "./missingNamespaces.ts";
 
 const object = (name: string, namespace: string) => ({ apiVersion: "v1", kind: "ConfigMap", metadata: { name, namespace } });

@@ -3,10 +3,11 @@ import { compareText } from "../../api/compareText.ts";
 import { Reason } from "../../api/constants.ts";
 import type { KubeObject } from "../../api/k8s.ts";
 import { goQuote } from "../../errors/goQuote.ts";
-import { isNotFound } from "../../kube/errors.ts";
+import { isNamespaceMissing } from "../../kube/errors.ts";
 import { objectKey } from "../../release/identity.ts";
 import { WaitingError } from "../waiting.ts";
-import type { Applier, Failure } from "./applier.ts";
+import type { DryRun } from "./dryRun.ts";
+import type { Failure } from "./failures.ts";
 
 /** A namespace that does not exist, and how many objects were to go there. */
 export interface MissingNamespace {
@@ -14,16 +15,11 @@ export interface MissingNamespace {
   readonly count: number;
 }
 
-/** Whether an object was refused since its namespace does not exist. */
-export function isHomeless(err: unknown): boolean {
-  return isNotFound(err) && err.details?.["kind"] === "namespaces";
-}
-
 /** The namespaces for lack of which requests were refused, in order of name. */
 export function missingNamespaces(failures: readonly Failure[]): MissingNamespace[] {
   const counts = new Map<string, number>();
   for (const { err } of failures) {
-    if (!isNotFound(err) || !isHomeless(err)) continue;
+    if (!isNamespaceMissing(err)) continue;
     const namespace = String(err.details?.["name"]);
     counts.set(namespace, (counts.get(namespace) ?? 0) + 1);
   }
@@ -56,12 +52,12 @@ export function requireNamespaces(
   failures: readonly Failure[],
   spec: Pick<ClusterExtensionSpec, "namespace" | "config">,
   tried: readonly KubeObject[],
-  applier: Pick<Applier, "untilNot">,
+  dryRun: Pick<DryRun, "untilNot">,
 ): void {
-  const first = failures.find(({ err }) => isHomeless(err));
+  const first = failures.find(({ err }) => isNamespaceMissing(err));
   const object = first && tried.find((other) => objectKey(other) === objectKey(first.item));
   if (!object) return;
   const texts = missingNamespaces(failures).map((missing) => missingNamespaceText(missing, spec));
   const text = `${texts.join("; ")}; nothing was changed, and it goes on by itself within seconds once there is such a namespace`;
-  throw new WaitingError(Reason.Retrying, text, { cause: first.err, isOver: applier.untilNot(isHomeless, object) });
+  throw new WaitingError(Reason.Retrying, text, { cause: first.err, isOver: dryRun.untilNot(isNamespaceMissing, object) });
 }

@@ -10,6 +10,7 @@ import { checkCrdUpgrades } from "../crdupgrade/crdUpgrades.ts";
 import { DeniedError } from "../waiting.ts";
 import type { Applier, LiveObjects } from "./applier.ts";
 import { requireUnclaimed } from "./conflicts.ts";
+import type { DryRun } from "./dryRun.ts";
 import { requireNamespaces } from "./missingNamespaces.ts";
 import { quotaRefusals } from "./quotaCheck.ts";
 
@@ -42,14 +43,14 @@ export interface Passed {
  * exist, then admission, validation, quota and rights of the ServiceAccount, each object for itself, then quotas for all of them together.
  * @throws RetryableError Retrying with every refusal of one sort at once; a WaitingError where somebody has to make room or to allow it.
  */
-export async function preflight(applier: Applier, request: PreflightRequest): Promise<Passed> {
+export async function preflight(applier: Applier, dryRun: DryRun, request: PreflightRequest): Promise<Passed> {
   const { desired, base, owner, extensionExists, spec, client, resourceOf, advice, signal } = request;
   const live = await applier.read(desired.map(refOf));
   const released = new Set(base?.objects.map(objectKey));
   await requireUnclaimed(client, { desired, live, owner, extensionExists, released }, signal);
   const notes = await checkCrdUpgrades(client, { desired, live, spec, advice }, signal);
   const tried = desired.filter((object) => !losesConversion(object, live.get(objectKey(object))));
-  const after = await applier.dryRun(tried, (failures) => requireNamespaces(failures, spec, tried, applier));
+  const after = await dryRun.require(tried, (failures) => requireNamespaces(failures, spec, tried, dryRun));
   const quotas = (until: AbortSignal): Promise<string[]> => quotaRefusals(client, { desired, live, resourceOf }, until);
   const exceeded = await quotas(signal);
   if (exceeded.length > 0) throw new DeniedError(exceeded.join("\n"), { isOver: async (until) => (await quotas(until)).length === 0 });

@@ -6,7 +6,7 @@ import { uninstallOrder } from "../../release/order.ts";
 import { lastDeployed } from "../../release/record.ts";
 import type { PassFacts } from "../facts.ts";
 import { Applier } from "./applier.ts";
-import type { ApplyDependencies } from "./applyPass.ts";
+import type { ApplyDependencies } from "./applyDependencies.ts";
 import { splitCrds } from "./crdUse.ts";
 import { changes, summary } from "./objectAction.ts";
 import { oursOf } from "./prune.ts";

@@ -1,5 +1,6 @@
 import { Reason } from "../../api/constants.ts";
 import type { KubeObject } from "../../api/k8s.ts";
+import { messageOf } from "../../errors/errors.ts";
 import type { Client } from "../../kube/client.ts";
 import { crdPolicyOf } from "../../release/plan.ts";
 import type { ServedKinds } from "../apply/kinds.ts";
@@ -7,7 +8,7 @@ import { unwanted } from "../apply/prune.ts";
 import type { ReleaseEvents } from "../apply/releaseEvents.ts";
 import { configOf, type PassFacts } from "../facts.ts";
 import type { ExtensionMemory } from "../memory.ts";
-import { WaitingError } from "../waiting.ts";
+import { DeniedError, WaitingError } from "../waiting.ts";
 import { type LackingPermissions, lackingPermissions } from "./permissions.ts";
 
 /** Ends each text about rights that are missing. */
@@ -86,4 +87,13 @@ export class RightsCheck {
   get #warns(): boolean {
     return this.#options.facts.extension.spec.install?.permissions === "Warn";
   }
+}
+
+/** What refused a pass that went on without being certain that nothing is missing: with those rights told first. @see RightsCheck.require */
+export function withLacking(err: unknown, { text, isOver }: LackingPermissions): WaitingError {
+  return new WaitingError(
+    Reason.Retrying,
+    `${text}; ${NOTHING_CHANGED}; the API server says: ${err instanceof DeniedError ? err.said : messageOf(err)}`,
+    { cause: err, isOver },
+  );
 }

@@ -1,6 +1,7 @@
 import type { Step } from "../../controller/steps.ts";
 import { messageOf } from "../../errors/errors.ts";
-import { type ApplyDependencies, ApplyPass } from "../apply/applyPass.ts";
+import type { ApplyDependencies } from "../apply/applyDependencies.ts";
+import { ApplyPass } from "../apply/applyPass.ts";
 import type { PassFacts } from "../facts.ts";
 
 /**

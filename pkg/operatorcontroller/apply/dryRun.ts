@@ -1,0 +1,89 @@
+import { FIELD_MANAGER } from "../../api/constants.ts";
+import { type KubeObject, type ObjectRef, refOf } from "../../api/k8s.ts";
+import type { Client } from "../../kube/client.ts";
+import { isDenied, isNamespaceMissing, isNotFound } from "../../kube/errors.ts";
+import { objectKey } from "../../release/identity.ts";
+import { DeniedError, type IsOver } from "../waiting.ts";
+import { type ApiWarning, inOrder } from "./apiWarnings.ts";
+import type { Answers, LiveObjects } from "./applier.ts";
+import { type Failure, failuresOf, failuresText, throwFailures } from "./failures.ts";
+import { isImmutableField, isRecreated } from "./recreate.ts";
+
+/** Different warnings that one pass keeps. */
+const MAX_WARNINGS = 100;
+
+/**
+ * Server-side dry runs of what is to be applied, with the identity of `client`: admission, validation, quota and RBAC answer, nothing is
+ * written. A Role or ClusterRole that a binding of the same set names may not exist yet; that answer is no finding. Nor is a field that cannot
+ * be changed of an object that `Applier.apply` creates anew.
+ */
+export class DryRun {
+  readonly #client: Pick<Client, "apply">;
+  readonly #signal: AbortSignal;
+  readonly #warnings = new Map<string, ObjectRef[]>();
+
+  constructor(client: Pick<Client, "apply">, signal: AbortSignal) {
+    this.#client = client;
+    this.#signal = signal;
+  }
+
+  /** What the API server had to say about objects that it did not refuse, in order of text; 100 texts at most. */
+  get warnings(): readonly ApiWarning[] {
+    return inOrder(this.#warnings);
+  }
+
+  /**
+   * Tries every object.
+   * @param check looks at what was refused first, and may throw what explains it better.
+   * @returns the objects as they would be, by `objectKey`; without those that could not be tried.
+   * @throws RetryableError Retrying with every refusal at once; a DeniedError where all of it is denied, by rights, quotas or policies:
+   * then it is over as soon as the first of them is not any more.
+   */
+  async require(objects: readonly KubeObject[], check?: (failures: readonly Failure[]) => void): Promise<LiveObjects> {
+    const { objects: after, failures } = await this.each(objects);
+    check?.(failures);
+    const [first] = failures;
+    const refused = first && objects.find((object) => objectKey(object) === objectKey(first.item));
+    if (!refused || !failures.every(({ err }) => isDenied(err))) throwFailures("", failures);
+    else throw new DeniedError(failuresText("", failures), { cause: first.err, isOver: this.untilNot(isDenied, refused) });
+    return after;
+  }
+
+  /** The same, with what was refused beside what was not. */
+  async each(objects: readonly KubeObject[]): Promise<Answers> {
+    const after = new Map<string, KubeObject>();
+    const roles = new Set(objects.filter(({ kind }) => kind.endsWith("Role")).map(({ metadata }) => metadata.name));
+    const failures = await failuresOf(objects, this.#signal, async (object) => {
+      try {
+        const warn = (text: string): void => this.#warned(text, refOf(object));
+        const options = { fieldManager: FIELD_MANAGER, force: true, dryRun: true, signal: this.#signal, warn };
+        after.set(objectKey(object), await this.#client.apply(object, options));
+      } catch (err) {
+        if (object.kind.endsWith("RoleBinding") && isNotFound(err) && !isNamespaceMissing(err) && roles.has(roleOf(object))) return;
+        if (isImmutableField(err) && isRecreated(object)) return;
+        throw err;
+      }
+    });
+    return { objects: after, failures };
+  }
+
+  /** Over as soon as an object is not refused in that way any more. */
+  untilNot(isRefusal: (err: unknown) => boolean, object: KubeObject): IsOver {
+    return async (signal) => {
+      const options = { fieldManager: FIELD_MANAGER, force: true, dryRun: true, signal };
+      const failure: unknown = await this.#client.apply(object, options).catch((err: unknown) => err);
+      return !isRefusal(failure);
+    };
+  }
+
+  #warned(text: string, ref: ObjectRef): void {
+    const refs = this.#warnings.get(text);
+    if (refs) refs.push(ref);
+    else if (this.#warnings.size < MAX_WARNINGS) this.#warnings.set(text, [ref]);
+  }
+}
+
+function roleOf(binding: KubeObject): string {
+  const role = binding["roleRef"];
+  return typeof role === "object" && role !== null && "name" in role ? String(role.name) : "";
+}

@@ -1,0 +1,93 @@
+import type { KubeObject } from "../../api/k8s.ts";
+import type { StepContext } from "../../controller/steps.ts";
+import type { Client } from "../../kube/client.ts";
+import { objectKey } from "../../release/identity.ts";
+import { withIgnored } from "../../release/ignoreRules.ts";
+import { inLiveOrder } from "../../release/liveOrder.ts";
+import type { Owner } from "../../release/ownership.ts";
+import { crdPolicyOf } from "../../release/plan.ts";
+import type { PassFacts, ResolvedBundle } from "../facts.ts";
+import { Applier, type LiveObjects } from "./applier.ts";
+import type { ApplyDependencies } from "./applyDependencies.ts";
+import { DryRun } from "./dryRun.ts";
+import { type PreparedObjects, prepareFor } from "./preparedObjects.ts";
+import type { PruneRequest } from "./prune.ts";
+import { takeOver } from "./takeOver.ts";
+
+/** The objects of one extension in one pass: what the parts of the pass do with them, and with whose identity. */
+export class PassObjects {
+  readonly deps: ApplyDependencies;
+  readonly facts: PassFacts;
+  /** With the extension's identity. */
+  readonly scoped: Client;
+  readonly context: StepContext<PassFacts["extension"]>;
+  readonly applier: Applier;
+  readonly dryRun: DryRun;
+
+  constructor(deps: ApplyDependencies, facts: PassFacts, scoped: Client, context: StepContext<PassFacts["extension"]>) {
+    this.deps = deps;
+    this.facts = facts;
+    this.scoped = scoped;
+    this.context = context;
+    this.applier = new Applier(scoped, context.log, context.signal);
+    this.dryRun = new DryRun(scoped, context.signal);
+  }
+
+  /** Whose the objects are. */
+  get owner(): Owner {
+    const { metadata, spec } = this.facts.extension;
+    const { name, uid = "" } = metadata;
+    return { name, uid, installNamespace: spec.namespace };
+  }
+
+  /**
+   * Objects as they are applied, in that order.
+   * @param bundle as of `prepareFor`.
+   * @throws TerminalError Blocked for objects that cannot be applied.
+   */
+  prepare(objects: readonly KubeObject[], bundle?: ResolvedBundle): Promise<PreparedObjects> {
+    return prepareFor(this.deps.client, this.facts.extension, objects, bundle);
+  }
+
+  /**
+   * Makes live objects ours that another operator-controller wrote.
+   * @param writers field managers whose fields become ours, as of `takeOver`.
+   * @returns the objects as they are now, by `objectKey`.
+   */
+  async take(live: LiveObjects, writers?: readonly string[]): Promise<LiveObjects> {
+    const taken = await takeOver(this.scoped, [...live.values()], this.owner.uid, this.context.signal, writers);
+    return new Map(taken.map((object) => [objectKey(object), object]));
+  }
+
+  /**
+   * What is applied for prepared objects, in their order: without the fields that `spec.drift.ignore` leaves to others.
+   * @param keepsOrder lists that are only sorted otherwise stay as they are live, or all Pods are made anew for the order of a list.
+   */
+  applied(objects: readonly KubeObject[], live: LiveObjects, keepsOrder: boolean): KubeObject[] {
+    const { ignore = [] } = this.facts.extension.spec.drift ?? {};
+    return objects.map((object) => {
+      const there = live.get(objectKey(object));
+      const wanted = withIgnored(object, there, ignore);
+      return keepsOrder ? inLiveOrder(wanted, there) : wanted;
+    });
+  }
+
+  /** What would be pruned for `desired`, and for whom. */
+  pruneRequest(desired: readonly KubeObject[]): PruneRequest {
+    const { history, extension } = this.facts;
+    return { history: history.current, desired, crdPolicy: crdPolicyOf(extension.spec), owner: this.owner };
+  }
+
+  /**
+   * Runs `work` while no other extension writes these objects.
+   * @throws RetryableError Retrying when another one writes one of them just now.
+   */
+  async claiming(objects: readonly KubeObject[], work: () => Promise<void>): Promise<void> {
+    const release = this.deps.claims.claim(this.owner.name, objects.map(objectKey));
+    try {
+      await work();
+    } finally {
+      release();
+    }
+  }
+}

@@ -1,0 +1,54 @@
+import { LABEL_BUNDLE_NAME } from "../../api/constants.ts";
+import { CLASSIC_FIELD_MANAGERS, isMigrated } from "../../classic/names.ts";
+import { withoutDrifted } from "../../release/leftAsIs.ts";
+import { GO_FIELD_MANAGER } from "../../release/managedFields.ts";
+import type { ExtensionCertificates } from "../certificates/extensionCertificates.ts";
+import type { PassFacts } from "../facts.ts";
+import type { NextRelease } from "./nextRelease.ts";
+import type { PassObjects } from "./passObjects.ts";
+import type { Passed } from "./preflight.ts";
+import { prune } from "./prune.ts";
+import type { ReleaseEvents } from "./releaseEvents.ts";
+
+/** What writing a release works with. */
+export interface WriteTools {
+  pass: PassObjects;
+  certificates: ExtensionCertificates;
+  events: ReleaseEvents;
+}
+
+/**
+ * Writes the objects of a release and removes what they replace.
+ * @returns whether something is left as somebody changed it.
+ * @throws RetryableError with every refusal of the kind, or of the removals, at which it stopped.
+ */
+export async function writeRelease(
+  { pass, certificates, events }: WriteTools,
+  { bundle, objects, base, content, leavesDrift }: NextRelease,
+  { live, after }: Pick<Passed, "live" | "after">,
+): Promise<boolean> {
+  const { applier, facts, deps, scoped, context, owner } = pass;
+  await certificates.withdraw(objects, live);
+  const taken = await pass.take(live, writersBefore(facts.extension, base, content));
+  const applied = pass.applied(objects, taken, base === undefined && isMigrated(facts.extension));
+  const written = leavesDrift ? withoutDrifted(applied, { recorded: base?.objects ?? [], live: taken, after }) : applied;
+  await applier.apply(written, taken);
+  const kept = await prune(applier, scoped, pass.pruneRequest(objects), context.signal);
+  for (const { text } of kept) events.record("Normal", "Kept", text);
+  await certificates.keep(objects);
+  events.applied(bundle.name, applier.actions, live, owner, deps.extensionExists);
+  return written.length < applied.length || written.some((object) => !applied.includes(object));
+}
+
+/**
+ * Whose fields become ours with a release: those of the Go operator-controller always. What OLM classic added to a Pod stays until the first other
+ * bundle of an extension that a Subscription was converted to, whose Pods are made anew anyhow.
+ */
+function writersBefore(
+  extension: PassFacts["extension"],
+  base: NextRelease["base"],
+  { labels }: NextRelease["content"],
+): readonly string[] {
+  const isOtherBundle = base !== undefined && base.labels[LABEL_BUNDLE_NAME] !== labels[LABEL_BUNDLE_NAME];
+  return isMigrated(extension) && isOtherBundle ? [GO_FIELD_MANAGER, ...CLASSIC_FIELD_MANAGERS] : [GO_FIELD_MANAGER];
+}
