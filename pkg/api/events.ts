@@ -131,7 +131,7 @@ export const EVENTS = {
   Drifted: {
     type: "Warning",
     on: EXTENSION,
-    when: "Objects were found changed or deleted; with object, field and who changed it. With `spec.drift.policy: Warn` once for each, until it is different.",
+    when: "Objects were found changed or deleted; with object, field and who changed it, or that it happened while they were compared. With `spec.drift.policy: Warn` once for each, until it is different.",
   },
   DriftCorrected: { type: "Normal", on: EXTENSION, when: "Objects that had drifted were put back; with their names." },
   Healthy: { type: "Normal", on: EXTENSION, when: "Condition `Available` has become True." },

@@ -1,6 +1,7 @@
 import { FIELD_MANAGER } from "../api/constants.ts";
 import { isObject } from "../api/jsonObject.ts";
 import type { JsonObject, ObjectMeta } from "../api/k8s.ts";
+import { canonicalJson } from "../fbc/canonical.ts";
 import { valueAt } from "./jsonPointer.ts";
 
 /** One entry of metadata.managedFields, as far as it is read here. */
@@ -8,6 +9,9 @@ interface Entry {
   manager: string;
   operation: string;
   subresource: string;
+  apiVersion: string;
+  /** When the API server last changed the entry or what it holds, in whole seconds. */
+  time: string;
   fields: JsonObject;
 }
 
@@ -17,9 +21,20 @@ interface Entry {
  * @see https://kubernetes.io/docs/reference/using-api/server-side-apply/#field-management
  */
 export function appliedFields(metadata: Pick<ObjectMeta, "managedFields">): JsonObject | undefined {
-  return entriesOf(metadata).find(
-    ({ manager, operation, subresource }) => manager === FIELD_MANAGER && operation === "Apply" && subresource === "",
-  )?.fields;
+  return appliedEntry(metadata)?.fields;
+}
+
+/**
+ * Whether our apply wrote an object although the object as it was read before had all that it applies: somebody changed a field of ours
+ * between the two. The API server gives our entry a new time with an apply that changes anything, and lets it be otherwise; what others write
+ * elsewhere, such as the status, does not touch it. False where it cannot be told, as within the second of the apply before.
+ * @param before as it was read. @param after the answer to the apply, which differs from it in no field of ours.
+ * @see k8s.io/apimachinery pkg/util/managedfields/internal/managedfieldsupdater.go
+ */
+export function wroteAlthoughSame(before: Pick<ObjectMeta, "managedFields">, after: Pick<ObjectMeta, "managedFields">): boolean {
+  const [was, is] = [appliedEntry(before), appliedEntry(after)];
+  if (was === undefined || is === undefined || was.apiVersion !== is.apiVersion) return false;
+  return is.time > was.time && canonicalJson(was.fields) === canonicalJson(is.fields); // other fields: we apply others than we did
 }
 
 /** Whether this manager has applied the object and still owns anything of it. */
@@ -42,19 +57,31 @@ export function isApplied(object: { readonly metadata: Pick<ObjectMeta, "managed
   return fields === undefined || owns(fields, object, path);
 }
 
+function appliedEntry(metadata: Pick<ObjectMeta, "managedFields">): Entry | undefined {
+  return entriesOf(metadata).find(
+    ({ manager, operation, subresource }) => manager === FIELD_MANAGER && operation === "Apply" && subresource === "",
+  );
+}
+
 function entriesOf({ managedFields = [] }: Pick<ObjectMeta, "managedFields">): Entry[] {
-  return managedFields.flatMap(({ manager, operation, subresource, fieldsV1 }) =>
+  return managedFields.flatMap(({ manager, operation, subresource, apiVersion, time, fieldsV1 }) =>
     isObject(fieldsV1)
       ? [
           {
             manager: String(manager),
             operation: String(operation),
-            subresource: typeof subresource === "string" ? subresource : "",
+            subresource: textOf(subresource),
+            apiVersion: textOf(apiVersion),
+            time: textOf(time),
             fields: fieldsV1,
           },
         ]
       : [],
   );
+}
+
+function textOf(value: unknown): string {
+  return typeof value === "string" ? value : "";
 }
 
 /** A node without children owns all that is below it, as of a list that is replaced as a whole. */

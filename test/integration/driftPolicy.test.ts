@@ -1,6 +1,6 @@
 import { beforeAll, expect, test } from "vitest";
 import type { ClusterExtension } from "../../pkg/api/clusterExtension.ts";
-import { type KubeObject, refOf } from "../../pkg/api/k8s.ts";
+import { type KubeObject, type ObjectRef, refOf } from "../../pkg/api/k8s.ts";
 import { ApplyPass } from "../../pkg/operatorcontroller/apply/applyPass.ts";
 import { ObjectWatches } from "../../pkg/operatorcontroller/watches/objectWatches.ts";
 import type { PolicyRule } from "../../pkg/rbac/policyRule.ts";
@@ -107,6 +107,39 @@ describeWithCluster("what is put back, reported or left alone on a real API serv
       `Normal DriftCorrected: put back of bundle "p.v1.0.0": Secret ${ns}/s (updated)`,
     ]);
     expect((await live())?.["data"]).toEqual({ password: "b3Vycw==" });
+  });
+
+  test.for([
+    {
+      what: "a field of ours is changed",
+      interfere: (ref: ObjectRef) => cluster.client.patch(ref, { data: { k: "theirs" } }, { type: "merge", fieldManager: "somebody" }),
+      told: "was changed while it was compared",
+    },
+    { what: "it is deleted", interfere: (ref: ObjectRef) => cluster.client.delete(ref), told: "was deleted while it was compared" },
+    {
+      what: "what is not ours is written",
+      interfere: (ref: ObjectRef) => cluster.client.patch(ref, { data: { other: "theirs" } }, { type: "merge", fieldManager: "somebody" }),
+      told: undefined,
+    },
+    { what: "nothing happens", interfere: () => Promise.resolve(), told: undefined },
+  ])("what is put back is told also where, between the reading of an object and its apply, $what", async ({ interfere, told }) => {
+    const { ns, x, account, releases, live, rendered } = await installed((namespace) => [configMap("a", namespace, { k: "v" })]);
+    const appliedAt = (await live())?.metadata.managedFields?.map(({ time }) => Date.parse(String(time))) ?? [];
+    await eventually(() => Promise.resolve(expect(Date.now()).toBeGreaterThan(Math.max(...appliedAt) + 1_000))); // times are whole seconds
+    const parts = passOver(cluster.client, { ...x, spec: { ...x.spec, drift: { policy: "Correct" } } }, account.client, releases);
+    const scoped = account.client.guardedBy(() => undefined);
+    const apply = scoped.apply.bind(scoped);
+    scoped.apply = async (object, options) => {
+      await interfere(refOf(rendered[0]!));
+      return apply(object, options);
+    };
+    await new ApplyPass(parts.deps, parts.facts, scoped, parts.context).maintain();
+    expect(await live()).toMatchObject({ data: { k: "v" } });
+    const events = [
+      `Warning Drifted: of bundle "p.v1.0.0": ConfigMap ${ns}/a ${told}`,
+      `Normal DriftCorrected: put back of bundle "p.v1.0.0": ConfigMap ${ns}/a (updated)`,
+    ];
+    expect(parts.events.seen).toEqual(told === undefined ? [] : events);
   });
 
   test("with policy Warn nothing is written, and the condition goes on saying what drifted", async () => {

@@ -1,6 +1,7 @@
 import { type KubeObject, type ObjectRef, refOf } from "../../api/k8s.ts";
 import { type DriftedField, driftedFields } from "../../release/driftedFields.ts";
 import type { DriftPolicy } from "../../release/driftPolicy.ts";
+import { wroteAlthoughSame } from "../../release/fieldManagers.ts";
 import { describeObject, objectKey } from "../../release/identity.ts";
 import type { Outcome } from "./applier.ts";
 import { changes, listed, named } from "./objectAction.ts";
@@ -9,8 +10,11 @@ import type { PassObjects } from "./passObjects.ts";
 /** An object that is other than it was applied. */
 export interface Drift {
   readonly ref: ObjectRef;
-  /** Empty when the object was gone. */
+  readonly kind: "deleted" | "changed";
+  /** What was changed; empty where that is not known. */
   readonly fields: readonly DriftedField[];
+  /** It happened between the reading of the object and the apply, which put it back without ever having seen it. */
+  readonly meanwhile?: boolean;
 }
 
 /** Drift of what was taken over is told and not put back: until when. */
@@ -33,7 +37,7 @@ export class DriftReport {
     const { policy, isTakenOver } = this.#chosen;
     const { extension, installed } = facts;
     const bundle = installed?.name ?? "";
-    const drifts = objects.flatMap((object) => driftOf(applier.outcomes.get(objectKey(object))) ?? []);
+    const drifts = objects.flatMap((object) => driftOf(applier.outcomes.get(objectKey(object)), policy) ?? []);
     const { drifted } = deps.memory.of(extension);
     const known = new Set(drifted.values());
     for (const key of applier.outcomes.keys()) drifted.delete(key);
@@ -66,19 +70,26 @@ export class DriftReport {
   }
 }
 
-/** What an apply put right, or a dry run would; undefined where the object is as it should be, or nothing is known. */
-export function driftOf(outcome: Outcome | undefined): Drift | undefined {
+/**
+ * What an apply put right, or with policy Warn a dry run would; undefined where the object is as it should be, or nothing is known. What
+ * happened while a dry run was made is no drift yet: whoever watches the object hears of it.
+ */
+export function driftOf(outcome: Outcome | undefined, policy: DriftPolicy["policy"]): Drift | undefined {
   if (!outcome) return undefined;
   const { before, after } = outcome;
-  if (!before) return { ref: refOf(after), fields: [] };
+  if (!before) return { ref: refOf(after), kind: "deleted", fields: [] };
+  const ref = refOf(before);
   const fields = driftedFields(before, after);
-  return fields.length > 0 ? { ref: refOf(before), fields } : undefined;
+  if (fields.length > 0) return { ref, kind: "changed", fields };
+  if (policy === "Warn") return undefined;
+  if (before.metadata.uid !== after.metadata.uid) return { ref, kind: "deleted", fields, meanwhile: true };
+  return wroteAlthoughSame(before.metadata, after.metadata) ? { ref, kind: "changed", fields, meanwhile: true } : undefined;
 }
 
 /** Such as `Service ns/a was changed: /spec/ports/0/name by "kubectl-edit"`; never with values, which may be secret. */
-function describeDrift({ ref, fields }: Drift): string {
-  if (fields.length === 0) return `${describeObject(ref)} was deleted`;
-  return `${describeObject(ref)} was changed: ${listed(fields.map(describeField))}`;
+function describeDrift({ ref, kind, fields, meanwhile }: Drift): string {
+  const what = `${describeObject(ref)} was ${kind}${meanwhile ? " while it was compared" : ""}`;
+  return fields.length === 0 ? what : `${what}: ${listed(fields.map(describeField))}`;
 }
 
 function describeField({ path, managers }: DriftedField): string {

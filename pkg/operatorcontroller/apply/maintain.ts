@@ -101,7 +101,7 @@ function watchOn(
 function comparedFrom(object: KubeObject, outcome: Outcome | undefined, policy: ActivePolicy): Compared {
   const ref = refOf(object);
   if (!outcome) return { ref, mark: undefined, outcome: "failed" };
-  const drifted = driftOf(outcome) !== undefined;
+  const drifted = driftOf(outcome, policy) !== undefined;
   if (policy === "Warn") return { ref, mark: outcome.before && markOf(outcome.before.metadata), outcome: drifted ? "drifted" : "same" };
   return { ref, mark: markOf(outcome.after.metadata), outcome: drifted ? "corrected" : "same" };
 }
