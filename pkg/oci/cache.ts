@@ -10,7 +10,7 @@ const Stored = z.object({
   config: z.object({ labels: z.record(z.string(), z.string()), architecture: z.string(), os: z.string() }),
   root: z.string(),
   instance: z.string().optional(),
-  signatures: z.array(z.object({ payload: z.string(), signature: z.string() })).optional(),
+  signatures: z.array(z.object({ payload: z.string(), signature: z.string(), isStatement: z.boolean().optional() })).optional(),
 });
 
 /** What is kept beside an unpacked image: its configuration, which directory of it was unpacked, and what let it pass the signature policy. */

@@ -1,10 +1,13 @@
 import { generateKeyPairSync, type KeyObject, sign } from "node:crypto";
 import { MediaType } from "../../pkg/oci/manifest.ts";
 import { SIGNATURE_TYPE, signatureTag } from "../../pkg/oci/policy/attachments.ts";
+import { BUNDLE_TYPE, SIGNATURE_PREDICATE, signedBytes } from "../../pkg/oci/policy/bundle.ts";
 import type { FoundSignature } from "../../pkg/oci/policy/judge.ts";
 import { SIGNATURE_ANNOTATION } from "../../pkg/oci/policy/judge.ts";
 import { type PushTarget, withPusher } from "../../pkg/oci/push.ts";
 
+/** Media type of what cosign 3 writes. */
+export const BUNDLE = `${BUNDLE_TYPE}.v0.3+json`;
 /** Kinds of keys that cosign signs with. */
 export const KEY_KINDS = ["ECDSA P-256", "ECDSA P-384", "Ed25519", "RSA"] as const;
 export type KeyKind = (typeof KEY_KINDS)[number];
@@ -27,6 +30,22 @@ export class Signer {
     return { payload, signature: sign(algorithm, payload, this.#key).toString("base64") };
   }
 
+  /** Signs a statement as cosign 3 does; `name` is what `-a docker-reference=` has it state. */
+  state(digest: string, name?: string, predicateType = SIGNATURE_PREDICATE): FoundSignature & { signature: string } {
+    const annotations = name === undefined ? {} : { "docker-reference": name };
+    const subject = [{ digest: { sha256: digest.replace("sha256:", "") }, annotations }];
+    const statement = JSON.stringify({ _type: "https://in-toto.io/Statement/v1", subject, predicateType, predicate: {} });
+    return this.stated(Buffer.from(statement));
+  }
+
+  /** Signs any statement. */
+  stated(payload: Uint8Array): FoundSignature & { signature: string } {
+    const { asymmetricKeyType, asymmetricKeyDetails: { namedCurve } = {} } = this.#key;
+    const hash = namedCurve === "secp384r1" ? "sha384" : "sha256";
+    const signature = sign(asymmetricKeyType === "ed25519" ? null : hash, signedBytes(payload), this.#key).toString("base64");
+    return { payload, signature, isStatement: true };
+  }
+
   /** Signs a manifest under a name, mostly a repository. */
   claim(digest: string, reference: string): FoundSignature & { signature: string } {
     return this.sign(claimPayload(digest, reference));
@@ -37,6 +56,16 @@ function pairOf(kind: KeyKind): { publicKey: KeyObject; privateKey: KeyObject } 
   if (kind === "Ed25519") return generateKeyPairSync("ed25519");
   if (kind === "RSA") return generateKeyPairSync("rsa", { modulusLength: 2048 });
   return generateKeyPairSync("ec", { namedCurve: kind.slice("ECDSA ".length) });
+}
+
+/** The bundle in which cosign 3 keeps a statement. */
+export function bundleOf({ payload, signature }: FoundSignature): object {
+  const dsseEnvelope = {
+    payload: Buffer.from(payload).toString("base64"),
+    payloadType: "application/vnd.in-toto+json",
+    signatures: [{ sig: signature }],
+  };
+  return { mediaType: BUNDLE, verificationMaterial: { publicKey: { hint: "a key" } }, dsseEnvelope };
 }
 
 /** What cosign signs of an image. */

@@ -10,16 +10,13 @@ export interface Evidence {
   /** digest of the manifest whose layers were unpacked, which for an image of several platforms is another than the image's */
   readonly instance?: string | undefined;
   /** those that were good; both members base64 */
-  readonly signatures?: { payload: string; signature: string }[] | undefined;
+  readonly signatures?: { payload: string; signature: string; isStatement?: boolean | undefined }[] | undefined;
 }
-
-const UNREAD_BUNDLE =
-  "; what cosign 3 attached states no name of the image and is not read: sign with --new-bundle-format=false --use-signing-config=false";
 
 /** Whether what let an image pass once still does: the policy, its keys or the name the image is asked for by may be others now. */
 export function stillAdmitted(requirements: ImageRequirements, ref: Reference, digest: string, evidence: Evidence): boolean {
   if (!requirements.needSignatures) return true;
-  const signatures = (evidence.signatures ?? []).map(({ payload, signature }) => ({ payload: Buffer.from(payload, "base64"), signature }));
+  const signatures = (evidence.signatures ?? []).map(({ payload, ...others }) => ({ ...others, payload: Buffer.from(payload, "base64") }));
   const digests = evidence.instance === undefined ? [digest] : [evidence.instance, digest];
   return "accepted" in judge(requirements.list, { ref, digests }, signatures);
 }
@@ -40,20 +37,18 @@ export async function admit(
   const digests = [...new Set([instance, image.manifest.digest])];
   const signatures: FoundSignature[] = [];
   let refused = "";
-  let bundles = false;
-  for (const digest of digests) {
-    const attached = await attachedSignatures(image.repository, digest, limits, signal);
-    signatures.push(...attached.signatures);
-    bundles ||= attached.bundles;
-    const verdict = judge(requirements.list, { ref, digests }, signatures);
-    if ("accepted" in verdict) return { instance, signatures: verdict.accepted.map(stored) };
-    refused = verdict.refused;
-  }
+  for (const digest of digests)
+    for await (const attached of attachedSignatures(image.repository, digest, limits, signal)) {
+      signatures.push(...attached);
+      const verdict = judge(requirements.list, { ref, digests }, signatures);
+      if ("accepted" in verdict) return { instance, signatures: verdict.accepted.map(stored) };
+      refused = verdict.refused;
+    }
   if (signatures.length > 0) throw new RejectedError(refused);
-  const looked = `; looked for ${signatureTag(instance)} in ${nameOf(image.repository.ref)}: sign the image, or copy its signature there`;
-  throw new RejectedError(refused + (bundles ? UNREAD_BUNDLE : looked));
+  const looked = `looked for ${signatureTag(instance)} and referrers in ${nameOf(image.repository.ref)}`;
+  throw new RejectedError(`${refused}; ${looked}: sign the image, or copy its signature there`);
 }
 
-function stored({ payload, signature = "" }: FoundSignature): { payload: string; signature: string } {
-  return { payload: Buffer.from(payload).toString("base64"), signature };
+function stored({ payload, signature = "", isStatement }: FoundSignature): NonNullable<Evidence["signatures"]>[number] {
+  return { payload: Buffer.from(payload).toString("base64"), signature, ...(isStatement && { isStatement }) };
 }

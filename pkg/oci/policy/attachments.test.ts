@@ -1,17 +1,16 @@
-import { writeFile } from "node:fs/promises";
+import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import type { LoopbackRegistry } from "../../../test/support/loopbackRegistry.ts";
 import { insecureRegistry, loopbackRegistry, puller } from "../../../test/support/pulling.ts";
-import { Signer, signedBy } from "../../../test/support/signing.ts";
+import { BUNDLE, bundleOf, Signer, signedBy } from "../../../test/support/signing.ts";
 import { tarball } from "../../../test/support/tarball.ts";
 import { MediaType } from "../manifest.ts";
 import { ARTIFACT_TYPE, SIGNATURE_TYPE, signatureTag } from "./attachments.ts";
 import { type FoundSignature, SIGNATURE_ANNOTATION } from "./judge.ts";
 
 const NAME = "quay.io/ns/app";
-const LOOKED = /; looked for sha256-\w{64}\.sig in \S+\/ns\/app: .*$/;
-const BUNDLE = "application/vnd.dev.sigstore.bundle.v0.3+json";
+const LOOKED = /; looked for sha256-\w{64}\.sig and referrers in \S+\/ns\/app: .*$/;
 const alice = new Signer("Ed25519");
 const mallory = new Signer("Ed25519");
 
@@ -20,13 +19,14 @@ async function setUp() {
   const registry = await loopbackRegistry();
   const { digest } = registry.addImage("ns/app", "v1", { layers: [tarball([{ name: "a", content: "1" }])] });
   const made = await puller({ conf: insecureRegistry(registry.host, "quay.io"), limits: { attempts: 1 } });
-  await writeFile(join(made.cacheDir, "../policy.json"), signedBy([alice]));
+  const policy = join(made.cacheDir, "../policy.json");
+  await writeFile(policy, signedBy([alice]));
   const outcome = (): Promise<string> =>
     made.puller.pull("ext", `${NAME}:v1`, { signal: new AbortController().signal }).then(
       () => "pulled",
       (err: Error) => err.message.replace("error copying image: Source image rejected: ", "").replace(LOOKED, ""),
     );
-  return { registry, digest, outcome, good: alice.claim(digest, NAME), bad: mallory.claim(digest, NAME) };
+  return { registry, digest, outcome, policy, good: alice.claim(digest, NAME), bad: mallory.claim(digest, NAME) };
 }
 
 function layerOf(registry: LoopbackRegistry, { payload, signature = "" }: FoundSignature): object {
@@ -106,15 +106,60 @@ test.for(["endpoint", "tag"] as const)("signatures in manifests that refer to th
   expect(await outcome()).toBe("pulled");
 });
 
+/** Attaches a bundle as cosign 3 does; what comes back is its entry in a list of referrers. */
+function attachBundle(registry: LoopbackRegistry, tag: string, bundle: object, artifactType = BUNDLE): object {
+  const layer = registry.addBlob(JSON.stringify(bundle), BUNDLE);
+  return { ...attach(registry, tag, [layer], "application/vnd.oci.empty.v1+json"), artifactType };
+}
+
 test.for([
   ["endpoint", BUNDLE],
+  ["tag", BUNDLE],
   ["tag", "application/vnd.oci.empty.v1+json"],
-] as const)("what cosign 3 writes by default is told, by %s", async ([by, artifactType]) => {
+] as const)("a bundle of cosign 3 that states the name counts, by %s, listed as %s", async ([by, artifactType]) => {
   const { registry, digest, outcome } = await setUp();
-  refer(registry, digest, by, [{ ...attach(registry, "bundle", []), artifactType }]);
-  expect(await outcome()).toBe(
-    `${MISSING}; what cosign 3 attached states no name of the image and is not read: sign with --new-bundle-format=false --use-signing-config=false`,
-  );
+  refer(registry, digest, by, [attachBundle(registry, "bad", bundleOf(mallory.state(digest, NAME)), artifactType)]);
+  expect(await outcome()).toBe(UNVERIFIED);
+  refer(registry, digest, by, [attachBundle(registry, "good", bundleOf(alice.state(digest, NAME)), artifactType)]);
+  expect(await outcome()).toBe("pulled");
+});
+
+test("a bundle without a name is taken where the policy asks for the digest alone, and again from disk", async () => {
+  const { registry, digest, outcome, policy } = await setUp();
+  refer(registry, digest, "endpoint", [attachBundle(registry, "bundle", bundleOf(alice.state(digest)))]);
+  expect(await outcome()).toContain('signedIdentity "matchDigest" accepts it');
+  const text = await readFile(policy, "utf8");
+  await writeFile(policy, text.replace("matchRepository", "matchDigest"));
+  expect(await outcome()).toBe("pulled");
+  const before = registry.paths(/referrers/).length;
+  expect(await outcome()).toBe("pulled");
+  expect(registry.paths(/referrers/)).toHaveLength(before);
+  await writeFile(policy, text);
+  expect(await outcome()).toContain('signedIdentity "matchDigest" accepts it');
+});
+
+test("attestations and bundles that hold something else do not stand in a signature's way", async () => {
+  const { registry, digest, outcome } = await setUp();
+  const annotations = { "dev.sigstore.bundle.predicateType": "https://slsa.dev/provenance/v1" };
+  const attestations = Array.from({ length: 40 }, (_, at) => ({
+    ...attachBundle(registry, `attestation-${at}`, bundleOf(alice.state(digest, NAME, "https://slsa.dev/provenance/v1"))),
+    annotations,
+  }));
+  const message = attachBundle(registry, "message", { mediaType: BUNDLE, messageSignature: {} });
+  refer(registry, digest, "endpoint", [message, ...attestations]);
+  expect(await outcome()).toBe(MISSING);
+  refer(registry, digest, "endpoint", [attachBundle(registry, "good", bundleOf(alice.state(digest, NAME))), message, ...attestations]);
+  expect(await outcome()).toBe("pulled");
+});
+
+test("where the signature behind the tag is not good enough, a bundle is looked for", async () => {
+  const { registry, digest, outcome, bad, good } = await setUp();
+  attach(registry, signatureTag(digest), [layerOf(registry, bad)]);
+  refer(registry, digest, "endpoint", [attachBundle(registry, "bundle", bundleOf(alice.state(digest, NAME)))]);
+  expect(await outcome()).toBe("pulled");
+  const other = await setUp();
+  attach(other.registry, signatureTag(other.digest), [layerOf(other.registry, good)]);
+  expect([await other.outcome(), other.registry.paths(/referrers/)]).toEqual(["pulled", []]);
 });
 
 test("other things that refer to the image are nobody's signature", async () => {

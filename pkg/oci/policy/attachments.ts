@@ -6,8 +6,9 @@ import { type Descriptor, parseManifest } from "../manifest.ts";
 import { nameOf } from "../reference.ts";
 import type { FetchedManifest, Repository } from "../registry.ts";
 import { RegistryError } from "../registryError.ts";
+import { BUNDLE_TYPE, SIGNATURE_PREDICATE, signatureInBundle } from "./bundle.ts";
 import { type FoundSignature, SIGNATURE_ANNOTATION } from "./judge.ts";
-import { referrersOf } from "./referrers.ts";
+import { type Referrer, referrersOf } from "./referrers.ts";
 import { RejectedError } from "./rejectedError.ts";
 
 /** What reading signatures may cost. */
@@ -15,24 +16,21 @@ export interface AttachmentLimits extends DownloadLimits {
   readonly manifestBytes: number;
 }
 
-/** What is attached to a manifest. */
-export interface Attached {
-  /** the newest first */
-  readonly signatures: readonly FoundSignature[];
-  /** Whether there is something in cosign's newer format, which states no name of an image and is not read. */
-  readonly bundles: boolean;
-}
+/** Reads what is attached to a manifest in one of the ways there are, the newest first. */
+type Reading = (repository: Repository, digest: string, limits: AttachmentLimits, signal: AbortSignal) => Promise<FoundSignature[]>;
 
 /** Media type of a signature's payload. */
 export const SIGNATURE_TYPE = "application/vnd.dev.cosign.simplesigning.v1+json";
 /** Of a manifest that holds signatures and refers to the signed one. */
 export const ARTIFACT_TYPE = "application/vnd.dev.cosign.artifact.sig.v1+json";
-/** What the types of cosign's newer format begin with; behind a tag in place of the endpoint cosign 3 writes the other one. */
-const BUNDLE_TYPES = ["application/vnd.dev.sigstore.bundle", "application/vnd.oci.empty.v1+json"];
+/** Of a manifest that holds nothing but layers; some tools put it into lists of referrers in place of the type of what these are. */
+const EMPTY_TYPE = "application/vnd.oci.empty.v1+json";
+/** In a list of referrers, what the statement in a bundle is about. */
+const PREDICATE_ANNOTATION = "dev.sigstore.bundle.predicateType";
 /** Of one manifest so many signatures are read: the newest, which cosign puts last. */
 const SIGNATURES_MAX = 64;
 /** So many manifests that refer to the signed one are read: the last. */
-const REFERRERS_MAX = 8;
+const REFERRERS_MAX = 32;
 const PAYLOAD_BYTES = 256 * 1024;
 
 const Annotated = z.looseObject({ annotations: z.record(z.string(), z.string()).nullish() });
@@ -43,37 +41,46 @@ export function signatureTag(digest: string): string {
 }
 
 /**
- * The signatures that are attached to a manifest: behind cosign's tag, or else in manifests that refer to it.
+ * The signatures that are attached to a manifest, one way after the other: those behind cosign's tag, then those in manifests that refer to it.
+ * What comes first may be enough, so that the rest is never asked for.
  * @param digest of the manifest
  * @throws RejectedError when what is attached cannot be read; RegistryError or Error when the registry fails
  * @see https://github.com/sigstore/cosign/blob/main/specs/SIGNATURE_SPEC.md
  */
-export async function attachedSignatures(
+export async function* attachedSignatures(
   repository: Repository,
   digest: string,
   limits: AttachmentLimits,
   signal: AbortSignal,
-): Promise<Attached> {
-  try {
-    const tagged = await repository.manifest(signatureTag(digest), limits.manifestBytes, signal).catch(undefinedIfMissing);
-    const signatures = tagged ? await signaturesIn(repository, tagged, limits, signal) : [];
-    return signatures.length > 0 ? { signatures, bundles: false } : await referring(repository, digest, limits, signal);
-  } catch (err) {
-    if (!(err instanceof ContentError)) throw err;
-    throw new RejectedError(`reading signatures of ${nameOf(repository.ref)}@${digest}: ${messageOf(err)}`, { cause: err });
-  }
+): AsyncGenerator<readonly FoundSignature[]> {
+  const ways: Reading[] = [tagged, referring];
+  for (const way of ways)
+    try {
+      yield await way(repository, digest, limits, signal);
+    } catch (err) {
+      if (!(err instanceof ContentError)) throw err;
+      throw new RejectedError(`reading signatures of ${nameOf(repository.ref)}@${digest}: ${messageOf(err)}`, { cause: err });
+    }
 }
 
-async function referring(repository: Repository, digest: string, limits: AttachmentLimits, signal: AbortSignal): Promise<Attached> {
+async function tagged(repository: Repository, digest: string, limits: AttachmentLimits, signal: AbortSignal): Promise<FoundSignature[]> {
+  const manifest = await repository.manifest(signatureTag(digest), limits.manifestBytes, signal).catch(undefinedIfMissing);
+  return manifest ? signaturesIn(repository, manifest, limits, signal) : [];
+}
+
+async function referring(repository: Repository, digest: string, limits: AttachmentLimits, signal: AbortSignal): Promise<FoundSignature[]> {
   const referrers = await referrersOf(repository, digest, limits.manifestBytes, signal);
   const signatures: FoundSignature[] = [];
-  const holders = referrers.filter(({ artifactType }) => artifactType === ARTIFACT_TYPE).slice(-REFERRERS_MAX);
-  for (const holder of holders.reverse()) {
+  for (const holder of referrers.filter(mayHoldSignatures).slice(-REFERRERS_MAX).reverse()) {
     const manifest = await repository.manifest(holder.digest, limits.manifestBytes, signal);
     signatures.push(...(await signaturesIn(repository, manifest, limits, signal)));
   }
-  const bundles = referrers.some(({ artifactType }) => BUNDLE_TYPES.some((type) => artifactType.startsWith(type)));
-  return { signatures: signatures.slice(0, SIGNATURES_MAX), bundles };
+  return signatures.slice(0, SIGNATURES_MAX);
+}
+
+function mayHoldSignatures({ artifactType, descriptor }: Referrer): boolean {
+  const predicate = annotationOf(descriptor, PREDICATE_ANNOTATION) ?? SIGNATURE_PREDICATE;
+  return [ARTIFACT_TYPE, EMPTY_TYPE].includes(artifactType) || (artifactType.startsWith(BUNDLE_TYPE) && predicate === SIGNATURE_PREDICATE);
 }
 
 /** Beside signatures a manifest may hold other things, such as attestations. */
@@ -85,15 +92,22 @@ async function signaturesIn(
 ): Promise<FoundSignature[]> {
   const parsed = parseManifest(manifest.bytes, manifest.mediaType);
   if (parsed.kind === "index") throw new ContentError("there is an index in place of signatures");
-  const layers = parsed.layers.filter(({ mediaType, size }) => mediaType === SIGNATURE_TYPE && size <= PAYLOAD_BYTES);
-  const found: FoundSignature[] = [];
-  for (const layer of layers.slice(-SIGNATURES_MAX).reverse())
-    found.push({ payload: await readBlob(repository, layer, limits, signal), signature: signatureOf(layer) });
-  return found;
+  const layers = parsed.layers.filter(({ mediaType, size }) => isSignature(mediaType) && size <= PAYLOAD_BYTES);
+  const found: (FoundSignature | undefined)[] = [];
+  for (const layer of layers.slice(-SIGNATURES_MAX).reverse()) {
+    const payload = await readBlob(repository, layer, limits, signal);
+    const isSimple = layer.mediaType === SIGNATURE_TYPE;
+    found.push(isSimple ? { payload, signature: annotationOf(layer, SIGNATURE_ANNOTATION) } : signatureInBundle(payload));
+  }
+  return found.filter((signature) => signature !== undefined);
 }
 
-function signatureOf(layer: Descriptor): string | undefined {
-  return Annotated.safeParse(layer).data?.annotations?.[SIGNATURE_ANNOTATION];
+function isSignature(mediaType: string): boolean {
+  return mediaType === SIGNATURE_TYPE || mediaType.startsWith(BUNDLE_TYPE);
+}
+
+function annotationOf(descriptor: Descriptor, name: string): string | undefined {
+  return Annotated.safeParse(descriptor).data?.annotations?.[name];
 }
 
 function undefinedIfMissing(err: unknown): undefined {

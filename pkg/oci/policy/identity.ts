@@ -3,8 +3,10 @@ import { goQuoted } from "../quote.ts";
 import { nameOf, parse, type Reference, referenceText } from "../reference.ts";
 import { FormatError, knownMembers, membersOf, textMember } from "./strictJson.ts";
 
-/** Which identity a signature has to state: `signedIdentity` of containers-policy.json(5). */
+/** Which identity a signature has to state: `signedIdentity` of containers-policy.json(5), and `matchDigest`, which is ours. */
 export type SignedIdentity =
+  /** any, or none: that the digest is signed is enough */
+  | { readonly type: "matchDigest" }
   | { readonly type: "matchExact" | "matchRepoDigestOrExact" | "matchRepository" }
   | { readonly type: "exactReference" | "exactRepository"; readonly reference: Reference }
   | { readonly type: "remapIdentity"; readonly prefix: string; readonly signedPrefix: string };
@@ -19,6 +21,7 @@ export const DEFAULT_IDENTITY: SignedIdentity = { type: "matchRepoDigestOrExact"
 export function parseSignedIdentity(value: unknown): SignedIdentity {
   const type = textMember(membersOf(value), "type");
   switch (type) {
+    case "matchDigest":
     case "matchExact":
     case "matchRepoDigestOrExact":
     case "matchRepository":
@@ -54,9 +57,11 @@ function namePrefix(members: ReadonlyMap<string, unknown>, key: string): string 
 /**
  * Whether a signature that states identity `signed` is one for an image.
  * @param image the reference by which it was asked for, before any mirror; with a tag or a digest
- * @param signed untrusted
+ * @param signed untrusted; undefined when it states none
  */
-export function matchesIdentity(rule: SignedIdentity, image: Reference, signed: string): boolean {
+export function matchesIdentity(rule: SignedIdentity, image: Reference, signed: string | undefined): boolean {
+  if (rule.type === "matchDigest") return true;
+  if (signed === undefined) return false;
   const stated = normalizedImageName(signed);
   if (typeof stated === "string") return false;
   if (rule.type === "matchRepository") return nameOf(stated) === nameOf(image);

@@ -2,8 +2,9 @@ import { generateKeyPairSync, type KeyObject } from "node:crypto";
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { type CaseHead, loadCases } from "../../../test/support/caseFiles.ts";
-import { claimPayload, KEY_KINDS, Signer } from "../../../test/support/signing.ts";
+import { bundleOf, claimPayload, KEY_KINDS, Signer } from "../../../test/support/signing.ts";
 import { parseReference } from "../reference.ts";
+import { signatureInBundle, signedBytes } from "./bundle.ts";
 import type { SignedIdentity } from "./identity.ts";
 import { type FoundSignature, judge, type ReadyRequirement, type Verdict } from "./judge.ts";
 import { parsePublicKey } from "./publicKey.ts";
@@ -118,6 +119,96 @@ test.for(ofCosign)("$name", ({ key, payload, signature, image: text }) => {
 });
 
 test("there is a signature that cosign made", () => expect(ofCosign.length).toBeGreaterThan(0));
+
+interface BundleCase extends CaseHead {
+  key: string;
+  bundle: string;
+  image: string;
+  statesName: boolean;
+}
+
+const NAMELESS =
+  'Signature for identity "" is not accepted: it states no name, as those of cosign 3 do not without -a docker-reference=NAME; signedIdentity "matchDigest" accepts it';
+
+const bundlesOfCosign = loadCases<BundleCase>("signature-policy").filter((one) => "bundle" in one);
+test.for(bundlesOfCosign)("$name", ({ key, bundle, image: text, statesName }) => {
+  const ref = parseReference(text);
+  const digests = [ref.digest ?? ""];
+  const found = signatureInBundle(Buffer.from(bundle));
+  if (!found) throw new Error("nothing is read of the bundle");
+  const by = (type: "matchDigest" | "matchRepository"): ReadyRequirement[] => [
+    { type: "sigstoreSigned", keys: [parsePublicKey(key)], identity: { type } },
+  ];
+  expect(judge(by("matchDigest"), { ref, digests }, [found])).toEqual({ accepted: [found] });
+  expect(refusal(judge(by("matchRepository"), { ref, digests }, [found]))).toBe(statesName ? "accepted 1" : NAMELESS);
+  expect(refusal(judge(by("matchDigest"), { ref, digests: [OTHER] }, [found]))).toBe(`Signature for digest ${ref.digest} does not match`);
+  expect(refusal(judge([signed([alice])], { ref, digests }, [found]))).toBe(none);
+  expect(refusal(judge(by("matchDigest"), { ref, digests }, [{ ...found, isStatement: false }]))).toBe(none);
+});
+
+test("there are bundles that cosign made", () => expect(bundlesOfCosign.length).toBeGreaterThan(0));
+
+// Source: cosign BUNDLE_SPEC.md, in-toto attestation spec v1.
+describe("a bundle", () => {
+  test.for(KEY_KINDS)("signed with a key of kind %s passes, and not with another of that kind", (kind) => {
+    const [mine, theirs] = [new Signer(kind), new Signer(kind)];
+    const found = mine.state(DIGEST, REPOSITORY);
+    expect(signatureInBundle(Buffer.from(JSON.stringify(bundleOf(found))))).toEqual(found);
+    expect(refusal(judge([signed([mine])], image, [found]))).toBe("accepted 1");
+    expect(refusal(judge([signed([theirs])], image, [found]))).toBe(none);
+  });
+
+  const statement = JSON.parse(alice.state(DIGEST, REPOSITORY).payload.toString()) as Record<string, unknown>;
+  const changed = (members: object): string => JSON.stringify({ ...statement, ...members });
+  const subject = { digest: { sha256: DIGEST.slice("sha256:".length) } };
+  test.for<[what: string, payload: string | Buffer, want: string]>([
+    ["with members that nobody knows", changed({ more: 1 }), "accepted 1"],
+    ["of several images", changed({ subject: [{ digest: { sha256: "d".repeat(64) } }, ...(statement["subject"] as [])] }), "accepted 1"],
+    ["of the index", alice.state(INDEX, REPOSITORY).payload.toString(), "accepted 1"],
+    ["of another image", alice.state(OTHER, REPOSITORY).payload.toString(), `Signature for digest ${OTHER} does not match`],
+    ["without annotations", changed({ subject: [subject] }), NAMELESS],
+    [
+      "with another name",
+      alice.state(DIGEST, "quay.io/ns/other").payload.toString(),
+      'Signature for identity "quay.io/ns/other" is not accepted',
+    ],
+    ["with a name that is none", changed({ subject: [{ ...subject, annotations: { "docker-reference": 1 } }] }), "is no string"],
+    [
+      "that is an attestation",
+      alice.state(DIGEST, REPOSITORY, "https://slsa.dev/provenance/v1").payload.toString(),
+      'the bundle is an attestation of type "https://slsa.dev/provenance/v1", not a signature of the image',
+    ],
+    ["of an older kind", changed({ _type: "https://in-toto.io/Statement/v0.1" }), "Unrecognized statement type"],
+    ["of nothing", changed({ subject: [] }), "the statement has no subject"],
+    ["with a digest that is none", changed({ subject: [{ digest: { sha256: "1" } }] }), "invalid digest of a subject"],
+    ["with a digest of another kind", changed({ subject: [{ digest: { sha1: "1" } }] }), 'Key "sha256" is no string'],
+    ["that says two things", changed({}).replace("{", '{"subject":[],'), 'Duplicate key "subject"'],
+    ["that is nested without end", "[".repeat(100_000), "invalid JSON: "],
+    ["that is no text", Buffer.from([0xff]), "invalid UTF-8"],
+  ])("%s", ([, payload, want]) => {
+    expect(refusal(judge([signed([alice])], image, [alice.stated(Buffer.from(payload))]))).toContain(want);
+  });
+
+  const good = bundleOf(alice.state(DIGEST, REPOSITORY)) as { dsseEnvelope: object };
+  test.for<[what: string, text: string]>([
+    ["that is no JSON", "{"],
+    ["of a message", JSON.stringify({ ...good, dsseEnvelope: undefined, messageSignature: { signature: "AA==" } })],
+    ["of another kind of payload", JSON.stringify({ ...good, dsseEnvelope: { ...good.dsseEnvelope, payloadType: "text/plain" } })],
+    ["with two signatures", JSON.stringify({ ...good, dsseEnvelope: { ...good.dsseEnvelope, signatures: [{ sig: "A" }, { sig: "A" }] } })],
+    ["that is none", JSON.stringify({ ...good, mediaType: "application/json" })],
+    ["whose payload is no base64", JSON.stringify({ ...good, dsseEnvelope: { ...good.dsseEnvelope, payload: "!" } })],
+  ])("%s is not read", ([, text]) => expect(signatureInBundle(Buffer.from(text))).toBeUndefined());
+
+  test("is nothing that a signature in the other format says, and the other way round", () => {
+    const claim = claimPayload(DIGEST, REPOSITORY);
+    expect(refusal(judge([signed([alice])], image, [alice.stated(claim)]))).toBe('Key "_type" is no string');
+    const { payload } = alice.state(DIGEST, REPOSITORY);
+    expect(refusal(judge([signed([alice])], image, [alice.sign(payload)]))).toContain("Unknown key");
+    expect(refusal(judge([signed([alice])], image, [{ ...alice.sign(signedBytes(payload)), isStatement: false }]))).toContain(
+      "invalid JSON",
+    );
+  });
+});
 
 describe("a payload that was signed", () => {
   const text = claimPayload(DIGEST, REPOSITORY).toString();

@@ -2,15 +2,18 @@ import type { KeyObject } from "node:crypto";
 import { messageOf } from "../../errors/errors.ts";
 import { goQuoted } from "../quote.ts";
 import { familiarText, type Reference } from "../reference.ts";
+import { parseStatement, signedBytes } from "./bundle.ts";
 import { matchesIdentity, type SignedIdentity } from "./identity.ts";
 import { parsePayload } from "./payload.ts";
-import { isSignedBy } from "./publicKey.ts";
+import { hashOf, isSignedBy } from "./publicKey.ts";
 
 /** A signature as it was found: nothing about it is to be trusted. */
 export interface FoundSignature {
   readonly payload: Uint8Array;
   /** base64; undefined when it was stored without one */
   readonly signature: string | undefined;
+  /** Whether the payload is the in-toto statement of a sigstore bundle; it is in the simple signing format otherwise. */
+  readonly isStatement?: boolean | undefined;
 }
 
 /** A requirement whose keys have been read. */
@@ -66,16 +69,18 @@ export function refusalWithoutSignatures(requirement: ReadyRequirement | { type:
 function signatureProblem(
   { keys, identity }: { readonly keys: readonly KeyObject[]; readonly identity: SignedIdentity },
   { ref, digests }: JudgedImage,
-  { payload, signature }: FoundSignature,
+  { payload, signature, isStatement = false }: FoundSignature,
 ): string | undefined {
   if (signature === undefined) return `missing ${SIGNATURE_ANNOTATION} annotation`;
   const bytes = Buffer.from(signature, "base64");
   if (bytes.length === 0 || bytes.toString("base64") !== signature) return "base64 decoding: illegal base64 data";
-  if (!keys.some((key) => isSignedBy(key, payload, bytes)))
-    return "cryptographic signature verification failed: none of the policy's keys made this signature";
+  const isBy = (key: KeyObject): boolean =>
+    isStatement ? isSignedBy(key, signedBytes(payload), bytes, hashOf(key)) : isSignedBy(key, payload, bytes);
+  if (!keys.some(isBy)) return "cryptographic signature verification failed: none of the policy's keys made this signature";
   try {
-    const claim = parsePayload(payload);
-    if (!digests.includes(claim.digest)) return `Signature for digest ${claim.digest} does not match`;
+    const claims = isStatement ? parseStatement(payload) : [parsePayload(payload)];
+    const claim = claims.find(({ digest }) => digests.includes(digest));
+    if (!claim) return `Signature for digest ${claims[0]?.digest} does not match`;
     if (!matchesIdentity(identity, ref, claim.reference)) return identityProblem(identity, claim.reference);
   } catch (err) {
     return messageOf(err);
@@ -83,7 +88,9 @@ function signatureProblem(
   return undefined;
 }
 
-function identityProblem(identity: SignedIdentity, stated: string): string {
+function identityProblem(identity: SignedIdentity, stated: string | undefined): string {
+  if (stated === undefined)
+    return 'Signature for identity "" is not accepted: it states no name, as those of cosign 3 do not without -a docker-reference=NAME; signedIdentity "matchDigest" accepts it';
   const text = `Signature for identity ${goQuoted(stated.slice(0, 300))} is not accepted`;
   const wantsTag = identity.type !== "matchRepository" && identity.type !== "exactRepository";
   const isRepository = !stated.includes("@") && !stated.slice(stated.lastIndexOf("/")).includes(":");

@@ -1,13 +1,13 @@
 import { digestProblem } from "../../api/imageName.ts";
 import { goQuoted } from "../quote.ts";
-import { FormatError, knownMembers, membersOf, parseStrictJson, textMember } from "./strictJson.ts";
+import { FormatError, knownMembers, membersOf, parseStrictJson, textMember, utf8Text } from "./strictJson.ts";
 
 /** What a signature states: this image, under this name. */
 export interface SignedClaim {
   /** of a manifest */
   readonly digest: string;
-  /** a docker reference, mostly a repository without a tag */
-  readonly reference: string;
+  /** a docker reference, mostly a repository without a tag; undefined where the format leaves it out */
+  readonly reference: string | undefined;
 }
 
 const TYPE = "cosign container image signature";
@@ -18,7 +18,7 @@ const TYPE = "cosign container image signature";
  * @see https://github.com/sigstore/cosign/blob/main/specs/SIGNATURE_SPEC.md
  */
 export function parsePayload(bytes: Uint8Array): SignedClaim {
-  const members = knownMembers(parseStrictJson(textOf(bytes)), ["critical", "optional"]);
+  const members = knownMembers(parseStrictJson(utf8Text(bytes)), ["critical", "optional"]);
   checkOptional(members.get("optional"));
   const critical = knownMembers(members.get("critical"), ["type", "image", "identity"]);
   const type = textMember(critical, "type");
@@ -36,12 +36,4 @@ function checkOptional(value: unknown): void {
   if (optional.has("creator")) textMember(optional, "creator");
   if (optional.has("timestamp") && !Number.isInteger(optional.get("timestamp")))
     throw new FormatError("Field optional.timestamp is not is not an integer");
-}
-
-function textOf(bytes: Uint8Array): string {
-  try {
-    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
-  } catch (err) {
-    throw new FormatError("invalid UTF-8", { cause: err });
-  }
 }

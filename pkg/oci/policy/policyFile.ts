@@ -41,7 +41,9 @@ export function parsePolicy(text: string): Policy {
   const members = knownMembers(parseStrictJson(text), [], ["default", "transports"]);
   if (!members.has("default")) throw new FormatError("Default policy is missing");
   const transports = new Map(
-    [...membersOf(members.get("transports") ?? {})].map(([transport, scopes]) => [transport, scopesOf(scopes)] as const),
+    [...membersOf(members.has("transports") ? members.get("transports") : {})].map(
+      ([transport, scopes]) => [transport, scopesOf(scopes)] as const,
+    ),
   );
   return { default: requirementsOf(members.get("default")), docker: transports.get(TRANSPORT) ?? new Map() };
 }

@@ -2,7 +2,8 @@ import { createPublicKey, type KeyObject, verify } from "node:crypto";
 import { messageOf } from "../../errors/errors.ts";
 
 const PEM = /-----BEGIN ((?:RSA )?PUBLIC KEY)-----[A-Za-z0-9+/=\s]+-----END \1-----/;
-const CURVES = ["prime256v1", "secp384r1", "secp521r1"];
+/** Each with the hash that sigstore takes for it. */
+const CURVES: Readonly<Record<string, string>> = { prime256v1: "sha256", secp384r1: "sha384", secp521r1: "sha512" };
 const RSA_BITS_MIN = 2048;
 
 /**
@@ -26,16 +27,24 @@ export function parsePublicKey(pem: string): KeyObject {
 
 function keyProblem({ asymmetricKeyType: type, asymmetricKeyDetails }: KeyObject): string | undefined {
   const { namedCurve = "", modulusLength = 0 } = asymmetricKeyDetails ?? {};
-  if (type === "ec") return CURVES.includes(namedCurve) ? undefined : `curve ${namedCurve} is not supported`;
+  if (type === "ec") return Object.hasOwn(CURVES, namedCurve) ? undefined : `curve ${namedCurve} is not supported`;
   if (type === "rsa" && modulusLength < RSA_BITS_MIN) return `an RSA key of ${modulusLength} bits is too short, ${RSA_BITS_MIN} are needed`;
   return type === "rsa" || type === "ed25519" ? undefined : `keys of type ${type} are not supported`;
 }
 
-/** Whether the key signed exactly these bytes: ECDSA (DER) and RSA (PKCS #1 v1.5) over their SHA-256, Ed25519 over themselves. */
-export function isSignedBy(key: KeyObject, bytes: Uint8Array, signature: Uint8Array): boolean {
+/** Whether the key signed exactly these bytes: ECDSA (DER) and RSA (PKCS #1 v1.5) over a hash of them, Ed25519 over themselves. */
+export function isSignedBy(key: KeyObject, bytes: Uint8Array, signature: Uint8Array, hash = "sha256"): boolean {
   try {
-    return verify(key.asymmetricKeyType === "ed25519" ? null : "sha256", bytes, key, signature);
+    return verify(key.asymmetricKeyType === "ed25519" ? null : hash, bytes, key, signature);
   } catch {
     return false; // a signature that is not even one of this kind
   }
+}
+
+/**
+ * The hash that sigstore's registry of algorithms has for a key; signatures in the older format are over SHA-256 whatever the key.
+ * @see https://github.com/sigstore/architecture-docs/blob/main/algorithm-registry.md
+ */
+export function hashOf({ asymmetricKeyDetails }: KeyObject): string {
+  return CURVES[asymmetricKeyDetails?.namedCurve ?? ""] ?? "sha256";
 }

@@ -9,6 +9,15 @@ export class FormatError extends Error {
   }
 }
 
+/** The text that bytes are. @throws FormatError */
+export function utf8Text(bytes: Uint8Array): string {
+  try {
+    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch (err) {
+    throw new FormatError("invalid UTF-8", { cause: err });
+  }
+}
+
 const TOKEN = /"(?:[^"\\]|\\.)*"|[{}[\],]/g;
 
 /**

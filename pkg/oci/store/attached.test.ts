@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { loopbackRegistry } from "../../../test/support/pulling.ts";
+import { BUNDLE } from "../../../test/support/signing.ts";
 import { repository, signal } from "../../../test/support/stores.ts";
 import { MediaType } from "../manifest.ts";
 import { copyAttached } from "./attached.ts";
@@ -34,6 +35,24 @@ test("what is attached to an image is copied, and listed where the registry list
   const before = target.requests.length;
   expect(await copy()).toBe(3);
   expect(target.requests.slice(before).filter(({ method }) => method !== "HEAD" && method !== "GET")).toEqual([]);
+});
+
+// What cosign 3 attaches with --recursive.
+test("what refers to the image of one platform is copied with the index", async () => {
+  const [source, target] = [await loopbackRegistry(), await loopbackRegistry()];
+  const child = source.addImage("app", "child", { layers: [Buffer.from("layer")] });
+  const manifests = [{ ...child, platform: { os: "linux", architecture: "amd64" } }];
+  source.addManifest("app", "v1", { schemaVersion: 2, mediaType: MediaType.ociIndex, manifests }, MediaType.ociIndex);
+  const config = source.addBlob("{}", "application/vnd.oci.empty.v1+json");
+  const body = { schemaVersion: 2, mediaType: MediaType.ociManifest, artifactType: BUNDLE, config, layers: [], subject: child };
+  const bundle = { ...source.addManifest("app", "bundle", body), artifactType: BUNDLE };
+  const list = { schemaVersion: 2, mediaType: MediaType.ociIndex, manifests: [bundle] };
+  source.addManifest("app", child.digest.replace(":", "-"), list, MediaType.ociIndex);
+
+  const [from, to] = [await repository(`${source.host}/app`), await repository(`${target.host}/copy`)];
+  const copied = await copyImage(from, await from.manifest("v1", signal), to, { signal, tag: "v1" });
+  expect(await copyAttached(from, copied, to, { signal })).toBe(1);
+  expect((await to.referrers(child.digest, signal)).map(({ digest }) => digest)).toEqual([bundle.digest]);
 });
 
 test("an image without anything attached has nothing copied", async () => {

@@ -7,7 +7,8 @@ import type { ImageReader } from "./imageStore.ts";
 import { RegistryStore } from "./registryStore.ts";
 
 /**
- * Copies what is attached to an image: signatures, attestations and bills of materials behind cosign's tags, and what refers to it.
+ * Copies what is attached to an image: signatures, attestations and bills of materials behind cosign's tags, and what refers to it or,
+ * as bundles of `cosign sign --recursive` do, to one of its platforms.
  * @param image whose manifests are in both places
  * @returns how many things there were
  * @see https://github.com/sigstore/cosign/blob/main/specs/SIGNATURE_SPEC.md
@@ -23,7 +24,9 @@ export async function copyAttached(from: ImageReader, image: CopiedImage, to: Re
     await copyImage(from, found, to, { ...options, tag });
     copied += 1;
   }
-  return copied + (from instanceof RegistryStore ? await copyReferrers(from, image.digest, to, options) : 0);
+  if (!(from instanceof RegistryStore)) return copied;
+  for (const digest of image.manifests) copied += await copyReferrers(from, digest, to, options);
+  return copied;
 }
 
 async function copyReferrers(from: RegistryStore, digest: string, to: RegistryStore, options: CopyOptions): Promise<number> {
