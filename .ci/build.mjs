@@ -54,6 +54,8 @@ await rm(dist, { recursive: true, force: true });
 await mkdir(dist, { recursive: true });
 const common = {
   absWorkingDir: root,
+  // Where the packages really are is no business of what is built: names of parts depend on the paths of what is in them.
+  preserveSymlinks: true,
   metafile: true,
   outdir: dist,
   bundle: true,
