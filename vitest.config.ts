@@ -1,20 +1,49 @@
+import { availableParallelism } from "node:os";
+import { basename } from "node:path";
 import { defineConfig } from "vitest/config";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 
-/** They take minutes, waiting more than working: begun last, everything would wait for them. */
-const LONG = ["faults", "leastPrivilege", "killed", "faultsOfServers", "recovery"].map((name) => `/${name}.test.ts`);
+/** Files that take most of a minute and more, waiting more than working, the longest first: begun last, everything would wait for them. */
+const LONG = [
+  "faults",
+  "leastPrivilege",
+  "killed",
+  "faultsOfServers",
+  "replicas",
+  "permissions",
+  "registryFaults",
+  "controllerFailover",
+  "build",
+  "catalogdKilled",
+  "drift",
+  "recovery",
+  "tutorial",
+  "realBundles",
+  "metrics",
+  "apiServices",
+  "migrateCommand",
+  "scenarios",
+  "start",
+].map((name) => `${name}.test.ts`);
 
 class LongFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const isLong = ({ moduleId }: TestSpecification): boolean => LONG.some((name) => moduleId.endsWith(name));
     const sorted = await super.sort(files);
-    return [...sorted.filter(isLong), ...sorted.filter((file) => !isLong(file))];
+    const rank = ({ project, moduleId }: TestSpecification): number => {
+      const at = project.name === "unit" ? -1 : LONG.indexOf(basename(moduleId));
+      return at < 0 ? LONG.length : at;
+    };
+    return sorted.sort((one, other) => rank(one) - rank(other));
   }
 }
 
+/** Files on a control plane that run at the same time, on however few processors. */
+const ON_CLUSTER = { globalSetup: ["test/support/globalSetup.ts"], hookTimeout: 900_000, maxWorkers: 3, sequence: { groupOrder: 1 } };
+
 /**
- * Three projects: `unit` needs nothing; `integration`, then `e2e`, share one embedded control plane per run. Files that run controllers, which
- * answer for a whole cluster, start a control plane of their own, so files run side by side; they wait more than they work.
+ * Three projects: `unit` needs nothing, and its files share processes, as nothing of them outlives a file; `integration` and `e2e` share one embedded
+ * control plane per run. Files that run controllers, which answer for a whole cluster, start a control plane of their own, so files run side by side;
+ * they wait more than they work.
  */
 export default defineConfig({
   test: {
@@ -25,33 +54,15 @@ export default defineConfig({
         test: {
           name: "unit",
           include: ["{cmd,pkg}/**/*.test.ts", "test/{arch,bench,cases,ci,fuzz,goldens,recording,soak,support}/**/*.test.ts"],
-          testTimeout: 30_000,
+          testTimeout: 60_000,
           hookTimeout: 60_000,
+          isolate: false,
+          maxWorkers: Math.max(2, availableParallelism() - 1),
           sequence: { groupOrder: 0 },
         },
       },
-      {
-        test: {
-          name: "integration",
-          include: ["test/integration/**/*.test.ts"],
-          globalSetup: ["test/support/globalSetup.ts"],
-          testTimeout: 120_000,
-          hookTimeout: 900_000,
-          maxWorkers: 3,
-          sequence: { groupOrder: 1 },
-        },
-      },
-      {
-        test: {
-          name: "e2e",
-          include: ["test/e2e/**/*.test.ts"],
-          globalSetup: ["test/support/globalSetup.ts"],
-          testTimeout: 300_000,
-          hookTimeout: 900_000,
-          maxWorkers: 2,
-          sequence: { groupOrder: 2 },
-        },
-      },
+      { test: { name: "integration", include: ["test/integration/**/*.test.ts"], testTimeout: 300_000, ...ON_CLUSTER } },
+      { test: { name: "e2e", include: ["test/e2e/**/*.test.ts"], testTimeout: 600_000, ...ON_CLUSTER } },
     ],
   },
 });

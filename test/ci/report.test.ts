@@ -89,6 +89,27 @@ test.for<Case>([
     line: "13 passed, 0 failed, 0 skipped",
     exit: 0,
   },
+  {
+    name: "a file that failed and passed when it was run again is told before the last line",
+    status: 0,
+    reports: {
+      cluster: vitestReport({ passed: 7, failed: 1 }, "raced.test.ts"),
+      "cluster-again": vitestReport({ passed: 8 }, "raced.test.ts"),
+      unstable: ["raced.test.ts: it waits: expected 1 to be 2"],
+    },
+    line: "UNSTABLE: raced.test.ts: it waits: expected 1 to be 2\n8 passed, 0 failed, 0 skipped",
+    exit: 0,
+  },
+  {
+    name: "a file that failed a second time",
+    status: 1,
+    reports: {
+      cluster: vitestReport({ passed: 7, failed: 1 }, "defect.test.ts"),
+      "cluster-again": vitestReport({ passed: 7, failed: 1 }, "defect.test.ts"),
+    },
+    line: "7 passed, 1 failed, 0 skipped",
+    exit: 1,
+  },
   { name: "a crash before everything", status: 2, reports: {}, line: "0 passed, 1 failed, 0 skipped", exit: 2 },
   { name: "a success that ran nothing", status: 0, reports: {}, line: "0 passed, 1 failed, 0 skipped", exit: 1 },
   {
@@ -106,4 +127,47 @@ test.for<Case>([
     env: { ...process.env, OLMV1_REPORTS: folder },
   });
   expect([result.stdout, result.status]).toEqual([`${line}\n`, exit]);
+});
+
+interface AgainCase {
+  name: string;
+  part: "unit" | "cluster";
+  failures: { crashed?: { file: string; signal: string }[]; failed?: { file: string; first: string }[]; others?: number };
+  want: string[];
+}
+
+const crash = (file: string) => ({ file, signal: "SIGSEGV" });
+const failure = (file: string) => ({ file, first: "it waits: no" });
+
+test.for<AgainCase>([
+  { name: "nothing when nothing is known", part: "cluster", failures: {}, want: [] },
+  { name: "on a control plane, what failed", part: "cluster", failures: { failed: [failure("a")] }, want: ["a: it waits: no"] },
+  {
+    name: "on a control plane, what failed and what crashed",
+    part: "cluster",
+    failures: { failed: [failure("a")], crashed: [crash("b")] },
+    want: ["b: SIGSEGV (crashed)", "a: it waits: no"],
+  },
+  { name: "not three files", part: "cluster", failures: { failed: ["a", "b", "c"].map(failure) }, want: [] },
+  {
+    name: "not three files, one of which crashed",
+    part: "cluster",
+    failures: { failed: ["a", "b"].map(failure), crashed: [crash("c")] },
+    want: [],
+  },
+  { name: "nothing beside failures of no file", part: "cluster", failures: { failed: [failure("a")], others: 1 }, want: [] },
+  { name: "of unit tests, what crashed", part: "unit", failures: { crashed: [crash("a")] }, want: ["a: SIGSEGV (crashed)"] },
+  { name: "of unit tests, never what failed", part: "unit", failures: { failed: [failure("a")] }, want: [] },
+  {
+    name: "of unit tests, not what crashed beside a failure",
+    part: "unit",
+    failures: { failed: [failure("a")], crashed: [crash("b")] },
+    want: [],
+  },
+])("run again: $name", async ({ part, failures, want }) => {
+  const { filesToRunAgain } = (await import(PROGRAM)) as {
+    filesToRunAgain: (part: string, failures?: object) => { file: string; why: string; crashed: boolean }[];
+  };
+  const found = filesToRunAgain(part, failures);
+  expect(found.map(({ file, why, crashed }) => `${file}: ${why}${crashed ? " (crashed)" : ""}`)).toEqual(want);
 });

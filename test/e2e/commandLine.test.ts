@@ -42,7 +42,7 @@ describeWithPrivateCluster("the command line", (cluster) => {
     return runCli([...args, ...access, ...(CLUSTER_ONLY.has(args[0] ?? "") ? [] : registries)], { width: 200, ...how });
   };
   const olmv1 = (...args: string[]): Promise<Ended> => run(args);
-  const WAITING = ["--yes", "--timeout", "20s"];
+  const WAITING = ["--yes", "--timeout", "2m"];
   /** Such as "Role hello-installer". */
   const made = async (name: string): Promise<string[]> => {
     const kinds = ["ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding"].map((kind) => ({
@@ -104,7 +104,7 @@ describeWithPrivateCluster("the command line", (cluster) => {
     );
     expect(await olmv1(...args, "--yes")).toMatchObject({ code: 0, out: "clusterextension.olm.operatorframework.io/story unchanged\n" });
 
-    expect((await olmv1("list")).out).toMatch(/^story +hello-operator +1\.0\.0 +\(1\.2\.0 blocked\) +any +story +Ready +\d+s\n/m);
+    expect((await olmv1("list")).out).toMatch(/^story +hello-operator +1\.0\.0 +\(1\.2\.0 blocked\) +any +story +Ready +\d\S*\n/m);
     expect((await olmv1("list", "--outdated", "-o", "name")).out).toBe("clusterextension.olm.operatorframework.io/story\n");
     expect((await olmv1("list", "--apis")).out).toMatch(/Greeting +hello\.example\.com +v1alpha1 +story +everything\n/);
     expect((await olmv1("get", "story", "-o", "jsonpath={.status.install.bundle.version}")).out).toBe("1.0.0");

@@ -1,7 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
 import { stripVTControlCharacters } from "node:util";
 import { afterEach, describe, expect, test } from "vitest";
 import { clusterAvailable, describeWithPrivateCluster } from "../support/cluster.ts";
@@ -120,7 +119,6 @@ describe.skipIf(!clusterAvailable())("npm start", () => {
     const family = descendants(child.pid ?? 0);
     expect(family.length).toBeGreaterThan(5);
     child.kill("SIGKILL");
-    await sleep(3_000);
-    expect(family.filter(isAlive)).toEqual([]);
+    await eventually(() => expect(family.filter(isAlive)).toEqual([]));
   });
 });

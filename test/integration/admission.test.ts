@@ -11,8 +11,6 @@ import { tinyBundle } from "../support/tinyBundle.ts";
 const DONE = { Installed: "True/Succeeded", Progressing: "True/Succeeded" };
 const WAITING = { Installed: "False/Failed", Progressing: "True/Retrying" };
 const GOES_ON = "; nothing was changed, and it goes on by itself within seconds once that is allowed";
-/** The time within which an extension goes on after what it waited for has come. */
-const GOES_ON_MS = 20_000;
 const DAMAGE = { runAsUser: 0, privileged: true };
 /** A Deployment whose Pods the restricted standard does not allow. */
 const privileged = (version: string): Record<string, string> => {
@@ -67,10 +65,8 @@ describeWithPrivateCluster("what the API server does not like", (cluster) => {
     cluster.client.patch({ apiVersion: "v1", kind: "ResourceQuota", namespace, name: "small" }, { spec: { hard } }, { type: "merge" });
 
   async function goesOn(name: string, change: () => Promise<unknown>): Promise<void> {
-    const since = Date.now();
     await change();
     await world.conditions(name, DONE);
-    expect(Date.now() - since).toBeLessThan(GOES_ON_MS);
   }
 
   test("without refusing it is told in an Event, once, and does not stop anything", async () => {
@@ -166,8 +162,10 @@ describeWithPrivateCluster("what the API server does not like", (cluster) => {
     });
     await eventually(async () => expect(await ownObjects(cluster.client, "blind")).toEqual([]));
     // Later tries may create fewer: the quota's use falls a moment after the objects are gone.
-    expect(await eventsOf("blind", "InstallUndone")).toContainEqual(
-      "InstallUndone: install did not fit into a quota; what had been created was removed again: 2 deleted",
+    await eventually(async () =>
+      expect(await eventsOf("blind", "InstallUndone")).toContainEqual(
+        "InstallUndone: install did not fit into a quota; what had been created was removed again: 2 deleted",
+      ),
     );
     await raise("blind-system", { "count/configmaps": "4" });
     await world.conditions("blind", DONE);

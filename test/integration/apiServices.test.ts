@@ -90,7 +90,7 @@ describeWithPrivateCluster("bundles with API services of their own", (cluster) =
       expect(message).toContain(`APIService ${API_SERVICE.name}: condition Available is False`);
     });
     server = await startFlunderServer(cluster.client, NAMESPACE);
-    await world.conditions(NAME, { Available: "True/Healthy" }, 60_000);
+    await world.conditions(NAME, { Available: "True/Healthy" });
   });
 
   test("what they serve is reached through the API server, and told in status", async () => {
@@ -113,9 +113,9 @@ describeWithPrivateCluster("bundles with API services of their own", (cluster) =
     const { "ca.crt": authority } = await secretData();
     expect(await caBundle()).toBe(authority);
     await cluster.client.patch(API_SERVICE, { spec: { caBundle: Buffer.from("wrong").toString("base64") } }, { type: "merge" });
-    await eventually(async () => expect(await caBundle()).toBe(authority), { timeoutMs: 30_000 });
+    await eventually(async () => expect(await caBundle()).toBe(authority));
     await cluster.client.delete(API_SERVICE);
-    await eventually(async () => expect(await caBundle()).toBe(authority), { timeoutMs: 30_000 });
+    await eventually(async () => expect(await caBundle()).toBe(authority));
     await eventually(async () => expect(await cluster.client.get(FLUNDER)).toBeDefined());
     expect(await world.releases(NAME)).toEqual(["v1 deployed"]);
   });
@@ -123,13 +123,13 @@ describeWithPrivateCluster("bundles with API services of their own", (cluster) =
   test("one that nobody serves any more keeps nothing else back, and Available says so", async () => {
     await server?.[Symbol.asyncDispose]();
     server = undefined;
-    const { Available } = await world.conditions(NAME, { Installed: "True/Succeeded", Available: "False/Unhealthy" }, 60_000);
+    const { Available } = await world.conditions(NAME, { Installed: "True/Succeeded", Available: "False/Unhealthy" });
     expect(Available).toContain(`APIService ${API_SERVICE.name}: condition Available is False`);
     const served = await new ServedResources(cluster.client).read(AbortSignal.timeout(10_000));
     expect(served.map(({ kind }) => kind)).toEqual(expect.arrayContaining(["ConfigMap", "Deployment", "ClusterExtension"]));
     expect(await cluster.client.resourceFor({ apiVersion: "policy/v1", kind: "PodDisruptionBudget" })).toMatchObject({ namespaced: true });
     server = await startFlunderServer(cluster.client, NAMESPACE);
-    await world.conditions(NAME, { Available: "True/Healthy" }, 60_000);
+    await world.conditions(NAME, { Available: "True/Healthy" });
   });
 
   test("what depends on them finds them, and an upgrade that serves them too keeps certificate and CA", async () => {
@@ -144,7 +144,7 @@ describeWithPrivateCluster("bundles with API services of their own", (cluster) =
     await world.conditions("dependent", { Installed: "True/Succeeded", Progressing: "True/Succeeded" });
     const before = await secretData();
     await upgrade("1.0.1");
-    await world.conditions(NAME, { Progressing: "True/Succeeded", Available: "True/Healthy" }, 60_000);
+    await world.conditions(NAME, { Progressing: "True/Succeeded", Available: "True/Healthy" });
     expect(await secretData()).toEqual(before);
     expect(await caBundle()).toBe(before["ca.crt"]);
     expect(await cluster.client.get(FLUNDER)).toBeDefined();
@@ -210,7 +210,7 @@ describeWithPrivateCluster("bundles with API services of their own", (cluster) =
     await world.remove("refused");
   });
 
-  test("certificates are renewed without one request that fails, and an uninstall leaves no trace", { timeout: 180_000 }, async () => {
+  test("certificates are renewed without one request that fails, and an uninstall leaves no trace", async () => {
     await world[Symbol.asyncDispose]();
     await server?.[Symbol.asyncDispose]();
     const certificates = { validityMs: 20_000, renewBeforeMs: 12_000, settleMs: 2_000, skewMs: 2_000 };
@@ -220,7 +220,7 @@ describeWithPrivateCluster("bundles with API services of their own", (cluster) =
     const { spec } = await world.extension(name, { rights });
     await world.conditions(name, { Progressing: "True/Succeeded" });
     server = await startFlunderServer(cluster.client, `${name}-system`);
-    await world.conditions(name, { Available: "True/Healthy" }, 60_000);
+    await world.conditions(name, { Available: "True/Healthy" });
     await eventually(async () => expect(await cluster.client.get(FLUNDER)).toBeDefined());
     const secret = { ...SECRET, namespace: `${name}-system` };
     const first = authorities(await secretData(secret));

@@ -97,12 +97,14 @@ describeWithPrivateCluster("the check of catalogs", (cluster) => {
     });
     const all = await (await fetch(`${status.urls?.base}/api/v1/all`)).text();
     expect(all.trimEnd().split("\n")).toHaveLength(LINES_OF_UNSOUND);
-    expect(await metrics()).toEqual(
-      expect.arrayContaining([
-        'catalogd_catalog_findings{catalog="unsound",severity="error"} 12',
-        'catalogd_catalog_findings{catalog="unsound",severity="warning"} 1',
-        'catalogd_catalog_findings{catalog="sound",severity="error"} 0',
-      ]),
+    await eventually(async () =>
+      expect(await metrics()).toEqual(
+        expect.arrayContaining([
+          'catalogd_catalog_findings{catalog="unsound",severity="error"} 12',
+          'catalogd_catalog_findings{catalog="unsound",severity="warning"} 1',
+          'catalogd_catalog_findings{catalog="sound",severity="error"} 0',
+        ]),
+      ),
     );
     const events = await eventually(async () => {
       const list = await cluster.client.list(

@@ -80,12 +80,13 @@ describeWithPrivateCluster("catalogd on a real API server", (cluster) => {
     const metas = await fetch(`${status.urls?.base}/api/v1/metas?schema=olm.bundle&package=foo`);
     expect(await metas.text()).toBe(LINES.split("\n")[1] + "\n");
     expect(metas.headers.get("olm-catalog-digest")).toBe(digestRef.split("@")[1]);
-    const events = (
-      await cluster.client.list({ apiVersion: "v1", kind: "Event" }, { namespace: "default", fieldSelector: "involvedObject.name=good" })
-    ).items;
-    expect(events.map(({ ["reason"]: reason, ["message"]: text }) => [reason, text])).toEqual([
-      ["ContentStored", `serving 3 objects (1 packages, 1 bundles) of ${digestRef}`],
-    ]);
+    await eventually(async () => {
+      const selection = { namespace: "default", fieldSelector: "involvedObject.name=good" };
+      const { items } = await cluster.client.list({ apiVersion: "v1", kind: "Event" }, selection);
+      expect(items.map(({ ["reason"]: reason, ["message"]: text }) => [reason, text])).toEqual([
+        ["ContentStored", `serving 3 objects (1 packages, 1 bundles) of ${digestRef}`],
+      ]);
+    });
   });
 
   test("by digest it works too; nothing is written when nothing changes", async () => {

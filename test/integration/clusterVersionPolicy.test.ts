@@ -85,7 +85,7 @@ describeWithPrivateCluster("what bundles say about the cluster's version", (clus
     );
     const deployment = { apiVersion: "apps/v1", kind: "Deployment", namespace: spec.namespace, name: "tiny" };
     await cluster.client.delete(deployment);
-    await eventually(async () => expect(await cluster.client.get(deployment)).toBeDefined(), { timeoutMs: 30_000 });
+    await eventually(async () => expect(await cluster.client.get(deployment)).toBeDefined());
     expect(await world.releases("enforced")).toEqual(["v1 deployed"]);
     world.clusterVersion.set("4.18.30");
     await eventually(async () => expect((await world.get("enforced")).status?.install?.bundle.name).toBe("p.v1.1.0"), {

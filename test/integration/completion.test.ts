@@ -34,7 +34,7 @@ class TypedShell implements AsyncDisposable {
   }
 
   async shows(text: string): Promise<void> {
-    await eventually(() => expect(stripVTControlCharacters(this.#seen)).toContain(text), { timeoutMs: 30_000 });
+    await eventually(() => expect(stripVTControlCharacters(this.#seen)).toContain(text));
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -87,7 +87,7 @@ describeWithCluster("completion in a shell", (cluster: TestCluster) => {
     expect(execFileSync(plugin, ["tre"], { encoding: "utf8" })).toMatch(/^tree\t.*\n:4\n$/);
   });
 
-  test.for<ShellName>(["bash", "zsh", "fish"])("%s completes commands and names", { timeout: 120_000 }, async (shell, context) => {
+  test.for<ShellName>(["bash", "zsh", "fish"])("%s completes commands and names", async (shell, context) => {
     const missing = ["script", shell].find((command) => !has(command));
     if (missing !== undefined) context.skip(`there is no ${missing} on this machine`);
     const { start, load } = SHELLS[shell];

@@ -6,8 +6,8 @@ import { World } from "../support/world.ts";
 const LEASE = { apiVersion: "coordination.k8s.io/v1", kind: "Lease", namespace: "olmv1-system", name: "9c4404e7.operatorframework.io" };
 const FLAGS = [
   "--leader-elect",
-  "--leader-election-lease-duration=6s",
-  "--leader-election-renew-deadline=4s",
+  "--leader-election-lease-duration=10s",
+  "--leader-election-renew-deadline=8s",
   "--leader-election-retry-period=1s",
 ];
 

@@ -7,6 +7,8 @@ import { World } from "../support/world.ts";
 
 const MIB = 1024 * 1024;
 const GOAL_MS = 100;
+/** Of a minute, without an answer, the kubelet would have restarted it; a loop that takes any of these catalogs whole is stopped for longer. */
+const LIMIT_MS = 10_000;
 const HEAD = "schema: a\nname: b\nx: ";
 const BOMB = Array.from({ length: 25 }, (_, i) => `a${i + 1}: &a${i + 1} [${`*a${i},`.repeat(10)}]`).join("\n");
 
@@ -71,7 +73,7 @@ describeWithPrivateCluster("catalogd and catalogs that were made to do harm", (c
         `the most that waiting for a processor does not explain ${ownMs.toFixed(0)} ms\n`,
     );
     expect(answers).toBeGreaterThan(0);
-    expect(ownMs).toBeLessThan(1_000);
+    expect(ownMs).toBeLessThan(LIMIT_MS);
     expect(await (await fetch(`${world.installation.catalogs}/catalogs/good/api/v1/all`)).text()).toBe(
       '{"name":"foo","schema":"olm.package"}\n',
     );

@@ -99,7 +99,7 @@ describeWithPrivateCluster("private images", (cluster) => {
     await give("catalogd", "for-catalogs");
     const failed = await eventually(async () => {
       const last = (await logOf("catalogd")).findLast(({ msg, object }) => msg === "reconcile failed" && object === "private");
-      expect(last?.retryAfterMs).toBeGreaterThan(5_000);
+      expect(last?.retryAfterMs).toBeGreaterThan(10_000);
       return last;
     });
     await secret("for-catalogs", ".dockercfg", PASSWORD);

@@ -225,7 +225,7 @@ describeWithCluster("the rights that are derived from a bundle's objects", (clus
     for (const err of Object.values(refused)) expect(isForbidden(err)).toBe(true);
   });
 
-  test("are minimal: without any single one of them exactly its request is refused", { timeout: 300_000 }, async () => {
+  test("are minimal: without any single one of them exactly its request is refused", async () => {
     const extension = await newExtension();
     const [, objects] = extension.versions;
     const rights = rightsOf(requiredRules(objects, { installNamespace: extension.namespace }));

@@ -41,10 +41,9 @@ describeWithPrivateCluster("what becomes of an extension when its catalogs chang
   const editCatalog = (name: string, catalog: Partial<Record<keyof CatalogSource, unknown>>): Promise<ClusterExtension> =>
     edit(name, { source: { catalog } });
   const says = (name: string, want: Readonly<Record<string, string>>, text: string): Promise<void> =>
-    eventually(async () => expect((await world.conditions(name, want))["Progressing"]).toContain(text), { timeoutMs: 30_000 });
+    eventually(async () => expect((await world.conditions(name, want))["Progressing"]).toContain(text));
   const bundleOf = async (name: string): Promise<string | undefined> => (await world.get(name)).status?.install?.bundle.name;
-  const isInstalled = (name: string, wanted: string): Promise<void> =>
-    eventually(async () => expect(await bundleOf(name)).toBe(wanted), { timeoutMs: 30_000 });
+  const isInstalled = (name: string, wanted: string): Promise<void> => eventually(async () => expect(await bundleOf(name)).toBe(wanted));
   const phrases = (name: string) => ({ apiVersion: "v1", kind: "ConfigMap", namespace: `${name}-system`, name: "phrases" });
   const text = async (name: string): Promise<unknown> => {
     const found: KubeObject | undefined = await cluster.client.get(phrases(name));
@@ -52,7 +51,7 @@ describeWithPrivateCluster("what becomes of an extension when its catalogs chang
   };
   const isPutBack = async (name: string, wanted: string): Promise<void> => {
     await cluster.client.delete(phrases(name));
-    await eventually(async () => expect(await text(name)).toBe(wanted), { timeoutMs: 30_000 });
+    await eventually(async () => expect(await text(name)).toBe(wanted));
   };
   /** Waits until the Events of a reason are these and no other. */
   const told = (name: string, reason: string, ...texts: string[]): Promise<void> =>
@@ -143,7 +142,7 @@ describeWithPrivateCluster("what becomes of an extension when its catalogs chang
       'no upgrade edge leads to it from "p.v1.1.0" (version 1.1.0): upgradeConstraintPolicy SelfCertified overrides the edges; a rollback';
     await says("bold", DONE, back);
     await cluster.client.delete(phrases("bold"));
-    await eventually(async () => expect(await text("bold")).toBe("1.0.0"), { timeoutMs: 30_000 });
+    await eventually(async () => expect(await text("bold")).toBe("1.0.0"));
     await says("bold", DONE, back);
     await told("bold", "UnadvisedBundle", back, skipped);
     await world.remove("bold");

@@ -117,8 +117,7 @@ describeWithPrivateCluster("certificates that the servers make for themselves", 
       "ca.crt": base64([...known, next.authority].join("\n")),
     });
     const renewed = new X509Certificate(next.certificate).fingerprint256;
-    for (const replica of [first, second])
-      await eventually(async () => expect((await presented(replica)).fingerprint256).toBe(renewed), { timeoutMs: 30_000 });
+    for (const replica of [first, second]) await eventually(async () => expect((await presented(replica)).fingerprint256).toBe(renewed));
     await load.passed(40);
     expect(await load.stop()).toEqual([]);
     stop.abort();
@@ -138,7 +137,7 @@ describeWithPrivateCluster("certificates that the servers make for themselves", 
     await leader();
     const told = (await events("CertificateRestored")).length;
     await write(damage);
-    await eventually(async () => expect(storedIn(await secret())).toEqual(before), { timeoutMs: 30_000 });
+    await eventually(async () => expect(storedIn(await secret())).toEqual(before));
     expect([(await presented(first)).fingerprint256, (await presented(second)).fingerprint256]).toEqual([served, served]);
     await eventually(async () => expect((await events("CertificateRestored")).length).toBeGreaterThan(told));
   });
@@ -203,7 +202,7 @@ describeWithPrivateCluster("certificates that the servers make for themselves", 
     expect((await presented(third)).validToDate.getTime()).toBeGreaterThan(now + 2_000 * HOUR);
     const ending = await issueCertificate({ ...task, startsAt: now - HOUR, endsAt: now + 700 * HOUR });
     await write(pair(ending));
-    await eventually(async () => expect(storedIn(await secret()).authorities).toHaveLength(2), { timeoutMs: 30_000 });
+    await eventually(async () => expect(storedIn(await secret()).authorities).toHaveLength(2));
     const { next, serving } = storedIn(await secret());
     expect(new X509Certificate(next?.certificate ?? "").validToDate.getTime()).toBeGreaterThan(now + 2_000 * HOUR);
     expect((await presented(third)).fingerprint256).toBe(new X509Certificate(serving.certificate).fingerprint256);

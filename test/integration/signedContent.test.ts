@@ -84,8 +84,10 @@ describeWithPrivateCluster("catalogs and bundles under a signature policy", (clu
     await applyCatalog(catalog);
     await retrying("ClusterCatalog", "signed", `source catalog content: ${MISSING}`);
     await eventTold("ClusterCatalog", "signed", `ImageRejected: source catalog content: ${MISSING}`);
-    const metrics = await (await fetch(`${world.installation.probes.catalogd}/metrics`)).text();
-    expect(metrics).toMatch(/^catalogd_catalog_failures_total\{catalog="signed",reason="rejected"\} [1-9]/m);
+    await eventually(async () => {
+      const metrics = await (await fetch(`${world.installation.probes.catalogd}/metrics`)).text();
+      expect(metrics).toMatch(/^catalogd_catalog_failures_total\{catalog="signed",reason="rejected"\} [1-9]/m);
+    });
     await sign(catalog);
     await world.condition("ClusterCatalog", "signed", (c) => c("Serving")?.status === "True");
     await eventTold("ClusterCatalog", "signed", "Recovered: ");

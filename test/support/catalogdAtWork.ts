@@ -71,7 +71,7 @@ export class CatalogdAtWork implements AsyncDisposable {
   }
 
   /** Waits until Progressing has this reason at the newest generation. @returns object and condition. */
-  async progressing(name: string, reason: string, timeoutMs = 30_000): Promise<{ catalog: ClusterCatalog; condition: Condition }> {
+  async progressing(name: string, reason: string, timeoutMs = 60_000): Promise<{ catalog: ClusterCatalog; condition: Condition }> {
     return eventually(
       async () => {
         const catalog = await this.get(name);

@@ -181,7 +181,7 @@ export class OperatorWorld implements AsyncDisposable {
   }
 
   /** Waits until conditions have these statuses and reasons, such as {Available: "False/RollingOut"}. @returns their messages. */
-  async conditions(name: string, want: Readonly<Record<string, string>>, timeoutMs = 30_000): Promise<Record<string, string>> {
+  async conditions(name: string, want: Readonly<Record<string, string>>, timeoutMs = 60_000): Promise<Record<string, string>> {
     return eventually(
       async () => {
         const { status } = await this.get(name);

@@ -10,11 +10,12 @@ import type { AuditEvent, TestCluster } from "./cluster.ts";
 import { eventually } from "./eventually.ts";
 
 const CREDENTIAL = "authentication.kubernetes.io/credential-id";
-/** The election is fast. */
+/** Long enough for a leader that gets little of a busy machine, short enough to wait for. */
+export const LEASE_MS = 10_000;
 const ELECTION = [
   "--leader-elect",
-  "--leader-election-lease-duration=6s",
-  "--leader-election-renew-deadline=4s",
+  `--leader-election-lease-duration=${LEASE_MS / 1_000}s`,
+  "--leader-election-renew-deadline=8s",
   "--leader-election-retry-period=1s",
 ];
 

@@ -1,0 +1,51 @@
+// A vitest reporter that tells which test files failed, and whether a test did or the runtime itself crashed, for `test.mjs`.
+
+import { writeFileSync } from "node:fs";
+import { relative } from "node:path";
+import { stripVTControlCharacters } from "node:util";
+import { reportFile } from "./report.mjs";
+
+/** Signals that no JavaScript can cause: the fault is in Node. An abort is none of them, running out of memory is one. */
+const CRASH = /with signal (SIGSEGV|SIGBUS|SIGILL) .*while running test files? (.+)$/;
+const MAX_ERROR_CHARACTERS = 300;
+
+/**
+ * Writes `{crashed: [{file, signal}], failed: [{file, first}], others}`: files by their paths in the checkout; `first` is the first test that
+ * failed and the first line of its error; `others` counts what failed and belongs to no file.
+ */
+export default class FailureReporter {
+  #root = process.cwd();
+
+  onInit({ config }) {
+    this.#root = config.root;
+  }
+
+  onTestRunEnd(modules, errors) {
+    const crashed = new Map();
+    let others = 0;
+    for (const error of errors) {
+      const found = [error, error.cause].map((each) => CRASH.exec(each?.message ?? "")).find((match) => match);
+      if (!found) others++;
+      else for (const file of found[2].split(", ")) crashed.set(relative(this.#root, file), found[1]);
+    }
+    const failed = modules
+      .filter((module) => module.state() === "failed")
+      .map((module) => ({ file: relative(this.#root, module.moduleId), first: firstFailure(module) }))
+      .filter(({ file }) => !crashed.has(file));
+    const report = { crashed: [...crashed].map(([file, signal]) => ({ file, signal })), failed, others };
+    writeFileSync(reportFile("failures"), JSON.stringify(report));
+  }
+}
+
+function firstFailure(module) {
+  const [test] = module.children.allTests("failed");
+  if (test) return `${test.fullName}: ${firstLine(test.result().errors)}`;
+  // A hook failed, or the file could not be loaded.
+  const suite = [...module.children.allSuites()].find((each) => each.errors().length > 0);
+  return suite ? `${suite.fullName}: ${firstLine(suite.errors())}` : firstLine(module.errors());
+}
+
+function firstLine([error]) {
+  const text = stripVTControlCharacters(error?.message ?? "no error is known").trim();
+  return text.split("\n", 1)[0].slice(0, MAX_ERROR_CHARACTERS);
+}

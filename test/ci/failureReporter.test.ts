@@ -1,0 +1,59 @@
+import { spawnSync } from "node:child_process";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+
+const ROOT = join(import.meta.dirname, "../..");
+
+let folder: string;
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), "olmv1-failures-"));
+});
+afterEach(() => rm(folder, { recursive: true }));
+
+interface Case {
+  name: string;
+  /** Text of a file each by the first part of its name. */
+  files: Record<string, string>;
+  want: { crashed: { file: string; signal: string }[]; failed: { file: string; first: string }[]; others: number };
+}
+
+const passes = 'test("one", () => {});';
+const fails =
+  'describe("outer", () => { test("one", () => {}); test("two", () => expect(1).toBe(2)); test("three", () => expect(1).toBe(3)); });';
+const ends = (signal: string): string =>
+  `test("one", () => { process.kill(process.pid, "${signal}"); return new Promise(() => setInterval(() => {}, 1_000)); });`;
+const FAILED = { file: "a.test.js", first: "outer > two: expected 1 to be 2 // Object.is equality" };
+
+test.for<Case>([
+  { name: "all is well", files: { a: passes }, want: { crashed: [], failed: [], others: 0 } },
+  {
+    name: "the runtime crashes",
+    files: { a: passes, b: ends("SIGSEGV") },
+    want: { crashed: [{ file: "b.test.js", signal: "SIGSEGV" }], failed: [], others: 0 },
+  },
+  { name: "tests fail, of which the first is told", files: { a: fails, b: passes }, want: { crashed: [], failed: [FAILED], others: 0 } },
+  {
+    name: "a test fails beside a crash",
+    files: { a: fails, b: ends("SIGBUS") },
+    want: { crashed: [{ file: "b.test.js", signal: "SIGBUS" }], failed: [FAILED], others: 0 },
+  },
+  {
+    name: "a hook fails",
+    files: { a: `describe("outer", () => { beforeAll(() => { throw new Error("no\\nwhy"); }); ${passes} });` },
+    want: { crashed: [], failed: [{ file: "a.test.js", first: "outer: no" }], others: 0 },
+  },
+  {
+    name: "a file cannot be loaded",
+    files: { a: 'throw new Error("broken");' },
+    want: { crashed: [], failed: [{ file: "a.test.js", first: "broken" }], others: 0 },
+  },
+  { name: "memory runs out, which is no crash", files: { a: ends("SIGABRT") }, want: { crashed: [], failed: [], others: 1 } },
+])("told apart: $name", async ({ files, want }) => {
+  for (const [name, text] of Object.entries(files)) await writeFile(join(folder, `${name}.test.js`), text);
+  const reporter = join(ROOT, ".ci/failureReporter.mjs");
+  const args = ["run", "--root", folder, "--globals", "--pool=forks", `--reporter=${reporter}`];
+  spawnSync(join(ROOT, "node_modules/.bin/vitest"), args, { cwd: folder, env: { ...process.env, OLMV1_REPORTS: folder } });
+  expect(JSON.parse(await readFile(join(folder, ".vitest-report-failures.json"), "utf8"))).toEqual(want);
+});
