@@ -230,9 +230,13 @@ describeWithPrivateCluster("the command line", (cluster) => {
     });
     const long = await olmv1(...args, "--name", "x".repeat(60), "--create-service-account", "--yes");
     expect(long).toMatchObject({ code: 2, out: "", err: expect.stringContaining("must be no longer than 53 characters") as string });
-    const failed = await olmv1(...args, "--name", name, "--service-account", "poor", "--timeout", "2s");
-    expect(failed).toMatchObject({ code: 1 });
-    expect(failed.err).toContain(`ServiceAccount ${namespace}/poor lacks rights that the bundle needs`);
+    await eventually(async () => {
+      const failed = await olmv1(...args, "--name", name, "--service-account", "poor", "--timeout", "2s");
+      expect(failed).toMatchObject({
+        code: 1,
+        err: expect.stringContaining(`ServiceAccount ${namespace}/poor lacks rights that the bundle needs`) as string,
+      });
+    });
     expect(await olmv1("install", SAMPLE_PACKAGE, "--create-service-account", "--yes")).toMatchObject({
       code: 2,
       err: expect.stringContaining('is installed already, by ClusterExtension "poor"') as string,
