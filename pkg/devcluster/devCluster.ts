@@ -51,7 +51,7 @@ export interface DevCluster {
 }
 
 const TEMPORARY_PREFIX = "olmv1-devcluster-";
-const READY_TIMEOUT_MS = 60_000;
+const READY_TIMEOUT_MS = 180_000;
 const START_ATTEMPTS = 3;
 
 /**

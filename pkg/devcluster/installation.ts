@@ -18,7 +18,7 @@ const CONFIG = join(import.meta.dirname, "../../config");
 const FIELD_MANAGER = "olmv1-dev";
 const TOKEN_SECONDS = 3_600;
 const RENEW_MS = (TOKEN_SECONDS * 1_000) / 2;
-const READY_TIMEOUT_MS = 60_000;
+const READY_TIMEOUT_MS = 180_000;
 
 /** How to run the two servers against a cluster. */
 export interface InstallationOptions {

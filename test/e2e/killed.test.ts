@@ -3,7 +3,7 @@ import { describeWithPrivateCluster } from "../support/cluster.ts";
 import { KillWorld } from "../support/killWorld.ts";
 
 /** Some forty starts of a program. */
-const TIMEOUT_MS = 900_000;
+const TIMEOUT_MS = 1_800_000;
 /** More writes than any of the operations needs. */
 const MAX_WRITES = 30;
 

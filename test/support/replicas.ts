@@ -117,13 +117,14 @@ export class Replicas {
         if (status !== 200) throw new Error(`${replica.name} is not ready: ${text}; its log: ${await readFile(replica.logFile, "utf8")}`);
         return text;
       },
-      { timeoutMs: 60_000 },
+      { timeoutMs: 180_000 },
     );
   }
 
   /** Waits until a replica says that it leads. */
   async leads(replica: Replica): Promise<void> {
     await eventually(async () => {
+      if (replica.process.ended) throw new Error(replica.process.ended);
       const { text } = await readyz(replica);
       if (!text.includes("leader ok: this process leads")) throw new Error(`${replica.name} does not lead: ${text}`);
     });

@@ -50,7 +50,7 @@ export class QueryThread {
     });
   }
 
-  /** Whether another query can be given to it. */
+  /** Whether another query can be given to it: not once its end has begun, though it may still answer what it was given. */
   get alive(): boolean {
     return this.#alive;
   }
@@ -68,7 +68,7 @@ export class QueryThread {
     let late = false;
     const end = (): void => {
       late = true;
-      void this.#worker.terminate();
+      void this.end();
     };
     let timer = setTimeout(end, this.#limits.start);
     const done = Promise.withResolvers<Uint8Array | undefined>();
@@ -95,6 +95,7 @@ export class QueryThread {
   }
 
   async end(): Promise<void> {
+    this.#alive = false;
     await this.#worker.terminate();
   }
 

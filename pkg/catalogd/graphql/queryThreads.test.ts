@@ -72,6 +72,22 @@ describe("threads for queries", () => {
     await patient.close();
   });
 
+  test("a thread whose time is over when its answer has just come gets no other query", { timeout: 60_000 }, async () => {
+    const content = await stored("ending", ['{"schema":"a","name":"1"}']);
+    const limits = { ...THREAD_LIMITS };
+    const threads = new QueryThreads({ ...QUEUE_LIMITS, threads: 1 }, limits);
+    const query = "{ __typename }"; // answered without a question to this thread
+    await asked(threads, content, query);
+    limits.start = 50;
+    const first = asked(threads, content, query);
+    await new Promise(setImmediate);
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1_000);
+    await first;
+    limits.start = THREAD_LIMITS.start;
+    await expect(asked(threads, content, query)).resolves.toEqual({ data: { __typename: "Query" } });
+    await threads.close();
+  });
+
   test("more queries than threads take turns, and too many are refused", { timeout: 60_000 }, async () => {
     const content = await stored("small", ['{"schema":"a","name":"1"}']);
     const threads = new QueryThreads({ ...QUEUE_LIMITS, threads: 1, waiting: 3 });
