@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { messageOf } from "../errors/errors.ts";
 import { BlobFile } from "./blobFile.ts";
+import type { BlobSource } from "./imageSource.ts";
 import type { Descriptor } from "./manifest.ts";
 import { isTransient } from "./networkError.ts";
-import type { Repository } from "./registry.ts";
 import { Verifier } from "./verify.ts";
 
 /** How often a broken download is taken up again, see Limits. */
@@ -13,7 +13,7 @@ export interface DownloadLimits {
 }
 
 /** A small blob in memory, checked. @throws as {@link downloadBlob} */
-export async function readBlob(from: Repository, blob: Descriptor, limits: DownloadLimits, signal: AbortSignal): Promise<Buffer> {
+export async function readBlob(from: BlobSource, blob: Descriptor, limits: DownloadLimits, signal: AbortSignal): Promise<Buffer> {
   let parts: Uint8Array[] = [];
   await fetchBlob(from, blob, limits, signal, {
     restart: () => {
@@ -32,7 +32,7 @@ export async function readBlob(from: Repository, blob: Descriptor, limits: Downl
  * @throws Error `fetching blob: …`, `Digest did not match, …`, or when there is more than the descriptor states
  */
 export async function downloadBlob(
-  from: Repository,
+  from: BlobSource,
   blob: Descriptor,
   path: string,
   limits: DownloadLimits,
@@ -52,7 +52,7 @@ interface Sink {
   write(chunk: Uint8Array): void | Promise<void>;
 }
 
-async function fetchBlob(from: Repository, blob: Descriptor, limits: DownloadLimits, signal: AbortSignal, sink: Sink): Promise<void> {
+async function fetchBlob(from: BlobSource, blob: Descriptor, limits: DownloadLimits, signal: AbortSignal, sink: Sink): Promise<void> {
   const verifier = new Verifier(blob);
   for (let failures = 0; ; ) {
     const before = verifier.received;

@@ -3,6 +3,7 @@ import { messageOf } from "../errors/errors.ts";
 import { type AuthFile, type CredentialSource, credentialsFor, mergedEntries, readAuthFile } from "./auth.ts";
 import { certificateDir, readCertificates } from "./certificates.ts";
 import { ContentError } from "./contentError.ts";
+import { lookForManifest } from "./lookForManifest.ts";
 import { type PullSource, pullSources } from "./mirrors.ts";
 import { RejectedError } from "./policy/rejectedError.ts";
 import { nameOf, type Reference, referenceText } from "./reference.ts";
@@ -11,8 +12,17 @@ import { type FetchedManifest, Repository } from "./registry.ts";
 import type { TokenSource } from "./tokens.ts";
 import type { Transport } from "./transport.ts";
 
-/** A manifest that was found, and where. */
-export interface Located {
+/** Where blobs are read from; `Repository` says how. */
+export type BlobSource = Pick<Repository, "blob">;
+
+/** A manifest that was found, and where the rest of its image is. */
+export interface FoundContent {
+  readonly repository: BlobSource & Pick<Repository, "manifest">;
+  readonly manifest: FetchedManifest;
+}
+
+/** A manifest that was found, and in which repository. */
+export interface Located extends FoundContent {
   readonly repository: Repository;
   readonly manifest: FetchedManifest;
 }
@@ -77,20 +87,42 @@ export class ImageSource {
     throw combined(failures);
   }
 
+  /**
+   * Asks whether the first place that answers has the image, without fetching its manifest where the registry can tell so.
+   * @throws as `withImage`, where no place has it
+   */
+  async look(ref: Reference, signal: AbortSignal): Promise<void> {
+    const failures: Failure[] = [];
+    for (const source of await this.#sources(ref)) {
+      try {
+        const repository = await this.#open(source, signal);
+        await lookForManifest(repository, nameIn(source.ref), this.#options.manifestBytes, signal);
+        return;
+      } catch (err) {
+        signal.throwIfAborted();
+        failures.push({ ref: referenceText(source.ref), doing: "", err });
+      }
+    }
+    throw combined(failures);
+  }
+
   async #sources(ref: Reference): Promise<PullSource[]> {
     return pullSources(await loadRegistriesConf(this.#options.registriesConf), ref);
   }
 
   async #locate(source: PullSource, signal: AbortSignal): Promise<Located> {
+    const repository = await this.#open(source, signal);
+    return { repository, manifest: await repository.manifest(nameIn(source.ref), this.#options.manifestBytes, signal) };
+  }
+
+  async #open(source: PullSource, signal: AbortSignal): Promise<Repository> {
     if (source.blocked !== undefined) throw new Error(source.blocked);
-    const { casDir, home, transport, tokens, manifestBytes } = this.#options;
+    const { casDir, home, transport, tokens } = this.#options;
     const { ref, insecure } = source;
     const auth = await this.#entries(signal);
     const tls = await readCertificates(certificateDir(casDir, ref.registry, home));
     const credentials = credentialsFor(auth, ref.registry, ref.repository);
-    const repository = new Repository({ ref, peer: { insecure, tls }, credentials, transport, tokens, actions: "pull" });
-    const manifest = await repository.manifest(ref.digest ?? ref.tag ?? "latest", manifestBytes, signal);
-    return { repository, manifest };
+    return new Repository({ ref, peer: { insecure, tls }, credentials, transport, tokens, actions: "pull" });
   }
 
   /** Of the file and of the source beside it, which comes first. */
@@ -103,6 +135,10 @@ export class ImageSource {
       throw new Error(`getting username and password: ${messageOf(err)}`, { cause: err });
     }
   }
+}
+
+function nameIn(ref: Reference): string {
+  return ref.digest ?? ref.tag ?? "latest";
 }
 
 /** One place that failed, and what was being done there. */

@@ -5,10 +5,18 @@ import type { Located } from "./imageSource.ts";
 import type { ImageConfig } from "./manifest.ts";
 import { atOrBelow, type PathFilter } from "./pathFilter.ts";
 import type { ImageRequirements } from "./policy/signaturePolicy.ts";
-import type { Reference } from "./reference.ts";
+import { type Reference, referenceText } from "./reference.ts";
+
+/** An image as it was asked for. */
+export interface AskedImage {
+  /** for messages */
+  readonly text: string;
+  /** Whether what it names can never be another image. */
+  readonly isPinned: boolean;
+}
 
 /** Which directory of an image is wanted. It may throw to refuse the image. */
-export type ImageFilter = (config: ImageConfig, ref: Reference) => { readonly root: string };
+export type ImageFilter = (config: ImageConfig, asked: AskedImage) => { readonly root: string };
 
 /** What one pull is about. */
 export interface PullJob {
@@ -28,7 +36,7 @@ export interface PullJob {
 /** The part of an image the job wants, or what its filter threw instead. */
 export function wantedPart({ filter, ref }: PullJob, config: ImageConfig): { filter: PathFilter } | { refused: unknown } {
   try {
-    return { filter: atOrBelow(filter ? filter(config, ref).root : "") };
+    return { filter: atOrBelow(filter ? filter(config, { text: referenceText(ref), isPinned: ref.digest !== undefined }).root : "") };
   } catch (err) {
     return { refused: wrapError("error applying image: ", err) };
   }

@@ -4,7 +4,7 @@ import { messageOf } from "../errors/errors.ts";
 import { allOrNone } from "./allOrNone.ts";
 import { ContentError, RefusedError, refusalIn } from "./contentError.ts";
 import { downloadBlob, readBlob } from "./download.ts";
-import type { Located } from "./imageSource.ts";
+import type { FoundContent } from "./imageSource.ts";
 import { applyLayer } from "./layers.ts";
 import type { Limits } from "./limits.ts";
 import {
@@ -31,7 +31,7 @@ const PARALLEL_DOWNLOADS = 3;
  * Digest of the manifest for a platform: of the image's own, or of the one that its index names.
  * @throws ContentError when the manifest is malformed or names none for this platform
  */
-export function instanceDigest({ manifest }: Located, platform: WantedPlatform): string {
+export function instanceDigest({ manifest }: FoundContent, platform: WantedPlatform): string {
   const top = parseManifest(manifest.bytes, manifest.mediaType);
   return top.kind === "manifest" ? manifest.digest : chooseImage(top, platform).digest;
 }
@@ -41,7 +41,7 @@ export function instanceDigest({ manifest }: Located, platform: WantedPlatform):
  * @throws ContentError when they are malformed or not for this platform; RefusedError when they are beyond the limits
  */
 export async function describeImage(
-  image: Located,
+  image: FoundContent,
   platform: WantedPlatform,
   limits: Limits,
   signal: AbortSignal,
@@ -55,7 +55,7 @@ export async function describeImage(
   return { config: parseConfig(await readBlob(image.repository, config, limits, signal)), layers };
 }
 
-async function imageManifest(image: Located, platform: WantedPlatform, limits: Limits, signal: AbortSignal): Promise<ImageManifest> {
+async function imageManifest(image: FoundContent, platform: WantedPlatform, limits: Limits, signal: AbortSignal): Promise<ImageManifest> {
   const top = parseManifest(image.manifest.bytes, image.manifest.mediaType);
   if (top.kind === "manifest") return top;
   const chosen = chooseImage(top, platform);
@@ -73,7 +73,7 @@ async function imageManifest(image: Located, platform: WantedPlatform, limits: L
  * @throws Error `reading blob DIGEST: …`
  */
 export async function downloadLayers(
-  image: Located,
+  image: FoundContent,
   layers: readonly Descriptor[],
   folder: string,
   limits: Limits,
@@ -83,7 +83,7 @@ export async function downloadLayers(
   await allOrNone(each, PARALLEL_DOWNLOADS, signal, (layer, either) => downloadLayer(image, layer, folder, limits, either));
 }
 
-async function downloadLayer(image: Located, layer: Descriptor, folder: string, limits: Limits, signal: AbortSignal): Promise<void> {
+async function downloadLayer(image: FoundContent, layer: Descriptor, folder: string, limits: Limits, signal: AbortSignal): Promise<void> {
   const path = layerFile(folder, layer);
   if (await stat(path).catch(() => undefined)) return;
   const part = `${path}.part`;

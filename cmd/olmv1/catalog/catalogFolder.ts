@@ -1,4 +1,5 @@
 import { goQuote } from "../../../pkg/errors/goQuote.ts";
+import { layoutNamed } from "../../../pkg/oci/store/layoutNamed.ts";
 import { type BundleReader, isDirectory } from "../rbac/bundleReader.ts";
 
 /** No image begins so. */
@@ -11,9 +12,12 @@ const IMAGE = /^(?:localhost|[^/\s]*[.:][^/\s]*)\/\S+$/;
  * @throws Error for what is neither.
  */
 export async function catalogFolder(source: string, reader: Pick<BundleReader, "catalogFolder">): Promise<string> {
+  if (await layoutNamed(source)) return reader.catalogFolder(source);
   if (await isDirectory(source)) return source;
   if (A_PATH.test(source)) throw new Error(`${goQuote(source)} is not a directory`);
   if (!IMAGE.test(source))
-    throw new Error(`${goQuote(source)} is not a directory, nor an image with its registry, such as quay.io/example/catalog:latest`);
+    throw new Error(
+      `${goQuote(source)} is not a directory, nor an image with its registry, such as quay.io/example/catalog:latest`,
+    );
   return reader.catalogFolder(source);
 }

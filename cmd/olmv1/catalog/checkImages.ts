@@ -18,7 +18,7 @@ const NOT_FOUND = 404;
 
 type ImageFinding = Breach & { readonly rule: keyof typeof IMAGE_CHECKS; readonly severity: "error" | "warning" };
 
-/** Asks the registries, mirrors first, for the manifest of each image. @param told after each one. @throws AbortError with Ctrl-C. */
+/** Asks the registries, mirrors first, whether they have each image, a few at a time. @param told after each one. @throws AbortError with Ctrl-C. */
 export async function checkImages(
   images: readonly NamedImage[],
   { registriesConf, authFile }: ReaderOptions,
@@ -39,7 +39,7 @@ export async function checkImages(
     }
   };
   try {
-    await Promise.all(Array.from({ length: PARALLEL }, worker));
+    await Promise.all(Array.from({ length: Math.min(PARALLEL, images.length) }, worker));
   } finally {
     await access.close();
   }
@@ -60,7 +60,7 @@ async function checkImage(
   });
   try {
     using deadline = new Deadline(signal, TIMEOUT_MS);
-    await access.locate(parsePullReference(image), deadline.signal);
+    await access.look(parsePullReference(image), deadline.signal);
     return undefined;
   } catch (err) {
     signal.throwIfAborted();

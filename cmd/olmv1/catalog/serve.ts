@@ -21,7 +21,7 @@ export async function serve(terminal: Terminal, source: string, options: ServeOp
   terminal.endsByItself();
   await withReader(options, async (reader) => {
     const dir = await reader.catalogFolder(source);
-    const watch = options.watch && (await isDirectory(source));
+    const watch = options.watch && dir === source && (await isDirectory(source));
     await serveCatalog({ name, dir, source, host, port, watch }, terminal);
   });
 }

@@ -24,13 +24,18 @@ export async function validate(terminal: Terminal, source: string, options: Vali
   requireIgnorable(ignore, CATALOG_RULES, "opm refuses a catalog that breaks it");
   await withReader(options, async (reader) => {
     const folder = await catalogFolder(source, reader);
+    let asked: number | undefined;
     const { checked, findings } = await withProgress(terminal, `checking ${source}`, (progress) => {
       const more: MoreFindings | undefined = options.checkImages
-        ? (lint) => checkImages(lint.images(), options, terminal, (done, all) => progress.now(`asking for images, ${done} of ${all}`))
+        ? (lint) => {
+            const images = lint.images();
+            asked = images.length;
+            return checkImages(images, options, terminal, (done, all) => progress.now(`asking for images, ${done} of ${all}`));
+          }
         : undefined;
       return lintedFolder(folder, ignore, more);
     });
-    const report = { checked, findings: selected(findings, { severity, ignore }) };
+    const report = { checked, findings: selected(findings, { severity, ignore }), asked };
     await print(terminal, output, {
       data: reportData(report),
       text: () => textReport(report),

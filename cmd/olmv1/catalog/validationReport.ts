@@ -11,6 +11,8 @@ export interface CatalogReport {
   readonly checked: CheckedCatalog;
   /** Those that are told, in order. */
   readonly findings: readonly CatalogFinding[];
+  /** Images that registries were asked for; undefined where none was to be. */
+  readonly asked?: number | undefined;
 }
 
 /** What opm and the format have against a catalog, without lints. */
@@ -23,17 +25,18 @@ const MAX_OF_RULE = 50;
 
 /**
  * What was found in a catalog, errors first, for programs: an object with opm's members `passed` and `error`, and besides these `counts`, how many
- * `errors`, `warnings` and `infos` there are, and `findings` in the form of catalogd's endpoint; `rule: unreadable` is for files that cannot be read.
+ * `errors`, `warnings` and `infos` there are, with --check-images `imagesAsked`, and `findings` in the form of catalogd's endpoint; `rule: unreadable` is for files that cannot be read.
  * @see operator-registry cmd/opm/validate
  */
 export function reportData(report: CatalogReport): object {
-  const { checked, findings } = report;
+  const { checked, findings, asked } = report;
   const { refusal, counts } = checked;
   return {
     passed: isValid(report),
     ...(refusal === undefined ? {} : { error: { message: refusal } }),
     ...totals(report),
     counts,
+    ...(asked === undefined ? {} : { imagesAsked: asked }),
     findings: findings.map(({ rule, severity, message, place, subject }) => ({
       rule,
       severity,
@@ -86,7 +89,8 @@ function verdict(report: CatalogReport): string {
   const found = [counted(errors, "error"), ...(infos > 0 ? [counted(warnings, "warning")] : [])].join(", ");
   const last = infos > 0 ? counted(infos, "remark") : counted(warnings, "warning");
   const held = `${counted(packages, "package")}, ${counted(channels, "channel")}, ${counted(bundles, "bundle")}`;
-  return `the catalog is ${isValid(report) ? "valid" : "not valid"}: ${found} and ${last} in ${held}`;
+  const asked = report.asked === undefined ? "" : `; ${counted(report.asked, "image")} asked for`;
+  return `the catalog is ${isValid(report) ? "valid" : "not valid"}: ${found} and ${last} in ${held}${asked}`;
 }
 
 function totals({ checked, findings }: CatalogReport): { errors: number; warnings: number; infos: number } {

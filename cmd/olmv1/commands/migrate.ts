@@ -148,7 +148,7 @@ function addTimeout(command: Command): Command {
 function addCatalogDir(command: Command): Command {
   return command.option(
     "--catalog-dir <[name=]path>",
-    "folder or file with a file-based catalog that stands for the ClusterCatalog of this name, instead of the cluster's; repeatable",
+    "folder or file with a file-based catalog, or oci:FOLDER[:TAG] or oci-archive:FILE[:TAG], that stands for the ClusterCatalog of this name, instead of the cluster's; repeatable",
     several,
     [],
   );

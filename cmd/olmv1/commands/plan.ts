@@ -32,7 +32,7 @@ export function addPlan(program: Command, terminal: Terminal): void {
     .requiredOption("-f, --filename <path>", "file with the ClusterExtension, new or changed; - for standard input")
     .option(
       "--catalog <sources...>",
-      "folders, files or images of file-based catalogs, of equal priority; default: the ClusterCatalogs that its selector selects",
+      "folders, files or images (also oci:FOLDER[:TAG] and oci-archive:FILE[:TAG]) of file-based catalogs, of equal priority; default: the ClusterCatalogs that its selector selects",
     )
     .option("--as-service-account", "read and try the objects as spec.serviceAccount instead of as yourself");
   addRegistryOptions(addProxyOptions(addReleaseOptions(command))).addOption(

@@ -22,7 +22,10 @@ export function addRbac(program: Command, terminal: Terminal): void {
   const command = program
     .command("rbac")
     .description("print the ServiceAccount, roles and bindings with which a ClusterExtension can install the given bundles (their union)")
-    .argument("[bundles...]", "bundle folders (manifests/ and metadata/) or bundle images; with --catalog or --catalog-url also packages")
+    .argument(
+      "[bundles...]",
+      "bundle folders (manifests/ and metadata/) or bundle images, also as oci:FOLDER[:TAG] or oci-archive:FILE[:TAG]; with --catalog or --catalog-url also packages",
+    )
     .option("--namespace <name>", "spec.namespace of the ClusterExtension; default: what the bundle suggests, else its package")
     .option("--service-account <name>", "spec.serviceAccount.name of the ClusterExtension; default: the package with -installer")
     .option(

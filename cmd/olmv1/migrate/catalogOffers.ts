@@ -1,5 +1,4 @@
 import { createReadStream } from "node:fs";
-import { resolve as absolute, basename } from "node:path";
 import type { ClusterCatalog } from "../../../pkg/api/clusterCatalog.ts";
 import { findCondition } from "../../../pkg/api/conditions.ts";
 import { ConditionType, LABEL_METADATA_NAME } from "../../../pkg/api/constants.ts";
@@ -11,6 +10,7 @@ import type { Meta, PackageContent } from "../../../pkg/fbc/types.ts";
 import type { Client } from "../../../pkg/kube/client.ts";
 import { versionOrNone } from "../../../pkg/resolve/candidates.ts";
 import { formatVersionRelease } from "../../../pkg/version/version.ts";
+import { givenName } from "../catalog/catalogName.ts";
 import { catalogGiven, catalogsOfCluster } from "../plan/catalogs.ts";
 import type { BundleReader } from "../rbac/bundleReader.ts";
 import { filesOf } from "../rbac/catalogPackage.ts";
@@ -91,7 +91,7 @@ export class CatalogOffers {
 function catalogFrom(given: string): ClusterCatalog {
   const at = given.indexOf("=");
   const path = given.slice(at + 1);
-  return catalogGiven(at > 0 ? given.slice(0, at) : basename(absolute(path)), path);
+  return catalogGiven(at > 0 ? given.slice(0, at) : givenName(path), path);
 }
 
 function isServed({ spec, status }: ClusterCatalog): boolean {

@@ -5,10 +5,13 @@ import { loadBundle } from "../../../pkg/bundle/load.ts";
 import type { BundleFiles, RegistryV1Bundle } from "../../../pkg/bundle/types.ts";
 import { bundleRoot } from "../../../pkg/oci/bundleRoot.ts";
 import { catalogRoot } from "../../../pkg/oci/catalogRoot.ts";
-import { BUNDLE_LIMITS, CATALOG_LIMITS } from "../../../pkg/oci/limits.ts";
+import { BUNDLE_LIMITS, CATALOG_LIMITS, type Limits } from "../../../pkg/oci/limits.ts";
+import { defaultPolicyPlace, SignaturePolicy } from "../../../pkg/oci/policy/signaturePolicy.ts";
 import { type ImageFilter, type PulledImage, Puller } from "../../../pkg/oci/puller.ts";
+import type { LayoutPlace } from "../../../pkg/oci/store/imagePlace.ts";
+import { LayoutImages } from "../../../pkg/oci/store/layoutImages.ts";
+import { layoutNamed } from "../../../pkg/oci/store/layoutNamed.ts";
 import { usualCredentials } from "../../../pkg/oci/store/registryAccess.ts";
-
 import { readBundleFiles } from "../../../pkg/operatorcontroller/bundleFiles.ts";
 import { createLogger } from "../../../pkg/telemetry/log.ts";
 
@@ -22,13 +25,14 @@ export interface ReaderOptions {
 /** No image begins so. */
 const A_PATH = /^\.{0,2}\//;
 
-/** Reads bundles and catalogs from folders and images; images are unpacked below a temporary folder until `close`. */
+/** Reads bundles and catalogs from folders and images, which are in registries or in OCI layouts; images are unpacked below a temporary folder until `close`. */
 export class BundleReader {
   readonly #options: ReaderOptions;
   readonly #signal: AbortSignal | undefined;
   readonly #open: (() => Promise<void>)[] = [];
   readonly #catalogs = new Map<string, Promise<string>>();
   #shared: Promise<Puller> | undefined;
+  #layouts: Promise<LayoutImages> | undefined;
   #images = 0;
 
   /** @param signal ends pulls before their time. */
@@ -44,6 +48,11 @@ export class BundleReader {
 
   /** The files of a bundle, whether they make one or not. @throws Error for an image that cannot be pulled, and for too many or too large files. */
   async files(source: string): Promise<BundleFiles> {
+    const layout = await layoutNamed(source);
+    if (layout) {
+      const layouts = await this.#layoutImages();
+      return layouts.withImage(layout, bundleRoot, this.#cost(BUNDLE_LIMITS), ({ dir }) => readBundleFiles(dir));
+    }
     if (await isDirectory(source)) return readBundleFiles(source);
     if (A_PATH.test(source)) throw new Error("there is no such folder");
     const puller = await this.#puller(BUNDLE_LIMITS);
@@ -51,7 +60,7 @@ export class BundleReader {
     return readBundleFiles(image.dir);
   }
 
-  /** Where the files of a catalog lie: `source` itself where that is a folder or a file, else the folder in the image of that name, pulled once. */
+  /** Where the files of a catalog lie: `source` itself where that is a folder with them, or a file, else the folder in the image of that name, pulled once. */
   catalogFolder(source: string): Promise<string> {
     const known = this.#catalogs.get(source) ?? this.#catalogFolder(source);
     this.#catalogs.set(source, known);
@@ -59,7 +68,8 @@ export class BundleReader {
   }
 
   /** What `use` makes of an image of any kind, which is unpacked as `filter` says, and gone afterwards. @throws what pulling and `filter` throw. */
-  async withImage<T>(ref: string, filter: ImageFilter, use: (image: PulledImage) => Promise<T>): Promise<T> {
+  async withImage<T>(ref: string | LayoutPlace, filter: ImageFilter, use: (image: PulledImage) => Promise<T>): Promise<T> {
+    if (typeof ref !== "string") return (await this.#layoutImages()).withImage(ref, filter, this.#cost(CATALOG_LIMITS), use);
     this.#shared ??= this.#puller(CATALOG_LIMITS);
     const puller = await this.#shared;
     const owner = `image-${++this.#images}`;
@@ -72,6 +82,8 @@ export class BundleReader {
 
   /** The image that a reference stands for now, by digest. A reference by digest needs no network. @throws Error where nobody can say. */
   async resolved(ref: string): Promise<{ canonical: string; digest: string }> {
+    const layout = await layoutNamed(ref);
+    if (layout) return (await this.#layoutImages()).resolve(layout, this.#within(CATALOG_LIMITS.timeoutMs));
     const puller = await this.#puller(CATALOG_LIMITS);
     return puller.resolve(ref, this.#within(CATALOG_LIMITS.timeoutMs));
   }
@@ -82,10 +94,33 @@ export class BundleReader {
   }
 
   async #catalogFolder(source: string): Promise<string> {
+    const layout = await layoutNamed(source);
+    if (layout) {
+      const { dir, root } = await (await this.#layoutImages()).unpack(layout, catalogRoot, this.#cost(CATALOG_LIMITS));
+      return join(dir, root);
+    }
     if (await stat(source).catch(() => undefined)) return source;
     const puller = await this.#puller(CATALOG_LIMITS);
     const image = await puller.pull("catalog", source, { signal: this.#within(CATALOG_LIMITS.timeoutMs), filter: catalogRoot });
     return join(image.dir, image.root);
+  }
+
+  #layoutImages(): Promise<LayoutImages> {
+    this.#layouts ??= this.#openLayouts();
+    return this.#layouts;
+  }
+
+  async #openLayouts(): Promise<LayoutImages> {
+    const { signaturePolicy: file } = this.#options;
+    const place = file === undefined ? defaultPolicyPlace(homedir()) : { file, required: true };
+    const log = createLogger({ component: "olmv1", level: "error", destination: process.stderr });
+    const layouts = await LayoutImages.open(new SignaturePolicy(() => place, log));
+    this.#open.push(() => layouts.close());
+    return layouts;
+  }
+
+  #cost(limits: Limits): { limits: Limits; signal: AbortSignal } {
+    return { limits, signal: this.#within(limits.timeoutMs) };
   }
 
   #within(ms: number): AbortSignal {

@@ -1,4 +1,5 @@
 import type { PackageContent } from "../../../pkg/fbc/types.ts";
+import { layoutPlace } from "../../../pkg/oci/store/imagePlace.ts";
 import { CatalogClient } from "../../../pkg/operatorcontroller/catalogs/catalogClient.ts";
 import { type BundleReader, isDirectory } from "./bundleReader.ts";
 import { bundlesOf, packageIn } from "./catalogPackage.ts";
@@ -35,7 +36,7 @@ export async function sourcesOf(
   const isBundle = async (arg: string): Promise<boolean> => !PACKAGE.test(arg) || (await isDirectory(arg));
   for (const arg of args) {
     const packageName = packages?.find((name) => PACKAGE.test(name));
-    if (arg.includes("/") || (packages === undefined && (await isBundle(arg))) || (await isDirectory(arg))) {
+    if (arg.includes("/") || layoutPlace(arg) || (packages === undefined && (await isBundle(arg))) || (await isDirectory(arg))) {
       sources.push(arg);
       continue;
     }

@@ -1,11 +1,12 @@
-import { resolve as absolute, basename } from "node:path";
 import type { ClusterCatalog } from "../../../pkg/api/clusterCatalog.ts";
 import type { CatalogSource } from "../../../pkg/api/clusterExtension.ts";
 import { wrapError } from "../../../pkg/errors/errors.ts";
 import { goQuote } from "../../../pkg/errors/goQuote.ts";
 import type { Client } from "../../../pkg/kube/client.ts";
+import { layoutNamed } from "../../../pkg/oci/store/layoutNamed.ts";
 import { matchingCatalogs } from "../../../pkg/operatorcontroller/steps/resolveBundle.ts";
 import type { CatalogContent } from "../../../pkg/resolve/catalogContent.ts";
+import { givenName } from "../catalog/catalogName.ts";
 import { catalogGiven, catalogsOfCluster, contentsFrom } from "../plan/catalogs.ts";
 import type { BundleReader } from "../rbac/bundleReader.ts";
 import { packageIn } from "../rbac/catalogPackage.ts";
@@ -36,7 +37,7 @@ export async function catalogsAsked(
   { client, reader, signal }: Sources,
 ): Promise<{ catalogs: readonly ClusterCatalog[]; contents: readonly CatalogContent[] }> {
   if (!client || options.catalogDir.length > 0) {
-    const given = await Promise.all(options.catalogDir.map((one) => folderContent(folderFrom(one), source.packageName)));
+    const given = await Promise.all(options.catalogDir.map((one) => folderContent(folderFrom(one), source.packageName, reader)));
     const contents = named(given, ({ name }) => name, options.catalog);
     const folders = options.catalogDir.map(folderFrom).filter((folder) => contents.some(({ name }) => name === folder.name));
     return { catalogs: folders.map(({ name, path }) => catalogGiven(name, path)), contents };
@@ -56,12 +57,17 @@ function named<C>(catalogs: readonly C[], nameOf: (catalog: C) => string, names:
 function folderFrom(given: string): CatalogFolder {
   const at = given.indexOf("=");
   const path = given.slice(at + 1);
-  return { name: at > 0 ? given.slice(0, at) : basename(absolute(path)), path };
+  return { name: at > 0 ? given.slice(0, at) : givenName(path), path };
 }
 
-async function folderContent({ name, path }: CatalogFolder, packageName: string): Promise<CatalogContent> {
+async function folderContent({ name, path }: CatalogFolder, packageName: string, reader: BundleReader): Promise<CatalogContent> {
   try {
-    return { name, priority: 0, labels: { [NAME_LABEL]: name }, content: await packageIn(path, packageName) };
+    return {
+      name,
+      priority: 0,
+      labels: { [NAME_LABEL]: name },
+      content: await packageIn((await layoutNamed(path)) ? await reader.catalogFolder(path) : path, packageName),
+    };
   } catch (err) {
     throw wrapError(`read the catalog in ${path}: `, err);
   }

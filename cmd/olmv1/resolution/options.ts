@@ -47,7 +47,7 @@ export function addResolutionOptions(command: Command): Command {
     .option("--catalog <name>", "only the ClusterCatalog, or --catalog-dir, of this name; repeatable", several, [])
     .option(
       "--catalog-dir <[name=]path>",
-      "folder or file with a file-based catalog, instead of the cluster's; named after the folder; repeatable",
+      "folder or file with a file-based catalog, or oci:FOLDER[:TAG] or oci-archive:FILE[:TAG], instead of the cluster's; named after the folder; repeatable",
       several,
       [],
     )

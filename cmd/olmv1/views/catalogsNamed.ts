@@ -2,6 +2,8 @@ import { stat } from "node:fs/promises";
 import { resolve as absolute, basename } from "node:path";
 import { compareText } from "../../../pkg/api/compareText.ts";
 import { goQuote } from "../../../pkg/errors/goQuote.ts";
+import { layoutPlace } from "../../../pkg/oci/store/imagePlace.ts";
+import { catalogNameFor, givenName } from "../catalog/catalogName.ts";
 import type { SourceOptions } from "./sourceOptions.ts";
 
 /** A catalog and where its content is. */
@@ -46,13 +48,14 @@ function isOrAre(names: readonly string[]): string {
 
 function folder(given: string): NamedCatalog {
   const { name, rest } = partsOf(given);
-  return { name: name ?? basename(absolute(rest)), priority: 0, path: rest };
+  return { name: name ?? givenName(rest), priority: 0, path: rest };
 }
 
 /** An image without a name of its own is called like its repository. */
 function image(given: string): NamedCatalog {
   const { name, rest } = partsOf(given);
-  return { name: name ?? rest.replace(/@.*$/, "").replace(/:[^:/]*$/, ""), priority: 0, image: rest };
+  const own = layoutPlace(rest) ? catalogNameFor(rest) : rest.replace(/@.*$/, "").replace(/:[^:/]*$/, "");
+  return { name: name ?? own, priority: 0, image: rest };
 }
 
 function partsOf(given: string): { name?: string; rest: string } {
@@ -63,6 +66,7 @@ function partsOf(given: string): { name?: string; rest: string } {
 /** The options that one word stands for: the path of a catalog, its image, or the name of a ClusterCatalog. */
 export async function sourceNamed(word: string): Promise<Pick<SourceOptions, "catalog" | "catalogDir" | "catalogImage">> {
   const none = { catalog: [], catalogDir: [], catalogImage: [] };
+  if (layoutPlace(word)) return { ...none, catalogImage: [word] };
   if (/^\.{0,2}\//.test(word) || (await stat(word).catch(() => undefined)))
     return { ...none, catalogDir: [`${basename(absolute(word))}=${word}`] };
   return word.includes("/") ? { ...none, catalogImage: [word] } : { ...none, catalog: [word] };

@@ -26,8 +26,18 @@ What was read is kept in the cache folder ($XDG_CACHE_HOME/olmv1/catalogs, else 
 export function addSourceOptions(command: Command): Command {
   command
     .option("--catalog <name>", "only the catalog of this name; repeatable", several, [])
-    .option("--catalog-dir <[name=]path>", "folder or file with a file-based catalog, instead of the cluster's; repeatable", several, [])
-    .option("--catalog-image <[name=]ref>", "image with a file-based catalog, instead of the cluster's; repeatable", several, [])
+    .option(
+      "--catalog-dir <[name=]path>",
+      "folder, file or OCI layout with a file-based catalog, instead of the cluster's; repeatable",
+      several,
+      [],
+    )
+    .option(
+      "--catalog-image <[name=]ref>",
+      "image with a file-based catalog, also as oci:FOLDER[:TAG] or oci-archive:FILE[:TAG], instead of the cluster's; repeatable",
+      several,
+      [],
+    )
     .option("--no-cache", "read catalogs anew, and keep nothing of them");
   return addRegistryOptions(addClusterOptions(command));
 }

@@ -2,6 +2,7 @@ import { stat } from "node:fs/promises";
 import { messageOf, wrapError } from "../../../pkg/errors/errors.ts";
 import { goQuote } from "../../../pkg/errors/goQuote.ts";
 import type { Client } from "../../../pkg/kube/client.ts";
+import { layoutNamed } from "../../../pkg/oci/store/layoutNamed.ts";
 import { type Progress, withProgress } from "../cli/progress.ts";
 import type { Terminal } from "../cli/terminal.ts";
 import type { BundleReader } from "../rbac/bundleReader.ts";
@@ -114,13 +115,15 @@ interface Tools {
 
 /** @throws Error that says why the catalog cannot be looked at. */
 async function bookOf({ name, path, image, unavailable }: NamedCatalog, { registries, shelf, progress }: Tools): Promise<CatalogBook> {
-  if (path !== undefined) {
+  const layout = path !== undefined && (await layoutNamed(path));
+  if (path !== undefined && !layout) {
     if (!(await stat(path).catch(() => undefined))) throw new Error(`there is no folder or file ${goQuote(path)}`);
     return shelf.obtain(filesKey(await filesDigest(path)), () => catalogMetas(path));
   }
-  if (image === undefined) throw new Error(unavailable ?? "it has no content");
+  const ref = image ?? path;
+  if (ref === undefined) throw new Error(unavailable ?? "it has no content");
   const reader = await registries.reader();
-  const { canonical, digest } = await reader.resolved(image);
+  const { canonical, digest } = await reader.resolved(ref);
   return shelf.obtain(imageKey(digest), async function* () {
     progress.now(`pulling catalog ${name} from ${canonical}`);
     const folder = await reader.catalogFolder(canonical);

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { type CaseHead, loadCases } from "../../../test/support/caseFiles.ts";
 import { parseReference } from "../reference.ts";
 import { matchesIdentity, parseSignedIdentity } from "./identity.ts";
-import { type Policy, parsePolicy, type Requirement, unsupportedScopes } from "./policyFile.ts";
+import { INSECURE_POLICY, type Policy, parsePolicy, type Requirement, unsupportedScopes } from "./policyFile.ts";
 import { applicable } from "./scopes.ts";
 import { FormatError } from "./strictJson.ts";
 
@@ -41,6 +41,7 @@ test.for(having<ScopeCase>("scopes"))("$name", ({ ref, scopes, want }) => {
   const policy: Policy = {
     default: [{ type: "reject" }],
     docker: new Map(scopes.map((scope) => [scope, [{ type: "unsupported", what: scope }]])),
+    layouts: INSECURE_POLICY.layouts,
   };
   const { scope, requirements } = applicable(policy, parseReference(ref));
   expect(scope ?? "default").toBe(want);

@@ -19,13 +19,20 @@ export interface Policy {
   readonly default: readonly Requirement[];
   /** by scope; "" is the default of the transport */
   readonly docker: ReadonlyMap<string, readonly Requirement[]>;
+  /** The same of images in layouts; a scope is an absolute path, or one with `:` and the image's name behind it. */
+  readonly layouts: Readonly<Record<LayoutTransport, ReadonlyMap<string, readonly Requirement[]>>>;
 }
 
-/** What holds where there is no policy: any image is taken. */
-export const INSECURE_POLICY: Policy = { default: [{ type: "insecureAcceptAnything" }], docker: new Map() };
+/** Transports of images that are in layouts. */
+export type LayoutTransport = "oci" | "oci-archive";
 
-/** Scopes are those of images in registries; other transports are read as strictly, and mean nothing here. */
-const TRANSPORT = "docker";
+/** What holds where there is no policy: any image is taken. */
+export const INSECURE_POLICY: Policy = {
+  default: [{ type: "insecureAcceptAnything" }],
+  docker: new Map(),
+  layouts: { oci: new Map(), "oci-archive": new Map() },
+};
+
 const KEY_MEMBERS = ["keyPath", "keyPaths", "keyData", "keyDatas", "fulcio", "pki"];
 const REKOR_MEMBERS = ["rekorPublicKeyPath", "rekorPublicKeyPaths", "rekorPublicKeyData", "rekorPublicKeyDatas"];
 const GPG_KEY_MEMBERS = ["keyPath", "keyPaths", "keyData"];
@@ -45,7 +52,13 @@ export function parsePolicy(text: string): Policy {
       ([transport, scopes]) => [transport, scopesOf(scopes)] as const,
     ),
   );
-  return { default: requirementsOf(members.get("default")), docker: transports.get(TRANSPORT) ?? new Map() };
+  // Other transports are read as strictly, and mean nothing here.
+  const of = (transport: string): Map<string, Requirement[]> => transports.get(transport) ?? new Map();
+  return {
+    default: requirementsOf(members.get("default")),
+    docker: of("docker"),
+    layouts: { oci: of("oci"), "oci-archive": of("oci-archive") },
+  };
 }
 
 /** The scopes, "" for the default one, that demand what is not supported here, with what that is. */

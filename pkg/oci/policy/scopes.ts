@@ -1,5 +1,5 @@
 import { nameOf, type Reference, referenceText } from "../reference.ts";
-import type { Policy, Requirement } from "./policyFile.ts";
+import type { LayoutTransport, Policy, Requirement } from "./policyFile.ts";
 
 /** The requirements that apply to an image, and the scope that has them; undefined for those of `default`. */
 export interface Applicable {
@@ -14,6 +14,17 @@ export interface Applicable {
 export function applicable(policy: Policy, ref: Reference): Applicable {
   for (const scope of scopesOf(ref)) {
     const requirements = policy.docker.get(scope);
+    if (requirements) return { scope, requirements };
+  }
+  return { scope: undefined, requirements: policy.default };
+}
+
+/** The same for an image in a layout. @param path absolute, without symlinks @param name "" for none */
+export function applicableToLayout(policy: Policy, transport: LayoutTransport, path: string, name: string): Applicable {
+  const scopes = [...(name === "" ? [] : [`${path}:${name}`]), path];
+  for (let at = path.lastIndexOf("/"); at > 0; at = path.lastIndexOf("/", at - 1)) scopes.push(path.slice(0, at));
+  for (const scope of [...scopes, ""]) {
+    const requirements = policy.layouts[transport].get(scope);
     if (requirements) return { scope, requirements };
   }
   return { scope: undefined, requirements: policy.default };

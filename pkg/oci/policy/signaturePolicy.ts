@@ -8,10 +8,18 @@ import { goQuoted } from "../quote.ts";
 import type { Reference } from "../reference.ts";
 import { readBounded } from "../verify.ts";
 import { type ReadyRequirement, refusalWithoutSignatures } from "./judge.ts";
-import { INSECURE_POLICY, type KeySource, type Policy, parsePolicy, type Requirement, unsupportedScopes } from "./policyFile.ts";
+import {
+  INSECURE_POLICY,
+  type KeySource,
+  type LayoutTransport,
+  type Policy,
+  parsePolicy,
+  type Requirement,
+  unsupportedScopes,
+} from "./policyFile.ts";
 import { parsePublicKey } from "./publicKey.ts";
 import { RejectedError } from "./rejectedError.ts";
-import { applicable } from "./scopes.ts";
+import { applicable, applicableToLayout } from "./scopes.ts";
 
 /** Where the policy is; `required` when a person named the file, so that it has to be there. */
 export interface PolicyPlace {
@@ -64,6 +72,24 @@ export class SignaturePolicy {
     }
     const list = await Promise.all(requirements.map(ready));
     return { list, needSignatures: list.some(({ type }) => type === "sigstoreSigned") };
+  }
+
+  /**
+   * Whether an image in a layout may be taken. Layouts hold no signatures that could be checked, so that any requirement refuses it.
+   * @param layout.path absolute, without symlinks
+   * @throws RejectedError; Error as `requirementsFor`
+   */
+  async requireLayout(layout: { transport: LayoutTransport; path: string; name: string }): Promise<void> {
+    const { transport, path, name } = layout;
+    const { requirements } = applicableToLayout(await this.#load(), transport, path, name);
+    const text = `${transport}:${path}${name === "" ? "" : `:${name}`}`;
+    for (const { type } of requirements) {
+      if (type === "insecureAcceptAnything") continue;
+      if (type === "reject") throw new RejectedError(`Running image ${text} is rejected by policy.`);
+      throw new RejectedError(
+        `A signature was required, but no signature exists; images of layouts such as ${text} are taken where the policy accepts anything for transport ${goQuoted(transport)}`,
+      );
+    }
   }
 
   async #load(): Promise<Policy> {

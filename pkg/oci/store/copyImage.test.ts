@@ -127,7 +127,7 @@ describe("a copy", () => {
 describe("a layout", () => {
   test("says which tags there are", async () => {
     const { store } = await built(NAMED);
-    await expect(store.manifest("v2", signal)).rejects.toThrow("oci:layout has no image v2; there are v1");
+    await expect(store.manifest("v2", signal)).rejects.toThrow("oci:layout has no image v2; there is v1");
     await buildImage(store, "v3", parts({}), signal);
     await expect(store.manifest("", signal)).rejects.toThrow(
       "oci:layout has no image that is the only one: name its tag; there are v1, v3",

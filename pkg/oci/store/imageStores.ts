@@ -4,8 +4,9 @@ import { join } from "node:path";
 import type { FetchedManifest } from "../registry.ts";
 import { type ImagePlace, placeText } from "./imagePlace.ts";
 import type { ImageReader, ImageWriter } from "./imageStore.ts";
-import { packLayout, unpackLayout } from "./layoutArchive.ts";
+import { packLayout } from "./layoutArchive.ts";
 import { LayoutStore } from "./layoutStore.ts";
+import { openLayout } from "./openLayout.ts";
 import type { RegistryAccess } from "./registryAccess.ts";
 import { RegistryStore } from "./registryStore.ts";
 
@@ -30,7 +31,7 @@ export class ImageStores {
       const { repository, manifest } = await this.#access.locate(place.ref, signal);
       return { reader: new RegistryStore(repository, this.#access.limits), manifest };
     }
-    const reader = new LayoutStore(await this.#layoutFolder(place, signal), placeText({ ...place, tag: "" }));
+    const reader = await openLayout(place, () => this.#folder(), signal);
     return { reader, manifest: await reader.manifest(place.tag, signal) };
   }
 
@@ -67,13 +68,6 @@ export class ImageStores {
   async close(): Promise<void> {
     for (const folder of this.#folders.splice(0)) await rm(folder, { recursive: true, force: true });
     await this.#access.close();
-  }
-
-  async #layoutFolder(place: Exclude<ImagePlace, { kind: "registry" }>, signal: AbortSignal): Promise<string> {
-    if (place.kind === "oci") return place.path;
-    const folder = await this.#folder();
-    await unpackLayout(place.path, folder, signal);
-    return folder;
   }
 
   async #folder(): Promise<string> {

@@ -1,25 +1,34 @@
 import { createReadStream, createWriteStream } from "node:fs";
-import { mkdir, readdir, rename, rm, stat } from "node:fs/promises";
+import { mkdir, open, readdir, rename, rm, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { extract } from "tar-stream";
 import { messageOf } from "../../errors/errors.ts";
+import { ContentError, RefusedError } from "../contentError.ts";
 import { tarStream } from "../layerArchive.ts";
+import { goQuoted } from "../quote.ts";
 
 /** The members of a layout; others of an archive mean nothing. */
-const MEMBER = /^(?:\.\/)?(oci-layout|index\.json|blobs\/(sha256|sha384|sha512)\/[a-f0-9]+)$/;
+const MEMBER = /^(?:\.\/)?(oci-layout|index\.json|blobs\/(sha256|sha384|sha512)\/[a-f0-9]{1,128})$/;
+/** How files of gzip, zstd and xz begin. */
+const COMPRESSED = ["1f8b", "28b52ffd", "fd377a585a00"].map((hex) => Buffer.from(hex, "hex"));
+/** So many members are read. */
+const MEMBERS_MAX = 1_000_000;
 
 /**
- * Unpacks the tar archive of an OCI image layout into an empty folder.
- * @throws Error where it cannot be read.
+ * Unpacks the tar archive of an OCI image layout into an empty folder. Only files are, under names that are those of a layout.
+ * @throws RefusedError for a member that is to lie elsewhere, and for too many; Error where it cannot be read.
  */
 export async function unpackLayout(archive: string, dir: string, signal: AbortSignal): Promise<void> {
   const entries = extract();
   const source = createReadStream(archive, { signal });
   source.on("error", (err) => entries.destroy(err));
   source.pipe(entries);
+  let members = 0;
   try {
     for await (const entry of entries) {
+      if (++members > MEMBERS_MAX) throw new RefusedError(`it has more than ${MEMBERS_MAX} members`);
+      if (leadsOut(entry.header.name)) throw new RefusedError(`member ${goQuoted(entry.header.name)} leads out of the archive`);
       const [, path, algorithm] = entry.header.type === "file" ? (MEMBER.exec(entry.header.name) ?? []) : [];
       if (path === undefined) {
         entry.resume();
@@ -30,8 +39,31 @@ export async function unpackLayout(archive: string, dir: string, signal: AbortSi
     }
   } catch (err) {
     signal.throwIfAborted();
-    throw new Error(`reading ${archive}: ${messageOf(err)}`, { cause: err });
+    const why = await readingFault(archive, err);
+    throw new ContentError(`reading ${archive}: ${why}`, { cause: err });
   }
+}
+
+async function readingFault(archive: string, err: unknown): Promise<string> {
+  if (err instanceof ContentError) return err.message;
+  const { code } = err as NodeJS.ErrnoException;
+  if (code === "ENOENT") return "there is no such file";
+  if (code === "EISDIR") return "it is a folder: oci:PATH names the layout in a folder";
+  return (await isCompressed(archive)) ? "it is compressed: unpack it with gunzip, zstd -d or xz -d first" : messageOf(err);
+}
+
+async function isCompressed(path: string): Promise<boolean> {
+  const file = await open(path);
+  try {
+    const { buffer } = await file.read(Buffer.alloc(6), 0, 6, 0);
+    return COMPRESSED.some((magic) => buffer.subarray(0, magic.length).equals(magic));
+  } finally {
+    await file.close();
+  }
+}
+
+function leadsOut(name: string): boolean {
+  return name.startsWith("/") || name.split("/").includes("..");
 }
 
 /** Writes the layout in a folder as a tar archive; the same layout gives the same bytes. A file that is there is replaced when the new one is whole. */

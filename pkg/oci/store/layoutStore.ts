@@ -1,22 +1,18 @@
-import { createReadStream, createWriteStream } from "node:fs";
-import { mkdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
+import { mkdir, rename, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { Readable } from "node:stream";
-import { pipeline } from "node:stream/promises";
-import { z } from "zod";
 import { digestProblem } from "../../api/imageName.ts";
+import { messageOf } from "../../errors/errors.ts";
+import { ContentError } from "../contentError.ts";
 import { KeyedLock } from "../keyedLock.ts";
-import { type Descriptor, DescriptorShape, MediaType } from "../manifest.ts";
+import { CATALOG_LIMITS } from "../limits.ts";
+import { type Descriptor, MediaType } from "../manifest.ts";
 import type { FetchedManifest } from "../registry.ts";
-import { Verifier } from "../verify.ts";
+import { readBounded, Verifier } from "../verify.ts";
 import type { BlobBytes, BlobFate, ImageReader, ImageWriter } from "./imageStore.ts";
-
-/** The annotation of an entry of `index.json` that is its tag. */
-export const REF_NAME = "org.opencontainers.image.ref.name";
-
-const Entry = z.looseObject({ ...DescriptorShape.shape, annotations: z.record(z.string(), z.string()).optional() });
-const IndexFile = z.looseObject({ schemaVersion: z.literal(2), manifests: z.array(Entry) });
-type Entry = z.output<typeof Entry>;
+import { openLayoutFile, undefinedIfMissing } from "./layoutFile.ts";
+import { INDEX_LIMITS, type LayoutEntry, layoutIndexText, nameIn, namesText, parseLayoutIndex, REF_NAME } from "./layoutIndex.ts";
+import { PartFile } from "./partFile.ts";
 
 /**
  * An OCI image layout in a folder: `oci-layout`, `index.json` and `blobs/`.
@@ -27,6 +23,7 @@ export class LayoutStore implements ImageReader, ImageWriter {
   readonly dir: string;
   readonly #lock = new KeyedLock();
   #parts = 0;
+  #index: { key: string; entries: LayoutEntry[] } | undefined;
 
   /** @param name for messages, such as "oci:build/catalog" */
   constructor(dir: string, name: string) {
@@ -39,75 +36,83 @@ export class LayoutStore implements ImageReader, ImageWriter {
     await mkdir(join(this.dir, "blobs", "sha256"), { recursive: true });
     await writeFile(join(this.dir, "oci-layout"), '{"imageLayoutVersion":"1.0.0"}');
     await this.#lock.run("index", NEVER, async () => {
-      if (!(await stat(join(this.dir, "index.json")).catch(() => undefined))) await this.#writeIndex([]);
+      if (!(await stat(join(this.dir, "index.json")).catch(undefinedIfMissing))) await this.#writeIndex([]);
     });
   }
 
+  /** @throws ContentError that names what there is instead. */
   async manifest(reference: string, signal: AbortSignal): Promise<FetchedManifest> {
     const found = await this.find(reference, signal);
     if (found) return found;
-    const tags = (await this.entries()).flatMap(({ annotations }) => annotations?.[REF_NAME] ?? []);
-    const held = tags.length === 0 ? "" : `; there are ${tags.join(", ")}`;
-    throw new Error(`${this.name} has no image ${reference === "" ? "that is the only one: name its tag" : reference}${held}`);
-  }
-
-  async find(reference: string, _signal: AbortSignal): Promise<FetchedManifest | undefined> {
     const entries = await this.entries();
-    const isDigest = reference.includes(":");
-    const only = entries.length === 1 ? entries : [];
-    const tagged = entries.filter(({ annotations }) => annotations?.[REF_NAME] === reference);
-    const [entry] = isDigest ? entries.filter(({ digest }) => digest === reference) : reference === "" ? only : tagged;
-    const digest = isDigest ? reference : entry?.digest;
-    if (digest === undefined) return undefined;
-    const bytes = await readFile(this.#blobFile(digest)).catch(undefinedIfMissing);
-    if (!bytes) return undefined;
-    const verifier = new Verifier({ digest, size: bytes.byteLength });
-    verifier.update(bytes);
-    verifier.finish();
-    return { bytes, digest, mediaType: entry?.mediaType ?? mediaTypeIn(bytes) };
+    if (reference !== "") throw new ContentError(`${this.name} has no image ${reference}${namesText(entries)}`);
+    const why = entries.length === 0 ? "no image" : "no image that is the only one: name its tag";
+    throw new ContentError(`${this.name} has ${why}${namesText(entries)}`);
   }
 
+  /** @throws ContentError for one that `index.json` names and that is not there, or is another one. */
+  async find(reference: string, _signal: AbortSignal): Promise<FetchedManifest | undefined> {
+    const isPinned = digestProblem(reference) === undefined;
+    const entry = await this.#entry(reference, isPinned);
+    const digest = isPinned ? reference : entry?.digest;
+    if (digest === undefined) return undefined;
+    const bytes = await this.#small(digest);
+    if (bytes) return { bytes, digest, mediaType: entry?.mediaType || mediaTypeIn(bytes) };
+    if (entry) throw this.#missing(digest);
+    return undefined;
+  }
+
+  /** @throws ContentError, as it is read, for a blob that is not there or is another one. */
   blob(blob: Descriptor, signal: AbortSignal): BlobBytes {
-    return (offset) => checked(createReadStream(this.#blobFile(blob.digest), { start: offset, signal }), offset === 0 ? blob : undefined);
+    return (offset) => this.#bytes(blob, offset, signal);
   }
 
   async has(reference: string, signal: AbortSignal): Promise<string | undefined> {
-    return (await this.find(reference, signal))?.digest;
+    return (await this.find(reference, signal).catch(undefinedIfDamaged))?.digest;
   }
 
+  /** A blob of which a part was left by somebody who stopped is gone on with. */
   async putBlob(blob: Descriptor, bytes: BlobBytes, { signal }: { signal: AbortSignal }): Promise<BlobFate> {
     const file = this.#blobFile(blob.digest);
     const there = await stat(file).catch(undefinedIfMissing);
     if (there?.size === blob.size) return "present";
-    const part = this.partFile();
-    try {
-      await pipeline(Readable.from(checked(bytes(0), blob), { objectMode: false }), createWriteStream(part), { signal });
-      await this.adopt(part, blob.digest);
-    } finally {
-      await rm(part, { force: true });
-    }
+    const part = new PartFile(join(this.dir, "blobs", `part-${blob.digest.replace(":", "-")}`));
+    await part.fill(blob, bytes, signal);
+    await this.adopt(part.path, blob.digest);
     return "sent";
   }
 
-  async putManifest({ bytes, digest, mediaType }: FetchedManifest, tag: string | undefined, signal: AbortSignal): Promise<void> {
-    await this.putBlob({ mediaType, digest, size: bytes.byteLength }, () => Readable.from([bytes]), { signal });
+  async putManifest(manifest: FetchedManifest, tag: string | undefined, signal: AbortSignal): Promise<void> {
+    const { bytes, digest, mediaType } = manifest;
+    const blob = { mediaType, digest, size: bytes.byteLength };
+    if (!(await this.#small(digest).catch(undefinedIfDamaged))) {
+      await rm(this.#blobFile(digest), { force: true });
+      await this.putBlob(blob, (offset) => Readable.from([bytes.subarray(offset)]), { signal });
+    }
     if (tag === undefined) return;
     await this.#lock.run("index", signal, async () => {
-      const others = (await this.entries()).filter(
-        (entry) => entry.annotations?.[REF_NAME] !== tag && (tag !== "" || entry.digest !== digest),
-      );
-      const name = tag === "" ? {} : { annotations: { [REF_NAME]: tag } };
-      await this.#writeIndex([...others, { mediaType, digest, size: bytes.byteLength, ...name }]);
+      const others = (await this.entries()).filter((entry) => nameIn(entry) !== tag && (tag !== "" || entry.digest !== digest));
+      await this.#writeIndex([...others, { ...blob, ...(tag === "" ? {} : { annotations: { [REF_NAME]: tag } }) }]);
     });
   }
 
-  /** What `index.json` names. @throws Error where the folder is no layout. */
-  async entries(): Promise<Entry[]> {
-    const text = await readFile(join(this.dir, "index.json"), "utf8").catch(undefinedIfMissing);
-    if (text === undefined) throw new Error(`${this.name} is no OCI image layout: it has no index.json`);
-    const parsed = IndexFile.safeParse(jsonOf(text));
-    if (parsed.success) return parsed.data.manifests;
-    throw new Error(`${this.name}: index.json is malformed: ${parsed.error.issues[0]?.message ?? ""}`);
+  /** What `index.json` names. @throws ContentError where the folder is no layout. */
+  async entries(): Promise<LayoutEntry[]> {
+    const file = await openLayoutFile(this.dir, "index.json");
+    if (!file) throw new ContentError(`${this.name} is no OCI image layout: it has no index.json`);
+    try {
+      const { ino, size, mtimeNs } = await file.stat({ bigint: true });
+      const key = `${ino} ${size} ${mtimeNs}`;
+      if (this.#index?.key === key) return this.#index.entries;
+      const text = (await readBounded(file.createReadStream({ autoClose: false }), INDEX_LIMITS.bytes)).toString("utf8");
+      const entries = parseLayoutIndex(text);
+      this.#index = { key, entries };
+      return entries;
+    } catch (err) {
+      throw new ContentError(`${this.name}: ${messageOf(err)}`, { cause: err });
+    } finally {
+      await file.close();
+    }
   }
 
   /** Where a blob can be written whose digest is not known yet; then `adopt` it. */
@@ -120,49 +125,92 @@ export class LayoutStore implements ImageReader, ImageWriter {
   async adopt(file: string, digest: string): Promise<void> {
     const target = this.#blobFile(digest);
     await mkdir(join(target, ".."), { recursive: true });
-    await rename(file, target);
+    await rename(file, target).catch(async (err: unknown) => {
+      // Another program was the first.
+      if (!(await stat(target).catch(() => undefined))) throw err;
+    });
   }
 
-  /** @throws Error for what is no digest, which would be no name of a file. */
+  async #entry(reference: string, isPinned: boolean): Promise<LayoutEntry | undefined> {
+    const entries = await this.entries();
+    if (isPinned) return entries.find(({ digest }) => digest === reference);
+    if (reference !== "") return entries.find((entry) => nameIn(entry) === reference);
+    return new Set(entries.map(({ digest }) => digest)).size === 1 ? entries[0] : undefined;
+  }
+
+  /** A manifest, whole and with this digest. */
+  async #small(digest: string): Promise<Buffer | undefined> {
+    const file = await openLayoutFile(this.dir, blobPath(digest));
+    if (!file) return undefined;
+    try {
+      const bytes = await readBounded(file.createReadStream({ autoClose: false }), CATALOG_LIMITS.manifestBytes);
+      const verifier = new Verifier({ digest, size: bytes.byteLength });
+      verifier.update(bytes);
+      verifier.finish();
+      return bytes;
+    } catch (err) {
+      throw this.#damaged(digest, err);
+    } finally {
+      await file.close();
+    }
+  }
+
+  async *#bytes(blob: Descriptor, offset: number, signal: AbortSignal): AsyncGenerator<Uint8Array> {
+    const file = await openLayoutFile(this.dir, blobPath(blob.digest));
+    if (!file) throw this.#missing(blob.digest);
+    const verifier = offset === 0 ? new Verifier(blob) : undefined;
+    try {
+      for await (const chunk of file.createReadStream({ start: offset, signal, autoClose: false })) {
+        verifier?.update(chunk as Buffer);
+        yield chunk as Buffer;
+      }
+      verifier?.finish();
+    } catch (err) {
+      signal.throwIfAborted();
+      throw this.#damaged(blob.digest, err);
+    } finally {
+      await file.close();
+    }
+  }
+
+  #missing(digest: string): ContentError {
+    return new ContentError(`${this.name} is not complete: blob ${digest} is missing`);
+  }
+
+  #damaged(digest: string, err: unknown): ContentError {
+    return new ContentError(`${this.name}: blob ${digest} is damaged: ${messageOf(err)}`, { cause: err });
+  }
+
   #blobFile(digest: string): string {
-    const problem = digestProblem(digest);
-    if (problem !== undefined) throw new Error(`${digest}: ${problem}`);
-    return join(this.dir, "blobs", digest.replace(":", "/"));
+    return join(this.dir, blobPath(digest));
   }
 
-  async #writeIndex(manifests: readonly Entry[]): Promise<void> {
+  async #writeIndex(manifests: readonly LayoutEntry[]): Promise<void> {
     const part = this.partFile();
-    await writeFile(part, JSON.stringify({ schemaVersion: 2, mediaType: MediaType.ociIndex, manifests }));
+    await writeFile(part, layoutIndexText(manifests), { flush: true });
     await rename(part, join(this.dir, "index.json"));
   }
 }
 
 const NEVER = new AbortController().signal;
 
-async function* checked(bytes: AsyncIterable<Uint8Array>, blob: Descriptor | undefined): AsyncGenerator<Uint8Array> {
-  const verifier = blob && new Verifier(blob);
-  for await (const chunk of bytes) {
-    verifier?.update(chunk);
-    yield chunk;
-  }
-  verifier?.finish();
+/** @throws Error for what is no digest, which would be no name of a file. */
+function blobPath(digest: string): string {
+  const problem = digestProblem(digest);
+  if (problem !== undefined) throw new Error(`${digest}: ${problem}`);
+  return join("blobs", digest.replace(":", "/"));
+}
+
+function undefinedIfDamaged(err: unknown): undefined {
+  if (!(err instanceof ContentError)) throw err;
 }
 
 function mediaTypeIn(bytes: Buffer): string {
-  const body = jsonOf(bytes.toString("utf8"));
-  const own = typeof body === "object" && body !== null && "mediaType" in body ? body.mediaType : undefined;
-  return typeof own === "string" ? own : MediaType.ociManifest;
-}
-
-function jsonOf(text: string): unknown {
   try {
-    return JSON.parse(text);
+    const body: unknown = JSON.parse(bytes.toString("utf8"));
+    const own = typeof body === "object" && body !== null && "mediaType" in body ? body.mediaType : undefined;
+    return typeof own === "string" ? own : MediaType.ociManifest;
   } catch {
-    return undefined;
+    return MediaType.ociManifest;
   }
-}
-
-function undefinedIfMissing(err: unknown): undefined {
-  if ((err as NodeJS.ErrnoException).code === "ENOENT") return undefined;
-  throw err;
 }

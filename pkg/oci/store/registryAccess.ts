@@ -65,6 +65,11 @@ export class RegistryAccess {
     return this.#source.withImage(ref, { signal }, (found) => Promise.resolve(found));
   }
 
+  /** Asks whether an image is there, its mirrors first. @throws Error with what each place said, where it is not */
+  look(ref: Reference, signal: AbortSignal): Promise<void> {
+    return this.#source.look(ref, signal);
+  }
+
   /** The repository to push to, which no mirror stands in for. */
   async repository(ref: Reference): Promise<Repository> {
     const { authFile, casDir, env } = this.#options;

@@ -10,6 +10,7 @@ import type { Meta } from "../../../../pkg/fbc/types.ts";
 import { type CatalogFormat, catalogFilesOf, isPathElement } from "../../../../pkg/fbcrender/catalogText.ts";
 import { imageTemplate } from "../../../../pkg/fbcrender/imageTemplate.ts";
 import type { MigrationLevel } from "../../../../pkg/fbcrender/migrate.ts";
+import { layoutNamed } from "../../../../pkg/oci/store/layoutNamed.ts";
 import { EXIT } from "../../cli/exitCodes.ts";
 import { type Output, print } from "../../cli/output.ts";
 import { withProgress } from "../../cli/progress.ts";
@@ -68,7 +69,7 @@ export async function migrate(terminal: Terminal, source: string, target: string
 }
 
 async function migrated(source: string, level: MigrationLevel, options: MigrateOptions, signal: AbortSignal): Promise<Migration> {
-  const isFolder = (await stat(source).catch(() => undefined))?.isDirectory() === true;
+  const isFolder = !(await layoutNamed(source)) && (await stat(source).catch(() => undefined))?.isDirectory() === true;
   const packages = isFolder ? await packageFolders(source) : new Map<string, never>();
   if (packages.size === 0) return catalogAt(source, level, options, signal);
   const imageOf = options.bundleImageTemplate === undefined ? (): string => "" : imageTemplate(options.bundleImageTemplate);

@@ -7,6 +7,8 @@ import type { Meta } from "../../../../pkg/fbc/types.ts";
 import { catalogObject } from "../../../../pkg/fbcrender/catalogObject.ts";
 import { type MigrationLevel, migrated } from "../../../../pkg/fbcrender/migrate.ts";
 import { type BundleIdentity, renderBundle } from "../../../../pkg/fbcrender/renderBundle.ts";
+import type { LayoutPlace } from "../../../../pkg/oci/store/imagePlace.ts";
+import { layoutNamed } from "../../../../pkg/oci/store/layoutNamed.ts";
 import { readBundleFiles } from "../../../../pkg/operatorcontroller/bundleFiles.ts";
 import type { BundleReader } from "../../rbac/bundleReader.ts";
 import { catalogMetas } from "./catalogMetas.ts";
@@ -18,7 +20,7 @@ export type ReferenceKind = "catalog folder" | "bundle folder" | "catalog image"
 /** How references are rendered. */
 export interface RenderOptions {
   readonly level: MigrationLevel;
-  /** The image of a bundle in a folder; default: none. */
+  /** The image of a bundle in a folder or a layout; default: none. */
   readonly imageOf?: ((identity: BundleIdentity) => string) | undefined;
   /** Default: all kinds. */
   readonly allowed?: readonly ReferenceKind[];
@@ -74,6 +76,8 @@ export class ReferenceRenderer {
   }
 
   async #rendered(ref: string): Promise<Rendered> {
+    const layout = await layoutNamed(ref);
+    if (layout) return this.#image(ref, layout);
     const found = await stat(ref).catch(() => undefined);
     if (found === undefined) return this.#image(ref);
     if (!found.isDirectory()) throw new Error(`ref ${goQuote(ref)} is not a directory: not allowed`);
@@ -82,12 +86,14 @@ export class ReferenceRenderer {
       return catalogOf(ref);
     }
     this.#allow("bundle folder", ref);
-    return bundleOf(ref, this.#options.imageOf ?? ((): string => ""));
+    return bundleOf(ref, this.#imageOf);
   }
 
-  async #image(ref: string): Promise<Rendered> {
+  /** @param layout where the image is in none of a registry; no cluster could pull a bundle from there. */
+  async #image(ref: string, layout?: LayoutPlace): Promise<Rendered> {
     // No image begins so; to ask a registry for it would hide that a folder is missing.
-    if (/^\.{0,2}\//.test(ref)) throw new Error(`failed to pull image ${goQuote(ref)}: there is no such folder, and no image is called so`);
+    if (!layout && /^\.{0,2}\//.test(ref))
+      throw new Error(`failed to pull image ${goQuote(ref)}: there is no such folder, and no image is called so`);
     let refused: unknown;
     const filter = ({ labels }: { labels: Readonly<Record<string, string>> }): { root: string } => {
       try {
@@ -101,14 +107,20 @@ export class ReferenceRenderer {
     };
     let pulled = false;
     try {
-      return await this.#reader.withImage(ref, filter, async ({ dir, root, labels }) => {
+      return await this.#reader.withImage(layout ?? ref, filter, async ({ dir, root, labels }) => {
         pulled = true;
-        return imageKind(labels, ref).kind === "catalog" ? catalogOf(join(dir, root)) : bundleOf(dir, () => ref);
+        if (imageKind(labels, ref).kind === "catalog") return catalogOf(join(dir, root));
+        return bundleOf(dir, layout ? this.#imageOf : (): string => ref);
       });
     } catch (err) {
       if (refused !== undefined || pulled) throw refused ?? err;
+      if (layout) throw err;
       throw new Error(`failed to pull image ${goQuote(ref)}: ${messageOf(err)}`, { cause: err });
     }
+  }
+
+  get #imageOf(): (identity: BundleIdentity) => string {
+    return this.#options.imageOf ?? ((): string => "");
   }
 
   #allow(kind: ReferenceKind, ref: string): void {

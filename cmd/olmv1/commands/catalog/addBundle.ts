@@ -3,6 +3,7 @@ import type { AddBundleOptions } from "../../catalog/edit/addBundle.ts";
 import { listed } from "../../cli/several.ts";
 import type { Terminal } from "../../cli/terminal.ts";
 import { addRegistryOptions } from "../../registryOptions.ts";
+import { BUNDLE_SOURCE } from "../bundle/source.ts";
 import { addEdgeOptions, addEditOptions, EDIT_MANNERS, EDITED_FOLDER } from "./editOptions.ts";
 import { addMigrateOptions } from "./render.ts";
 
@@ -22,7 +23,7 @@ export function addAddBundle(catalog: Command, terminal: Terminal): void {
     .command("add-bundle")
     .description("add a bundle to channels of its package")
     .argument("<folder>", EDITED_FOLDER)
-    .argument("<bundle>", "bundle folder (manifests/ and metadata/) or bundle image")
+    .argument("<bundle>", BUNDLE_SOURCE)
     .requiredOption("--channels <names>", "the channels that it is in, with commas between", listed, [])
     .option("--image <reference>", "where the bundle in a folder is pushed to; {{.Package}}, {{.Name}} and {{.Version}} stand for its own");
   addRegistryOptions(addMigrateOptions(addEditOptions(addEdgeOptions(command))))

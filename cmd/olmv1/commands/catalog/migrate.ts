@@ -24,7 +24,10 @@ export function addMigrate(catalog: Command, terminal: Terminal): void {
   const command = catalog
     .command("migrate")
     .description("write package manifests, or another catalog, as a file-based catalog")
-    .argument("<source>", "folder with package manifests, catalog folder or catalog image")
+    .argument(
+      "<source>",
+      "folder with package manifests, catalog folder or catalog image, also as oci:FOLDER[:TAG] or oci-archive:FILE[:TAG]",
+    )
     .argument("<folder>", "where the catalog is written; an empty one")
     .addOption(new Option("--format <format>", "of the files that are written").choices(["yaml", "json"]).default("yaml"))
     .option(

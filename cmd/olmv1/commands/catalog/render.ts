@@ -18,7 +18,10 @@ export function addRender(catalog: Command, terminal: Terminal): void {
   const command = catalog
     .command("render")
     .description("print what bundles and catalogs have for a file-based catalog")
-    .argument("<references...>", "each a bundle folder, catalog folder, bundle image or catalog image")
+    .argument(
+      "<references...>",
+      "each a bundle folder, catalog folder, bundle image or catalog image, also as oci:FOLDER[:TAG] or oci-archive:FILE[:TAG]",
+    )
     .addOption(
       new Option("-o, --output <format>", "JSON objects one after another, or YAML documents").choices(["json", "yaml"]).default("json"),
     );

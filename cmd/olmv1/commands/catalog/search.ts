@@ -22,7 +22,7 @@ export function addCatalogSearch(catalog: Command, terminal: Terminal): void {
   const command = catalog
     .command("search")
     .description("find packages in one catalog of the cluster, a folder or an image")
-    .argument("<catalog>", "ClusterCatalog, folder, file or image")
+    .argument("<catalog>", "ClusterCatalog, folder, file or image, also as oci:FOLDER[:TAG] or oci-archive:FILE[:TAG]")
     .argument("[words...]", "what to look for")
     .option("--no-cache", "read the catalog anew, and keep nothing of it");
   addRegistryOptions(addClusterOptions(addSearchOptions(command)))

@@ -2,6 +2,7 @@ import { type Command, InvalidArgumentError } from "commander";
 import type { ServeOptions } from "../../catalog/serve.ts";
 import type { Terminal } from "../../cli/terminal.ts";
 import { addRegistryOptions } from "../../registryOptions.ts";
+import { CATALOG_SOURCE } from "./source.ts";
 
 const AFTER_HELP = `
 It answers what catalogd answers, from the same code, until Ctrl-C; the address of the catalog is printed first. When a file of the folder changes it is read
@@ -20,7 +21,7 @@ export function addServe(catalog: Command, terminal: Terminal): void {
   const command = catalog
     .command("serve")
     .description("serve a catalog over catalogd's HTTP API on this machine")
-    .argument("<catalog>", "folder or image of the catalog")
+    .argument("<catalog>", CATALOG_SOURCE)
     .option("--address <address>", "address to listen on", "127.0.0.1")
     .option("--port <number>", "port to listen on; 0 takes any", portFrom, 0)
     .option("--name <name>", "name of the catalog in addresses; default: that of the folder or repository")

@@ -1,0 +1,103 @@
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { TempFolder } from "../../../test/support/contentFixture.ts";
+import type { Ended } from "../../../test/support/olmv1Command.ts";
+import { runCli } from "../../../test/support/runCli.ts";
+
+const GOLDENS = join(import.meta.dirname, "../../../test/goldens");
+const CATALOG = join(GOLDENS, "cli/fixtures/catalogs/harbour");
+const BUNDLE = join(GOLDENS, "bundles/scoped");
+
+const temporary = new TempFolder();
+afterAll(() => temporary[Symbol.dispose]());
+const under = (name: string): string => join(temporary.path, name);
+
+async function ok(...args: string[]): Promise<Ended> {
+  const ended = await runCli(args);
+  if (ended.code !== 0) throw new Error(`olmv1 ${args.join(" ")} ended with ${ended.code}: ${ended.err}`);
+  return ended;
+}
+
+/** What the source is called is not compared. */
+function shown({ code, out, err }: Ended, source: string): unknown {
+  return { code, out: out.replaceAll(source, "SOURCE"), err: err.replaceAll(source, "SOURCE").replaceAll(/\d+\.\d s/g, "N s") };
+}
+
+/** Ways to name the image `v1` that `build` makes. */
+async function places(name: string, kind: "catalog" | "bundle", folder: string): Promise<string[]> {
+  await ok(kind, "build", folder, "-t", `oci:${under(name)}:v1`, "--force");
+  await ok(kind, "push", `oci:${under(name)}:v1`, `oci-archive:${under(`${name}.tar`)}:v1`);
+  return [`oci:${under(name)}:v1`, `oci-archive:${under(`${name}.tar`)}`, under(name)];
+}
+
+describe("a catalog in a layout is read as its folder is", () => {
+  let made: string[];
+  beforeAll(async () => {
+    made = await places("harbour", "catalog", CATALOG);
+  });
+  const package_ = ["lighthouse-operator"];
+  const of = ["catalog", "extract"];
+
+  test.for<[name: string, args: (source: string) => string[]]>([
+    ["catalog validate", (source) => ["catalog", "validate", source]],
+    ["catalog render", (source) => ["catalog", "render", source]],
+    ["catalog images", (source) => ["catalog", "images", source, "--packages", "beacon-db"]],
+    ["catalog diff", (source) => ["catalog", "diff", source, CATALOG]],
+    ["catalog search", (source) => ["catalog", "search", source, "beacon", "--no-cache"]],
+    ["catalog extract", (source) => [...of, source, under("part"), "--packages", "beacon-db", "--dry-run", "-o", "json"]],
+    ["catalog migrate", (source) => ["catalog", "migrate", source, under(`migrated-${source.length}`)]],
+    ["search", (source) => ["search", "beacon", "--catalog-dir", `x=${source}`, "--no-cache"]],
+    ["show", (source) => ["show", ...package_, "--catalog-dir", `x=${source}`, "--no-cache"]],
+    ["versions", (source) => ["versions", ...package_, "--catalog-dir", `x=${source}`, "--no-cache"]],
+    ["graph", (source) => ["graph", ...package_, "--catalog-dir", `x=${source}`, "--no-cache"]],
+    ["resolve", (source) => ["resolve", ...package_, "--catalog-dir", `x=${source}`]],
+    ["why-not", (source) => ["why-not", ...package_, "1.0.0", "--catalog-dir", `x=${source}`]],
+  ])("by %s", async ([, args]) => {
+    const want = shown(await runCli(args(CATALOG)), CATALOG);
+    for (const source of made) {
+      const got = shown(await runCli(args(source)), source);
+      expect(got, source).toEqual(args(source)[1] === "migrate" ? { ...(want as Ended), out: expect.any(String) } : want);
+    }
+  });
+
+  test("as an image of --catalog-image too, and is named after its folder", async () => {
+    const { out } = await ok("search", "beacon", "--catalog-image", `oci:${under("harbour")}:v1`, "--no-cache", "-o", "json");
+    expect(out).toContain('"catalog": "harbour"');
+  });
+
+  test("but not where a bundle is asked for", async () => {
+    const { code, err } = await runCli(["bundle", "render", `oci:${under("harbour")}:v1`]);
+    expect([code, err]).toEqual([2, expect.stringContaining(`image oci:${under("harbour")}:v1 is a catalog and no bundle`)]);
+  });
+});
+
+describe("a bundle in a layout is read as its folder is", () => {
+  let made: string[];
+  beforeAll(async () => {
+    made = await places("scoped", "bundle", BUNDLE);
+  });
+
+  test.for<[name: string, args: (source: string) => string[]]>([
+    ["bundle validate", (source) => ["bundle", "validate", source]],
+    ["bundle render", (source) => ["bundle", "render", source]],
+    ["bundle config-schema", (source) => ["bundle", "config-schema", source]],
+    ["rbac", (source) => ["rbac", source, "--namespace", "x", "--service-account", "x"]],
+    ["catalog render", (source) => ["catalog", "render", source, "--alpha-image-ref-template", "quay.io/x/{{.Name}}:v1"]],
+  ])("by %s", async ([, args]) => {
+    const want = shown(await ok(...args(BUNDLE)), BUNDLE);
+    for (const source of made) expect(shown(await runCli(args(source)), source), source).toEqual(want);
+  });
+
+  test("and no catalog gets it under the name of a layout", async () => {
+    const { code, err } = await runCli([
+      "catalog",
+      "add-bundle",
+      CATALOG,
+      `oci:${under("scoped")}:v1`,
+      "--channels",
+      "stable",
+      "--dry-run",
+    ]);
+    expect([code, err]).toEqual([2, expect.stringContaining("is not known: name it with --image")]);
+  });
+});

@@ -1,0 +1,195 @@
+import { cp, link, mkdir, readFile, rename, rm, symlink, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { gzipSync } from "node:zlib";
+import { pino } from "pino";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { folder } from "../../../test/support/pulling.ts";
+import { layout, parts, signal } from "../../../test/support/stores.ts";
+import { type TarEntry, tarball } from "../../../test/support/tarball.ts";
+import { CATALOG_LIMITS } from "../limits.ts";
+import { SignaturePolicy } from "../policy/signaturePolicy.ts";
+import { buildImage } from "./buildImage.ts";
+import { parsePlace } from "./imagePlace.ts";
+import { packLayout } from "./layoutArchive.ts";
+import { LayoutImages } from "./layoutImages.ts";
+
+const ALL = (): { root: string } => ({ root: "" });
+const ANYTHING = { default: [{ type: "insecureAcceptAnything" }] };
+
+/** What of the image in a place is read. */
+async function read(place: string, policy: object = ANYTHING): Promise<string> {
+  const file = join(await folder(), "policy.json");
+  await writeFile(file, JSON.stringify(policy));
+  const images = await LayoutImages.open(new SignaturePolicy(() => ({ file, required: true }), pino({ enabled: false })));
+  onTestFinished(() => images.close());
+  const parsed = parsePlace(place);
+  if (parsed.kind === "registry") throw new Error("no layout");
+  return images.withImage(parsed, ALL, { limits: CATALOG_LIMITS, signal }, ({ dir }) => readFile(join(dir, "text"), "utf8"));
+}
+
+/** A layout with one image, or two. */
+async function made(
+  ...tags: string[]
+): Promise<{ dir: string; blob: (which: "manifest" | "layer") => string; digest: string; layer: string }> {
+  const store = await layout();
+  let digests = { manifest: "", layer: "" };
+  for (const tag of tags) {
+    const { manifest, layer } = await buildImage(store, tag, parts({ text: `image ${tag}` }), signal);
+    digests = { manifest: manifest.digest, layer: layer.digest };
+  }
+  const blob = (which: "manifest" | "layer"): string => join(store.dir, "blobs", digests[which].replace(":", "/"));
+  return { dir: store.dir, blob, digest: digests.manifest, layer: digests.layer };
+}
+
+describe("an image of a layout is read", () => {
+  test("by its tag, by its digest, and without either where it is the only one", async () => {
+    const { dir, digest } = await made("v1", "v2");
+    expect(await read(`oci:${dir}:v1`)).toBe("image v1");
+    expect(await read(`oci:${dir}@${digest}`)).toBe("image v2");
+    const single = await made("v1");
+    expect(await read(`oci:${single.dir}`)).toBe("image v1");
+    const archive = join(single.dir, "../one.tar");
+    await packLayout(single.dir, archive, signal);
+    expect(await read(`oci-archive:${archive}:v1`)).toBe("image v1");
+  });
+
+  test("through links that stay in its folder", async () => {
+    const { dir, blob } = await made("v1");
+    await rename(blob("layer"), join(dir, "kept"));
+    await symlink("../../kept", blob("layer"));
+    expect(await read(`oci:${dir}`)).toBe("image v1");
+  });
+});
+
+type Layout = Awaited<ReturnType<typeof made>>;
+
+// Whoever hands over a layout may have made all of it.
+test.for<[name: string, harm: (layout: Layout) => Promise<void>, says: (layout: Layout) => string]>([
+  ["without index.json", ({ dir }) => rm(join(dir, "index.json")), ({ dir }) => `oci:${dir} is no OCI image layout: it has no index.json`],
+  [
+    "with an index.json that is none",
+    ({ dir }) => writeFile(join(dir, "index.json"), "[]"),
+    ({ dir }) => `oci:${dir}: index.json is malformed: `,
+  ],
+  [
+    "with a digest that is a path",
+    ({ dir }) =>
+      writeFile(
+        join(dir, "index.json"),
+        JSON.stringify({ schemaVersion: 2, manifests: [{ mediaType: "", digest: "sha256:../../../etc/passwd", size: 1 }] }),
+      ),
+    ({ dir }) => `oci:${dir}: index.json is malformed: manifests.0.digest: is no sha256, sha384 or sha512 digest`,
+  ],
+  [
+    "without its manifest",
+    ({ blob }) => rm(blob("manifest")),
+    ({ dir, digest }) => `oci:${dir} is not complete: blob ${digest} is missing`,
+  ],
+  [
+    "with another manifest",
+    ({ blob }) => writeFile(blob("manifest"), "{}"),
+    ({ dir, digest }) => `oci:${dir}: blob ${digest} is damaged: Digest did not match`,
+  ],
+  ["without a layer", ({ blob }) => rm(blob("layer")), ({ dir, layer }) => `oci:${dir} is not complete: blob ${layer} is missing`],
+  [
+    "with another layer",
+    async ({ blob }) => writeFile(blob("layer"), Buffer.alloc((await readFile(blob("layer"))).byteLength)),
+    ({ dir, layer }) => `oci:${dir}: blob ${layer} is damaged: Digest did not match`,
+  ],
+  [
+    "with a layer that is cut off",
+    async ({ blob }) => writeFile(blob("layer"), (await readFile(blob("layer"))).subarray(0, 9)),
+    ({ dir, layer }) => `oci:${dir}: blob ${layer} is damaged: ${layer} ended after 9 of `,
+  ],
+  [
+    "with a layer that lies elsewhere",
+    async ({ dir, blob }) => {
+      await rename(blob("layer"), join(dir, "../outside"));
+      await symlink(join(dir, "../outside"), blob("layer"));
+    },
+    () => "leads out of its layout: it is a link to ",
+  ],
+  [
+    "with blobs that lie elsewhere",
+    async ({ dir }) => {
+      await rename(join(dir, "blobs"), join(dir, "../blobs"));
+      await symlink("../blobs", join(dir, "blobs"));
+    },
+    () => "leads out of its layout: it is a link to ",
+  ],
+  [
+    "with a folder in place of a layer",
+    async ({ blob }) => {
+      await rm(blob("layer"));
+      await mkdir(blob("layer"));
+    },
+    () => "is no file",
+  ],
+  [
+    "with an index.json that lies elsewhere",
+    async ({ dir }) => {
+      await rename(join(dir, "index.json"), join(dir, "../index.json"));
+      await symlink("../index.json", join(dir, "index.json"));
+    },
+    () => "leads out of its layout: it is a link to ",
+  ],
+])("a layout %s is refused", async ([, harm, says]) => {
+  const whole = await made("v1");
+  const dir = join(whole.dir, "../harmed");
+  await cp(whole.dir, dir, { recursive: true });
+  const harmed = { ...whole, dir, blob: (which: "manifest" | "layer"): string => whole.blob(which).replace(whole.dir, dir) };
+  await harm(harmed);
+  await expect(read(`oci:${dir}`)).rejects.toThrow(says(harmed));
+});
+
+test("what is named and is not there is told with what there is", async () => {
+  const { dir } = await made("v1", "v2");
+  await expect(read(`oci:${dir}`)).rejects.toThrow("has no image that is the only one: name its tag; there are v1, v2");
+  await expect(read(`oci:${dir}:v3`)).rejects.toThrow("has no image v3; there are v1, v2");
+  await expect(read(`oci:${dir}-gone`)).rejects.toThrow(`oci:${dir}-gone: there is no such folder`);
+  await expect(read(`oci:${join(dir, "index.json")}`)).rejects.toThrow(
+    `is a file: oci-archive:${join(dir, "index.json")} names the tar archive`,
+  );
+  await expect(read(`oci-archive:${dir}`)).rejects.toThrow(`reading ${dir}: it is a folder: oci:PATH names the layout in a folder`);
+  await expect(read(`oci-archive:${dir}/gone.tar`)).rejects.toThrow("there is no such file");
+});
+
+test.for<[name: string, entries: TarEntry[], says: string]>([
+  ["a member above it", [{ name: "../index.json", content: "{}" }], 'member "../index.json" leads out of the archive'],
+  ["a member above it further on", [{ name: "blobs/../../x", content: "" }], 'member "blobs/../../x" leads out of the archive'],
+  ["a member of the whole disk", [{ name: "/etc/x", content: "" }], 'member "/etc/x" leads out of the archive'],
+  ["a link in place of index.json", [{ name: "index.json", type: "2", linkname: "/etc/passwd" }], "it has no index.json"],
+  ["nothing of a layout", [{ name: "other", content: "" }], "it has no index.json"],
+])("an archive with %s is refused", async ([, entries, says]) => {
+  const file = join(await folder(), "layout.tar");
+  await writeFile(file, tarball(entries));
+  await expect(read(`oci-archive:${file}`)).rejects.toThrow(says);
+});
+
+test("an archive that is compressed is told so", async () => {
+  const file = join(await folder(), "layout.tar.gz");
+  await writeFile(file, gzipSync(tarball([{ name: "oci-layout", content: "{}" }])));
+  await expect(read(`oci-archive:${file}`)).rejects.toThrow("it is compressed: unpack it with gunzip");
+});
+
+// containers-policy.json(5): scopes of transport "oci" are paths; layouts hold no signatures that are looked for.
+test("the signature policy says which layouts are taken", async () => {
+  const { dir } = await made("v1");
+  const signed = [{ type: "signedBy", keyType: "GPGKeys", keyPath: "/x" }];
+  await expect(read(`oci:${dir}:v1`, { default: [{ type: "reject" }] })).rejects.toThrow(
+    `Source image rejected: Running image oci:${dir}:v1 is rejected by policy.`,
+  );
+  await expect(read(`oci:${dir}`, { default: signed })).rejects.toThrow("A signature was required, but no signature exists");
+  const taken = (scope: string): object => ({
+    default: [{ type: "reject" }],
+    transports: { oci: { [scope]: ANYTHING.default, "/other": signed } },
+  });
+  for (const scope of ["", dir, join(dir, ".."), `${dir}:v1`]) expect(await read(`oci:${dir}:v1`, taken(scope))).toBe("image v1");
+  await expect(read(`oci:${dir}:v1`, taken(`${dir}:v2`))).rejects.toThrow("is rejected by policy");
+});
+
+test("a file of a layout with two names is one", async () => {
+  const { dir, blob } = await made("v1");
+  await link(blob("layer"), join(dir, "again"));
+  expect(await read(`oci:${dir}`)).toBe("image v1");
+});
