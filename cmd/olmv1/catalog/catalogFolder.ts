@@ -16,8 +16,6 @@ export async function catalogFolder(source: string, reader: Pick<BundleReader, "
   if (await isDirectory(source)) return source;
   if (A_PATH.test(source)) throw new Error(`${goQuote(source)} is not a directory`);
   if (!IMAGE.test(source))
-    throw new Error(
-      `${goQuote(source)} is not a directory, nor an image with its registry, such as quay.io/example/catalog:latest`,
-    );
+    throw new Error(`${goQuote(source)} is not a directory, nor an image with its registry, such as quay.io/example/catalog:latest`);
   return reader.catalogFolder(source);
 }

@@ -75,8 +75,7 @@ test.for<[name: string, answer: (res: ServerResponse) => void]>([
   const conf = join(await folder(), "registries.conf");
   writeFileSync(conf, insecureRegistry(registry.host));
   const subject = { schema: "olm.bundle", package: "foo", name: "foo.v1", place: { file: "foo.yaml" } };
-  const named = (reference: string): NamedImage =>
-    ({ image: `${registry.host}/team/app@${reference}`, subject, path: ["image"] }) as NamedImage;
+  const named = (reference: string): NamedImage => ({ image: `${registry.host}/team/app@${reference}`, subject, path: ["image"] });
   const at = { env: {}, signal: new AbortController().signal };
   const wrong = `sha256:${"1".repeat(64)}`;
   const found = await checkImages([named(digest), named(wrong)], { registriesConf: conf }, at, () => undefined);

@@ -35,7 +35,7 @@ describe("a catalog in a layout is read as its folder is", () => {
   beforeAll(async () => {
     made = await places("harbour", "catalog", CATALOG);
   });
-  const package_ = ["lighthouse-operator"];
+  const named = ["lighthouse-operator"];
   const of = ["catalog", "extract"];
 
   test.for<[name: string, args: (source: string) => string[]]>([
@@ -47,11 +47,11 @@ describe("a catalog in a layout is read as its folder is", () => {
     ["catalog extract", (source) => [...of, source, under("part"), "--packages", "beacon-db", "--dry-run", "-o", "json"]],
     ["catalog migrate", (source) => ["catalog", "migrate", source, under(`migrated-${source.length}`)]],
     ["search", (source) => ["search", "beacon", "--catalog-dir", `x=${source}`, "--no-cache"]],
-    ["show", (source) => ["show", ...package_, "--catalog-dir", `x=${source}`, "--no-cache"]],
-    ["versions", (source) => ["versions", ...package_, "--catalog-dir", `x=${source}`, "--no-cache"]],
-    ["graph", (source) => ["graph", ...package_, "--catalog-dir", `x=${source}`, "--no-cache"]],
-    ["resolve", (source) => ["resolve", ...package_, "--catalog-dir", `x=${source}`]],
-    ["why-not", (source) => ["why-not", ...package_, "1.0.0", "--catalog-dir", `x=${source}`]],
+    ["show", (source) => ["show", ...named, "--catalog-dir", `x=${source}`, "--no-cache"]],
+    ["versions", (source) => ["versions", ...named, "--catalog-dir", `x=${source}`, "--no-cache"]],
+    ["graph", (source) => ["graph", ...named, "--catalog-dir", `x=${source}`, "--no-cache"]],
+    ["resolve", (source) => ["resolve", ...named, "--catalog-dir", `x=${source}`]],
+    ["why-not", (source) => ["why-not", ...named, "1.0.0", "--catalog-dir", `x=${source}`]],
   ])("by %s", async ([, args]) => {
     const want = shown(await runCli(args(CATALOG)), CATALOG);
     for (const source of made) {
