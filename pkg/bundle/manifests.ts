@@ -69,12 +69,15 @@ function parseJson(text: string): unknown {
   return yamlDocument(text);
 }
 
+/** Matches wherever a quote is, also one that nothing closes: text after it would be gone through once for each quote otherwise. */
+const TOKEN = /"[^"\\]*(?:\\.?[^"\\]*)*"?|[{}]/gs;
+
 /** The objects of a text such as `{…} {…}`, or undefined when it is none. */
 function jsonStream(text: string): unknown[] | undefined {
   const documents: unknown[] = [];
   let depth = 0;
   let start = -1;
-  for (const { 0: token, index } of text.matchAll(/"(?:[^"\\]|\\.)*"|[{}]/gs)) {
+  for (const { 0: token, index } of text.matchAll(TOKEN)) {
     if (token === "{" && depth++ === 0) start = index;
     if (token !== "}" || --depth > 0) continue;
     if (depth < 0) return undefined;

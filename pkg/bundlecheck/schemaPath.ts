@@ -9,7 +9,7 @@ const INDEX = /^(\d+|\*)$/;
  */
 export function schemaAllows(schema: unknown, path: string): boolean {
   const parts = path
-    .replaceAll(/\[["']?([^\]"']*)["']?\]/g, ".$1.")
+    .replaceAll(/\[["']?([^[\]"']*)["']?\]/g, ".$1.")
     .split(".")
     .filter((part) => part !== "");
   return allows(schema, parts);

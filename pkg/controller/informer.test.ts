@@ -17,6 +17,8 @@ afterEach(async () => {
 });
 
 /** A server with a list and watches that the test feeds. */
+const WARN = 40;
+
 async function start(options: InformerOptions<KubeObject> = {}) {
   const script = { list: [] as KubeObject[], resourceVersion: "10", refuse: undefined as Answer | undefined, endAtOnce: false };
   const watches: ServerResponse[] = [];
@@ -35,6 +37,7 @@ async function start(options: InformerOptions<KubeObject> = {}) {
   const lines: Record<string, unknown>[] = [];
   const log = createLogger({
     component: "test",
+    level: "debug",
     destination: { write: (line) => lines.push(JSON.parse(line) as Record<string, unknown>) },
   });
   const informer = new Informer(client, THING, { clock, ...options }, log);
@@ -117,15 +120,20 @@ test.for<[string, Answer]>([
   watches.at(-1)?.destroy();
   await expect
     .poll(() => {
-      clock.advance(60_000);
+      clock.advance(40_000);
       return lines.filter(({ msg }) => msg === "watch interrupted").length;
     })
-    .toBeGreaterThan(2);
+    .toBeGreaterThan(3);
+  expect(
+    lines.filter(({ msg, level }) => msg === "watch interrupted" && level === WARN).length,
+    "of the same, one in a while",
+  ).toBeLessThan(3);
   expect(informer.get("a")).toBeDefined();
   script.refuse = undefined;
   script.list = [thing("a", "1"), thing("b", "30")];
   await watching(2);
   expect(seen).toEqual(["add a", "add b"]);
+  expect(lines.filter(({ msg }) => msg === "watch resumed")).toHaveLength(1);
 });
 
 test("a handler that throws is logged and stops nobody", async () => {

@@ -6,6 +6,7 @@ import type { Selection, WatchEvent } from "../kube/options.ts";
 import type { Logger } from "../telemetry/log.ts";
 import { Backoff } from "./backoff.ts";
 import { type Clock, sleep, systemClock } from "./clock.ts";
+import { Repeats } from "./repeats.ts";
 import { keyOf, Store, type StoreEvent } from "./store.ts";
 
 /** What an informer needs of a Client. */
@@ -28,6 +29,8 @@ const BASE_BACKOFF_MS = 250;
 const MAX_BACKOFF_MS = 30_000;
 /** A watch that ends sooner without an event counts as a failure, or the loop would spin. */
 const SHORT_WATCH_MS = 1_000;
+/** For as long as that the same interruption is told once. */
+const QUIET_MS = 300_000;
 const LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration";
 
 /** `object` without managedFields and kubectl's last-applied annotation, often more than half of its bytes. */
@@ -57,6 +60,7 @@ export class Informer<T extends KubeObject = KubeObject> {
   readonly #store = new Store<T>();
   readonly #handlers: ((event: StoreEvent<T>) => void)[] = [];
   readonly #sync = Promise.withResolvers<void>();
+  readonly #interruptions: Repeats;
   #hasSynced = false;
   /** Where to watch from; undefined when a list must come first. */
   #resourceVersion: string | undefined;
@@ -69,6 +73,7 @@ export class Informer<T extends KubeObject = KubeObject> {
     this.#transform = transform ?? ((object) => object);
     this.#backoff = new Backoff(BASE_BACKOFF_MS, maxBackoffMs);
     this.#clock = clock;
+    this.#interruptions = new Repeats(clock, QUIET_MS);
     this.#listed = listed ?? (() => undefined);
     this.#failed = failed ?? (() => undefined);
     this.#log = log.child({ informer: gvk.kind });
@@ -139,11 +144,13 @@ export class Informer<T extends KubeObject = KubeObject> {
     if (!this.#hasSynced) this.#log.debug({ objects: items.length }, "informer synced");
     this.#hasSynced = true;
     this.#sync.resolve();
+    this.#resumed();
     this.#listed();
     return resourceVersion;
   }
 
   #take({ type, object }: WatchEvent<T>): void {
+    this.#resumed();
     if (type === "DELETED") {
       const event = this.#store.delete(keyOf(object), this.#transform(object));
       if (event) this.#emit(event);
@@ -164,9 +171,17 @@ export class Informer<T extends KubeObject = KubeObject> {
     const first = this.#backoff.attempts === 1;
     this.#failed(err, this.#resourceVersion === undefined ? "list" : "watch");
     if (isExpired(err) || !first) this.#resourceVersion = undefined;
-    const level = first && !(err instanceof KubeError && !isExpired(err)) ? "debug" : "warn";
-    this.#log[level]({ reason: messageOf(err), attempt: this.#backoff.attempts, retryInMs }, "watch interrupted");
+    const reason = messageOf(err);
+    const isUsual = first && !(err instanceof KubeError && !isExpired(err));
+    const level = isUsual || this.#interruptions.tell(reason) === undefined ? "debug" : "warn";
+    this.#log[level]({ reason, attempt: this.#backoff.attempts, retryInMs }, "watch interrupted");
     await sleep(this.#clock, retryInMs, signal);
+  }
+
+  #resumed(): void {
+    if (!this.#interruptions.isTold) return;
+    this.#interruptions.forget();
+    this.#log.info("watch resumed");
   }
 
   #emit(event: StoreEvent<T>): void {

@@ -1,7 +1,7 @@
 import { goQuote } from "../errors/goQuote.ts";
 import type { BundleIdentity } from "./renderBundle.ts";
 
-const ACTION = /\{\{(-?\s*[^}]*?\s*-?)\}\}/g;
+const ACTION = /\{\{([^{}]*)\}\}/g;
 const FIELDS: ReadonlyMap<string, keyof BundleIdentity> = new Map([
   [".Package", "packageName"],
   [".Name", "name"],

@@ -21,10 +21,7 @@ export function labelValue(text: string): string {
   const plain = text.replaceAll("+", "_");
   if (plain.length <= MAX && VALID.test(plain)) return plain;
   const hash = createHash("sha256").update(text).digest("hex").slice(0, HASH);
-  const kept = trimmed(trimmed(plain.replace(/[^A-Za-z0-9._-]+/g, "-")).slice(0, MAX - HASH - 1));
+  const valid = plain.replace(/[^A-Za-z0-9._-]+/g, "-").replace(/^[._-]+/, "");
+  const kept = valid.slice(0, MAX - HASH - 1).replace(/[._-]+$/, "");
   return kept === "" ? hash : `${kept}-${hash}`;
-}
-
-function trimmed(text: string): string {
-  return text.replace(/^[._-]+/, "").replace(/[._-]+$/, "");
 }

@@ -8,7 +8,8 @@ export const REDACT_PATHS: string[] = ["", "*.", "*.*.", "*.*.*."].flatMap((pref
   SECRET_MEMBERS.map((member) => (/^\w+$/.test(member) ? `${prefix}${member}` : `${prefix.replace(/\.$/, "")}["${member}"]`)),
 );
 
-const JWT = /eyJ[\w-]{5,}\.[\w-]{5,}\.[\w-]*/g;
+/** Begins where a word does: one that could begin anywhere would be looked for from every place of a long word. */
+const JWT = /(?<![\w-])eyJ[\w-]{5,}\.[\w-]{5,}\.[\w-]*/g;
 /** Needs a capital or a digit, so that "Basic authentication" stays readable. */
 const SCHEME = /\b([Bb]earer|[Bb]asic) +(?=[a-z.~+/_-]*[A-Z0-9])[\w.~+/-]{8,}={0,2}/g;
 

@@ -9,9 +9,8 @@ const OPERATORS: Readonly<Record<string, string>> = { "==": "=", "!": "!=" };
 export function mastermindsRange(blangRange: string): string | undefined {
   const groups = blangRange
     .replace(COMPARATOR, "$1")
-    .trim()
-    .split(/\s*\|\|\s*/)
-    .map(groupText);
+    .split("||")
+    .map((group) => groupText(group.trim()));
   return groups.some((group) => group === undefined) ? undefined : groups.join(" || ");
 }
 

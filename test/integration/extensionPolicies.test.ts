@@ -5,6 +5,7 @@ import { beforeAll, describe, expect, test } from "vitest";
 import type { ClusterExtensionSpec } from "../../pkg/api/clusterExtension.ts";
 import type { KubeObject, ObjectRef } from "../../pkg/api/k8s.ts";
 import type { Client } from "../../pkg/kube/client.ts";
+import { ServiceAccountTokens } from "../../pkg/kube/tokens.ts";
 import { describeWithPrivateCluster, eventually } from "../support/cluster.ts";
 import { extensionNamed } from "../support/extensions.ts";
 import { serviceAccount } from "../support/serviceAccount.ts";
@@ -31,9 +32,9 @@ describeWithPrivateCluster("admission of extensions", (cluster) => {
     return { ...made, metadata: { name, ...(labels ? { labels } : {}) }, spec: { ...made.spec, ...spec } };
   };
 
-  async function apply(file: string): Promise<void> {
-    for (const object of loadAll(readFileSync(join(CONFIG, file), "utf8")) as KubeObject[])
-      await cluster.client.apply(object, { fieldManager: "test", force: true });
+  async function apply(file: string, from = "", to = ""): Promise<void> {
+    const text = readFileSync(join(CONFIG, file), "utf8").replaceAll(from, to);
+    for (const object of loadAll(text) as KubeObject[]) await cluster.client.apply(object, { fieldManager: "test", force: true });
   }
 
   beforeAll(async () => {
@@ -103,14 +104,55 @@ describeWithPrivateCluster("admission of extensions", (cluster) => {
       await expect(user.create(extension("refused", spec), { dryRun: true })).rejects.toThrow(refusal);
     });
 
-    test("a change of spec or annotations is looked at, one of labels and operator-controller's own are not", async () => {
+    test("a change of what is done is looked at, one of other labels and operator-controller's own are not", async () => {
       await cluster.client.create(extension("changed", named("theirs")));
       const change = (client: Client, patch: object): Promise<unknown> => client.patch(ref("changed"), patch, { type: "merge" });
       const refusal = "spec.serviceAccount: you may not impersonate ServiceAccount x-system/theirs";
       await expect(change(user, { spec: { source: { catalog: { version: "1.0.0" } } } })).rejects.toThrow(refusal);
       await expect(change(user, { metadata: { annotations: { "olm.operatorframework.io/rollback-to": "1" } } })).rejects.toThrow(refusal);
+      await expect(change(user, { metadata: { labels: DEPENDENCY } })).rejects.toThrow(refusal);
+      const owner = { apiVersion: "v1", kind: "Namespace", name: "gone", uid: "1" };
+      await expect(change(user, { metadata: { ownerReferences: [owner] } })).rejects.toThrow(refusal);
       await change(user, { metadata: { labels: { team: "a" } } });
+      await change(controller, { metadata: { labels: DEPENDENCY } });
+      await expect(change(user, { metadata: { labels: { "olm.operatorframework.io/dependency": null } } })).rejects.toThrow(refusal);
       await controller.create(extension("made-for-it", named("theirs"), DEPENDENCY));
     });
+
+    test("who may not name its ServiceAccount cannot delete an extension either, but for the garbage collector", async () => {
+      await cluster.client.create(extension("kept", named("theirs")));
+      await cluster.client.create(extension("own", named("mine")));
+      await expect(user.delete(ref("kept"))).rejects.toThrow("you may not impersonate ServiceAccount x-system/theirs");
+      await user.delete(ref("own"));
+      const collector = new ServiceAccountTokens(cluster.client).tokenFor("kube-system", "generic-garbage-collector");
+      await cluster.client.withToken(collector).delete(ref("kept"));
+    });
+
+    test("a ServiceAccount that is called like operator-controller's in another namespace is nobody special", async () => {
+      const { client } = await serviceAccount(cluster.client, "other", "operator-controller-controller-manager", [WRITE]);
+      const refusal = "spec.serviceAccount: you may not impersonate ServiceAccount x-system/theirs";
+      await expect(client.create(extension("refused", named("theirs"), DEPENDENCY), { dryRun: true })).rejects.toThrow(refusal);
+    });
+  });
+
+  // Source: install.md 9 (46 to 51).
+  test("by config/samples/access-control.yaml, a group changes and deletes what it may install, and nothing else", async () => {
+    const GROUP = "system:serviceaccounts:other";
+    const { client } = await serviceAccount(cluster.client, "other", "member", [WRITE]);
+    const ours = extensionNamed("ours", { packageName: "cockroachdb" });
+    const selector = { matchLabels: { "olm.operatorframework.io/metadata.name": "operatorhubio" } };
+    const source = { sourceType: "Catalog" as const, catalog: { packageName: "cockroachdb", selector } };
+    const spec = { ...ours.spec, namespace: "cockroachdb", serviceAccount: undefined, source };
+    const REFUSED = "package not allowed; permitted: cockroachdb";
+    const theirs = extension("not-ours", { namespace: "x-system", serviceAccount: undefined });
+    await cluster.client.create(theirs);
+    await apply("samples/access-control.yaml", 'group == "databases"', `group == "${GROUP}"`);
+    await eventually(() => expect(client.create(extension("probe", theirs["spec"] as object), { dryRun: true })).rejects.toThrow(REFUSED));
+    await expect(client.delete(ref("not-ours"))).rejects.toThrow(REFUSED);
+    const made = JSON.parse(JSON.stringify({ ...ours, spec })) as KubeObject;
+    await client.create(made);
+    const ignoring = { preflight: { crdUpgradeSafety: { enforcement: "Strict", ignore: ["scope"] } } };
+    await expect(client.patch(ref("ours"), { spec: { install: ignoring } }, { type: "merge" })).rejects.toThrow("may not be disabled");
+    await client.delete(ref("ours"));
   });
 });

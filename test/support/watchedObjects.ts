@@ -15,6 +15,8 @@ export class WatchedObjects implements MetadataClient {
   readonly calls: string[] = [];
   /** Says no to a list or watch, by its text. */
   refuses: (call: string) => boolean = () => false;
+  /** Every list and watch fails with it. */
+  failure: Error | undefined;
   readonly #objects = new Map<string, KubeObject>();
   readonly #followers = new Set<Follower>();
   #resourceVersion = 100;
@@ -90,6 +92,7 @@ export class WatchedObjects implements MetadataClient {
   #ask(verb: string, { kind }: GroupVersionKind, { fieldSelector, labelSelector }: ListOptions | WatchOptions): Error | undefined {
     const call = `${verb} ${kind} ${fieldSelector ?? labelSelector}`;
     this.calls.push(call);
+    if (this.failure) return this.failure;
     return this.refuses(call) ? refusal(403, "Forbidden", `cannot ${call}`) : undefined;
   }
 

@@ -165,6 +165,12 @@ test("everything that can be wrong at once is told, each with what to do", async
 });
 
 describe("one thing is wrong", () => {
+  test("a policy that is missing where the programs are in another namespace is applied for that one", () => {
+    const { namespace, policies, ...rest } = factsOf({ policies: new Map() });
+    const found = findingsOf({ ...rest, policies, namespace: "other" }, "0.1.0").find(({ check }) => check.includes("service-accounts"));
+    expect(found?.next).toBe(`sed s/${namespace}/other/ config/samples/service-accounts.yaml | kubectl apply -f -`);
+  });
+
   test.for([
     { name: "a scaled program", parts: { ready: 1 }, want: ["warning", "1 of 2 replicas are ready"] },
     { name: "no leader", parts: { lease: { holderIdentity: "" } }, want: ["problem", "nobody leads since the last one stopped"] },

@@ -1,3 +1,4 @@
+import { SYSTEM_NAMESPACE } from "../../../pkg/api/constants.ts";
 import type { KubeObject } from "../../../pkg/api/k8s.ts";
 import { type DoctorFacts, POLICIES, policyKey } from "./facts.ts";
 import { about, type Finding } from "./finding.ts";
@@ -20,12 +21,25 @@ const ABSENT: Readonly<Record<(typeof POLICIES)[number]["name"], Pick<Finding, "
   },
 };
 
+function absent(check: string, name: (typeof POLICIES)[number]["name"], namespace: string): Finding {
+  const { next, ...found } = ABSENT[name];
+  const todo = inNamespace(next, namespace);
+  return { check, ...found, ...(todo === undefined ? {} : { next: todo }) };
+}
+
+/** The sample speaks of operator-controller's own ServiceAccount, by its namespace. */
+function inNamespace(next: string | undefined, namespace: string): string | undefined {
+  const [, sample] = /^kubectl apply -f (config\/samples\/\S+)$/.exec(next ?? "") ?? [];
+  if (sample === undefined || namespace === SYSTEM_NAMESPACE) return next;
+  return `sed s/${SYSTEM_NAMESPACE}/${namespace}/ ${sample} | kubectl apply -f -`;
+}
+
 /** Whether the admission policies are in force. */
-export function checkPolicies({ policies }: DoctorFacts): Finding[] {
+export function checkPolicies({ policies, namespace }: DoctorFacts): Finding[] {
   return POLICIES.flatMap((ref): Finding[] => {
     const check = policyKey(ref);
     return about(check, policies.get(check) ?? { value: undefined }, (live): Finding[] =>
-      live ? [{ check, status: "ok", message: "in force" }] : [{ check, ...ABSENT[ref.name] }],
+      live ? [{ check, status: "ok", message: "in force" }] : [absent(check, ref.name, namespace)],
     );
   });
 }

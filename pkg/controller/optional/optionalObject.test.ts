@@ -87,6 +87,19 @@ test("broken connections leave what is known; a refusal does not", async () => {
   expect(object.state.kind).toBe("present");
 });
 
+// An API server that has just started knows no roles for a moment.
+test.for([true, false])("a refusal that passes is no news, whether the kind is served (%s) or not", async (served) => {
+  const { kind, states, later } = await follow((made) => (made.served = served));
+  const before = [...states];
+  kind.refusal = refusal(403, "Forbidden", "things is forbidden");
+  kind.endWatches(new Error("other side closed"));
+  await later(60_000);
+  await later(1_000);
+  kind.refusal = undefined;
+  for (let i = 0; i < 5; i++) await later(60_000);
+  expect(states).toEqual(before);
+});
+
 test("before the first answer it says what went wrong", async () => {
   const { kind, object, later } = await follow((made) => (made.refusal = new Error("connect ECONNREFUSED")));
   expect(object.state).toEqual({ kind: "unknown", because: "connect ECONNREFUSED" });

@@ -28,6 +28,8 @@ export interface OptionalObjectOptions {
 const RECHECK_MS = 45_000;
 /** A kind that was served must be missing for longer than an API server needs to serve its CRDs again after a restart. */
 const CONFIRM_MS = 5_000;
+/** An API server that has just started refuses everything until it knows the roles: so often in a row that is not believed of what was readable. */
+const DOUBTED_REFUSALS = 3;
 const BASE_BACKOFF_MS = 250;
 const MAX_BACKOFF_MS = 30_000;
 
@@ -43,6 +45,8 @@ export class OptionalObject<T extends KubeObject = KubeObject> {
   readonly #log: Logger;
   readonly #handlers: (() => void)[] = [];
   #state: ObjectState<T> = { kind: "unknown" };
+  /** In a row. */
+  #refusals = 0;
 
   constructor(client: Pick<Client, "list" | "watch" | "resourceFor">, ref: ObjectRef, options: OptionalObjectOptions) {
     this.#client = client;
@@ -111,9 +115,12 @@ export class OptionalObject<T extends KubeObject = KubeObject> {
     await informer.run(AbortSignal.any([signal, gone.signal]));
   }
 
-  /** Only a refusal makes what was known before worthless. */
+  /** Only refusals, and more of them than a start of the API server explains, make what was known before worthless. */
   #failed(err: unknown): void {
     const because = messageOf(err);
+    this.#refusals = isForbidden(err) ? this.#refusals + 1 : 0;
+    const isKnown = this.#state.kind !== "unknown" && this.#state.kind !== "unreadable";
+    if (isKnown && this.#refusals <= DOUBTED_REFUSALS) return;
     if (isForbidden(err)) this.#set({ kind: "unreadable", because });
     else if (this.#state.kind === "unknown") this.#set({ kind: "unknown", because });
   }
@@ -121,6 +128,7 @@ export class OptionalObject<T extends KubeObject = KubeObject> {
   #set(state: ObjectState<T>): void {
     const before = this.#state;
     this.#state = state;
+    if (state.kind !== "unreadable") this.#refusals = 0;
     const same =
       before.kind === state.kind &&
       (state.kind !== "present" ||

@@ -1,6 +1,7 @@
 import type { KubeObject } from "../../api/k8s.ts";
 import { Backoff } from "../../controller/backoff.ts";
 import { type Clock, sleep } from "../../controller/clock.ts";
+import type { Repeats } from "../../controller/repeats.ts";
 import { messageOf } from "../../errors/errors.ts";
 import type { Client } from "../../kube/client.ts";
 import { isExpired, isForbidden, retryAfterMsOf } from "../../kube/errors.ts";
@@ -31,6 +32,8 @@ export interface StreamOptions {
   /** Lets few connect at once. */
   readonly gate: Gate;
   readonly log: Logger;
+  /** An API server that is away interrupts all streams at once, of which one speaks for the others. */
+  readonly interruptions: Repeats;
   /** How often at least a refused stream is tried again, in milliseconds; at first it is sooner. */
   readonly retryRefusedMs: number;
 }
@@ -154,16 +157,17 @@ export class MetadataStream {
    * second and later ones in a row   list again: after a long absence the server may even be one with an older history
    */
   async #recoverFrom(err: unknown, signal: AbortSignal): Promise<void> {
-    const { clock, log } = this.#options;
+    const { clock, log, interruptions } = this.#options;
     this.#refusals = isForbidden(err) ? this.#refusals + 1 : 0;
     const refused = this.#refusals > (this.#wasOpen ? DOUBTED_REFUSALS : 0);
     const retryInMs = Math.max((refused ? this.#refusedBackoff : this.#backoff).next(), retryAfterMsOf(err) ?? 0);
     const first = this.#backoff.attempts === 1;
     if (refused || isExpired(err) || !first) this.#resourceVersion = undefined;
     if (refused) this.#wasOpen = false;
-    const level = first || refused ? "debug" : "warn";
+    const untold = first || refused ? undefined : interruptions.tell("");
+    const level = untold === undefined ? "debug" : "warn";
     log[level](
-      { reason: messageOf(err), watching: describeSpec(this.#spec), attempt: this.#backoff.attempts, retryInMs },
+      { reason: messageOf(err), watching: describeSpec(this.#spec), attempt: this.#backoff.attempts, retryInMs, untold },
       "watch of objects interrupted",
     );
     this.#turn(refused ? { kind: "refused", message: messageOf(err) } : { kind: "broken" });

@@ -30,7 +30,9 @@ function start(options: { maxStreams?: number } = {}, central?: WatchedObjects) 
   const clock = new FakeClock();
   const woken: string[] = [];
   const events: ObjectEvent[] = [];
-  const log = createLogger({ component: "test", level: "silent" });
+  const lines: Record<string, unknown>[] = [];
+  const destination = { write: (line: string) => lines.push(JSON.parse(line) as Record<string, unknown>) };
+  const log = createLogger({ component: "test", level: "debug", destination });
   const watches = new ObjectWatches({
     log,
     clock,
@@ -55,7 +57,7 @@ function start(options: { maxStreams?: number } = {}, central?: WatchedObjects) 
       .map(({ name }) => name)
       .sort();
   const isOpen = (count: number): Promise<void> => expect.poll(() => [server.open, watches.states.open], SOON).toEqual([count, count]);
-  return { server, clock, woken, events, watches, identity, follow, suspects, isOpen };
+  return { server, clock, lines, woken, events, watches, identity, follow, suspects, isOpen };
 }
 
 test("a deleted and a changed object are suspected, and a pass is asked for", async () => {
@@ -185,6 +187,20 @@ test("a broken stream goes on where it broke, and is listed anew when that fails
   await expect.poll(() => (clock.advance(1_000), server.open), SOON).toBe(1);
   await expect.poll(() => suspects(), SOON).toEqual(["a"]);
   expect(b).toBeDefined();
+});
+
+test("of many streams that cannot be connected one speaks for the others", async () => {
+  const { server, clock, watches, follow, identity, isOpen, lines } = start();
+  const maps = ["a", "b", "c"].map((name) => server.put(map(name, name, name)));
+  for (const one of maps) follow(one.metadata.name, [one], identity(`${one.metadata.name}/installer`));
+  await isOpen(3);
+  server.failure = new Error("connect ECONNREFUSED");
+  server.cut(new Error("other side closed"));
+  const interrupted = (level: number): unknown[] =>
+    lines.filter((line) => line["msg"] === "watch of objects interrupted" && line["level"] === level);
+  await expect.poll(() => (clock.advance(1_000), interrupted(20).length), SOON).toBeGreaterThan(8);
+  expect(interrupted(40)).toHaveLength(1);
+  expect(watches.states.broken).toBe(3);
 });
 
 test("refusals of an API server that has just started are not believed of what was watched; lasting ones are", async () => {

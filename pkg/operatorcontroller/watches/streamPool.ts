@@ -1,3 +1,4 @@
+import { Repeats } from "../../controller/repeats.ts";
 import { messageOf } from "../../errors/errors.ts";
 import { type MetadataClient, MetadataStream, type StreamListener, type StreamOptions, type StreamState } from "./metadataStream.ts";
 import { type StreamSpec, streamKey } from "./plan.ts";
@@ -25,6 +26,9 @@ export interface SharedStream {
 
 type Opened = SharedStream & { readonly stream: MetadataStream };
 
+/** Of all interruptions one is told in as long as that. */
+const QUIET_MS = 60_000;
+
 /** Streams by identity and what they follow, each there once, for as long as somebody uses it. */
 export class StreamPool {
   readonly #options: StreamOptions;
@@ -32,8 +36,8 @@ export class StreamPool {
   readonly #open = new Map<string, Opened>();
 
   /** @param max how many streams there may be. */
-  constructor(options: StreamOptions, max: number) {
-    this.#options = options;
+  constructor(options: Omit<StreamOptions, "interruptions">, max: number) {
+    this.#options = { ...options, interruptions: new Repeats(options.clock, QUIET_MS) };
     this.#max = max;
   }
 
