@@ -1,5 +1,6 @@
 import { text } from "node:stream/consumers";
 import { EXIT } from "./exitCodes.ts";
+import { shownText } from "./shownText.ts";
 
 /** What a command is given to talk to whoever runs it, in place of the process's own streams and state. */
 export interface Terminal {
@@ -81,8 +82,8 @@ export class CommandTerminal implements Terminal {
 export function processTerminal(signal: AbortSignal): CommandTerminal {
   const { stdin, stdout, stderr, env } = process;
   return new CommandTerminal({
-    out: (piece) => void stdout.write(piece),
-    err: (piece) => void stderr.write(piece),
+    out: writerTo(stdout),
+    err: writerTo(stderr),
     stdin: () => text(stdin),
     ask: (question) => answerTo(question, signal),
     width: widthOf(stdout.isTTY ? stdout.columns : undefined, env["COLUMNS"]),
@@ -91,6 +92,11 @@ export function processTerminal(signal: AbortSignal): CommandTerminal {
     signal,
     env,
   });
+}
+
+/** Bytes for a pipe or a file are as they are; a terminal is given nothing to act on. */
+function writerTo(stream: NodeJS.WriteStream): (piece: string) => void {
+  return (piece) => void stream.write(stream.isTTY ? shownText(piece) : piece);
 }
 
 /** A line from standard input; Ctrl-C stays with the process, since the terminal is left as it is. */
