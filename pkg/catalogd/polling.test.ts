@@ -11,6 +11,8 @@ test.for([
   ["the spec changed", RECORD, { ...SUBJECT, generation: 4 }, 0, "catalog generation differs from observed generation"],
   ["another reference", RECORD, { ...SUBJECT, ref: "r/c:v2" }, 0, "catalog generation differs from observed generation"],
   ["the interval is not over", RECORD, { ...SUBJECT, intervalMinutes: 1 }, 1_060_000, undefined],
+  ["the clock was put back", RECORD, { ...SUBJECT, intervalMinutes: 1 }, 999_999, "the clock was put back"],
+  ["the clock was put back, without an interval", RECORD, SUBJECT, 999_999, undefined],
   ["the interval is over", RECORD, { ...SUBJECT, intervalMinutes: 1 }, 1_060_001, "poll duration has elapsed"],
 ] as const)("%s", ([, record, subject, now, want]) => {
   expect(pollReason(record, subject, now)).toBe(want);
@@ -33,6 +35,10 @@ test("the wake-up finds the poll due, at most a hundredth late", () => {
       },
     ),
   );
+});
+
+test("after the clock was put back the next look is an interval away, not years", () => {
+  expect(nextPollMs(Date.parse("2031-01-01T00:00:00Z"), 1, Date.parse("2026-01-01T00:00:00Z"), 0)).toBe(60_001);
 });
 
 test("without an interval there is no next poll", () => {

@@ -21,7 +21,10 @@ export interface PollSubject {
   intervalMinutes: number | undefined;
 }
 
-/** Why the reference has to be looked up, for the log; undefined when it need not be. Every change of the spec is a reason, as in Go. */
+/**
+ * Why the reference has to be looked up, for the log; undefined when it need not be. Every change of the spec is a reason, as in Go, and so is a
+ * clock that was put back, after which nobody knows how long ago the last look was.
+ */
 export function pollReason(
   record: PollRecord | undefined,
   { ref, generation, intervalMinutes }: PollSubject,
@@ -29,7 +32,9 @@ export function pollReason(
 ): string | undefined {
   if (!record) return "no cached catalog metadata found for this catalog";
   if (record.generation !== generation || record.ref !== ref) return "catalog generation differs from observed generation";
-  if (intervalMinutes !== undefined && record.at + intervalMinutes * MINUTE_MS < now) return "poll duration has elapsed";
+  if (intervalMinutes === undefined) return undefined;
+  if (now < record.at) return "the clock was put back";
+  if (record.at + intervalMinutes * MINUTE_MS < now) return "poll duration has elapsed";
   return undefined;
 }
 
@@ -39,5 +44,5 @@ export function pollReason(
  */
 export function nextPollMs(lastPoll: number, intervalMinutes: number | undefined, now: number, random: number): number | undefined {
   if (intervalMinutes === undefined) return undefined;
-  return Math.max(1, Math.ceil(lastPoll + intervalMinutes * MINUTE_MS * (1 + JITTER * random) - now) + 1);
+  return Math.max(1, Math.ceil(Math.min(lastPoll, now) + intervalMinutes * MINUTE_MS * (1 + JITTER * random) - now) + 1);
 }

@@ -111,7 +111,7 @@ export class ExtensionMemory {
     const health = this.#byName.get(name)?.health;
     if (!health) return 0;
     const pause = health.availability.status === "True" ? HEALTHY_PAUSE_MS : ILL_PAUSE_MS;
-    health.dueAt = Math.min(health.dueAt, Math.max(now, health.readAt + pause));
+    health.dueAt = Math.min(health.dueAt, Math.max(now, Math.min(health.readAt, now) + pause));
     return Math.max(health.dueAt - now, 0);
   }
 

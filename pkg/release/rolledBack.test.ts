@@ -28,6 +28,8 @@ test.for<[why: string, attempt: Partial<typeof SAME>, attempts: number, minutes:
   ["twice as long the second time", {}, 2, 19, 20],
   ["at most a day", {}, 50, 1_439, 1_440],
   ["not longer than a day", {}, 50, 1_440, undefined],
+  ["with a clock that is a little behind", {}, 1, -4, 10],
+  ["not after the clock was put back", {}, 1, -6, undefined],
   ["not another bundle or configuration", { inputDigest: "e" }, 1, 0, undefined],
   ["not after an edit of the extension", { generation: 4 }, 1, 0, undefined],
   ["not with other content in the catalog", { catalog: "c@sha256:2" }, 1, 0, undefined],

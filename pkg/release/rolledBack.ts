@@ -30,16 +30,20 @@ export type Attempt = Pick<RolledBack, "inputDigest" | "generation" | "catalog">
 /** The first wait; it doubles with every attempt, up to the longest. */
 const FIRST_WAIT_MS = 10 * 60_000;
 const LONGEST_WAIT_MS = 24 * 60 * 60_000;
+/** By how much the clocks of two replicas may differ. */
+const CLOCKS_DIFFER_MS = 5 * 60_000;
 const MAX_MESSAGE = 4_096;
 
 /**
  * Until when the attempt must wait, in milliseconds since the epoch.
- * @returns undefined when it need not: it is another one, spec or catalog changed, or the wait is over.
+ * @returns undefined when it need not: it is another one, spec or catalog changed, the wait is over, or it begins in the future because a clock was
+ * put back since.
  */
 export function heldUntil(given: RolledBack, attempt: Attempt, now: number): number | undefined {
   const same = given.inputDigest === attempt.inputDigest && given.generation === attempt.generation && given.catalog === attempt.catalog;
   const until = waitEnds(given);
-  return same && now < until ? until : undefined;
+  const isOfOtherClock = Date.parse(given.at) > now + CLOCKS_DIFFER_MS;
+  return same && now < until && !isOfOtherClock ? until : undefined;
 }
 
 /** When what was given up is tried again although nothing changed, in milliseconds since the epoch. */

@@ -1,4 +1,5 @@
 /** Colours and the clearing of a line, which are ours; line ends; and whatever else a terminal acts on instead of showing it. */
+// oxlint-disable-next-line no-control-regex -- the escape character is what this is about
 const ACTED_ON = /\u001B\[[\d;]*m|\r?\u001B\[K|\r\n|[^\P{C}\n\t]/gu;
 
 /**

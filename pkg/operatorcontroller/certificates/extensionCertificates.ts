@@ -54,10 +54,11 @@ export class ExtensionCertificates {
    * @throws RetryableError that names the Secret.
    */
   async maintain(release: ReleaseRecord): Promise<void> {
-    const { memory, now, certificates: own } = this.#deps;
+    const { memory, now, certificates: own, driftIntervalMs } = this.#deps;
     const { extension, began } = this.#facts;
     const known = memory.of(extension).certificates;
-    const isDue = known.release !== release.version || began || now() >= known.checkAt;
+    const inMs = known.checkAt - now(); // more than an interval after the clock was put back
+    const isDue = known.release !== release.version || began || inMs <= 0 || inMs > driftIntervalMs;
     if (!isDue) own?.wake(extension.metadata.name, known.checkAt - now());
     else if (await this.keep(release.objects)) this.kept(release);
   }

@@ -146,6 +146,19 @@ test("an unhealthy release is read again after one second, then after twice as l
   expect((await all.pass()).availability?.status).toBe("True");
 });
 
+test("after the clock was put back a release is read as soon as something changes, and not when the clock is there again", async () => {
+  const all = passes();
+  await all.pass();
+  all.now -= 86_400_000;
+  all.set(deployment("b", 0));
+  expect(all.memory.healthChanged("x", all.now)).toBe(5_000);
+  all.now += 5_000;
+  expect((await all.pass()).availability?.status).toBe("False");
+  all.now -= 86_400_000;
+  await all.pass();
+  expect(all.calls).not.toEqual([]);
+});
+
 test("the message names the object, its Pod and its container, and Pods are looked at only where something is wrong", async () => {
   const all = passes();
   all.set(deployment("a", 0));

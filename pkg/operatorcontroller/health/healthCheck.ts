@@ -61,6 +61,7 @@ export async function checkHealth(deps: HealthDependencies, facts: PassFacts, co
 
 function isDue(known: RememberedHealth | undefined, release: ReleaseRecord, facts: PassFacts, now: number): boolean {
   if (known?.release !== release.version || now >= known.dueAt) return true;
+  if (now < known.readAt) return true; // the clock was put back
   if (facts.failed) return true;
   const { live } = facts;
   return live !== undefined && release.objects.filter(hasHealth).every((object) => live.has(objectKey(object)));
