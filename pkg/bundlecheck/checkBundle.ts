@@ -1,6 +1,6 @@
 import type { BundleFiles } from "../bundle/types.ts";
 import type { PatternMatcher } from "../crdsafety/objectFaults.ts";
-import { clipped } from "../fbc/summary/lenient.ts";
+import { shortened } from "../fbc/boundedTexts.ts";
 import { BundleContent } from "./content.ts";
 import { compareFindings, type Finding } from "./finding.ts";
 import { BUNDLE_RULES } from "./rules.ts";
@@ -26,7 +26,7 @@ export function checkBundle(files: BundleFiles, matches?: PatternMatcher): Check
   const findings = Object.entries(BUNDLE_RULES).flatMap(([rule, { severity, find }]): Finding[] => {
     const breaches = find(content);
     const found = breaches.slice(0, MAX_FINDINGS).map(({ message, at = {} }) => {
-      return { rule, severity, message: clipped(message.replaceAll(/\s*\n\s*/g, " "), MAX_MESSAGE), ...content.locate(at) };
+      return { rule, severity, message: shortened(message.replaceAll(/\s*\n\s*/g, " "), MAX_MESSAGE), ...content.locate(at) };
     });
     const more = breaches.length - found.length;
     return more > 0 ? [...found, { rule, severity, message: `and ${more} more of these` }] : found;

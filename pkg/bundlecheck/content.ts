@@ -10,7 +10,7 @@ import { yamlDocument } from "../bundle/yamlText.ts";
 import type { PatternMatcher } from "../crdsafety/objectFaults.ts";
 import { messageOf } from "../errors/errors.ts";
 import { goQuote } from "../errors/goQuote.ts";
-import { objectAt } from "../fbc/summary/lenient.ts";
+import { objectAt } from "../fbc/members.ts";
 import { YamlLines } from "../fbc/yamlLines.ts";
 import { type Rendering, renderingsOf } from "./renderings.ts";
 import type { Place } from "./rule.ts";

@@ -1,8 +1,8 @@
 import { isObject } from "../api/jsonObject.ts";
 import type { BundleFiles } from "../bundle/types.ts";
 import { goQuote } from "../errors/goQuote.ts";
-import { objectMembers, textMember } from "../fbc/checks/lenient.ts";
 import { memberOf } from "../fbc/keys.ts";
+import { objectMembers, textMember } from "../fbc/members.ts";
 import { firstDocument } from "../fbcrender/bundleObjects.ts";
 
 /** A channel of the package manifest format: its newest version, from which the others follow by what replaces what. */

@@ -1,8 +1,8 @@
 import type { JsonObject } from "../api/k8s.ts";
-import { objectMember, objectMembers, textMember } from "../fbc/checks/lenient.ts";
 import { Schema } from "../fbc/content.ts";
 import { bundleVersion } from "../fbc/graph/bundleVersion.ts";
 import { memberOf } from "../fbc/keys.ts";
+import { objectMember, objectMembers, textMember } from "../fbc/members.ts";
 import type { Meta } from "../fbc/types.ts";
 import { ComparedPackage } from "./comparedPackage.ts";
 

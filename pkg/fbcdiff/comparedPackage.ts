@@ -1,7 +1,7 @@
 import type { JsonObject } from "../api/k8s.ts";
 import { goQuote } from "../errors/goQuote.ts";
-import { givenText, listMember, objectMember, objectMembers, textMember } from "../fbc/checks/lenient.ts";
 import { type BundleVersion, rangeTest, versionInName } from "../fbc/graph/bundleVersion.ts";
+import { givenText, listMember, objectMember, objectMembers, textMember } from "../fbc/members.ts";
 import { channelHeads } from "../fbc/summary/channelHeads.ts";
 import type { ComparedBundle } from "./comparedCatalog.ts";
 

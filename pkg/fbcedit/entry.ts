@@ -1,5 +1,5 @@
 import type { JsonObject } from "../api/k8s.ts";
-import { givenText, listMember, objectMembers, textMember } from "../fbc/checks/lenient.ts";
+import { givenText, listMember, objectMembers, textMember } from "../fbc/members.ts";
 import { withMember } from "./member.ts";
 
 /** The edges of an entry of a channel: what it can follow. */

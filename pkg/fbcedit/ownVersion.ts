@@ -1,6 +1,6 @@
 import type { JsonObject } from "../api/k8s.ts";
-import { givenText, objectMember, objectMembers, textMember } from "../fbc/checks/lenient.ts";
 import { type BundleVersion, bundleVersion } from "../fbc/graph/bundleVersion.ts";
+import { givenText, objectMember, objectMembers, textMember } from "../fbc/members.ts";
 
 /** The version that a bundle states in its property olm.package; undefined where it has none. */
 export function ownVersion(bundle: Readonly<JsonObject>): BundleVersion | undefined {

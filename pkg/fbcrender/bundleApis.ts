@@ -1,7 +1,6 @@
 import type { JsonObject } from "../api/k8s.ts";
-import { objectMembers, textMember } from "../fbc/checks/lenient.ts";
 import { excerpt } from "../fbc/excerpt.ts";
-import { objectAt } from "../fbc/summary/lenient.ts";
+import { objectAt, objectMembers, textMember } from "../fbc/members.ts";
 
 /** A kind of an API, and how it is called in paths. */
 export interface ApiKey {

@@ -1,8 +1,7 @@
 import { isObject } from "../api/jsonObject.ts";
 import type { JsonObject } from "../api/k8s.ts";
-import { listMember, objectMember, objectMembers, textMember } from "../fbc/checks/lenient.ts";
+import { listMember, objectAt, objectMember, objectMembers, textMember } from "../fbc/members.ts";
 import { wrongKind } from "../fbc/meta.ts";
-import { objectAt } from "../fbc/summary/lenient.ts";
 
 /** An image that a bundle needs; the name is empty where nobody gave one. */
 export interface RelatedImage {

@@ -1,7 +1,7 @@
 import type { JsonObject } from "../api/k8s.ts";
 import { goQuote } from "../errors/goQuote.ts";
-import { listMember, objectMembers, textMember } from "../fbc/checks/lenient.ts";
 import { members } from "../fbc/checks/shape.ts";
+import { listMember, objectMembers, textMember } from "../fbc/members.ts";
 import { isPathElement } from "../fbcrender/catalogText.ts";
 import { strictYaml } from "./strictYaml.ts";
 

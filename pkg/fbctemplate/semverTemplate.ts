@@ -1,9 +1,9 @@
 import type { JsonObject } from "../api/k8s.ts";
 import { messageOf } from "../errors/errors.ts";
 import { goQuote } from "../errors/goQuote.ts";
-import { objectMember, objectMembers, textMember } from "../fbc/checks/lenient.ts";
 import { members } from "../fbc/checks/shape.ts";
 import { memberOf } from "../fbc/keys.ts";
+import { objectMember, objectMembers, textMember } from "../fbc/members.ts";
 import { strictYaml } from "./strictYaml.ts";
 
 /** The schema of templates from which channels follow by version. */

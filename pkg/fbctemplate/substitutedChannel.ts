@@ -1,5 +1,5 @@
 import type { JsonObject } from "../api/k8s.ts";
-import { listMember, objectMembers, textMember } from "../fbc/checks/lenient.ts";
+import { listMember, objectMembers, textMember } from "../fbc/members.ts";
 import type { ChannelEntry, Meta } from "../fbc/types.ts";
 
 /**

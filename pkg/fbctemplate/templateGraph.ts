@@ -1,7 +1,7 @@
-import { objectMember, objectMembers, textMember } from "../fbc/checks/lenient.ts";
 import { packageContentsFrom } from "../fbc/content.ts";
 import { type BundleVersion, bundleVersion } from "../fbc/graph/bundleVersion.ts";
 import { mermaidGraph } from "../fbc/graph/mermaid.ts";
+import { objectMember, objectMembers, textMember } from "../fbc/members.ts";
 import type { Meta } from "../fbc/types.ts";
 
 /** The update graphs of a catalog as a Mermaid diagram, in which updates that OLM v0 does not make are struck out, as opm draws templates. */

@@ -1,5 +1,5 @@
 import { goQuote } from "../errors/goQuote.ts";
-import { textMember } from "../fbc/checks/lenient.ts";
+import { textMember } from "../fbc/members.ts";
 import { BASIC_SCHEMA, templateDocument } from "./basicTemplate.ts";
 import { SEMVER_SCHEMA } from "./semverTemplate.ts";
 import { SUBSTITUTES_SCHEMA } from "./substitutesTemplate.ts";

@@ -1,7 +1,7 @@
+import { clipped } from "../errors/clipped.ts";
 import { messageOf } from "../errors/errors.ts";
 import { goQuote } from "../errors/goQuote.ts";
 import { goJsonFault } from "../fbc/goJsonSyntax.ts";
-import { clipped } from "./clipped.ts";
 import { type MinorVersion, minorOf } from "./minorVersion.ts";
 import type { RawProperty } from "./properties.ts";
 

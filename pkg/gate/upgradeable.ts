@@ -1,7 +1,7 @@
 import { boundedMessage } from "../api/conditions.ts";
 import { MESSAGE_MAX_BYTES } from "../api/constants.ts";
+import { CAUSE_LENGTH, clipped, NAME_LENGTH } from "../errors/clipped.ts";
 import { goQuote } from "../errors/goQuote.ts";
-import { CAUSE_LENGTH, clipped, NAME_LENGTH } from "./clipped.ts";
 import type { ClusterVersion } from "./clusterVersion.ts";
 import { joinedWithin } from "./joinedWithin.ts";
 import { minorText, nextMinor } from "./minorVersion.ts";

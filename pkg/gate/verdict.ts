@@ -1,5 +1,5 @@
+import { CAUSE_LENGTH, clipped, NAME_LENGTH } from "../errors/clipped.ts";
 import { messageOf } from "../errors/errors.ts";
-import { CAUSE_LENGTH, clipped, NAME_LENGTH } from "./clipped.ts";
 import type { ClusterVersion } from "./clusterVersion.ts";
 import { type MaxVersion, maxVersionIn } from "./maxVersion.ts";
 import { allowsNext, type MinorVersion } from "./minorVersion.ts";

@@ -1,9 +1,9 @@
 import type { Dispatcher } from "undici";
 import { type GroupVersionKind, type KubeObject, type ObjectRef, refOf } from "../api/k8s.ts";
-import { readText } from "./body.ts";
+import { answerOf, errorOf, type Told } from "./answer.ts";
 import { Credentials } from "./credentials.ts";
 import { type ApiResource, Discovery } from "./discovery.ts";
-import { isExpired, isNotFound, KubeError } from "./errors.ts";
+import { isExpired, isNotFound } from "./errors.ts";
 import type {
   ApplyOptions,
   CallOptions,
@@ -17,7 +17,7 @@ import type {
   WriteOptions,
 } from "./options.ts";
 import { type Location, type Query, resourcePath } from "./paths.ts";
-import { isPathNotFound, kubeErrorFrom } from "./status.ts";
+import { isPathNotFound } from "./status.ts";
 import { type RequestInit, type TokenSource, Transport, type TransportOptions } from "./transport.ts";
 import { warningsIn } from "./warnings.ts";
 import { acceptFor, watchEvents } from "./watch.ts";
@@ -221,9 +221,6 @@ export class Client {
   }
 }
 
-/** What is made of a text of the server before anybody else sees it. */
-type Told = (text: string) => string;
-
 interface KubeList {
   items?: KubeObject[];
   metadata?: { continue?: string; resourceVersion?: string };
@@ -243,27 +240,5 @@ async function absentAs<T, U>(value: U, call: Promise<T>): Promise<T | U> {
   } catch (err) {
     if (isNotFound(err)) return value;
     throw err;
-  }
-}
-
-async function answerOf(response: Dispatcher.ResponseData, told: Told): Promise<unknown> {
-  if (response.statusCode >= 400) throw await errorOf(response, told);
-  const text = await readText(response.body);
-  return text === "" ? undefined : JSON.parse(text);
-}
-
-async function errorOf(response: Dispatcher.ResponseData, told: Told): Promise<KubeError> {
-  const text = await readText(response.body);
-  const retryAfter = response.headers["retry-after"];
-  const err = kubeErrorFrom(response.statusCode, parsed(text), typeof retryAfter === "string" ? retryAfter : undefined);
-  const message = told(err.message);
-  return message === err.message ? err : new KubeError(message, err);
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return text;
   }
 }

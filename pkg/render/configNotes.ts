@@ -1,8 +1,8 @@
 import { GROUP } from "../api/constants.ts";
 import type { KubeObject } from "../api/k8s.ts";
 import type { DeploymentSpec } from "../bundle/types.ts";
+import { clipped } from "../errors/clipped.ts";
 import { goQuote } from "../errors/goQuote.ts";
-import { clipped } from "../gate/clipped.ts";
 import { type LabelSelector, matchesSelector } from "../resolve/selector.ts";
 import { deploymentLabels } from "./deploymentConfig.ts";
 import { ignoredMembers } from "./ignoredMembers.ts";

@@ -1,5 +1,5 @@
 import { AVAILABLE_UPDATES_MAX } from "../api/constants.ts";
-import { clipped, NAME_LENGTH } from "../gate/clipped.ts";
+import { clipped, NAME_LENGTH } from "../errors/clipped.ts";
 import { compareVersionRelease } from "../version/version.ts";
 import { type Candidate, compareCandidates } from "./candidates.ts";
 import { isNewer, obstaclesTo } from "./explanation/obstacles.ts";

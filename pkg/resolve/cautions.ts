@@ -1,5 +1,5 @@
+import { clipped } from "../errors/clipped.ts";
 import { goQuote } from "../errors/goQuote.ts";
-import { clipped } from "../gate/clipped.ts";
 import { stepBetween } from "../version/step.ts";
 import type { Candidate } from "./candidates.ts";
 import { edgeTo, type Findings, type Query } from "./filters.ts";

@@ -1,7 +1,7 @@
+import { clipped } from "../errors/clipped.ts";
 import { goQuote } from "../errors/goQuote.ts";
 import { canonicalJson } from "../fbc/canonical.ts";
 import type { FbcBundle } from "../fbc/types.ts";
-import { clipped } from "../gate/clipped.ts";
 import type { ClusterVersion } from "../gate/clusterVersion.ts";
 import { MAX_OPENSHIFT_VERSION, type MaxVersion, maxVersionIn } from "../gate/maxVersion.ts";
 import { isBelow, type MinorVersion, minorText } from "../gate/minorVersion.ts";

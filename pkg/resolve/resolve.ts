@@ -1,8 +1,8 @@
 import type { CatalogSource } from "../api/clusterExtension.ts";
+import { clipped } from "../errors/clipped.ts";
 import { messageOf } from "../errors/errors.ts";
 import { goQuote } from "../errors/goQuote.ts";
 import type { FbcBundle, FbcDeprecations } from "../fbc/types.ts";
-import { clipped } from "../gate/clipped.ts";
 import type { ClusterVersion } from "../gate/clusterVersion.ts";
 import type { VersionRelease } from "../version/version.ts";
 import { bestOf, bundleVersion, type Candidate } from "./candidates.ts";

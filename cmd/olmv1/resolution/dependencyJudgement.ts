@@ -1,6 +1,6 @@
 import { systemClock } from "../../../pkg/controller/clock.ts";
+import { clipped } from "../../../pkg/errors/clipped.ts";
 import { goQuote } from "../../../pkg/errors/goQuote.ts";
-import { clipped } from "../../../pkg/gate/clipped.ts";
 import { CatalogContents } from "../../../pkg/operatorcontroller/catalogs/catalogContents.ts";
 import { CatalogOffers } from "../../../pkg/operatorcontroller/catalogs/catalogOffers.ts";
 import { ConstraintCache } from "../../../pkg/operatorcontroller/dependencies/constraintCache.ts";

@@ -3,7 +3,7 @@ import type { JsonObject } from "../../api/k8s.ts";
 import { unknownMembers } from "../../bundle/unknownMembers.ts";
 import { versionsOf } from "../../crdsafety/crdParts.ts";
 import { goQuote } from "../../errors/goQuote.ts";
-import { objectAt } from "../../fbc/summary/lenient.ts";
+import { objectAt } from "../../fbc/members.ts";
 import type { BundleContent, CrdManifest } from "../content.ts";
 import { pathText } from "../pathText.ts";
 import { type Breach, error, type RuleTable, warning } from "../rule.ts";

@@ -4,7 +4,7 @@ import { operatorVersion } from "../../bundle/operatorVersion.ts";
 import { unknownMembers } from "../../bundle/unknownMembers.ts";
 import { messageOf } from "../../errors/errors.ts";
 import { goQuote } from "../../errors/goQuote.ts";
-import { objectAt } from "../../fbc/summary/lenient.ts";
+import { objectAt } from "../../fbc/members.ts";
 import { parseRange } from "../../version/blang.ts";
 import { parseVersion } from "../../version/version.ts";
 import { type BundleContent } from "../content.ts";

@@ -1,7 +1,7 @@
 import { isObject } from "../../api/jsonObject.ts";
 import type { JsonObject } from "../../api/k8s.ts";
 import { goQuote } from "../../errors/goQuote.ts";
-import { objectAt, objectsAt } from "../../fbc/summary/lenient.ts";
+import { objectAt, objectsAt } from "../../fbc/members.ts";
 import { containersOf, inContainer, named, podPath } from "../containers.ts";
 import type { BundleContent } from "../content.ts";
 import { type Breach, error, info, type RuleTable, warning } from "../rule.ts";

@@ -2,7 +2,7 @@ import { isObject } from "../../api/jsonObject.ts";
 import type { JsonObject } from "../../api/k8s.ts";
 import { goQuote } from "../../errors/goQuote.ts";
 import { decodedBase64 } from "../../fbc/checks/base64.ts";
-import { objectAt, objectsAt } from "../../fbc/summary/lenient.ts";
+import { objectAt, objectsAt } from "../../fbc/members.ts";
 import type { BundleContent } from "../content.ts";
 import { type Breach, info, type RuleTable, warning } from "../rule.ts";
 import { Source } from "../source.ts";

@@ -1,5 +1,5 @@
 import { isDigestReference } from "../../api/imageReference.ts";
-import { objectsAt } from "../../fbc/summary/lenient.ts";
+import { objectsAt } from "../../fbc/members.ts";
 import { containersOf, inContainer } from "../containers.ts";
 import type { BundleContent } from "../content.ts";
 import { type Breach, info, type Place, type RuleTable, warning } from "../rule.ts";

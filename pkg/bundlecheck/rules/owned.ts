@@ -1,7 +1,7 @@
 import { isObject } from "../../api/jsonObject.ts";
 import { versionsOf } from "../../crdsafety/crdParts.ts";
 import { goQuote } from "../../errors/goQuote.ts";
-import { objectAt, objectsAt } from "../../fbc/summary/lenient.ts";
+import { objectAt, objectsAt } from "../../fbc/members.ts";
 import type { BundleContent } from "../content.ts";
 import { type Breach, info, type RuleTable, warning } from "../rule.ts";
 import { schemaAllows } from "../schemaPath.ts";

@@ -1,6 +1,6 @@
 import type { WebhookDescription } from "../../bundle/types.ts";
 import { goQuote } from "../../errors/goQuote.ts";
-import { objectsAt } from "../../fbc/summary/lenient.ts";
+import { objectsAt } from "../../fbc/members.ts";
 import type { BundleContent } from "../content.ts";
 import { type Breach, error, type RuleTable, warning } from "../rule.ts";
 import { Source } from "../source.ts";

@@ -1,14 +1,15 @@
-import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { messageOf } from "../../errors/errors.ts";
 import type { Logger } from "../../telemetry/log.ts";
 import { type Answer, bodyBytes, NO_BODY, problemAnswer, statusAnswer, withoutBody } from "./answer.ts";
+import { AskedRequest, goneSignal } from "./askedRequest.ts";
 import { BufferPool } from "./bufferPool.ts";
 import type { HttpMetrics } from "./httpMetrics.ts";
 import { otherAnswer, redirect } from "./otherAnswer.ts";
 import { asProblemDetails, wantsProblemDetails } from "./problem.ts";
 import { cleanPath, requestTarget } from "./requestTarget.ts";
-import type { Prepared, Route, RouteMethod, RouteRequest } from "./route.ts";
+import type { Prepared, Route, RouteMethod } from "./route.ts";
 import { sendAnswer } from "./send.ts";
 import type { ServerLimits } from "./serverLimits.ts";
 import { Transfers } from "./transfers.ts";
@@ -24,8 +25,6 @@ export interface RequestHandlerInit {
 const SMALL_BODY_BYTES = 64 * 1024;
 const RETRY_AFTER = { "retry-after": 1 };
 const MAX_LOGGED_URI = 2_048;
-
-const GONE = new Error("the client is gone");
 
 /** Where the path of a request leads. */
 export interface Destination {
@@ -190,42 +189,6 @@ export class RequestHandler {
     const uri = loggedUri(request);
     log[level]({ host: headers.host, username: "-", method, uri, protocol: `HTTP/${httpVersion}`, status, size: bytes }, "handled request");
   }
-}
-
-/** A request as its route sees it. The signal is made when it is asked for: most answers are there before a client can leave. */
-class AskedRequest implements RouteRequest {
-  readonly method: RouteMethod;
-  readonly url: string;
-  readonly params: Readonly<Record<string, string>>;
-  readonly query: string;
-  readonly headers: IncomingHttpHeaders;
-  readonly body: IncomingMessage;
-  readonly #response: ServerResponse;
-  #signal: AbortSignal | undefined;
-
-  constructor(request: IncomingMessage, response: ServerResponse, target: Pick<RouteRequest, "method" | "url" | "params" | "query">) {
-    this.method = target.method;
-    this.url = target.url;
-    this.params = target.params;
-    this.query = target.query;
-    this.headers = request.headers;
-    this.body = request;
-    this.#response = response;
-  }
-
-  get signal(): AbortSignal {
-    this.#signal ??= goneSignal(this.#response);
-    return this.#signal;
-  }
-}
-
-/** Aborts when the client is gone. */
-function goneSignal(response: ServerResponse): AbortSignal {
-  const gone = new AbortController();
-  const leave = (): void => gone.abort(GONE); // without a reason every answer would make an exception with its stack
-  if (response.destroyed) leave();
-  else response.once("close", leave);
-  return gone.signal;
 }
 
 function overloaded(): Answer {

@@ -1,7 +1,7 @@
+import { givenText, listMember, objectMembers, textMember } from "../members.ts";
 import type { Meta } from "../types.ts";
 import type { Subject } from "./finding.ts";
 import type { FindingLog } from "./findingLog.ts";
-import { givenText, listMember, objectMembers, textMember } from "./lenient.ts";
 import type { NameTable } from "./nameTable.ts";
 import { rangeFaultOf } from "./propertyCheck.ts";
 import { quoted } from "./quoted.ts";

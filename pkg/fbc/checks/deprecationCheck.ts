@@ -1,8 +1,8 @@
 import { memberOf } from "../keys.ts";
+import { objectMember, objectMembers, readText, textMember } from "../members.ts";
 import type { Meta } from "../types.ts";
 import type { Subject } from "./finding.ts";
 import type { FindingLog } from "./findingLog.ts";
-import { objectMember, objectMembers, readText, textMember } from "./lenient.ts";
 import type { NameTable } from "./nameTable.ts";
 import { quoted } from "./quoted.ts";
 

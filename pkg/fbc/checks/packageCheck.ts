@@ -1,9 +1,9 @@
+import { givenText, objectMember, readText } from "../members.ts";
 import type { Meta } from "../types.ts";
 import { decodedBase64 } from "./base64.ts";
 import type { Subject } from "./finding.ts";
 import type { FindingLog } from "./findingLog.ts";
 import { iconFault } from "./icon.ts";
-import { givenText, objectMember, readText } from "./lenient.ts";
 import type { NameTable } from "./nameTable.ts";
 import { quoted } from "./quoted.ts";
 

@@ -1,9 +1,9 @@
 import type { JsonObject } from "../../api/k8s.ts";
 import type { Subject } from "../checks/finding.ts";
-import { givenText, listMember, objectMember, objectMembers, textMember } from "../checks/lenient.ts";
 import { Schema } from "../content.ts";
 import { type BundleVersion, bundleVersion } from "../graph/bundleVersion.ts";
 import { memberOf } from "../keys.ts";
+import { givenText, listMember, objectMember, objectMembers, textMember } from "../members.ts";
 import { apisOf } from "../summary/apis.ts";
 import { csvMetadataFrom } from "../summary/csvMetadata.ts";
 import type { PlacedMeta } from "../types.ts";

@@ -1,6 +1,7 @@
+import { textAt } from "../boundedTexts.ts";
 import { memberOf } from "../keys.ts";
+import { objectAt, objectsAt } from "../members.ts";
 import type { CsvMetadata } from "./csvMetadata.ts";
-import { objectAt, objectsAt, textAt } from "./lenient.ts";
 
 /** Most APIs that are told of one bundle. */
 const MAX_APIS = 512;

@@ -1,10 +1,11 @@
 import { isObject } from "../../api/jsonObject.ts";
 import type { JsonObject } from "../../api/k8s.ts";
+import { shortened, textAt } from "../boundedTexts.ts";
 import { memberOf } from "../keys.ts";
+import { objectAt, objectsAt } from "../members.ts";
 import type { Meta } from "../types.ts";
 import { propertiesOf } from "./bundleSummary.ts";
 import { csvMetadataFrom } from "./csvMetadata.ts";
-import { clipped, objectAt, objectsAt, textAt } from "./lenient.ts";
 
 /** A custom resource or API that a version brings. */
 export interface ProvidedKind {
@@ -45,7 +46,7 @@ export function bundleDetails(meta: Meta, reading: { examples: boolean } = { exa
   const long = memberOf(spec, "description");
   const almExamples = annotations["alm-examples"];
   return {
-    longDescription: typeof long === "string" ? clipped(long, MAX_LONG) || undefined : undefined,
+    longDescription: typeof long === "string" ? shortened(long, MAX_LONG) || undefined : undefined,
     links: objectsAt(spec, "links")
       .slice(0, MAX_LIST)
       .flatMap((link) => {

@@ -1,12 +1,13 @@
 import { isObject } from "../../api/jsonObject.ts";
 import { parseVersionRelease } from "../../version/version.ts";
+import { shortened, textAt, words, wordsAt } from "../boundedTexts.ts";
 import { memberOf } from "../keys.ts";
+import { objectAt, objectsAt } from "../members.ts";
 import { numberToken } from "../numberTokens.ts";
 import type { Meta } from "../types.ts";
 import { apisOf, type BundleApis } from "./apis.ts";
 import { type CsvMetadata, csvMetadataFrom } from "./csvMetadata.ts";
 import { infrastructureFeatures } from "./infrastructureFeatures.ts";
-import { clipped, objectAt, objectsAt, textAt, words, wordsAt } from "./lenient.ts";
 import { platformsFrom } from "./platforms.ts";
 
 /** What a version of an Operator says of itself to people. Absent where it does not. */
@@ -138,7 +139,7 @@ function maxOpenShiftVersion(properties: readonly Readonly<Record<string, unknow
   const property = properties.find((one) => memberOf(one, "type") === "olm.maxOpenShiftVersion");
   if (!property) return undefined;
   const value = memberOf(property, "value");
-  if (typeof value === "string") return clipped(value, 64) || undefined;
+  if (typeof value === "string") return shortened(value, 64) || undefined;
   return typeof value === "number" ? String(value) : isObject(value) ? numberToken(value) : undefined;
 }
 
@@ -146,7 +147,7 @@ function firstParagraph(value: unknown): string | undefined {
   if (typeof value !== "string") return undefined;
   const text = value.slice(0, 16_384);
   const paragraph = text.split(/\n\s*\n/).find((piece) => /[\p{L}\p{N}]/u.test(piece) && !/^\s*#/.test(piece)) ?? text;
-  return clipped(paragraph.replace(/\s+/g, " ")) || undefined;
+  return shortened(paragraph.replace(/\s+/g, " ")) || undefined;
 }
 
 function unlessEmpty(list: string[]): string[] | undefined {

@@ -1,6 +1,6 @@
+import { isName } from "../boundedTexts.ts";
 import { packageOf } from "../content.ts";
 import type { Meta } from "../types.ts";
-import { isName } from "./lenient.ts";
 import { PackageFacts } from "./packageFacts.ts";
 
 /** What has been learnt of the packages of a catalog. */

@@ -1,8 +1,8 @@
 import { isObject } from "../../api/jsonObject.ts";
 import type { JsonObject } from "../../api/k8s.ts";
 import { memberOf } from "../keys.ts";
+import { objectAt } from "../members.ts";
 import { parseYaml } from "../yaml.ts";
-import { objectAt } from "./lenient.ts";
 
 /** What a catalog tells of a bundle's ClusterServiceVersion, in one form whichever way it is told. Members are not checked. */
 export interface CsvMetadata {

@@ -1,4 +1,4 @@
-import { words } from "./lenient.ts";
+import { words } from "../boundedTexts.ts";
 
 const LIST = "operators.openshift.io/infrastructure-features";
 const SINGLE = "features.operators.openshift.io/";

@@ -1,13 +1,14 @@
 import { createHash } from "node:crypto";
 import { compareText } from "../../api/compareText.ts";
 import { compareVersionRelease, parseVersionRelease, type VersionRelease } from "../../version/version.ts";
+import { isName, MAX_TEXT, textAt } from "../boundedTexts.ts";
 import { Schema } from "../content.ts";
 import { memberOf } from "../keys.ts";
+import { objectAt, objectsAt } from "../members.ts";
 import { ownText } from "../ownText.ts";
 import type { Meta } from "../types.ts";
 import { type BundleDescription, type BundleSupport, bundleSummary, type StatedVersion } from "./bundleSummary.ts";
 import { channelHeads } from "./channelHeads.ts";
-import { isName, MAX_TEXT, objectAt, objectsAt, textAt } from "./lenient.ts";
 import { Pool } from "./pool.ts";
 
 /** How much of one package is kept; what is beyond is only counted. Real packages have up to 300 bundles, 60 channels and 82 entries in a channel. */

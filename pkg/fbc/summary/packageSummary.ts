@@ -1,5 +1,5 @@
+import { shortened } from "../boundedTexts.ts";
 import type { BundleDescription, BundleSupport, StatedVersion } from "./bundleSummary.ts";
-import { clipped } from "./lenient.ts";
 import { type BundleFacts, newestFirst, type PackageFacts } from "./packageFacts.ts";
 
 /** A bundle by name and version. */
@@ -84,7 +84,7 @@ export function packageSummary(facts: PackageFacts): PackageSummary {
     defaultChannel: stated.defaultChannel,
     icon: stated.icon,
     ...description,
-    description: text ?? (stated.description === undefined ? undefined : clipped(stated.description)),
+    description: text ?? (stated.description === undefined ? undefined : shortened(stated.description)),
     deprecated: messageFor(facts, "olm.package"),
     channels: channels.map((channel) => ({
       name: channel.name,

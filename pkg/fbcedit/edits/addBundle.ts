@@ -1,7 +1,7 @@
 import type { JsonObject } from "../../api/k8s.ts";
 import { goQuote } from "../../errors/goQuote.ts";
-import { textMember } from "../../fbc/checks/lenient.ts";
 import { Schema } from "../../fbc/content.ts";
+import { textMember } from "../../fbc/members.ts";
 import { isSame } from "../alignment.ts";
 import { EditError, type PackageEdit } from "../packageEdit.ts";
 import { addEntry, type Placement } from "./addEntry.ts";

@@ -1,7 +1,7 @@
 import type { JsonObject } from "../../api/k8s.ts";
 import { goQuote } from "../../errors/goQuote.ts";
-import { objectMember, objectMembers, textMember } from "../../fbc/checks/lenient.ts";
 import { Schema } from "../../fbc/content.ts";
+import { objectMember, objectMembers, textMember } from "../../fbc/members.ts";
 import { withMember } from "../member.ts";
 import { EditError, type PackageEdit } from "../packageEdit.ts";
 

@@ -1,8 +1,8 @@
 import type { JsonObject } from "../../api/k8s.ts";
 import { goQuote } from "../../errors/goQuote.ts";
-import { objectMember, objectMembers, textMember } from "../../fbc/checks/lenient.ts";
 import { Schema } from "../../fbc/content.ts";
 import type { BundleVersion } from "../../fbc/graph/bundleVersion.ts";
+import { objectMember, objectMembers, textMember } from "../../fbc/members.ts";
 import { headOf } from "../channelOrder.ts";
 import { type EditedEntry, entriesOf, withEntries } from "../entry.ts";
 import { withMember } from "../member.ts";

@@ -1,16 +1,11 @@
-import { rootCertificates } from "node:tls";
-import { Agent, type Dispatcher, ProxyAgent, request } from "undici";
 import { Deadline } from "../../deadline/deadline.ts";
 import { messageOf } from "../../errors/errors.ts";
 import { packageContent } from "../../fbc/content.ts";
 import { decodeMetas } from "../../fbc/decode.ts";
 import type { Meta, PackageContent } from "../../fbc/types.ts";
-import { failureOf } from "../../oci/networkError.ts";
-import { proxyFor } from "../../oci/proxy.ts";
 import { type OfferIndex, OfferIndexBuilder } from "../../resolve/offers/offerIndex.ts";
-import type { TlsSettings } from "../../serving/tlsProfile.ts";
 import { slim } from "../slimMeta.ts";
-import { type Authorities, AuthorityFolder, type AuthoritySource, authoritiesOf } from "./authorityFolder.ts";
+import { CatalogConnections, type CatalogConnectionsOptions } from "./catalogConnections.ts";
 import type { KnownPackage } from "./catalogContents.ts";
 import type { KnownOffers } from "./catalogOffers.ts";
 
@@ -51,17 +46,9 @@ interface Reading {
 }
 
 /** Options of CatalogClient. */
-export interface CatalogClientOptions {
-  /** Folder of PEM files trusted beside the system's roots, read again when they change. */
-  caDir?: string | undefined;
-  /** Others that are trusted as well. */
-  authorities?: AuthoritySource | undefined;
+export interface CatalogClientOptions extends CatalogConnectionsOptions {
   /** A package of which more would have to be kept is refused. */
   maxPackageBytes?: number;
-  /** Says which proxies there are; default: that of the process. */
-  env?: NodeJS.ProcessEnv;
-  /** Versions, ciphers and curves to speak to catalogs with, as they are by then; default: Node's own. */
-  tls?: () => TlsSettings;
 }
 
 /**
@@ -69,20 +56,12 @@ export interface CatalogClientOptions {
  * The metas endpoint is asked first; a server without it (404) is read by `/all`, keeping only the package.
  */
 export class CatalogClient {
-  readonly #env: NodeJS.ProcessEnv;
-  readonly #tls: () => Partial<TlsSettings>;
-  readonly #authorities: readonly AuthoritySource[];
+  readonly #connections: CatalogConnections;
   readonly #maxPackageBytes: number;
-  /** By address of the proxy; "" is none. */
-  readonly #pools = new Map<string, Dispatcher>();
-  /** Of the authorities that the pools trust, and the settings that they have. */
-  #trusted = "";
 
-  constructor({ caDir, authorities, maxPackageBytes = MAX_PACKAGE_BYTES, env = process.env, tls }: CatalogClientOptions = {}) {
+  constructor({ maxPackageBytes = MAX_PACKAGE_BYTES, ...connections }: CatalogClientOptions = {}) {
     this.#maxPackageBytes = maxPackageBytes;
-    this.#env = env;
-    this.#tls = tls ?? (() => ({}));
-    this.#authorities = [...(caDir ? [new AuthorityFolder(caDir)] : []), ...(authorities ? [authorities] : [])];
+    this.#connections = new CatalogConnections(connections);
   }
 
   /**
@@ -98,19 +77,15 @@ export class CatalogClient {
     signal: AbortSignal,
     known?: KnownPackage,
   ): Promise<PackageContent | undefined> {
-    using deadline = new Deadline(signal, REQUEST_TIMEOUT_MS);
-    try {
-      const metas = await this.#packageMetas(base, packageName, { ref, signal: deadline.signal, tags: known?.tags ?? new Map() });
+    const tags = known?.tags ?? new Map<string, string>();
+    return inTime(signal, async (until) => {
+      const metas = await this.#packageMetas(base, packageName, { ref, signal: until, tags });
       if (metas === "unchanged") return known?.content;
       const content = packageContent(metas, packageName);
-      const empty =
-        !content.package && content.channels.length + content.bundles.length + content.deprecations.length + content.others === 0;
-      return empty ? undefined : content;
-    } catch (err) {
-      signal.throwIfAborted();
-      if (err instanceof UnexpectedStatus || err instanceof UnexpectedContent) throw err;
-      throw new Error(`error performing request: ${messageOf(err)}`, { cause: err });
-    }
+      const { package: head, channels, bundles, deprecations, others } = content;
+      const isEmpty = !head && channels.length + bundles.length + deprecations.length + others === 0;
+      return isEmpty ? undefined : content;
+    });
   }
 
   /**
@@ -121,29 +96,14 @@ export class CatalogClient {
    * @throws as `packageContent` does.
    */
   async offers(base: string, ref: string, signal: AbortSignal, known?: KnownOffers): Promise<KnownOffers> {
-    using deadline = new Deadline(signal, REQUEST_TIMEOUT_MS);
-    try {
-      const tags = new Map(known?.tags);
-      for (const path of OFFER_PATHS) {
-        try {
-          const index = await this.#offersAt(new URL(base + path), { ref, signal: deadline.signal, tags });
-          return { index: index ?? known?.index ?? new OfferIndexBuilder().build(), tags };
-        } catch (err) {
-          tags.clear();
-          if (!(err instanceof UnexpectedStatus) || err.status !== 404 || path === OFFER_PATHS.at(-1)) throw err;
-        }
-      }
-      throw new UnexpectedStatus(404);
-    } catch (err) {
-      signal.throwIfAborted();
-      if (err instanceof UnexpectedStatus || err instanceof UnexpectedContent) throw err;
-      throw new Error(`error performing request: ${messageOf(err)}`, { cause: err });
-    }
+    const tags = new Map(known?.tags);
+    const index = await inTime(signal, (until) => this.#offers(base, { ref, signal: until, tags }));
+    return { index: index ?? known?.index ?? new OfferIndexBuilder().build(), tags };
   }
 
   /** Ends all connections, those in use included. */
   async close(): Promise<void> {
-    await Promise.all([...this.#pools.values()].map((pool) => pool.destroy()));
+    await this.#connections.close();
   }
 
   async #packageMetas(base: string, packageName: string, reading: Reading): Promise<Meta[] | "unchanged"> {
@@ -182,6 +142,18 @@ export class CatalogClient {
   }
 
   /** @returns undefined when the answer is the one whose tag is known. */
+  async #offers(base: string, reading: Reading): Promise<OfferIndex | undefined> {
+    for (const path of OFFER_PATHS) {
+      try {
+        return await this.#offersAt(new URL(base + path), reading);
+      } catch (err) {
+        reading.tags.clear();
+        if (!(err instanceof UnexpectedStatus) || err.status !== 404) throw err;
+      }
+    }
+    throw new UnexpectedStatus(404);
+  }
+
   async #offersAt(url: URL, reading: Reading): Promise<OfferIndex | undefined> {
     const lines = await this.#open(url, reading);
     if (!lines) return undefined;
@@ -194,7 +166,7 @@ export class CatalogClient {
   async #open(at: URL, { ref, signal, tags }: Reading): Promise<AsyncIterable<Meta> | undefined> {
     const path = at.pathname + at.search;
     const known = tags.get(path);
-    const answer = await this.#get(at, signal, known === undefined ? {} : { "if-none-match": known });
+    const answer = await this.#connections.get(at, signal, known === undefined ? {} : { "if-none-match": known });
     const unchanged = answer.statusCode === 304 && known !== undefined;
     if (answer.statusCode !== 200 && !unchanged) {
       await answer.body.dump();
@@ -214,41 +186,17 @@ export class CatalogClient {
     else tags.delete(path);
     return decodeMetas(answer.body, at.pathname);
   }
+}
 
-  async #get(url: URL, signal: AbortSignal, condition: Record<string, string>): Promise<Dispatcher.ResponseData> {
-    const proxy = proxyFor(url, this.#env);
-    const dispatcher = this.#pool(proxy, await this.#trustedNow());
-    try {
-      return await request(url, { dispatcher, signal, headers: { accept: "application/jsonl", ...condition } });
-    } catch (err) {
-      throw failureOf("GET", url, err, proxy);
-    }
-  }
-
-  /** Undefined where only the system's roots are trusted. */
-  async #trustedNow(): Promise<Authorities | undefined> {
-    const [first, ...more] = await Promise.all(this.#authorities.map((source) => source.current()));
-    return first && more.length > 0 ? authoritiesOf([first, ...more].flatMap(({ certificates }) => certificates)) : first;
-  }
-
-  /** Pools that trust other authorities than these, or have other settings, end with their last request. */
-  #pool(proxy: URL | undefined, authorities: Authorities | undefined): Dispatcher {
-    const { fingerprint = "", certificates } = authorities ?? {};
-    const settings = this.#tls();
-    const trusted = `${fingerprint} ${JSON.stringify(settings)}`;
-    if (trusted !== this.#trusted) {
-      for (const pool of this.#pools.values()) void pool.close().catch(() => undefined);
-      this.#pools.clear();
-      this.#trusted = trusted;
-    }
-    const key = proxy?.href ?? "";
-    const known = this.#pools.get(key);
-    if (known) return known;
-    const options = { keepAliveTimeout: 30_000, connections: 16 };
-    const tls = { ...settings, ...(certificates ? { ca: [...rootCertificates, ...certificates] } : {}) };
-    const pool = proxy ? new ProxyAgent({ ...options, uri: proxy.href, requestTls: tls }) : new Agent({ ...options, connect: tls });
-    this.#pools.set(key, pool);
-    return pool;
+/** @throws an Error whose text begins with "error performing request: " for what ends `work` otherwise than by an answer, or too late. */
+async function inTime<T>(signal: AbortSignal, work: (until: AbortSignal) => Promise<T>): Promise<T> {
+  using deadline = new Deadline(signal, REQUEST_TIMEOUT_MS);
+  try {
+    return await work(deadline.signal);
+  } catch (err) {
+    signal.throwIfAborted();
+    if (err instanceof UnexpectedStatus || err instanceof UnexpectedContent) throw err;
+    throw new Error(`error performing request: ${messageOf(err)}`, { cause: err });
   }
 }
 

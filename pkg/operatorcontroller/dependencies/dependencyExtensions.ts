@@ -2,9 +2,9 @@ import type { ClusterExtension } from "../../api/clusterExtension.ts";
 import { findCondition } from "../../api/conditions.ts";
 import { API_VERSION, CLUSTER_EXTENSION, ConditionType } from "../../api/constants.ts";
 import type { EventSink } from "../../api/events.ts";
+import { clipped } from "../../errors/clipped.ts";
 import { RetryableError } from "../../errors/errors.ts";
 import { goQuote } from "../../errors/goQuote.ts";
-import { clipped } from "../../gate/clipped.ts";
 import type { Client } from "../../kube/client.ts";
 import { isAlreadyExists, isConflict, isNotFound } from "../../kube/errors.ts";
 import {

@@ -1,7 +1,7 @@
 import type { EventSink } from "../../api/events.ts";
 import type { Step } from "../../controller/steps.ts";
+import { clipped, NAME_LENGTH } from "../../errors/clipped.ts";
 import { goQuote } from "../../errors/goQuote.ts";
-import { clipped, NAME_LENGTH } from "../../gate/clipped.ts";
 import { canonical, parse } from "../../oci/reference.ts";
 import { isSameVersion } from "../../version/version.ts";
 import type { InstalledBundle, PassFacts, ResolvedBundle } from "../facts.ts";

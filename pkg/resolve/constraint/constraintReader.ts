@@ -1,6 +1,6 @@
 import { messageOf } from "../../errors/errors.ts";
+import { shortened } from "../../fbc/boundedTexts.ts";
 import { kindOf } from "../../fbc/meta.ts";
-import { clipped } from "../../fbc/summary/lenient.ts";
 import type { CelCompiler } from "./celCompiler.ts";
 import type { BundleConstraint, CompoundConstraint } from "./constraint.ts";
 import { below, type Members, membersAt, textOf } from "./constraintMembers.ts";
@@ -91,7 +91,7 @@ export class ConstraintReader {
 const NOT_ALONE = "a not stands only in the list of an all or any: on its own it excludes bundles and selects none";
 
 function onOneLine(message: string): string {
-  return clipped(message.slice(0, 4 * MAX_MESSAGE).replace(/[\s\p{Cc}]+/gu, " "), MAX_MESSAGE);
+  return shortened(message.slice(0, 4 * MAX_MESSAGE).replace(/[\s\p{Cc}]+/gu, " "), MAX_MESSAGE);
 }
 
 /** The one kind that the members state, and the key that does. */

@@ -1,5 +1,5 @@
 import { goQuote } from "../../errors/goQuote.ts";
-import { clipped } from "../../fbc/summary/lenient.ts";
+import { shortened } from "../../fbc/boundedTexts.ts";
 import type { BundleConstraint, Gvk } from "./constraint.ts";
 
 const MAX_TEXT = 200;
@@ -12,15 +12,15 @@ const COMPOUND = { all: "all of", any: "any of", not: "none of" } as const;
  * one line. Failure messages are no part of it.
  */
 export function describe(constraint: BundleConstraint): string {
-  return clipped(described(constraint, MAX_TEXT), MAX_TEXT);
+  return shortened(described(constraint, MAX_TEXT), MAX_TEXT);
 }
 
 /** The same, with work that ends soon after `room` characters. */
 function described(constraint: BundleConstraint, room: number): string {
   if (constraint.kind === "gvk") return `API ${shownGvk(constraint.gvk)}`;
-  if (constraint.kind === "cel") return `a bundle with ${goQuote(clipped(constraint.rule.replace(/\s+/g, " "), MAX_RULE))}`;
+  if (constraint.kind === "cel") return `a bundle with ${goQuote(shortened(constraint.rule.replace(/\s+/g, " "), MAX_RULE))}`;
   if (constraint.kind === "package")
-    return `package ${goQuote(clipped(constraint.packageName, MAX_NAME))} ${shownRange(constraint.range.text)}`;
+    return `package ${goQuote(shortened(constraint.packageName, MAX_NAME))} ${shownRange(constraint.range.text)}`;
   let text = "";
   for (const member of constraint.constraints) {
     if (text.length > room) break;
@@ -31,11 +31,11 @@ function described(constraint: BundleConstraint, room: number): string {
 
 /** An API in words, such as `g.example.com/v1 Kind`. */
 export function shownGvk({ group, version, kind }: Gvk): string {
-  return `${clipped(group, MAX_NAME)}/${clipped(version, MAX_NAME)} ${clipped(kind, MAX_NAME)}`;
+  return `${shortened(group, MAX_NAME)}/${shortened(version, MAX_NAME)} ${shortened(kind, MAX_NAME)}`;
 }
 
 /** The range as it is written, in quotes only where it holds more than ranges need. */
 function shownRange(text: string): string {
-  const short = clipped(text.replace(/\s+/g, " "), MAX_NAME);
+  const short = shortened(text.replace(/\s+/g, " "), MAX_NAME);
   return /^[-+.0-9A-Za-z<>=!| *…]+$/.test(short) ? short : goQuote(short);
 }

@@ -1,5 +1,5 @@
+import { clipped } from "../../errors/clipped.ts";
 import { goQuote } from "../../errors/goQuote.ts";
-import { clipped } from "../../gate/clipped.ts";
 import { type Candidate, entryNames } from "../candidates.ts";
 import { objectionText } from "../clusterObjection.ts";
 import type { Findings, Query } from "../filters.ts";

@@ -1,5 +1,5 @@
+import { CAUSE_LENGTH, clipped } from "../../errors/clipped.ts";
 import { goQuote } from "../../errors/goQuote.ts";
-import { CAUSE_LENGTH, clipped } from "../../gate/clipped.ts";
 import { compareVersionRelease, compareVersions, formatVersion } from "../../version/version.ts";
 import { type Candidate, entryNames } from "../candidates.ts";
 import type { CatalogContent } from "../catalogContent.ts";

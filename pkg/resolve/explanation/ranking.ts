@@ -1,4 +1,4 @@
-import { clipped, NAME_LENGTH } from "../../gate/clipped.ts";
+import { clipped, NAME_LENGTH } from "../../errors/clipped.ts";
 import { compareVersionRelease, compareVersions } from "../../version/version.ts";
 import { type Candidate, compareCandidates } from "../candidates.ts";
 import type { Findings } from "../filters.ts";

@@ -1,4 +1,4 @@
-import { CAUSE_LENGTH, clipped, NAME_LENGTH } from "../../gate/clipped.ts";
+import { CAUSE_LENGTH, clipped, NAME_LENGTH } from "../../errors/clipped.ts";
 import { compareCandidates } from "../candidates.ts";
 import type { CatalogContent } from "../catalogContent.ts";
 import type { Findings, Query } from "../filters.ts";

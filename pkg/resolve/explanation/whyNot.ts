@@ -1,5 +1,5 @@
+import { CAUSE_LENGTH, clipped } from "../../errors/clipped.ts";
 import { goQuote } from "../../errors/goQuote.ts";
-import { CAUSE_LENGTH, clipped } from "../../gate/clipped.ts";
 import { compareVersionRelease, compareVersions, parseVersionRelease, type VersionRelease } from "../../version/version.ts";
 import { type Candidate, compareCandidates } from "../candidates.ts";
 import type { Considered, Resolution } from "../resolve.ts";

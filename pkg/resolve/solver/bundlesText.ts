@@ -1,6 +1,6 @@
 import { compareText } from "../../api/compareText.ts";
 import { goQuote } from "../../errors/goQuote.ts";
-import { clipped } from "../../fbc/summary/lenient.ts";
+import { shortened } from "../../fbc/boundedTexts.ts";
 import { compareVersionRelease, formatVersionRelease } from "../../version/version.ts";
 import type { SolverBundle } from "./problem.ts";
 
@@ -11,7 +11,7 @@ const MAX_LISTED = 4;
 
 /** A name of a package as messages have it: in quotes only where it has characters that such names have not. */
 export function shownName(name: string): string {
-  const short = clipped(name, MAX_NAME);
+  const short = shortened(name, MAX_NAME);
   return /^[-.0-9A-Za-z]+…?$/.test(short) ? short : goQuote(short);
 }
 
@@ -32,7 +32,7 @@ function compareBundles(a: SolverBundle, b: SolverBundle): number {
 
 /** The bundle's version, or its name where it has none. */
 export function versionText({ version, name }: SolverBundle): string {
-  return clipped(version ? formatVersionRelease(version) : goQuote(name), MAX_NAME);
+  return shortened(version ? formatVersionRelease(version) : goQuote(name), MAX_NAME);
 }
 
 function versionsInOrder(bundles: readonly SolverBundle[]): string[] {

@@ -1,4 +1,4 @@
-import { clipped } from "../../fbc/summary/lenient.ts";
+import { shortened } from "../../fbc/boundedTexts.ts";
 import type { LeafConstraint } from "../constraint/constraint.ts";
 import { conflictingFacts, type FactGroup } from "./core.ts";
 import { type Fact, leavesOf, offerKey, packageOfferKey, unitKey } from "./facts.ts";
@@ -31,7 +31,7 @@ export function explain(problem: Problem, offer: Offer, bundles: readonly Solver
 
 /** At most twelve texts of at most 400 characters; the last says how many are left out. */
 export function textsOf(sentences: readonly Sentence[]): string[] {
-  const texts = sentences.map(({ text }) => clipped(text, MAX_LENGTH));
+  const texts = sentences.map(({ text }) => shortened(text, MAX_LENGTH));
   if (texts.length <= MAX_SENTENCES) return texts;
   return [...texts.slice(0, MAX_SENTENCES - 1), `there are ${texts.length - MAX_SENTENCES + 1} more reasons`];
 }

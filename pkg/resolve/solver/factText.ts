@@ -1,6 +1,6 @@
 import { compareText } from "../../api/compareText.ts";
 import { goQuote } from "../../errors/goQuote.ts";
-import { clipped } from "../../fbc/summary/lenient.ts";
+import { shortened } from "../../fbc/boundedTexts.ts";
 import type { LeafConstraint } from "../constraint/constraint.ts";
 import { describe, shownGvk } from "../constraint/describe.ts";
 import { bundlesText, enumerated, isOneInText, shownName, versionsText, versionText } from "./bundlesText.ts";
@@ -37,7 +37,7 @@ export class FactText {
     const providers = this.#bundles(this.#concerned({ kind: "gvk", gvk: first.gvk }));
     if (first.kind === "exclusive") return `${providers} provide API ${shownGvk(first.gvk)}, of which there is one provider at most`;
     const owner = this.#offer.servedAs(first.gvk)?.owner ?? "";
-    return `API ${shownGvk(first.gvk)} of ${providers} belongs to ${goQuote(clipped(owner, MAX_MESSAGE))} already`;
+    return `API ${shownGvk(first.gvk)} of ${providers} belongs to ${goQuote(shortened(owner, MAX_MESSAGE))} already`;
   }
 
   /** Such as `a is wanted as 1.0.0 to 1.3.0`, `b 1.9.0 is installed`. */
@@ -91,12 +91,12 @@ export class FactText {
   #packageText(packageName: string): string {
     const unit = this.#offer.units.get(packageName);
     const name = shownName(packageName);
-    if (!unit || unit.candidates.length === 0) return `no selected catalog has package ${goQuote(clipped(packageName, MAX_MESSAGE))}`;
+    if (!unit || unit.candidates.length === 0) return `no selected catalog has package ${goQuote(shortened(packageName, MAX_MESSAGE))}`;
     if (unit.kind !== "offered") return this.unit(unit);
     const byCatalog = Map.groupBy(unit.candidates, ({ catalog }) => catalog ?? "");
     const parts = [...byCatalog.keys()].sort(compareText).map((catalog) => {
       const versions = `${name} ${versionsText(byCatalog.get(catalog) ?? [], unit.candidates)} only`;
-      return catalog === "" ? `there is ${versions}` : `catalog ${goQuote(clipped(catalog, MAX_MESSAGE))} has ${versions}`;
+      return catalog === "" ? `there is ${versions}` : `catalog ${goQuote(shortened(catalog, MAX_MESSAGE))} has ${versions}`;
     });
     return enumerated(parts);
   }
@@ -106,7 +106,7 @@ export class FactText {
     const messages = new Set<string>();
     for (const { leaf, side, messages: said } of leavesOf(requirement))
       if (side === "fails" || this.#groups.has(offerKey(leaf))) for (const message of said) messages.add(message);
-    const told = [...messages].slice(0, MAX_MESSAGES).map((message) => goQuote(clipped(message, MAX_MESSAGE)));
+    const told = [...messages].slice(0, MAX_MESSAGES).map((message) => goQuote(shortened(message, MAX_MESSAGE)));
     return told.length === 0 ? "" : ` (${told.join("; ")})`;
   }
 

@@ -1,7 +1,7 @@
 import { isObject } from "../../../api/jsonObject.ts";
-import { listMember, objectMember, textMember } from "../../checks/lenient.ts";
 import { quoted } from "../../checks/quoted.ts";
 import { memberOf } from "../../keys.ts";
+import { listMember, objectMember, textMember } from "../../members.ts";
 import type { YamlPath } from "../../yamlLines.ts";
 import type { LintedBundle, LintedCatalog } from "../lintedCatalog.ts";
 import { type Breach, info, LintSource, type LintTable, warning } from "../lintRule.ts";

@@ -1,8 +1,8 @@
-import { isObject } from "../../api/jsonObject.ts";
-import type { JsonObject } from "../../api/k8s.ts";
-import { memberOf } from "../keys.ts";
+import { isObject } from "../api/jsonObject.ts";
+import type { JsonObject } from "../api/k8s.ts";
+import { memberOf } from "./keys.ts";
 
-// Reads that never fail: what has the wrong kind counts as absent, since `shapeFaults` has told it.
+// Members of objects that anybody may have written, whatever the case of their names: what has another kind than expected counts as absent.
 
 /** A member that is text; empty where it is not. */
 export function textMember(object: Readonly<JsonObject>, key: string): string {
@@ -36,4 +36,14 @@ export function objectMembers(object: Readonly<JsonObject>, key: string): readon
 export function objectMember(object: Readonly<JsonObject>, key: string): JsonObject | undefined {
   const value = memberOf(object, key);
   return isObject(value) ? value : undefined;
+}
+
+/** The object under `key`; an empty one where there is none. */
+export function objectAt(object: Readonly<JsonObject>, key: string): Readonly<JsonObject> {
+  return objectMember(object, key) ?? {};
+}
+
+/** The objects in the list under `key`, others left out. */
+export function objectsAt(object: Readonly<JsonObject>, key: string): readonly JsonObject[] {
+  return listMember(object, key).filter(isObject);
 }

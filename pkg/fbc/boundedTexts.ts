@@ -1,7 +1,7 @@
-import { isObject } from "../../api/jsonObject.ts";
-import { memberOf } from "../keys.ts";
+import { memberOf } from "./keys.ts";
+import { listMember } from "./members.ts";
 
-// Members of objects that anybody may have written: what has another kind than expected counts as absent, and what is long is cut.
+// Texts that anybody may have written: what has another kind than expected counts as absent, and what is long is cut.
 
 /** Longest name of a package, channel or bundle that summaries take up; the longest that a cluster could use has 253 characters. */
 export const MAX_NAME = 512;
@@ -13,7 +13,7 @@ export const MAX_WORD = 128;
 export const MAX_WORDS = 64;
 
 /** `text` without white space around it and with at most `max` characters, the last of them "…" where something was cut. */
-export function clipped(text: string, max = MAX_TEXT): string {
+export function shortened(text: string, max = MAX_TEXT): string {
   const trimmed = (text.length > max * 2 ? text.slice(0, max * 2) : text).trim();
   if (trimmed.length <= max) return trimmed;
   return `${trimmed.slice(0, max - 1)}…`.toWellFormed();
@@ -22,25 +22,12 @@ export function clipped(text: string, max = MAX_TEXT): string {
 /** The text under `key`, whatever the case of its letters; undefined where there is none, or an empty one. */
 export function textAt(object: Readonly<Record<string, unknown>>, key: string, max = MAX_TEXT): string | undefined {
   const value = memberOf(object, key);
-  return typeof value === "string" ? clipped(value, max) || undefined : undefined;
-}
-
-/** The object under `key`; an empty one where there is none. */
-export function objectAt(object: Readonly<Record<string, unknown>>, key: string): Readonly<Record<string, unknown>> {
-  const value = memberOf(object, key);
-  return isObject(value) ? value : {};
-}
-
-/** The objects in the list under `key`, others left out. */
-export function objectsAt(object: Readonly<Record<string, unknown>>, key: string): readonly Readonly<Record<string, unknown>>[] {
-  const value = memberOf(object, key);
-  return Array.isArray(value) ? value.filter(isObject) : [];
+  return typeof value === "string" ? shortened(value, max) || undefined : undefined;
 }
 
 /** The texts in the list under `key`, see `words`. */
 export function wordsAt(object: Readonly<Record<string, unknown>>, key: string): string[] {
-  const value = memberOf(object, key);
-  return Array.isArray(value) ? words(value) : [];
+  return words(listMember(object, key));
 }
 
 /** The different texts among `values` in their order: trimmed, none empty, at most 64 of at most 128 characters. */
@@ -48,7 +35,7 @@ export function words(values: readonly unknown[]): string[] {
   const found = new Set<string>();
   for (const value of values) {
     if (found.size === MAX_WORDS) break;
-    const word = typeof value === "string" ? clipped(value, MAX_WORD) : "";
+    const word = typeof value === "string" ? shortened(value, MAX_WORD) : "";
     if (word !== "") found.add(word);
   }
   return [...found];
