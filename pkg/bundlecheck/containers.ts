@@ -1,7 +1,6 @@
 import { isObject } from "../api/jsonObject.ts";
 import type { JsonObject } from "../api/k8s.ts";
-import type { BundleContent } from "./content.ts";
-import type { Place } from "./rule.ts";
+import type { BundleContent, Place } from "./content.ts";
 
 /** A container of the CSV's deployments. */
 export interface PlacedContainer {

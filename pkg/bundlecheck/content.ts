@@ -11,9 +11,8 @@ import type { PatternMatcher } from "../crdsafety/objectFaults.ts";
 import { messageOf } from "../errors/errors.ts";
 import { goQuote } from "../errors/goQuote.ts";
 import { objectAt } from "../fbc/members.ts";
-import { YamlLines } from "../fbc/yamlLines.ts";
+import { YamlLines, type YamlPath } from "../fbc/yamlLines.ts";
 import { type Rendering, renderingsOf } from "./renderings.ts";
-import type { Place } from "./rule.ts";
 
 const CSV_KIND = "ClusterServiceVersion";
 const CRD_KIND = "CustomResourceDefinition";
@@ -35,6 +34,15 @@ interface Unreadable {
 /** A CRD as it is written and as Go's types hold it. */
 export interface CrdManifest extends Manifest {
   readonly crd: Crd;
+}
+
+/** Where in a bundle something is wrong. */
+export interface Place {
+  /** Path in the bundle, with slashes. Not needed with a manifest. */
+  readonly file?: string;
+  readonly manifest?: Manifest | undefined;
+  /** Within the manifest, or within the only document of the file. */
+  readonly path?: YamlPath;
 }
 
 /** Everything in a bundle that could be read, so that one fault does not hide the others. */

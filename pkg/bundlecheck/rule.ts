@@ -1,15 +1,5 @@
-import type { YamlPath } from "../fbc/yamlLines.ts";
-import type { BundleContent, Manifest } from "./content.ts";
+import type { BundleContent, Place } from "./content.ts";
 import type { Severity } from "./severity.ts";
-
-/** Where in a bundle something is wrong. */
-export interface Place {
-  /** Path in the bundle, with slashes. Not needed with a manifest. */
-  readonly file?: string;
-  readonly manifest?: Manifest | undefined;
-  /** Within the manifest, or within the only document of the file. */
-  readonly path?: YamlPath;
-}
 
 /** One way in which a bundle breaks a rule. */
 export interface Breach {

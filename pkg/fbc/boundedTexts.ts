@@ -8,7 +8,7 @@ export const MAX_NAME = 512;
 /** Longest text for people. Characters. */
 export const MAX_TEXT = 1_024;
 /** Longest entry of a list of words, such as a keyword. Characters. */
-export const MAX_WORD = 128;
+const MAX_WORD = 128;
 /** Most entries of a list of words. */
 export const MAX_WORDS = 64;
 

@@ -4,18 +4,8 @@ import { bundleVersion } from "../fbc/graph/bundleVersion.ts";
 import { memberOf } from "../fbc/keys.ts";
 import { objectMember, objectMembers, textMember } from "../fbc/members.ts";
 import type { Meta } from "../fbc/types.ts";
+import type { ComparedBundle } from "./comparedBundle.ts";
 import { ComparedPackage } from "./comparedPackage.ts";
-
-/** What of a bundle is compared. */
-export interface ComparedBundle {
-  readonly image: string;
-  /** With its release. */
-  readonly version: string;
-  /** Values by type, in their order; those of manifests and metadata only where they are compared. */
-  readonly properties: ReadonlyMap<string, readonly unknown[]>;
-  /** Sorted. */
-  readonly relatedImages: readonly string[];
-}
 
 /** A catalog as it is compared with another one. */
 export class ComparedCatalog {

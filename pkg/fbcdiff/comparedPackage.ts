@@ -3,7 +3,7 @@ import { goQuote } from "../errors/goQuote.ts";
 import { type BundleVersion, rangeTest, versionInName } from "../fbc/graph/bundleVersion.ts";
 import { givenText, listMember, objectMember, objectMembers, textMember } from "../fbc/members.ts";
 import { channelHeads } from "../fbc/summary/channelHeads.ts";
-import type { ComparedBundle } from "./comparedCatalog.ts";
+import type { ComparedBundle } from "./comparedBundle.ts";
 
 interface Entry {
   readonly name: string;

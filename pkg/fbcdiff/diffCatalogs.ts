@@ -2,7 +2,8 @@ import { isDeepStrictEqual } from "node:util";
 import { compareText } from "../api/compareText.ts";
 import { goQuote } from "../errors/goQuote.ts";
 import { Schema } from "../fbc/content.ts";
-import type { ComparedBundle, ComparedCatalog } from "./comparedCatalog.ts";
+import type { ComparedBundle } from "./comparedBundle.ts";
+import type { ComparedCatalog } from "./comparedCatalog.ts";
 import type { ComparedPackage } from "./comparedPackage.ts";
 
 /** What kind of thing is different. */

@@ -21,7 +21,7 @@ export interface FoldedCondition {
 }
 
 /** For so long a part may be degraded before the whole is. */
-export const DEGRADED_INERTIA_MS = 2 * 60_000;
+const DEGRADED_INERTIA_MS = 2 * 60_000;
 
 /**
  * The five conditions of a ClusterOperator, each folded from the operator conditions whose type ends with its name.

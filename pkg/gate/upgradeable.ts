@@ -9,9 +9,9 @@ import type { NewOperatorCondition } from "./operatorCondition.ts";
 import type { Verdict } from "./verdict.ts";
 
 /** Operator condition that says whether the installed extensions let the cluster go to its next minor version. */
-export const EXTENSIONS_UPGRADEABLE = "InstalledOLMOperatorsUpgradeable";
+const EXTENSIONS_UPGRADEABLE = "InstalledOLMOperatorsUpgradeable";
 /** Operator condition that says whether that could be told. */
-export const GATE_DEGRADED = "OLMIncompatibleOperatorControllerDegraded";
+const GATE_DEGRADED = "OLMIncompatibleOperatorControllerDegraded";
 
 const ADDITIONALLY = "\n Additionally the following errors were encountered while getting extension metadata: ";
 

@@ -15,6 +15,7 @@ import { choiceEvents } from "./status/choiceEvents.ts";
 import type { ExtensionMetrics } from "./status/extensionMetrics.ts";
 import { StatusWriter } from "./status/statusWriter.ts";
 import { keepInstalled } from "./steps/applyBundle.ts";
+import { contentRef } from "./triggers.ts";
 
 /** What the controller shares with the passes over its extensions. */
 export interface ReconcilerParts extends Omit<StepParts, "client" | "puller" | "bundles" | "providers" | "applying"> {
@@ -68,7 +69,7 @@ function applyDependencies(options: OperatorControllerOptions, parts: Reconciler
     },
     memory,
     claims: new ObjectClaims(),
-    catalogContent: (name) => catalogs.get(name ?? "")?.status?.resolvedSource?.image?.ref ?? "",
+    catalogContent: (name) => contentRef(catalogs.get(name ?? "")) ?? "",
     metrics,
     watches,
     certificates: { issuer: new ThreadIssuer(), times, wake: parts.wakeForCertificates },

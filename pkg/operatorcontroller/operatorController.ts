@@ -3,7 +3,6 @@ import type { ClusterCatalog } from "../api/clusterCatalog.ts";
 import type { ClusterExtension } from "../api/clusterExtension.ts";
 import { findCondition } from "../api/conditions.ts";
 import { API_VERSION, CLUSTER_CATALOG, CLUSTER_EXTENSION, ConditionType, Reason } from "../api/constants.ts";
-import { mayTrust } from "../certificates/caTarget.ts";
 import { Alarms } from "../controller/alarms.ts";
 import { systemClock } from "../controller/clock.ts";
 import { Controller, type ReconcileContext, type ReconcileOutcome } from "../controller/controller.ts";
@@ -12,12 +11,10 @@ import { WorkQueue } from "../controller/workQueue.ts";
 import { isRetryable } from "../errors/errors.ts";
 import { EventRecorder } from "../kube/events.ts";
 import { ServiceAccountTokens } from "../kube/tokens.ts";
-import { mayHaveHealth } from "../release/health/health.ts";
 import type { ResolutionRecord } from "../resolve/explanation/record.ts";
 import { controllerMetrics, queueMetrics } from "../telemetry/controllerMetrics.ts";
 import { FULL_EVERY } from "./apply/comparisonDue.ts";
 import { CatalogContents } from "./catalogs/catalogContents.ts";
-import { findConcerned } from "./catalogs/newEdition.ts";
 import { ClusterUpgradeGate } from "./clusterupgrade/clusterUpgradeGate.ts";
 import { remedyFor } from "./clusterupgrade/remedyFor.ts";
 import { hidingEvents } from "./configuration/hiding.ts";
@@ -35,8 +32,8 @@ import { resolutionRecord } from "./resolutionRecord.ts";
 import { controllerWatchIdentity, Identities } from "./rights/identity.ts";
 import { ClusterApis } from "./served/clusterApis.ts";
 import { ExtensionMetrics } from "./status/extensionMetrics.ts";
-import { contentRef, extensionsToResolve, isNewEdition, needsPass } from "./triggers.ts";
 import { waitingIn } from "./waiting.ts";
+import { wakeOnChanges } from "./wakeUps.ts";
 import { ObjectWatches } from "./watches/objectWatches.ts";
 import { SourceWatches } from "./watches/sourceWatches.ts";
 import { watchMetrics } from "./watches/watchMetrics.ts";
@@ -139,7 +136,20 @@ export class OperatorController {
       metrics: controllerMetrics(metrics, NAME),
       reconcile,
     });
-    this.#listen();
+    wakeOnChanges({
+      clusterVersion: options.clusterVersion,
+      clusterProxy: options.clusterProxy,
+      extensions: this.#extensions,
+      catalogs: this.#catalogs,
+      contents: this.#contents,
+      dependencies: this.#dependencies,
+      watches: this.#watches,
+      memory: this.#memory,
+      gate: this.#gate,
+      certificateAlarms: this.#certificateAlarms,
+      wake: (name) => this.#queue.add(name),
+      healthChanged: (name) => this.healthChanged(name),
+    });
   }
 
   /** Whether both informers have seen the cluster's state once. */
@@ -266,36 +276,5 @@ export class OperatorController {
       resyncMs: (extension) => this.#resyncMs(this.#needsLook(extension) ? 1 : FULL_EVERY),
       forget: (name) => this.#forget(name),
     });
-  }
-
-  #listen(): void {
-    this.#watches.onObjectEvent(({ extension, ref }) => {
-      if (mayHaveHealth(ref)) this.healthChanged(extension);
-      const dueMs = mayTrust(ref) ? this.#memory.certificatesChanged(extension, Date.now()) : undefined;
-      if (dueMs !== undefined) this.#certificateAlarms.set(extension, dueMs);
-    });
-    this.#extensions.onEvent((event) => {
-      if (event.type === "delete" || needsPass(event.object, event.old)) this.#queue.add(event.object.metadata.name);
-    });
-    this.#catalogs.onEvent((event) => {
-      if (event.type === "delete") {
-        this.#contents.forget(event.object.metadata.name);
-        this.#dependencies.offers.forget(event.object.metadata.name);
-      }
-      const after = event.type === "delete" ? undefined : event.object;
-      const before = event.type === "delete" ? event.object : event.old;
-      const affected = extensionsToResolve(this.#extensions.list(), after, before);
-      const wake = (name: string): void => this.#queue.add(name);
-      // What a catalog says of other packages may be what these wait for.
-      for (const { metadata } of affected) if (this.#dependencies.choice.waiting.has(metadata.name)) wake(metadata.name);
-      if (!isNewEdition(after, before)) for (const { metadata } of affected) wake(metadata.name);
-      else void findConcerned({ catalog: after, before: contentRef(before) }, affected, this.#contents, wake);
-      if (affected.length > 0) this.#gate.remediesChanged();
-    });
-    const wakeAll = (): void => {
-      for (const { metadata } of this.#extensions.list()) this.#queue.add(metadata.name);
-    };
-    this.#options.clusterVersion.onChange(wakeAll);
-    this.#options.clusterProxy?.onChange(wakeAll);
   }
 }

@@ -13,7 +13,7 @@ export interface PolicyRule {
 const VERBS = ["get", "list", "watch", "create", "update", "patch", "delete", "deletecollection", "bind", "escalate", "impersonate"];
 
 /** `verbs` without repeats, in reading order. */
-export function sortVerbs(verbs: Iterable<string>): string[] {
+function sortVerbs(verbs: Iterable<string>): string[] {
   const rank = (verb: string): number => (VERBS.includes(verb) ? VERBS.indexOf(verb) : VERBS.length);
   return [...new Set(verbs)].sort((a, b) => rank(a) - rank(b) || (a < b ? -1 : 1));
 }

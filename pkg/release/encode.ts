@@ -10,13 +10,13 @@ import type { ReleaseRecord } from "./record.ts";
 /** Value of the label `owner` on every Secret of a release. */
 export const RELEASE_OWNER = "operator-controller";
 /** Type of the Secret that holds a release's first chunk and names the others. */
-export const INDEX_SECRET_TYPE = "operatorframework.io/index.v1";
+const INDEX_SECRET_TYPE = "operatorframework.io/index.v1";
 /** Type of the Secrets that hold the chunks after the first. */
-export const CHUNK_SECRET_TYPE = "operatorframework.io/chunk.v1";
+const CHUNK_SECRET_TYPE = "operatorframework.io/chunk.v1";
 /** A Secret holds at most 1 MiB; 8 KiB are left for everything but the data. */
 export const CHUNK_BYTES = (1024 - 8) * 1024;
 /** More than about 11 MB compressed are refused. */
-export const MAX_CHUNKS = 11;
+const MAX_CHUNKS = 11;
 /** What a label's value may have. */
 const MAX_LABEL = 63;
 /** What a payload may grow to when it is read back. */

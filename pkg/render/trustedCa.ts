@@ -5,7 +5,6 @@ import { TRUSTED_CA_KEY, TRUSTED_CA_LABEL } from "../api/trustedCaLabel.ts";
 import type { Container, NamedItem, RegistryV1Bundle } from "../bundle/types.ts";
 import { TerminalError } from "../errors/errors.ts";
 import { goQuote } from "../errors/goQuote.ts";
-import type { GeneratorOptions } from "./generators/options.ts";
 import type { JsonSchema } from "./jsonSchema.ts";
 
 /** The certificate authorities that an operator is to trust. */
@@ -76,7 +75,7 @@ export function trustedCaFault(config: JsonObject): string | undefined {
  */
 export function trustedCaConfigMaps(
   { others }: RegistryV1Bundle,
-  { installNamespace, deploymentConfigs }: Pick<GeneratorOptions, "installNamespace" | "deploymentConfigs">,
+  { installNamespace, deploymentConfigs }: { installNamespace: string; deploymentConfigs: readonly { trustedCA?: TrustedCa }[] },
 ): KubeObject[] {
   const names = new Set(deploymentConfigs.flatMap(({ trustedCA }) => created(trustedCA)));
   const brought = others.find(

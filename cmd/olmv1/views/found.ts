@@ -4,7 +4,9 @@ import type { SearchQuery } from "../../../pkg/catalogd/search/searchQuery.ts";
 import { relevance, type SearchedTexts } from "../../../pkg/fbc/search/relevance.ts";
 import type { SearchedVersion, SearchRecord } from "../../../pkg/fbc/summary/searchRecord.ts";
 import type { PackageEntry } from "./catalogBook.ts";
-import type { Hindrance } from "./installable.ts";
+
+/** What keeps a user from installing something here, in a clause. */
+export type Hindrance = string;
 
 /** A package that a search found. */
 export interface Found {

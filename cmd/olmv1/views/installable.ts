@@ -9,10 +9,7 @@ import { isForbidden } from "../../../pkg/kube/errors.ts";
 import { isAllowed } from "../../../pkg/operatorcontroller/rights/ownRules.ts";
 import { objectionText, objectionTo } from "../../../pkg/resolve/clusterObjection.ts";
 import { readClusterVersion } from "../upgradeCheck/clusterState.ts";
-import type { Found, Ranked } from "./found.ts";
-
-/** What keeps a user from installing something here, in a clause. */
-export type Hindrance = string;
+import type { Found, Hindrance, Ranked } from "./found.ts";
 
 /** What a cluster is, and what this user may do with it. */
 export interface Here {

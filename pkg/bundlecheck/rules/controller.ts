@@ -1,8 +1,8 @@
 import { ANNOTATIONS_FILE } from "../../bundle/annotations.ts";
 import { supportedScope } from "../../bundle/supportedKinds.ts";
 import { VALIDATORS, type Validator, validateBundle } from "../../bundle/validate.ts";
-import type { BundleContent } from "../content.ts";
-import { type Breach, type BundleRule, error, type Place, type RuleTable, warning } from "../rule.ts";
+import type { BundleContent, Place } from "../content.ts";
+import { type Breach, type BundleRule, error, type RuleTable, warning } from "../rule.ts";
 import { Source } from "../source.ts";
 
 /** How the refusal of objects without a name begins, which has a rule of its own. */

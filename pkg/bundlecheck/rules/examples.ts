@@ -5,8 +5,8 @@ import { sizeFault } from "../../crdsafety/flatten.ts";
 import { objectFaults } from "../../crdsafety/objectFaults.ts";
 import { messageOf } from "../../errors/errors.ts";
 import { goQuote } from "../../errors/goQuote.ts";
-import type { BundleContent, CrdManifest } from "../content.ts";
-import { type Breach, info, type Place, type RuleTable, warning } from "../rule.ts";
+import type { BundleContent, CrdManifest, Place } from "../content.ts";
+import { type Breach, info, type RuleTable, warning } from "../rule.ts";
 import { Source } from "../source.ts";
 
 const EXAMPLES = "alm-examples";

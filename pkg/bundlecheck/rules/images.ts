@@ -1,8 +1,8 @@
 import { isDigestReference } from "../../api/imageReference.ts";
 import { objectsAt } from "../../fbc/members.ts";
 import { containersOf, inContainer } from "../containers.ts";
-import type { BundleContent } from "../content.ts";
-import { type Breach, info, type Place, type RuleTable, warning } from "../rule.ts";
+import type { BundleContent, Place } from "../content.ts";
+import { type Breach, info, type RuleTable, warning } from "../rule.ts";
 import { Source } from "../source.ts";
 
 const FEATURE = "features.operators.openshift.io/disconnected";

@@ -1,8 +1,8 @@
 import { goQuote } from "../../errors/goQuote.ts";
 import { memberOf } from "../../fbc/keys.ts";
 import { objectsAt } from "../../fbc/members.ts";
-import type { BundleContent } from "../content.ts";
-import { type Breach, error, type Place, type RuleTable, warning } from "../rule.ts";
+import type { BundleContent, Place } from "../content.ts";
+import { type Breach, error, type RuleTable, warning } from "../rule.ts";
 import { Source } from "../source.ts";
 
 const MEMBERS = ["verbs", "apiGroups", "resources", "nonResourceURLs"] as const;

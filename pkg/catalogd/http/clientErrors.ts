@@ -25,7 +25,7 @@ export interface ClientError extends Error {
 }
 
 /** The status that tells a client why its request was not read. */
-export function clientErrorStatus({ code = "", rawPacket }: ClientError): number {
+function clientErrorStatus({ code = "", rawPacket }: ClientError): number {
   const status = STATUS[code] ?? 400;
   if (status !== 405) return status;
   return rawPacket && SOME_METHOD.test(rawPacket.toString("latin1", 0, 16_384)) ? 405 : 400;

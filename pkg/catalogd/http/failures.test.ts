@@ -3,7 +3,7 @@ import { ContentWorld, WORLD_DIGEST } from "../../../test/support/contentWorld.t
 import { MAKER } from "../store/encodings.ts";
 import { AnswerCache } from "./answerCache.ts";
 import { openApiDocument } from "./openApi.ts";
-import { wantsProblemDetails } from "./problem.ts";
+import { wantsProblemDetails } from "./problemDetails.ts";
 import { catalogRoutes } from "./routes.ts";
 
 const LINE = '{"name":"p","schema":"olm.package"}\n';

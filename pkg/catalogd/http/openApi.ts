@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { PROBLEM_TYPE, ProblemDetails } from "./problem.ts";
+import { PROBLEM_TYPE, ProblemDetails } from "./problemDetails.ts";
 import { type MediaTypes, type Operation, pathParameters, type ResponseDescription, type Route, type RouteMethod } from "./route.ts";
 
 /** A JSON Schema, of which the document needs to know little. */

@@ -7,7 +7,7 @@ import { AskedRequest, goneSignal } from "./askedRequest.ts";
 import { BufferPool } from "./bufferPool.ts";
 import type { HttpMetrics } from "./httpMetrics.ts";
 import { otherAnswer, redirect } from "./otherAnswer.ts";
-import { asProblemDetails, wantsProblemDetails } from "./problem.ts";
+import { asProblemDetails, wantsProblemDetails } from "./problemDetails.ts";
 import { cleanPath, requestTarget } from "./requestTarget.ts";
 import type { Prepared, Route, RouteMethod } from "./route.ts";
 import { sendAnswer } from "./send.ts";

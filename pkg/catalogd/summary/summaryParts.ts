@@ -7,9 +7,9 @@ import { searchRecord } from "../../fbc/summary/searchRecord.ts";
 import type { PartMaker } from "../load/partMaker.ts";
 
 /** Schema of the lines of part "packages", by which they are found. */
-export const PACKAGE_LINE = "package";
+const PACKAGE_LINE = "package";
 /** Schema of the lines of part "search". */
-export const SEARCH_LINE = "search";
+const SEARCH_LINE = "search";
 
 /** Properties that make a bundle large and tell a dependency solver nothing. */
 const LARGE = new Set<unknown>(["olm.bundle.object", "olm.csv.metadata"]);

@@ -1,7 +1,7 @@
 import { z } from "zod";
 
 /** The GraphQL scalars that values become; an object where a scalar is expected becomes a String, its JSON text. */
-export const SCALARS = ["String", "Boolean", "Int", "Float"] as const;
+const SCALARS = ["String", "Boolean", "Int", "Float"] as const;
 export type Scalar = (typeof SCALARS)[number];
 
 /** A field as its keys and values tell it. */

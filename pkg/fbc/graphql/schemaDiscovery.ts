@@ -15,7 +15,7 @@ export interface DiscoveryLimits {
   nameLength: number;
 }
 
-export const DISCOVERY_LIMITS: DiscoveryLimits = { schemas: 1_000, fields: 1_000, totalFields: 20_000, nameLength: 256 };
+const DISCOVERY_LIMITS: DiscoveryLimits = { schemas: 1_000, fields: 1_000, totalFields: 20_000, nameLength: 256 };
 
 interface Field extends DiscoveredField {
   nested?: Fields;

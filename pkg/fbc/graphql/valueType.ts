@@ -3,7 +3,7 @@ import { numberToken } from "../numberTokens.ts";
 import type { Scalar } from "./catalogSchema.ts";
 
 /** So many elements of a list decide what it is a list of. */
-export const SAMPLED_ELEMENTS = 10;
+const SAMPLED_ELEMENTS = 10;
 const INT_BOUND = 2 ** 31;
 
 /** What a value is in GraphQL; `objects` are the sampled elements of a list of objects. */

@@ -103,8 +103,3 @@ function examplesIn(text: string): JsonObject[] {
 export function kindOfExample(example: JsonObject): string {
   return textAt(example, "kind", 63) ?? "";
 }
-
-/** The name of an example, for people. */
-export function nameOfExample(example: JsonObject): string {
-  return textAt(objectAt(example, "metadata"), "name", 253) ?? "";
-}

@@ -24,7 +24,7 @@ export interface PackageLimits {
   apis: number;
 }
 
-export const PACKAGE_LIMITS: PackageLimits = {
+const PACKAGE_LIMITS: PackageLimits = {
   bundles: 5_000,
   channels: 1_000,
   entries: 50_000,

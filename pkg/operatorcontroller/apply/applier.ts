@@ -14,7 +14,7 @@ import { haveSameOwner, isImmutableField, isRecreated } from "./recreate.ts";
 export type LiveObjects = ReadonlyMap<string, KubeObject>;
 
 /** What applying needs of a client. */
-export type ObjectClient = Pick<Client, "get" | "apply" | "delete">;
+type ObjectClient = Pick<Client, "get" | "apply" | "delete">;
 
 /** An object before an apply, and as the API server answered it. */
 export interface Outcome {

@@ -42,7 +42,7 @@ export async function requireApproval(
 }
 
 /** `plan` as status shows it: counts, and the first objects that would change. */
-export function planStatus(plan: ChangePlan, bundle: { name: string; version: string }): Plan {
+function planStatus(plan: ChangePlan, bundle: { name: string; version: string }): Plan {
   const counts = countActions(plan);
   const changing = plan.objects.filter(({ action }) => action !== "Unchanged").slice(0, PLAN_OBJECTS_MAX);
   return {
@@ -57,7 +57,7 @@ export function planStatus(plan: ChangePlan, bundle: { name: string; version: st
 }
 
 /** @returns TerminalError AwaitingApproval that says what waits, and how to approve it. */
-export function awaitingApproval({ metadata: { name } }: Readonly<ClusterExtension>, plan: Plan): TerminalError {
+function awaitingApproval({ metadata: { name } }: Readonly<ClusterExtension>, plan: Plan): TerminalError {
   const { create, update, unchanged, digest } = plan;
   const widening = (plan.objects ?? []).filter(({ widens }) => widens).length;
   const text =

@@ -8,6 +8,7 @@ import { slim } from "../slimMeta.ts";
 import { CatalogConnections, type CatalogConnectionsOptions } from "./catalogConnections.ts";
 import type { KnownPackage } from "./catalogContents.ts";
 import type { KnownOffers } from "./catalogOffers.ts";
+import { UnexpectedContent, UnexpectedStatus } from "./unexpectedAnswer.ts";
 
 const REQUEST_TIMEOUT_MS = 5 * 60_000;
 /** What is kept of one package; the largest real one has below 40 MB. */
@@ -16,26 +17,6 @@ const MAX_PACKAGE_BYTES = 256 * 1024 * 1024;
 const DIGEST_HEADER = "olm-catalog-digest";
 /** Where a catalog tells what its bundles say to a dependency solver, the shortest answer first; the Go catalogd knows the last, or the last two. */
 const OFFER_PATHS = ["/properties", "/api/v1/metas?schema=olm.bundle", "/api/v1/all"] as const;
-
-/** The answer of a catalog was not 200. */
-export class UnexpectedStatus extends Error {
-  override readonly name = "UnexpectedStatus";
-  readonly status: number;
-
-  constructor(status: number) {
-    super(`error: received unexpected response status code ${status}`);
-    this.status = status;
-  }
-}
-
-/** The answer comes from other content than the catalog's status names: a replica that lags behind, or a status that does. */
-export class UnexpectedContent extends Error {
-  override readonly name = "UnexpectedContent";
-
-  constructor(got: string, want: string) {
-    super(`it answers from ${got} while status.resolvedSource says ${want}`);
-  }
-}
 
 /** One reading of a package. */
 interface Reading {

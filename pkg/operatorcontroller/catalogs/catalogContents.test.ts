@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import { catalogNamed } from "../../../test/support/catalogs.ts";
 import type { PackageContent } from "../../fbc/types.ts";
-import { UnexpectedStatus } from "./catalogClient.ts";
 import { CatalogContents, type KnownPackage, type PackageReader, servedFrom } from "./catalogContents.ts";
+import { UnexpectedStatus } from "./unexpectedAnswer.ts";
 
 const CONTENT: PackageContent = { channels: [], bundles: [], deprecations: [], others: 0 };
 

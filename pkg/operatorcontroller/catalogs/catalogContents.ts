@@ -4,8 +4,8 @@ import { findCondition } from "../../api/conditions.ts";
 import { messageOf } from "../../errors/errors.ts";
 import type { PackageContent } from "../../fbc/types.ts";
 import type { CatalogContent } from "../../resolve/catalogContent.ts";
-import { UnexpectedContent, UnexpectedStatus } from "./catalogClient.ts";
 import { type KeptPackage, KeptPackages } from "./keptPackages.ts";
+import { UnexpectedContent, UnexpectedStatus } from "./unexpectedAnswer.ts";
 
 /** What was read of a package before. */
 export interface KnownPackage {

@@ -7,7 +7,7 @@ import { type ActiveRelease, type Verdict, verdictOn } from "../../gate/verdict.
 import { findRemedy } from "../../resolve/remedy.ts";
 import { remedyText } from "../../resolve/remedyText.ts";
 import type { PassFacts } from "../facts.ts";
-import type { ConditionVerdict } from "../status/status.ts";
+import type { ConditionVerdict } from "../status/conditionVerdict.ts";
 
 /** What the message says of a maximum that is too low; the version that the cluster would be upgraded to follows. */
 export const KEEPS_FROM = "which keeps the cluster from being upgraded to ";

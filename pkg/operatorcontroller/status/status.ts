@@ -8,11 +8,9 @@ import { deprecationsFor } from "../../resolve/deprecation.ts";
 import { upgradeVerdict } from "../clusterupgrade/clusterUpgradeVerdict.ts";
 import type { DeprecationFacts, InstalledBundle, PassFacts } from "../facts.ts";
 import { reconcileRequestOf } from "../reconcileRequest.ts";
+import type { ConditionVerdict } from "./conditionVerdict.ts";
 import { inventoryOf, providedApis } from "./inventory.ts";
 import { updateStatus } from "./updates.ts";
-
-/** A condition as a pass sees it. */
-export type ConditionVerdict = Pick<Condition, "type" | "status" | "reason" | "message">;
 
 /** Reasons of errors that are over once others have done something: nothing of the extension goes wrong, and nothing is under way. */
 const OF_OTHERS: ReadonlySet<string> = new Set([Reason.RequirementsNotMet, Reason.RequiredByOthers]);

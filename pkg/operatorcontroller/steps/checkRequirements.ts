@@ -71,7 +71,7 @@ export function checkRequirements({ apis, events, memory }: RequirementDependenc
 }
 
 /** Asks what is not met by now, and only for what is required. @throws as `ClusterApis` does. */
-export async function unmetNow(requirements: BundleRequirements, apis: RequirementDependencies["apis"]): Promise<string[]> {
+async function unmetNow(requirements: BundleRequirements, apis: RequirementDependencies["apis"]): Promise<string[]> {
   const { minKubeVersion, ...kinds } = requirements;
   const [served, kubeVersion] = await Promise.all([
     Object.keys(kinds).length > 0 ? apis.resources() : [],

@@ -33,7 +33,7 @@ export function* requirementsOf(constraint: BundleConstraint, above: readonly st
 }
 
 /** `messages` and that of the constraint, none twice. */
-export function withMessage(messages: readonly string[], { failureMessage }: BundleConstraint): readonly string[] {
+function withMessage(messages: readonly string[], { failureMessage }: BundleConstraint): readonly string[] {
   return failureMessage === undefined || messages.includes(failureMessage) ? messages : [...messages, failureMessage];
 }
 

@@ -13,7 +13,7 @@ export class OutOfSteps extends Error {
 }
 
 /** Going through a list takes as many steps as it has items, shifted by this: each takes less time than looking at a clause. */
-export const SCAN = 2;
+const SCAN = 2;
 /** Learned clauses that are kept at first; later the shorter half of them and a tenth more. */
 const LEARNED = 4_000;
 
