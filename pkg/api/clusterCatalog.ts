@@ -31,6 +31,7 @@ const source = withRules(
   unionMember("type", "Image", "image", IMAGE_TEXT),
 ).describe("source is where the file-based catalog comes from.");
 
+/** The desired state of a ClusterCatalog. */
 export const ClusterCatalogSpec = z
   .object({
     source,
@@ -71,6 +72,7 @@ const base = withRules(
   },
 ).describe("base is where the catalog is served; append /api/v1/all or /api/v1/metas. At most 525 characters.");
 
+/** The observed state of a ClusterCatalog. */
 export const ClusterCatalogStatus = z
   .object({
     conditions: conditions(
@@ -85,6 +87,7 @@ Serving: whether content is served (Available), not served (Unavailable), or swi
   .describe("status is the observed state.");
 export type ClusterCatalogStatus = z.input<typeof ClusterCatalogStatus>;
 
+/** Schema of the ClusterCatalog definition. */
 export const ClusterCatalog = z
   .object({ metadata: z.object({}), spec: ClusterCatalogSpec, status: ClusterCatalogStatus.optional() })
   .describe("ClusterCatalog makes the content of a file-based catalog available to the cluster.");

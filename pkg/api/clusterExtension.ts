@@ -63,6 +63,7 @@ The policy compares with the version of the OpenShift cluster, or with the one t
       ),
   })
   .describe("catalog selects a bundle from the cluster's ClusterCatalogs. Required when sourceType is Catalog, forbidden otherwise.");
+/** Which package is wanted, and of which catalogs and versions. */
 export type CatalogSource = z.input<typeof CatalogSource>;
 
 const source = withRules(
@@ -200,6 +201,7 @@ With Require and Install no version is chosen that would take away what another 
   })
   .describe("dependencies configures how bundles that depend on other packages or APIs are treated.");
 
+/** The desired state of a ClusterExtension. */
 export const ClusterExtensionSpec = z
   .object({
     namespace: withRules(
@@ -257,6 +259,7 @@ const bundle = z
   })
   .describe("bundle is the installed bundle.");
 
+/** The observed state of a ClusterExtension. */
 export const ClusterExtensionStatus = z
   .object({
     conditions: conditions(
@@ -317,6 +320,7 @@ const objectRules: Rule<{ spec?: unknown; metadata?: { name?: string | undefined
   },
 ];
 
+/** Schema of the ClusterExtension definition. */
 export const ClusterExtension = withRules(
   z.object({
     metadata: z.object({ name: z.string().optional() }).optional(),

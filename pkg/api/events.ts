@@ -226,6 +226,7 @@ export const EVENTS = {
   OperatorVersionChanged: { type: "Normal", on: ["ClusterOperator"], when: "Versions that ClusterOperator `olm` reports changed." },
 } as const satisfies Record<string, EventDescription>;
 
+/** Reason of an Event of ours. */
 export type EventReason = keyof typeof EVENTS;
 
 /** Takes Events about objects. */

@@ -35,7 +35,10 @@ export interface BundleAnnotations extends BundleFolders {
  * and for a folder that is none of the image.
  */
 export function bundleAnnotations(content: Uint8Array): BundleAnnotations {
-  const annotations = memberIn(yamlDocument(new TextDecoder().decode(content)), "annotations");
+  return statedIn(annotationsIn(content));
+}
+
+function statedIn(annotations: unknown): BundleAnnotations {
   const packageName = textIn(annotations, PACKAGE_KEY) ?? "";
   const mediaType = textIn(annotations, MEDIA_TYPE_KEY);
   if (mediaType !== undefined && mediaType !== MEDIA_TYPE)
@@ -54,9 +57,9 @@ export function bundleAnnotations(content: Uint8Array): BundleAnnotations {
  * @see requirements S0-014
  */
 export function annotationLabels(content: Uint8Array): Record<string, string> {
-  const { manifests, metadata } = bundleAnnotations(content);
-  const members = memberIn(yamlDocument(new TextDecoder().decode(content)), "annotations");
-  const stated = isObject(members) ? Object.keys(members).map((key) => [key, textIn(members, key.toLowerCase()) ?? ""]) : [];
+  const annotations = annotationsIn(content);
+  const { manifests, metadata } = statedIn(annotations);
+  const stated = isObject(annotations) ? Object.keys(annotations).map((key) => [key, textIn(annotations, key.toLowerCase()) ?? ""]) : [];
   const usual = { [MEDIA_TYPE_KEY]: MEDIA_TYPE, [MANIFESTS_KEY]: `${manifests}/`, [METADATA_KEY]: `${metadata}/` };
   return { ...usual, ...Object.fromEntries(stated) };
 }
@@ -97,6 +100,10 @@ export function foldersIn(paths: Iterable<string>, stated: BundleFolders): Bundl
     return usual;
   };
   return { manifests: chosen("manifests"), metadata: chosen("metadata"), cautions };
+}
+
+function annotationsIn(content: Uint8Array): unknown {
+  return memberIn(yamlDocument(new TextDecoder().decode(content)), "annotations");
 }
 
 /** @throws Error for what can be no folder of the image. */

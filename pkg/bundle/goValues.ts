@@ -97,6 +97,7 @@ export function string(goName: string, mode: GoMode): GoType {
   });
 }
 
+/** Go's bool: true or false, and nothing else. */
 export function bool(mode: GoMode): GoType {
   return scalar("bool", false, (value) => {
     if (typeof value === "boolean") return value;
@@ -116,6 +117,7 @@ export function integer(kind: "int32" | "int64", mode: GoMode): GoType {
   });
 }
 
+/** Go's float64: any number. */
 export function float64(mode: GoMode): GoType {
   return scalar("float64", 0, (value) => {
     if (typeof value === "number" || typeof value === "bigint") return Number(value);

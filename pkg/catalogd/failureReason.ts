@@ -18,6 +18,7 @@ export const FAILURE_REASONS = [
   "api",
   "other",
 ] as const;
+/** Class of a failed pass, as metrics label it. */
 export type FailureReason = (typeof FAILURE_REASONS)[number];
 
 /** Codes of connections that did not come about or broke. */

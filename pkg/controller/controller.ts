@@ -22,6 +22,7 @@ export type ReconcileOutcome = { requeueAfterMs?: number } | undefined;
  */
 export type Reconcile = (key: string, ctx: ReconcileContext) => Promise<ReconcileOutcome>;
 
+/** What a controller is built from. */
 export interface ControllerInit {
   name: string;
   queue: WorkQueue;

@@ -14,6 +14,7 @@ export interface LeaseSpec {
   [member: string]: unknown;
 }
 
+/** A Lease of coordination.k8s.io/v1. */
 export interface Lease extends KubeObject {
   spec?: LeaseSpec;
 }

@@ -5,6 +5,7 @@ import type { Client } from "./client.ts";
 import { isNotFound } from "./errors.ts";
 import { EventSeries, type EventWrite } from "./eventSeries.ts";
 
+/** Type of an Event. @see k8s.io/api events/v1 Event */
 export type EventType = "Normal" | "Warning";
 
 /** The part of a logger that the recorder needs. */

@@ -10,7 +10,7 @@ import type { ReleaseRecord } from "../release/record.ts";
 import type { CertificateProvider } from "../render/certificateProvider.ts";
 import { HiddenTexts } from "../render/values/hiddenTexts.ts";
 import type { CatalogContent } from "../resolve/catalogContent.ts";
-import type { Considered } from "../resolve/resolve.ts";
+import type { Considered } from "../resolve/resolution.ts";
 import type { VersionRelease } from "../version/version.ts";
 import type { LiveObjects } from "./apply/applier.ts";
 import type { ObjectAction } from "./apply/objectAction.ts";

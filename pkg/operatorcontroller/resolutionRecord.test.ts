@@ -5,7 +5,8 @@ import { CannedPackages, ListedCatalogs } from "../../test/support/extensionFake
 import { extensionNamed } from "../../test/support/extensions.ts";
 import type { ClusterExtension } from "../api/clusterExtension.ts";
 import { type Findings, narrowed } from "../resolve/filters.ts";
-import { type Considered, choose } from "../resolve/resolve.ts";
+import type { Considered } from "../resolve/resolution.ts";
+import { choose } from "../resolve/resolve.ts";
 import { CatalogContents } from "./catalogs/catalogContents.ts";
 import { resolutionRecord } from "./resolutionRecord.ts";
 

@@ -20,6 +20,7 @@ export interface JsonSchema {
   readonly oneOf?: readonly JsonSchema[];
 }
 
+/** A type of JSON Schema. */
 export type JsonType = "null" | "boolean" | "number" | "integer" | "string" | "array" | "object";
 
 /** Why a value does not fit a schema: which keyword failed and what it was compared with. */

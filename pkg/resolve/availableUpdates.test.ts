@@ -3,7 +3,8 @@ import { type CaseHead, loadCases } from "../../test/support/caseFiles.ts";
 import { type CatalogFixture, type ClusterFixture, catalogsFrom, clusterFrom } from "../../test/support/catalogFixture.ts";
 import { AvailableUpdates, BlockedUpdate } from "../api/availableUpdates.ts";
 import { type AvailableUpdate, availableUpdates } from "./availableUpdates.ts";
-import { consider, type ResolveRequest } from "./resolve.ts";
+import type { ResolveRequest } from "./resolution.ts";
+import { consider } from "./resolve.ts";
 import type { InstalledBundle } from "./successors.ts";
 
 interface Setting {

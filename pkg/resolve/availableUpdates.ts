@@ -6,7 +6,7 @@ import { isNewer, obstaclesTo } from "./explanation/obstacles.ts";
 import { type Ranked, recordedBundle } from "./explanation/ranking.ts";
 import { edgeTo } from "./filters.ts";
 import { couldChange, offersOf } from "./offers.ts";
-import type { Considered } from "./resolve.ts";
+import type { Considered } from "./resolution.ts";
 
 /** A version that may follow what is installed. */
 export interface AvailableUpdate {

@@ -15,7 +15,8 @@ import { dependenciesOf } from "./dependencies.ts";
 import { deprecationsFor } from "./deprecation.ts";
 import { recordOf } from "./explanation/recordOf.ts";
 import { findIn } from "./filters.ts";
-import { type Resolution, type ResolveRequest, resolve, type Unresolved } from "./resolve.ts";
+import type { Resolution, ResolveRequest, Unresolved } from "./resolution.ts";
+import { resolve } from "./resolve.ts";
 import { type LabelSelector, matchesSelector, selectorError } from "./selector.ts";
 import { type InstalledBundle, installedVersion } from "./successors.ts";
 

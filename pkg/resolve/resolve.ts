@@ -1,10 +1,5 @@
-import type { CatalogSource } from "../api/clusterExtension.ts";
-import { clipped } from "../errors/clipped.ts";
 import { messageOf } from "../errors/errors.ts";
 import { goQuote } from "../errors/goQuote.ts";
-import type { FbcBundle, FbcDeprecations } from "../fbc/types.ts";
-import type { ClusterVersion } from "../gate/clusterVersion.ts";
-import type { VersionRelease } from "../version/version.ts";
 import { bestOf, bundleVersion, type Candidate } from "./candidates.ts";
 import { type CatalogContent, hasContent, selectedCatalogs } from "./catalogContent.ts";
 import { cautionsOn } from "./cautions.ts";
@@ -15,78 +10,13 @@ import { explainRuledOut } from "./explainRuledOut.ts";
 import { edgeTo, type Findings, findIn, objectionOf, type Query } from "./filters.ts";
 import { couldChange, type Offer, offersOf } from "./offers.ts";
 import { readQuery } from "./query.ts";
+import type { Answer, Considered, Resolution, ResolveRequest, Unresolved } from "./resolution.ts";
 import { selectorError } from "./selector.ts";
-import type { Edge, InstalledBundle } from "./successors.ts";
+import { blocked, explainTie, notFoundReason, silenceText, unresolved } from "./unresolved.ts";
 import { enumerated } from "./wording.ts";
 
 const NOTHING_TO_COMPARE =
   "clusterVersionPolicy Enforce has no effect: this is no OpenShift cluster, and operator-controller is told no --cluster-version";
-/** Longest reason why a catalog cannot answer, in characters. */
-const MAX_REASON = 300;
-
-/**
- * What is asked: the package and its limits, the catalogs (in any order; disabled ones left out), what is installed, and the version of the
- * cluster (without it as on no OpenShift cluster).
- */
-export interface ResolveRequest {
-  source: CatalogSource;
-  catalogs: readonly CatalogContent[];
-  installed?: InstalledBundle | undefined;
-  cluster?: ClusterVersion | undefined;
-}
-
-/** The bundle to install or keep. */
-export interface Resolved {
-  kind: "resolved";
-  bundle: FbcBundle;
-  version: VersionRelease;
-  /** Name of the catalog it comes from. */
-  catalog: string;
-  /** What that catalog says about deprecation in the package. */
-  deprecations: FbcDeprecations | undefined;
-  /** Why this bundle, one sentence. */
-  explanation: string;
-  /** What clusterVersionPolicy comes to and which selected catalogs could not be asked, one sentence each, for people who look at the extension; often none. */
-  notes: string[];
-  /** What is disregarded in moving to it, one sentence each; often none. */
-  cautions: string[];
-  /** How it follows the installed bundle; absent when nothing is installed, or when SelfCertified goes where no edge leads. */
-  edge?: Edge;
-  /** Highest version of the package in that catalog that is not deprecated; undefined where there is none. Limits of the request do not count. */
-  newest: VersionRelease | undefined;
-  /** What it was chosen from. */
-  considered: Considered;
-}
-
-/** Why there is no bundle to install. */
-export interface Unresolved {
-  kind: "unresolved";
-  /** `selector`, `version` and `installed`: that input cannot be read; `catalog`: one that could change the answer cannot be asked. */
-  cause: "selector" | "version" | "installed" | "catalog" | "nothing" | "ambiguous" | "bundle";
-  /** The Go operator-controller's text. */
-  reason: string;
-  /** Which filter left nothing, and what would have been near. */
-  explanation: string;
-  /** `reason`, `; `, `explanation`. */
-  message: string;
-  retry: true;
-  /** What there was to choose from; absent where the selector or the version range cannot be read. */
-  considered?: Considered;
-}
-
-/** The selected catalogs and what the filters left of each, before one is chosen. */
-export interface Considered {
-  readonly query: Query;
-  readonly installed: InstalledBundle | undefined;
-  /** By name. */
-  readonly selected: readonly CatalogContent[];
-  /** Of those that answer and have the package, in the same order. */
-  readonly findings: readonly Findings[];
-}
-
-/** The answer to a ResolveRequest. */
-export type Resolution = Resolved | Unresolved;
-
 /**
  * Chooses the bundle of a package to install: of each catalog the best one that channels, version range and upgrade edges
  * and, under clusterVersionPolicy Enforce, the cluster's version allow (not deprecated first, then highest version), then of the catalogs those without deprecation first, then the one with
@@ -133,8 +63,6 @@ export function choose(considered: Considered): Resolution {
   return { ...answer, considered };
 }
 
-type Answer = Omit<Resolved, "considered"> | Omit<Unresolved, "considered">;
-
 function choiceFrom({ selected, findings, query, installed }: Considered): Answer {
   const silent = selected.filter(({ unavailable }) => unavailable !== undefined);
   const asked = selected.filter(({ unavailable }) => unavailable === undefined);
@@ -155,27 +83,6 @@ function choiceFrom({ selected, findings, query, installed }: Considered): Answe
   const ruledOut = explainRuledOut(findings, first);
   const notes = [...ruledOut, ...(unasked.length > 0 ? [`catalogs not asked: ${enumerated(unasked)}`] : [])];
   return resolved(first, query, explainChoice(first, first.best, query, passedOver, unasked, ruledOut), notes);
-}
-
-function blocked(
-  blocking: CatalogContent,
-  silent: readonly CatalogContent[],
-  { packageName }: Query,
-  first: Offer | undefined,
-): Unresolved {
-  const { name, priority, unavailable = "" } = blocking;
-  const reason = `error walking catalogs: error getting package ${goQuote(packageName)} from catalog ${goQuote(name)}: ${unavailable}`;
-  const explanation = first
-    ? `catalog ${goQuote(name)} of priority ${priority} may have a better bundle than ${goQuote(first.best.bundle.name)} of catalog ${goQuote(first.catalog)} (priority ${first.priority}); a lower spec.priority, or a selector without it, lets resolution go on`
-    : "no other catalog has a bundle that fits";
-  const others = silent.filter((catalog) => catalog !== blocking).map(silenceText);
-  const more = others.length > 0 ? [`catalogs not asked either: ${enumerated(others)}`] : [];
-  return unresolved("catalog", reason, [explanation, ...more].join("; "));
-}
-
-/** A catalog that cannot answer, and why, in some hundred characters. */
-function silenceText({ name, unavailable = "" }: CatalogContent): string {
-  return `${goQuote(name)} (${clipped(unavailable, MAX_REASON)})`;
 }
 
 function resolved(found: Offer, query: Query, explanation: string, remarks: readonly string[]): Answer {
@@ -212,30 +119,6 @@ function clusterNotes(best: Candidate, query: Query): string[] {
   return objection && objection.kind !== "unknown" ? [objectionWarning(best.bundle.name, objection)] : [];
 }
 
-/** Go's text, word for word; `catalogs` are those between which the choice is ambiguous. */
-function notFoundReason(
-  { packageName, range, channels }: Query,
-  installed: InstalledBundle | undefined,
-  catalogs: readonly string[],
-): string {
-  return [
-    ...(installed ? [`error upgrading from currently installed version ${goQuote(installed.version)}:`] : []),
-    `${catalogs.length > 1 ? "found bundles" : "no bundles found"} for package ${goQuote(packageName)}`,
-    ...(range ? [`matching version ${goQuote(range.text)}`] : []),
-    ...(channels.length > 0 ? [`in channels [${channels.join(" ")}]`] : []),
-    ...(catalogs.length > 1 ? [`in multiple catalogs with the same priority [${catalogs.join(" ")}]`] : []),
-  ].join(" ");
-}
-
-function explainTie(tied: readonly Offer[]): string {
-  const offers = tied.map(({ catalog, best }) => `catalog ${goQuote(catalog)} has ${goQuote(best.bundle.name)}`);
-  return `${offers.join(", ")}, each at priority ${tied[0]?.priority ?? 0}: raise spec.priority of one, or select one with spec.source.catalog.selector`;
-}
-
 function namesOf(catalogs: readonly CatalogContent[]): string[] {
   return catalogs.map(({ name }) => name);
-}
-
-function unresolved(cause: Unresolved["cause"], reason: string, explanation: string): Unresolved {
-  return { kind: "unresolved", cause, reason, explanation, message: `${reason}; ${explanation}`, retry: true };
 }

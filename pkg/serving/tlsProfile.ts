@@ -22,6 +22,7 @@ export interface TlsSettings {
 
 /** Versions of TLS by their names in flags, oldest first, as Node names them. */
 export const TLS_VERSIONS = { "TLSv1.0": "TLSv1", "TLSv1.1": "TLSv1.1", "TLSv1.2": "TLSv1.2", "TLSv1.3": "TLSv1.3" } as const;
+/** Name of a TLS version in flags. */
 export type TlsVersion = keyof typeof TLS_VERSIONS;
 
 /** Key exchange groups by their names in flags, Mozilla's and IANA's, as OpenSSL names them. The hybrids need TLS 1.3. */

@@ -6,6 +6,7 @@ import type { Metrics } from "./metrics.ts";
 
 /** Passes by returning, fails by throwing; must answer within seconds. A text that it returns is shown to who asks with `?verbose`. */
 export type HealthCheck = () => string | void | Promise<string | void>;
+/** Checks by name. */
 export type HealthChecks = Readonly<Record<string, HealthCheck>>;
 
 /** What a probe server serves; parts that are absent are not served. */

@@ -17,6 +17,7 @@ export interface HistogramMetric {
   observe(value: number, labels?: Labels): void;
   remove(labels: Labels): void;
 }
+/** Values of the labels of one series, by name. */
 export type Labels = Record<string, string>;
 
 /** Name, help and label names of one metric. `initial` are the label values that start at zero. */

@@ -1,4 +1,4 @@
-import type { Resolved } from "../../../pkg/resolve/resolve.ts";
+import type { Resolved } from "../../../pkg/resolve/resolution.ts";
 import type { Terminal } from "../cli/terminal.ts";
 import { resolveJudged } from "../resolution/dependencyJudgement.ts";
 import { judgedRecord } from "../resolution/judgedRecord.ts";

@@ -11,7 +11,7 @@ import type { ConstraintCache } from "../../../pkg/operatorcontroller/dependenci
 import { bundleVersion, candidatesFrom } from "../../../pkg/resolve/candidates.ts";
 import type { CatalogContent } from "../../../pkg/resolve/catalogContent.ts";
 import { candidatesMeant } from "../../../pkg/resolve/explanation/whyNot.ts";
-import type { ResolveRequest } from "../../../pkg/resolve/resolve.ts";
+import type { ResolveRequest } from "../../../pkg/resolve/resolution.ts";
 import type { InstalledBundle } from "../../../pkg/resolve/successors.ts";
 import { formatVersionRelease } from "../../../pkg/version/version.ts";
 import type { Terminal } from "../cli/terminal.ts";

@@ -19,6 +19,7 @@ export interface ThreadLimits {
   run: number;
 }
 
+/** How long a thread may take, in milliseconds, unless a test is in a hurry. */
 export const THREAD_LIMITS: ThreadLimits = { start: 30_000, run: 6_000 };
 /** Bounds of the heap; the answer to a query that needs more is an error. */
 const HEAP = { maxYoungGenerationSizeMb: 16, maxOldGenerationSizeMb: 256 };

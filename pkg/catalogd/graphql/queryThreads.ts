@@ -9,6 +9,7 @@ export interface QueueLimits {
   idleMs: number;
 }
 
+/** How many queries may run and wait, and how long, unless a test has less patience. */
 export const QUEUE_LIMITS: QueueLimits = { threads: 2, waiting: 64, waitMs: 10_000, idleMs: 60_000 };
 
 /** Too many queries wait already, or one waited for too long. */

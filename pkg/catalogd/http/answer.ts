@@ -17,6 +17,7 @@ export type AnswerBody =
   | { readonly kind: "bytes"; readonly bytes: Uint8Array }
   | { readonly kind: "file"; readonly file: HeldFile; readonly pieces: readonly (Slice | Uint8Array)[] };
 
+/** The body of an answer that has none. */
 export const NO_BODY: AnswerBody = { kind: "none" };
 const REASONS: Readonly<Record<number, string>> = {
   400: "Bad Request",

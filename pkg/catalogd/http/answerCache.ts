@@ -7,6 +7,7 @@ export interface CacheLimits {
 const MIB = 1024 * 1024;
 /** Answers that may be made at the same time of those that cost much to make. */
 const MAX_COSTLY = 2;
+/** How many bytes are kept of all answers, and of one at the most. */
 export const CACHE_LIMITS: CacheLimits = { total: 32 * MIB, entry: 4 * MIB };
 
 /** The bytes of recent answers by a key that changes with them; the ones unused for longest make room. */

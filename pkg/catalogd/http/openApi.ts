@@ -5,6 +5,7 @@ import { type MediaTypes, type Operation, pathParameters, type ResponseDescripti
 /** A JSON Schema, of which the document needs to know little. */
 export type JsonSchema = { readonly [member: string]: unknown };
 
+/** A parameter of an operation. @see OpenAPI 3.1, Parameter Object */
 export interface OpenApiParameter {
   readonly name: string;
   readonly in: "path" | "query";
@@ -13,13 +14,16 @@ export interface OpenApiParameter {
   readonly schema: JsonSchema;
 }
 
+/** Schemas of a body by media type; one without a schema is text. */
 export type OpenApiContent = Readonly<Record<string, { readonly schema?: JsonSchema }>>;
 
+/** An answer of an operation. @see OpenAPI 3.1, Response Object */
 export interface OpenApiResponse {
   readonly description: string;
   readonly content?: OpenApiContent;
 }
 
+/** What one method of one path does. @see OpenAPI 3.1, Operation Object */
 export interface OpenApiOperation {
   readonly operationId: string;
   readonly summary: string;

@@ -3,6 +3,7 @@ import type { Readable } from "node:stream";
 import type { z } from "zod";
 import type { Answer } from "./answer.ts";
 
+/** Methods that some route takes. */
 export type RouteMethod = "GET" | "HEAD" | "POST";
 
 /** What an endpoint gets to see of a request. */

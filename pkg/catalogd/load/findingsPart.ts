@@ -7,6 +7,7 @@ import type { EmitLine, PartMaker } from "./partMaker.ts";
 
 /** What errors of the model check do: they are told, or they refuse the catalog. */
 export const CATALOG_VALIDATIONS = ["Warn", "Strict"] as const;
+/** Value of --catalog-validation. */
 export type CatalogValidation = (typeof CATALOG_VALIDATIONS)[number];
 
 const MAX_LINES = 1_000;

@@ -16,6 +16,7 @@ export interface SearchLimits {
 }
 
 const MEGA = 1024 * 1024;
+/** How much of one catalog is searched; what is beyond is left out. */
 export const SEARCH_LIMITS: SearchLimits = { packages: 20_000, versions: 200_000, characters: 32 * MEGA, charactersOfPackage: 2 * MEGA };
 
 /** The packages of one content, in order of name. */

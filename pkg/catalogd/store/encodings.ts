@@ -4,6 +4,7 @@ import { constants, gzip, type ZstdOptions, zstdCompress } from "node:zlib";
 
 /** Content codings that catalogs are served in, the better one first: zstd finds what bundles of one package have in common, far apart. */
 export const ENCODINGS = ["zstd", "gzip"] as const;
+/** A content coding that catalogs are served in. */
 export type Encoding = (typeof ENCODINGS)[number];
 
 /** Ends of the names of compressed files. */
@@ -13,6 +14,7 @@ export const FILE_SUFFIX: Readonly<Record<Encoding, string>> = { zstd: ".zst", g
 export const GZIP_LEVEL = 6;
 /** Receivers need not accept a larger window. @see RFC 9659 */
 const ZSTD_WINDOW_LOG = 23;
+/** How zstd compresses catalogs: zstd's default level, with long distance matching. */
 export const ZSTD_PARAMETERS: NonNullable<ZstdOptions["params"]> = {
   [constants.ZSTD_c_compressionLevel]: constants.ZSTD_CLEVEL_DEFAULT,
   [constants.ZSTD_c_windowLog]: ZSTD_WINDOW_LOG,

@@ -3,6 +3,7 @@
  * are read.
  */
 export const PARTS = ["catalog", "findings", "packages", "properties", "search", "graphql"] as const;
+/** Name of a part of a content. */
 export type PartName = (typeof PARTS)[number];
 
 /** The parts that are made of the metas. */

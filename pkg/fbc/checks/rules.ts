@@ -96,6 +96,7 @@ export const RULES = {
   "reserved-schema": warning("Schemas that begin with olm. are those that OLM defines."),
 } as const satisfies Record<string, RuleDescription>;
 
+/** Code of a rule; stable, since scripts rely on it. */
 export type RuleCode = keyof typeof RULES;
 
 /** Whether a catalog that breaks the rule cannot be served. */

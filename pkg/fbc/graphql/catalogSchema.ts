@@ -2,6 +2,7 @@ import { z } from "zod";
 
 /** The GraphQL scalars that values become; an object where a scalar is expected becomes a String, its JSON text. */
 const SCALARS = ["String", "Boolean", "Int", "Float"] as const;
+/** A GraphQL scalar that values become. */
 export type Scalar = (typeof SCALARS)[number];
 
 /** A field as its keys and values tell it. */

@@ -19,10 +19,12 @@ export interface LintedEntry {
   readonly skipRange: string | undefined;
 }
 
+/** A channel with its entries, in their order. */
 export interface LintedChannel extends Subject {
   readonly entries: readonly LintedEntry[];
 }
 
+/** A property of a bundle, with its position. */
 export interface LintedProperty {
   readonly index: number;
   readonly type: string;
@@ -30,6 +32,7 @@ export interface LintedProperty {
   readonly value: unknown;
 }
 
+/** A bundle as far as lints look at it. */
 export interface LintedBundle extends Subject {
   readonly image: string;
   readonly relatedImages: readonly string[];
@@ -48,6 +51,7 @@ export interface LintedDeprecations {
   readonly bundles: Set<string>;
 }
 
+/** A package with everything that names it. */
 export interface LintedPackage {
   readonly name: string;
   /** Of its olm.package; undefined where there is none. */

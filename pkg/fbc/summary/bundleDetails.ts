@@ -2,7 +2,7 @@ import { isObject } from "../../api/jsonObject.ts";
 import type { JsonObject } from "../../api/k8s.ts";
 import { shortened, textAt } from "../boundedTexts.ts";
 import { memberOf } from "../keys.ts";
-import { objectAt, objectsAt } from "../members.ts";
+import { objectsAt } from "../members.ts";
 import type { Meta } from "../types.ts";
 import { propertiesOf } from "./bundleSummary.ts";
 import { csvMetadataFrom } from "./csvMetadata.ts";

@@ -11,7 +11,8 @@ import { type Objection, objectionClause, objectionTo } from "../../resolve/judg
 import { clausesFor, type Supply } from "../../resolve/judgement/supply.ts";
 import { supplyFor } from "../../resolve/judgement/supplyFor.ts";
 import type { OfferedBundle } from "../../resolve/offers/offerIndex.ts";
-import { type Considered, choose, type Resolution, type Resolved } from "../../resolve/resolve.ts";
+import type { Considered, Resolution, Resolved } from "../../resolve/resolution.ts";
+import { choose } from "../../resolve/resolve.ts";
 import type { SolverBundle } from "../../resolve/solver/problem.ts";
 import { solverBundles } from "../../resolve/solver/problemFrom.ts";
 import type { IsOver } from "../waiting.ts";

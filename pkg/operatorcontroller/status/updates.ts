@@ -1,7 +1,8 @@
 import type { ClusterExtension, ClusterExtensionStatus } from "../../api/clusterExtension.ts";
 import { availableUpdates } from "../../resolve/availableUpdates.ts";
 import { narrowed } from "../../resolve/filters.ts";
-import { type Considered, consider } from "../../resolve/resolve.ts";
+import type { Considered } from "../../resolve/resolution.ts";
+import { consider } from "../../resolve/resolve.ts";
 import type { PassFacts } from "../facts.ts";
 
 type UpdateStatus = Pick<ClusterExtensionStatus, "availableUpdates" | "blockedUpdate">;

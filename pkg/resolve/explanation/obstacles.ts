@@ -6,7 +6,7 @@ import type { CatalogContent } from "../catalogContent.ts";
 import { objectionText } from "../clusterObjection.ts";
 import { edgeTo, type Findings, isInRange, isInstalled, objectionOf, type Query } from "../filters.ts";
 import { couldChange, offersOf } from "../offers.ts";
-import type { Considered } from "../resolve.ts";
+import type { Considered } from "../resolution.ts";
 import { destinationsFrom, SearchBudget } from "../upgradePaths.ts";
 import { listed, versionOf } from "../wording.ts";
 import { channelsWith } from "./filterSteps.ts";

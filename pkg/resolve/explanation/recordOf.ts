@@ -3,7 +3,7 @@ import { compareCandidates } from "../candidates.ts";
 import type { CatalogContent } from "../catalogContent.ts";
 import type { Findings, Query } from "../filters.ts";
 import { offersOf } from "../offers.ts";
-import type { Considered, Resolution } from "../resolve.ts";
+import type { Considered, Resolution } from "../resolution.ts";
 import { versionOf } from "../wording.ts";
 import { type FilterStep, filterSteps } from "./filterSteps.ts";
 import { decided, recordedBundle, runnerUpOf } from "./ranking.ts";

@@ -2,7 +2,7 @@ import { CAUSE_LENGTH, clipped } from "../../errors/clipped.ts";
 import { goQuote } from "../../errors/goQuote.ts";
 import { compareVersionRelease, compareVersions, parseVersionRelease, type VersionRelease } from "../../version/version.ts";
 import { type Candidate, compareCandidates } from "../candidates.ts";
-import type { Considered, Resolution } from "../resolve.ts";
+import type { Considered, Resolution } from "../resolution.ts";
 import { type Obstacle, obstaclesTo } from "./obstacles.ts";
 import { type Ranked, recordedBundle } from "./ranking.ts";
 import type { RecordedBundle } from "./record.ts";

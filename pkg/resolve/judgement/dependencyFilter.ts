@@ -1,6 +1,6 @@
 import { type Candidate, compareCandidates } from "../candidates.ts";
 import { type Findings, isInstalled, narrowed, type Query } from "../filters.ts";
-import type { Resolution } from "../resolve.ts";
+import type { Resolution } from "../resolution.ts";
 import { versionOf } from "../wording.ts";
 
 /** Name of the filter in records. */

@@ -20,6 +20,7 @@ export function membersFor({ kind }: CompoundConstraint, side: Side): Members {
   return MEMBERS[kind][side];
 }
 
+/** Whether a constraint joins others, with all, any or none of them. */
 export function isCompound(constraint: BundleConstraint): constraint is CompoundConstraint {
   return "constraints" in constraint;
 }

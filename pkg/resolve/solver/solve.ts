@@ -6,6 +6,7 @@ import type { Problem, Solution } from "./problem.ts";
 import { pruned } from "./prune.ts";
 import { OutOfSteps, Search } from "./search.ts";
 
+/** How much work a search may be. */
 export interface SolveOptions {
   /** After how many steps it gives up; some fifty million take a second. The same again may go into the explanation. */
   readonly maxSteps?: number;

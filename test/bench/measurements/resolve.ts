@@ -1,5 +1,6 @@
 import { join } from "node:path";
-import { type ResolveRequest, resolve } from "../../../pkg/resolve/resolve.ts";
+import type { ResolveRequest } from "../../../pkg/resolve/resolution.ts";
+import { resolve } from "../../../pkg/resolve/resolve.ts";
 import { CatalogCache } from "../../cases/catalogCache.ts";
 import { casesIn } from "../../cases/readCases.ts";
 import { type ResolveCase, resolveTopic } from "../../cases/topics/resolve.ts";
