@@ -17,6 +17,7 @@ import { enumerated } from "./wording.ts";
 
 const NOTHING_TO_COMPARE =
   "clusterVersionPolicy Enforce has no effect: this is no OpenShift cluster, and operator-controller is told no --cluster-version";
+
 /**
  * Chooses the bundle of a package to install: of each catalog the best one that channels, version range and upgrade edges
  * and, under clusterVersionPolicy Enforce, the cluster's version allow (not deprecated first, then highest version), then of the catalogs those without deprecation first, then the one with
