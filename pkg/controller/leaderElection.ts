@@ -145,7 +145,7 @@ export class LeaderElection {
     const term = AbortSignal.any([signal, lost.signal, left.signal]);
     this.#leave = (why) => {
       if (term.aborted) return;
-      this.#log.warn({ why }, "stepping down as leader");
+      this.#log.warn({ reason: why }, "stepping down as leader");
       left.abort(new LeadershipLost(`no longer the leader: ${why}`));
     };
     this.#log.info("successfully acquired lease");
@@ -154,7 +154,7 @@ export class LeaderElection {
       if (lost.signal.aborted || ended.signal.aborted) return;
       this.#hold.drop();
       this.#init.metrics?.leading(false);
-      this.#log.error({ why, leader: this.holder }, "leadership lost");
+      this.#log.error({ reason: why, leader: this.holder }, "leadership lost");
       lost.abort(new LeadershipLost(`no longer the leader: ${why}`));
     };
     const stopped = AbortSignal.any([lost.signal, ended.signal]);

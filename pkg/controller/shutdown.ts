@@ -59,7 +59,7 @@ export async function runUntilStopped({ tasks, signal, log, graceMs = GRACE_MS }
         failure = err;
         log.error({ task: name, err }, "task failed");
         failed.abort(err);
-      } else log.debug({ task: name, error: messageOf(err) }, "task ended with an error while stopping");
+      } else log.debug({ task: name, reason: messageOf(err) }, "task ended with an error while stopping");
     } finally {
       running.delete(name);
     }

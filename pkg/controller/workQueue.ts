@@ -1,7 +1,7 @@
 import type { QueueMetrics } from "../telemetry/controllerMetrics.ts";
 import { type Clock, systemClock } from "./clock.ts";
 
-/** Options of WorkQueue. */
+/** How long failing keys wait, and what counts them. */
 export interface WorkQueueOptions {
   /** Delay of a key's first rate-limited add; doubles with each one until `forget`. Default 5 ms. */
   baseDelayMs?: number;

@@ -64,7 +64,7 @@ export interface ApplyOptions extends CallOptions {
   warn?: ((text: string) => void) | undefined;
 }
 
-/** Options of `patch`. */
+/** Which kind of patch is sent, and to which subresource. */
 export interface PatchOptions extends WriteOptions {
   type: "merge" | "json" | "strategic";
   subresource?: string;

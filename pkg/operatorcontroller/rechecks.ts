@@ -2,7 +2,7 @@ import { type Clock, sleep, systemClock } from "../controller/clock.ts";
 import { Deadline } from "../deadline/deadline.ts";
 import type { IsOver } from "./waiting.ts";
 
-/** Options of Rechecks. */
+/** How often is asked, and who is told. */
 export interface RechecksOptions {
   /** Longest time between two questions of one extension, in milliseconds. */
   intervalMs: number;

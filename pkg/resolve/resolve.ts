@@ -7,7 +7,7 @@ import { objectionWarning } from "./clusterObjection.ts";
 import { explainChoice } from "./explainChoice.ts";
 import { explainNothing } from "./explainNothing.ts";
 import { explainRuledOut } from "./explainRuledOut.ts";
-import { edgeTo, type Findings, findIn, objectionOf, type Query } from "./filters.ts";
+import { edgeTo, findIn, objectionOf, type Query } from "./filters.ts";
 import { couldChange, type Offer, offersOf } from "./offers.ts";
 import { readQuery } from "./query.ts";
 import type { Answer, Considered, Resolution, ResolveRequest, Unresolved } from "./resolution.ts";

@@ -5,7 +5,7 @@ import type { Logger } from "../telemetry/log.ts";
 import type { ServerCertificate, ServerTls } from "./serverTls.ts";
 import type { TlsSettings } from "./tlsProfile.ts";
 
-/** Options of TlsFiles. */
+/** Which files hold the certificate and its key, as PEM, and how TLS is spoken with them. */
 export interface TlsFilesOptions {
   certFile: string;
   keyFile: string;

@@ -1,6 +1,6 @@
 const MIB = 1024 * 1024;
 
-/** Limits of one query. */
+/** How much one query may ask for, in numbers of things where nothing else is said. */
 export interface QueryLimits {
   /** Nested selections. */
   depth: number;

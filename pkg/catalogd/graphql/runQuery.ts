@@ -5,7 +5,7 @@ import { answerTooLarge, type ObjectSource, QueryContext } from "./queryContext.
 import { QueryError } from "./queryError.ts";
 import { answerText, failedQuery, type QueryRequest } from "./queryRequest.ts";
 
-/** What is queried. */
+/** The schema of a catalog, and where its objects are read. */
 export interface QueriedCatalog {
   readonly schema: GraphQLSchema;
   readonly objects: ObjectSource;

@@ -17,7 +17,7 @@ export type ObjectState<T extends KubeObject = KubeObject> =
   /** The API server refuses to show it. */
   | { readonly kind: "unreadable"; readonly because: string };
 
-/** Options of OptionalObject. */
+/** How an object that may not exist is looked for. */
 export interface OptionalObjectOptions {
   log: Logger;
   clock?: Clock;

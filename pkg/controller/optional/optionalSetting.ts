@@ -16,7 +16,7 @@ export interface SettingReader<T> {
   readonly synced: Promise<void>;
 }
 
-/** Options of OptionalSetting. */
+/** Which object holds a setting, and how it is read. */
 export interface OptionalSettingOptions<T> {
   client: Pick<Client, "list" | "watch" | "resourceFor">;
   /** The object that holds the setting. */

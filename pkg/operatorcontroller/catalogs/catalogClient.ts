@@ -26,7 +26,7 @@ interface Reading {
   readonly tags: Map<string, string>;
 }
 
-/** Options of CatalogClient. */
+/** How catalogs are reached, and how much is taken of one package. */
 export interface CatalogClientOptions extends CatalogConnectionsOptions {
   /** A package of which more would have to be kept is refused. */
   maxPackageBytes?: number;

@@ -12,7 +12,7 @@ export const CLUSTER_VERSION = { apiVersion: "config.openshift.io/v1", kind: "Cl
 /** What is read of the version of the cluster, whoever reads it; `unknown` until there is an answer. */
 export type ClusterVersionReader = SettingReader<ClusterVersion>;
 
-/** Options of ClusterVersionSource. */
+/** Where the version of the cluster is read, and what counts where it is not there. */
 export interface ClusterVersionSourceOptions extends Pick<OptionalSettingOptions<ClusterVersion>, "client" | "log" | "clock"> {
   /** Flag --cluster-version, checked by `parseClusterVersion`; counts where no ClusterVersion object says otherwise. */
   byFlag: ClusterVersion | undefined;

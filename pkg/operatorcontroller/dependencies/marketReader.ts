@@ -10,7 +10,7 @@ import type { CatalogOffers } from "../catalogs/catalogOffers.ts";
 import type { ConstraintCache } from "./constraintCache.ts";
 import { canBeNamed } from "./dependencyExtension.ts";
 
-/** What a MarketReader reads from. */
+/** Where offers of catalogs, contents of packages and constraints of bundles are read. */
 export interface MarketReaderOptions {
   offers: Pick<CatalogOffers, "of">;
   contents: Pick<CatalogContents, "of">;

@@ -135,10 +135,10 @@ export class ReleaseReader {
     const before = reading.outcome;
     reading.outcome = outcome;
     if (outcome.kind !== "read") {
-      const retryInMs = reading.backoff.next();
-      this.#later(reading, index, retryInMs);
+      const retryAfterMs = reading.backoff.next();
+      this.#later(reading, index, retryAfterMs);
       if (outcome.kind === "unreadable" && before?.kind !== "unreadable")
-        this.#options.log.warn({ secret: index.name, reason: outcome.because, retryInMs }, "release cannot be read");
+        this.#options.log.warn({ secret: index.name, reason: outcome.because, retryAfterMs }, "release cannot be read");
     }
     for (const handler of this.#handlers) handler();
   }
