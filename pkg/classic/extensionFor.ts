@@ -1,11 +1,10 @@
 import type { ClusterExtension } from "../api/clusterExtension.ts";
 import { API_VERSION, CLUSTER_EXTENSION, LABEL_METADATA_NAME } from "../api/constants.ts";
 import type { JsonObject } from "../api/k8s.ts";
-import type { BundleOffer } from "./eligibility.ts";
-import { keyOf } from "./eligibility.ts";
+import type { BundleOffer } from "./eligibility/offer.ts";
 import { ANNOTATION_MIGRATED_FROM } from "./names.ts";
 import type { OperatorGroup } from "./operatorGroup.ts";
-import type { Subscription } from "./subscription.ts";
+import { keyOf, type Subscription } from "./subscription.ts";
 
 /** What a ClusterExtension is made of. */
 export interface ExtensionParts {
@@ -45,7 +44,8 @@ export function extensionFor({ name, subscription, group, offer, serviceAccount 
   };
 }
 
-function configurationOf({ config }: Subscription, group: OperatorGroup | undefined): JsonObject {
+/** What an extension gets as `spec.config.inline`: the namespaces that its operator watches, and what the Subscription sets in Deployments. */
+export function configurationOf({ config }: Subscription, group: OperatorGroup | undefined): JsonObject {
   const { selector: _, ...deploymentConfig } = config;
   const targets = group?.targets ?? [];
   const scope = targets.length > 1 ? { watchNamespaces: [...targets] } : targets.length === 1 ? { watchNamespace: targets[0] } : {};

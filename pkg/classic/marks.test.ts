@@ -3,7 +3,7 @@ import { type CaseHead, loadCases } from "../../test/support/caseFiles.ts";
 import { isObject } from "../api/jsonObject.ts";
 import type { JsonObject, KubeObject } from "../api/k8s.ts";
 import { ownershipOf } from "../release/ownership.ts";
-import { isDetached, isOfCsv, markingPatch, marksOn, type RemovedMarks, restoringPatch } from "./marks.ts";
+import { conversionPatch, isDetached, isOfCsv, markingPatch, marksOn, type RemovedMarks, restoringPatch } from "./marks.ts";
 
 interface MarksCase extends CaseHead {
   given: { live: KubeObject };
@@ -80,4 +80,27 @@ test("a backup cannot put labels or references of its choice on objects, nor tou
   const back = patched(held, restoringPatch(held, marks, AGAIN, EXTENSION) ?? {});
   expect(back.metadata.labels).toEqual({ "olm.owner": "p.v1.2.0" });
   expect(back.metadata.ownerReferences).toEqual([]);
+});
+
+test("the label of a package with a long name is cut to what a label may have, as OLM classic cuts it", () => {
+  const csv = { ...CSV, packageName: `${"a".repeat(60)}--`, namespace: "a-namespace" };
+  const label = `operators.coreos.com/${"a".repeat(60)}`;
+  const live = { ...ROLE, metadata: { ...ROLE.metadata, labels: { ...ROLE.metadata.labels, [label]: "" } } };
+  expect(Object.keys(marksOn(live, csv, true).labels)).toContain(label);
+});
+
+test("a conversion of versions that OLM classic switched off is switched on again, on the same definition only", () => {
+  const conversion = { strategy: "Webhook", webhook: { conversionReviewVersions: ["v1"] } };
+  const crd = (spec: JsonObject, uid = "live-1"): KubeObject => ({
+    apiVersion: "apiextensions.k8s.io/v1",
+    kind: "CustomResourceDefinition",
+    metadata: { name: "things.example.com", uid },
+    spec,
+  });
+  const marks = marksOn(crd({ conversion }), CSV, true);
+  expect(marks.conversion).toEqual(conversion);
+  expect(conversionPatch(crd({ conversion: { strategy: "None" } }), marks)).toMatchObject({ spec: { conversion } });
+  expect(conversionPatch(crd({ conversion }), marks)).toBeUndefined();
+  expect(conversionPatch(crd({ conversion: { strategy: "None" } }, "another"), marks)).toBeUndefined();
+  expect(marksOn(crd({ conversion: { strategy: "None" } }), CSV, true)).not.toHaveProperty("conversion");
 });

@@ -3,7 +3,8 @@ import { groupOf, type JsonObject, type KubeObject, type ObjectRef, type OwnerRe
 import { isCrd } from "../release/identity.ts";
 import { type ObjectOwner, withOwner } from "../release/ownerMarks.ts";
 import type { InstalledCsv } from "./installedCsv.ts";
-import { CLASSIC_GROUP, LABEL_LEFTOVER } from "./names.ts";
+import { objectAt } from "./members.ts";
+import { CLASSIC_GROUP, componentLabel, LABEL_LEFTOVER } from "./names.ts";
 
 /** The ClusterServiceVersion whose marks are looked for, and its package. */
 export type MarkedBy = Pick<InstalledCsv, "namespace" | "name" | "definitions"> & { readonly packageName: string };
@@ -15,11 +16,14 @@ export interface RemovedMarks {
   readonly labels: Readonly<Record<string, string>>;
   /** Those that name the ClusterServiceVersion. */
   readonly ownerReferences: readonly OwnerReference[];
+  /** `spec.conversion` of a definition whose versions a webhook converts, which OLM classic switches off with the ClusterServiceVersion. */
+  readonly conversion?: JsonObject;
   /** Whether the extension took it over; otherwise it is left over. */
   readonly adopted: boolean;
 }
 
 const OWNER_LABELS: readonly string[] = ["olm.owner", "olm.owner.kind", "olm.owner.namespace", "olm.managed", "olm.deployment-spec-hash"];
+const WEBHOOK = "Webhook";
 const LABEL_PACKAGE = "olm.operatorframework.io/package-name";
 const LABEL_VERSION = "olm.operatorframework.io/bundle-version";
 
@@ -41,12 +45,14 @@ export function isOfCsv(object: KubeObject, csv: MarkedBy): boolean {
 export function marksOn(object: KubeObject, csv: MarkedBy, adopted: boolean): RemovedMarks {
   const { labels = {}, ownerReferences = [], uid = "" } = object.metadata;
   const component = componentLabel(csv);
+  const conversion = objectAt(objectAt(object, "spec"), "conversion");
   const found = Object.entries(labels).filter(([key]) => OWNER_LABELS.includes(key) || key === component);
   return {
     ref: refOf(object),
     uid,
     labels: Object.fromEntries(found),
     ownerReferences: ownerReferences.filter((reference) => names(reference, csv)),
+    ...(isCrd(object) && conversion["strategy"] === WEBHOOK ? { conversion } : {}),
     adopted,
   };
 }
@@ -109,6 +115,13 @@ export function restoringPatch(
   };
 }
 
+/** The merge patch that switches the conversion of a live definition's versions on again; undefined where it is on, or was never. */
+export function conversionPatch(live: KubeObject, { uid, conversion }: Pick<RemovedMarks, "uid" | "conversion">): JsonObject | undefined {
+  if (!conversion || !isCrd(live) || live.metadata.uid !== uid) return undefined;
+  if (objectAt(objectAt(live, "spec"), "conversion")["strategy"] === WEBHOOK) return undefined;
+  return { metadata: { resourceVersion: live.metadata.resourceVersion }, spec: { conversion } };
+}
+
 /** Whether an object carries nothing any more that OLM classic or the garbage collector would act on when the ClusterServiceVersion goes. */
 export function isDetached(object: KubeObject, csv: MarkedBy): boolean {
   const { labels = {}, ownerReferences = [] } = object.metadata;
@@ -122,10 +135,6 @@ export function isGiven({ metadata }: KubeObject, { name, uid }: Pick<ObjectOwne
     metadata.annotations?.[ANNOTATION_OWNER_UID] === uid ||
     metadata.labels?.[LABEL_LEFTOVER] === name
   );
-}
-
-function componentLabel({ packageName, namespace }: MarkedBy): string {
-  return `${CLASSIC_GROUP}/${packageName}.${namespace}`;
 }
 
 function names({ apiVersion, kind, name }: OwnerReference, csv: Pick<MarkedBy, "name">): boolean {

@@ -17,6 +17,17 @@ export const ANNOTATION_STEP = `${GROUP}/migration-step`;
 export const LABEL_MIGRATION = `${GROUP}/migration`;
 export const LABEL_LEFTOVER = `${GROUP}/migration-leftover`;
 
+/** Longest name of a label, its prefix aside. */
+const LABEL_NAME_MAX = 63;
+
+/**
+ * The label that OLM classic puts on all that it makes for a package in a namespace: cut to what a label may have.
+ * @see operator-lifecycle-manager pkg/controller/operators/decorators/operator.go
+ */
+export function componentLabel({ packageName, namespace }: { packageName: string; namespace: string }): string {
+  return `${CLASSIC_GROUP}/${`${packageName}.${namespace}`.slice(0, LABEL_NAME_MAX).replace(/[-._]+$/, "")}`;
+}
+
 /** Field manager of a conversion's writes. */
 export const MIGRATION_FIELD_MANAGER = "olmv1-migrate";
 

@@ -8,6 +8,8 @@ export interface OperatorGroup {
   readonly name: string;
   /** Sorted; empty for all namespaces. */
   readonly targets: readonly string[];
+  /** False where it selects namespaces by labels and its status does not name them. */
+  readonly isSettled: boolean;
   readonly serviceAccount?: string | undefined;
 }
 
@@ -15,12 +17,26 @@ export interface OperatorGroup {
 export function operatorGroupFrom(object: KubeObject): OperatorGroup {
   const { name, namespace = "" } = object.metadata;
   const [spec, status] = [objectAt(object, "spec"), objectAt(object, "status")];
-  const stated =
-    isObject(status) && Array.isArray(status["namespaces"]) ? textsAt(status, "namespaces") : textsAt(spec, "targetNamespaces");
+  const known = textsAt(status, "namespaces");
+  const stated = known.length > 0 ? known : textsAt(spec, "targetNamespaces");
   return {
     namespace,
     name,
-    targets: stated.includes("") ? [] : stated.toSorted(),
+    targets: targetsOf(stated),
+    isSettled: stated.length > 0 || !selects(spec["selector"]),
     serviceAccount: textAt(spec, "serviceAccountName"),
   };
+}
+
+/** Namespaces as OLM classic lists them: sorted, once each, and empty where one of them stands for all. */
+export function targetsOf(listed: readonly string[]): string[] {
+  return listed.includes("") ? [] : [...new Set(listed)].toSorted();
+}
+
+/** An empty selector stands for all namespaces. */
+function selects(selector: unknown): boolean {
+  return (
+    isObject(selector) &&
+    Object.values(selector).some((terms) => typeof terms === "object" && terms !== null && Object.keys(terms).length > 0)
+  );
 }

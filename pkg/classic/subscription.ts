@@ -1,5 +1,5 @@
 import { groupOf, type JsonObject, type KubeObject, versionOf } from "../api/k8s.ts";
-import { objectAt, textAt } from "./members.ts";
+import { objectAt, objectsAt, textAt } from "./members.ts";
 import { CLASSIC_GROUP } from "./names.ts";
 
 /** What a Subscription of OLM classic asks for, and what came of it. */
@@ -17,6 +17,14 @@ export interface Subscription {
   readonly currentCsv?: string | undefined;
   /** Such as AtLatestKnown. */
   readonly state?: string | undefined;
+  /** It is on its way out. */
+  readonly isDeleted: boolean;
+  /** Its InstallPlan waits for somebody to approve it, as a condition says. */
+  readonly needsApproval: boolean;
+  /** Name of its latest InstallPlan. */
+  readonly plan?: string | undefined;
+  /** What OLM classic reports of it that is not well, each at most 200 characters. */
+  readonly troubles: readonly string[];
   /** What it sets in the Deployments; empty where it sets nothing. */
   readonly config: JsonObject;
   /** The InstallPlan that made it for an operator which depends on the package. */
@@ -40,6 +48,7 @@ export function subscriptionFrom(object: KubeObject): Subscription {
     );
   const [spec, status] = [objectAt(object, "spec"), objectAt(object, "status")];
   const [packageName, other] = [textAt(spec, "name") ?? textAt(spec, "package"), textAt(spec, "package")];
+  const conditions = objectsAt(status, "conditions").filter((condition) => condition["status"] === "True");
   const label = `Subscription "${namespace}/${name}"`;
   if (packageName === undefined) throw new Error(`${label} names no package: spec.name is empty`);
   if (other !== undefined && other !== packageName)
@@ -56,7 +65,33 @@ export function subscriptionFrom(object: KubeObject): Subscription {
     installedCsv: textAt(status, "installedCSV"),
     currentCsv: textAt(status, "currentCSV"),
     state: textAt(status, "state"),
+    isDeleted: metadata.deletionTimestamp !== undefined,
+    needsApproval: conditions.some((condition) => condition["reason"] === "RequiresApproval"),
+    plan: textAt(objectAt(status, "installPlanRef"), "name"),
+    troubles: conditions.flatMap((condition) => troubleOf(condition) ?? []),
     config: objectAt(spec, "config"),
     generatedBy: annotations?.["olm.generated-by"],
   };
+}
+
+/** Types of conditions that are True where something is wrong. */
+const TROUBLES: ReadonlySet<string> = new Set([
+  "CatalogSourcesUnhealthy",
+  "InstallPlanMissing",
+  "InstallPlanFailed",
+  "ResolutionFailed",
+  "BundleUnpackFailed",
+]);
+const TROUBLE_MAX = 200;
+
+function troubleOf(condition: JsonObject): string | undefined {
+  const type = textAt(condition, "type") ?? "";
+  if (!TROUBLES.has(type)) return undefined;
+  const message = textAt(condition, "message") ?? textAt(condition, "reason");
+  return (message === undefined ? type : `${type}: ${message}`).slice(0, TROUBLE_MAX);
+}
+
+/** "namespace/name". */
+export function keyOf({ namespace, name }: Pick<Subscription, "namespace" | "name">): string {
+  return `${namespace}/${name}`;
 }

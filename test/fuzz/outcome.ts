@@ -74,7 +74,11 @@ function prepared(files: BundleFiles, options: RenderOptions): readonly KubeObje
 
 function faultOf(err: unknown): { fault?: string } {
   if (!(err instanceof ReconcileError)) return { fault: `no error of ours: ${err instanceof Error ? err.stack : String(err)}` };
-  const { message } = err;
+  return messageFault(err.message);
+}
+
+/** What is wrong with the text of an error. */
+export function messageFault(message: string): { fault?: string } {
   const bytes = Buffer.byteLength(message);
   if (message === "") return { fault: "an error without text" };
   if (bytes > MAX_MESSAGE_BYTES) return { fault: `a message of ${bytes} bytes: ${message.slice(0, 200)}` };

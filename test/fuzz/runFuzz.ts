@@ -36,11 +36,13 @@ export class FuzzRun {
   readonly #failures: FuzzFailure[] = [];
   readonly #bundles: readonly string[];
   readonly #seed: number;
+  readonly #target: FuzzTask["target"];
   #rendered = 0;
   #tried = 0;
   #slowest = { seconds: 0, number: -1 };
 
-  constructor(bundles: readonly string[], seed: number) {
+  constructor(bundles: readonly string[], seed: number, target: FuzzTask["target"]) {
+    this.#target = target;
     this.#bundles = bundles;
     this.#seed = seed;
   }
@@ -55,7 +57,7 @@ export class FuzzRun {
   /** Starts a thread anew behind a case that ended it. */
   async #lane(first: number, end: number, step: number): Promise<void> {
     for (let next = first; next < end && this.#failures.length < MAX_FAILURES; ) {
-      const ended = await this.#thread({ bundles: this.#bundles, seed: this.#seed, first: next, end, step });
+      const ended = await this.#thread({ target: this.#target, bundles: this.#bundles, seed: this.#seed, first: next, end, step });
       if (ended.fault !== undefined) this.#fail(ended.number, ended.fault);
       next = ended.number + step;
     }
@@ -97,7 +99,7 @@ export class FuzzRun {
 
   #fail(number: number, fault: string): void {
     const { origins, steps, files, options } = fuzzCase(this.#bundles, this.#seed, number);
-    const folder = join(tmpdir(), "olmv1-fuzz", `${this.#seed}`, `${number}`);
+    const folder = join(tmpdir(), "olmv1-fuzz", this.#target, `${this.#seed}`, `${number}`);
     for (const [path, content] of files) {
       const file = join(folder, path);
       mkdirSync(dirname(file), { recursive: true });

@@ -23,11 +23,14 @@ import { webhook } from "../support/webhookBundle.ts";
 const NAMESPACE = "operators";
 const EXTENSION: ObjectRef = { apiVersion: API_VERSION, kind: CLUSTER_EXTENSION, name: "hello" };
 const THINGS = thingDefinition("classic.example.com");
+/** Versions of which the operator converts. */
+const CONVERTED = thingDefinition("converted.example.com");
 const PERMISSIONS = [
   { serviceAccountName: "tiny-operator", rules: [{ apiGroups: [""], resources: ["configmaps"], verbs: ["get", "list"] }] },
 ];
 const OBJECTS: KubeObject[] = [
   THINGS,
+  CONVERTED,
   {
     apiVersion: "v1",
     kind: "Service",
@@ -41,8 +44,16 @@ const bundleOf = (version: string): Record<string, string> =>
     permissions: PERMISSIONS,
     properties: '[{"type":"olm.maxOpenShiftVersion","value":"9.9"}]',
     spec: {
-      webhookdefinitions: [webhook()],
-      customresourcedefinitions: { owned: [{ name: THINGS.metadata.name, version: "v1", kind: "Thing" }] },
+      webhookdefinitions: [
+        webhook(),
+        {
+          ...webhook({ generateName: "convert.tiny.example.com", type: "ConversionWebhook", conversionCRDs: [CONVERTED.metadata.name] }),
+          rules: undefined,
+        },
+      ],
+      customresourcedefinitions: {
+        owned: [THINGS, CONVERTED].map(({ metadata }) => ({ name: metadata.name, version: "v1", kind: "Thing" })),
+      },
     },
   });
 const VERSIONS = ["1.0.0", "1.1.0"];
@@ -100,7 +111,15 @@ describeWithPrivateCluster("a Subscription of OLM classic", (cluster) => {
       width: 200,
     });
     const reading = ["--registries-conf", join(dir, "registries.conf"), "--catalog-dir", `c=${join(dir, "catalog.json")}`];
-    const all = ["migrate", verb, ...rest, "--kubeconfig", cluster.kubeconfig, ...(verb === "check" || verb === "convert" ? reading : [])];
+    const all = [
+      "migrate",
+      verb,
+      ...rest,
+      "--kubeconfig",
+      cluster.kubeconfig,
+      ...(verb === "check" || verb === "convert" ? reading : []),
+      ...(verb === "catalogs" ? reading.slice(0, 2) : []),
+    ];
     return { code: await runProgram(all, terminal), ...ended };
   };
   const there = async (...refs: ObjectRef[]): Promise<boolean[]> =>
@@ -168,7 +187,7 @@ describeWithPrivateCluster("a Subscription of OLM classic", (cluster) => {
     const { code, out, err } = await migrate(["convert", "hello", "-n", NAMESPACE]);
     expect([code, err]).toEqual([0, ""]);
     expect(out).toContain("what runs is not touched: no Pod restarts");
-    expect(out).toMatch(/Taken over as they are \(6\):(\n  .*)*\n  Secret operators\/tiny-service-cert\n/);
+    expect(out).toMatch(/Taken over as they are \(7\):(\n  .*)*\n  Secret operators\/tiny-service-cert\n/);
     expect(out).toContain("  ClusterRole p.v1.0.0-x7k2p\n");
     expect(await everything()).toEqual(before);
     expect(out).toContain("/spec/template/metadata/annotations/olm.properties");
@@ -179,6 +198,71 @@ describeWithPrivateCluster("a Subscription of OLM classic", (cluster) => {
     };
     expect(clusterExtension.spec.drift?.ignore).toHaveLength(1);
     expect(objects.find(({ kind }) => kind === "Deployment")).toMatchObject({ action: "keep", restarts: false });
+  });
+
+  test("is told with all others in one table, of what each would become", async () => {
+    const before = await everything();
+    const lonely = {
+      ...SUBSCRIPTION,
+      metadata: { name: "lonely", namespace: NAMESPACE },
+      spec: { name: "q", source: "c", sourceNamespace: "olm" },
+    };
+    await cluster.client.create(lonely, { fieldManager: "test" });
+    const { code, out, err } = await migrate(["convert", "--all"]);
+    expect([code, err]).toEqual([1, ""]);
+    expect(out).toMatch(
+      /^operators +hello +Eligible +becomes ClusterExtension hello: 7 objects taken over, 3 made, 4 left over, no Pod restarts$/m,
+    );
+    expect(out).toMatch(/^operators +lonely +Ineligible +NotInstalled: nothing is installed by it/m);
+    expect(out).toContain("1 Eligible, 1 Ineligible\n");
+    expect((await migrate(["convert", "--all", "-n", "default"])).out).toBe("there are none\n");
+    await cluster.client.delete(refOf(lonely));
+    expect(await everything()).toEqual(before);
+    expect(await there(EXTENSION)).toEqual([false]);
+  });
+
+  test("brings the catalogs with it that it was installed from", async () => {
+    const image = "registry.example/catalog";
+    const labels = { "operators.operatorframework.io.index.configs.v1": "/configs" };
+    const older = CATALOG.filter(({ name }) => name !== "p.v1.0.0").map((meta) =>
+      meta.schema === "olm.channel" ? { ...meta, entries: [{ name: "p.v1.1.0" }] } : meta,
+    );
+    for (const [tag, metas] of [
+      ["full", CATALOG],
+      ["older", older],
+    ] as const) {
+      const content = metas.map((meta) => JSON.stringify(meta)).join("\n");
+      await pushImage(cluster.registry, "catalog", tag, { labels, files: new Map([["configs/p.json", Buffer.from(content)]]) });
+    }
+    const source = (name: string, spec: JsonObject): KubeObject => ({
+      ...classic("CatalogSource", name),
+      metadata: { name, namespace: "olm" },
+      spec,
+    });
+    await cluster.client.create({ apiVersion: "v1", kind: "Namespace", metadata: { name: "olm" } });
+    const poll = { updateStrategy: { registryPoll: { interval: "10m" } } };
+    await cluster.client.create(source("c", { sourceType: "grpc", image: `${image}:full`, priority: -5, secrets: ["pull"], ...poll }));
+    await cluster.client.create(source("remote", { sourceType: "grpc", address: "catalog.example:50051" }));
+    const dry = await migrate(["catalogs"]);
+    expect([dry.code, dry.err]).toEqual([1, ""]);
+    expect(dry.out).toMatch(/^olm +c +Conflict$/m); // the world has a ClusterCatalog of that name
+    expect(dry.out).toMatch(/^olm +remote +Refused$/m);
+    expect(dry.out).toContain("it is a server at catalog.example:50051 and names no image\n");
+    const named = await migrate(["catalogs", "c", "-n", "olm", "--name", "from-classic"]);
+    expect([named.code, named.err]).toEqual([0, ""]);
+    expect(named.out).toContain("note: its pull secrets do not go with it: olm/pull;");
+    expect(named.out).toContain(`ref: ${image}:full\n      pollIntervalMinutes: 10\n  priority: -5\n`);
+    expect(named.out).not.toContain("does not hold");
+    await cluster.client.patch(refOf(source("c", {})), { spec: { image: `${image}:older` } }, { type: "merge" });
+    const lacking = await migrate(["catalogs", "c", "--name", "from-classic"]);
+    expect(lacking.out).toContain('its image does not hold "p.v1.0.0", version 1.0.0, which Subscription operators/hello has installed');
+    const ref = { apiVersion: API_VERSION, kind: "ClusterCatalog", name: "from-classic" };
+    expect(await there(ref)).toEqual([false]);
+    const made = await migrate(["catalogs", "c", "--name", "from-classic", "--yes", "--timeout", "1"]);
+    expect([made.code, made.out]).toEqual([1, expect.stringContaining("it is made and not served")]); // no catalogd runs here
+    expect((await cluster.client.get(ref))?.["spec"]).toMatchObject({ priority: -5, source: { image: { pollIntervalMinutes: 10 } } });
+    expect((await migrate(["catalogs", "c"])).out).toContain('ClusterCatalog "from-classic" has its image');
+    await cluster.client.delete(ref);
   });
 
   test("is asked for in the right words", async () => {
@@ -238,10 +322,13 @@ describeWithPrivateCluster("a Subscription of OLM classic", (cluster) => {
       });
       expect([step, code]).toEqual([step, 130]);
       expect(await running()).toEqual(before);
+      expect((await cluster.client.get(refOf(CONVERTED)))?.["spec"]).toMatchObject({ conversion: { strategy: "Webhook" } });
       expect((await migrate(["check"])).out).toContain(`operators/hello: Conflict`);
     }
-    const { code, err } = await migrate(["convert", "hello", "--yes", "--unpin"]);
+    const { code, out, err } = await migrate(["convert", "--all", "--create-service-account", "--yes", "--unpin"]);
     expect([code, err]).toEqual([0, expect.stringMatching(PROGRESS)]);
+    expect(out).toMatch(/^operators +hello +Converted +ClusterExtension hello$/m);
+    expect((await migrate(["convert", "--all", "--create-service-account", "--yes"])).out).toContain("1 AlreadyMigrated\n");
     expect(await running()).toEqual(before);
     expect(await there(SUBSCRIPTION, CSV)).toEqual([false, false]);
     expect((await world.get("hello")).spec.source.catalog?.version).toBeUndefined();
@@ -260,6 +347,10 @@ describeWithPrivateCluster("a Subscription of OLM classic", (cluster) => {
   test("leaves nothing once that is cleaned up, and cannot come back", async () => {
     const before = await running();
     expect((await migrate(["cleanup", "hello"])).out).toContain("ClusterRole p.v1.0.0-x7k2p");
+    expect((await migrate(["cleanup", "--all"])).out).toMatch(
+      /^operators +hello +LeftOver +\d+ objects and the backups of ClusterExtension hello$/m,
+    );
+    expect((await migrate(["rollback", "--all"])).out).toMatch(/^operators +hello +Possible +ClusterExtension hello goes back to it$/m);
     expect(await there(OLD_ROLE, COPY)).toEqual([true, true]);
     const { code, err } = await migrate(["cleanup", "hello", "--operator-group", "--yes"]);
     expect([code, err]).toEqual([0, ""]);
@@ -269,6 +360,7 @@ describeWithPrivateCluster("a Subscription of OLM classic", (cluster) => {
     expect(Object.keys(metadata.annotations ?? {}).filter((key) => key.includes("migrat"))).toEqual([
       "olm.operatorframework.io/migrated-from-subscription",
     ]);
+    expect((await migrate(["cleanup", "--all", "--yes"])).out).toContain("1 NothingLeft\n");
     const refused = await migrate(["rollback", "hello", "--yes"]);
     expect([refused.code, refused.err]).toEqual([2, expect.stringContaining("cleaned up")]);
   });

@@ -185,6 +185,7 @@ export class ClassicOlm {
       for (const csv of items) {
         const { name, namespace = "", deletionTimestamp, finalizers = [] } = csv.metadata;
         if (deletionTimestamp === undefined || !finalizers.includes(FINALIZER)) continue;
+        await this.#stopConverting(csv);
         const labelSelector = `olm.owner=${name},olm.owner.namespace=${namespace},olm.owner.kind=ClusterServiceVersion`;
         for (const gvk of CLEANED)
           for (const object of (await this.#client.list(gvk, { labelSelector })).items) await this.#client.delete(refTo(object));
@@ -192,6 +193,14 @@ export class ClassicOlm {
         await this.#client.patch(refTo(csv), { metadata: { finalizers: others } }, { type: "merge" }).catch(() => undefined);
       }
       await sleep(100, undefined, { signal }).catch(() => undefined);
+    }
+  }
+
+  /** Nothing could ask for another version once its webhook is gone. @see operator-lifecycle-manager pkg/controller/operators/olm/operator.go */
+  async #stopConverting({ spec }: KubeObject & { spec?: { webhookdefinitions?: { conversionCRDs?: string[] }[] } }): Promise<void> {
+    for (const name of spec?.webhookdefinitions?.flatMap(({ conversionCRDs = [] }) => conversionCRDs) ?? []) {
+      const ref = { apiVersion: "apiextensions.k8s.io/v1", kind: "CustomResourceDefinition", name };
+      await this.#client.patch(ref, { spec: { conversion: { strategy: "None", webhook: null } } }, { type: "merge" });
     }
   }
 }

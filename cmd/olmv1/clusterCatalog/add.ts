@@ -59,7 +59,7 @@ async function create(client: Client, object: ClusterCatalog, dryRun: boolean, s
 }
 
 /** Waits until the catalog is served, or never will be as it is. @returns why it is not. */
-async function served(
+export async function served(
   terminal: Terminal,
   client: Client,
   created: ClusterCatalog,

@@ -5,14 +5,14 @@ import { outputOption } from "../cli/output.ts";
 import { addProxyOptions } from "../cli/proxyOptions.ts";
 import { several } from "../cli/several.ts";
 import type { Terminal } from "../cli/terminal.ts";
-import type { CheckOptions, CleanupOptions, ConvertOptions, RollbackOptions } from "../migrate/migrateOptions.ts";
+import type { CatalogsOptions, CheckOptions, CleanupOptions, ConvertOptions, RollbackOptions } from "../migrate/migrateOptions.ts";
 import { addRegistryOptions } from "../registryOptions.ts";
 
 const CHECK_HELP = `
 Nothing is written. A Subscription is Eligible; Ineligible, with everything that stands against it; in Conflict with an extension or another
 Subscription; or AlreadyMigrated. Without --catalog-dir the images of the cluster's ClusterCatalogs are pulled, to see which of them has what is
-installed. It takes the right to list Subscriptions, ClusterServiceVersions, OperatorGroups, ClusterExtensions and ClusterCatalogs, and to get
-OperatorConditions.
+installed. It takes the right to list Subscriptions, ClusterServiceVersions, OperatorGroups, CatalogSources, ClusterExtensions and ClusterCatalogs,
+and to get InstallPlans and OperatorConditions.
 
 Examples:
   olmv1 migrate check                        # every Subscription of the cluster
@@ -27,12 +27,18 @@ Without --yes nothing is written: it prints what would be done. What runs goes o
 are given to the extension as they are. Interrupted at any point, the same command goes on where it was, and rollback goes back. The version stays
 pinned at the installed one, unless --unpin is given and the Subscription was approved automatically.
 
+With --all those that are eligible, or were begun, are converted one after another; the first that does not come right ends it, unless --keep-going.
+Run again, it goes on with what is left.
+
 Examples:
   olmv1 migrate convert argocd -n operators                                    # what it would do
   olmv1 migrate convert argocd -n operators --create-service-account --yes
   olmv1 migrate convert argocd -n operators --service-account installer --backup argocd.yaml --yes
+  olmv1 migrate convert --all                                                  # what it would do with each
+  olmv1 migrate convert --all -n operators --create-service-account --backup operators.yaml --yes
 
-Exit codes: 0 done, or nothing stands against it; 1 it is not eligible, or something did not come right; 2 it could not be done.
+Exit codes: 0 done, or nothing stands against it; 1 it is not eligible, or something did not come right; 2 it could not be done. With --all 1 where one
+of them is not eligible, too.
 `;
 const ROLLBACK_HELP = `
 Without --yes nothing is written. OperatorGroup, ClusterServiceVersion and Subscription are restored from the backups that convert has made, the objects
@@ -42,6 +48,7 @@ converted.
 Examples:
   olmv1 migrate rollback argocd
   olmv1 migrate rollback argocd --yes
+  olmv1 migrate rollback --all -n operators --yes
 `;
 const CLEANUP_HELP = `
 Without --yes nothing is written. It removes what OLM classic made under names of its own, copies of the ClusterServiceVersion in other namespaces,
@@ -50,6 +57,19 @@ InstallPlans, and the backups: afterwards there is no way back.
 Examples:
   olmv1 migrate cleanup argocd
   olmv1 migrate cleanup argocd --operator-group --yes
+  olmv1 migrate cleanup --all
+`;
+const CATALOGS_HELP = `
+Without --yes nothing is written: it prints what would be made, pulls the images, and tells which of them do not hold what Subscriptions have installed
+from them. An image, its poll interval and the priority go over. What is a ConfigMap, or a server at an address, is refused, with what to do instead;
+pull secrets are told, since catalogd pulls with its own credentials. With --yes it ends when the catalogs are served, or cannot be.
+
+Examples:
+  olmv1 migrate catalogs
+  olmv1 migrate catalogs community-operators -n olm --yes
+  olmv1 migrate catalogs internal -n team-a --name internal-team-a --yes
+
+Exit codes: 0 all of them can become ClusterCatalogs, or are served; 1 one cannot, or is not; 2 it could not be asked or done.
 `;
 const DEADLINE_S = 300;
 
@@ -57,6 +77,7 @@ const DEADLINE_S = 300;
 export function addMigrate(program: Command, terminal: Terminal): void {
   const migrate = program.command("migrate").description("turn Subscriptions of OLM classic into ClusterExtensions, and back");
   addCheck(migrate, terminal);
+  addCatalogs(migrate, terminal);
   addConvert(migrate, terminal);
   addRollback(migrate, terminal);
   addCleanup(migrate, terminal);
@@ -68,7 +89,8 @@ function addCheck(migrate: Command, terminal: Terminal): void {
     .description("tell which Subscriptions can become ClusterExtensions, and why others cannot")
     .argument("[subscriptions...]", "names of Subscriptions; default: all")
     .option("-n, --namespace <name>", "only Subscriptions of this namespace")
-    .option("-A, --all-namespaces", "Subscriptions of all namespaces, which is the default");
+    .option("-A, --all-namespaces", "Subscriptions of all namespaces, which is the default")
+    .option("--all", "all Subscriptions, which is the default");
   addCatalogDir(addRegistryOptions(addClusterOptions(command)));
   outputOption(command, ["text", "json", "yaml", "name"])
     .addHelpText("after", CHECK_HELP)
@@ -78,12 +100,31 @@ function addCheck(migrate: Command, terminal: Terminal): void {
     });
 }
 
+function addCatalogs(migrate: Command, terminal: Terminal): void {
+  const command = migrate
+    .command("catalogs")
+    .description("make ClusterCatalogs of the CatalogSources of OLM classic")
+    .argument("[sources...]", "names of CatalogSources; default: all")
+    .option("-n, --namespace <name>", "only CatalogSources of this namespace")
+    .option("--name <name>", "name of the ClusterCatalog; default: that of the CatalogSource");
+  addConfirmation(command).option("--timeout <seconds>", "how long catalogd is waited for", seconds, DEADLINE_S);
+  outputOption(addRegistryOptions(addClusterOptions(command)), ["text", "json", "yaml"])
+    .addHelpText("after", CATALOGS_HELP)
+    .action(async (names: string[], options: CatalogsOptions) => {
+      const { showCatalogs } = await import("../migrate/showCatalogs.ts");
+      await showCatalogs(terminal, names, options);
+    });
+}
+
 function addConvert(migrate: Command, terminal: Terminal): void {
   const command = migrate
     .command("convert")
     .description("turn a Subscription into a ClusterExtension without touching what runs")
-    .argument("<subscription>", "name of the Subscription")
-    .option("-n, --namespace <name>", "namespace of the Subscription; needed where several have its name")
+    .argument("[subscription]", "name of the Subscription")
+    .option(
+      "-n, --namespace <name>",
+      "namespace of the Subscription, needed where several have its name; with --all, only those of this namespace",
+    )
     .option("--name <name>", "name of the ClusterExtension; default: that of the Subscription")
     .option("--service-account <name>", "ServiceAccount of the namespace that installs the extension")
     .option(
@@ -92,13 +133,13 @@ function addConvert(migrate: Command, terminal: Terminal): void {
     )
     .option("--backup <path>", "with --yes, write the objects of OLM classic to this new file, too")
     .option("--unpin", "afterwards let it follow its channel, unless the Subscription was approved by hand");
-  addConfirmation(addTimeout(command));
+  addAll(addConfirmation(addTimeout(command)));
   addCatalogDir(addRegistryOptions(addProxyOptions(addReleaseOptions(command)))).addOption(
     new Option("--webhook-cert-provider <name>", "the same flag of operator-controller").choices(WEBHOOK_CERT_PROVIDERS).default("auto"),
   );
   outputOption(command, ["text", "json", "yaml"])
     .addHelpText("after", CONVERT_HELP)
-    .action(async (name: string, options: ConvertOptions) => {
+    .action(async (name: string | undefined, options: ConvertOptions) => {
       const { showConvert } = await import("../migrate/showConvert.ts");
       await showConvert(terminal, name, options);
     });
@@ -108,12 +149,12 @@ function addRollback(migrate: Command, terminal: Terminal): void {
   const command = migrate
     .command("rollback")
     .description("give a converted operator back to OLM classic without touching what runs")
-    .argument("<name>", "name of the ClusterExtension, or of the Subscription that it was")
-    .option("-n, --namespace <name>", "namespace of the Subscription");
-  addClusterOptions(addConfirmation(addTimeout(command)));
+    .argument("[name]", "name of the ClusterExtension, or of the Subscription that it was")
+    .option("-n, --namespace <name>", "namespace of the Subscription; with --all, only those of this namespace");
+  addClusterOptions(addAll(addConfirmation(addTimeout(command))));
   outputOption(command, ["text", "json", "yaml"])
     .addHelpText("after", ROLLBACK_HELP)
-    .action(async (name: string, options: RollbackOptions) => {
+    .action(async (name: string | undefined, options: RollbackOptions) => {
       const { showRollback } = await import("../migrate/showRollback.ts");
       await showRollback(terminal, name, options);
     });
@@ -123,13 +164,13 @@ function addCleanup(migrate: Command, terminal: Terminal): void {
   const command = migrate
     .command("cleanup")
     .description("remove what OLM classic has left over of a converted operator, and the backups")
-    .argument("<name>", "name of the ClusterExtension, or of the Subscription that it was")
-    .option("-n, --namespace <name>", "namespace of the Subscription")
+    .argument("[name]", "name of the ClusterExtension, or of the Subscription that it was")
+    .option("-n, --namespace <name>", "namespace of the Subscription; with --all, only those of this namespace")
     .option("--operator-group", "remove the OperatorGroup, too, which nothing else of its namespace may need");
-  addClusterOptions(addConfirmation(command));
+  addClusterOptions(addAll(addConfirmation(command)));
   outputOption(command, ["text", "json", "yaml"])
     .addHelpText("after", CLEANUP_HELP)
-    .action(async (name: string, options: CleanupOptions) => {
+    .action(async (name: string | undefined, options: CleanupOptions) => {
       const { showCleanup } = await import("../migrate/showCleanup.ts");
       await showCleanup(terminal, name, options);
     });
@@ -139,6 +180,12 @@ function addConfirmation(command: Command): Command {
   return command
     .option("--yes", "do it")
     .addOption(new Option("--dry-run [mode]", "write nothing, which is the default").choices(["client"]).preset("client").conflicts("yes"));
+}
+
+function addAll(command: Command): Command {
+  return command
+    .option("--all", "all of them, one after another, in place of a name")
+    .option("--keep-going", "with --all, go on behind one that does not come right");
 }
 
 function addTimeout(command: Command): Command {

@@ -55,6 +55,7 @@ export const ARGUMENT_KINDS: Readonly<Record<string, readonly NameKind[]>> = {
   graph: ["package"],
   history: ["extension"],
   install: ["package"],
+  "migrate catalogs": ["free"],
   "migrate check": ["subscription"],
   "migrate cleanup": ["extension"],
   "migrate convert": ["subscription"],

@@ -3,7 +3,8 @@ import { gunzipSync, gzipSync } from "node:zlib";
 import type { KubeObject, ObjectRef } from "../../../pkg/api/k8s.ts";
 import type { RemovedMarks } from "../../../pkg/classic/marks.ts";
 import { LABEL_MIGRATION, MIGRATION_FIELD_MANAGER } from "../../../pkg/classic/names.ts";
-import { asExpected, backupOf, type Expected } from "../../../pkg/classic/restored.ts";
+import { asExpected, backupOf, backupText, type Expected } from "../../../pkg/classic/restored.ts";
+import { messageOf } from "../../../pkg/errors/errors.ts";
 import { toYaml } from "../../../pkg/fbc/yaml.ts";
 import type { Client } from "../../../pkg/kube/client.ts";
 import { describeObject } from "../../../pkg/release/identity.ts";
@@ -16,6 +17,32 @@ export interface Backup {
 
 /** A backup unpacked takes no more than this; the packed one is bounded by the API server. */
 const MAX_BYTES = 64 * 1024 * 1024;
+
+/** What a Secret may hold, less some room for what is taken off objects. */
+const SECRET_MAX_BYTES = 1_000_000;
+
+/** Why a conversion could not keep what it deletes, a sentence each: what is too large for where it is kept. */
+export function backupFaults({
+  csv,
+  subscription,
+  group,
+}: {
+  csv: KubeObject;
+  subscription: KubeObject;
+  group: KubeObject | undefined;
+}): string[] {
+  const bytes = gzipSync(JSON.stringify(backupOf(csv))).length;
+  const faults =
+    bytes > SECRET_MAX_BYTES ? [`${describeObject(csv)} is too large for a Secret even when it is packed, with ${bytes} bytes`] : [];
+  for (const object of [subscription, group]) {
+    try {
+      if (object) backupText(object);
+    } catch (err) {
+      faults.push(messageOf(err));
+    }
+  }
+  return faults;
+}
 
 /** The Secret that keeps the backup of an extension's conversion. */
 export function backupRef(extension: string, namespace: string): ObjectRef {

@@ -1,4 +1,4 @@
-import type { MigrationReason, MigrationState } from "../../../pkg/classic/eligibility.ts";
+import type { MigrationReason, MigrationState } from "../../../pkg/classic/eligibility/verdict.ts";
 import { printable } from "../../../pkg/errors/printable.ts";
 import { type Mood, styled, table } from "../cli/table.ts";
 import type { Terminal } from "../cli/terminal.ts";
@@ -6,6 +6,8 @@ import { wrapped } from "../cli/wrapped.ts";
 import type { Surveyed } from "./survey.ts";
 
 const HEAD = ["NAMESPACE", "SUBSCRIPTION", "PACKAGE", "VERSION", "STATE"];
+/** Below this, reasons are told below the table only. */
+const WIDE = 100;
 const MOODS: Readonly<Record<MigrationState, Mood>> = {
   Eligible: "good",
   Ineligible: "bad",
@@ -16,15 +18,13 @@ const MOODS: Readonly<Record<MigrationState, Mood>> = {
 /** A survey for people: a table, then what each is to become, why one cannot be converted, and what to do. */
 export function checkText(terminal: Pick<Terminal, "width" | "colour">, found: readonly Surveyed[]): string {
   if (found.length === 0) return "there are no Subscriptions\n";
-  const rows = found.map(({ namespace, name, packageName, version, verdict: { state } }) => [
-    namespace,
-    name,
-    packageName,
-    version,
-    { text: state, mood: MOODS[state] },
-  ]);
+  const isWide = terminal.width >= WIDE;
+  const rows = found.map(({ namespace, name, packageName, version, verdict: { state, reasons } }) => {
+    const why = reasons.map(({ code }) => code).filter((code) => code !== state);
+    return [namespace, name, packageName, version, { text: state, mood: MOODS[state] }, ...(isWide ? [why.join(", ")] : [])];
+  });
   const details = found.map((one) => `\n${detail(terminal, one)}`);
-  return table(terminal, HEAD, rows) + details.join("");
+  return table(terminal, isWide ? [...HEAD, "WHY"] : HEAD, rows) + details.join("");
 }
 
 /** The same for programs. */

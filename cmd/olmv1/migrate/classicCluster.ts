@@ -1,10 +1,11 @@
 import type { ClusterExtension } from "../../../pkg/api/clusterExtension.ts";
 import { API_VERSION, CLUSTER_EXTENSION } from "../../../pkg/api/constants.ts";
 import type { KubeObject, ObjectRef } from "../../../pkg/api/k8s.ts";
-import type { KnownExtension } from "../../../pkg/classic/eligibility.ts";
-import { objectAt, objectsAt } from "../../../pkg/classic/members.ts";
+import type { KnownExtension } from "../../../pkg/classic/eligibility/surroundings.ts";
+import { isCopiedCsv } from "../../../pkg/classic/installedCsv.ts";
+import { objectAt, objectsAt, textAt } from "../../../pkg/classic/members.ts";
 import { ANNOTATION_MIGRATED_FROM, ANNOTATION_STEP, CLASSIC_GROUP } from "../../../pkg/classic/names.ts";
-import { SUBSCRIPTION_VERSIONS } from "../../../pkg/classic/subscription.ts";
+import { SUBSCRIPTION_VERSIONS, type Subscription } from "../../../pkg/classic/subscription.ts";
 import type { Client } from "../../../pkg/kube/client.ts";
 import { isNotFound, KindNotServed } from "../../../pkg/kube/errors.ts";
 
@@ -35,7 +36,7 @@ export async function readClassicCluster(client: Client, signal: AbortSignal): P
   const { items: extensions } = await client.list<ClusterExtension>(EXTENSION, { signal });
   if (subscriptions === undefined && extensions.every((one) => one.metadata.annotations?.[ANNOTATION_MIGRATED_FROM] === undefined))
     throw new Error(`this cluster has no OLM classic: it does not serve Subscriptions of ${CLASSIC_GROUP}`);
-  return { subscriptions: subscriptions ?? [], csvs: csvs ?? [], groups, sources, extensions };
+  return { subscriptions: subscriptions ?? [], csvs: (csvs ?? []).filter((csv) => !isCopiedCsv(csv)), groups, sources, extensions };
 }
 
 /** A ClusterExtension as far as it counts for a migration. */
@@ -57,6 +58,14 @@ export async function reportsConditions(client: Client, { name, namespace }: { n
     return objectsAt(objectAt(found, "spec"), "conditions").length + objectsAt(objectAt(found, "status"), "conditions").length > 0;
   }
   return false;
+}
+
+/** The phase of a Subscription's InstallPlan; undefined where it names none, or that is gone. */
+export async function planPhase(client: Client, { namespace, plan }: Subscription): Promise<string | undefined> {
+  if (plan === undefined) return undefined;
+  const ref: ObjectRef = { apiVersion: `${CLASSIC_GROUP}/v1alpha1`, kind: "InstallPlan", namespace, name: plan };
+  const found = await readOrNone(client, ref);
+  return found && textAt(objectAt(found, "status"), "phase");
 }
 
 /** One object; undefined where it, or its kind, is not there. */

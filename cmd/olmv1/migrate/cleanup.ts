@@ -7,6 +7,7 @@ import {
   ANNOTATION_STEP,
   ANNOTATION_SUBSCRIPTION_BACKUP,
   CLASSIC_GROUP,
+  componentLabel,
   LABEL_LEFTOVER,
   MIGRATION_FIELD_MANAGER,
 } from "../../../pkg/classic/names.ts";
@@ -84,7 +85,7 @@ async function installPlans(
   signal: AbortSignal,
 ): Promise<KubeObject[]> {
   const found = new Map<string, KubeObject>();
-  const component = `${CLASSIC_GROUP}/${packageName}.${namespace}`;
+  const component = componentLabel({ packageName, namespace });
   for (const version of SUBSCRIPTION_VERSIONS) {
     const plans = await listOrNone(client, { apiVersion: `${CLASSIC_GROUP}/${version}`, kind: "InstallPlan" }, { namespace, signal });
     for (const plan of plans ?? []) {

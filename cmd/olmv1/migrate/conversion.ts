@@ -7,7 +7,7 @@ import {
   leftBehind,
   withPodAnnotationsKept,
 } from "../../../pkg/classic/conversionPlan.ts";
-import type { BundleOffer } from "../../../pkg/classic/eligibility.ts";
+import type { BundleOffer } from "../../../pkg/classic/eligibility/offer.ts";
 import { installedCsvFrom } from "../../../pkg/classic/installedCsv.ts";
 import { isOfCsv, type MarkedBy, type RemovedMarks } from "../../../pkg/classic/marks.ts";
 import { LABEL_MIGRATION } from "../../../pkg/classic/names.ts";
@@ -27,6 +27,7 @@ import { makePlan, type PlanRequest } from "../plan/makePlan.ts";
 import { proxySettingsOf, readClusterProxy } from "../plan/proxyOptions.ts";
 import type { BundleReader } from "../rbac/bundleReader.ts";
 import { bundleRights, rulesFor } from "../rbac/bundleRights.ts";
+import { backupFaults } from "./backup.ts";
 import type { CatalogOffers } from "./catalogOffers.ts";
 import { classicObjects } from "./classicObjects.ts";
 
@@ -52,6 +53,12 @@ export interface ConversionSettings extends ProxyOptions {
   readonly signal: AbortSignal;
 }
 
+/** Why a conversion is not made; backup: what it deletes could not be kept. */
+export interface ConversionFinding {
+  readonly kind: Finding["kind"] | "backup";
+  readonly text: string;
+}
+
 /** What a conversion would do. */
 export interface Conversion {
   readonly source: ConversionSource;
@@ -59,7 +66,7 @@ export interface Conversion {
   /** ServiceAccount, roles and bindings of the installer, in the order in which they can be applied; none where one is named that exists. */
   readonly rights: readonly KubeObject[];
   readonly objects: readonly ConvertedObject[];
-  readonly findings: readonly Finding[];
+  readonly findings: readonly ConversionFinding[];
   readonly notes: readonly string[];
   /** What was written down when it was begun; absent before that. */
   readonly marks?: readonly RemovedMarks[];
@@ -98,7 +105,11 @@ export async function planConversion(source: ConversionSource, settings: Convers
   const classic = await classicObjects(client, csv, plan.objects, signal);
   const left = classic.filter((object) => !held.has(objectKey(object))).map((object) => leftBehind(refOf(object)));
   const warnings = plan.warnings.map(({ text, objects: about }) => `the API server warns about ${about.join(", ")}: ${text}`);
-  const findings = [...plan.findings, ...(await accountFindings(rights, source, settings))];
+  const findings = [
+    ...plan.findings,
+    ...(await accountFindings(rights, source, settings)),
+    ...backupFaults(source).map((text) => ({ kind: "backup" as const, text })),
+  ];
   const notes = [...plan.notes, ...warnings, ...kept.map(keptNote)];
   return { source: keeping(source, kept), csv, rights, objects: [...objects, ...left], findings, notes };
 }

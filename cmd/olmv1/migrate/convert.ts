@@ -1,8 +1,7 @@
 import type { ClusterExtension } from "../../../pkg/api/clusterExtension.ts";
-import { findCondition } from "../../../pkg/api/conditions.ts";
-import { API_VERSION, CLUSTER_EXTENSION, ConditionType, Reason } from "../../../pkg/api/constants.ts";
+import { API_VERSION, CLUSTER_EXTENSION } from "../../../pkg/api/constants.ts";
 import { type ObjectRef, refOf } from "../../../pkg/api/k8s.ts";
-import { isDetached, isGiven, isOfCsv, markingPatch, marksOn, type RemovedMarks } from "../../../pkg/classic/marks.ts";
+import type { RemovedMarks } from "../../../pkg/classic/marks.ts";
 import {
   ANNOTATION_BACKUP_DIGEST,
   ANNOTATION_OPERATOR_GROUP_BACKUP,
@@ -11,21 +10,17 @@ import {
   CONVERSION_STEPS,
   type ConversionStep,
   conversionStep,
-  LABEL_LEFTOVER,
   MIGRATION_FIELD_MANAGER,
 } from "../../../pkg/classic/names.ts";
 import { backupText } from "../../../pkg/classic/restored.ts";
 import { subscriptionFrom } from "../../../pkg/classic/subscription.ts";
 import type { Client } from "../../../pkg/kube/client.ts";
-import { isConflict } from "../../../pkg/kube/errors.ts";
-import { describeObject } from "../../../pkg/release/identity.ts";
 import type { ObjectOwner } from "../../../pkg/release/ownerMarks.ts";
 import { keepBackup } from "./backup.ts";
-import { readOrNone } from "./classicCluster.ts";
-import { labelledObjects } from "./classicObjects.ts";
 import type { Conversion } from "./conversion.ts";
-import { patchLive } from "./marking.ts";
-import { DidNotCome, waitFor } from "./patient.ts";
+import { handOver, keepConverting, marksToRemove } from "./handover.ts";
+import { deleteOrphaning } from "./orphaning.ts";
+import { takeOver } from "./takeOver.ts";
 
 /** How a conversion is carried out. */
 export interface ConvertOptions {
@@ -39,12 +34,6 @@ export interface ConvertOptions {
   /** Called with each step once it is done. */
   readonly done: (step: ConversionStep) => void;
 }
-
-/** For OLM classic and the garbage collector to let an object go. */
-const DELETION_MS = 60_000;
-/** Nobody but a person can go on from these. */
-const STUCK: ReadonlySet<string> = new Set([Reason.Blocked, Reason.InvalidConfiguration, Reason.UnsatisfiedDependencies]);
-const WEBHOOKS = /^(Validating|Mutating)WebhookConfiguration$/;
 
 /**
  * Carries out a conversion in steps, each of which can be done again; the extension's annotation says which is done, so that one that was
@@ -131,67 +120,32 @@ class ConversionRun {
   async #backUp(): Promise<void> {
     const { source, csv, objects } = this.#conversion;
     const { client, signal } = this.#options;
-    const marks: RemovedMarks[] = [];
-    for (const { ref, action } of objects) {
-      signal.throwIfAborted();
-      if (action === "create") continue;
-      const live = await readOrNone(client, ref);
-      if (live && isOfCsv(live, csv)) marks.push(marksOn(live, csv, action !== "leave"));
-    }
+    const marks = await marksToRemove(client, objects, csv, signal);
     this.#marks = marks;
     await this.#annotate({ [ANNOTATION_BACKUP_DIGEST]: await keepBackup(client, this.#name, this.#namespace, { csv: source.csv, marks }) });
   }
 
   async #unsubscribe(): Promise<void> {
-    await this.#deleteOrphaning(refOf(this.#conversion.source.subscription));
+    const { client, signal } = this.#options;
+    await deleteOrphaning(client, refOf(this.#conversion.source.subscription), signal);
   }
 
   async #mark(): Promise<void> {
     const { client, signal } = this.#options;
-    for (const marks of this.#marks) {
-      signal.throwIfAborted();
-      await this.#markOne(client, marks);
-    }
-  }
-
-  async #markOne(client: Client, marks: RemovedMarks): Promise<void> {
-    const { csv } = this.#conversion;
-    const owner = this.#owner;
-    await patchLive(client, marks.ref, (live) => {
-      if (live.metadata.uid !== marks.uid && !isOfCsv(live, csv)) return undefined;
-      return isGiven(live, owner) && isDetached(live, csv) ? undefined : markingPatch(live, marks, csv, owner);
-    });
+    await handOver(client, this.#marks, { csv: this.#conversion.csv, owner: this.#owner, signal });
   }
 
   /** OLM classic may have marked an object again until it saw that the ClusterServiceVersion goes: once that is gone, it does not. */
   async #detach(): Promise<void> {
-    const { csv } = this.#conversion.source;
-    await this.#deleteOrphaning(refOf(csv));
+    const { client, signal } = this.#options;
+    await deleteOrphaning(client, refOf(this.#conversion.source.csv), signal);
+    await keepConverting(client, this.#marks);
     await this.#mark();
   }
 
   async #install(): Promise<void> {
     const { client, timeoutMs, signal, tell } = this.#options;
-    await client.patch(this.#ref, { spec: { suspend: null } }, { type: "merge", fieldManager: MIGRATION_FIELD_MANAGER });
-    const wanted = this.#extension.spec.source.catalog?.version ?? "";
-    await waitFor({ timeoutMs, signal, what: `${CLUSTER_EXTENSION} "${this.#name}" to be installed and ready` }, async () => {
-      const { status, metadata } = (await this.#read()) ?? this.#extension;
-      const progressing = findCondition(status?.conditions, ConditionType.Progressing);
-      const ready = findCondition(status?.conditions, ConditionType.Ready);
-      const isCurrent = progressing?.observedGeneration === metadata.generation;
-      if (isCurrent && progressing?.status === "False" && STUCK.has(progressing.reason))
-        throw new DidNotCome(`${CLUSTER_EXTENSION} "${this.#name}": ${progressing.message}`);
-      if (isCurrent && ready?.status === "True" && status?.install?.bundle.version === wanted) return { done: true };
-      const because =
-        (progressing?.reason === Reason.Succeeded ? ready?.message : progressing?.message) ?? "operator-controller has not looked at it";
-      tell(`waiting for operator-controller: ${because.split("\n")[0] ?? ""}`);
-      return { because };
-    });
-    for (const { apiVersion, kind, metadata } of await labelledObjects(client, `${LABEL_LEFTOVER}=${this.#name}`, [], signal)) {
-      // They ask the same Service with a certificate authority that it does not have any more.
-      if (WEBHOOKS.test(kind))
-        await client.delete({ apiVersion, kind, name: metadata.name }, metadata.uid === undefined ? {} : { uid: metadata.uid });
-    }
+    await takeOver(client, this.#extension, this.#ref, { timeoutMs, signal, tell });
   }
 
   async #unpin(): Promise<void> {
@@ -199,28 +153,6 @@ class ConversionRun {
     if (subscriptionFrom(this.#conversion.source.subscription).approval === "Manual") return;
     const body = { spec: { source: { catalog: { version: null } } } };
     this.#extension = await client.patch(this.#ref, body, { type: "merge", fieldManager: MIGRATION_FIELD_MANAGER });
-  }
-
-  /** Deletes an object of OLM classic without what belongs to it, and waits until it is gone. */
-  async #deleteOrphaning(ref: ObjectRef): Promise<void> {
-    const { client, signal } = this.#options;
-    const live = await readOrNone(client, ref);
-    if (!live) return;
-    const { uid } = live.metadata;
-    await client.delete(ref, { propagationPolicy: "Orphan", ...(uid === undefined ? {} : { uid }) }).catch((err: unknown) => {
-      if (!isConflict(err)) throw err;
-    });
-    await waitFor({ timeoutMs: DELETION_MS, signal, what: `${describeObject(ref)} to be gone` }, async () => {
-      const found = await readOrNone(client, ref);
-      if (!found) return { done: true };
-      const finalizers = found.metadata.finalizers ?? [];
-      return {
-        because:
-          finalizers.length > 0
-            ? `it is held by ${finalizers.join(", ")}, which OLM classic or the garbage collector takes off`
-            : "it is there",
-      };
-    });
   }
 
   async #annotate(annotations: Record<string, string>): Promise<void> {

@@ -17,11 +17,13 @@ interface RegistryOptions {
 
 /** Options of `olmv1 migrate check`. */
 export interface CheckOptions extends MigrateOptions, RegistryOptions {
+  all?: boolean;
   catalogDir: string[];
 }
 
 /** Options of `olmv1 migrate convert`. */
 export interface ConvertOptions extends CheckOptions, ReleaseOptions, ProxyOptions {
+  keepGoing?: boolean;
   name?: string;
   serviceAccount?: string;
   /** True where it has no name. */
@@ -33,14 +35,25 @@ export interface ConvertOptions extends CheckOptions, ReleaseOptions, ProxyOptio
   webhookCertProvider: WebhookCertProvider;
 }
 
+/** Options of `olmv1 migrate catalogs`. */
+export interface CatalogsOptions extends MigrateOptions, RegistryOptions {
+  name?: string;
+  yes?: boolean;
+  timeout: number;
+}
+
 /** Options of `olmv1 migrate rollback`. */
 export interface RollbackOptions extends MigrateOptions {
+  all?: boolean;
+  keepGoing?: boolean;
   yes?: boolean;
   timeout: number;
 }
 
 /** Options of `olmv1 migrate cleanup`. */
 export interface CleanupOptions extends MigrateOptions {
+  all?: boolean;
+  keepGoing?: boolean;
   yes?: boolean;
   operatorGroup?: boolean;
 }

@@ -1,4 +1,5 @@
 import type { ClusterExtension } from "../../../pkg/api/clusterExtension.ts";
+import { compareText } from "../../../pkg/api/compareText.ts";
 import { API_VERSION, CLUSTER_EXTENSION } from "../../../pkg/api/constants.ts";
 import type { KubeObject, ObjectRef } from "../../../pkg/api/k8s.ts";
 import {
@@ -53,6 +54,26 @@ export async function findMigrated(
   ] = found;
   if (others.length > 0) throw new Error(`Subscriptions "${name}" of several namespaces were converted: say which with --namespace`);
   return extension && migratedFrom(client, extension);
+}
+
+/** All of them, by namespace and name of the Subscription. Backups that cannot be read are told when their turn comes. */
+export async function listMigrated(client: Client, namespace: string | undefined, signal: AbortSignal): Promise<MigratedRef[]> {
+  const { items } = await client.list<ClusterExtension>({ apiVersion: API_VERSION, kind: CLUSTER_EXTENSION }, { signal });
+  const found = items.flatMap((extension) => {
+    const from = extension.metadata.annotations?.[ANNOTATION_MIGRATED_FROM];
+    if (from === undefined || (namespace !== undefined && extension.spec.namespace !== namespace)) return [];
+    const name = from.slice(from.indexOf("/") + 1);
+    return [{ namespace: extension.spec.namespace, name, read: () => migratedFrom(client, extension) }];
+  });
+  return found.sort((a, b) => compareText(`${a.namespace}/${a.name}`, `${b.namespace}/${b.name}`));
+}
+
+/** A Subscription that became an extension. */
+export interface MigratedRef {
+  readonly namespace: string;
+  readonly name: string;
+  /** @throws Error for backups that cannot be read. */
+  readonly read: () => Promise<Migrated>;
 }
 
 /** The same. @throws Error where there is none, too. */

@@ -4,12 +4,15 @@ import { withProgress } from "../cli/progress.ts";
 import type { Terminal } from "../cli/terminal.ts";
 import { withCluster } from "../cluster.ts";
 import { backupRef } from "./backup.ts";
-import { cleanUp, leftovers } from "./cleanup.ts";
-import { requireMigrated } from "./migrated.ts";
+import { type BatchLine, oneByOne, requireOneOrAll, showBatch } from "./batch.ts";
+import { type CleanupRequest, cleanUp, leftovers } from "./cleanup.ts";
+import { listMigrated, type MigratedRef, requireMigrated } from "./migrated.ts";
 import type { CleanupOptions } from "./migrateOptions.ts";
 
 /** `olmv1 migrate cleanup`. */
-export async function showCleanup(terminal: Terminal, name: string, options: CleanupOptions): Promise<void> {
+export async function showCleanup(terminal: Terminal, name: string | undefined, options: CleanupOptions): Promise<void> {
+  requireOneOrAll("cleanup", name, options.all);
+  if (name === undefined) return cleanupAll(terminal, options);
   const { namespace, output, yes = false, operatorGroup = false } = options;
   const { signal } = terminal;
   await withCluster(options, async (client) => {
@@ -32,4 +35,33 @@ export async function showCleanup(terminal: Terminal, name: string, options: Cle
       text: () => (hasBackup ? `${title} of Subscription ${migrated.from}:\n${lines}${next}` : "nothing is left of OLM classic\n"),
     });
   });
+}
+
+/** `olmv1 migrate cleanup --all`: by namespace and name of the Subscriptions. */
+async function cleanupAll(terminal: Terminal, options: CleanupOptions): Promise<void> {
+  const { namespace, output, yes = false, keepGoing = false, operatorGroup = false } = options;
+  const { signal } = terminal;
+  await withCluster(options, (client) =>
+    withProgress(terminal, "looking for what is left of OLM classic", async (progress) => {
+      const found = await listMigrated(client, namespace, signal);
+      const batch = await oneByOne(found, { keepGoing: keepGoing || !yes, signal }, (one) => {
+        progress.now(`${yes ? "removing" : "looking for"} what is left of ${one.namespace}/${one.name}`);
+        return cleanedUp(one, { client, operatorGroup, signal }, yes);
+      });
+      const isReady = batch.lines.some(({ kind }) => kind === "ready");
+      const next = "\nNothing was written. Afterwards there is no way back to OLM classic. To do it: olmv1 migrate cleanup --all --yes\n";
+      await showBatch(terminal, output, batch, isReady ? next : "");
+    }),
+  );
+}
+
+async function cleanedUp(one: MigratedRef, request: CleanupRequest, yes: boolean): Promise<Omit<BatchLine, "namespace" | "name">> {
+  const migrated = await one.read();
+  if (migrated.subscription === undefined) return { result: "NothingLeft", detail: "it was cleaned up before", kind: "passed" };
+  const found = await leftovers(migrated, request);
+  const { name } = migrated.extension.metadata;
+  const detail = `${found.length} objects and the backups of ClusterExtension ${name}`;
+  if (!yes) return { result: "LeftOver", detail, kind: "ready" };
+  await cleanUp(migrated, found, request);
+  return { result: "CleanedUp", detail, kind: "done" };
 }

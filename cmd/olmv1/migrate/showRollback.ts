@@ -4,13 +4,16 @@ import { print } from "../cli/output.ts";
 import { withProgress } from "../cli/progress.ts";
 import type { Terminal } from "../cli/terminal.ts";
 import { withCluster } from "../cluster.ts";
-import { requireMigrated } from "./migrated.ts";
+import { type BatchLine, oneByOne, requireOneOrAll, showBatch } from "./batch.ts";
+import { listMigrated, requireMigrated } from "./migrated.ts";
 import type { RollbackOptions } from "./migrateOptions.ts";
 import { DidNotCome } from "./patient.ts";
 import { rollback, rollbackSteps } from "./rollback.ts";
 
 /** `olmv1 migrate rollback`. */
-export async function showRollback(terminal: Terminal, name: string, options: RollbackOptions): Promise<void> {
+export async function showRollback(terminal: Terminal, name: string | undefined, options: RollbackOptions): Promise<void> {
+  requireOneOrAll("rollback", name, options.all);
+  if (name === undefined) return rollbackAll(terminal, options);
   const { namespace, output, yes, timeout } = options;
   const { signal } = terminal;
   await withCluster(options, async (client) => {
@@ -50,4 +53,32 @@ export async function showRollback(terminal: Terminal, name: string, options: Ro
       text: () => `\nSubscription ${migrated.from} is OLM classic's again\n`,
     });
   });
+}
+
+/** `olmv1 migrate rollback --all`: in the opposite order of the conversions. */
+async function rollbackAll(terminal: Terminal, options: RollbackOptions): Promise<void> {
+  const { namespace, output, yes = false, keepGoing = false, timeout } = options;
+  const { signal } = terminal;
+  await withCluster(options, (client) =>
+    withProgress(terminal, "going back to OLM classic", async (progress) => {
+      const found = (await listMigrated(client, namespace, signal)).toReversed();
+      const batch = await oneByOne(
+        found,
+        { keepGoing: keepGoing || !yes, signal },
+        async (one): Promise<Omit<BatchLine, "namespace" | "name">> => {
+          const migrated = await one.read();
+          const { name } = migrated.extension.metadata;
+          if (!migrated.subscription)
+            return { result: "CleanedUp", detail: `ClusterExtension ${name} has no backup any more`, kind: "left" };
+          rollbackSteps(migrated);
+          if (!yes) return { result: "Possible", detail: `ClusterExtension ${name} goes back to it`, kind: "ready" };
+          const tell = (what: string): void => progress.now(`${one.namespace}/${one.name}: ${what}`);
+          await rollback(migrated, { client, timeoutMs: timeout * 1_000, signal, tell, done: tell });
+          return { result: "RolledBack", detail: "", kind: "done" };
+        },
+      );
+      const isReady = batch.lines.some(({ kind }) => kind === "ready");
+      await showBatch(terminal, output, batch, isReady ? "\nNothing was written. To do it: olmv1 migrate rollback --all --yes\n" : "");
+    }),
+  );
 }

@@ -1,17 +1,20 @@
 import type { ClusterExtension } from "../../../pkg/api/clusterExtension.ts";
 import { compareText } from "../../../pkg/api/compareText.ts";
 import type { KubeObject } from "../../../pkg/api/k8s.ts";
-import { type BundleOffer, judge, judgeMigrated, keyOf, unreadable, type Verdict } from "../../../pkg/classic/eligibility.ts";
-import { extensionFor } from "../../../pkg/classic/extensionFor.ts";
-import { installedCsvFrom } from "../../../pkg/classic/installedCsv.ts";
+import { judge, judgeMigrated, unreadable } from "../../../pkg/classic/eligibility/judge.ts";
+import type { BundleOffer } from "../../../pkg/classic/eligibility/offer.ts";
+import type { Verdict } from "../../../pkg/classic/eligibility/verdict.ts";
+import { configurationOf, extensionFor } from "../../../pkg/classic/extensionFor.ts";
+import { type InstalledCsv, installedCsvFrom } from "../../../pkg/classic/installedCsv.ts";
 import { textAt } from "../../../pkg/classic/members.ts";
 import { operatorGroupFrom } from "../../../pkg/classic/operatorGroup.ts";
-import { type Subscription, subscriptionFrom } from "../../../pkg/classic/subscription.ts";
+import { keyOf, type Subscription, subscriptionFrom } from "../../../pkg/classic/subscription.ts";
 import { messageOf } from "../../../pkg/errors/errors.ts";
 import type { Client } from "../../../pkg/kube/client.ts";
 import type { BundleReader } from "../rbac/bundleReader.ts";
 import { CatalogOffers } from "./catalogOffers.ts";
-import { type ClassicCluster, knownExtension, readClassicCluster, reportsConditions } from "./classicCluster.ts";
+import { type ClassicCluster, knownExtension, planPhase, readClassicCluster, reportsConditions } from "./classicCluster.ts";
+import { configFault } from "./configFault.ts";
 
 /** Which Subscriptions are looked at, and with what. */
 export interface SurveyRequest {
@@ -23,6 +26,8 @@ export interface SurveyRequest {
   readonly namespace?: string | undefined;
   /** Folders or files as [name=]path in place of the cluster's ClusterCatalogs. */
   readonly catalogDir: readonly string[];
+  /** What catalogs were found to say before; they are not read again. */
+  readonly offers?: CatalogOffers | undefined;
   /** Name of the extension; default: that of the Subscription. */
   readonly extensionName?: string | undefined;
   /** Default: the extension's name with -installer. */
@@ -76,11 +81,12 @@ export async function survey(request: SurveyRequest): Promise<Survey> {
   const migrated = migratedOf(cluster, known).filter(isMeant);
   requireAll(names, namespace, [...meant.map(({ object }) => object.metadata), ...migrated]);
   const packages = new Set(meant.flatMap(({ subscription }) => subscription?.packageName ?? []));
-  const offers = await CatalogOffers.read(client, { given: catalogDir, packages, reader, signal, tell });
+  const offers = request.offers ?? (await CatalogOffers.read(client, { given: catalogDir, packages, reader, signal, tell }));
+  const csvs = cluster.csvs.map(installedCsvFrom);
   const judged: Surveyed[] = [];
   for (const { object, subscription, fault = "" } of meant) {
     const { name, namespace: where = "" } = object.metadata;
-    if (subscription) judged.push(await surveyed(request, { object, subscription, known, cluster, offers }));
+    if (subscription) judged.push(await surveyed(request, { object, subscription, known, csvs, cluster, offers }));
     else judged.push({ namespace: where, name, packageName: "", version: "", approval: undefined, verdict: unreadable(fault) });
   }
   return { found: [...judged, ...migrated].sort((a, b) => compareText(keyOf(a), keyOf(b))), cluster, offers };
@@ -116,27 +122,30 @@ interface Judged {
   readonly object: KubeObject;
   readonly subscription: Subscription;
   readonly known: readonly Subscription[];
+  readonly csvs: readonly InstalledCsv[];
   readonly cluster: ClassicCluster;
   readonly offers: CatalogOffers;
 }
 
-async function surveyed(request: SurveyRequest, { object, subscription, known, cluster, offers }: Judged): Promise<Surveyed> {
+async function surveyed(request: SurveyRequest, { object, subscription, known, csvs, cluster, offers }: Judged): Promise<Surveyed> {
   const { namespace, name, packageName, approval, installedCsv, source, sourceNamespace } = subscription;
-  const csvs = cluster.csvs.map(installedCsvFrom);
   const at = csvs.findIndex((csv) => csv.namespace === namespace && csv.name === installedCsv);
   const [csv, csvObject] = [csvs[at], cluster.csvs[at]];
   const groups = cluster.groups.filter(({ metadata }) => metadata.namespace === namespace);
+  const read = groups.map(operatorGroupFrom);
   const extensionName = request.extensionName ?? name;
   const from = cluster.sources.find(({ metadata }) => metadata.name === source && metadata.namespace === sourceNamespace);
   const verdict = judge(subscription, {
     csv,
-    groups: groups.map(operatorGroupFrom),
+    groups: read,
     subscriptions: known,
     csvs,
     extensions: cluster.extensions.map(knownExtension),
     offers: offers.of(packageName, installedCsv),
     reportsConditions: csv ? await reportsConditions(request.client, csv) : false,
     extensionName,
+    planPhase: await planPhase(request.client, subscription),
+    configFault: csvObject && configFault(csvObject, configurationOf(subscription, read[0]), namespace),
     sourceImage: from && textAt(from["spec"], "image"),
   });
   const found = { namespace, name, packageName, version: csv?.version ?? "", approval, verdict };

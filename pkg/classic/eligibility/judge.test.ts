@@ -1,20 +1,15 @@
 import { expect, test } from "vitest";
-import { type CaseHead, loadCases } from "../../test/support/caseFiles.ts";
-import { isObject } from "../api/jsonObject.ts";
-import type { JsonObject, KubeObject } from "../api/k8s.ts";
-import {
-  type BundleOffer,
-  judge,
-  judgeMigrated,
-  type KnownExtension,
-  type MigrationReason,
-  type Surroundings,
-  type Verdict,
-} from "./eligibility.ts";
-import { extensionFor } from "./extensionFor.ts";
-import { installedCsvFrom } from "./installedCsv.ts";
-import { operatorGroupFrom } from "./operatorGroup.ts";
-import { type Subscription, subscriptionFrom } from "./subscription.ts";
+import { type CaseHead, loadCases } from "../../../test/support/caseFiles.ts";
+import { isObject } from "../../api/jsonObject.ts";
+import type { JsonObject, KubeObject } from "../../api/k8s.ts";
+import { extensionFor } from "../extensionFor.ts";
+import { installedCsvFrom } from "../installedCsv.ts";
+import { operatorGroupFrom } from "../operatorGroup.ts";
+import { type Subscription, subscriptionFrom } from "../subscription.ts";
+import { judge, judgeMigrated } from "./judge.ts";
+import type { BundleOffer } from "./offer.ts";
+import type { KnownExtension, Surroundings } from "./surroundings.ts";
+import type { MigrationReason, Verdict } from "./verdict.ts";
 
 interface StateCase extends CaseHead {
   given: {
@@ -28,6 +23,8 @@ interface StateCase extends CaseHead {
     unread?: string[];
     reportsConditions?: boolean;
     extensionName?: string;
+    planPhase?: string;
+    configFault?: string;
     sourceImage?: string;
   };
   want: {
@@ -103,6 +100,8 @@ function surroundings({
     },
     extensionName: given.extensionName ?? "hello",
     reportsConditions: given.reportsConditions ?? false,
+    planPhase: given.planPhase,
+    configFault: given.configFault,
     sourceImage: given.sourceImage,
   };
 }

@@ -1,0 +1,57 @@
+import { compareVersions, parseVersion, type Version } from "../../version/version.ts";
+import type { InstalledCsv } from "../installedCsv.ts";
+import type { Subscription } from "../subscription.ts";
+import type { Surroundings } from "./surroundings.ts";
+
+/** A catalog that has the installed bundle. */
+export interface BundleOffer {
+  readonly catalog: string;
+  readonly priority: number;
+  readonly version: string;
+  readonly image: string;
+  /** Channels with the bundle. */
+  readonly channels: readonly string[];
+  /** What the catalog is read from, as its spec says. */
+  readonly catalogImage?: string | undefined;
+}
+
+/** What a cluster's catalogs say about the package. */
+export interface PackageOffers {
+  /** Catalogs that have the package, whatever its versions are. */
+  readonly catalogs: readonly string[];
+  /** Those with the installed bundle. */
+  readonly bundles: readonly BundleOffer[];
+  /** Catalogs that could not be read, each with why. */
+  readonly unread: readonly string[];
+}
+
+/** The catalog with the image of the CatalogSource comes first, then the one called as it, then that of the highest priority, then by name. */
+export function chosenOffer({ channel, source }: Subscription, { csv, offers, sourceImage }: Surroundings): BundleOffer | undefined {
+  const isImage = ({ catalogImage }: BundleOffer): number => Number(sourceImage !== undefined && catalogImage === sourceImage);
+  const bundles = csv ? sameBundles(offers, csv) : [];
+  const fitting = bundles.filter(({ channels }) => channel === undefined || channels.includes(channel));
+  return fitting.toSorted(
+    (a, b) =>
+      isImage(b) - isImage(a) ||
+      Number(b.catalog === source) - Number(a.catalog === source) ||
+      b.priority - a.priority ||
+      (a.catalog < b.catalog ? -1 : 1),
+  )[0];
+}
+
+/** Offers whose version is what the ClusterServiceVersion says, build metadata aside; all of them where it says none that could be read. */
+export function sameBundles({ bundles }: PackageOffers, { version }: Pick<InstalledCsv, "version">): readonly BundleOffer[] {
+  const installed = versionIn(version);
+  return bundles.filter((offer) => {
+    const offered = versionIn(offer.version);
+    return !installed || !offered || compareVersions(offered, installed) === 0;
+  });
+}
+
+function versionIn(text: string): Version | undefined {
+  try {
+    return parseVersion(text);
+  } catch {
+    return undefined;
+  }
+}
