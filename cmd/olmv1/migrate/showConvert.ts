@@ -64,7 +64,7 @@ async function run(session: Session, name: string): Promise<void> {
 
 /** Goes on with a conversion that was begun, or says how. */
 async function goOn(session: Session, begun: Migrated): Promise<void> {
-  const { terminal, options, client, reader, progress } = session;
+  const { terminal, options } = session;
   const { extension, step, from } = begun;
   const { name } = extension.metadata;
   if (step === "Installed" && !options.unpin) {
