@@ -1,4 +1,4 @@
-import { readdir, readFile, writeFile } from "node:fs/promises";
+import { readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeEach, describe, expect, test } from "vitest";
 import { TempFolder } from "../../../test/support/contentFixture.ts";
@@ -212,6 +212,12 @@ describe("a catalog that is served", () => {
       body: JSON.stringify({ query: "{ summary { totalSchemas } }" }),
     });
     expect(await answer.json()).toEqual({ data: { summary: { totalSchemas: 3 } } });
+    await rm(served, { recursive: true }); // as tools do that write a folder anew
+    temp.write("My Shop", { "catalog.yaml": sound });
+    await eventually(async () => expect(await packages()).toBe(before));
+    temp.write("My Shop", { ".catalog.yaml.swp": `${sound}---\nschema: olm.package\nname: renamed\ndefaultChannel: a\n` });
+    await rename(join(served, ".catalog.yaml.swp"), join(served, "catalog.yaml")); // as editors do
+    await eventually(async () => expect(await packages()).toContain("renamed"));
     stop.abort(new Error("stopped by SIGINT"));
     expect(await running).toBe(0);
     await expect(fetch(base)).rejects.toThrow();
