@@ -56,8 +56,8 @@ function dropTemplateTimestamp(object: KubeObject): void {
   if (isObject(metadata)) delete metadata["creationTimestamp"];
 }
 
-/** The API server does the same on a write, but an apply would own both members and see a difference for ever. */
-function withStringData(secret: KubeObject): KubeObject {
+/** A Secret as the API server gives it: what was written as `stringData` stands in `data`. An apply would own both and see a difference for ever. */
+export function withStringData(secret: KubeObject): KubeObject {
   const { stringData, ...rest } = secret;
   if (!isObject(stringData)) return rest;
   const data: JsonObject = isObject(secret["data"]) ? { ...secret["data"] } : {};

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import type { InstallPlan } from "../../cmd/olmv1/plan/installPlan.ts";
 import type { ClusterExtension } from "../../pkg/api/clusterExtension.ts";
 import { API_VERSION, LABEL_CREATED_FOR } from "../../pkg/api/constants.ts";
+import { type KubeObject, refOf } from "../../pkg/api/k8s.ts";
 import { SAMPLE_PACKAGE } from "../../pkg/devcluster/sample/sample.ts";
 import { describeWithPrivateCluster, eventually } from "../support/cluster.ts";
 import type { Ended } from "../support/olmv1Command.ts";
@@ -11,6 +12,16 @@ import { SAMPLE_CATALOG_REF, SampleWorld } from "../support/sampleWorld.ts";
 import { serviceAccount } from "../support/serviceAccount.ts";
 
 const DEFINITION = { apiVersion: "apiextensions.k8s.io/v1", kind: "CustomResourceDefinition", name: "greetings.hello.example.com" };
+const deploymentOf = (name: string, namespace: string): KubeObject => ({
+  apiVersion: "apps/v1",
+  kind: "Deployment",
+  metadata: { name, namespace },
+  spec: {
+    replicas: 0,
+    selector: { matchLabels: { app: name } },
+    template: { metadata: { labels: { app: name } }, spec: { containers: [{ name: "manager", image: "x", args: ["--metrics"] }] } },
+  },
+});
 const GREETING = { apiVersion: "hello.example.com/v1alpha1", kind: "Greeting" };
 
 // Source: user-demands.md B1, B3, B7, B12, B28: what users do from day to day, by the command line alone.
@@ -133,8 +144,18 @@ describeWithPrivateCluster("the command line", (cluster) => {
     expect(upgraded.err).toContain("manage configmaps: hello-operator-languages");
     expect(upgraded.err).toContain("story: hello-operator.v1.1.0 (version 1.1.0) is installed and ready after");
 
-    expect(await olmv1("rollback", "story")).toMatchObject({ code: 0 });
+    const back = await olmv1("rollback", "story");
+    expect(back).toMatchObject({ code: 0 });
+    expect(back.err).toContain("story: hello-operator.v1.0.0 (version 1.0.0) is installed and ready after");
     await sample.world.installed("story", "1.0.0");
+    expect(await olmv1("tree", "stroy")).toMatchObject({
+      code: 2,
+      err: 'olmv1: there is no ClusterExtension "stroy"; did you mean "story"?\n',
+    });
+    expect(await olmv1("catalog", "get", "stroy")).toMatchObject({
+      code: 2,
+      err: 'olmv1: there is no ClusterCatalog "stroy"; did you mean "story"?\n',
+    });
     expect((await olmv1("history", "story")).out).toMatch(/^1 \(kept\) +superseded +1\.0\.0 /m);
     expect(await olmv1("upgrade", "story", "--yes")).toMatchObject({
       code: 2,
@@ -208,6 +229,30 @@ describeWithPrivateCluster("the command line", (cluster) => {
       err: expect.stringContaining("does not exist: make it with olmv1 rbac") as string,
     });
     const name = "poor";
+    const misspelt = await olmv1("install", "helo-operator", "--create-service-account");
+    expect(misspelt).toMatchObject({
+      code: 1,
+      err: expect.stringContaining("\ndid you mean hello-operator?\nnothing was changed\n") as string,
+    });
+    const unfit = await olmv1("install", SAMPLE_PACKAGE, "-n", "Not_One", "--create-service-account", "--yes");
+    expect(unfit).toMatchObject({ code: 2, err: expect.stringContaining("spec.namespace") as string });
+    expect(unfit.err).not.toContain("may (");
+    const alone = [...args, "--name", "alone", "--no-service-account"];
+    const spec = "{.items[-1:].kind} {.items[-1:].spec.serviceAccount}";
+    expect((await olmv1(...alone, "--dry-run=client", "-o", `jsonpath=${spec}`)).out).toBe("ClusterExtension ");
+    // Whether it may is known from the Deployment of operator-controller, else by trying.
+    const tried = await olmv1(...alone, "--timeout", "20s");
+    expect(tried).toMatchObject({ code: 1 });
+    expect(tried.err).toContain("operator-controller of this cluster installs nothing without one.");
+    expect(await olmv1("uninstall", "alone", "--yes")).toMatchObject({ code: 0 });
+    const controller = deploymentOf("operator-controller-controller-manager", "olmv1-system");
+    await cluster.client.create(controller);
+    expect(await olmv1(...alone)).toMatchObject({
+      code: 2,
+      out: "",
+      err: expect.stringContaining("has no --service-account-fallback=controller): --create-service-account makes one") as string,
+    });
+    await cluster.client.delete(refOf(controller));
     const taken = await olmv1(...args, "--name", name, "--create-service-account", "--yes", "--dry-run=client");
     expect(taken).toMatchObject({ code: 0 });
     // A role of somebody else's under the name of one that would be made.

@@ -146,7 +146,10 @@ describeWithPrivateCluster("olmv1 cluster-upgrade-check", (cluster) => {
     const path = join(folder, "dead");
     await writeFile(path, JSON.stringify(config));
     const result = await run(["--to", "4.19", "--kubeconfig", path]);
-    expect(result).toEqual({ code: 2, stdout: "", stderr: 'olmv1: read ClusterVersion "version": connect ECONNREFUSED 127.0.0.1:1\n' });
+    expect(result).toMatchObject({ code: 2, stdout: "" });
+    expect(result.stderr).toMatch(
+      /^olmv1: read ClusterVersion "version": connect ECONNREFUSED 127\.0\.0\.1:1: the API server at 127\.0\.0\.1:1 gives no answer; /,
+    );
   });
 
   test("--help says what the exit codes mean, and is no failure", async () => {

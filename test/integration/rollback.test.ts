@@ -1,8 +1,10 @@
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
+import { runProgram } from "../../cmd/olmv1/cli/runProgram.ts";
+import { CommandTerminal } from "../../cmd/olmv1/cli/terminal.ts";
 import type { ClusterExtension } from "../../pkg/api/clusterExtension.ts";
 import { type KubeObject, refOf } from "../../pkg/api/k8s.ts";
 import { describeWithPrivateCluster, eventually } from "../support/cluster.ts";
-import { olmv1Prints } from "../support/olmv1Command.ts";
+import { olmv1, olmv1Prints } from "../support/olmv1Command.ts";
 import { OperatorWorld } from "../support/operatorWorld.ts";
 import { thingDefinition } from "../support/thingDefinition.ts";
 import { tinyBundle } from "../support/tinyBundle.ts";
@@ -36,7 +38,7 @@ describeWithPrivateCluster("going back to the release before", (cluster) => {
   });
 
   afterEach(async () => {
-    for (const name of ["late", "refused", "manual", "first"]) await world.remove(name);
+    for (const name of ["late", "refused", "manual", "first", "stuck"]) await world.remove(name);
   });
 
   afterAll(async () => {
@@ -160,8 +162,14 @@ describeWithPrivateCluster("going back to the release before", (cluster) => {
     await expect(rollback("manual", "7")).rejects.toThrow(
       "revision 7 is not among the releases that are kept: one of these can be gone back to: 2, 1",
     );
-    expect(await rollback("manual")).toContain('ClusterExtension "manual" goes back to revision 1 (bundle "p.v1.0.0") and stays there');
-    await eventually(async () => expect(await installed("manual")).toBe("1.0.0"));
+    const back = await olmv1("rollback", "manual", "--kubeconfig", cluster.kubeconfig);
+    expect(back).toMatchObject({ code: 0 });
+    expect(back.out).toBe(
+      'ClusterExtension "manual" goes back to revision 1 (bundle "p.v1.0.0") and stays there\nfollow the catalogs again: olmv1 rollback manual --cancel\n',
+    );
+    expect(back.err).toMatch(/bundle p\.v1\.0\.0 is installed \(\d+ s\)\n/);
+    expect(back.err).toMatch(/\nmanual: p\.v1\.0\.0 \(version 1\.0\.0\) is installed and ready after \d+ s\n$/);
+    expect(await installed("manual")).toBe("1.0.0");
     const { Progressing } = await world.conditions("manual", READY);
     expect(Progressing).toMatch(
       /^Desired state reached; annotation olm\.operatorframework\.io\/rollback-to keeps bundle "p\.v1\.0\.0" of revision 1; /,
@@ -181,7 +189,42 @@ describeWithPrivateCluster("going back to the release before", (cluster) => {
       'annotation olm.operatorframework.io/rollback-to: "x" is no revision, which is a whole number from 1',
     );
     expect(await rollback("manual", "--cancel")).toBe('ClusterExtension "manual" follows its catalogs again\n');
-    await eventually(async () => expect(await installed("manual")).toBe("2.0.0"));
+    expect(await installed("manual")).toMatch(/^2\.0\.[01]$/);
+  });
+
+  test("waiting for it ends with 1 where it does not come right, and by Ctrl-C without taking it back", async () => {
+    world.bundle("p.v1.0.0", tinyBundle("1.0.0", { fate: "NotReady" }));
+    world.bundle("p.v2.0.0", tinyBundle("2.0.0"));
+    await serve("1.0.0");
+    await world.extension("stuck");
+    await eventually(async () => expect(await installed("stuck")).toBe("1.0.0"));
+    await serve("1.0.0", "2.0.0");
+    await world.conditions("stuck", READY);
+    const late = await olmv1("rollback", "stuck", "--timeout", "1s", "--kubeconfig", cluster.kubeconfig);
+    expect(late).toMatchObject({ code: 1, out: expect.stringContaining("goes back to revision 1") as string });
+    expect(late.err).toMatch(/\nstuck is not ready after \d+ s\n {2}Available is False, RollingOut: /);
+    expect(await rollback("stuck", "--cancel", "--no-wait")).toBe(
+      'ClusterExtension "stuck" follows its catalogs again\nsee how it goes: olmv1 describe stuck\n',
+    );
+    await world.conditions("stuck", READY);
+    const stop = new AbortController();
+    const terminal = { out: "", err: "" };
+    const stopped = await runProgram(
+      ["rollback", "stuck", "1", "--kubeconfig", cluster.kubeconfig],
+      new CommandTerminal({
+        out: (text) => {
+          terminal.out += text;
+          stop.abort(new Error("stopped by SIGINT"));
+        },
+        err: (text) => void (terminal.err += text),
+        signal: stop.signal,
+      }),
+    );
+    expect({ code: stopped, err: terminal.err }).toEqual({
+      code: 130,
+      err: "no longer waiting; the cluster goes on by itself: olmv1 describe stuck\n",
+    });
+    await eventually(async () => expect(await installed("stuck")).toBe("1.0.0"));
   });
 
   /** Runs `olmv1 rollback`. @returns what it printed. @throws Error with what it complained of. */

@@ -1,18 +1,23 @@
 import { wrapError } from "../../../pkg/errors/errors.ts";
 import { printable } from "../../../pkg/errors/printable.ts";
 import type { WebhookCertProvider } from "../../../pkg/operatorcontroller/certificates/providerNames.ts";
+import { hideInError, revealNamespaces } from "../../../pkg/operatorcontroller/configuration/hiding.ts";
 import { proxyFrom } from "../../../pkg/render/proxy.ts";
+import { HiddenTexts } from "../../../pkg/render/values/hiddenTexts.ts";
 import type { ProxyOptions } from "../cli/proxyOptions.ts";
 import type { Terminal } from "../cli/terminal.ts";
 import { proxySettingsOf } from "../plan/proxyOptions.ts";
 import { type ReaderOptions, withReader } from "../rbac/bundleReader.ts";
+import { namespaceFor } from "../rbac/bundleRights.ts";
 import { configFile } from "./configFile.ts";
 import { printedObjects, renderedBundle } from "./renderedBundle.ts";
+import { configWithSources } from "./valuesFiles.ts";
 
 /** How `olmv1 bundle render` can be asked. */
 export interface RenderOptions extends ReaderOptions, ProxyOptions {
   namespace?: string;
   config?: string;
+  valuesFrom: string[];
   certProvider: WebhookCertProvider;
   aggregateUserRoles?: boolean;
   output: "yaml" | "json";
@@ -22,11 +27,22 @@ export interface RenderOptions extends ReaderOptions, ProxyOptions {
 export async function render(terminal: Terminal, source: string, options: RenderOptions): Promise<void> {
   const { namespace, certProvider, aggregateUserRoles = false, output } = options;
   const proxy = proxyFrom(proxySettingsOf(options).given);
-  const config = options.config === undefined ? undefined : await configFile(options.config, terminal);
+  const inline = options.config === undefined ? undefined : await configFile(options.config, terminal);
   const bundle = await withReader(options, (reader) => reader.bundle(source), terminal.signal).catch((err: unknown) => {
     throw wrapError(`${source}: `, err);
   });
-  const { objects, notes } = renderedBundle(bundle, { namespace, config, certProvider, proxy, aggregateUserRoles });
-  for (const note of notes) terminal.err(`olmv1: ${printable(note)}\n`);
-  terminal.out(printedObjects(objects, output));
+  const installNamespace = namespace ?? namespaceFor(bundle);
+  const { config, hidden } =
+    options.valuesFrom.length === 0
+      ? { config: inline, hidden: new HiddenTexts() }
+      : await configWithSources(options.valuesFrom, installNamespace, inline, terminal);
+  try {
+    const { objects, notes } = renderedBundle(bundle, { namespace: installNamespace, config, certProvider, proxy, aggregateUserRoles });
+    revealNamespaces(hidden, objects);
+    for (const note of notes) terminal.err(`olmv1: ${printable(hidden.hide(note))}\n`);
+    terminal.out(printedObjects(objects, output));
+  } catch (err) {
+    hideInError(err, hidden);
+    throw err;
+  }
 }

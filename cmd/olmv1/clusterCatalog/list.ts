@@ -1,6 +1,7 @@
 import type { ClusterCatalog } from "../../../pkg/api/clusterCatalog.ts";
 import { compareText } from "../../../pkg/api/compareText.ts";
 import { API_VERSION, CLUSTER_CATALOG } from "../../../pkg/api/constants.ts";
+import { similarName } from "../../../pkg/api/similarName.ts";
 import { goQuote } from "../../../pkg/errors/goQuote.ts";
 import type { Client } from "../../../pkg/kube/client.ts";
 import type { ClusterOptions } from "../cli/clusterOptions.ts";
@@ -41,9 +42,14 @@ export async function get(terminal: Terminal, name: string, options: ClusterOpti
   });
 }
 
-/** @throws Error where there is no catalog of that name. */
+/** @throws Error where there is no catalog of that name, with one that is written nearly so. */
 export async function readCatalog(client: Client, name: string, signal: AbortSignal): Promise<ClusterCatalog> {
   const catalog = await client.get<ClusterCatalog>(catalogRef(name), { signal });
-  if (!catalog) throw new Error(`there is no ClusterCatalog ${goQuote(name)}; olmv1 catalog list lists those there are`);
-  return catalog;
+  if (catalog) return catalog;
+  const others = await client
+    .list({ apiVersion: API_VERSION, kind: CLUSTER_CATALOG }, { metadataOnly: true, signal })
+    .catch(() => undefined);
+  const similar = similarName(name, others?.items.map(({ metadata }) => metadata.name) ?? []);
+  const advice = similar === undefined ? "olmv1 catalog list lists those there are" : `did you mean ${goQuote(similar)}?`;
+  throw new Error(`there is no ClusterCatalog ${goQuote(name)}; ${advice}`);
 }

@@ -19,6 +19,7 @@ Examples:
   olmv1 install argocd-operator --create-service-account
   olmv1 install argocd-operator --name argocd --namespace argocd --version '>=0.12 <0.14' --channel alpha --create-service-account --yes
   olmv1 install argocd-operator --service-account argocd-installer --namespace argocd --approval Manual
+  olmv1 install argocd-operator --no-service-account       # on clusters of which the operator-controller may do everything
   olmv1 install argocd-operator --create-service-account --dry-run=client -o yaml > argocd.yaml
 
 Exit codes: 0 it is installed and ready, or waits for approval; 1 no bundle fits, somebody disagreed, or it did not come right in time; 2 it could not be done.
@@ -57,6 +58,12 @@ export function addInstall(program: Command, terminal: Terminal): void {
     )
     .addOption(
       new Option("--service-account <name>", "a ServiceAccount that exists, as which it is installed").conflicts("createServiceAccount"),
+    )
+    .addOption(
+      new Option(
+        "--no-service-account",
+        "name none: it is installed with the rights of operator-controller, where that one runs with --service-account-fallback=controller",
+      ).conflicts("createServiceAccount"),
     )
     .option("-y, --yes", "agree to the rights that are granted")
     .addOption(

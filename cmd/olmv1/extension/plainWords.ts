@@ -141,6 +141,14 @@ const MESSAGE_WORDS: readonly { readonly pattern: RegExp; readonly words: Words 
     ),
   },
   {
+    pattern: /spec\.serviceAccount\.name is empty/,
+    words: byName(
+      "It names no ServiceAccount, and operator-controller of this cluster installs nothing without one.",
+      "olmv1 rbac --help   # prints a ServiceAccount with exactly the rights that a bundle needs",
+      `kubectl patch clusterextension {name} --type merge -p '{"spec":{"serviceAccount":{"name":"NAME"}}}'`,
+    ),
+  },
+  {
     pattern: /validating upgrade for CRD/,
     words: byName(
       "A CustomResourceDefinition on the cluster may not be replaced by the bundle's: custom resources could be lost, or their users broken.",

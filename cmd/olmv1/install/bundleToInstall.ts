@@ -2,6 +2,7 @@ import type { Resolved } from "../../../pkg/resolve/resolution.ts";
 import type { Terminal } from "../cli/terminal.ts";
 import { resolveJudged } from "../resolution/dependencyJudgement.ts";
 import { judgedRecord } from "../resolution/judgedRecord.ts";
+import { nearPackages } from "../resolution/nearPackages.ts";
 import type { ResolutionOptions } from "../resolution/options.ts";
 import { type Named, withQuestion } from "../resolution/question.ts";
 import { resolutionText } from "../resolution/resolutionText.ts";
@@ -21,7 +22,8 @@ export async function bundleToInstall(
 ): Promise<BundleFound> {
   return withQuestion(terminal, named, { ...options, catalogDir: [], installedPackage: [] }, async (question) => {
     const judged = await resolveJudged(question);
-    const text = resolutionText(judgedRecord(question.request.source.packageName, judged), question.subject, false, terminal.width);
+    const record = judgedRecord(question.request.source.packageName, judged);
+    const text = resolutionText(record, question.subject, false, terminal.width) + (await nearPackages(question, record));
     return { resolved: judged.resolution.kind === "resolved" ? judged.resolution : undefined, text };
   });
 }

@@ -11,20 +11,23 @@ export interface Said
   readonly packageName: string;
   /** Undefined while that is still to be found out. */
   readonly namespace: string | undefined;
-  readonly serviceAccount: string | undefined;
+  /** Null: none. */
+  readonly serviceAccount: string | null | undefined;
   /** The content of --config. */
   readonly config: JsonObject | undefined;
 }
 
 /** The extension as it is to be. */
 export function extensionWanted(name: string, said: Said, existing?: ClusterExtensionSpec): ClusterExtension {
-  const { namespace = "", serviceAccount, approval } = said;
+  const { namespace = "", approval } = said;
+  const { serviceAccount: before, ...others } = existing ?? {};
+  const serviceAccount = said.serviceAccount === undefined ? before?.name : said.serviceAccount;
   const inline = configFrom(said, existing?.config?.inline);
   const config = inline === undefined ? existing?.config : { configType: "Inline" as const, ...existing?.config, inline };
   const spec: ClusterExtensionSpec = {
-    ...existing,
+    ...others,
     namespace,
-    ...(serviceAccount === undefined ? {} : { serviceAccount: { name: serviceAccount } }),
+    ...(serviceAccount === undefined || serviceAccount === null ? {} : { serviceAccount: { name: serviceAccount } }),
     source: { sourceType: "Catalog", catalog: sourceFrom(said, existing?.source.catalog) },
     ...(config === undefined ? {} : { config }),
     ...(approval === undefined ? {} : { approval }),

@@ -24,6 +24,7 @@ import { installerObjects, namespaceFor } from "./installerObjects.ts";
 import type { InstallOptions } from "./installOptions.ts";
 import { rightsFor } from "./rightsFor.ts";
 import { tokenRights } from "./tokenRights.ts";
+import { requireFallback } from "./withoutAccount.ts";
 
 /** What is to be applied, and what of it somebody has to agree to. */
 interface Preparation {
@@ -44,8 +45,9 @@ export async function install(terminal: Terminal, packageName: string, options: 
     await refuseOthers(client, name, packageName, existing);
     if (!existing && !options.createServiceAccount && options.serviceAccount === undefined)
       throw new Error(
-        "who installs it? --create-service-account makes a ServiceAccount with the rights that the bundle needs and no other, --service-account names one that exists",
+        "who installs it? --create-service-account makes a ServiceAccount with the rights that the bundle needs and no other, --service-account names one that exists, --no-service-account leaves it to operator-controller, where that may do everything",
       );
+    if (!existing && options.serviceAccount === false) await requireFallback(client, options.systemNamespace);
     const found = await withProgress(terminal, `resolving package ${packageName}`, () =>
       bundleToInstall(terminal, existing ? { extension: name } : { package: packageName }, { ...options, output: "text" }),
     );
@@ -59,15 +61,16 @@ export async function install(terminal: Terminal, packageName: string, options: 
       ...options,
       packageName,
       namespace: options.namespace ?? existing?.spec.namespace,
-      serviceAccount: options.serviceAccount,
+      serviceAccount: accountSaid(name, options, existing),
       config,
     };
     const request = { ...extensionWanted(name, said, existing?.spec).spec, namespace: said.namespace };
-    const account = options.serviceAccount ?? existing?.spec.serviceAccount?.name ?? `${name}-installer`;
-    const [rights] = await rightsFor(terminal, [image], { ...request, serviceAccount: account }, options);
+    const [rights] = await rightsFor(terminal, [image], { ...request, serviceAccount: said.serviceAccount ?? "" }, options);
     if (!rights) throw new Error(`bundle image ${goQuote(image)} could not be read`);
-    const extension = extensionWanted(name, { ...said, namespace: rights.installer.namespace, serviceAccount: account }, existing?.spec);
+    const extension = extensionWanted(name, { ...said, namespace: rights.installer.namespace }, existing?.spec);
     if (existing) refuseChanges(existing, extension);
+    // What the API server does not take is to be known before anybody is asked, and before there is anything that would have to go again.
+    else if (options.dryRun !== "client") await applyObjects(client, [extension], { dryRun: true });
     const prepared = await prepare(client, { extension, rights, image, bundle, options, existing });
     return run(terminal, client, prepared, options, existing);
   });
@@ -94,8 +97,6 @@ async function run(
     const data = { apiVersion: "v1", kind: "List", items: applied.map(({ object }) => object) };
     return print(terminal, output, { data, text, names: () => [nameOf(extension)] });
   }
-  // What the API server does not take is to be known before there is anything that would have to go again.
-  if (!existing) await applyObjects(client, [extension], { dryRun: true });
   if (
     rights &&
     !(await agreed(
@@ -156,6 +157,17 @@ function refuseChanges(existing: ClusterExtension, wanted: ClusterExtension): vo
   );
 }
 
+/** The ServiceAccount that is asked for, or null for none: an extension that exists keeps what it has unless something else is said. */
+function accountSaid(
+  name: string,
+  { serviceAccount, createServiceAccount }: InstallOptions,
+  existing: ClusterExtension | undefined,
+): string | null {
+  if (serviceAccount === false) return null;
+  const made = !existing || createServiceAccount ? `${name}-installer` : null;
+  return serviceAccount ?? existing?.spec.serviceAccount?.name ?? made;
+}
+
 async function prepare(
   client: Client,
   request: {
@@ -170,9 +182,11 @@ async function prepare(
   const { extension, rights, image, bundle, options, existing } = request;
   const { name } = extension.metadata;
   const { namespace, name: account } = rights.installer;
+  const place = (await client.get({ apiVersion: "v1", kind: "Namespace", name: namespace })) ? [] : [namespaceFor(name, namespace)];
+  if (extension.spec.serviceAccount === undefined)
+    return { extension, objects: [...place, ...(existing ? [] : [extension])], rights: undefined, image, bundle };
   const live = await client.get({ apiVersion: "v1", kind: "ServiceAccount", namespace, name: account }, { metadataOnly: true });
   const isOurs = live === undefined || live.metadata.labels?.[LABEL_CREATED_FOR] === name;
-  const place = (await client.get({ apiVersion: "v1", kind: "Namespace", name: namespace })) ? [] : [namespaceFor(name, namespace)];
   if (!options.createServiceAccount) {
     if (!live && !existing)
       throw new Error(

@@ -24,7 +24,8 @@ export interface InstallOptions extends ReleaseOptions, RegistryOptions, WaitOpt
   catalog: string[];
   namespace?: string;
   createServiceAccount?: boolean;
-  serviceAccount?: string;
+  /** False: none, as --no-service-account asks for. */
+  serviceAccount?: string | false;
   config?: string;
   watchNamespace: string[];
   approval?: "Automatic" | "Manual";

@@ -1,3 +1,4 @@
+import { join } from "node:path";
 import { expect, test } from "vitest";
 import type { InstallPlan, InstallPlanObject } from "./installPlan.ts";
 import { planText } from "./planText.ts";
@@ -40,6 +41,48 @@ bundle: hello.v1.1.0 (version 1.1.0, from catalog main)
 why: it is the highest version
 `;
 const NO_CHANGE = "0 to create, 0 to update, 0 to delete, 1 unchanged\n";
+
+const DEPLOYMENT = "spec.template.spec.containers[name=manager].image";
+
+test.for([80, 200])("a plan on a terminal of %i columns", async (width) => {
+  const plan: InstallPlan = {
+    ...PLAN,
+    explanation:
+      'bundle "hello.v1.1.0" (version 1.1.0) of catalog "main": highest of 2 versions in channels [stable] that are not deprecated, successor of "hello.v1.0.0" by skipRange in channel "stable"',
+    counts: { create: 1, update: 2, delete: 1, unchanged: 3 },
+    objects: [
+      object("Create", "ConfigMap", "hello-operator-languages"),
+      object("Update", "Deployment", "hello-operator", {
+        changes: [
+          {
+            path: DEPLOYMENT,
+            before: '"registry.example.com/hello-operator:v1.0.0"',
+            after: '"registry.example.com/hello-operator:v1.1.0"',
+          },
+          { path: "spec.template.metadata.annotations.description", before: `"${"Greets people. ".repeat(12)}"` },
+        ],
+        more: 3,
+      }),
+      object("Update", "ClusterRole", "hello-operator.v1.-11eo31ntey09ohy5kpw33k9x9626aocyoj1vlmwksm7h", { widens: true }),
+      object("Delete", "Service", "hello-operator-metrics", { refused: true }),
+    ],
+    findings: [
+      {
+        kind: "permissions",
+        text: 'service account requires the following permissions to manage cluster extension:\n  Namespace:"hello" APIGroups:[] Resources:[configmaps] ResourceNames:[hello-operator-languages] Verbs:[create,delete,get,list,patch,watch]',
+      },
+    ],
+    warnings: [
+      {
+        text: 'would violate PodSecurity "restricted:latest": allowPrivilegeEscalation != false',
+        objects: ["Deployment hello/hello-operator"],
+      },
+    ],
+    notes: ["spec.suspend is true: nothing of this is done before it is false"],
+    approval: { needed: true, given: false },
+  };
+  await expect(planText(plan, width)).toMatchFileSnapshot(join(import.meta.dirname, `../../../test/goldens/cli/plan-${width}.txt`));
+});
 
 // Source: user-demands.md C (preview before a change).
 test.for<[what: string, parts: Partial<InstallPlan>, text: string]>([

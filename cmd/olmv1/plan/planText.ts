@@ -3,13 +3,14 @@ import { printable } from "../../../pkg/errors/printable.ts";
 import type { PlannedAction } from "../../../pkg/release/changePlan.ts";
 import type { FieldChange } from "../../../pkg/release/diff.ts";
 import { describeObject } from "../../../pkg/release/identity.ts";
+import { wrapped } from "../cli/wrapped.ts";
 import type { InstallPlan, InstallPlanObject } from "./installPlan.ts";
 
 const MARKS: Readonly<Record<PlannedAction, string>> = { Create: "+", Update: "~", Delete: "-", Unchanged: " " };
 const NOTHING = "(none)";
 
 /** A plan for people: the bundle and why it, the objects that would change with their fields, what stands against it, and how to approve it. */
-export function planText(plan: InstallPlan): string {
+export function planText(plan: InstallPlan, width = Number.POSITIVE_INFINITY): string {
   const changing = plan.objects.filter(({ action }) => action !== "Unchanged");
   const parts = [
     head(plan),
@@ -27,8 +28,20 @@ export function planText(plan: InstallPlan): string {
   ];
   return parts
     .filter((lines) => lines.length > 0)
-    .map((lines) => `${lines.map(printable).join("\n")}\n`)
+    .map((lines) => `${lines.flatMap((line) => fitted(printable(line), width)).join("\n")}\n`)
     .join("\n");
+}
+
+const COMMAND = /^approve: /;
+
+/** A text of which each line goes on, where it does not fit, a little further in; commands stay whole, to be copied. */
+function fitted(text: string, width: number): string[] {
+  return text.split("\n").flatMap((line) => {
+    if (COMMAND.test(line)) return [line];
+    const indent = /^ */.exec(line)?.[0] ?? "";
+    const [first = "", ...more] = wrapped(line.slice(indent.length), width, `${indent}    `);
+    return [indent + first.trimStart(), ...more].map((one) => one.trimEnd());
+  });
 }
 
 function head({ extension, exists, installed, bundle, explanation }: InstallPlan): string[] {

@@ -54,7 +54,7 @@ async function run(terminal: Terminal, given: ClusterExtension, options: PlanOpt
   const clusterProxy = await readClusterProxy(client, proxySettings);
   const asked = { wanted, catalogs, client, scoped, isServiceAccount, reader, systemNamespace, log, signal };
   const plan = await makePlan({ ...asked, providers, clusterProxy });
-  await print(terminal, options.output, { data: plan, text: () => planText(plan) });
+  await print(terminal, options.output, { data: plan, text: () => planText(plan, terminal.width) });
   if (plan.findings.length > 0) terminal.exit(EXIT.no);
 }
 

@@ -10,6 +10,7 @@ import { givenName } from "../catalog/catalogName.ts";
 import { catalogGiven, catalogsOfCluster, contentsFrom } from "../plan/catalogs.ts";
 import type { BundleReader } from "../rbac/bundleReader.ts";
 import { packageIn } from "../rbac/catalogPackage.ts";
+import { isOrAre } from "../views/catalogsNamed.ts";
 import type { ResolutionOptions } from "./options.ts";
 
 /** Catalogs in folders, and the cluster, as far as each is asked. */
@@ -50,7 +51,7 @@ export async function catalogsAsked(
 /** Those of `catalogs` that `names` name, or all. @throws Error for a name that is none's. */
 function named<C>(catalogs: readonly C[], nameOf: (catalog: C) => string, names: readonly string[]): readonly C[] {
   const unknown = names.find((name) => !catalogs.some((catalog) => nameOf(catalog) === name));
-  if (unknown !== undefined) throw new Error(`--catalog: there is no catalog ${goQuote(unknown)}`);
+  if (unknown !== undefined) throw new Error(`--catalog: there is no catalog ${goQuote(unknown)}; there ${isOrAre(catalogs.map(nameOf))}`);
   return names.length === 0 ? catalogs : catalogs.filter((catalog) => names.includes(nameOf(catalog)));
 }
 

@@ -16,6 +16,7 @@ import type { InstalledBundle } from "../../../pkg/resolve/successors.ts";
 import { formatVersionRelease } from "../../../pkg/version/version.ts";
 import type { Terminal } from "../cli/terminal.ts";
 import { withCluster } from "../cluster.ts";
+import { readExtension } from "../extension/readExtension.ts";
 import { readExtensionFile } from "../plan/extensionFile.ts";
 import { withReader } from "../rbac/bundleReader.ts";
 import { readClusterVersion } from "../upgradeCheck/clusterState.ts";
@@ -122,12 +123,7 @@ async function extensionOf(named: Named, options: ResolutionOptions, { client, t
     const existing = await read(given.metadata.name, client);
     return existing?.status ? { ...given, status: existing.status } : given;
   }
-  if (named.extension !== undefined) {
-    const found = await read(named.extension, client);
-    if (!found)
-      throw new Error(`there is no ClusterExtension ${goQuote(named.extension)}; kubectl get clusterextensions lists those there are`);
-    return found;
-  }
+  if (named.extension !== undefined) return client && readExtension(client, named.extension);
   if (named.either === undefined) return undefined;
   try {
     return await read(named.either, client);

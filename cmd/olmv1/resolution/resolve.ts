@@ -2,6 +2,7 @@ import type { Terminal } from "../cli/terminal.ts";
 import { printAnswer } from "./answer.ts";
 import { resolveJudged } from "./dependencyJudgement.ts";
 import { judgedRecord } from "./judgedRecord.ts";
+import { nearPackages } from "./nearPackages.ts";
 import type { ResolutionOptions } from "./options.ts";
 import { type Named, withQuestion } from "./question.ts";
 import { resolutionText } from "./resolutionText.ts";
@@ -22,7 +23,7 @@ export async function showResolution(terminal: Terminal, name: string | undefine
         const { request, subject } = question;
         const judged = await resolveJudged(question);
         const record = judgedRecord(request.source.packageName, judged);
-        const text = resolutionText(record, subject, options.explain ?? false, terminal.width);
+        const text = resolutionText(record, subject, options.explain ?? false, terminal.width) + (await nearPackages(question, record));
         return { data: record, text, isYes: judged.resolution.kind === "resolved" };
       }),
     options.output,

@@ -1,6 +1,5 @@
 import type { ClusterExtension } from "../../../pkg/api/clusterExtension.ts";
-import { ANNOTATION_ROLLBACK_TO, API_VERSION, CLUSTER_EXTENSION, LABEL_BUNDLE_NAME } from "../../../pkg/api/constants.ts";
-import type { ObjectRef } from "../../../pkg/api/k8s.ts";
+import { ANNOTATION_RECONCILE_REQUESTED_AT, ANNOTATION_ROLLBACK_TO, LABEL_BUNDLE_NAME } from "../../../pkg/api/constants.ts";
 import { goQuote } from "../../../pkg/errors/goQuote.ts";
 import { printable } from "../../../pkg/errors/printable.ts";
 import type { Client } from "../../../pkg/kube/client.ts";
@@ -9,59 +8,74 @@ import { parseRevision, previousRevision, requireRevision } from "../../../pkg/r
 import type { ReleaseOptions } from "../cli/clusterOptions.ts";
 import type { Terminal } from "../cli/terminal.ts";
 import { withCluster } from "../cluster.ts";
+import { extensionRef, readExtension } from "../extension/readExtension.ts";
+import { CLI_MANAGER } from "../install/applyObjects.ts";
+import type { WaitOptions } from "../install/installOptions.ts";
+import { awaitRollout } from "../rollout/awaitRollout.ts";
+import { tellRollout } from "../rollout/rolloutText.ts";
+import type { Awaited } from "../rollout/verdict.ts";
 
 /** How `olmv1 rollback` can be asked. */
-export interface RollbackOptions extends ReleaseOptions {
+export interface RollbackOptions extends ReleaseOptions, WaitOptions {
   cancel?: boolean;
 }
 
 /** `olmv1 rollback`. */
 export async function rollback(terminal: Terminal, name: string, revision: string | undefined, options: RollbackOptions): Promise<void> {
   if (options.cancel && revision !== undefined) throw new Error("--cancel goes with no revision");
-  const text = await withCluster(options, (client) =>
-    options.cancel ? cancel(client, name) : rollBack(client, name, revision, options.systemNamespace),
-  );
-  terminal.out(`${printable(text)}\n`);
+  const wanted = revision === undefined ? undefined : parseRevision(revision);
+  await withCluster(options, async (client) => {
+    const extension = await readExtension(client, name);
+    const awaited = options.cancel
+      ? await cancel(terminal, client, extension)
+      : await rollBack(terminal, client, extension, wanted, options);
+    if (!awaited) return;
+    if (options.wait) tellRollout(terminal, name, await awaitRollout(terminal, client, name, awaited, options.timeout));
+    else terminal.out(`see how it goes: olmv1 describe ${name}\n`);
+  });
 }
 
-async function rollBack(client: Client, name: string, given: string | undefined, systemNamespace: string): Promise<string> {
-  const wanted = given === undefined ? undefined : parseRevision(given);
-  const extension = await extensionNamed(client, name);
-  const { uid = "" } = extension.metadata;
+async function rollBack(
+  terminal: Terminal,
+  client: Client,
+  extension: ClusterExtension,
+  wanted: number | undefined,
+  { systemNamespace }: RollbackOptions,
+): Promise<Awaited> {
+  const { name, uid = "" } = extension.metadata;
   const store = new ReleaseStore(client, systemNamespace);
   const { current, older } = await store.history({ name, uid });
   const releases = [...current, ...older];
   const revision = wanted ?? previousRevision(releases);
   requireRevision(releases, revision);
   const record = current.find(({ version }) => version === revision) ?? (await store.read(name, revision));
-  await annotate(client, extension, String(revision));
   const bundle = record?.labels[LABEL_BUNDLE_NAME];
-  return [
-    `ClusterExtension ${goQuote(name)} goes back to revision ${revision}${bundle ? ` (bundle ${goQuote(bundle)})` : ""} and stays there`,
-    `see how it goes:           kubectl wait clusterextension/${name} --for=condition=Ready`,
-    `follow the catalogs again: olmv1 rollback ${name} --cancel`,
-  ].join("\n");
+  const awaited = await annotate(client, extension, String(revision));
+  terminal.out(`${printable(`ClusterExtension ${goQuote(name)} goes back to revision ${revision}${bundle ? ` (bundle ${goQuote(bundle)})` : ""} and stays there`)}
+follow the catalogs again: olmv1 rollback ${name} --cancel
+`);
+  return { ...awaited, bundle };
 }
 
-async function cancel(client: Client, name: string): Promise<string> {
-  const extension = await extensionNamed(client, name);
-  if (extension.metadata.annotations?.[ANNOTATION_ROLLBACK_TO] === undefined)
-    return `ClusterExtension ${goQuote(name)} is not kept at any revision`;
-  await annotate(client, extension, null);
-  return `ClusterExtension ${goQuote(name)} follows its catalogs again`;
+/** @returns undefined where there was nothing to do. */
+async function cancel(terminal: Terminal, client: Client, extension: ClusterExtension): Promise<Awaited | undefined> {
+  const { name, annotations } = extension.metadata;
+  if (annotations?.[ANNOTATION_ROLLBACK_TO] === undefined) {
+    terminal.out(`ClusterExtension ${goQuote(name)} is not kept at any revision\n`);
+    return undefined;
+  }
+  const awaited = await annotate(client, extension, null);
+  terminal.out(`ClusterExtension ${goQuote(name)} follows its catalogs again\n`);
+  return awaited;
 }
 
-async function extensionNamed(client: Client, name: string): Promise<ClusterExtension> {
-  const extension = await client.get<ClusterExtension>(refTo(name));
-  if (!extension) throw new Error(`ClusterExtension ${goQuote(name)} does not exist`);
-  return extension;
-}
-
-/** An extension that was made anew under its name meanwhile is refused by the API server. */
-async function annotate(client: Client, { metadata: { name, uid } }: ClusterExtension, value: string | null): Promise<void> {
-  await client.patch(refTo(name), { metadata: { uid, annotations: { [ANNOTATION_ROLLBACK_TO]: value } } }, { type: "merge" });
-}
-
-function refTo(name: string): ObjectRef {
-  return { apiVersion: API_VERSION, kind: CLUSTER_EXTENSION, name };
+/**
+ * Annotations have no generation: the request to look at everything, which is made with it, tells whether the status is about the one before or after.
+ * An extension that was made anew under its name meanwhile is refused by the API server.
+ */
+async function annotate(client: Client, { metadata: { name, uid } }: ClusterExtension, value: string | null): Promise<Awaited> {
+  const request = new Date().toISOString();
+  const annotations = { [ANNOTATION_ROLLBACK_TO]: value, [ANNOTATION_RECONCILE_REQUESTED_AT]: request };
+  const patched = await client.patch(extensionRef(name), { metadata: { uid, annotations } }, { type: "merge", fieldManager: CLI_MANAGER });
+  return { generation: patched.metadata.generation ?? 0, request };
 }

@@ -4,7 +4,6 @@ import { Reason } from "../../../pkg/api/constants.ts";
 import type { Condition } from "../../../pkg/api/k8s.ts";
 import { printable } from "../../../pkg/errors/printable.ts";
 import type { Client } from "../../../pkg/kube/client.ts";
-import { isPassing } from "../../../pkg/kube/errors.ts";
 import { describeObject } from "../../../pkg/release/identity.ts";
 import { cutTo } from "../cli/columns.ts";
 import { type Progress, withProgress } from "../cli/progress.ts";
@@ -12,8 +11,8 @@ import type { Terminal } from "../cli/terminal.ts";
 import { counted } from "../counted.ts";
 import { inventoryHealth } from "../extension/inventoryHealth.ts";
 import { tellingCondition } from "../extension/plainWords.ts";
-import { extensionRef } from "../extension/readExtension.ts";
-import { type Awaited, rolloutVerdict } from "./verdict.ts";
+import { readPatiently } from "./readPatiently.ts";
+import { type Awaited, isLookedAt, rolloutVerdict } from "./verdict.ts";
 
 /** How a rollout ended, with the extension as it was then; `timeout` and `gone` are ends of waiting only. */
 export type Rollout =
@@ -33,7 +32,7 @@ const RIGHTS_PATIENCE_MS = 20_000;
 
 /**
  * Waits until an extension is rolled out, and tells on standard error what comes about meanwhile.
- * @throws the signal's reason after Ctrl-C, having said that the cluster goes on by itself.
+ * @throws the signal's reason after Ctrl-C, having said that the cluster goes on by itself; what the API server could not answer with by then.
  */
 export async function awaitRollout(
   terminal: Terminal,
@@ -45,46 +44,37 @@ export async function awaitRollout(
   const began = Date.now();
   const seconds = (): number => Math.round((Date.now() - began) / 1_000);
   const teller = new Teller(terminal, awaited.bundle, seconds);
-  return withProgress(terminal, `waiting for ClusterExtension ${name}`, async (progress) => {
+  const waiting = withProgress<Rollout>(terminal, `waiting for ClusterExtension ${name}`, async (progress) => {
     let lackingSince: number | undefined;
     for (;;) {
-      const extension = await read(terminal, client, name);
+      const isLate = Date.now() - began > timeoutMs;
+      const extension = await readPatiently(terminal, client, name, isLate);
       if (extension === undefined) return { kind: "gone", seconds: seconds() };
       if (extension !== "later") {
         const verdict = rolloutVerdict(extension, awaited);
+        const isNow = isLookedAt(extension, awaited);
         // What was so all along is no news.
-        if (verdict.kind !== "ready" || teller.hasTold || seconds() > 0) await teller.look(client, extension, progress);
+        if (isNow && (verdict.kind !== "ready" || teller.hasTold || seconds() > 0)) await teller.look(client, extension, progress);
         if (verdict.kind === "ready" || verdict.kind === "approval") return { kind: verdict.kind, extension, seconds: seconds() };
         if (verdict.kind === "failed") return { kind: "failed", extension, condition: verdict.condition, seconds: seconds() };
         lackingSince = verdict.kind === "lacking" ? (lackingSince ?? Date.now()) : undefined;
         if (verdict.kind === "lacking" && Date.now() - (lackingSince ?? 0) > Math.min(RIGHTS_PATIENCE_MS, timeoutMs))
           return { kind: "failed", extension, condition: verdict.condition, seconds: seconds() };
-        if (Date.now() - began > timeoutMs)
-          return { kind: "timeout", extension, condition: tellingCondition(extension.status?.conditions), seconds: seconds() };
+        if (isLate)
+          return {
+            kind: "timeout",
+            extension,
+            condition: isNow ? tellingCondition(extension.status?.conditions) : undefined,
+            seconds: seconds(),
+          };
       }
-      await pause(terminal, name);
+      await sleep(POLL_MS, undefined, { signal: terminal.signal });
     }
   });
-}
-
-/** `later` where the API server could not answer just now. */
-async function read(terminal: Terminal, client: Client, name: string): Promise<ClusterExtension | "later" | undefined> {
-  try {
-    return await client.get<ClusterExtension>(extensionRef(name), { signal: terminal.signal });
-  } catch (err) {
-    terminal.signal.throwIfAborted();
-    if (isPassing(err)) return "later";
+  return waiting.catch((err: unknown) => {
+    if (terminal.signal.aborted) terminal.err(`no longer waiting; the cluster goes on by itself: olmv1 describe ${name}\n`);
     throw err;
-  }
-}
-
-async function pause(terminal: Terminal, name: string): Promise<void> {
-  try {
-    await sleep(POLL_MS, undefined, { signal: terminal.signal });
-  } catch (err) {
-    terminal.err(`no longer waiting; the cluster goes on by itself: olmv1 describe ${name}\n`);
-    throw err;
-  }
+  });
 }
 
 /** Tells each thing once. */
@@ -109,15 +99,16 @@ class Teller {
     const bundle = status?.install?.bundle;
     const isWanted = this.#bundle === undefined || bundle?.name === this.#bundle;
     if (bundle && isWanted) this.#tell(`bundle ${bundle.name} is installed`);
+    const condition = tellingCondition(status?.conditions);
+    const [line = ""] = (condition?.message ?? "").split("\n");
+    if (condition && condition.status !== "True" && condition.reason !== Reason.AwaitingApproval && line !== "")
+      this.#tell(`${condition.reason}: ${line}`);
+    // Read after the condition, so told after it.
     const objects = await inventoryHealth(client, extension, Date.now()).catch(() => []);
     const ready = objects.filter(({ state }) => state === "healthy");
     if (isWanted) for (const { ref } of ready) this.#tell(`${describeObject(ref)} is ready`);
-    const condition = tellingCondition(status?.conditions);
-    const [line = ""] = (condition?.message ?? "").split("\n");
     const count = objects.length === 0 ? "" : `, ${ready.length} of ${counted(objects.length, "object")} ready`;
     progress.now(`ClusterExtension ${metadata.name}: ${condition ? `${condition.reason}: ${line}` : "not looked at yet"}${count}`);
-    if (condition && condition.status !== "True" && condition.reason !== Reason.AwaitingApproval && line !== "")
-      this.#tell(`${condition.reason}: ${line}`);
   }
 
   #tell(text: string): void {

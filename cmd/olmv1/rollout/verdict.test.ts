@@ -47,6 +47,15 @@ test.for<[string, ClusterExtensionStatus | undefined, object, string]>([
     { approved: "sha256:2" },
     "approval",
   ],
+  ["it was ready before the request", { conditions: ready, install, lastHandledReconcileAt: "1" }, { request: "2" }, "waiting"],
+  ["it is ready after the request", { conditions: ready, install, lastHandledReconcileAt: "2" }, { request: "2" }, "ready"],
+  ["it was blocked before the request", { conditions: [condition("Progressing", "False", "Blocked")] }, { request: "2" }, "waiting"],
+  [
+    "it is suspended, so that no request counts",
+    { conditions: [condition("Progressing", "False", "Suspended")] },
+    { request: "2" },
+    "failed",
+  ],
 ])("when %s", ([, status, awaited, want]) => {
   expect(rolloutVerdict(status ? { status } : {}, { generation: 2, ...awaited }).kind).toBe(want);
 });

@@ -12,6 +12,8 @@ export interface Awaited {
   readonly bundle?: string | undefined;
   /** Digest of a plan that has been approved: it is no end that this one waits. */
   readonly approved?: string | undefined;
+  /** The reconcile request that was made with a change that no generation tells of, such as of annotations. */
+  readonly request?: string | undefined;
 }
 
 /**
@@ -30,14 +32,22 @@ const FINAL: ReadonlySet<string> = new Set([
   Reason.Suspended,
 ]);
 
+/** Whether the status is about the change that is waited for. A request to look at a suspended extension is never dealt with. Pure. */
+export function isLookedAt({ status }: Pick<ClusterExtension, "status">, { generation, request }: Awaited): boolean {
+  const progressing = findCondition(status?.conditions, ConditionType.Progressing);
+  if ((progressing?.observedGeneration ?? -1) < generation) return false;
+  return request === undefined || status?.lastHandledReconcileAt === request || progressing?.reason === Reason.Suspended;
+}
+
 /** How far an extension has come. Pure. */
-export function rolloutVerdict({ status }: Pick<ClusterExtension, "status">, awaited: Awaited): RolloutVerdict {
+export function rolloutVerdict(extension: Pick<ClusterExtension, "status">, awaited: Awaited): RolloutVerdict {
+  const { status } = extension;
   const current = (type: string): Condition | undefined => {
     const found = findCondition(status?.conditions, type);
     return found && (found.observedGeneration ?? 0) >= awaited.generation ? found : undefined;
   };
   const progressing = current(ConditionType.Progressing);
-  if (!progressing) return { kind: "waiting" };
+  if (!progressing || !isLookedAt(extension, awaited)) return { kind: "waiting" };
   const isWanted = awaited.bundle === undefined || status?.install?.bundle.name === awaited.bundle;
   if (current(ConditionType.Ready)?.status === "True" && isWanted) return { kind: "ready" };
   const { reason, message } = progressing;

@@ -1,6 +1,5 @@
 import type { ClusterExtension } from "../../../pkg/api/clusterExtension.ts";
 import { findCondition } from "../../../pkg/api/conditions.ts";
-import { API_VERSION, CLUSTER_EXTENSION } from "../../../pkg/api/constants.ts";
 import type { Inventory } from "../../../pkg/api/inventory.ts";
 import { type KubeObject, type ObjectRef, refOf } from "../../../pkg/api/k8s.ts";
 import { inParallel } from "../../../pkg/controller/inParallel.ts";
@@ -10,6 +9,7 @@ import { isForbidden, KindNotServed } from "../../../pkg/kube/errors.ts";
 import { hasHealth, healthOf } from "../../../pkg/release/health/health.ts";
 import { podSelectorOf } from "../../../pkg/release/health/podSelector.ts";
 import { describeObject } from "../../../pkg/release/identity.ts";
+import { readExtension } from "../extension/readExtension.ts";
 import type { TreeNode } from "./treeText.ts";
 
 /** What reading a tree takes. */
@@ -29,8 +29,7 @@ const POD = { apiVersion: "v1", kind: "Pod" } as const;
  * @throws Error when there is no such extension; KubeError when it may not be read.
  */
 export async function extensionTree(client: TreeClient, name: string, now: number): Promise<TreeNode> {
-  const extension = await client.get<ClusterExtension>({ apiVersion: API_VERSION, kind: CLUSTER_EXTENSION, name });
-  if (!extension) throw new Error(`there is no ClusterExtension "${name}"; kubectl get clusterextensions lists those there are`);
+  const extension = await readExtension(client, name);
   const { inventory } = extension.status ?? {};
   if (!inventory) return { label: head(extension), children: [] };
   const children = await inParallel(inventory.objects.map(refFrom), PARALLEL, (ref) => objectNode(client, ref, now));

@@ -6,5 +6,5 @@ import { treeText } from "./treeText.ts";
 
 /** `olmv1 tree`. */
 export async function showTree(terminal: Terminal, name: string, options: ClusterOptions): Promise<void> {
-  terminal.out(treeText(await withCluster(options, (client) => extensionTree(client, name, Date.now()))));
+  terminal.out(treeText(await withCluster(options, (client) => extensionTree(client, name, Date.now())), terminal.width));
 }

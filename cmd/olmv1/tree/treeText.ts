@@ -1,4 +1,5 @@
 import { printable } from "../../../pkg/errors/printable.ts";
+import { wrapped } from "../cli/wrapped.ts";
 
 /** One line of a tree, with what hangs on it. */
 export interface TreeNode {
@@ -6,19 +7,27 @@ export interface TreeNode {
   children: readonly TreeNode[];
 }
 
-/** A tree as text, a line a node, in the order given; control characters of names are escaped. */
-export function treeText(root: TreeNode): string {
-  return `${[line(root.label), ...branches(root.children)].join("\n")}\n`;
+/** A line is not made narrower than this, however deep it hangs. */
+const LEAST = 20;
+
+/** A tree as text, in the order given: a line a node, or several below one another where it does not fit; control characters of names are escaped. */
+export function treeText({ label, children }: TreeNode, width = Number.POSITIVE_INFINITY): string {
+  const below = children.length > 0 ? "│  " : "   ";
+  return `${[...lines(label, width, below), ...branches(children, width)].join("\n")}\n`;
 }
 
-function branches(nodes: readonly TreeNode[]): string[] {
+function branches(nodes: readonly TreeNode[], width: number): string[] {
   return nodes.flatMap(({ label, children }, i) => {
     const isLast = i === nodes.length - 1;
     const indent = isLast ? "   " : "│  ";
-    return [`${isLast ? "└─ " : "├─ "}${line(label)}`, ...branches(children).map((below) => indent + below)];
+    const [first = "", ...more] = lines(label, width - indent.length, children.length > 0 ? "│  " : "   ");
+    const below = [...more, ...branches(children, width - indent.length)];
+    return [`${isLast ? "└─ " : "├─ "}${first}`, ...below.map((line) => indent + line)];
   });
 }
 
-function line(text: string): string {
-  return printable(text).replaceAll("\n", " ");
+/** @param below stands before all lines but the first. */
+function lines(text: string, width: number, below: string): string[] {
+  const [first = "", ...more] = wrapped(printable(text).replaceAll("\n", " "), Math.max(width, LEAST), " ".repeat(below.length));
+  return [first.slice(below.length), ...more.map((line) => below + line.slice(below.length))];
 }

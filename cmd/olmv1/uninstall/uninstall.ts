@@ -18,6 +18,7 @@ import { plainWords, tellingCondition } from "../extension/plainWords.ts";
 import { extensionRef, extensionsOf, readExtension } from "../extension/readExtension.ts";
 import { applyObjects, CLI_MANAGER } from "../install/applyObjects.ts";
 import type { WaitOptions } from "../install/installOptions.ts";
+import { readPatiently } from "../rollout/readPatiently.ts";
 import { type CustomResources, customResourcesOf } from "./customResources.ts";
 import { deletingRights } from "./deletingRights.ts";
 import { madeObjects, removeObjects } from "./madeObjects.ts";
@@ -151,18 +152,22 @@ async function gone(
   timeoutMs: number,
 ): Promise<ClusterExtension | undefined> {
   const began = Date.now();
-  return withProgress(terminal, `waiting until ClusterExtension ${name} is gone`, async (progress) => {
+  const waiting = withProgress(terminal, `waiting until ClusterExtension ${name} is gone`, async (progress) => {
     for (;;) {
-      const left = await client.get<ClusterExtension>(extensionRef(name), { signal: terminal.signal });
-      if (!left || left.metadata.uid !== uid) return undefined;
-      if (Date.now() - began > timeoutMs) return left;
-      const condition = tellingCondition(left.status?.conditions);
-      progress.now(`ClusterExtension ${name}: ${condition?.reason ?? ""}: ${(condition?.message ?? "").split("\n")[0]}`);
-      await sleep(POLL_MS, undefined, { signal: terminal.signal }).catch((err: unknown) => {
-        terminal.err(`no longer waiting; the cluster goes on by itself: olmv1 uninstall ${name} waits again\n`);
-        throw err;
-      });
+      const isLate = Date.now() - began > timeoutMs;
+      const left = await readPatiently(terminal, client, name, isLate);
+      if (left !== "later") {
+        if (!left || left.metadata.uid !== uid) return undefined;
+        if (isLate) return left;
+        const condition = tellingCondition(left.status?.conditions);
+        progress.now(`ClusterExtension ${name}: ${condition?.reason ?? ""}: ${(condition?.message ?? "").split("\n")[0]}`);
+      }
+      await sleep(POLL_MS, undefined, { signal: terminal.signal });
     }
+  });
+  return waiting.catch((err: unknown) => {
+    if (terminal.signal.aborted) terminal.err(`no longer waiting; the cluster goes on by itself: olmv1 uninstall ${name} waits again\n`);
+    throw err;
   });
 }
 

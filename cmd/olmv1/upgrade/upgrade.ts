@@ -51,7 +51,7 @@ export async function upgrade(terminal: Terminal, name: string, options: Upgrade
     const isLacking = extension.status?.conditions?.some(({ message }) => lacksPermissions(message)) ?? false;
     const isSame = plan.installed?.bundle === plan.bundle.name;
     if (isSame && !isLacking && isUnchanged(extension, wanted)) return terminal.out(upToDateText(extension));
-    terminal.err(`${planText(plan)}\n`);
+    terminal.err(`${planText(plan, terminal.width)}\n`);
     if (plan.findings.length > 0) {
       terminal.err("nothing was changed, since it would be refused for the findings above\n");
       return terminal.exit(EXIT.no);

@@ -42,7 +42,8 @@ export function catalogsNamed(all: readonly NamedCatalog[], { catalog }: Pick<So
   return named.toSorted((a, b) => b.priority - a.priority);
 }
 
-function isOrAre(names: readonly string[]): string {
+/** Names behind "there", such as `are a, b`. */
+export function isOrAre(names: readonly string[]): string {
   return names.length === 0 ? "is none" : `${names.length === 1 ? "is" : "are"} ${names.toSorted(compareText).join(", ")}`;
 }
 
