@@ -205,7 +205,7 @@ describeWithPrivateCluster("how an extension comes to its version", (cluster) =>
     const nobody = await olmv1("why-not", "1.0.0", "--extension", "nobody", ...access);
     expect([nobody.code, nobody.err]).toEqual([
       2,
-      'olmv1: there is no ClusterExtension "nobody"; kubectl get clusterextensions lists those there are\n',
+      'olmv1: there is no ClusterExtension "nobody"; olmv1 list shows those there are\n',
     ]);
     await writeFile(join(dir, "catalog.json"), CATALOG.map((meta) => JSON.stringify(meta)).join("\n"));
     const given = await olmv1("why-not", "1.1.0", "--extension", "shown", ...access, "--catalog-dir", `here=${dir}/catalog.json`);
