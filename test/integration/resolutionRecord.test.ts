@@ -203,10 +203,7 @@ describeWithPrivateCluster("how an extension comes to its version", (cluster) =>
     expect([whyNot.code, whyNot.out]).toEqual([2, ""]);
     expect(whyNot.err).toContain("read the catalog in ");
     const nobody = await olmv1("why-not", "1.0.0", "--extension", "nobody", ...access);
-    expect([nobody.code, nobody.err]).toEqual([
-      2,
-      'olmv1: there is no ClusterExtension "nobody"; olmv1 list shows those there are\n',
-    ]);
+    expect([nobody.code, nobody.err]).toEqual([2, 'olmv1: there is no ClusterExtension "nobody"; olmv1 list shows those there are\n']);
     await writeFile(join(dir, "catalog.json"), CATALOG.map((meta) => JSON.stringify(meta)).join("\n"));
     const given = await olmv1("why-not", "1.1.0", "--extension", "shown", ...access, "--catalog-dir", `here=${dir}/catalog.json`);
     expect([given.code, given.err]).toEqual([1, ""]);
