@@ -70,6 +70,15 @@ describe("what keeps a bundle from being read", () => {
     expect(() => loadBundle(large)).toThrow(/^bundle holds \d+ bytes, more than the 67108864 allowed$/);
   });
 
+  test("more than 2,000 objects, those counted that its ClusterServiceVersion stands for", () => {
+    const documents = (count: number): string => Array.from({ length: count }, () => "kind: A\n").join("---\n");
+    const rights = `permissions: [${Array.from({ length: 1_000 }, () => "{serviceAccountName: a}").join(", ")}]`;
+    const csv = `kind: ClusterServiceVersion\nspec: {install: {spec: {${rights}}}}\n`;
+    const files = (count: number) => bundleFiles({ "manifests/a.yaml": documents(count), "manifests/csv.yaml": csv });
+    expect(loadBundle(files(999)).others).toHaveLength(999);
+    expect(() => loadBundle(files(1_000))).toThrow("bundle holds 2001 objects, more than the 2000 allowed");
+  });
+
   test("a small text whose aliases stand for a huge value", () => {
     const levels = Array.from(
       { length: 12 },

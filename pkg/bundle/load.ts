@@ -18,6 +18,8 @@ const NO_BUNDLE = "a registry+v1 bundle has a ClusterServiceVersion in manifests
 /** The largest real bundles hold 105 files and 7 MB. */
 const MAX_FILES = 2_000;
 const MAX_BYTES = 64 * 1024 * 1024;
+/** Rights, conflicts and order are worked out between objects. */
+const MAX_OBJECTS = 2_000;
 const MAX_CSVS = 5;
 
 /**
@@ -25,7 +27,7 @@ const MAX_CSVS = 5;
  * ClusterServiceVersions the last is taken. The CSV and CRDs go through Go's typed structs (see GoTypes), the rest stays as it is.
  * Dependencies that cannot be read keep nothing back, see `dependenciesIn`.
  * @throws RetryableError Retrying when something is missing, cannot be parsed or has the wrong type, in operator-controller's words; above
- * 2,000 files or 64 MiB.
+ * 2,000 files, 64 MiB or 2,000 objects, those counted that its ClusterServiceVersion stands for.
  * @see registry+v1 bundle format
  */
 export function loadBundle(files: BundleFiles): RegistryV1Bundle {
@@ -69,6 +71,7 @@ function load(files: BundleFiles): RegistryV1Bundle {
   }
   const last = csvs.at(-1);
   if (!last) throw new Error(`no ClusterServiceVersion found in ${goQuote(manifests)}`);
+  checkCount(bundle.crds.length + bundle.others.length + csvs.length + standsFor(last.csv));
   if (csvs.length > 1) cautions.push(severalCsvs(csvs));
   addProperties(last.csv, `${metadata}/properties.yaml`, files);
   return { ...bundle, csv: last.csv, statedVersion: last.statedVersion };
@@ -99,6 +102,17 @@ function checkSize(files: BundleFiles): void {
   for (const content of files.values()) bytes += content.byteLength;
   if (files.size > MAX_FILES) throw new Error(`bundle holds ${files.size} files, more than the ${MAX_FILES} allowed`);
   if (bytes > MAX_BYTES) throw new Error(`bundle holds ${bytes} bytes, more than the ${MAX_BYTES} allowed`);
+}
+
+function checkCount(objects: number): void {
+  if (objects > MAX_OBJECTS) throw new Error(`bundle holds ${objects} objects, more than the ${MAX_OBJECTS} allowed`);
+}
+
+/** How many Deployments, sets of rights, webhooks and API services a ClusterServiceVersion asks for. */
+function standsFor({ spec }: Csv): number {
+  const { deployments, permissions, clusterPermissions } = spec.install.spec;
+  const lists = [deployments, permissions, clusterPermissions, spec.webhookdefinitions, spec.apiservicedefinitions.owned];
+  return lists.reduce((sum, list) => sum + (list?.length ?? 0), 0);
 }
 
 /** The paths in folder `manifests` in the order of their names. @throws Error at the first subfolder. */
