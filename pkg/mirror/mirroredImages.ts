@@ -44,10 +44,13 @@ export function parseTarget(text: string): MirrorTarget {
 
 /**
  * Where images go, each once, sorted by source: slashes of a repository's path become dashes, a tag stays, and an image by digest gets the tag that
- * `mirrorTag` makes of it. A source with both a tag and a digest is taken by its digest.
+ * `mirrorTag` makes of it; "carried" is for a layout on the way. A source with both a tag and a digest is taken by its digest.
  * @throws Error where two images would be one in the mirror.
  */
-export function mirroredImages(references: Iterable<string>, target: MirrorTarget): { images: MirroredImage[]; unusable: NoImage[] } {
+export function mirroredImages(
+  references: Iterable<string>,
+  target: MirrorTarget | "carried",
+): { images: MirroredImage[]; unusable: NoImage[] } {
   const images = new Map<string, MirroredImage>();
   const unusable = new Map<string, NoImage>();
   const taken = new Map<string, string>();
@@ -57,7 +60,7 @@ export function mirroredImages(references: Iterable<string>, target: MirrorTarge
       unusable.set(text, { text, why: name });
       continue;
     }
-    const image = mirroredImage(name, target);
+    const image = target === "carried" ? carriedImage(name) : mirroredImage(name, target);
     if (images.has(image.source)) continue;
     images.set(image.source, image);
     const destination = destinationOf(image);
@@ -82,6 +85,12 @@ export function mirroredImage(name: ImageName, target: MirrorTarget): MirroredIm
     tag: digest === undefined ? tag : mirrorTag(source),
     digest,
   };
+}
+
+/** An image that is carried in a layout, where it keeps the name of its repository. */
+export function carriedImage(name: ImageName): MirroredImage {
+  const image = mirroredImage(name, { registry: "", prefix: "" });
+  return { ...image, repository: image.sourceRepository };
 }
 
 /** "registry/repository:tag" */

@@ -96,18 +96,21 @@ describeWithPrivateCluster("a catalog that was built, pushed and mirrored", (clu
     expect(pushed.split("@")[1]).toBe(built.split("@")[1]);
 
     await writeFile(join(dir, "source.conf"), insecureRegistry(source.host));
-    const mirror = async (): Promise<Mirrored> => {
-      const where = [`${source.host}/team/hello:v1`, `${cluster.registry.host}/olm/mirror`, "--to-dir", join(dir, "manifests")];
-      const how = ["--insecure", "--block-sources", "--registries-conf", join(dir, "source.conf"), "-o", "json"];
-      return JSON.parse(await olmv1("catalog", "mirror", ...where, ...how)) as Mirrored;
-    };
-    const first = await mirror();
+    const mirror = async (...where: string[]): Promise<Mirrored> =>
+      JSON.parse(await olmv1("catalog", "mirror", ...where, "--registries-conf", join(dir, "source.conf"), "-o", "json")) as Mirrored;
+    const disk = `oci:${join(dir, "disk")}`;
+    const first = await mirror(`${source.host}/team/hello:v1`, disk);
     expect(first.images.map(({ status }) => status)).toEqual(Array.from({ length: RELATED + 5 }, () => "copied"));
     expect(first.images.filter(({ attached }) => attached > 0).map((image) => image.source)).toEqual([related[1]]);
     for (const { source: from, digest } of first.images) if (from.includes("@")) expect(from.split("@")[1]).toBe(digest);
-    expect((await mirror()).images.map(({ status }) => status)).toEqual(Array.from({ length: RELATED + 5 }, () => "present"));
+    const again = await mirror(`${source.host}/team/hello:v1`, disk);
+    expect(again.images.map(({ status }) => status)).toEqual(Array.from({ length: RELATED + 5 }, () => "present"));
 
     await source.stop();
+    const target = [`${cluster.registry.host}/olm/mirror`, "--to-dir", join(dir, "manifests"), "--insecure", "--block-sources"];
+    const arrived = await mirror(disk, ...target);
+    const facts = ({ images }: Mirrored): unknown => images.map(({ digest, attached, status }) => ({ digest, attached, status }));
+    expect(facts(arrived)).toEqual(facts(first));
     await writeFile(join(world.workDir, "registries.conf"), await readFile(join(dir, "manifests/registries.conf")));
     const clusterCatalog = parseYaml(await readFile(join(dir, "manifests/clusterCatalog.yaml"), "utf8")) as KubeObject;
     expect(clusterCatalog.metadata.name).toBe("hello");

@@ -44,6 +44,7 @@ describe("a catalog in a layout is read as its folder is", () => {
     ["catalog images", (source) => ["catalog", "images", source, "--packages", "beacon-db"]],
     ["catalog diff", (source) => ["catalog", "diff", source, CATALOG]],
     ["catalog search", (source) => ["catalog", "search", source, "beacon", "--no-cache"]],
+    ["catalog mirror", (source) => ["catalog", "mirror", source, "localhost:1", "--dry-run", "--packages", "beacon-db", "--name", "x"]],
     ["catalog extract", (source) => [...of, source, under("part"), "--packages", "beacon-db", "--dry-run", "-o", "json"]],
     ["catalog migrate", (source) => ["catalog", "migrate", source, under(`migrated-${source.length}`)]],
     ["search", (source) => ["search", "beacon", "--catalog-dir", `x=${source}`, "--no-cache"]],

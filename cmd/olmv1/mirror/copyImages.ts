@@ -5,7 +5,10 @@ import { copyAttached } from "../../../pkg/oci/store/attached.ts";
 import { BlobBook } from "../../../pkg/oci/store/blobBook.ts";
 import { copyImage } from "../../../pkg/oci/store/copyImage.ts";
 import { parsePlace } from "../../../pkg/oci/store/imagePlace.ts";
-import type { ImageStores } from "../../../pkg/oci/store/imageStores.ts";
+import type { ImageWriter } from "../../../pkg/oci/store/imageStore.ts";
+import type { FoundImage, ImageStores } from "../../../pkg/oci/store/imageStores.ts";
+import { LayoutRepository } from "../../../pkg/oci/store/layoutRepository.ts";
+import type { LayoutStore } from "../../../pkg/oci/store/layoutStore.ts";
 
 /** What became of one image. */
 export interface MirrorOutcome {
@@ -18,6 +21,12 @@ export interface MirrorOutcome {
   /** signatures and what else is attached to it */
   readonly attached?: number;
   readonly error?: string;
+}
+
+/** Where images are copied from and to. */
+export interface MirrorEnds {
+  find(image: MirroredImage, signal: AbortSignal): Promise<FoundImage>;
+  writer(image: MirroredImage): Promise<ImageWriter>;
 }
 
 /** How images are copied. */
@@ -36,12 +45,12 @@ export interface MirrorOptions {
  * @returns what became of each, in the order of `images`
  * @throws Error of the first image that fails, unless `continueOnError`.
  */
-export async function copyImages(stores: ImageStores, images: readonly MirroredImage[], options: MirrorOptions): Promise<MirrorOutcome[]> {
+export async function copyImages(ends: MirrorEnds, images: readonly MirroredImage[], options: MirrorOptions): Promise<MirrorOutcome[]> {
   const outcomes: MirrorOutcome[] = [];
   const book = new BlobBook();
   await allOrNone(images.entries(), options.parallel, options.signal, async ([at, image], signal) => {
     const began = performance.now();
-    const outcome = await mirrored(stores, image, book, signal).catch((err: unknown) => {
+    const outcome = await mirrored(ends, image, book, signal).catch((err: unknown) => {
       signal.throwIfAborted();
       const error = `mirroring ${image.source}: ${messageOf(err)}`;
       if (!options.continueOnError) throw new Error(error, { cause: err });
@@ -53,12 +62,30 @@ export async function copyImages(stores: ImageStores, images: readonly MirroredI
   return outcomes;
 }
 
-async function mirrored(stores: ImageStores, image: MirroredImage, book: BlobBook, signal: AbortSignal): Promise<MirrorOutcome> {
+/** From where each image is, or from the layout that carries them all, to a registry, or to such a layout. */
+export function mirrorEnds(
+  stores: ImageStores,
+  { from, to }: { from?: LayoutStore | undefined; to?: LayoutStore | undefined },
+): MirrorEnds {
+  return {
+    find: async (image, signal) => {
+      if (!from) return stores.find(parsePlace(image.source), signal);
+      const reader = new LayoutRepository(from, image.sourceRepository);
+      return { reader, manifest: await reader.manifest(image.digest ?? image.tag, signal) };
+    },
+    writer: async (image) => {
+      if (to) return new LayoutRepository(to, image.repository);
+      const place = parsePlace(destinationOf(image));
+      if (place.kind !== "registry") throw new Error(`${destinationOf(image)} is in no registry`);
+      return stores.registry(place.ref);
+    },
+  };
+}
+
+async function mirrored(ends: MirrorEnds, image: MirroredImage, book: BlobBook, signal: AbortSignal): Promise<MirrorOutcome> {
   const destination = destinationOf(image);
-  const to = parsePlace(destination);
-  if (to.kind !== "registry") throw new Error(`${destination} is in no registry`);
-  const { reader, manifest } = await stores.find(parsePlace(image.source), signal);
-  const writer = await stores.registry(to.ref);
+  const { reader, manifest } = await ends.find(image, signal);
+  const writer = await ends.writer(image);
   const copied = await copyImage(reader, manifest, writer, { tag: image.tag, signal, book });
   const attached = await copyAttached(reader, copied, writer, { signal, book });
   return { source: image.source, destination, status: copied.fate, digest: copied.digest, bytes: copied.bytes, attached };

@@ -1,6 +1,7 @@
 import { mappingLine } from "../../../pkg/mirror/lists.ts";
 import { parseTarget } from "../../../pkg/mirror/mirroredImages.ts";
 import { parseSelection } from "../../../pkg/mirror/selection.ts";
+import { layoutPlace } from "../../../pkg/oci/store/imagePlace.ts";
 import { EXIT } from "../cli/exitCodes.ts";
 import { type Output, print } from "../cli/output.ts";
 import type { Terminal } from "../cli/terminal.ts";
@@ -8,6 +9,7 @@ import { counted } from "../counted.ts";
 import { type ImageOptions, withImages } from "../images/withImages.ts";
 import { type ReaderOptions, withReader } from "../rbac/bundleReader.ts";
 import { mirrorCatalog } from "./mirrorCatalog.ts";
+import type { MirrorGoal } from "./mirrorPlan.ts";
 
 /** How `olmv1 catalog mirror` can be asked. */
 export interface MirrorOptions extends ReaderOptions, ImageOptions {
@@ -28,7 +30,14 @@ export interface MirrorOptions extends ReaderOptions, ImageOptions {
 export async function mirror(terminal: Terminal, source: string, target: string, options: MirrorOptions): Promise<void> {
   const { output, name, toDir, manifestsOnly, dryRun, continueOnError = false, blockSources = false, insecure = false, parallel } = options;
   const until = dryRun ? "told" : manifestsOnly ? "written" : "copied";
-  const request = { source, target: parseTarget(target), selection: parseSelection(options), name, toDir, until } as const;
+  const request = {
+    source,
+    target: goalFrom(target, options),
+    selection: parseSelection(options),
+    name,
+    toDir,
+    until,
+  } as const;
   const result = await withImages(options, terminal, (stores) =>
     withReader(options, (reader) =>
       mirrorCatalog({ ...request, continueOnError, blockSources, insecure, parallel }, stores, reader, terminal),
@@ -42,4 +51,17 @@ export async function mirror(terminal: Terminal, source: string, target: string,
   if (failed === 0) return;
   terminal.err(`olmv1: ${counted(failed, "image")} of ${images.length} could not be mirrored; run it again to go on with the rest\n`);
   terminal.exit(EXIT.no);
+}
+
+/** @throws Error for what no images can be mirrored to. */
+function goalFrom(text: string, { manifestsOnly, toDir }: Pick<MirrorOptions, "manifestsOnly" | "toDir">): MirrorGoal {
+  const place = layoutPlace(text);
+  if (!place) return parseTarget(text);
+  if (place.kind !== "oci" || place.tag !== "")
+    throw new Error(
+      `${text} cannot be mirrored to: oci:FOLDER is expected, which can be gone on with where it stopped; pack it when it is done`,
+    );
+  if (manifestsOnly || toDir !== undefined)
+    throw new Error("--manifests-only and --to-dir are about the registry: give them where the layout is mirrored to it");
+  return { layout: place.path };
 }

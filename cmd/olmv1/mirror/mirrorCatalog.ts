@@ -1,25 +1,26 @@
 import { goQuote } from "../../../pkg/errors/goQuote.ts";
 import { printable } from "../../../pkg/errors/printable.ts";
-import { destinationOf, type MirroredImage, type MirrorTarget, mirroredImages } from "../../../pkg/mirror/mirroredImages.ts";
+import { carriedAnnotations } from "../../../pkg/mirror/carriedCatalog.ts";
+import { destinationOf, type MirroredImage, mirroredImages } from "../../../pkg/mirror/mirroredImages.ts";
 import type { Selection } from "../../../pkg/mirror/selection.ts";
 import { CONFIG_DIR_LABEL } from "../../../pkg/oci/catalogRoot.ts";
-import { parsePlace } from "../../../pkg/oci/store/imagePlace.ts";
+import { parsePlace, placeText } from "../../../pkg/oci/store/imagePlace.ts";
 import type { ImageStores } from "../../../pkg/oci/store/imageStores.ts";
+import type { LayoutStore } from "../../../pkg/oci/store/layoutStore.ts";
 import { catalogParts } from "../catalog/buildCatalog.ts";
-import { catalogNameFor } from "../catalog/catalogName.ts";
 import { counted } from "../counted.ts";
 import { buildInto } from "../images/buildInto.ts";
 import type { ImageTerminal } from "../images/withImages.ts";
 import type { BundleReader } from "../rbac/bundleReader.ts";
-import { copyImages, type MirrorOutcome } from "./copyImages.ts";
+import { copyImages, type MirrorOutcome, mirrorEnds } from "./copyImages.ts";
 import { mirrorFiles, writeFiles } from "./mirrorFiles.ts";
-import { catalogRef, type MirrorPlan, planMirror } from "./mirrorPlan.ts";
+import { catalogRef, type MirrorGoal, type MirrorPlan, planMirror } from "./mirrorPlan.ts";
 
 /** What is to be mirrored, and how. */
 export interface MirrorRequest {
   /** folder or image of the catalog */
   readonly source: string;
-  readonly target: MirrorTarget;
+  readonly target: MirrorGoal;
   /** undefined for the whole catalog */
   readonly selection: Selection | undefined;
   /** of the objects; by default made of the source's name */
@@ -57,19 +58,27 @@ export async function mirrorCatalog(
   reader: BundleReader,
   terminal: ImageTerminal,
 ): Promise<MirrorResult> {
-  const { source, until, blockSources, insecure, name = catalogNameFor(source) } = request;
+  const { target, until, blockSources, insecure } = request;
+  const isCarried = "layout" in target;
   const plan = await planMirror(request, stores, reader, terminal.signal);
+  const { name = plan.name } = request;
   const say = (text: string): void => terminal.err(`${printable(text)}\n`);
-  const { images, unusable } = mirroredImages(plan.content.images, request.target);
+  const { images, unusable } = mirroredImages(plan.content.images, isCarried ? "carried" : target);
   for (const { text, why } of unusable) say(`left out ${goQuote(text)}, which the catalog names as an image: ${why}`);
   for (const note of plan.content.notes) say(note);
-  const copies = plan.pinned === undefined ? images : [...images, plan.catalog].sort((a, b) => (a.source < b.source ? -1 : 1));
-  const catalog = catalogRef(plan);
+  const copies = !plan.isNamed ? images : [...images, plan.catalog].sort((a, b) => (a.source < b.source ? -1 : 1));
+  const catalog = isCarried ? placeText({ kind: "oci", path: target.layout, tag: destinationOf(plan.catalog) }) : catalogRef(plan);
   const result = { catalog, mapping: new Map(copies.map((image) => [image.source, destinationOf(image)])), images: [], files: [] };
-  const many = `${counted(images.length, "image")} of ${counted(plan.content.bundles, "bundle")}, and the catalog, to ${catalog.split("/")[0]}`;
+  const many = `${counted(images.length, "image")} of ${counted(plan.content.bundles, "bundle")}, and the catalog, to ${isCarried ? `oci:${target.layout}` : catalog.split("/")[0]}`;
   if (until === "told") {
     say(`would mirror ${many}`);
     return result;
+  }
+  if (isCarried) {
+    say(`copying ${many}`);
+    const outcomes = await carried(request, target.layout, plan, images, stores, terminal);
+    say(`carry ${target.layout} to where the registry is, and go on there with: olmv1 catalog mirror ${catalog} REGISTRY[:PORT][/PATH]`);
+    return { ...result, images: outcomes };
   }
   const texts = mirrorFiles({ images: copies, catalog, name, blockSources, insecure });
   const folder = request.toDir ?? `${name}-manifests`;
@@ -77,16 +86,34 @@ export async function mirrorCatalog(
   say(`wrote ${counted(files.length, "file")} to ${folder}`);
   if (until === "written") return { ...result, files };
   say(`mirroring ${many}`);
-  return { ...result, files, images: await copied(request, plan, images, stores, terminal) };
+  return { ...result, files, images: await copied(request, plan, images, { stores, to: undefined, terminal }) };
+}
+
+/** Fills a layout, and notes at last which catalog it carries. */
+async function carried(
+  request: MirrorRequest,
+  path: string,
+  plan: MirrorPlan,
+  images: readonly MirroredImage[],
+  stores: ImageStores,
+  terminal: ImageTerminal,
+): Promise<MirrorOutcome[]> {
+  const to = await stores.layout(path);
+  const outcomes = await copied(request, plan, images, { stores, to, terminal });
+  const { source, sourceRepository, tag } = plan.catalog;
+  const named = source.startsWith(sourceRepository) ? source : `${sourceRepository}:${tag}`;
+  if (outcomes.every(({ status }) => status !== "failed"))
+    await to.annotate(destinationOf(plan.catalog), carriedAnnotations({ source: named, isWhole: plan.isNamed }), terminal.signal);
+  return outcomes;
 }
 
 async function copied(
   { continueOnError, parallel }: MirrorRequest,
   plan: MirrorPlan,
   images: readonly MirroredImage[],
-  stores: ImageStores,
-  { err, signal }: ImageTerminal,
+  { stores, to, terminal: { err, signal } }: { stores: ImageStores; to: LayoutStore | undefined; terminal: ImageTerminal },
 ): Promise<MirrorOutcome[]> {
+  const ends = mirrorEnds(stores, { from: plan.carried, to });
   const total = images.length + 1;
   let done = 0;
   const told = (outcome: MirrorOutcome, seconds: number): void => {
@@ -95,19 +122,33 @@ async function copied(
     err(`${printable(`${count} ${outcomeText(outcome, seconds)}`)}\n`);
   };
   const options = { parallel, continueOnError, signal, told };
-  const outcomes = await copyImages(stores, images, options);
-  if (plan.pinned !== undefined) return [...outcomes, ...(await copyImages(stores, [{ ...plan.catalog, source: plan.pinned }], options))];
+  const outcomes = await copyImages(ends, images, options);
+  if (plan.pinned !== undefined) return [...outcomes, ...(await copyImages(ends, [pinnedCatalog(plan.catalog, plan.pinned)], options))];
   const began = performance.now();
-  const built = await builtCatalog(plan, stores, signal);
+  const built = await builtCatalog(plan, stores, to, signal);
   told(built, (performance.now() - began) / 1000);
   return [...outcomes, built];
 }
 
+function pinnedCatalog(catalog: MirroredImage, pinned: string): MirroredImage {
+  return { ...catalog, source: pinned, digest: pinned.slice(pinned.lastIndexOf("@") + 1) };
+}
+
 /** A part of a catalog, or a catalog that is in no registry, as an image in the mirror. */
-async function builtCatalog({ content, catalog, dir }: MirrorPlan, stores: ImageStores, signal: AbortSignal): Promise<MirrorOutcome> {
+async function builtCatalog(
+  { content, catalog, dir }: MirrorPlan,
+  stores: ImageStores,
+  to: LayoutStore | undefined,
+  signal: AbortSignal,
+): Promise<MirrorOutcome> {
   const destination = destinationOf(catalog);
   const parts = content.text === undefined ? catalogParts(dir, { labels: {}, annotations: {} }) : partsOf(Buffer.from(content.text));
-  const { digest, present } = await buildInto(stores, parsePlace(destination), parts, signal);
+  const { digest, present } = await buildInto(
+    stores,
+    to ? { kind: "oci", path: to.dir, tag: destination } : parsePlace(destination),
+    parts,
+    signal,
+  );
   return { source: catalog.source, destination, status: present ? "present" : "copied", digest };
 }
 

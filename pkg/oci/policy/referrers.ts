@@ -24,7 +24,11 @@ const UNKNOWN = new Set([400, 404, 405, 406]);
  */
 export async function referrersOf(repository: Repository, digest: string, limit: number, signal: AbortSignal): Promise<Referrer[]> {
   const bytes = (await asked(repository, digest, limit, signal)) ?? (await tagged(repository, digest, limit, signal));
-  if (!bytes) return [];
+  return bytes ? referrersIn(bytes) : [];
+}
+
+/** Those that a list names, in its order. @throws ContentError for what is no list */
+export function referrersIn(bytes: Uint8Array): Referrer[] {
   const index = parseManifest(bytes, MediaType.ociIndex);
   if (index.kind !== "index") throw new ContentError("the list of referrers is no index");
   return index.manifests.map((entry) => ({

@@ -3,8 +3,7 @@ import { MediaType } from "../manifest.ts";
 import { signatureTag } from "../policy/attachments.ts";
 import type { Referrer } from "../policy/referrers.ts";
 import { type CopiedImage, type CopyOptions, copyImage } from "./copyImage.ts";
-import type { ImageReader } from "./imageStore.ts";
-import { RegistryStore } from "./registryStore.ts";
+import type { ImageReader, ImageWriter } from "./imageStore.ts";
 
 /**
  * Copies what is attached to an image: signatures, attestations and bills of materials behind cosign's tags, and what refers to it or,
@@ -13,7 +12,7 @@ import { RegistryStore } from "./registryStore.ts";
  * @returns how many things there were
  * @see https://github.com/sigstore/cosign/blob/main/specs/SIGNATURE_SPEC.md
  */
-export async function copyAttached(from: ImageReader, image: CopiedImage, to: RegistryStore, options: CopyOptions): Promise<number> {
+export async function copyAttached(from: ImageReader, image: CopiedImage, to: ImageWriter, options: CopyOptions): Promise<number> {
   const { signal } = options;
   const signatures = image.manifests.map(signatureTag);
   const others = [".att", ".sbom"].map((suffix) => signatureTag(image.digest).replace(/\.sig$/, suffix));
@@ -24,14 +23,13 @@ export async function copyAttached(from: ImageReader, image: CopiedImage, to: Re
     await copyImage(from, found, to, { ...options, tag });
     copied += 1;
   }
-  if (!(from instanceof RegistryStore)) return copied;
   for (const digest of image.manifests) copied += await copyReferrers(from, digest, to, options);
   return copied;
 }
 
-async function copyReferrers(from: RegistryStore, digest: string, to: RegistryStore, options: CopyOptions): Promise<number> {
+async function copyReferrers(from: ImageReader, digest: string, to: ImageWriter, options: CopyOptions): Promise<number> {
   const { signal } = options;
-  const referrers = await from.referrers(digest, signal);
+  const referrers = (await from.referrers?.(digest, signal)) ?? [];
   if (referrers.length === 0) return 0;
   for (const referrer of referrers) await copyImage(from, await from.manifest(referrer.digest, signal), to, { ...options, tag: undefined });
   await listReferrers(to, digest, referrers, signal);
@@ -39,8 +37,8 @@ async function copyReferrers(from: RegistryStore, digest: string, to: RegistrySt
 }
 
 /** A registry that does not list referrers itself has their list behind a tag. @see distribution specification, "Referrers Tag Schema" */
-async function listReferrers(to: RegistryStore, digest: string, referrers: readonly Referrer[], signal: AbortSignal): Promise<void> {
-  const listed = await to.referrers(digest, signal);
+async function listReferrers(to: ImageWriter, digest: string, referrers: readonly Referrer[], signal: AbortSignal): Promise<void> {
+  const listed = (await to.referrers?.(digest, signal)) ?? [];
   const missing = referrers.filter((referrer) => !listed.some((one) => one.digest === referrer.digest));
   if (missing.length === 0) return;
   const manifests = [...listed, ...missing].map(({ descriptor }) => descriptor);

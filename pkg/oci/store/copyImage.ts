@@ -35,7 +35,7 @@ const FOREIGN = /\.(?:foreign|nondistributable)\./;
 
 /**
  * Copies an image with all that it names: of an index every platform's. Manifests keep their bytes, and so the digest stays. What is there is not sent
- * again; a manifest that is there has all that it names, since registries ask for that.
+ * again; of a layout, which may be there in part, all is looked at.
  * @throws ContentError for a manifest that is malformed; Error of either side.
  */
 export async function copyImage(from: ImageReader, top: FetchedManifest, to: ImageWriter, options: CopyOptions): Promise<CopiedImage> {
@@ -44,14 +44,17 @@ export async function copyImage(from: ImageReader, top: FetchedManifest, to: Ima
   const { digest, mediaType } = top;
   const isThere = (await to.has(digest, signal)) === digest;
   const isTagged = isThere && (tag === undefined || (await to.has(tag, signal)) === digest);
-  await copy.add(top, isThere, 0);
+  await copy.add(top, isThere && to.isWhole, 0);
   if (!isTagged) await to.putManifest(top, tag, signal);
-  return { digest, mediaType, fate: isTagged ? "present" : "copied", manifests: copy.manifests, bytes: copy.bytes };
+  const fate = isTagged && !copy.isMended ? "present" : "copied";
+  return { digest, mediaType, fate, manifests: copy.manifests, bytes: copy.bytes };
 }
 
 class Copy {
   readonly manifests: string[] = [];
   bytes = 0;
+  /** Whether anything was missing that a manifest names. */
+  isMended = false;
   readonly #from: ImageReader;
   readonly #to: ImageWriter;
   readonly #options: CopyOptions;
@@ -83,8 +86,10 @@ class Copy {
       throw new ContentError(`manifest ${child.digest} has ${fetched.bytes.byteLength} bytes, the index states ${child.size}`);
     const manifest = { ...fetched, mediaType: fetched.mediaType || child.mediaType };
     const held = (await this.#to.has(child.digest, signal)) === child.digest;
-    await this.add(manifest, held, depth);
-    if (!held) await this.#to.putManifest(manifest, undefined, signal);
+    await this.add(manifest, held && this.#to.isWhole, depth);
+    if (held) return;
+    await this.#to.putManifest(manifest, undefined, signal);
+    this.isMended = true;
   }
 
   async #addBlobs(blobs: readonly Descriptor[]): Promise<void> {
@@ -95,6 +100,7 @@ class Copy {
         this.#to.putBlob(blob, this.#from.blob(blob, either), { mountFrom, signal: either });
       const fate = await book.placing(blob.digest, this.#to.name, either, put);
       if (fate === "sent") this.bytes += blob.size;
+      if (fate !== "present") this.isMended = true;
     });
   }
 }

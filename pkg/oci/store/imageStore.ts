@@ -1,4 +1,5 @@
 import type { Descriptor } from "../manifest.ts";
+import type { Referrer } from "../policy/referrers.ts";
 import type { FetchedManifest } from "../registry.ts";
 
 /** The bytes of a blob from byte `offset` on; the same each time. Those from byte 0 on are checked against its descriptor as they are read. */
@@ -16,16 +17,22 @@ export interface ImageReader {
   /** The same, undefined where there is none. */
   find(reference: string, signal: AbortSignal): Promise<FetchedManifest | undefined>;
   blob(blob: Descriptor, signal: AbortSignal): BlobBytes;
+  /** What refers to a manifest; without it nothing is known to. */
+  referrers?(digest: string, signal: AbortSignal): Promise<Referrer[]>;
 }
 
 /** One repository, or one layout, to write images to. */
 export interface ImageWriter {
   /** for messages, such as "registry.example.com/team/app" */
   readonly name: string;
+  /** Whether a manifest that is there has all that it names, as registries ask for. A folder can lose files. */
+  readonly isWhole: boolean;
   /** The digest of what is there under a tag or digest. */
   has(reference: string, signal: AbortSignal): Promise<string | undefined>;
   /** Puts a blob there unless it is. @param mountFrom paths of repositories of the same registry that have it. */
   putBlob(blob: Descriptor, bytes: BlobBytes, o: { mountFrom?: readonly string[]; signal: AbortSignal }): Promise<BlobFate>;
   /** Puts a manifest or index there byte for byte, under its digest and, with a tag, under that too. What it names has to be there. */
   putManifest(manifest: FetchedManifest, tag: string | undefined, signal: AbortSignal): Promise<void>;
+  /** As `ImageReader` has it. */
+  referrers?(digest: string, signal: AbortSignal): Promise<Referrer[]>;
 }

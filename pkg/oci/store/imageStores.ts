@@ -2,7 +2,7 @@ import { mkdtemp, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { FetchedManifest } from "../registry.ts";
-import { type ImagePlace, placeText } from "./imagePlace.ts";
+import { type ImagePlace, type LayoutPlace, placeText } from "./imagePlace.ts";
 import type { ImageReader, ImageWriter } from "./imageStore.ts";
 import { packLayout } from "./layoutArchive.ts";
 import { LayoutStore } from "./layoutStore.ts";
@@ -31,26 +31,33 @@ export class ImageStores {
       const { repository, manifest } = await this.#access.locate(place.ref, signal);
       return { reader: new RegistryStore(repository, this.#access.limits), manifest };
     }
-    const reader = await openLayout(place, () => this.#folder(), signal);
+    const reader = await this.opened(place, signal);
     return { reader, manifest: await reader.manifest(place.tag, signal) };
   }
 
   /** Lends `work` somewhere to write an image to; an archive is written when it has ended. */
   async writing<T>(place: ImagePlace, signal: AbortSignal, work: (writer: ImageWriter) => Promise<T>): Promise<T> {
     if (place.kind === "registry") return work(await this.registry(place.ref));
-    const name = placeText({ ...place, tag: "" });
-    if (place.kind === "oci") {
-      const held = await stat(place.path).catch(() => undefined);
-      if (held && !held.isDirectory()) throw new Error(`${place.path} is a file, and no folder of an OCI image layout`);
-      const layout = new LayoutStore(place.path, name);
-      await layout.create();
-      return work(layout);
-    }
-    const layout = new LayoutStore(await this.#folder(), name);
+    if (place.kind === "oci") return work(await this.layout(place.path));
+    const layout = new LayoutStore(await this.#folder(), placeText({ ...place, tag: "" }));
     await layout.create();
     const result = await work(layout);
     await packLayout(layout.dir, place.path, signal);
     return result;
+  }
+
+  /** A layout in a folder to write images to. @throws Error for a file */
+  async layout(path: string): Promise<LayoutStore> {
+    const held = await stat(path).catch(() => undefined);
+    if (held && !held.isDirectory()) throw new Error(`${path} is a file, and no folder of an OCI image layout`);
+    const layout = new LayoutStore(path, `oci:${path}`);
+    await layout.create();
+    return layout;
+  }
+
+  /** A layout to read; of an archive what is unpacked is gone after `close`. @throws ContentError that says what is there instead */
+  opened(place: LayoutPlace, signal: AbortSignal): Promise<LayoutStore> {
+    return openLayout(place, () => this.#folder(), signal);
   }
 
   /** A repository to write to. */

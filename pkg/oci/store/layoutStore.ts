@@ -21,6 +21,7 @@ import { PartFile } from "./partFile.ts";
 export class LayoutStore implements ImageReader, ImageWriter {
   readonly name: string;
   readonly dir: string;
+  readonly isWhole = false;
   readonly #lock = new KeyedLock();
   #parts = 0;
   #index: { key: string; entries: LayoutEntry[] } | undefined;
@@ -96,6 +97,16 @@ export class LayoutStore implements ImageReader, ImageWriter {
     });
   }
 
+  /** Notes something beside an image that has a name. */
+  async annotate(tag: string, annotations: Readonly<Record<string, string>>, signal: AbortSignal): Promise<void> {
+    await this.#lock.run("index", signal, async () => {
+      const entries = await this.entries();
+      await this.#writeIndex(
+        entries.map((entry) => (nameIn(entry) === tag ? { ...entry, annotations: { ...entry.annotations, ...annotations } } : entry)),
+      );
+    });
+  }
+
   /** What `index.json` names. @throws ContentError where the folder is no layout. */
   async entries(): Promise<LayoutEntry[]> {
     const file = await openLayoutFile(this.dir, "index.json");
@@ -160,7 +171,8 @@ export class LayoutStore implements ImageReader, ImageWriter {
     if (!file) throw this.#missing(blob.digest);
     const verifier = offset === 0 ? new Verifier(blob) : undefined;
     try {
-      for await (const chunk of file.createReadStream({ start: offset, signal, autoClose: false })) {
+      for await (const chunk of file.createReadStream({ start: offset, autoClose: false })) {
+        signal.throwIfAborted();
         verifier?.update(chunk as Buffer);
         yield chunk as Buffer;
       }

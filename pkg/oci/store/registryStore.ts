@@ -21,6 +21,7 @@ export interface StoreLimits extends DownloadLimits {
 /** One repository of a registry, to read images from and, where its credentials allow it, to write them to. */
 export class RegistryStore implements ImageReader, ImageWriter {
   readonly name: string;
+  readonly isWhole = true;
   readonly #repository: Repository;
   readonly #limits: StoreLimits;
 
