@@ -3,6 +3,7 @@ import { describe, expect, test } from "vitest";
 import type { JsonObject } from "../api/k8s.ts";
 import { CatalogCheck } from "../fbc/checks/catalogCheck.ts";
 import type { ChannelEntry, Meta } from "../fbc/types.ts";
+import { neededApis, providedApis } from "./apis.ts";
 import { imagesOf } from "./imagesOf.ts";
 import { neededPackages } from "./neededPackages.ts";
 import { parseSelection } from "./selection.ts";
@@ -152,6 +153,8 @@ test("packages that a bundle needs are those it names", () => {
   const needing = meta({ schema: "olm.bundle", package: "p", name: "b", properties: [required("x"), gvk, required("y"), required("x")] });
   expect(neededPackages(needing)).toEqual(["x", "y"]);
   expect(neededPackages(bundle("1.0.0"))).toEqual([]);
+  expect(neededApis(needing)).toEqual(["g/v1 K"]);
+  expect(providedApis(needing)).toEqual([]);
 });
 
 test("images of a bundle are its own and the related ones", () => {

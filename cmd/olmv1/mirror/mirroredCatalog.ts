@@ -6,6 +6,7 @@ import { canonicalJson } from "../../../pkg/fbc/canonical.ts";
 import { packageOf } from "../../../pkg/fbc/content.ts";
 import { decodeMetas } from "../../../pkg/fbc/decode.ts";
 import type { Meta } from "../../../pkg/fbc/types.ts";
+import { neededApis, providedApis } from "../../../pkg/mirror/apis.ts";
 import { imagesOf } from "../../../pkg/mirror/imagesOf.ts";
 import { neededPackages } from "../../../pkg/mirror/neededPackages.ts";
 import type { Selection } from "../../../pkg/mirror/selection.ts";
@@ -36,7 +37,9 @@ export async function mirroredCatalog(source: string, selection: Selection | und
     if (named.length > 0) bundles += 1;
     for (const image of named) images.add(image);
   };
+  const suppliers = new Map<string, Set<string>>();
   for await (const meta of metasIn(source)) {
+    if (selection) for (const api of providedApis(meta)) suppliers.set(api, (suppliers.get(api) ?? new Set()).add(packageOf(meta)));
     if (!selection) take(meta);
     else if (isWanted(selection, packageOf(meta)) && !byPackage.get(packageOf(meta))?.push(meta)) byPackage.set(packageOf(meta), [meta]);
   }
@@ -46,17 +49,27 @@ export async function mirroredCatalog(source: string, selection: Selection | und
   const lines: string[] = [];
   const notes: string[] = [];
   const needs: { bundle: string; needed: string }[] = [];
+  const apis: { bundle: string; api: string }[] = [];
+  const provided = new Set<string>();
   for (const [name, metas] of byPackage) {
     const subset = name === "" ? { metas, notes: [] } : subsetPackage(metas, name, selection);
     notes.push(...subset.notes);
     for (const meta of subset.metas) {
       take(meta);
       needs.push(...neededPackages(meta).map((needed) => ({ bundle: meta.name, needed })));
+      apis.push(...neededApis(meta).map((api) => ({ bundle: meta.name, api })));
+      for (const api of providedApis(meta)) provided.add(api);
       lines.push(`${canonicalJson(meta.blob)}\n`);
     }
   }
   for (const { bundle, needed } of needs)
     if (!byPackage.has(needed)) notes.push(`${bundle} needs package ${goQuote(needed)}, which is not mirrored`);
+  for (const { bundle, api } of apis) {
+    if (provided.has(api)) continue;
+    const packages = [...(suppliers.get(api) ?? [])].sort().map(goQuote).join(", ");
+    const where = packages === "" ? "and no bundle of the catalog does" : `though bundles of ${packages} do`;
+    notes.push(`${bundle} needs API ${api}, which nothing that is mirrored provides, ${where}`);
+  }
   const text = lines.join("");
   const { refusal } = await checkCatalog(sourceOf(text));
   if (refusal !== undefined) notes.push(`that part of the catalog is not valid: ${refusal}`);
