@@ -1,3 +1,6 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { expect, test } from "vitest";
 import { runCli } from "../../../test/support/runCli.ts";
 import { keptByBash, wordsOf } from "./line.ts";
@@ -39,6 +42,15 @@ test.for<[what: string, line: string, want: string[]]>([
   ["nothing of a folder that there is not", "catalog skip test/cases/nowhere ", [NO_FILES]],
 ])("names of a catalog in a folder: %s", async ([, line, want]) => {
   expect(await words(line)).toEqual(want);
+});
+
+test("names that would mean something to a shell, or be options, are not proposed", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "olmv1-completion-"));
+  const names = ["plain", "$(touch x)", "`id`", "a;b", "a b", "a\tb", "a\nb", "~root", "--yes", "-n", "*", "a=b", "'", "\u001B[2J"];
+  const metas = names.map((name) => JSON.stringify({ schema: "olm.package", name, defaultChannel: "stable" }));
+  await writeFile(join(folder, "catalog.json"), metas.join("\n"));
+  expect(await words(`catalog skip ${folder} `)).toEqual(["plain", NO_FILES]);
+  await rm(folder, { recursive: true });
 });
 
 test("commands and options come with what they do", async () => {

@@ -32,8 +32,8 @@ export async function complete(
   terminal.out([...lines, `:${directiveFor(kind, fitting)}`, ""].join("\n"));
 }
 
-/** What a shell would put into the command line as it is: names from a cluster or a catalog must mean nothing to it. */
-const PLAIN = /^[\w.:@/+-]+$/;
+/** What a shell would put into the command line as it is: names from a cluster or a catalog must mean nothing to it, nor be options. */
+const PLAIN = /^[\w.:@/+][\w.:@/+-]*$/;
 /** These are looked up in a folder. */
 const IN_FOLDER = new Set<NameKind>(["catalogPackage", "catalogChannel", "catalogBundle"]);
 /** Nothing is looked up for these. */
