@@ -269,6 +269,15 @@ describe("what is refused", () => {
     expect(outside).toEqual([]);
   });
 
+  // What umoci 0.4 writes with `umoci insert`; tar and Python refuse it, Go and with it all container engines do not.
+  test.for([1, 370, 511, 513, 3_000_000])("may end right after the %d bytes of its last file", async (size) => {
+    const content = "x".repeat(size);
+    const whole = tarball([file("a", "1"), file("b", content)]);
+    const { files, error } = await unpack([gzipSync(whole.subarray(0, 512 * 3 + size))]);
+    expect(error).toBeUndefined();
+    expect(files).toEqual({ a: "1", b: content });
+  });
+
   test.for<[string, TarEntry[], Partial<Limits>, string]>([
     ["entries", [file("a"), file("b"), file("c")], { entries: 2 }, "more than 2 entries"],
     ["bytes in a file", [file("a", "x".repeat(101))], { fileBytes: 100 }, 'file "a" has more than 100 bytes'],
@@ -298,6 +307,21 @@ describe("what is refused", () => {
 
   test.for<[string, Uint8Array, RegExp]>([
     ["a truncated archive", tarball([file("a", "x".repeat(2000))]).subarray(0, 1000), /^broken archive: Unexpected end of data$/],
+    [
+      "an archive that ends within the last block of a file",
+      tarball([file("a", "x".repeat(1000))]).subarray(0, 512 + 999),
+      /^broken archive: Unexpected end of data$/,
+    ],
+    [
+      "an archive that ends within a header",
+      tarball([file("a", "x"), file("b")]).subarray(0, 1024 + 300),
+      /^broken archive: Unexpected end of data$/,
+    ],
+    [
+      "an archive that ends within the padding",
+      tarball([file("a", "x".repeat(1000))]).subarray(0, 512 + 1010),
+      /^broken archive: Unexpected end of data$/,
+    ],
     ["something that is no archive", Buffer.alloc(2000, "no tar at all"), /^broken archive: Invalid tar header/],
     ["broken gzip", Buffer.concat([Buffer.from("1f8b0800", "hex"), Buffer.alloc(100, 7)]), /^broken archive: /],
     ["truncated gzip", gzipSync(tarball([file("a", "x".repeat(2000))])).subarray(0, 60), /^broken archive: unexpected end of file$/],

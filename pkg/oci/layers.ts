@@ -46,7 +46,15 @@ interface Entry extends AsyncIterable<Uint8Array> {
   resume(): unknown;
 }
 
+/** How much of a layer has come, and of what size its last member is. */
+interface Seen {
+  bytes: number;
+  lastSize: number;
+}
+
 const CHUNK = 256 * 1024;
+/** Archives consist of such blocks. */
+const BLOCK = 512;
 /** Files up to this size are written in one go, which costs less than the round trips of asynchronous writes. */
 const SMALL_FILE = 1024 * 1024;
 /** Archives from before POSIX have no "ustar" mark. */
@@ -60,13 +68,15 @@ const UNSUPPORTED_COMPRESSION = new Map([
 ]);
 
 /**
- * Applies one layer, a tar archive that is gzip or zstd compressed or not compressed, whatever its media type says.
+ * Applies one layer, a tar archive that is gzip or zstd compressed or not compressed, whatever its media type says. It may end right after the
+ * content of its last file, as umoci before 0.5 leaves it and as Go's readers take it.
  * @param path the layer's file; its digest has been checked
  * @throws ContentError when the archive is broken; RefusedError when it goes beyond a limit or has an entry that is not to be unpacked
  */
 export async function applyLayer(path: string, target: LayerTarget, signal: AbortSignal): Promise<void> {
   const archive = extract(TAR_OPTIONS);
-  const stages = [createReadStream(path, { highWaterMark: CHUNK }), ...(await decompressors(path)), counter(target)];
+  const seen: Seen = { bytes: 0, lastSize: 0 };
+  const stages = [createReadStream(path, { highWaterMark: CHUNK }), ...(await decompressors(path)), counter(target, seen)];
   const fed = pipeline([...stages, archive], { signal });
   // A failure of the loop destroys the archive and with it the stages; then theirs is only the echo, and the loop's is thrown.
   const settled = fed.then(
@@ -77,6 +87,7 @@ export async function applyLayer(path: string, target: LayerTarget, signal: Abor
   try {
     for await (const entry of archive as AsyncIterable<Entry>) {
       signal.throwIfAborted();
+      seen.lastSize = entry.header.size;
       await applyEntry(entry, target);
     }
   } catch (err) {
@@ -87,6 +98,8 @@ export async function applyLayer(path: string, target: LayerTarget, signal: Abor
   const err = await settled;
   signal.throwIfAborted();
   if (err !== undefined) throw contentProblem(err);
+  const rest = seen.bytes % BLOCK;
+  if (rest !== 0 && rest !== seen.lastSize % BLOCK) throw new ContentError("broken archive: Unexpected end of data");
 }
 
 async function applyEntry(entry: Entry, target: LayerTarget): Promise<void> {
@@ -203,13 +216,19 @@ async function decompressors(path: string): Promise<Duplex[]> {
   return [];
 }
 
-/** Counts decompressed bytes, kept or not, so that an archive that is all padding ends as well. */
-function counter({ limits, usage }: LayerTarget): Duplex {
+/** Counts decompressed bytes, kept or not, so that an archive that is all padding ends as well. A last block that is too short is filled up. */
+function counter({ limits, usage }: LayerTarget, seen: Seen): Duplex {
   return new Transform({
     transform: (chunk: Uint8Array, _encoding, done) => {
       usage.bytes += chunk.byteLength;
+      seen.bytes += chunk.byteLength;
       if (usage.bytes > limits.totalBytes) done(new RefusedError(`more than ${limits.totalBytes} bytes after decompression`));
       else done(null, chunk);
+    },
+    flush: (done) => {
+      const rest = seen.bytes % BLOCK;
+      if (rest === 0) done();
+      else done(null, Buffer.alloc(BLOCK - rest));
     },
   });
 }
