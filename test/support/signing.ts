@@ -2,7 +2,7 @@ import { generateKeyPairSync, type KeyObject, sign } from "node:crypto";
 import { MediaType } from "../../pkg/oci/manifest.ts";
 import { SIGNATURE_TYPE, signatureTag } from "../../pkg/oci/policy/attachments.ts";
 import { BUNDLE_TYPE, SIGNATURE_PREDICATE, signedBytes } from "../../pkg/oci/policy/bundle.ts";
-import type { FoundSignature } from "../../pkg/oci/policy/judge.ts";
+import type { FoundSignature } from "../../pkg/oci/policy/foundSignature.ts";
 import { SIGNATURE_ANNOTATION } from "../../pkg/oci/policy/judge.ts";
 import { type PushTarget, withPusher } from "../../pkg/oci/push.ts";
 

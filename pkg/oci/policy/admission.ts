@@ -1,7 +1,8 @@
 import type { Located } from "../imageSource.ts";
 import { nameOf, type Reference } from "../reference.ts";
 import { type AttachmentLimits, attachedSignatures, signatureTag } from "./attachments.ts";
-import { type FoundSignature, judge } from "./judge.ts";
+import type { FoundSignature } from "./foundSignature.ts";
+import { judge } from "./judge.ts";
 import { RejectedError } from "./rejectedError.ts";
 import type { ImageRequirements } from "./signaturePolicy.ts";
 

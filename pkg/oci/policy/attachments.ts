@@ -7,7 +7,8 @@ import { nameOf } from "../reference.ts";
 import type { FetchedManifest, Repository } from "../registry.ts";
 import { RegistryError } from "../registryError.ts";
 import { BUNDLE_TYPE, SIGNATURE_PREDICATE, signatureInBundle } from "./bundle.ts";
-import { type FoundSignature, SIGNATURE_ANNOTATION } from "./judge.ts";
+import type { FoundSignature } from "./foundSignature.ts";
+import { SIGNATURE_ANNOTATION } from "./judge.ts";
 import { type Referrer, referrersOf } from "./referrers.ts";
 import { RejectedError } from "./rejectedError.ts";
 

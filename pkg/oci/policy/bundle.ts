@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { digestProblem } from "../../api/imageName.ts";
 import { goQuoted } from "../quote.ts";
-import type { FoundSignature } from "./judge.ts";
+import type { FoundSignature } from "./foundSignature.ts";
 import type { SignedClaim } from "./payload.ts";
 import { FormatError, membersOf, parseStrictJson, textMember, utf8Text } from "./strictJson.ts";
 

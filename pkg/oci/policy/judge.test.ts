@@ -5,8 +5,9 @@ import { type CaseHead, loadCases } from "../../../test/support/caseFiles.ts";
 import { bundleOf, claimPayload, KEY_KINDS, Signer } from "../../../test/support/signing.ts";
 import { parseReference } from "../reference.ts";
 import { signatureInBundle, signedBytes } from "./bundle.ts";
+import type { FoundSignature } from "./foundSignature.ts";
 import type { SignedIdentity } from "./identity.ts";
-import { type FoundSignature, judge, type ReadyRequirement, type Verdict } from "./judge.ts";
+import { judge, type ReadyRequirement, type Verdict } from "./judge.ts";
 import { parsePublicKey } from "./publicKey.ts";
 
 const DIGEST = `sha256:${"a".repeat(64)}`;

@@ -3,18 +3,10 @@ import { messageOf } from "../../errors/errors.ts";
 import { goQuoted } from "../quote.ts";
 import { familiarText, type Reference } from "../reference.ts";
 import { parseStatement, signedBytes } from "./bundle.ts";
+import type { FoundSignature } from "./foundSignature.ts";
 import { matchesIdentity, type SignedIdentity } from "./identity.ts";
 import { parsePayload } from "./payload.ts";
 import { hashOf, isSignedBy } from "./publicKey.ts";
-
-/** A signature as it was found: nothing about it is to be trusted. */
-export interface FoundSignature {
-  readonly payload: Uint8Array;
-  /** base64; undefined when it was stored without one */
-  readonly signature: string | undefined;
-  /** Whether the payload is the in-toto statement of a sigstore bundle; it is in the simple signing format otherwise. */
-  readonly isStatement?: boolean | undefined;
-}
 
 /** A requirement whose keys have been read. */
 export type ReadyRequirement =
