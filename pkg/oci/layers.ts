@@ -227,7 +227,7 @@ function counter({ limits, usage }: LayerTarget, seen: Seen): Duplex {
     },
     flush: (done) => {
       const rest = seen.bytes % BLOCK;
-      if (rest === 0) done();
+      if (rest === 0 || seen.bytes < BLOCK) done();
       else done(null, Buffer.alloc(BLOCK - rest));
     },
   });
