@@ -3,7 +3,16 @@ import { EXIT } from "./exitCodes.ts";
 import { shownText } from "./shownText.ts";
 
 /** What a command is given to talk to whoever runs it, in place of the process's own streams and state. */
-export interface Terminal {
+export type Terminal = Omit<CommandTerminal, "code" | "isPatient">;
+
+/** How a terminal differs from one that is nobody's. */
+export interface TerminalInit extends Partial<Omit<Terminal, "exit" | "endsByItself">> {
+  readonly out: (text: string) => void;
+  readonly err: (text: string) => void;
+}
+
+/** A terminal that keeps what the command says of its end. */
+export class CommandTerminal {
   readonly out: (text: string) => void;
   readonly err: (text: string) => void;
   /** All of standard input. */
@@ -16,29 +25,6 @@ export interface Terminal {
   /** A person sees standard error as it is written, and may be asked on standard input. */
   readonly interactive: boolean;
   /** Aborts with Ctrl-C. */
-  readonly signal: AbortSignal;
-  readonly env: Readonly<Record<string, string | undefined>>;
-  /** What the process ends with once the command has: `EXIT.no`, or a code of its own. */
-  exit(code: number): void;
-  /** Says that the command ends by itself in its own time when `signal` aborts; otherwise the process ends soon after. */
-  endsByItself(): void;
-}
-
-/** How a terminal differs from one that is nobody's. */
-export interface TerminalInit extends Partial<Omit<Terminal, "exit" | "endsByItself">> {
-  readonly out: (text: string) => void;
-  readonly err: (text: string) => void;
-}
-
-/** A terminal that keeps what the command says of its end. */
-export class CommandTerminal implements Terminal {
-  readonly out: (text: string) => void;
-  readonly err: (text: string) => void;
-  readonly stdin: () => Promise<string>;
-  readonly ask: (question: string) => Promise<string>;
-  readonly width: number;
-  readonly colour: boolean;
-  readonly interactive: boolean;
   readonly signal: AbortSignal;
   readonly env: Readonly<Record<string, string | undefined>>;
   #code: number = EXIT.yes;
@@ -69,10 +55,12 @@ export class CommandTerminal implements Terminal {
     return this.#isPatient;
   }
 
+  /** What the process ends with once the command has: `EXIT.no`, or a code of its own. */
   exit(code: number): void {
     this.#code = code;
   }
 
+  /** Says that the command ends by itself in its own time when `signal` aborts; otherwise the process ends soon after. */
   endsByItself(): void {
     this.#isPatient = true;
   }

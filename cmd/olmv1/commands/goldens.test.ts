@@ -16,6 +16,8 @@ async function compare(name: string, command: string, width: number): Promise<vo
   await expect(shownRun(command, { code, out: named(out), err: named(err) })).toMatchFileSnapshot(join(GOLDENS, `${name}.txt`));
 }
 
+// Elsewhere: views of catalogs in catalogViews, what needs a cluster's objects in extension, rollout, tree, plan, doctor, upgradeCheck and migrate, each beside
+// its texts. `rollback`, `get` in other forms and `catalog add` print one or two lines of no width: test/integration and test/e2e have them word for word.
 describe.for([80, 200])("at width %i", (width) => {
   test.for([
     ["help", "--help"],
