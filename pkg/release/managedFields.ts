@@ -39,7 +39,8 @@ export function handedOver(managedFields: readonly JsonObject[], from: string, t
   return [...managedFields.filter((entry) => !taken.includes(entry as Entry)), merged];
 }
 
-function isOf(entry: Entry, manager: string, operation: string): boolean {
+/** Whether an entry is about what this manager did to the object itself, not to a subresource. */
+export function isOf(entry: Entry, manager: string, operation: string): boolean {
   return entry.manager === manager && entry.operation === operation && (entry.subresource ?? "") === "";
 }
 
@@ -60,7 +61,7 @@ function withoutHelmMarks(fieldsV1: JsonObject): JsonObject {
 }
 
 /** A set of fields is a tree of its path elements, so the union of two sets is their trees merged. */
-function union(a: JsonObject, b: JsonObject): JsonObject {
+export function union(a: JsonObject, b: JsonObject): JsonObject {
   const merged: JsonObject = { ...a };
   for (const [key, value] of Object.entries(b)) {
     const other = merged[key];

@@ -5,6 +5,7 @@ import { API_VERSION, CLUSTER_EXTENSION, LABEL_OWNER_NAME } from "../../pkg/api/
 import { type JsonObject, type KubeObject, type ObjectRef, refOf } from "../../pkg/api/k8s.ts";
 import type { PolicyRule } from "../../pkg/rbac/policyRule.ts";
 import { describeObject } from "../../pkg/release/identity.ts";
+import { valueAt } from "../../pkg/release/jsonPointer.ts";
 import { type AuditEvent, describeWithPrivateCluster, eventually } from "../support/cluster.ts";
 import { EVERYTHING } from "../support/ownedObjects.ts";
 import { SampleWorld } from "../support/sampleWorld.ts";
@@ -112,6 +113,42 @@ describeWithPrivateCluster("drift", (cluster, dev) => {
       expect(told).toContain(`${account} was changed: metadata.labels["olm.operatorframework.io/owner-name"] by `);
       expect(told).toContain(`${account} was deleted`);
     });
+  });
+
+  test("a port that got another number is put back, of a Service and of a container; with policy Warn it is told, and put back once that is gone", async () => {
+    const made = await sample.installed("ports", "1.0.0");
+    const { namespace } = made.spec;
+    const service: ObjectRef = { apiVersion: "v1", kind: "Service", namespace, name: "hello-operator-metrics" };
+    const deployment: ObjectRef = { apiVersion: "apps/v1", kind: "Deployment", namespace, name: "hello-operator" };
+    const places = [
+      [service, "/spec/ports/0/port"],
+      [deployment, "/spec/template/spec/containers/0/ports/0/containerPort"],
+    ] as const;
+    const portsOf = async (): Promise<string> => {
+      const found = await Promise.all(places.map(async ([ref, path]) => valueAt(await cluster.client.get(ref), path.split("/").slice(1))));
+      return found.join(" ");
+    };
+    const before = await portsOf();
+    const edit = async (): Promise<void> => {
+      for (const [ref, path] of places)
+        await cluster.client.patch(ref, [{ op: "replace", path, value: 9999 }], { type: "json", fieldManager: "kubectl-edit" });
+    };
+    await edit();
+    await eventually(async () => expect(await portsOf()).toBe(before));
+    const told = (): Promise<string> => sample.events("ports").then((events) => events.join("\n"));
+    await eventually(async () => expect(await told()).toContain(`DriftCorrected: put back of bundle "hello-operator.v1.0.0"`));
+    expect(await told()).toContain(
+      `Service ${namespace}/hello-operator-metrics was changed: spec.ports[name=metrics].port by "kubectl-edit"`,
+    );
+    await patchExtension("ports", { spec: { drift: { policy: "Warn" } }, metadata: { annotations: { [REQUESTED]: "now" } } });
+    await eventually(async () => expect((await world.extension("ports"))?.status?.lastHandledReconcileAt).toBe("now"));
+    await edit();
+    const text = 'containers[name=manager].ports[name=metrics].containerPort by "kubectl-edit"';
+    await say("ports", text);
+    await say("ports", 'spec.ports[name=metrics].port by "kubectl-edit"');
+    expect(await portsOf()).not.toBe(before);
+    await patchExtension("ports", { spec: { drift: null } });
+    await eventually(async () => expect(await portsOf()).toBe(before));
   });
 
   test("an install is not followed by a second comparison, and what nobody owns by any", async () => {

@@ -28,6 +28,10 @@ class CannedObjects {
     return this.#answer(`${dryRun ? "try" : "apply"} ${name}`, name, live(ref, name.startsWith("same") ? "1" : "2") as T);
   }
 
+  patch<T extends KubeObject>(ref: ObjectRef): Promise<T> {
+    return this.#answer(`patch ${ref.name}`, ref.name, live(ref, "2") as T);
+  }
+
   delete(ref: ObjectRef, { uid = "" }: { uid?: string }): Promise<boolean> {
     return this.#answer(`delete ${ref.name} ${uid}`.trim(), ref.name, !this.absent.has(ref.name), this.undeletable.get(ref.name));
   }

@@ -6,6 +6,7 @@ import { isConflict, KindNotServed } from "../../kube/errors.ts";
 import { onlyBundleLabelsDiffer } from "../../release/bundleLabels.ts";
 import { describeObject, objectKey } from "../../release/identity.ts";
 import type { Logger } from "../../telemetry/log.ts";
+import { applyWithPorts } from "./applyWithPorts.ts";
 import { type Failure, failuresOf, throwFailures } from "./failures.ts";
 import type { ObjectAction } from "./objectAction.ts";
 import { haveSameOwner, isImmutableField, isRecreated } from "./recreate.ts";
@@ -14,7 +15,7 @@ import { haveSameOwner, isImmutableField, isRecreated } from "./recreate.ts";
 export type LiveObjects = ReadonlyMap<string, KubeObject>;
 
 /** What applying needs of a client. */
-type ObjectClient = Pick<Client, "get" | "apply" | "delete">;
+export type ObjectClient = Pick<Client, "get" | "apply" | "patch" | "delete">;
 
 /** An object before an apply, and as the API server answered it. */
 export interface Outcome {
@@ -90,7 +91,8 @@ export class Applier {
    */
   async compare(objects: readonly KubeObject[], live: LiveObjects): Promise<void> {
     const failures = await failuresOf(objects, this.#signal, async (object) => {
-      const after = await this.#client.apply(object, { fieldManager: FIELD_MANAGER, force: true, dryRun: true, signal: this.#signal });
+      const options = { fieldManager: FIELD_MANAGER, force: true, dryRun: true, signal: this.#signal };
+      const after = await applyWithPorts(this.#client, object, options);
       this.#outcomes.set(objectKey(object), { before: live.get(objectKey(object)), after });
     });
     throwFailures("", failures);
@@ -141,7 +143,7 @@ export class Applier {
   async #applyOrRecreate(object: KubeObject): Promise<{ after: KubeObject; recreated: boolean }> {
     const options = { fieldManager: FIELD_MANAGER, force: true, signal: this.#signal };
     try {
-      return { after: await this.#client.apply(object, options), recreated: false };
+      return { after: await applyWithPorts(this.#client, object, options), recreated: false };
     } catch (err) {
       if (!isImmutableField(err) || !isRecreated(object)) throw err;
       const ref = refOf(object);

@@ -23,11 +23,16 @@ export interface ComparisonDue {
  * | any                                           | first of all, on request, once in 12 intervals, and when another identity acts |
  * | seen by a watch to be other than applied      | at once                              |
  * | whose last comparison failed                  | in every pass                        |
+ * | reported before the policy became Correct     | at once                              |
  * | that cannot be watched                        | once an interval                     |
  *
  * Without watches everything is compared on request and once an interval.
+ * @param reported keys of what was reported under another policy and is to be put back now.
  */
-export function comparisonDue({ deps, facts, scoped }: Pick<PassObjects, "deps" | "facts" | "scoped">): ComparisonDue {
+export function comparisonDue(
+  { deps, facts, scoped }: Pick<PassObjects, "deps" | "facts" | "scoped">,
+  reported: readonly string[],
+): ComparisonDue {
   const { extension } = facts;
   const { name, uid = "" } = extension.metadata;
   const { watches, memory, now, driftIntervalMs } = deps;
@@ -39,9 +44,9 @@ export function comparisonDue({ deps, facts, scoped }: Pick<PassObjects, "deps" 
   const isIntervalUp = isUp(checkedAt, driftIntervalMs);
   const request = reconcileRequestOf(extension);
   const isRequested = request !== undefined && request !== extension.status?.lastHandledReconcileAt;
-  if (!watches) return { isFull: isRequested || isIntervalUp, isIntervalUp, keys: new Set() };
+  if (!watches) return { isFull: isRequested || isIntervalUp, isIntervalUp, keys: new Set(reported) };
   const isUnknown = !watches.isFollowing(name, uid, watchIdentityOf(extension, scoped).key);
   const isFull = isRequested || isUnknown || isUp(comparedAt, driftIntervalMs * FULL_EVERY);
   const unwatched = isIntervalUp ? watches.unwatched(name).map(({ ref }) => ref) : [];
-  return { isFull, isIntervalUp, keys: new Set([...watches.suspects(name), ...unwatched].map(objectKey)) };
+  return { isFull, isIntervalUp, keys: new Set([...reported, ...[...watches.suspects(name), ...unwatched].map(objectKey)]) };
 }

@@ -1,11 +1,11 @@
 import { FIELD_MANAGER } from "../../api/constants.ts";
 import { type KubeObject, type ObjectRef, refOf } from "../../api/k8s.ts";
-import type { Client } from "../../kube/client.ts";
 import { isDenied, isNamespaceMissing, isNotFound } from "../../kube/errors.ts";
 import { objectKey } from "../../release/identity.ts";
 import { DeniedError, type IsOver } from "../waiting.ts";
 import { type ApiWarning, inOrder } from "./apiWarnings.ts";
-import type { Answers, LiveObjects } from "./applier.ts";
+import type { Answers, LiveObjects, ObjectClient } from "./applier.ts";
+import { applyWithPorts } from "./applyWithPorts.ts";
 import { type Failure, failuresOf, failuresText, throwFailures } from "./failures.ts";
 import { isImmutableField, isRecreated } from "./recreate.ts";
 
@@ -18,11 +18,11 @@ const MAX_WARNINGS = 100;
  * be changed of an object that `Applier.apply` creates anew.
  */
 export class DryRun {
-  readonly #client: Pick<Client, "apply">;
+  readonly #client: ObjectClient;
   readonly #signal: AbortSignal;
   readonly #warnings = new Map<string, ObjectRef[]>();
 
-  constructor(client: Pick<Client, "apply">, signal: AbortSignal) {
+  constructor(client: ObjectClient, signal: AbortSignal) {
     this.#client = client;
     this.#signal = signal;
   }
@@ -57,7 +57,7 @@ export class DryRun {
       try {
         const warn = (text: string): void => this.#warned(text, refOf(object));
         const options = { fieldManager: FIELD_MANAGER, force: true, dryRun: true, signal: this.#signal, warn };
-        after.set(objectKey(object), await this.#client.apply(object, options));
+        after.set(objectKey(object), await applyWithPorts(this.#client, object, options));
       } catch (err) {
         if (object.kind.endsWith("RoleBinding") && isNotFound(err) && !isNamespaceMissing(err) && roles.has(roleOf(object))) return;
         if (isImmutableField(err) && isRecreated(object)) return;

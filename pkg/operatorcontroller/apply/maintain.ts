@@ -28,10 +28,11 @@ export async function maintain(deployed: ReleaseRecord, pass: PassObjects): Prom
   const chosen = driftPolicyOf(extension.spec, deployed);
   const { policy } = chosen;
   const remembered = deps.memory.of(extension);
+  const reported = policy === "Correct" ? [...remembered.drifted.keys()] : [];
   if (policy !== "Warn") remembered.drifted.clear();
   if (policy === "Ignore") return deps.watches?.forget(extension.metadata.name);
   const report = new DriftReport(pass, chosen);
-  const due = comparisonDue(pass);
+  const due = comparisonDue(pass, reported);
   if (!due.isFull && due.keys.size === 0) return report.note();
   facts.began = true;
   const from = deps.now();
