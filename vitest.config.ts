@@ -53,7 +53,7 @@ export default defineConfig({
       {
         test: {
           name: "unit",
-          include: ["{cmd,pkg}/**/*.test.ts", "test/{arch,bench,cases,ci,fuzz,goldens,recording,soak,support}/**/*.test.ts"],
+          include: ["{cmd,pkg}/**/*.test.ts", "test/{arch,bench,cases,ci,docs,fuzz,goldens,recording,soak,support}/**/*.test.ts"],
           testTimeout: 60_000,
           hookTimeout: 60_000,
           isolate: false,

@@ -1,24 +1,12 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { programMetrics } from "../../cmd/crdgen/programMetrics.ts";
 import { parseYamlDocuments } from "../../pkg/fbc/yaml.ts";
+import { knownMetrics } from "../docs/knownNames.ts";
 
 const CONFIG = join(import.meta.dirname, "../../config/prometheus");
 /** Words of PromQL that look like names of metrics. */
 const NO_METRICS = new Set(["histogram_quantile"]);
-
-/** Names of all metrics that the two programs have, histograms with their suffixes. */
-async function known(): Promise<ReadonlySet<string>> {
-  const programs = programMetrics();
-  programs[0]?.metrics.collectProcess();
-  const texts = await Promise.all(programs.map(({ metrics }) => metrics.text()));
-  const types = texts.join("\n").matchAll(/^# TYPE (\w+) (\w+)$/gm);
-  const names = [...types].flatMap(([, name = "", type]) =>
-    type === "histogram" ? [`${name}_bucket`, `${name}_sum`, `${name}_count`] : [name],
-  );
-  return new Set(names);
-}
 
 function metricsIn(expression: string): string[] {
   const words = expression.replaceAll(/"[^"]*"|\{[^}]*\}|by \([^)]*\)/g, "").match(/[a-z]\w*_\w+/g) ?? [];
@@ -27,7 +15,7 @@ function metricsIn(expression: string): string[] {
 
 describe("config/prometheus", () => {
   test("the rules name metrics that exist", async () => {
-    const names = await known();
+    const names = await knownMetrics();
     const [document] = parseYamlDocuments(readFileSync(join(CONFIG, "rules.yaml"), "utf8"));
     const { spec } = document as { spec: { groups: { rules: { alert: string; expr: string }[] }[] } };
     const used = spec.groups.flatMap(({ rules }) =>
@@ -38,7 +26,7 @@ describe("config/prometheus", () => {
   });
 
   test("so does the dashboard, which places its panels beside each other", async () => {
-    const names = await known();
+    const names = await knownMetrics();
     const { panels } = JSON.parse(readFileSync(join(CONFIG, "dashboard.json"), "utf8")) as {
       panels: { title: string; gridPos: { x: number; y: number; w: number; h: number }; targets: { expr: string }[] }[];
     };

@@ -328,7 +328,8 @@ What to do:
       let checker: KubeObject[] = [];
 
       beforeAll(async () => {
-        checker = await objectsOf("config/openshift/upgrade-checker.yaml");
+        const written = JSON.stringify(await objectsOf("config/openshift/upgrade-checker.yaml"));
+        checker = JSON.parse(written.replaceAll("openshift-operator-controller", SYSTEM_NAMESPACE)) as KubeObject[];
         for (const object of checker) await apply(object);
         const { name } = checker.find(({ kind }) => kind === "ServiceAccount")!.metadata;
         const token = join(folder, "token");

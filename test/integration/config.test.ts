@@ -80,12 +80,16 @@ describeWithCluster("config", (cluster) => {
     expect(objects.map(({ kind }) => kind)).not.toHaveLength(0);
   });
 
-  test.for([UPGRADE_CHECKER, ACCESS_CONTROL, SERVICE_ACCOUNTS])(
-    "kubectl apply -f config/%s is accepted as it is and gives no warning",
-    async (file) => {
-      for (const object of filesOf(file)) expect(await dryRun(cluster, object), `${object.kind} ${object.metadata.name}`).toEqual([]);
-    },
-  );
+  test.for([ACCESS_CONTROL, SERVICE_ACCOUNTS])("kubectl apply -f config/%s is accepted as it is and gives no warning", async (file) => {
+    for (const object of filesOf(file)) expect(await dryRun(cluster, object), `${object.kind} ${object.metadata.name}`).toEqual([]);
+  });
+
+  test("config/openshift/upgrade-checker.yaml goes where config/openshift installs, and is accepted without a warning", async () => {
+    const text = JSON.stringify(filesOf(UPGRADE_CHECKER));
+    expect(text).not.toContain("olmv1-system");
+    const moved = JSON.parse(text.replaceAll(OPENSHIFT_NAMESPACE, "olmv1-system")) as KubeObject[]; // which is there
+    for (const object of moved) expect(await dryRun(cluster, object), `${object.kind} ${object.metadata.name}`).toEqual([]);
+  });
 
   test("the OpenShift overlay installs the same objects into its own namespace, with certificates of the service CA, and the right to the TLS profile", async () => {
     const [plain, overlay] = [await kustomized("config"), await kustomized("config/openshift")];

@@ -1,0 +1,55 @@
+import type { Command } from "commander";
+import { CommandTerminal } from "../../cmd/olmv1/cli/terminal.ts";
+import { olmv1 } from "../../cmd/olmv1/olmv1.ts";
+
+/** The command line with which nothing is done: its commands only take their arguments apart. */
+export function idleCommandLine(): Command {
+  const program = olmv1(new CommandTerminal({ out: () => undefined, err: () => undefined }));
+  for (const command of withAllBelow(program)) if (isRunnable(command)) command.action(() => undefined);
+  return program;
+}
+
+function withAllBelow(command: Command): Command[] {
+  return [command, ...command.commands.flatMap(withAllBelow)];
+}
+
+/** A command that has others does something itself where it takes arguments. */
+function isRunnable({ commands, registeredArguments }: Command): boolean {
+  return commands.length === 0 || registeredArguments.length > 0;
+}
+
+/** What is wrong with a whole command line by the declarations of its command: unknown words, values that are not taken, arguments that are missing. */
+export async function commandLineProblem(args: readonly string[]): Promise<string | undefined> {
+  try {
+    await idleCommandLine().parseAsync([...args], { from: "user" });
+    return undefined;
+  } catch (error) {
+    const { message, exitCode } = error as { message: string; exitCode?: number };
+    return exitCode === 0 ? undefined : message; // 0: help that was asked for
+  }
+}
+
+/** What is wrong with a command that is only named, `why-not` or `rbac --user-roles`: the command or an option does not exist. */
+export function namedCommandProblem(program: Command, words: readonly string[]): string | undefined {
+  let command = program;
+  for (const word of words) {
+    const [name = ""] = word.split("|"); // `edge add|remove` names two
+    const sub = command.commands.find((one) => one.name() === name);
+    if (word.startsWith("-")) {
+      const option = word.replace(/=.*$/, "");
+      if (!optionsOf(command).has(option)) return `${command.name()} has no option ${option}`;
+    } else if (!sub && command.commands.length > 0 && !isRunnable(command)) return `${command.name()} has no command ${word}`;
+    command = sub ?? command;
+  }
+  return undefined;
+}
+
+/** Long and short forms of every option of a command and of those below it. */
+export function optionsOf(command: Command): Set<string> {
+  return new Set(
+    withAllBelow(command).flatMap((one) => {
+      const options = one.createHelp().visibleOptions(one);
+      return options.flatMap(({ short, long }) => [short ?? "", long ?? ""]);
+    }),
+  );
+}

@@ -1,0 +1,23 @@
+/** Flags of other programs that pages name: kubectl, oc, Helm, npm, skopeo, cosign, curl, node, and our scripts. */
+export const FOREIGN_FLAGS = [
+  ...["--cascade", "--types", "--filter-by-os", "--take-ownership", "--global"],
+  ...["--preserve-digests", "--new-bundle-format", "--use-signing-config", "--registry-referrers-mode", "--recursive"],
+  ...["--connect-to", "--compressed"],
+  ...["--heap-growing-percent", "--memory-saver-mode", "--max-semi-space-size"],
+  ...["--unit", "--integration", "--e2e", "--minutes", "--check"],
+];
+
+/** Fields of kinds that are not ours: of ClusterServiceVersions, definitions, APIServices, Subscriptions, and OpenShift's configuration. */
+export const FOREIGN_FIELDS: ReadonlySet<string> = new Set([
+  "spec.apiservicedefinitions.owned",
+  "spec.caBundle",
+  "spec.channel",
+  "spec.tlsSecurityProfile",
+  "spec.version",
+  "status.desired.version",
+  "status.extension",
+  "status.storedVersions",
+]);
+
+/** Conditions and reasons of objects that are not ours: ClusterOperators, and what kstatus reads. */
+export const FOREIGN_REASONS = ["Upgradeable", "OLMIncompatibleOperatorController_SyncError", "Reconciling", "Stalled"];

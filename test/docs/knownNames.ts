@@ -1,0 +1,56 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { usage as catalogdUsage } from "../../cmd/catalogd/flags.ts";
+import { openApiSchema } from "../../cmd/crdgen/crd.ts";
+import { KINDS } from "../../cmd/crdgen/kinds.ts";
+import { programMetrics } from "../../cmd/crdgen/programMetrics.ts";
+import type { Structural } from "../../cmd/crdgen/structural.ts";
+import { usage as operatorControllerUsage } from "../../cmd/operator-controller/flags.ts";
+import { GROUP } from "../../pkg/api/constants.ts";
+import { idleCommandLine, optionsOf } from "./commandLine.ts";
+import { ROOT } from "./page.ts";
+
+/** Schemas of our kinds, by kind. */
+export function ownSchemas(): Map<string, Structural> {
+  return new Map(KINDS.map((kind) => [kind.kind, openApiSchema(kind)]));
+}
+
+/** Every flag of the servers and every option of the command line, with its hyphens. */
+export function knownFlags(): Set<string> {
+  const servers = (catalogdUsage() + operatorControllerUsage()).match(/^ {2}--[a-z0-9-]+/gm) ?? [];
+  return new Set([...servers.map((flag) => flag.trim()), ...optionsOf(idleCommandLine()), "--help"]);
+}
+
+/** Names of all metrics of the two programs; of histograms also those with their suffixes. */
+export async function knownMetrics(): Promise<Set<string>> {
+  const programs = programMetrics();
+  programs[0]?.metrics.collectProcess();
+  const texts = await Promise.all(programs.map(({ metrics }) => metrics.text()));
+  const types = [...texts.join("\n").matchAll(/^# TYPE (\w+) (\w+)$/gm)];
+  const suffixes = (type: string | undefined): string[] => (type === "histogram" ? ["", "_bucket", "_sum", "_count"] : [""]);
+  return new Set(types.flatMap(([, name = "", type]) => suffixes(type).map((suffix) => name + suffix)));
+}
+
+/** Whether a path like `spec.install.crdPolicy` leads to a field in one of the schemas. */
+export function leadsToField(schemas: Iterable<Structural>, path: string): boolean {
+  const names = path.replaceAll(/\[[^\]]*\]/g, "").split(".");
+  return [...schemas].some((schema) => leadsFrom(schema, names));
+}
+
+function leadsFrom(schema: Structural, names: readonly string[]): boolean {
+  const [name, ...rest] = names;
+  if (name === undefined) return true;
+  if (schema.items) return leadsFrom(schema.items, names);
+  if (schema["x-kubernetes-preserve-unknown-fields"]) return true;
+  const inner = schema.properties?.[name] ?? schema.additionalProperties;
+  return typeof inner === "object" ? leadsFrom(inner, rest) : inner === true;
+}
+
+/** All text of the programs and manifests, for names that are in no table. */
+export function productText(): string {
+  const files = ["cmd", "pkg", "config"].flatMap((folder) =>
+    readdirSync(join(ROOT, folder), { recursive: true, encoding: "utf8" }).map((name) => join(ROOT, folder, name)),
+  );
+  const texts = files.filter((name) => /(?<!\.test)\.(ts|ya?ml|json|tpl|sh)$/.test(name)).map((name) => readFileSync(name, "utf8"));
+  return texts.join("\n").replaceAll(/\$\{(?:GROUP|FIELD_MANAGER)\}/g, GROUP);
+}

@@ -1,0 +1,132 @@
+import { existsSync } from "node:fs";
+import { dirname, join, normalize } from "node:path";
+import { parse as parseToml } from "smol-toml";
+import { describe, expect, test } from "vitest";
+import { API_VERSION, CLUSTER_EXTENSION, ConditionType, Reason } from "../../pkg/api/constants.ts";
+import { EVENTS } from "../../pkg/api/events.ts";
+import { isObject } from "../../pkg/api/jsonObject.ts";
+import { parseYamlDocuments } from "../../pkg/fbc/yaml.ts";
+import { commandLineProblem, idleCommandLine, namedCommandProblem } from "./commandLine.ts";
+import { FOREIGN_FIELDS, FOREIGN_FLAGS, FOREIGN_REASONS } from "./foreignNames.ts";
+import { knownFlags, knownMetrics, leadsToField, ownSchemas, productText } from "./knownNames.ts";
+import { type Fence, type Page, pages, ROOT } from "./page.ts";
+import { examplesIn, olmv1Arguments, scriptOf } from "./shownCommands.ts";
+import { structuralProblems } from "./structuralProblems.ts";
+
+const PAGES = pages();
+const ANCHORS = new Map(PAGES.map(({ path, anchors }) => [path, anchors]));
+/** It is made of the declarations, so only its examples can be wrong. */
+const CLI_REFERENCE = "docs/reference/cli.md";
+const WRITTEN = PAGES.filter(({ path }) => path !== CLI_REFERENCE);
+
+/** What `judge` finds in the code between backticks of every page, with the page. */
+function inCode(judge: (code: string) => readonly string[]): string[] {
+  return WRITTEN.flatMap(({ path, code }) => code.flatMap((one) => judge(one).map((finding) => `${path}: ${finding}`)));
+}
+
+/** Every fenced block with the place where it begins. */
+function blocks(): { at: string; fence: Fence }[] {
+  return WRITTEN.flatMap(({ path, fences }) => fences.map((fence) => ({ at: `${path}:${fence.line}`, fence })));
+}
+
+function isBroken({ path }: Page, link: string): boolean {
+  if (/^[a-z]+:/.test(link)) return false;
+  const [file = "", anchor] = link.split("#");
+  const target = file === "" ? path : normalize(join(dirname(path), file));
+  return !existsSync(join(ROOT, target)) || (anchor !== undefined && !ANCHORS.get(target)?.has(anchor));
+}
+
+/** What is wrong with a document of ours, or with what looks like a part of one. */
+function documentProblems(document: unknown): string[] {
+  if (!isObject(document)) return [];
+  const isPart = document["apiVersion"] === undefined && isObject(document["spec"]);
+  if (!isPart && document["apiVersion"] !== API_VERSION) return [];
+  const schema = ownSchemas().get(isPart ? CLUSTER_EXTENSION : String(document["kind"]));
+  return schema ? structuralProblems(schema, document, { isPart }) : [`there is no kind ${String(document["kind"])}`];
+}
+
+function problemsOf(fence: Fence): string[] {
+  const { language, text } = fence;
+  try {
+    if (language === "json") JSON.parse(text);
+    if (language === "toml") parseToml(text);
+    const documents = language === "yaml" ? [text] : language === "json" ? [] : (scriptOf(fence)?.documents ?? []);
+    return documents.flatMap((document) => parseYamlDocuments(document).flatMap(documentProblems));
+  } catch (error) {
+    return [(error as Error).message];
+  }
+}
+
+describe("the pages", () => {
+  test("link to what is there", () => {
+    expect(PAGES.flatMap((page) => page.links.filter((link) => isBroken(page, link)).map((link) => `${page.path}: ${link}`))).toEqual([]);
+  });
+
+  test("are reached from the table of contents", () => {
+    const listed = PAGES.find(({ path }) => path === "docs/README.md")?.links.map((link) =>
+      normalize(join("docs", link.replace(/#.*/, ""))),
+    );
+    const missing = PAGES.filter(({ path }) => /^docs\/[^/]+\.md|^docs\/(how-to|reference)\//.test(path) && path !== "docs/README.md");
+    expect(missing.map(({ path }) => path).filter((path) => !listed?.includes(path))).toEqual([]);
+  });
+
+  test("show command lines of olmv1 that it takes, and so do the examples of its help", async () => {
+    const reference = PAGES.find(({ path }) => path === CLI_REFERENCE)?.fences ?? [];
+    const examples = reference.map((fence) => ({ at: `${CLI_REFERENCE}:${fence.line}`, script: examplesIn(fence) }));
+    const scripts = [...blocks().map(({ at, fence }) => ({ at, script: scriptOf(fence) })), ...examples];
+    const shown = scripts.flatMap(({ at, script }) => (script?.commands ?? []).map((words) => ({ at, args: olmv1Arguments(words) })));
+    const ours = shown.flatMap(({ at, args }) => (args ? [{ at, args }] : []));
+    expect(ours.length).toBeGreaterThan(250);
+    const findings = await Promise.all(ours.map(async ({ at, args }) => [at, args.join(" "), await commandLineProblem(args)] as const));
+    expect(findings.filter(([, , problem]) => problem !== undefined)).toEqual([]);
+  });
+
+  test("name commands, options and flags that exist", () => {
+    const program = idleCommandLine();
+    const flags = new Set([...knownFlags(), ...FOREIGN_FLAGS]);
+    expect(
+      inCode((code) => {
+        const [, rest] = /^(?:kubectl )?olmv1 (.*)$/s.exec(code) ?? [];
+        const problem = rest === undefined ? undefined : namedCommandProblem(program, rest.split(/\s+/));
+        const unknown = (code.match(/(?<![\w-])--[a-z][a-z0-9-]+/g) ?? []).filter((flag) => !flags.has(flag));
+        return [...(problem === undefined ? [] : [`${code}: ${problem}`]), ...unknown.map((flag) => `${code}: ${flag} is nobody's`)];
+      }),
+    ).toEqual([]);
+  });
+
+  test("show objects that the API server takes, and data that can be read", () => {
+    const findings = blocks().flatMap(({ at, fence }) => problemsOf(fence).map((problem) => `${at}: ${problem}`));
+    expect(findings).toEqual([]);
+  });
+
+  test("name fields that exist", () => {
+    const schemas = [...ownSchemas().values()];
+    const isField = /^(spec|status)(\.[a-zA-Z]+(\[[^\]]*\])?)+$/;
+    expect(inCode((code) => (isField.test(code) && !leadsToField(schemas, code) && !FOREIGN_FIELDS.has(code) ? [code] : []))).toEqual([]);
+  });
+
+  test("name metrics, reasons and conditions that exist", async () => {
+    const metrics = await knownMetrics();
+    const isMetric = /^(catalogd|operator_controller|nodejs|process)_\w+/;
+    expect(inCode((code) => (isMetric.exec(code) ?? []).slice(0, 1).filter((name) => !metrics.has(name)))).toEqual([]);
+    const known = new Set<string>([...Object.keys(EVENTS), ...Object.values(Reason), ...Object.values(ConditionType), ...FOREIGN_REASONS]);
+    const lists = /\b(?:[Rr]easons?|[Cc]onditions?|Events?)\s+((?:`[A-Z]\w+`(?:,\s+|\s+and\s+|\s+or\s+)?)+)/g;
+    const named = WRITTEN.flatMap(({ path, prose }) =>
+      [...prose.matchAll(lists)].flatMap(([, list = ""]) => [...list.matchAll(/`(\w+)`/g)].map(([, name = ""]) => [path, name] as const)),
+    );
+    expect(named.length).toBeGreaterThan(50);
+    expect(named.filter(([, name]) => !known.has(name))).toEqual([]);
+  });
+
+  test("name labels, annotations and files that exist", () => {
+    const product = productText();
+    const isPath = /^(config|test|docs|pkg|cmd)\/[\w./-]+$/;
+    expect(
+      inCode((code) => {
+        const labels = (code.match(/[a-z.]*olm\.operatorframework\.io\/[a-z][a-zA-Z.-]+/g) ?? []).map((label) => label.replace(/-$/, ""));
+        const isMissing = isPath.test(code) && !existsSync(join(ROOT, code)) && !existsSync(join(ROOT, "config", code));
+        return [...labels.filter((label) => !product.includes(label)), ...(isMissing ? [code] : [])];
+      }),
+    ).toEqual([]);
+  });
+});

@@ -1,0 +1,44 @@
+import type { Fence } from "./page.ts";
+import { readScript, type Script } from "./shell.ts";
+
+/** Programs whose names begin a block of commands; other blocks without a language show output. */
+const PROGRAMS = new Set(
+  "olmv1 npm node npx kubectl oc helm docker podman kustomize opm cosign curl export source git diff openssl promtool go cd (cd mkdir cat OLMV1_TEST_FUZZ=10000".split(
+    " ",
+  ),
+);
+const PROMPT = /^\$ /;
+
+/** What a block has people type; undefined where it shows something else. */
+export function scriptOf({ language, text }: Fence): Script | undefined {
+  const lines = text.split("\n");
+  if (lines.some((line) => PROMPT.test(line))) return readScript(typed(lines).join("\n"));
+  if (["sh", "bash"].includes(language)) return readScript(text);
+  const first = lines.find((line) => line.trim() !== "" && !line.startsWith("#"))?.split(" ")[0] ?? "";
+  return language === "" && PROGRAMS.has(first) ? readScript(text) : undefined;
+}
+
+/** The examples at the end of a command's help; undefined where it has none. */
+export function examplesIn({ text }: Fence): Script | undefined {
+  const [, examples] = /^Examples:\n((?: {2}.*\n?)+)/m.exec(text) ?? [];
+  return examples === undefined ? undefined : readScript(examples);
+}
+
+/** Lines behind a prompt, and those that go on with one. */
+function typed(lines: readonly string[]): string[] {
+  let goesOn = false;
+  return lines.flatMap((line) => {
+    const isTyped = goesOn || PROMPT.test(line);
+    goesOn = isTyped && line.endsWith("\\");
+    return isTyped ? [line.replace(PROMPT, "")] : [];
+  });
+}
+
+/** Arguments of the command line of ours that these words run, however they name it; undefined where they run something else. */
+export function olmv1Arguments(words: readonly string[]): readonly string[] | undefined {
+  const text = words.join("\u0000");
+  const found = /^(?:olmv1|kubectl\0olmv1|npm\0run\0-s\0olmv1\0--|node\0(?:dist\/olmv1\.js|cmd\/olmv1\/main\.ts))(?:\0(.*))?$/s.exec(text);
+  const started = /^npm\0start(?:\0--\0(.*))?$/s.exec(text);
+  if (started) return ["dev", ...(started[1]?.split("\u0000") ?? [])];
+  return found ? (found[1]?.split("\u0000") ?? []) : undefined;
+}
