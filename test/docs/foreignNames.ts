@@ -1,11 +1,11 @@
-/** Flags of other programs that pages name: kubectl, oc, Helm, npm, skopeo, cosign, curl, node, and our scripts. */
-export const FOREIGN_FLAGS = [
-  ...["--cascade", "--types", "--filter-by-os", "--take-ownership", "--global"],
-  ...["--preserve-digests", "--new-bundle-format", "--use-signing-config", "--registry-referrers-mode", "--recursive"],
-  ...["--connect-to", "--compressed"],
-  ...["--heap-growing-percent", "--memory-saver-mode", "--max-semi-space-size"],
-  ...["--unit", "--integration", "--e2e", "--minutes", "--check"],
-];
+/** Flags of other programs that pages name: kubectl, oc, Helm, npm; skopeo, cosign; curl; node; and our scripts. */
+export const FOREIGN_FLAGS: readonly string[] = [
+  "--cascade --types --filter-by-os --take-ownership --global",
+  "--preserve-digests --new-bundle-format --use-signing-config --registry-referrers-mode --recursive",
+  "--connect-to --compressed",
+  "--heap-growing-percent --memory-saver-mode --max-semi-space-size",
+  "--unit --integration --e2e --minutes --check",
+].flatMap((flags) => flags.split(" "));
 
 /** Fields of kinds that are not ours: of ClusterServiceVersions, definitions, APIServices, Subscriptions, and OpenShift's configuration. */
 export const FOREIGN_FIELDS: ReadonlySet<string> = new Set([

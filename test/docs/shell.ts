@@ -87,7 +87,7 @@ class ScriptReader {
   #end(end: string): void {
     this.#at += end.length;
     this.#endCommand();
-    while (end === "\n" && this.#ends.length > 0) this.#document(this.#ends.shift() ?? "");
+    if (end === "\n") for (const word of this.#ends.splice(0)) this.#document(word);
   }
 
   #document(end: string): void {
