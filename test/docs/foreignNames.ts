@@ -7,12 +7,18 @@ export const FOREIGN_FLAGS: readonly string[] = [
   "--unit --integration --e2e --minutes --check",
 ].flatMap((flags) => flags.split(" "));
 
-/** Fields of kinds that are not ours: of ClusterServiceVersions, definitions, APIServices, Subscriptions, and OpenShift's configuration. */
+/** Fields of kinds that are not ours: of ClusterServiceVersions, definitions, APIServices, Subscriptions, CatalogSources, and OpenShift's configuration. */
 export const FOREIGN_FIELDS: ReadonlySet<string> = new Set([
+  "spec.address",
   "spec.apiservicedefinitions.owned",
   "spec.caBundle",
   "spec.channel",
+  "spec.displayName",
+  "spec.image",
+  "spec.publisher",
+  "spec.secrets",
   "spec.tlsSecurityProfile",
+  "spec.updateStrategy.registryPoll.interval",
   "spec.version",
   "status.desired.version",
   "status.extension",
