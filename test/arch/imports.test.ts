@@ -128,6 +128,10 @@ describe("imports point inwards", () => {
     expect(found).toEqual([]);
   });
 
+  test("no file imports itself by way of others, not even a type", () => {
+    expect(cyclesIn(new Map(sources.map(({ file, internal }) => [file, new Set(internal)])))).toEqual([]);
+  });
+
   test("packages of one layer import each other in one direction only", () => {
     const edges = new Map<string, Set<string>>();
     for (const { file, internal } of sources) {

@@ -1,8 +1,8 @@
 import { keyOf, type Subscription } from "../subscription.ts";
 import { CATALOG_BLOCKS } from "./catalogBlocks.ts";
 import { heldOf } from "./check.ts";
+import { chosenOffer } from "./chosenOffer.ts";
 import { CONFLICTS } from "./conflicts.ts";
-import { chosenOffer } from "./offer.ts";
 import { OPERATOR_BLOCKS } from "./operatorBlocks.ts";
 import { REMARKS } from "./remarks.ts";
 import { SUBSCRIPTION_BLOCKS } from "./subscriptionBlocks.ts";

@@ -1,7 +1,5 @@
 import { compareVersions, parseVersion, type Version } from "../../version/version.ts";
 import type { InstalledCsv } from "../installedCsv.ts";
-import type { Subscription } from "../subscription.ts";
-import type { Surroundings } from "./surroundings.ts";
 
 /** A catalog that has the installed bundle. */
 export interface BundleOffer {
@@ -23,20 +21,6 @@ export interface PackageOffers {
   readonly bundles: readonly BundleOffer[];
   /** Catalogs that could not be read, each with why. */
   readonly unread: readonly string[];
-}
-
-/** The catalog with the image of the CatalogSource comes first, then the one called as it, then that of the highest priority, then by name. */
-export function chosenOffer({ channel, source }: Subscription, { csv, offers, sourceImage }: Surroundings): BundleOffer | undefined {
-  const isImage = ({ catalogImage }: BundleOffer): number => Number(sourceImage !== undefined && catalogImage === sourceImage);
-  const bundles = csv ? sameBundles(offers, csv) : [];
-  const fitting = bundles.filter(({ channels }) => channel === undefined || channels.includes(channel));
-  return fitting.toSorted(
-    (a, b) =>
-      isImage(b) - isImage(a) ||
-      Number(b.catalog === source) - Number(a.catalog === source) ||
-      b.priority - a.priority ||
-      (a.catalog < b.catalog ? -1 : 1),
-  )[0];
 }
 
 /** Offers whose version is what the ClusterServiceVersion says, build metadata aside; all of them where it says none that could be read. */
