@@ -225,6 +225,6 @@ function counted(value: unknown, counter: { reads: number }): unknown {
 }
 
 test("ten times as many CRDs, roles, deployments and webhooks take ten times as many steps", () => {
-  const [few, many] = [readsOf(100), readsOf(1_000)];
+  const [few, many] = [readsOf(40), readsOf(400)];
   expect(many / few).toBeLessThan(11);
 });
