@@ -1,8 +1,8 @@
 import type { Clock } from "./clock.ts";
 
 /**
- * One alarm a key: of several times that are asked for, the earliest holds until it rings. Unlike the delays of a work queue, of which a shorter
- * one for another purpose takes the place, an alarm is never lost.
+ * One alarm a key: of several times that are asked for, the earliest holds until it rings, and the later ones are given up: who is rung asks
+ * again for what is not due yet. A delay of a work queue for another purpose takes the place of none.
  */
 export class Alarms {
   readonly #clock: Clock;

@@ -1,9 +1,10 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import cases from "../../test/cases/oci/credentials.json" with { type: "json" };
 import { type Credentials, credentialsFor, mergedEntries, readAuthFile, readPullSecret } from "./auth.ts";
+import { loginsOf } from "./logins.ts";
 import { parseReference } from "./reference.ts";
 
 interface Case {
@@ -56,6 +57,17 @@ test("user name and password may stand by themselves, and tokens without either"
 test("a file that is not there means anonymous", async () => {
   expect((await readAuthFile(join(dir, "absent.json"))).size).toBe(0);
   expect((await readAuthFile(undefined)).size).toBe(0);
+});
+
+test("a file that a command names must be there; without one those of podman and docker are read where they are", async () => {
+  const home = await mkdtemp(join(dir, "home-"));
+  const file = join(home, ".docker", "config.json");
+  await expect(loginsOf(file, {}, home).entries()).rejects.toThrow(`reading JSON file "${file}": ENOENT`);
+  expect((await loginsOf(undefined, {}, home).entries()).size).toBe(0);
+  await mkdir(join(home, ".docker"));
+  await writeFile(file, '{"auths": {"quay.io": {}}}');
+  expect([...(await loginsOf(undefined, {}, home).entries()).keys()]).toEqual(["quay.io"]);
+  expect([...(await loginsOf(file, {}, "").entries()).keys()]).toEqual(["quay.io"]);
 });
 
 test.for(['{"auths": {"quay.io": {"auth": "c2VjcmV0', '{"auths": {"quay.io": "c2VjcmV0"}}', "c2VjcmV0"])(

@@ -30,17 +30,18 @@ export interface CredentialSource {
 }
 
 /**
- * Reads a docker config.json or containers auth.json; a file that is not there holds nothing. It is read anew on each pull, so that a
- * rotated secret is used at once. Credential helpers are not run.
+ * Reads a docker config.json or containers auth.json. It is read anew on each pull, so that a rotated secret is used at once. Credential
+ * helpers are not run.
+ * @param required false: a file that is not there holds nothing
  * @throws Error `reading JSON file "…": …`, which never quotes the content
  */
-export async function readAuthFile(path: string | undefined): Promise<AuthFile> {
+export async function readAuthFile(path: string | undefined, { required = false }: { required?: boolean } = {}): Promise<AuthFile> {
   if (path === undefined) return new Map();
   let text: string;
   try {
     text = await readFile(path, "utf8");
   } catch (err) {
-    if ((err as NodeJS.ErrnoException).code === "ENOENT") return new Map();
+    if (!required && (err as NodeJS.ErrnoException).code === "ENOENT") return new Map();
     throw new Error(`reading JSON file ${goQuoted(path)}: ${(err as Error).message}`, { cause: err });
   }
   const parsed = AuthFileShape.safeParse(jsonOf(text));

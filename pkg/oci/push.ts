@@ -1,16 +1,15 @@
+import { homedir } from "node:os";
 import { Readable } from "node:stream";
 import { pino } from "pino";
 import { digestOf } from "./digest.ts";
 import { imageConfig } from "./imageConfig.ts";
 import { compressed, type LayerCompression, tarOf } from "./layerArchive.ts";
 import { CATALOG_LIMITS } from "./limits.ts";
+import { loginsOf, NO_LOGINS } from "./logins.ts";
 import { MediaType } from "./manifest.ts";
 import { parseReference } from "./reference.ts";
 import { RegistryAccess } from "./store/registryAccess.ts";
 import { RegistryStore } from "./store/registryStore.ts";
-
-/** Names no file: without one to log in with, pushing is anonymous. */
-const NO_FILE = "";
 
 /** A registry to push to. */
 export interface PushTarget {
@@ -69,7 +68,9 @@ export async function pushIndex(
 /** Lends `work` a connection to one repository. */
 export async function withPusher<T>(target: PushTarget, repository: string, work: (pusher: Pusher) => Promise<T>): Promise<T> {
   const { host, insecure, authFile, casDir } = target;
-  const access = new RegistryAccess({ authFile: authFile ?? NO_FILE, casDir, insecure, env: process.env, log: pino({ enabled: false }) });
+  const { env } = process;
+  const logins = authFile === undefined ? NO_LOGINS : loginsOf(authFile, env, homedir());
+  const access = new RegistryAccess({ logins, casDir, insecure, env, log: pino({ enabled: false }) });
   try {
     return await work(new Pusher(new RegistryStore(await access.repository(parseReference(`${host}/${repository}`)), access.limits)));
   } finally {

@@ -7,6 +7,7 @@ import type { PolicyRule } from "../../pkg/rbac/policyRule.ts";
 import { INSTALLED, type PassParts, passOver } from "../support/applyPasses.ts";
 import { describeWithCluster, eventually } from "../support/cluster.ts";
 import { MemoryReleases } from "../support/extensionFakes.ts";
+import { FakeClock } from "../support/fakeClock.ts";
 import { type LoneExtension, loneExtension, preparedFor } from "../support/ownedObjects.ts";
 import { configMap, releaseRecord } from "../support/releases.ts";
 
@@ -223,6 +224,40 @@ describeWithCluster("what is put back, reported or left alone on a real API serv
       expect(await live()).toBeDefined();
       expect(await live(1)).toEqual(before);
       expect(parts.memory.of(x)).toMatchObject({ comparedAt: 1_000_000, checkedAt: 1_061_000 });
+    } finally {
+      watches.close();
+    }
+  });
+
+  test("a change that is looked at later is not forgotten when a pass for something else comes before", async () => {
+    const { x, ns, account, releases, edit } = await installed((namespace) => [configMap("a", namespace, { k: "v", l: "w" })]);
+    const drift: DriftSpec = { policy: "Warn" };
+    const parts = passOver(cluster.client, { ...x, spec: { ...x.spec, drift } }, account.client, releases);
+    const clock = new FakeClock();
+    const woken: number[] = [];
+    const watches = new ObjectWatches({
+      log: parts.context.log,
+      clock,
+      wake: (_extension, inMs) => woken.push(inMs),
+      retryRefusedMs: 60_000,
+    });
+    try {
+      const { deps, facts, context } = parts;
+      const maintain = (): Promise<void> => new ApplyPass({ ...deps, watches }, facts, account.client, context).maintain();
+      await maintain();
+      await eventually(() => expect(watches.states.open).toBe(1));
+      await edit({ data: { k: "theirs" } });
+      await eventually(() => expect(woken).toEqual([50]));
+      await maintain();
+      await edit({ data: { l: "theirs" } });
+      await eventually(() => expect(woken).toEqual([50, 5_000]));
+      clock.advance(1_000);
+      await maintain();
+      expect(woken).toEqual([50, 5_000, 4_000]);
+      clock.advance(4_000);
+      await maintain();
+      const changed = `Warning Drifted: of bundle "p.v1.0.0": ConfigMap ${ns}/a was changed: data.k by "somebody"`;
+      expect(parts.events.seen).toEqual([changed, `${changed}, data.l by "somebody"`]);
     } finally {
       watches.close();
     }

@@ -1,7 +1,9 @@
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { pino } from "pino";
 import { onTestFinished } from "vitest";
 import { normalizedImageName } from "../../pkg/api/imageName.ts";
+import { loginsOf } from "../../pkg/oci/logins.ts";
 import { buildImage, type ImageParts } from "../../pkg/oci/store/buildImage.ts";
 import { LayoutStore } from "../../pkg/oci/store/layoutStore.ts";
 import { RegistryAccess } from "../../pkg/oci/store/registryAccess.ts";
@@ -21,8 +23,14 @@ export async function layout(): Promise<LayoutStore> {
 /** A repository of an insecure registry for one test. */
 export async function repository(name: string, auths?: object): Promise<RegistryStore> {
   const authFile = join(await folder(), "auth.json");
-  if (auths) await (await import("node:fs/promises")).writeFile(authFile, JSON.stringify({ auths }));
-  const access = new RegistryAccess({ authFile, insecure: true, env: {}, log: pino({ enabled: false }), limits: QUICK });
+  await writeFile(authFile, JSON.stringify({ auths }));
+  const access = new RegistryAccess({
+    logins: loginsOf(authFile, {}, ""),
+    insecure: true,
+    env: {},
+    log: pino({ enabled: false }),
+    limits: QUICK,
+  });
   onTestFinished(() => access.close());
   const ref = normalizedImageName(name);
   if (typeof ref === "string") throw new Error(ref);

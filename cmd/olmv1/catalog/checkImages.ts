@@ -1,8 +1,10 @@
+import { homedir } from "node:os";
 import { Deadline } from "../../../pkg/deadline/deadline.ts";
 import { messageOf } from "../../../pkg/errors/errors.ts";
 import { IMAGE_CHECKS } from "../../../pkg/fbc/lints/imageChecks.ts";
 import type { NamedImage } from "../../../pkg/fbc/lints/lintedCatalog.ts";
 import type { Breach } from "../../../pkg/fbc/lints/lintRule.ts";
+import { loginsOf } from "../../../pkg/oci/logins.ts";
 import { parsePullReference } from "../../../pkg/oci/reference.ts";
 import { RegistryError } from "../../../pkg/oci/registryError.ts";
 import { RegistryAccess } from "../../../pkg/oci/store/registryAccess.ts";
@@ -26,7 +28,7 @@ export async function checkImages(
   told: (done: number, all: number) => void,
 ): Promise<ImageFinding[]> {
   const log = createLogger({ component: "olmv1", level: "silent" });
-  const access = new RegistryAccess({ registriesConf, authFile, env, log });
+  const access = new RegistryAccess({ registriesConf, logins: loginsOf(authFile, env, homedir()), env, log });
   const findings: ImageFinding[] = [];
   const waiting = images.values();
   let done = 0;

@@ -13,7 +13,7 @@ Examples:
   olmv1 doctor --system-namespace openshift-operator-controller
   olmv1 doctor -o jsonpath='{range .findings[?(@.status=="problem")]}{.check}{": "}{.message}{"\\n"}{end}'
 
-Exit codes: 0 no problem, though there may be warnings; 1 something is wrong; 2 the cluster could not be asked.
+Exit codes: 0 no problem, though there may be warnings; 1 something is wrong; 2 the cluster could not be asked, or nothing in it be looked at.
 `;
 
 /** Adds `olmv1 doctor`: what is the matter with an installation, and what to do about it. */

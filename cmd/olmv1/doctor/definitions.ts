@@ -9,6 +9,8 @@ interface Schema {
   items?: Schema;
 }
 
+/** The check of its version, which everybody may see. */
+export const API_SERVER = "API server";
 const LEAST_MINOR = 30;
 const APPLY = "kubectl apply -k config, or helm upgrade with the chart of this olmv1";
 /** Names of fields that a message has. */
@@ -18,7 +20,7 @@ const NAMED_MAX = 5;
 export function checkApiServer({ serverVersion }: DoctorFacts): Finding[] {
   const [, major = "0", minor = "0"] = /^v?(\d+)\.(\d+)/.exec(serverVersion) ?? [];
   const isRecent = Number(major) > 1 || Number(minor) >= LEAST_MINOR;
-  const check = "API server";
+  const check = API_SERVER;
   if (isRecent) return [{ check, status: "ok", message: `Kubernetes ${serverVersion}` }];
   const message = `Kubernetes ${serverVersion} is older than 1.${LEAST_MINOR}: it has no ValidatingAdmissionPolicies`;
   return [{ check, status: "problem", message, next: "upgrade the cluster" }];

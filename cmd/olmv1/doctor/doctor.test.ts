@@ -6,7 +6,8 @@ import { servedNames } from "../../../pkg/certificates/serviceNames.ts";
 import { issueCertificate } from "../../../pkg/serving/certificates/issueCertificate.ts";
 import { crdFrom } from "../../crdgen/crd.ts";
 import { KINDS } from "../../crdgen/kinds.ts";
-import { findingsOf } from "./doctor.ts";
+import { EXIT } from "../cli/exitCodes.ts";
+import { exitOf, findingsOf } from "./doctor.ts";
 import { doctorText } from "./doctorText.ts";
 import { type DoctorFacts, POLICIES, PROGRAMS, type ProgramFacts, type ProgramName, policyKey } from "./facts.ts";
 import type { Finding } from "./finding.ts";
@@ -244,6 +245,21 @@ describe("one thing is wrong", () => {
   test("what you may not see is no problem", () => {
     const found = bad(factsOf({ catalogs: { refused: "clustercatalogs is forbidden" } }));
     expect(found).toEqual([expect.objectContaining({ status: "unknown", check: "catalogs" })]);
+  });
+
+  test("whoever may see nothing has not learned that nothing is wrong", () => {
+    const refused = { refused: "forbidden" } as const;
+    const none = factsOf({
+      definitions: new Map([...factsOf().definitions.keys()].map((name) => [name, refused])),
+      programs: PROGRAMS.map(({ program }) => ({ ...programOf(program), deployment: refused, lease: refused })),
+      catalogs: refused,
+      policies: new Map(POLICIES.map((ref) => [policyKey(ref), refused])),
+      monitors: refused,
+    });
+    const exits = [none, factsOf({ catalogs: refused }), factsOf({ catalogs: { value: [] } }), withCatalogd({ ready: 0 })];
+    expect(exits.map((facts) => exitOf(findingsOf(facts, "0.1.0")))).toEqual([EXIT.error, EXIT.yes, EXIT.yes, EXIT.no]);
+    const old = { ...none, serverVersion: "v1.29.4" };
+    expect(exitOf(findingsOf(old, "0.1.0"))).toBe(EXIT.no);
   });
 
   test("no catalog at all", () => {

@@ -10,7 +10,7 @@ import type { Terminal } from "../cli/terminal.ts";
 import { withCluster } from "../cluster.ts";
 import { checkCatalogs } from "./catalogs.ts";
 import { checkCertificates } from "./certificates.ts";
-import { checkApiServer, checkDefinitions } from "./definitions.ts";
+import { API_SERVER, checkApiServer, checkDefinitions } from "./definitions.ts";
 import { doctorText } from "./doctorText.ts";
 import { type DoctorFacts, readFacts } from "./facts.ts";
 import type { Finding } from "./finding.ts";
@@ -38,12 +38,19 @@ export function findingsOf(facts: DoctorFacts, version: string): Finding[] {
   ];
 }
 
-/** `olmv1 doctor`; ends with 1 when there is a problem. */
+/** What `olmv1 doctor` ends with: whoever may look at nothing but the version has not learned that all is well. */
+export function exitOf(findings: readonly Finding[]): number {
+  if (findings.some(({ status }) => status === "problem")) return EXIT.no;
+  const isSeen = ({ check, status }: Finding): boolean => status !== "unknown" && check !== API_SERVER;
+  return findings.some(isSeen) ? EXIT.yes : EXIT.error;
+}
+
+/** `olmv1 doctor`. */
 export async function doctor(terminal: Terminal, options: DoctorOptions): Promise<void> {
   await withCluster(options, async (client) => {
     const facts = await withProgress(terminal, "looking at the cluster", () => readFacts(client, options.systemNamespace, terminal.signal));
     const findings = findingsOf(facts, VERSION);
-    if (findings.some(({ status }) => status === "problem")) terminal.exit(EXIT.no);
+    terminal.exit(exitOf(findings));
     await print(terminal, options.output, { data: { findings }, text: () => doctorText(terminal, findings) });
   });
 }

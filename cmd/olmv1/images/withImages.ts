@@ -1,3 +1,5 @@
+import { homedir } from "node:os";
+import { loginsOf } from "../../../pkg/oci/logins.ts";
 import { ImageStores } from "../../../pkg/oci/store/imageStores.ts";
 import { RegistryAccess } from "../../../pkg/oci/store/registryAccess.ts";
 import { createLogger } from "../../../pkg/telemetry/log.ts";
@@ -17,8 +19,9 @@ export type ImageTerminal = Pick<Terminal, "out" | "err" | "signal" | "env" | "i
 /** Lends `work` what opens images in registries and layouts; it is closed afterwards, and nothing temporary is left. */
 export async function withImages<T>(options: ImageOptions, terminal: ImageTerminal, work: (stores: ImageStores) => Promise<T>): Promise<T> {
   const { registriesConf, authFile, insecure } = options;
+  const { env } = terminal;
   const log = createLogger({ component: "olmv1", level: "warn", destination: { write: (line) => terminal.err(line) } });
-  const stores = new ImageStores(new RegistryAccess({ registriesConf, authFile, insecure, env: terminal.env, log }));
+  const stores = new ImageStores(new RegistryAccess({ registriesConf, logins: loginsOf(authFile, env, homedir()), insecure, env, log }));
   try {
     return await work(stores);
   } finally {

@@ -6,12 +6,12 @@ import type { BundleFiles, RegistryV1Bundle } from "../../../pkg/bundle/types.ts
 import { bundleRoot } from "../../../pkg/oci/bundleRoot.ts";
 import { catalogRoot } from "../../../pkg/oci/catalogRoot.ts";
 import { BUNDLE_LIMITS, CATALOG_LIMITS, type Limits } from "../../../pkg/oci/limits.ts";
+import { loginsOf } from "../../../pkg/oci/logins.ts";
 import { defaultPolicyPlace, SignaturePolicy } from "../../../pkg/oci/policy/signaturePolicy.ts";
 import { type ImageFilter, type PulledImage, Puller } from "../../../pkg/oci/puller.ts";
 import type { LayoutPlace } from "../../../pkg/oci/store/imagePlace.ts";
 import { LayoutImages } from "../../../pkg/oci/store/layoutImages.ts";
 import { layoutNamed } from "../../../pkg/oci/store/layoutNamed.ts";
-import { usualCredentials } from "../../../pkg/oci/store/registryAccess.ts";
 import { readBundleFiles } from "../../../pkg/operatorcontroller/bundleFiles.ts";
 import { createLogger } from "../../../pkg/telemetry/log.ts";
 
@@ -132,8 +132,8 @@ export class BundleReader {
     const { registriesConf, signaturePolicy, authFile } = this.#options;
     const cacheDir = await mkdtemp(join(tmpdir(), "olmv1-"));
     const log = createLogger({ component: "olmv1", level: "error", destination: process.stderr });
-    const credentials = authFile === undefined ? usualCredentials(process.env, homedir()) : undefined;
-    const puller = new Puller({ cacheDir, limits, registriesConf, signaturePolicy, authFile, credentials, log });
+    const credentials = loginsOf(authFile, process.env, homedir());
+    const puller = new Puller({ cacheDir, limits, registriesConf, signaturePolicy, credentials, log });
     this.#open.push(async () => {
       await puller.remove("bundle");
       await puller.remove("catalog");

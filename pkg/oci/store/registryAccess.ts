@@ -1,11 +1,10 @@
-import { existsSync } from "node:fs";
 import { homedir } from "node:os";
-import { join } from "node:path";
 import type { Logger } from "pino";
-import { type AuthFile, type CredentialSource, credentialsFor, mergedEntries, readAuthFile } from "../auth.ts";
+import { credentialsFor } from "../auth.ts";
 import { certificateDir, readCertificates } from "../certificates.ts";
 import { ImageSource, type Located } from "../imageSource.ts";
 import { CATALOG_LIMITS, type Limits } from "../limits.ts";
+import type { Logins } from "../logins.ts";
 import { pullSources } from "../mirrors.ts";
 import type { Reference } from "../reference.ts";
 import { defaultRegistriesConf, loadRegistriesConf, type RegistriesConfPaths } from "../registriesConf.ts";
@@ -20,8 +19,7 @@ const PUSH_LIMITS: Limits = { ...CATALOG_LIMITS, stallMs: 180_000 };
 export interface RegistryAccessOptions {
   /** exactly this file, without drop-ins; by default the usual ones */
   readonly registriesConf?: string | undefined;
-  /** exactly this docker config.json or containers auth.json; by default those that docker and podman log in to */
-  readonly authFile?: string | undefined;
+  readonly logins: Logins;
   readonly casDir?: string | undefined;
   /** Where images are pushed to, plain HTTP and unverified TLS are accepted. */
   readonly insecure?: boolean | undefined;
@@ -41,7 +39,7 @@ export class RegistryAccess {
   readonly #source: ImageSource;
 
   constructor(options: RegistryAccessOptions) {
-    const { registriesConf, authFile, casDir, env, log, limits } = options;
+    const { registriesConf, logins, casDir, env, log, limits } = options;
     this.#options = options;
     this.limits = { ...PUSH_LIMITS, ...limits };
     this.#transport = new Transport({ limits: this.limits, env, log });
@@ -49,8 +47,8 @@ export class RegistryAccess {
     this.#conf = registriesConf === undefined ? defaultRegistriesConf(env, this.#home) : { file: registriesConf, required: true };
     this.#source = new ImageSource({
       registriesConf: this.#conf,
-      authFile,
-      credentials: authFile === undefined ? usualCredentials(env, this.#home) : undefined,
+      authFile: undefined,
+      credentials: logins,
       casDir,
       home: this.#home,
       manifestBytes: this.limits.manifestBytes,
@@ -72,9 +70,8 @@ export class RegistryAccess {
 
   /** The repository to push to, which no mirror stands in for. */
   async repository(ref: Reference): Promise<Repository> {
-    const { authFile, casDir, env } = this.#options;
-    const entries = authFile === undefined ? await usualEntries(env, this.#home) : await readAuthFile(authFile);
-    const credentials = credentialsFor(entries, ref.registry, ref.repository);
+    const { logins, casDir } = this.#options;
+    const credentials = credentialsFor(await logins.entries(), ref.registry, ref.repository);
     const tls = await readCertificates(certificateDir(casDir, ref.registry, this.#home));
     const isInsecure = this.#options.insecure ?? pullSources(await loadRegistriesConf(this.#conf), ref).at(-1)?.insecure ?? false;
     const peer = { insecure: isInsecure, tls };
@@ -84,28 +81,4 @@ export class RegistryAccess {
   close(): Promise<void> {
     return this.#transport.close();
   }
-}
-
-/**
- * The files that docker and podman keep logins in, from the first that counts to the last: `$REGISTRY_AUTH_FILE` alone, or else podman's, then docker's.
- * @see https://github.com/containers/image/blob/main/docs/containers-auth.json.5.md
- */
-export function usualAuthFiles(env: NodeJS.ProcessEnv, home: string): string[] {
-  const named = env["REGISTRY_AUTH_FILE"];
-  if (named) return [named];
-  const runtime = env["XDG_RUNTIME_DIR"];
-  const config = env["XDG_CONFIG_HOME"] || join(home, ".config");
-  const docker = env["DOCKER_CONFIG"] || join(home, ".docker");
-  const containers = [...(runtime ? [join(runtime, "containers/auth.json")] : []), join(config, "containers/auth.json")];
-  return [...containers, join(docker, "config.json")].filter((file) => existsSync(file));
-}
-
-/** What is in these files. */
-export function usualCredentials(env: NodeJS.ProcessEnv, home: string): CredentialSource {
-  return { entries: () => usualEntries(env, home) };
-}
-
-async function usualEntries(env: NodeJS.ProcessEnv, home: string): Promise<AuthFile> {
-  const files = await Promise.all(usualAuthFiles(env, home).map((file) => readAuthFile(file)));
-  return mergedEntries(files.reverse());
 }

@@ -33,7 +33,10 @@ export async function maintain(deployed: ReleaseRecord, pass: PassObjects): Prom
   if (policy === "Ignore") return deps.watches?.forget(extension.metadata.name);
   const report = new DriftReport(pass, chosen);
   const due = comparisonDue(pass, reported);
-  if (!due.isFull && due.keys.size === 0) return report.note();
+  if (!due.isFull && due.keys.size === 0) {
+    deps.watches?.remind(extension.metadata.name);
+    return report.note();
+  }
   facts.began = true;
   const from = deps.now();
   const { objects, kinds } = await pass.prepare(deployed.objects);

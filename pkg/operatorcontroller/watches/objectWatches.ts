@@ -114,6 +114,12 @@ export class ObjectWatches {
     return this.#following.get(extension)?.suspects(this.#clock.now() + SETTLE_MS) ?? [];
   }
 
+  /** Asks once more for the pass at which the next comparison is due: one that was asked for earlier may have taken its place. */
+  remind(extension: string): void {
+    const following = this.#following.get(extension);
+    if (following) this.#judge(extension, following);
+  }
+
   /** Objects of an extension of which a change would not be seen just now. */
   unwatched(extension: string): Unwatched[] {
     const objects = [...(this.#following.get(extension)?.objects.values() ?? [])];
