@@ -42,7 +42,6 @@ describeWithPrivateCluster("the command line", (cluster) => {
     "describe",
     "events",
     "history",
-    "rollback",
     "uninstall",
     "approve",
     "tree",
@@ -144,8 +143,12 @@ describeWithPrivateCluster("the command line", (cluster) => {
     expect(upgraded.err).toContain("manage configmaps: hello-operator-languages");
     expect(upgraded.err).toContain("story: hello-operator.v1.1.0 (version 1.1.0) is installed and ready after");
 
-    const back = await olmv1("rollback", "story");
+    expect(await olmv1("upgrade", "story", "--version", "1.2.0", ...WAITING)).toMatchObject({ code: 0 });
+    const back = await olmv1("rollback", "story", "1");
     expect(back).toMatchObject({ code: 0 });
+    // The rights that only 1.0.0 needs were withdrawn when 1.2.0 was ready.
+    expect(back.err).toContain("ServiceAccount story/story-installer may from now on");
+    expect(back.out).toMatch(/^clusterrole\.rbac\.authorization\.k8s\.io\/story-\S+ configured$/m);
     expect(back.err).toContain("story: hello-operator.v1.0.0 (version 1.0.0) is installed and ready after");
     await sample.world.installed("story", "1.0.0");
     expect(await olmv1("tree", "stroy")).toMatchObject({

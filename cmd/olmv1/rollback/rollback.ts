@@ -1,5 +1,10 @@
 import type { ClusterExtension } from "../../../pkg/api/clusterExtension.ts";
-import { ANNOTATION_RECONCILE_REQUESTED_AT, ANNOTATION_ROLLBACK_TO, LABEL_BUNDLE_NAME } from "../../../pkg/api/constants.ts";
+import {
+  ANNOTATION_RECONCILE_REQUESTED_AT,
+  ANNOTATION_ROLLBACK_TO,
+  LABEL_BUNDLE_NAME,
+  LABEL_BUNDLE_REFERENCE,
+} from "../../../pkg/api/constants.ts";
 import { goQuote } from "../../../pkg/errors/goQuote.ts";
 import { printable } from "../../../pkg/errors/printable.ts";
 import type { Client } from "../../../pkg/kube/client.ts";
@@ -10,13 +15,14 @@ import type { Terminal } from "../cli/terminal.ts";
 import { withCluster } from "../cluster.ts";
 import { extensionRef, readExtension } from "../extension/readExtension.ts";
 import { CLI_MANAGER } from "../install/applyObjects.ts";
-import type { WaitOptions } from "../install/installOptions.ts";
+import type { RegistryOptions, WaitOptions } from "../install/installOptions.ts";
 import { awaitRollout } from "../rollout/awaitRollout.ts";
 import { tellRollout } from "../rollout/rolloutText.ts";
 import type { Awaited } from "../rollout/verdict.ts";
+import { grantBack } from "./grantBack.ts";
 
 /** How `olmv1 rollback` can be asked. */
-export interface RollbackOptions extends ReleaseOptions, WaitOptions {
+export interface RollbackOptions extends ReleaseOptions, RegistryOptions, WaitOptions {
   cancel?: boolean;
 }
 
@@ -40,16 +46,17 @@ async function rollBack(
   client: Client,
   extension: ClusterExtension,
   wanted: number | undefined,
-  { systemNamespace }: RollbackOptions,
+  options: RollbackOptions,
 ): Promise<Awaited> {
   const { name, uid = "" } = extension.metadata;
-  const store = new ReleaseStore(client, systemNamespace);
+  const store = new ReleaseStore(client, options.systemNamespace);
   const { current, older } = await store.history({ name, uid });
   const releases = [...current, ...older];
   const revision = wanted ?? previousRevision(releases);
   requireRevision(releases, revision);
   const record = current.find(({ version }) => version === revision) ?? (await store.read(name, revision));
-  const bundle = record?.labels[LABEL_BUNDLE_NAME];
+  const { [LABEL_BUNDLE_NAME]: bundle, [LABEL_BUNDLE_REFERENCE]: image } = record?.labels ?? {};
+  if (image !== undefined) await grantBack(terminal, client, extension, image, options);
   const awaited = await annotate(client, extension, String(revision));
   terminal.out(`${printable(`ClusterExtension ${goQuote(name)} goes back to revision ${revision}${bundle ? ` (bundle ${goQuote(bundle)})` : ""} and stays there`)}
 follow the catalogs again: olmv1 rollback ${name} --cancel

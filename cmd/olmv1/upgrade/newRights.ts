@@ -46,15 +46,21 @@ export async function newRights(
   const request = { ...spec, serviceAccount: name };
   const to = await rightsFor(terminal, [image], request, options);
   const from = installed === undefined ? [] : await before(terminal, () => rightsFor(terminal, [installed], request, options));
-  const account = { apiVersion: "v1", kind: "ServiceAccount", namespace: spec.namespace, name };
-  const live = await client.get(account, { metadataOnly: true });
   return {
     installer: { namespace: spec.namespace, name },
-    isOurs: live?.metadata.labels?.[LABEL_CREATED_FOR] === metadata.name,
+    isOurs: await isInstallerOurs(client, extension),
     rules: rulesFor([...from, ...to]),
     diff: rightsDiff(from, to),
     command: rbacCommand(extension, [...(installed === undefined ? [] : [installed]), image]),
   };
+}
+
+/** Whether `olmv1 install` made the ServiceAccount of an extension, for it. */
+export async function isInstallerOurs(client: Client, { metadata, spec }: ClusterExtension): Promise<boolean> {
+  const name = spec.serviceAccount?.name;
+  if (name === undefined) return false;
+  const live = await client.get({ apiVersion: "v1", kind: "ServiceAccount", namespace: spec.namespace, name }, { metadataOnly: true });
+  return live?.metadata.labels?.[LABEL_CREATED_FOR] === metadata.name;
 }
 
 async function before(terminal: Terminal, read: () => Promise<BundleRights[]>): Promise<BundleRights[]> {
