@@ -8,7 +8,7 @@ import { POD_FATE_ANNOTATION, type PodFate } from "../../pkg/devcluster/podFate.
 import { parseYaml } from "../../pkg/fbc/yaml.ts";
 import { Client } from "../../pkg/kube/client.ts";
 import type { ClusterContext } from "./clusterContext.ts";
-import { eventually } from "./eventually.ts";
+import { definitionServed } from "./definitionServed.ts";
 
 export { eventually } from "./eventually.ts";
 
@@ -71,11 +71,7 @@ export class TestCluster {
       const crd = parseYaml(await readFile(join(CRD_FOLDER, file), "utf8")) as KubeObject;
       if (crd.kind !== "CustomResourceDefinition") continue;
       await this.client.apply(crd, { fieldManager: "test", force: true });
-      await eventually(async () => {
-        const { conditions = [] } = ((await this.client.get({ ...crd, name: crd.metadata.name }))?.["status"] ?? {}) as CrdStatus;
-        if (!conditions.some(({ type, status }) => type === "Established" && status === "True"))
-          throw new Error(`${file} is not established`);
-      });
+      await definitionServed(this.client, crd);
     }
   }
 
@@ -99,10 +95,6 @@ export class TestCluster {
     if (!context.available) throw new Error(`there is no control plane: ${context.reason}`);
     return context;
   }
-}
-
-interface CrdStatus {
-  conditions?: { type: string; status: string }[];
 }
 
 /** The members of audit.k8s.io/v1 Event that tests look at. */

@@ -8,6 +8,7 @@ import { CLUSTER_VERSION } from "../../pkg/operatorcontroller/clusterupgrade/clu
 import { CLUSTER_OPERATOR, OLM } from "../../pkg/operatorcontroller/clusterupgrade/gateMode.ts";
 import { CLUSTER_PROXY } from "../../pkg/operatorcontroller/proxy/clusterProxy.ts";
 import { API_SERVER } from "../../pkg/serving/clusterTlsProfile.ts";
+import { definitionServed } from "./definitionServed.ts";
 import { eventually } from "./eventually.ts";
 
 const FOLDER = join(import.meta.dirname, "openshift");
@@ -26,11 +27,7 @@ export class OpenShift {
     for (const name of definitions) {
       const crd = parseYaml(await readFile(join(FOLDER, `${name}.yaml`), "utf8")) as KubeObject;
       await this.#admin.apply(crd, { fieldManager: "test", force: true });
-      await eventually(async () => {
-        const live = await this.#admin.get({ apiVersion: crd.apiVersion, kind: crd.kind, name: crd.metadata.name });
-        const { conditions } = (live?.["status"] ?? {}) as { conditions?: Condition[] };
-        if (findCondition(conditions, "Established")?.status !== "True") throw new Error(`${name} are not served yet`);
-      });
+      await definitionServed(this.#admin, crd);
     }
   }
 
