@@ -22,6 +22,8 @@ interface Unpacked {
   files: Record<string, string>;
   /** names beside the root */
   outside: string[];
+  /** nodes that were looked at */
+  visits: number;
   error: unknown;
 }
 
@@ -46,7 +48,7 @@ async function unpack(layers: readonly Uint8Array[], o: { root?: string; limits?
   }
   const outside = (await readdir(sandbox)).filter((name) => !/^(layer\d+|root|secret)$/.test(name));
   if ((await readFile(join(sandbox, "secret"), "utf8")) !== SECRET) outside.push("secret");
-  return { root, files: await filesIn(root), outside, error };
+  return { root, files: await filesIn(root), outside, visits: target.tree.visits, error };
 }
 
 async function filesIn(root: string, dir = ""): Promise<Record<string, string>> {
@@ -213,6 +215,57 @@ describe("whiteouts", () => {
     const { error, outside } = await unpack([tarball([file("a/b"), file(name, "")])]);
     expect(error).toBeInstanceOf(RefusedError);
     expect(outside).toEqual([]);
+  });
+});
+
+describe("the cost of a layer", () => {
+  const files = (folder: string, count: number): TarEntry[] => Array.from({ length: count }, (_, i) => file(`${folder}/f${i}`, ""));
+  const opaques = (folder: string, count: number): TarEntry[] => Array.from({ length: count }, () => file(`${folder}/.wh..wh..opq`, ""));
+  const chain = Array.from({ length: 40 }, (_, i) => `${"d/".repeat(i)}d`);
+
+  test.for<[when: string, layers: TarEntry[][]]>([
+    ["it has many files and many opaque whiteouts", [[...files("d", 1_000), ...opaques("d", 1_000)]]],
+    ["opaque whiteouts and files alternate", [files("d", 1_000).flatMap((one) => [one, ...opaques("d", 1)])]],
+    ["opaque whiteouts are about the parent of many directories", [[...files("d/e", 1_000), ...opaques("d", 500), ...opaques("", 500)]]],
+    ["each directory of a chain has an opaque whiteout", [chain.flatMap((at) => [...files(at, 20), ...opaques(at, 20)])]],
+    ["whiteouts name one directory again and again", [[...files("d", 1_000), ...Array.from({ length: 1_000 }, () => file(".wh.d", ""))]]],
+    [
+      "each layer replaces the one below",
+      Array.from({ length: 10 }, () => [...opaques("d", 100), ...files("d", 100), ...opaques("d", 100)]),
+    ],
+  ])("grows with its entries and their depth only when %s", async ([, layers]) => {
+    const { error, visits } = await unpack(layers.map((entries) => tarball(entries)));
+    const components = layers.flat().reduce((sum, { name }) => sum + name.split("/").length, 0);
+    expect(error).toBeUndefined();
+    expect(visits).toBeLessThanOrEqual(2 * components);
+  });
+
+  test("ends with an error when entries lead through too many symlinks", async () => {
+    const spread = "a/../".repeat(15);
+    const links = [
+      dir("a"),
+      dir("end"),
+      ...Array.from({ length: 30 }, (_, i) => symlink(`l${i}`, `${spread}${i === 0 ? "end" : `l${i - 1}`}`)),
+    ];
+    const { error } = await unpack([tarball([...links, ...Array.from({ length: 6_000 }, (_, i) => dir(`l29/x${i}`))])]);
+    expect(error).toBeInstanceOf(RefusedError);
+    expect((error as Error).message).toBe("entries lead through symlinks of more than 5000000 path components in all");
+  });
+
+  test("ends with an error when an entry has too many extended header records", async () => {
+    const records = Object.fromEntries(Array.from({ length: 2_000 }, (_, i) => [`k${i}`, ""]));
+    const everywhere: TarEntry = {
+      name: "g",
+      type: "g",
+      content: Object.keys(records)
+        .map((key) => `${key.length + 4} ${key}=\n`)
+        .join(""),
+    };
+    for (const entries of [[{ ...file("a"), pax: records }], [everywhere, { ...file("a"), pax: { k: "" } }]]) {
+      const { error } = await unpack([tarball(entries)]);
+      expect(error).toBeInstanceOf(RefusedError);
+      expect((error as Error).message).toMatch(/^an entry has \d+ extended header records, more than the 1000 allowed$/);
+    }
   });
 });
 

@@ -55,6 +55,8 @@ interface Seen {
 const CHUNK = 256 * 1024;
 /** Archives consist of such blocks. */
 const BLOCK = 512;
+/** Most extended header records of one entry, those of the archive included, which count for every entry that has its own. */
+const PAX_RECORDS = 1_000;
 /** Files up to this size are written in one go, which costs less than the round trips of asynchronous writes. */
 const SMALL_FILE = 1024 * 1024;
 /** Archives from before POSIX have no "ustar" mark. */
@@ -178,7 +180,10 @@ async function writeFile(entry: Entry, size: number, path: string): Promise<void
 /** The entry's name, checked for what no name may have. */
 function nameOf(header: Header, limits: LayerLimits): string {
   const { name } = header;
-  if (Object.keys(header.pax ?? {}).some((key) => key.startsWith("GNU.sparse."))) throw new RefusedError(`file "${name}" is sparse`);
+  const records = Object.keys(header.pax ?? {});
+  if (records.length > PAX_RECORDS)
+    throw new RefusedError(`an entry has ${records.length} extended header records, more than the ${PAX_RECORDS} allowed`);
+  if (records.some((key) => key.startsWith("GNU.sparse."))) throw new RefusedError(`file "${name}" is sparse`);
   return checkedPath(name, limits);
 }
 

@@ -6,6 +6,8 @@ interface Directory {
   readonly kind: "directory";
   /** the last layer that mentioned it */
   layer: number;
+  /** the last layer that removed all older content from it; the layer that created it counts */
+  prunedIn: number;
   readonly children: Map<string, TreeNode>;
 }
 interface File {
@@ -27,8 +29,8 @@ interface Place {
 }
 
 const SYMLINK_HOPS = 40;
-/** Path components looked at when all symlinks are checked at the end. */
-const CHECK_STEPS = 5_000_000;
+/** Path components of symlink targets that one image may follow, and as many again when all symlinks are checked at the end. */
+const SYMLINK_STEPS = 5_000_000;
 
 /**
  * An image's files as they are unpacked into one empty folder that nobody else writes to. The tree is kept in memory, and every path is
@@ -37,14 +39,21 @@ const CHECK_STEPS = 5_000_000;
  */
 export class Tree {
   readonly #folder: string;
-  readonly #root: Directory = { kind: "directory", layer: 0, children: new Map() };
+  readonly #root: Directory = { kind: "directory", layer: 0, prunedIn: 0, children: new Map() };
   readonly #depthMax: number;
   #layer = 0;
+  #visits = 0;
+  #symlinkSteps = 0;
 
   /** @param folder an existing empty folder */
   constructor(folder: string, depthMax: number) {
     this.#folder = folder;
     this.#depthMax = depthMax;
+  }
+
+  /** Nodes that were looked at for whiteouts and as parts of paths: the cost of the image, at most its entries times their depth. */
+  get visits(): number {
+    return this.#visits;
   }
 
   /** From now on entries belong to the next layer. */
@@ -120,7 +129,7 @@ export class Tree {
   /** Removes everything lower layers put into a directory. */
   opaque(path: readonly string[]): void {
     const place = this.#resolve(path, false);
-    if (place) for (const name of place.directory.children.keys()) this.#prune(place, name);
+    if (place) this.#pruneChildren(place);
   }
 
   /**
@@ -129,7 +138,7 @@ export class Tree {
    * @throws RefusedError when one leads out
    */
   finish(): void {
-    const budget = { steps: CHECK_STEPS };
+    const budget = { steps: SYMLINK_STEPS };
     const directories: string[] = [];
     const pending: Place[] = [{ directory: this.#root, path: "" }];
     for (let place = pending.pop(); place; place = pending.pop()) {
@@ -154,13 +163,14 @@ export class Tree {
   /**
    * Walks to a directory, through symlinks, never above the root.
    * @returns undefined when a part is missing and `make` is false
-   * @throws RefusedError when a part is a file, or symlinks go round in circles
+   * @throws RefusedError when a part is a file, symlinks go round in circles, or the image has more symlinks to follow than allowed
    */
   #resolve(path: readonly string[], make: boolean): Place | undefined {
     const trail: Place[] = [{ directory: this.#root, path: "" }];
     const todo = [...path].reverse();
     let hops = 0;
     for (let name = todo.pop(); name !== undefined; name = todo.pop()) {
+      this.#visits++;
       const here = trail.at(-1) ?? { directory: this.#root, path: "" };
       if (name === "..") {
         if (trail.length > 1) trail.pop();
@@ -173,7 +183,11 @@ export class Tree {
       }
       if (node?.kind === "symlink") {
         if (++hops > SYMLINK_HOPS) throw new RefusedError(`too many symlinks on the way to "${path.join("/")}"`);
-        todo.push(...componentsOf(node.target).reverse());
+        const target = componentsOf(node.target);
+        this.#symlinkSteps += target.length;
+        if (this.#symlinkSteps > SYMLINK_STEPS)
+          throw new RefusedError(`entries lead through symlinks of more than ${SYMLINK_STEPS} path components in all`);
+        todo.push(...target.reverse());
         continue;
       }
       if (!node && !make) return undefined;
@@ -185,7 +199,7 @@ export class Tree {
 
   #makeDirectory(parent: Place, name: string): Directory {
     mkdirSync(this.#onDisk(parent, name), { mode: 0o700 });
-    const directory: Directory = { kind: "directory", layer: this.#layer, children: new Map() };
+    const directory: Directory = { kind: "directory", layer: this.#layer, prunedIn: this.#layer, children: new Map() };
     parent.directory.children.set(name, directory);
     return directory;
   }
@@ -195,17 +209,26 @@ export class Tree {
     rmSync(this.#onDisk(parent, name), { recursive: true, force: true });
   }
 
-  /** Removes what is older than this layer. @returns whether nothing is left */
+  /** Removes a node and its content where they are older than this layer. @returns whether the node is gone */
   #prune(parent: Place, name: string): boolean {
     const node = parent.directory.children.get(name);
     if (!node) return true;
-    let empty = node.layer < this.#layer;
-    if (node.kind === "directory") {
-      const place = { directory: node, path: joined(parent.path, name) };
-      for (const child of node.children.keys()) empty = this.#prune(place, child) && empty;
-    }
-    if (empty) this.#clear(parent, name);
-    return empty;
+    this.#visits++;
+    const isEmpty = node.kind !== "directory" || this.#pruneChildren({ directory: node, path: joined(parent.path, name) });
+    if (node.layer === this.#layer || !isEmpty) return false;
+    this.#clear(parent, name);
+    return true;
+  }
+
+  /**
+   * Removes what is older than this layer from a directory, once per layer: what this layer adds afterwards is not older.
+   * @returns whether nothing is left in it
+   */
+  #pruneChildren(place: Place): boolean {
+    const { directory } = place;
+    if (directory.prunedIn !== this.#layer) for (const name of directory.children.keys()) this.#prune(place, name);
+    directory.prunedIn = this.#layer;
+    return directory.children.size === 0;
   }
 
   #leadsOut(from: Place, link: Symlink, budget: { steps: number }): boolean {
