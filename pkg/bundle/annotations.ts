@@ -1,6 +1,7 @@
 import { isObject } from "../api/jsonObject.ts";
 import { goQuote } from "../errors/goQuote.ts";
 import { excerpt } from "../fbc/excerpt.ts";
+import { checkAnnotations } from "./bundleLimits.ts";
 import { jsonMismatch, kindOf } from "./goValues.ts";
 import { yamlDocument } from "./yamlText.ts";
 
@@ -33,6 +34,7 @@ export interface BundleAnnotations extends BundleFolders {
  * are not stated are `manifests` and `metadata`.
  * @throws Error in Go's words for what is no YAML or of the wrong type; in ours for another media type than registry+v1, which Go does not look at,
  * and for a folder that is none of the image.
+ * @throws TerminalError Blocked for a file above 1 MiB or 20,000 lines and members.
  */
 export function bundleAnnotations(content: Uint8Array): BundleAnnotations {
   return statedIn(annotationsIn(content));
@@ -103,6 +105,7 @@ export function foldersIn(paths: Iterable<string>, stated: BundleFolders): Bundl
 }
 
 function annotationsIn(content: Uint8Array): unknown {
+  checkAnnotations(ANNOTATIONS_FILE, content);
   return memberIn(yamlDocument(new TextDecoder().decode(content)), "annotations");
 }
 

@@ -1,10 +1,11 @@
 import { Reason } from "../api/constants.ts";
 import { isObject } from "../api/jsonObject.ts";
 import type { KubeObject } from "../api/k8s.ts";
-import { messageOf, RetryableError } from "../errors/errors.ts";
+import { messageOf, RetryableError, TerminalError } from "../errors/errors.ts";
 import { goQuote } from "../errors/goQuote.ts";
 import { excerpt } from "../fbc/excerpt.ts";
 import { ANNOTATIONS_FILE, bundleAnnotations, foldersIn } from "./annotations.ts";
+import { BUNDLE_LIMITS, bundleTooLarge, checkFiles, ValueCount } from "./bundleLimits.ts";
 import { dependenciesIn } from "./dependencies.ts";
 import { sortedKeys } from "./goSpecial.ts";
 import { MANIFEST_TYPES } from "./goTypes.ts";
@@ -15,31 +16,27 @@ import type { BundleFiles, Crd, Csv, RegistryV1Bundle } from "./types.ts";
 
 /** Said behind Go's words where a folder or file is missing that makes an image a bundle. */
 const NO_BUNDLE = "a registry+v1 bundle has a ClusterServiceVersion in manifests/ and says in metadata/annotations.yaml what it is";
-/** The largest real bundles hold 105 files and 7 MB. */
-const MAX_FILES = 2_000;
-const MAX_BYTES = 64 * 1024 * 1024;
-/** Rights, conflicts and order are worked out between objects. */
-const MAX_OBJECTS = 2_000;
 const MAX_CSVS = 5;
 
 /**
  * Reads a registry+v1 bundle. Files in `manifests/`, or the folder that the annotations state for it, are read in the order of their names whatever they are called; of several
  * ClusterServiceVersions the last is taken. The CSV and CRDs go through Go's typed structs (see GoTypes), the rest stays as it is.
  * Dependencies that cannot be read keep nothing back, see `dependenciesIn`.
- * @throws RetryableError Retrying when something is missing, cannot be parsed or has the wrong type, in operator-controller's words; above
- * 2,000 files, 64 MiB or 2,000 objects, those counted that its ClusterServiceVersion stands for.
+ * @throws RetryableError Retrying when something is missing, cannot be parsed or has the wrong type, in operator-controller's words.
+ * @throws TerminalError Blocked above one of `BUNDLE_LIMITS`. The objects that its ClusterServiceVersion stands for count as objects.
  * @see registry+v1 bundle format
  */
 export function loadBundle(files: BundleFiles): RegistryV1Bundle {
   try {
     return load(files);
   } catch (err) {
+    if (err instanceof TerminalError) throw err;
     throw new RetryableError(Reason.Retrying, messageOf(err), { cause: err });
   }
 }
 
 function load(files: BundleFiles): RegistryV1Bundle {
-  checkSize(files);
+  checkFiles(files);
   const annotations = files.get(ANNOTATIONS_FILE);
   if (!annotations) throw new Error(`open ${ANNOTATIONS_FILE}: no such file or directory: ${NO_BUNDLE}`);
   const { packageName, ...stated } = bundleAnnotations(annotations);
@@ -54,9 +51,11 @@ function load(files: BundleFiles): RegistryV1Bundle {
     cautions,
   };
   const csvs: LoadedCsv[] = [];
+  const values = new ValueCount();
   for (const path of manifestPaths(files, manifests)) {
     try {
       for (const object of manifestObjects(path, files.get(path) ?? new Uint8Array())) {
+        values.add(path, object);
         if (object.kind === "ClusterServiceVersion") csvs.push(csvFrom(path, object));
         else if (object.kind === "CustomResourceDefinition") {
           bundle.crds.push(MANIFEST_TYPES.convert("apiextensions/v1.CustomResourceDefinition", object) as Crd);
@@ -65,6 +64,7 @@ function load(files: BundleFiles): RegistryV1Bundle {
         } else bundle.others.push(sortedKeys(object) as KubeObject);
       }
     } catch (err) {
+      if (err instanceof TerminalError) throw err;
       const reason = err instanceof RangeError ? "its content is nested too deeply" : messageOf(err);
       throw new Error(`error parsing objects in ${goQuote(path)}: ${reason}`, { cause: err });
     }
@@ -97,15 +97,9 @@ function severalCsvs(csvs: readonly LoadedCsv[]): string {
   return `it holds ${csvs.length} ClusterServiceVersions, ${told.join(", ")}${more}, of which the last is taken`;
 }
 
-function checkSize(files: BundleFiles): void {
-  let bytes = 0;
-  for (const content of files.values()) bytes += content.byteLength;
-  if (files.size > MAX_FILES) throw new Error(`bundle holds ${files.size} files, more than the ${MAX_FILES} allowed`);
-  if (bytes > MAX_BYTES) throw new Error(`bundle holds ${bytes} bytes, more than the ${MAX_BYTES} allowed`);
-}
-
 function checkCount(objects: number): void {
-  if (objects > MAX_OBJECTS) throw new Error(`bundle holds ${objects} objects, more than the ${MAX_OBJECTS} allowed`);
+  const { objects: most } = BUNDLE_LIMITS;
+  if (objects > most) throw bundleTooLarge(`it holds ${objects} objects, more than the ${most} allowed`);
 }
 
 /** How many Deployments, sets of rights, webhooks and API services a ClusterServiceVersion asks for. */

@@ -2,18 +2,17 @@ import type { Dirent } from "node:fs";
 import { readdir, readFile, realpath, stat } from "node:fs/promises";
 import { join, sep } from "node:path";
 import { ANNOTATIONS_FILE, foldersToRead } from "../bundle/annotations.ts";
+import { BUNDLE_LIMITS, bundleTooLarge } from "../bundle/bundleLimits.ts";
 import type { BundleFiles } from "../bundle/types.ts";
 import { RetryableError } from "../errors/errors.ts";
 import { goQuote } from "../errors/goQuote.ts";
 import { excerpt } from "../fbc/excerpt.ts";
 
-const MAX_FILES = 2_000;
-const MAX_BYTES = 64 * 1024 * 1024;
-
 /**
  * The files of an unpacked bundle image by slash path, such as "manifests/csv.yaml": those in `manifests/` and `metadata/` and in the folders that its
  * annotations state instead. A link counts as the file of the image that it leads to; special files are left out.
- * @throws RetryableError Retrying above 2,000 files or 64 MiB, and for a link that leads out of the image or to no file.
+ * @throws TerminalError Blocked above the files or bytes of `BUNDLE_LIMITS`.
+ * @throws RetryableError Retrying for a link that leads out of the image or to no file.
  */
 export async function readBundleFiles(dir: string): Promise<BundleFiles> {
   const reader = new FolderReader(await realpath(dir));
@@ -63,8 +62,11 @@ class FolderReader {
 
   async #add(path: string, onDisk: string): Promise<void> {
     this.#bytes += (await stat(onDisk)).size;
-    if (this.files.size >= MAX_FILES || this.#bytes > MAX_BYTES)
-      throw refused(`bundle image holds more than ${MAX_FILES} files or ${MAX_BYTES} bytes in the folders of its manifests and metadata`);
+    const { files, bytes } = BUNDLE_LIMITS;
+    if (this.files.size >= files || this.#bytes > bytes)
+      throw bundleTooLarge(
+        `its image holds more than the ${files} files or ${bytes} bytes allowed in the folders of manifests and metadata`,
+      );
     this.files.set(path, await readFile(onDisk));
   }
 

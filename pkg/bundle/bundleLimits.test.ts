@@ -1,0 +1,118 @@
+import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { bundleFiles } from "../../test/support/bundleFixture.ts";
+import { terminalIn } from "../errors/errors.ts";
+import { BUNDLE_LIMITS, countSeparators, isWithin } from "./bundleLimits.ts";
+import { loadBundle } from "./load.ts";
+import { manifestObjects } from "./manifests.ts";
+import { countValues } from "./yamlText.ts";
+
+const REAL_BUNDLES = join(import.meta.dirname, "../../../shared/data/bundles");
+
+function failureOf(work: () => unknown): unknown {
+  try {
+    work();
+  } catch (err) {
+    return err;
+  }
+  throw new Error("nothing was thrown");
+}
+
+/** A ConfigMap whose member `l` is a list of so many empty maps. */
+function manyMaps(count: number): string {
+  return `apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\nl: [${"{},".repeat(count)}]\n`;
+}
+
+/** An alias bomb of 10^5 scalars in some hundred bytes. */
+function aliases(name: string): string {
+  const levels = [1, 2, 3, 4, 5].map((level) => `l${level}: &l${level} [${`*l${level - 1},`.repeat(10)}]`).join("\n");
+  return `apiVersion: v1\nkind: ConfigMap\nmetadata: {name: ${name}}\nl0: &l0 1\n${levels}\n`;
+}
+
+describe("loadBundle rejects a bundle terminally and names limit, number and file when", () => {
+  test.each<[what: string, files: Record<string, string>, message: RegExp]>([
+    [
+      "one file holds too many maps",
+      { "manifests/maps.yaml": manyMaps(300_000) },
+      /^bundle is too large: file "manifests\/maps.yaml" holds 60000\d lines, list items and members, more than the 500000 allowed in one file$/,
+    ],
+    [
+      "one JSON file holds too many lists",
+      { "manifests/lists.json": `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"x"},"l":[${"[],".repeat(300_000)}1]}` },
+      /^bundle is too large: file "manifests\/lists.json" holds 60000\d lines, .*$/,
+    ],
+    [
+      "all files together hold too many lines",
+      Object.fromEntries(["a", "b", "c", "d", "e"].map((name) => [`manifests/${name}.yaml`, manyMaps(210_000)])),
+      /^bundle is too large: it holds 2\d{6} lines, list items and members up to file "manifests\/e.yaml", more than the 2000000 allowed$/,
+    ],
+    [
+      "one object holds too many values by aliases",
+      { "manifests/a.yaml": aliases("x").replaceAll("1,", "1,").concat("l6: [*l5, *l5, *l5]\n") },
+      /^bundle is too large: an object of file "manifests\/a.yaml" holds more than the 250000 values allowed in one object$/,
+    ],
+    [
+      "all objects together hold too many values by aliases",
+      Object.fromEntries(["a", "b", "c", "d", "e", "f", "g"].map((name) => [`manifests/${name}.yaml`, aliases(name)])),
+      /^bundle is too large: it holds \d+ values up to file "manifests\/g.yaml", more than the 750000 allowed$/,
+    ],
+    [
+      "its annotations file is huge",
+      { "metadata/annotations.yaml": `annotations: {a: [${"{},".repeat(20_000)}]}` },
+      /^bundle is too large: file "metadata\/annotations.yaml" holds more lines and members than the 20000 allowed in this file$/,
+    ],
+  ])("%s", (_, files, message) => {
+    const err = failureOf(() => loadBundle(bundleFiles(files)));
+    expect(terminalIn(err)).toMatchObject({ reason: "Blocked", message: expect.stringMatching(message) });
+  });
+});
+
+test("countSeparators counts at least one separator for each value, in every notation", () => {
+  for (const text of ["[1,2,3]", "{a: {b: {c: 1}}}", "- - - a\n", "a:\n  b:\n  - c\n", '{"a":[[[]]],"b":null}', "a: 1\r\nb: 2\rc: 3"]) {
+    const [object] = manifestObjects(
+      "m",
+      Buffer.from(`kind: A\nx: ${text.startsWith("-") || text.startsWith("a:") ? `\n${text.replaceAll(/^/gm, " ")}` : text}\n`),
+    );
+    expect(countSeparators(Buffer.from(`\n\n${text}\n`)), text).toBeGreaterThanOrEqual(countValues(object?.["x"], 0) - 1);
+  }
+});
+
+test("isWithin stops at the first separator above the limit, and reads nothing of files with too many bytes", () => {
+  const files = new Map([["a", Buffer.from("\n\n\n")]]);
+  expect(isWithin(files, { bytes: 3, separators: 3 })).toBe(true);
+  expect(isWithin(files, { bytes: 3, separators: 2 })).toBe(false);
+  const unread = new Proxy(Buffer.from("\n\n\n"), {
+    get: (target, key) => {
+      if (key === "byteLength") return target.byteLength;
+      throw new Error("it was read");
+    },
+  });
+  expect(isWithin(new Map([["a", unread]]), { bytes: 2, separators: 9 })).toBe(false);
+});
+
+test.skipIf(!existsSync(REAL_BUNDLES))("the largest real bundles have ten times room in every limit", () => {
+  const found = { files: 0, bytes: 0, separators: 0, fileSeparators: 0 };
+  for (const name of readdirSync(REAL_BUNDLES))
+    for (const version of readdirSync(join(REAL_BUNDLES, name))) {
+      const folder = join(REAL_BUNDLES, name, version);
+      if (!statSync(folder).isDirectory()) continue;
+      const contents = readdirSync(folder, { recursive: true, withFileTypes: true })
+        .filter((entry) => entry.isFile())
+        .map((entry) => readFileSync(join(entry.parentPath, entry.name)));
+      const separators = contents.map((content) => countSeparators(content));
+      found.files = Math.max(found.files, contents.length);
+      found.bytes = Math.max(
+        found.bytes,
+        contents.reduce((sum, { byteLength }) => sum + byteLength, 0),
+      );
+      found.fileSeparators = Math.max(found.fileSeparators, ...separators);
+      found.separators = Math.max(
+        found.separators,
+        separators.reduce((sum, count) => sum + count, 0),
+      );
+    }
+  expect(found.bytes).toBeGreaterThan(1_000_000);
+  for (const [limit, most] of Object.entries(found) as [keyof typeof found, number][])
+    expect(BUNDLE_LIMITS[limit], limit).toBeGreaterThanOrEqual(10 * most);
+});

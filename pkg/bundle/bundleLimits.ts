@@ -1,0 +1,117 @@
+import { Reason } from "../api/constants.ts";
+import { TerminalError } from "../errors/errors.ts";
+import { goQuote } from "../errors/goQuote.ts";
+import { excerpt } from "../fbc/excerpt.ts";
+import type { BundleFiles } from "./types.ts";
+import { countValues } from "./yamlText.ts";
+
+const MIB = 1024 * 1024;
+
+/**
+ * Most of everything that a bundle may hold: ten times what the largest public bundles do (105 files, 7 MB, 161,000 separators and 73,000
+ * values; in one file 47,000 separators, in one object 23,000 values), except for objects, which the controller compares with each other.
+ */
+export const BUNDLE_LIMITS = {
+  files: 2_000,
+  bytes: 72 * MIB,
+  /** Characters of which at least one is between two values of YAML or JSON: an upper bound of the values, read off the text. */
+  separators: 2_000_000,
+  fileSeparators: 500_000,
+  /** Of `metadata/annotations.yaml`, which is read before the rest; real ones have some 2,000 bytes. */
+  annotationsBytes: MIB,
+  annotationsSeparators: 20_000,
+  /** Maps, lists and scalars of the manifests, each as often as an alias repeats it. */
+  values: 750_000,
+  objectValues: 250_000,
+  /** Of the manifests, and of what they render to. */
+  objects: 2_000,
+  renderedObjects: 10_000,
+  /** As JSON. An API server accepts requests of up to 3 MiB. */
+  renderedObjectBytes: 3 * MIB,
+  renderedBytes: 32 * MIB,
+} as const;
+
+/** Characters before or between values: line ends, `-` of block lists, and what begins or divides lists and maps on one line. */
+const IS_SEPARATOR = new Uint8Array(256);
+for (const char of "\n\r,[{-") IS_SEPARATOR[char.charCodeAt(0)] = 1;
+
+/** Returns the error for a bundle above a limit: terminal, because the same image is as large on every try. */
+export function bundleTooLarge(message: string): TerminalError {
+  return new TerminalError(Reason.Blocked, `bundle is too large: ${message}`);
+}
+
+/** Counts the separators in a file; stops soon after `most`. Reads every byte once and builds nothing. */
+export function countSeparators(content: Uint8Array, most: number = Number.POSITIVE_INFINITY): number {
+  let count = 0;
+  for (let at = 0; at < content.length && count <= most; at++) count += IS_SEPARATOR[content[at] ?? 0] ?? 0;
+  return count;
+}
+
+/** Returns whether files hold at most so many bytes and separators; reads none of a bundle with more bytes. */
+export function isWithin(files: BundleFiles, most: { bytes: number; separators: number }): boolean {
+  let { bytes, separators } = most;
+  for (const content of files.values()) bytes -= content.byteLength;
+  if (bytes < 0) return false;
+  for (const content of files.values()) {
+    separators -= countSeparators(content, separators);
+    if (separators < 0) return false;
+  }
+  return true;
+}
+
+/**
+ * Checks the files of a bundle before any of them is parsed.
+ * @throws TerminalError Blocked above the limit on files, bytes or separators; names the limit, the number found, and the file.
+ */
+export function checkFiles(files: BundleFiles): void {
+  const { files: mostFiles, bytes: mostBytes, fileSeparators, separators: mostSeparators } = BUNDLE_LIMITS;
+  let bytes = 0;
+  for (const content of files.values()) bytes += content.byteLength;
+  if (files.size > mostFiles) throw bundleTooLarge(`it holds ${files.size} files, more than the ${mostFiles} allowed`);
+  if (bytes > mostBytes) throw bundleTooLarge(`it holds ${bytes} bytes, more than the ${mostBytes} allowed`);
+  let separators = 0;
+  for (const [path, content] of files) {
+    const count = countSeparators(content);
+    if (count > fileSeparators)
+      throw bundleTooLarge(
+        `file ${named(path)} holds ${count} lines, list items and members, more than the ${fileSeparators} allowed in one file`,
+      );
+    separators += count;
+    if (separators > mostSeparators)
+      throw bundleTooLarge(
+        `it holds ${separators} lines, list items and members up to file ${named(path)}, more than the ${mostSeparators} allowed`,
+      );
+  }
+}
+
+/** @throws TerminalError Blocked for the content of an annotations file above its limits. */
+export function checkAnnotations(path: string, content: Uint8Array): void {
+  const { annotationsBytes: bytes, annotationsSeparators: separators } = BUNDLE_LIMITS;
+  if (isWithin(new Map([[path, content]]), { bytes, separators })) return;
+  const found =
+    content.byteLength > bytes ? `${content.byteLength} bytes, more than the ${bytes}` : `more lines and members than the ${separators}`;
+  throw bundleTooLarge(`file ${named(path)} holds ${found} allowed in this file`);
+}
+
+/** Counts the values of a bundle's objects as they are read. */
+export class ValueCount {
+  #values = 0;
+
+  /**
+   * Counts an object of the file at `path`.
+   * @throws TerminalError Blocked when the object, or all objects so far, hold more values than the limit.
+   */
+  add(path: string, object: unknown): void {
+    const { values, objectValues } = BUNDLE_LIMITS;
+    const count = countValues(object, 0, objectValues);
+    if (count > objectValues)
+      throw bundleTooLarge(`an object of file ${named(path)} holds more than the ${objectValues} values allowed in one object`);
+    this.#values += count;
+    if (this.#values > values)
+      throw bundleTooLarge(`it holds ${this.#values} values up to file ${named(path)}, more than the ${values} allowed`);
+  }
+}
+
+function named(path: string): string {
+  return goQuote(excerpt(path));
+}
