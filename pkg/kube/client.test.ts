@@ -58,6 +58,20 @@ test("a list is read page by page and every item carries its kind", async () => 
   ]);
 });
 
+test("a list fails when the answer is not a list, instead of counting as empty", async () => {
+  const answers = [{}, { kind: "Status", apiVersion: "v1", status: "Success" }, { kind: "ThingList", items: {} }, "items"];
+  for (const json of answers) {
+    const { client } = await start(() => ({ json }));
+    await expect(client.list(THING), JSON.stringify(json)).rejects.toThrow(
+      "the API server answered a list of Thing (g.io/v1) with something else",
+    );
+  }
+  for (const json of [{ items: null }, { items: [] }, { kind: "ThingList", apiVersion: "g.io/v1" }]) {
+    const { client } = await start(() => ({ json }));
+    expect((await client.list(THING)).items, JSON.stringify(json)).toEqual([]);
+  }
+});
+
 test("maxItems ends a list early", async () => {
   const { client, asked } = await start(() => ({ json: { items: [{ metadata: {} }, { metadata: {} }], metadata: { continue: "more" } } }));
   expect((await client.list(THING, { maxItems: 1 })).items).toHaveLength(1);
@@ -143,7 +157,7 @@ test("token clients use the parent's discovery and their own token", async () =>
 
 test("metadata alone is asked for in the list's and in the object's form", async () => {
   const { client, api } = await start(({ url }) => ({
-    json: url.endsWith("/x") ? { kind: "PartialObjectMetadata", metadata: { name: "x" } } : {},
+    json: url.endsWith("/x") ? { kind: "PartialObjectMetadata", metadata: { name: "x" } } : { items: [] },
   }));
   expect(await client.get(REF, { metadataOnly: true })).toEqual({ ...THING, metadata: { name: "x" } });
   await client.list(THING, { metadataOnly: true });

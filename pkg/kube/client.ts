@@ -118,6 +118,7 @@ export class Client {
         page = undefined;
         continue;
       }
+      if (!isList(list)) throw new Error(`the API server answered a list of ${gvk.kind} (${gvk.apiVersion}) with something else`);
       for (const item of list.items ?? []) items.push({ ...item, apiVersion: gvk.apiVersion, kind: gvk.kind } as T);
       token = list.metadata?.continue;
       if (!token || items.length >= maxItems)
@@ -222,8 +223,15 @@ export class Client {
 }
 
 interface KubeList {
-  items?: KubeObject[];
+  items?: KubeObject[] | null;
   metadata?: { continue?: string; resourceVersion?: string };
+}
+
+/** False for any other answer with status 200: taken for an empty list, it would say that no object exists. */
+function isList(answer: unknown): boolean {
+  if (typeof answer !== "object" || answer === null) return false;
+  const { kind = "", items } = answer as { kind?: unknown; items?: unknown };
+  return Array.isArray(items) || (items !== undefined ? items === null : String(kind).endsWith("List"));
 }
 
 function writeQuery(options: { fieldManager?: string; force?: boolean; dryRun?: boolean }): Query {

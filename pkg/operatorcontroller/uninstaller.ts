@@ -1,6 +1,8 @@
 import type { ClusterExtension } from "../api/clusterExtension.ts";
+import { Reason } from "../api/constants.ts";
 import { type KubeObject, type ObjectRef, refOf } from "../api/k8s.ts";
 import { isApiService } from "../bundle/aggregatedApis.ts";
+import { RetryableError } from "../errors/errors.ts";
 import type { Client } from "../kube/client.ts";
 import { KindNotServed } from "../kube/errors.ts";
 import { describeObject, isCrd, objectKey } from "../release/identity.ts";
@@ -8,7 +10,8 @@ import { uninstallOrder } from "../release/order.ts";
 import { ownershipOf } from "../release/ownership.ts";
 import { crdPolicyOf } from "../release/plan.ts";
 import type { Applier } from "./apply/applier.ts";
-import { type KeptCrd, servedKindOf, splitCrds } from "./apply/crdUse.ts";
+import { servedKindOf } from "./apply/crdUse.ts";
+import { type KeptCrd, removeCrds } from "./apply/removeCrds.ts";
 import { takeOver } from "./apply/takeOver.ts";
 
 /** What one pass of an uninstall came to; what was deleted is in the applier's actions. */
@@ -78,11 +81,13 @@ export class Uninstaller {
         ),
       () => this.#delete(others.filter((object) => !WEBHOOKS.has(object.kind) && !WORKLOADS.has(object.kind) && !isApiService(object))),
       async () => {
-        const split = await splitCrds(this.#client, crds, policy, this.#signal);
-        const keeping = split.kept.map(({ crd }) => crd);
+        const removal = await removeCrds(this.#applier, this.#client, crds, policy, this.#signal);
+        const unsure = removal.kept.find(({ retry }) => retry !== undefined);
+        if (unsure) throw new RetryableError(Reason.Retrying, unsure.text, { cause: unsure.retry?.cause });
+        const keeping = removal.kept.map(({ crd }) => crd);
         await takeOver(this.#client, keeping, uid, this.#signal);
-        kept.push(...split.kept);
-        return this.#delete(split.going);
+        kept.push(...removal.kept);
+        return this.#left(removal.deleting);
       },
     ];
     for (const stage of stages) {
@@ -98,6 +103,11 @@ export class Uninstaller {
       objects.filter(({ metadata }) => metadata.deletionTimestamp === undefined),
       propagation,
     );
+    return this.#left(objects);
+  }
+
+  /** @returns those of the objects that are still there. */
+  async #left(objects: readonly KubeObject[]): Promise<string[]> {
     const left = await this.#applier.read(objects.map(refOf));
     return objects.filter((object) => left.get(objectKey(object))?.metadata.uid === object.metadata.uid).map(describeObject);
   }

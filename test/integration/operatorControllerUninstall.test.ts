@@ -2,8 +2,10 @@ import { beforeAll, expect, onTestFinished, test } from "vitest";
 import type { ClusterExtension } from "../../pkg/api/clusterExtension.ts";
 import { API_VERSION, CLUSTER_EXTENSION } from "../../pkg/api/constants.ts";
 import { type KubeObject, refOf } from "../../pkg/api/k8s.ts";
+import type { Client } from "../../pkg/kube/client.ts";
 import { Applier } from "../../pkg/operatorcontroller/apply/applier.ts";
 import { prune } from "../../pkg/operatorcontroller/apply/prune.ts";
+import { removeCrds } from "../../pkg/operatorcontroller/apply/removeCrds.ts";
 import { Uninstaller, type UninstallProgress } from "../../pkg/operatorcontroller/uninstaller.ts";
 import type { PolicyRule } from "../../pkg/rbac/policyRule.ts";
 import { describeObject } from "../../pkg/release/identity.ts";
@@ -192,6 +194,102 @@ describeWithCluster("removing an extension's objects on a real API server", (clu
       expect.stringContaining("it counts as in use because its custom resources may not be listed (things.") as string,
     ]);
     expect(await liveKinds(cluster, set.objects)).toEqual(["CustomResourceDefinition"]);
+  });
+
+  const crdSpec = (set: Installed, spec: object): Promise<KubeObject> =>
+    cluster.client.patch(refOf(set.of("CustomResourceDefinition")), { spec }, { type: "merge" });
+  const versions = (set: Installed): { name: string; served: boolean }[] =>
+    (set.of("CustomResourceDefinition")["spec"] as { versions: { name: string; served: boolean }[] }).versions;
+  /** The kept definitions and their reasons after everything else is gone. */
+  async function keptAfter(set: Installed): Promise<string[]> {
+    const { kept } = await uninstalled(set);
+    expect(await liveKinds(cluster, set.objects)).toEqual(["CustomResourceDefinition"]);
+    return kept.map(({ text }) => text.slice(text.indexOf(": ") + 2));
+  }
+
+  test("uninstall keeps a definition with its custom resources when none of its versions is served", async () => {
+    const set = await installed();
+    const thing = await set.thing();
+    await crdSpec(set, { versions: versions(set).map((version) => ({ ...version, served: false })) });
+    expect(await keptAfter(set)).toEqual([
+      "it counts as in use because none of its versions is served, so that its custom resources cannot be listed",
+    ]);
+    await crdSpec(set, { versions: versions(set) });
+    expect(await liveKinds(cluster, [thing])).toEqual(["Thing"]);
+  });
+
+  test("uninstall keeps a definition when its custom resources are still being deleted", async () => {
+    const set = await installed();
+    const thing = await set.thing([HOLD]);
+    await cluster.client.delete(refOf(thing));
+    expect(await keptAfter(set)).toEqual(["custom resources of it exist"]);
+    await hold(thing, []);
+  });
+
+  test("uninstall keeps a definition when the API server has not accepted its names", async () => {
+    const { x, ns, account } = await loneExtension(cluster);
+    const group = `${ns}.example.com`;
+    const { spec, ...first } = thingDefinition(group);
+    const names = { plural: "firsts", singular: "first", kind: "Thing", listKind: "ThingList" };
+    const other = { ...first, metadata: { name: `firsts.${group}` }, spec: { ...(spec as object), names } };
+    await cluster.client.create(other);
+    await eventually(() => cluster.client.list({ apiVersion: `${group}/v1`, kind: "Thing" }));
+    const objects = preparedFor(x, [thingDefinition(group)]);
+    const applier = new Applier(account.client, log, signal);
+    await applier.apply(objects, new Map());
+    onTestFinished(async () => {
+      for (const object of [other, ...objects, x]) await cluster.client.delete(refOf(object));
+    });
+    await eventually(async () => {
+      const { conditions = [] } = ((await cluster.client.get(refOf(objects[0]!)))?.["status"] ?? {}) as { conditions?: { type: string }[] };
+      expect(conditions.map(({ type }) => type)).toContain("NamesAccepted");
+    });
+    const { kept } = await new Uninstaller(account.client, applier, x, signal).run(objects.map(refOf));
+    expect(kept.map(({ text }) => text)).toEqual([
+      `${describeObject(objects[0]!)}: it counts as in use because the API server has not accepted its names`,
+    ]);
+    expect(await liveKinds(cluster, objects)).toEqual(["CustomResourceDefinition"]);
+  });
+
+  test("a definition that changes between check and delete is checked again, and kept when it is in use by then", async () => {
+    const set = await installed();
+    const crd = (await cluster.client.get(refOf(set.of("CustomResourceDefinition"))))!;
+    await eventually(() => cluster.client.list({ apiVersion: `${set.x.metadata.name}.example.com/v1`, kind: "Thing" }));
+    let lists = 0;
+    const client: Pick<Client, "get" | "list"> = {
+      get: (ref, options) => set.account.client.get(ref, options),
+      list: async (gvk, options) => {
+        const found = await set.account.client.list(gvk, options);
+        if (lists++ === 0) {
+          await set.thing();
+          await cluster.client.patch(refOf(crd), { metadata: { annotations: { touched: "yes" } } }, { type: "merge" });
+        }
+        return found as never;
+      },
+    };
+    const applier = new Applier(set.account.client, log, signal);
+    const { kept, deleting } = await removeCrds(applier, client, [crd], "DeleteIfUnused", signal);
+    expect({ lists, deleting, kept: kept.map(({ text }) => text) }).toEqual({
+      lists: 2,
+      deleting: [],
+      kept: [`${describeObject(crd)}: custom resources of it exist`],
+    });
+    expect(await liveKinds(cluster, [crd])).toEqual(["CustomResourceDefinition"]);
+  });
+
+  test("pruning keeps a definition with its custom resources when none of its versions is served", async () => {
+    const set = await installed();
+    const thing = await set.thing();
+    await crdSpec(set, { versions: versions(set).map((version) => ({ ...version, served: false })) });
+    const { name, uid = "" } = set.x.metadata;
+    const owner = { name, uid, installNamespace: name };
+    const history = [releaseRecord(1, "deployed", { objects: set.objects })];
+    const applier = new Applier(set.account.client, log, signal);
+    const desired = set.objects.filter(({ kind }) => kind !== "CustomResourceDefinition");
+    const kept = await prune(applier, set.account.client, { history, desired, crdPolicy: "DeleteIfUnused", owner }, signal);
+    expect(kept.map(({ text }) => text)).toEqual([expect.stringContaining("none of its versions is served") as string]);
+    await crdSpec(set, { versions: versions(set) });
+    expect(await liveKinds(cluster, [thing])).toEqual(["Thing"]);
   });
 
   test("an object that is somebody else's by now is left alone", async () => {

@@ -1,10 +1,8 @@
 import type { ClusterExtension } from "../../../pkg/api/clusterExtension.ts";
 import type { KubeObject } from "../../../pkg/api/k8s.ts";
 import { inParallel } from "../../../pkg/controller/inParallel.ts";
-import { messageOf } from "../../../pkg/errors/errors.ts";
 import type { Client } from "../../../pkg/kube/client.ts";
-import { isForbidden, KindNotServed } from "../../../pkg/kube/errors.ts";
-import { servedKindOf } from "../../../pkg/operatorcontroller/apply/crdUse.ts";
+import { crdUse, servedKindOf } from "../../../pkg/operatorcontroller/apply/crdUse.ts";
 import { isCrd } from "../../../pkg/release/identity.ts";
 import type { CrdPolicy } from "../../../pkg/release/plan.ts";
 import { refFrom } from "../tree/extensionTree.ts";
@@ -38,24 +36,21 @@ export async function customResourcesOf(client: Pick<Client, "get" | "list">, { 
   return found.filter((one) => one !== undefined);
 }
 
-async function countIn(client: Pick<Client, "list">, crd: KubeObject): Promise<CustomResources> {
+async function countIn(client: Pick<Client, "get" | "list">, crd: KubeObject): Promise<CustomResources> {
+  const use = await crdUse(client, crd, new AbortController().signal);
   const served = servedKindOf(crd);
-  const kind = served?.kind ?? crd.metadata.name;
-  if (!served) return { crd, kind, names: [], isMore: false };
-  try {
-    const { items } = await client.list(served, { metadataOnly: true, maxItems: COUNTED_MAX + 1 });
-    const names = items
-      .slice(0, COUNTED_MAX)
-      .map(({ metadata: { namespace, name } }) => (namespace === undefined ? name : `${namespace}/${name}`));
-    return { crd, kind, names, isMore: items.length > COUNTED_MAX };
-  } catch (err) {
-    if (err instanceof KindNotServed) return { crd, kind, names: [], isMore: false };
-    if (!isForbidden(err)) throw err;
-    return { crd, kind, names: [], isMore: false, unknown: messageOf(err) };
-  }
+  const none = { crd, kind: served?.kind ?? crd.metadata.name, names: [], isMore: false };
+  if (use.kind !== "in use") return none;
+  if (use.reason !== "CustomResourcesExist") return use.reason === "BeingDeleted" ? none : { ...none, unknown: use.text };
+  if (!served) return none;
+  const { items } = await client.list(served, { metadataOnly: true, maxItems: COUNTED_MAX + 1 });
+  const names = items
+    .slice(0, COUNTED_MAX)
+    .map(({ metadata: { namespace, name } }) => (namespace === undefined ? name : `${namespace}/${name}`));
+  return { ...none, names, isMore: items.length > COUNTED_MAX };
 }
 
-/** What a policy does to a definition: with DeleteIfUnused one that cannot be looked at counts as in use. */
+/** What a policy does to a definition: under DeleteIfUnused the controller keeps one whose custom resources cannot be counted. */
 export function fateOf({ names, unknown }: CustomResources, policy: CrdPolicy): Fate {
   if (policy === "Delete") return "deleted";
   if (policy === "Retain") return "kept";

@@ -124,6 +124,30 @@ export class Applier {
     }
   }
 
+  /**
+   * Deletes one object while it is the one that was read, by uid and resourceVersion.
+   * @returns false if another writer has changed it since; true if it is deleted, or was before.
+   * @throws RetryableError Retrying with the refusal.
+   */
+  async removeUnchanged(object: KubeObject): Promise<boolean> {
+    const { uid, resourceVersion } = object.metadata;
+    const preconditions = { ...(uid ? { uid } : {}), ...(resourceVersion ? { resourceVersion } : {}) };
+    let isUnchanged = true;
+    const failures = await failuresOf([object], this.#signal, async () => {
+      try {
+        this.#removed(
+          object,
+          await this.#client.delete(refOf(object), { ...preconditions, propagationPolicy: "Background", signal: this.#signal }),
+        );
+      } catch (err) {
+        if (!isConflict(err)) throw err;
+        isUnchanged = false;
+      }
+    });
+    throwFailures("delete ", failures);
+    return isUnchanged;
+  }
+
   async #apply(object: KubeObject, live: LiveObjects): Promise<void> {
     const ref = refOf(object);
     const before = live.get(objectKey(ref));
@@ -166,6 +190,11 @@ export class Applier {
       if (!(err instanceof KindNotServed) && !(isConflict(err) && (await this.#isAnother(object)))) throw err;
       found = false; // another object has its name now, or its kind is gone and all objects of it with that
     }
+    this.#removed(object, found);
+  }
+
+  #removed(object: KubeObject, found: boolean): void {
+    const ref = refOf(object);
     this.#actions.push({ verb: found ? "deleted" : "absent", ref });
     if (found) this.#log.info({ verb: "deleted", target: describeObject(ref), apiVersion: ref.apiVersion }, "object deleted");
   }

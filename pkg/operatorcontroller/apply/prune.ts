@@ -6,7 +6,8 @@ import { type Owner, ownershipOf } from "../../release/ownership.ts";
 import { type CrdPolicy, planRelease, type ReleasePlan } from "../../release/plan.ts";
 import type { ReleaseRecord } from "../../release/record.ts";
 import type { Applier, LiveObjects } from "./applier.ts";
-import { type KeptCrd, splitCrds } from "./crdUse.ts";
+import { type KeptCrd, removeCrds } from "./removeCrds.ts";
+import { takeOver } from "./takeOver.ts";
 
 /** What may be on the cluster, what is wanted there, and for whom. */
 export interface PruneRequest {
@@ -38,8 +39,9 @@ export async function prune(applier: Applier, scoped: Client, request: PruneRequ
   if (leaving.length === 0) return [];
   const live = await applier.read(leaving.map(refOf));
   await applier.remove(oursOf(plan.prune, live, owner));
-  const { going, kept } = await splitCrds(scoped, oursOf(undecided, live, owner), crdPolicy, signal);
-  await applier.remove(going);
+  const { kept } = await removeCrds(applier, scoped, oursOf(undecided, live, owner), crdPolicy, signal);
+  // A reference to the extension, as the Go operator-controller writes it, would let the garbage collector delete it with the extension.
+  await takeOver(scoped, crdsOf(kept), owner.uid, signal);
   return kept;
 }
 
@@ -47,6 +49,10 @@ export async function prune(applier: Applier, scoped: Client, request: PruneRequ
 export function unwanted(request: Omit<PruneRequest, "owner">): KubeObject[] {
   const { prune: going, crds } = planOf(request);
   return [...going, ...crds.ifUnused, ...crds.kept];
+}
+
+function crdsOf(kept: readonly KeptCrd[]): KubeObject[] {
+  return kept.map(({ crd }) => crd);
 }
 
 function planOf({ history, desired, crdPolicy }: Omit<PruneRequest, "owner">): ReleasePlan {

@@ -7,10 +7,10 @@ import { lastDeployed } from "../../release/record.ts";
 import type { PassFacts } from "../facts.ts";
 import { Applier } from "./applier.ts";
 import type { ApplyDependencies } from "./applyDependencies.ts";
-import { splitCrds } from "./crdUse.ts";
 import { changes, summary } from "./objectAction.ts";
 import { oursOf } from "./prune.ts";
 import { isQuotaRefusal } from "./quotaCheck.ts";
+import { removeCrds } from "./removeCrds.ts";
 
 /**
  * Takes away again what a first install has created in this pass, when a quota of the namespace refused the rest: half an operator is of no
@@ -35,9 +35,10 @@ export async function withdrawRefused(
   try {
     const live = await applier.read(written.map(refOf));
     const ours = oursOf(written, live, owner);
-    const { going } = await splitCrds(scoped, ours.filter(isCrd), "DeleteIfUnused", signal);
-    await applier.remove([...ours.filter((object) => !isCrd(object)), ...going]);
-    outcome = `what had been created was removed again: ${summary(changes(applier.actions))}`;
+    await applier.remove(ours.filter((object) => !isCrd(object)));
+    const { kept } = await removeCrds(applier, scoped, ours.filter(isCrd), "DeleteIfUnused", signal);
+    const stays = kept.length === 0 ? "" : `; kept: ${kept.map(({ text }) => text).join("; ")}`;
+    outcome = `what had been created was removed again: ${summary(changes(applier.actions))}${stays}`;
   } catch (err) {
     signal.throwIfAborted();
     outcome = `removing again what had been created failed as well: ${messageOf(err)}`;
