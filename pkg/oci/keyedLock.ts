@@ -2,6 +2,11 @@
 export class KeyedLock {
   readonly #last = new Map<string, Promise<void>>();
 
+  /** Whether work of this key runs or waits. */
+  isHeld(key: string): boolean {
+    return this.#last.has(key);
+  }
+
   /**
    * Runs `work` when all earlier work of this key has ended, however it ended.
    * @throws what `work` throws; the signal's reason when it is aborted while waiting

@@ -144,6 +144,42 @@ describe("what lies in the cache", () => {
   });
 });
 
+describe("an image that is cached", () => {
+  test("is found without the network for its owner, and copied for another one", async () => {
+    const { registry, puller, pinned } = await setUp({ a: "1" });
+    expect(await puller.cached("first", pinned, { signal })).toBeUndefined();
+    const pulled = await puller.pull("first", pinned, { signal });
+    await registry.stop();
+    expect(await puller.cached("first", pinned, { signal })).toEqual(pulled);
+    const copy = await puller.cached("second", pinned, { signal });
+    expect(await readFile(join(copy?.dir ?? "", "a"), "utf8")).toBe("1");
+    expect(copy?.dir).toContain("/second/");
+  });
+
+  test("is not looked for when a tag names it, for the registry says what that is", async () => {
+    const { registry, puller, tag } = await setUp();
+    await puller.pull("ext", tag, { signal });
+    const before = registry.requests.length;
+    expect(await puller.cached("ext", tag, { signal })).toBeUndefined();
+    expect(registry.requests).toHaveLength(before);
+  });
+
+  test("is not waited for while a pull of it is under way", async () => {
+    const { registry, puller, pinned } = await setUp();
+    const reached = Promise.withResolvers<void>();
+    registry.misbehave = ({ url }) => {
+      if (url?.includes("/blobs/")) reached.resolve();
+      return url?.includes("/blobs/") ?? false;
+    };
+    const stop = new AbortController();
+    const pull = failure(puller.pull("first", pinned, { signal: stop.signal }));
+    await reached.promise;
+    expect(await puller.cached("second", pinned, { signal })).toBeUndefined();
+    stop.abort(new Error("stopped"));
+    await pull;
+  });
+});
+
 describe("several at once", () => {
   test("owners of one digest share one download", async () => {
     const { registry, puller, pinned, tag } = await setUp({ "a/b": "1", c: "2" });
@@ -154,6 +190,26 @@ describe("several at once", () => {
     expect(registry.paths(/blobs/)).toHaveLength(2);
     await puller.remove("ext-0");
     expect(await readFile(join(pulled[1]?.dir ?? "", "c"), "utf8")).toBe("2");
+  });
+
+  test("a registry that hangs does not hold up a pull of the same digest from another registry", async () => {
+    const [slow, quick] = [await loopbackRegistry(), await loopbackRegistry()];
+    const layers = [layer({ a: "1" })];
+    const { digest } = slow.addImage("ns/app", "v1", { layers });
+    quick.addImage("ns/app", "v1", { layers });
+    const reached = Promise.withResolvers<void>();
+    slow.misbehave = ({ url }) => {
+      if (!url?.includes("/blobs/")) return false;
+      reached.resolve();
+      return true;
+    };
+    const { puller: p } = await puller({ conf: insecureRegistry(slow.host) + insecureRegistry(quick.host) });
+    const stop = new AbortController();
+    const first = failure(p.pull("first", `${slow.host}/ns/app@${digest}`, { signal: stop.signal }));
+    await reached.promise;
+    expect((await p.pull("second", `${quick.host}/ns/app@${digest}`, { signal })).digest).toBe(digest);
+    stop.abort(new Error("stopped"));
+    expect((await first).message).toBe("stopped");
   });
 
   test("one owner twice gets one directory", async () => {

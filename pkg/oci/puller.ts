@@ -107,7 +107,35 @@ export class Puller {
   }
 
   /**
-   * The image of `owner`, unpacked. With the digest on disk already, nothing is downloaded; owners of one digest share one download.
+   * Returns the image of `owner` where no network is needed for it: `text` names a digest, the owner or another owner has it on disk, and the
+   * signatures kept with it satisfy the policy. Never waits for a pull under way. Undefined otherwise; {@link pull} then says more.
+   * @throws as `pull`
+   */
+  async cached(
+    owner: string,
+    text: string,
+    o: { signal: AbortSignal; filter?: ImageFilter | undefined },
+  ): Promise<PulledImage | undefined> {
+    const ref = parsePullReference(text);
+    const { digest } = ref;
+    if (digest === undefined || this.#locks.isHeld(lockKey(ref, digest))) return undefined;
+    const requirements = await this.#requirementsFor(ref);
+    const log = this.#log.child({ ref: text, digest, owner });
+    const job = { owner, ref, digest, identity: ref, requirements, located: undefined, filter: o.filter, signal: o.signal, log };
+    return this.#locks.run(lockKey(ref, digest), o.signal, async () => {
+      for (const holder of [owner, this.#holders.get(digest)]) {
+        const found = holder === undefined ? undefined : await this.#cache.find(holder, digest);
+        if (!found || !fits(job, found) || !stillAdmitted(requirements, ref, digest, found.stored)) continue;
+        const image = holder === owner ? found : await this.#unpack(job, (draft) => this.#copyOther(job, draft));
+        return image && this.#pulled(job, image);
+      }
+      return undefined;
+    });
+  }
+
+  /**
+   * The image of `owner`, unpacked. With the digest on disk already, nothing is downloaded. Owners that ask one repository for one digest share
+   * one download; another repository is asked beside it, for a slow registry must not hold up a healthy one.
    * Afterwards the owner's other images are gone. When it fails, the owner keeps what it had. The signature policy is applied each time, before
    * any layer is asked for; to what is on disk by the signatures that let it pass, and only where they no longer do, by those in the registry.
    * @param owner name of the object the image is for, a DNS-1123 subdomain
@@ -128,9 +156,7 @@ export class Puller {
       const digest = ref.digest ?? located?.manifest.digest ?? "";
       const log = this.#log.child({ ref: referenceText(ref), digest, owner });
       const job = { owner, ref, digest, identity, requirements, located, filter: o.filter, signal, log };
-      const { dir, modTime, stored } = await this.#locks.run(digest, signal, () => this.#obtain(job));
-      this.#remember(digest, owner);
-      return { canonical: canonical(ref, digest), digest, dir, root: stored.root, labels: stored.config.labels, modTime };
+      return this.#pulled(job, await this.#locks.run(lockKey(ref, digest), signal, () => this.#obtain(job)));
     });
   }
 
@@ -144,6 +170,11 @@ export class Puller {
     await this.#transport.close();
   }
 
+  #pulled({ owner, ref, digest }: PullJob, { dir, modTime, stored }: CachedImage): PulledImage {
+    this.#remember(digest, owner);
+    return { canonical: canonical(ref, digest), digest, dir, root: stored.root, labels: stored.config.labels, modTime };
+  }
+
   async #obtain(job: PullJob): Promise<CachedImage> {
     const { owner, digest, log } = job;
     const mine = await doing("error checking cache for existing content: ", () => this.#cache.find(owner, digest));
@@ -153,9 +184,18 @@ export class Puller {
       log.debug("image already unpacked");
       return { ...mine, stored };
     }
+    return this.#unpack(job, async (draft) => (await this.#copyOther(job, draft)) ?? this.#download(job, draft));
+  }
+
+  /** Makes what `fill` puts into a draft the owner's image; undefined when it puts nothing there. */
+  #unpack(job: PullJob, fill: (draft: Draft) => Promise<StoredImage>): Promise<CachedImage>;
+  #unpack(job: PullJob, fill: (draft: Draft) => Promise<StoredImage | undefined>): Promise<CachedImage | undefined>;
+  async #unpack(job: PullJob, fill: (draft: Draft) => Promise<StoredImage | undefined>): Promise<CachedImage | undefined> {
+    const { owner, digest, log } = job;
     const draft = await doing("error creating temporary directory: ", () => this.#cache.begin(owner));
     try {
-      const stored = (await this.#copyOther(job, draft)) ?? (await this.#download(job, draft));
+      const stored = await fill(draft);
+      if (!stored) return undefined;
       const image = await doing("error applying image: ", () => this.#cache.publish(draft, owner, digest, stored));
       await doing("error deleting old images: ", () => this.#cache.removeOthers(owner, digest));
       return image;
@@ -250,6 +290,11 @@ export class Puller {
       throw refusalIn(err) ? notUnpacked(ref, err) : err;
     }
   }
+}
+
+/** What pulls that share one download have in common. */
+function lockKey(ref: Reference, digest: string): string {
+  return canonical(ref, digest);
 }
 
 /** What an image holds is the same for ever under its digest, while a tag may come to name another. */
