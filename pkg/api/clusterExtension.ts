@@ -267,7 +267,19 @@ export const ClusterExtensionStatus = z
 
 Installed: whether a bundle is installed. Progressing: True when the desired state is reached (Succeeded), rolling out (RollingOut), being removed (Uninstalling) or tried again (Retrying); False when somebody has to act (Blocked, InvalidConfiguration, UnsatisfiedDependencies, ProgressDeadlineExceeded), has to approve (AwaitingApproval) or asked for nothing to be done (Suspended). Available: whether what is installed works: True (Healthy), False while it is rolled out (RollingOut) or when something is wrong with it (Unhealthy, with the object and its Pod in the message), Unknown when that cannot be told. Ready: True when a bundle is installed, nothing is left to do and it is available; otherwise with the reason of the first that is not so. Deprecated, PackageDeprecated, ChannelDeprecated and BundleDeprecated: whether the catalog advises against the package, the channels or the bundle. ClusterUpgradeBlocked, only where an installed bundle states up to which OpenShift version it works: whether it keeps the cluster from being upgraded to its next minor version, and what would lift that.`,
     ).optional(),
-    install: z.object({ bundle }).optional().describe("install describes what is installed. Absent when nothing is."),
+    install: z
+      .object({
+        bundle,
+        catalog: z
+          .string()
+          .max(253)
+          .optional()
+          .describe(
+            "catalog is the name of the ClusterCatalog that the installed bundle was resolved from. Absent while that is not known. While another catalog cannot be reached, updates come only from this one.",
+          ),
+      })
+      .optional()
+      .describe("install describes what is installed. Absent when nothing is."),
     inventory: Inventory.optional(),
     providedAPIs: ProvidedApis.optional(),
     availableUpdates: AvailableUpdates.optional(),

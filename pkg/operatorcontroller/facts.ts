@@ -11,7 +11,7 @@ import type { CertificateProvider } from "../render/certificateProvider.ts";
 import { HiddenTexts } from "../render/values/hiddenTexts.ts";
 import type { CatalogContent } from "../resolve/catalogContent.ts";
 import type { Considered } from "../resolve/resolution.ts";
-import type { VersionRelease } from "../version/version.ts";
+import { isSameVersion, type VersionRelease } from "../version/version.ts";
 import type { LiveObjects } from "./apply/applier.ts";
 import type { ObjectAction } from "./apply/objectAction.ts";
 import type { PendingDependencies } from "./dependencies/dependencyChoice.ts";
@@ -154,6 +154,17 @@ export function newFacts(
 /** The configuration of the extension: `spec.config.inline`, merged over its sources where it has any. */
 export function configOf({ extension, sourcedConfig }: Pick<PassFacts, "extension" | "sourcedConfig">): JsonObject | undefined {
   return sourcedConfig?.config ?? extension.spec.config?.inline;
+}
+
+/**
+ * Returns the name of the catalog that the installed bundle was resolved from: in this pass, or else as status has it. Undefined where nothing is
+ * installed or that is not known.
+ */
+export function installedFrom({ extension: { status }, installed, resolved }: PassFacts): string | undefined {
+  if (!installed) return undefined;
+  const isSame = (one: Pick<InstalledBundle, "name" | "version">): boolean => one.name === installed.name && isSameVersion(one, installed);
+  if (resolved?.catalog !== undefined && isSame(resolved)) return resolved.catalog;
+  return status?.install && isSame(status.install.bundle) ? status.install.catalog : undefined;
 }
 
 /** Older definitions let extensions in that have no spec, although the type says that there is one. */

@@ -30,7 +30,8 @@ export async function resolutionRecord(
   if (!source) return undefined;
   const matching = matchingCatalogs(catalogs, source);
   const asked = await contents.of(matching, source.packageName, signal);
-  const considered = consider({ source, catalogs: asked, installed: extension.status?.install?.bundle, cluster });
+  const { bundle: installed, catalog: installedFrom } = extension.status?.install ?? {};
+  const considered = consider({ source, catalogs: asked, installed, installedFrom, cluster });
   if ("kind" in considered) return recordOf(source.packageName, considered);
   const isJudged = extension.spec.dependencies?.policy !== "Ignore";
   const { resolution } = isJudged ? await dependencies.choose(extension, considered, matching, signal) : { resolution: choose(considered) };

@@ -5,7 +5,7 @@ import { type Candidate, compareCandidates } from "./candidates.ts";
 import { isNewer, obstaclesTo } from "./explanation/obstacles.ts";
 import { type Ranked, recordedBundle } from "./explanation/ranking.ts";
 import { edgeTo } from "./filters.ts";
-import { couldChange, offersOf } from "./offers.ts";
+import { blockingCatalog, offersOf } from "./offers.ts";
 import type { Considered } from "./resolution.ts";
 
 /** A version that may follow what is installed. */
@@ -51,7 +51,7 @@ export function availableUpdates(considered: Considered): AvailableUpdates | und
   const { query, findings, selected } = considered;
   if (!query.installed || selected.length === 0) return undefined;
   const [first] = offersOf(findings);
-  if (selected.some((one) => one.unavailable !== undefined && couldChange(one, first))) return undefined;
+  if (blockingCatalog(considered)) return undefined;
   const legal: Ranked[] = [];
   let newest: Ranked | undefined;
   for (const found of findings) {

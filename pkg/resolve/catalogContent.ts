@@ -10,6 +10,10 @@ export interface CatalogContent {
   content: PackageContent | undefined;
   /** Why the catalog cannot answer; absent for one that can. */
   unavailable?: string;
+  /** What the catalog reports about itself while it is not served, such as `it reports Retrying: manifest unknown`. */
+  reports?: string;
+  /** What the catalog said about the package when it last answered; absent while that is not known, and for one that can answer. */
+  lastKnown?: { readonly content: PackageContent | undefined };
 }
 
 /** Those of `catalogs` that are selected, by name. */

@@ -14,6 +14,8 @@ export interface ResolveRequest {
   source: CatalogSource;
   catalogs: readonly CatalogContent[];
   installed?: InstalledBundle | undefined;
+  /** Name of the catalog that the installed bundle came from; absent where that is not known. */
+  installedFrom?: string | undefined;
   cluster?: ClusterVersion | undefined;
 }
 
@@ -60,6 +62,8 @@ export interface Unresolved {
 export interface Considered {
   readonly query: Query;
   readonly installed: InstalledBundle | undefined;
+  /** Name of the catalog that the installed bundle came from; absent where that is not known. */
+  readonly installedFrom?: string | undefined;
   /** By name. */
   readonly selected: readonly CatalogContent[];
   /** Of those that answer and have the package, in the same order. */

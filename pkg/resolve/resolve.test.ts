@@ -47,6 +47,7 @@ interface Row {
   catalogs?: Record<string, CatalogFixture>;
   catalog?: Partial<Source>;
   installed?: InstalledBundle;
+  installedFrom?: string;
   cluster?: ClusterFixture;
   want: Want;
 }
@@ -74,10 +75,11 @@ function requestFrom({
   catalogs,
   catalog,
   installed,
+  installedFrom,
   cluster,
-}: Pick<Row, "catalog" | "installed" | "catalogs" | "cluster"> & { packageName: string }): ResolveRequest {
+}: Pick<Row, "catalog" | "installed" | "installedFrom" | "catalogs" | "cluster"> & { packageName: string }): ResolveRequest {
   const source = { packageName, ...catalog };
-  return { source, catalogs: catalogsFrom(catalogs ?? {}, packageName), installed, cluster: clusterFrom(cluster) };
+  return { source, catalogs: catalogsFrom(catalogs ?? {}, packageName), installed, installedFrom, cluster: clusterFrom(cluster) };
 }
 
 function edgeText(resolution: Resolution): string {

@@ -8,7 +8,7 @@ import { explainChoice } from "./explainChoice.ts";
 import { explainNothing } from "./explainNothing.ts";
 import { explainRuledOut } from "./explainRuledOut.ts";
 import { edgeTo, findIn, objectionOf, type Query } from "./filters.ts";
-import { couldChange, type Offer, offersOf } from "./offers.ts";
+import { blockingCatalog, type Offer, offersOf } from "./offers.ts";
 import { readQuery } from "./query.ts";
 import type { Answer, Considered, Resolution, ResolveRequest, Unresolved } from "./resolution.ts";
 import { selectorError } from "./selector.ts";
@@ -32,7 +32,13 @@ export function resolve(request: ResolveRequest): Resolution {
 }
 
 /** Filters what each selected catalog has, without choosing; or says what cannot be read. */
-export function consider({ source, catalogs, installed, cluster = { kind: "none" } }: ResolveRequest): Considered | Unresolved {
+export function consider({
+  source,
+  catalogs,
+  installed,
+  installedFrom,
+  cluster = { kind: "none" },
+}: ResolveRequest): Considered | Unresolved {
   const badSelector = selectorError(source.selector);
   if (badSelector !== undefined) {
     return unresolved(
@@ -55,7 +61,7 @@ export function consider({ source, catalogs, installed, cluster = { kind: "none"
   const { query } = read;
   const asked = selected.filter(({ unavailable }) => unavailable === undefined);
   const findings = asked.flatMap((catalog) => (hasContent(catalog.content) ? [findIn(catalog, catalog.content, query)] : []));
-  return { query, installed, selected, findings };
+  return { query, installed, installedFrom, selected, findings };
 }
 
 /** The best of what the filters left, as `resolve` promises. */
@@ -64,11 +70,12 @@ export function choose(considered: Considered): Resolution {
   return { ...answer, considered };
 }
 
-function choiceFrom({ selected, findings, query, installed }: Considered): Answer {
+function choiceFrom(considered: Considered): Answer {
+  const { selected, findings, query, installed } = considered;
   const silent = selected.filter(({ unavailable }) => unavailable !== undefined);
   const asked = selected.filter(({ unavailable }) => unavailable === undefined);
   const [first, ...rest] = offersOf(findings);
-  const blocking = silent.find((catalog) => couldChange(catalog, first));
+  const blocking = blockingCatalog(considered);
   if (blocking) return blocked(blocking, silent, query, first);
   if (!first) {
     const reason = notFoundReason(query, installed, []);

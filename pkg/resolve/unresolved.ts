@@ -25,14 +25,15 @@ export function blocked(
   { packageName }: Query,
   first: Offer | undefined,
 ): Unresolved {
-  const { name, priority, unavailable = "" } = blocking;
+  const { name, priority, unavailable = "", reports } = blocking;
   const reason = `error walking catalogs: error getting package ${goQuote(packageName)} from catalog ${goQuote(name)}: ${unavailable}`;
   const explanation = first
     ? `catalog ${goQuote(name)} of priority ${priority} may have a better bundle than ${goQuote(first.best.bundle.name)} of catalog ${goQuote(first.catalog)} (priority ${first.priority}); a lower spec.priority, or a selector without it, lets resolution go on`
     : "no other catalog has a bundle that fits";
   const others = silent.filter((catalog) => catalog !== blocking).map(silenceText);
   const more = others.length > 0 ? [`catalogs not asked either: ${enumerated(others)}`] : [];
-  return unresolved("catalog", reason, [explanation, ...more].join("; "));
+  const own = reports === undefined ? [] : [clipped(reports, MAX_REASON)];
+  return unresolved("catalog", reason, [...own, explanation, ...more].join("; "));
 }
 
 /** Go's text, word for word; `catalogs` are those between which the choice is ambiguous. */
@@ -57,6 +58,11 @@ export function explainTie(tied: readonly Offer[]): string {
 }
 
 /** A catalog that cannot answer, and why, in some hundred characters. */
-export function silenceText({ name, unavailable = "" }: CatalogContent): string {
-  return `${goQuote(name)} (${clipped(unavailable, MAX_REASON)})`;
+export function silenceText(catalog: CatalogContent): string {
+  return `${goQuote(catalog.name)} (${clipped(silenceReason(catalog), MAX_REASON)})`;
+}
+
+/** Why a catalog cannot answer, and what it reports about itself; empty for one that can. Not clipped. */
+export function silenceReason({ unavailable = "", reports }: CatalogContent): string {
+  return reports === undefined ? unavailable : `${unavailable}; ${reports}`;
 }

@@ -22,6 +22,10 @@ export interface CatalogFixture {
   labels?: Record<string, string>;
   /** Why it cannot answer. */
   unavailable?: string;
+  /** What it reports about itself. */
+  reports?: string;
+  /** What it said when it last answered; null for a catalog without the package. */
+  lastKnown?: CatalogFixture | null;
   /** The package's default channel; none unless it is given. */
   defaultChannel?: string;
   /** Entries by channel; an entry that is only a name has no edges. */
@@ -50,6 +54,10 @@ export function catalogsFrom(fixtures: Readonly<Record<string, CatalogFixture>>,
     labels: { "olm.operatorframework.io/metadata.name": name, ...fixture.labels },
     content: fixture.bundles || fixture.channels ? contentFrom(fixture, packageName) : undefined,
     ...(fixture.unavailable === undefined ? {} : { unavailable: fixture.unavailable }),
+    ...(fixture.reports === undefined ? {} : { reports: fixture.reports }),
+    ...(fixture.lastKnown === undefined
+      ? {}
+      : { lastKnown: { content: fixture.lastKnown === null ? undefined : contentFrom(fixture.lastKnown, packageName) } }),
   }));
 }
 

@@ -1,10 +1,13 @@
+import type { ClusterCatalog } from "../../../pkg/api/clusterCatalog.ts";
 import type { ClusterExtension } from "../../../pkg/api/clusterExtension.ts";
-import { LABEL_CREATED_FOR } from "../../../pkg/api/constants.ts";
+import { API_VERSION, CLUSTER_CATALOG, LABEL_CREATED_FOR } from "../../../pkg/api/constants.ts";
 import { messageOf } from "../../../pkg/errors/errors.ts";
 import type { Client } from "../../../pkg/kube/client.ts";
+import { matchingCatalogs } from "../../../pkg/operatorcontroller/steps/resolveBundle.ts";
 import type { ReleaseOptions } from "../cli/clusterOptions.ts";
 import type { Terminal } from "../cli/terminal.ts";
 import { withCluster } from "../cluster.ts";
+import { isServed } from "../clusterCatalog/catalogState.ts";
 import { type Described, describeText } from "./describeText.ts";
 import { eventsOf } from "./eventRecord.ts";
 import { inventoryHealth } from "./inventoryHealth.ts";
@@ -16,13 +19,14 @@ export async function describe(terminal: Terminal, name: string, options: Releas
   await withCluster(options, async (client) => {
     const extension = await readExtension(client, name);
     const now = Date.now();
-    const [account, objects, releases, events] = await Promise.all([
+    const [account, objects, releases, events, catalogs] = await Promise.all([
       accountOf(client, extension),
       inventoryHealth(client, extension, now),
       orWhyNot(releaseRows(client, extension, options.systemNamespace)),
       orWhyNot(eventsOf(client, name).then((found) => found.events)),
+      orWhyNot(failingCatalogs(client, extension)),
     ]);
-    terminal.out(describeText(terminal, { extension, account, objects, releases, events }, now));
+    terminal.out(describeText(terminal, { extension, account, objects, releases, events, catalogs }, now));
   });
 }
 
@@ -36,6 +40,15 @@ async function accountOf(client: Pick<Client, "get">, { metadata, spec }: Cluste
   } catch (err) {
     return { unknown: messageOf(err) };
   }
+}
+
+/** The catalogs that the extension selects and that are not served as their spec asks, by name. */
+async function failingCatalogs(client: Pick<Client, "list">, { spec }: ClusterExtension): Promise<ClusterCatalog[]> {
+  const source = spec.source.catalog;
+  if (!source) return [];
+  const { items } = await client.list<ClusterCatalog>({ apiVersion: API_VERSION, kind: CLUSTER_CATALOG });
+  const selected = matchingCatalogs({ list: () => items }, source);
+  return selected.filter((catalog) => catalog.spec.availabilityMode !== "Unavailable" && !isServed(catalog));
 }
 
 /** What was found, or why it could not be read: one right that is missing hides only what it is about. */

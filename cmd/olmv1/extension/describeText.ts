@@ -1,3 +1,4 @@
+import type { ClusterCatalog } from "../../../pkg/api/clusterCatalog.ts";
 import type { ClusterExtension } from "../../../pkg/api/clusterExtension.ts";
 import { ANNOTATION_ROLLBACK_TO, ConditionType, Reason } from "../../../pkg/api/constants.ts";
 import type { Condition } from "../../../pkg/api/k8s.ts";
@@ -7,6 +8,7 @@ import { describeObject } from "../../../pkg/release/identity.ts";
 import { styled } from "../cli/table.ts";
 import type { Terminal } from "../cli/terminal.ts";
 import { wrapped } from "../cli/wrapped.ts";
+import { catalogFault, catalogState } from "../clusterCatalog/catalogState.ts";
 import { ageText } from "./age.ts";
 import { type EventRecord, eventsText } from "./eventRecord.ts";
 import { catalogsOf, moodOf, stateOf } from "./extensionState.ts";
@@ -23,6 +25,8 @@ export interface Described {
   readonly releases: readonly ReleaseRow[] | string;
   /** Oldest first. */
   readonly events: readonly EventRecord[] | string;
+  /** The selected catalogs that are not served as their spec asks. */
+  readonly catalogs: readonly ClusterCatalog[] | string;
 }
 
 type Screen = Pick<Terminal, "width" | "colour">;
@@ -42,12 +46,13 @@ const SUMMED_UP: ReadonlySet<string> = new Set([
 
 /** An extension for people who want to know what is the matter with it. @param now milliseconds since the epoch. */
 export function describeText(screen: Screen, described: Described, now: number): string {
-  const { extension, objects, releases, events } = described;
+  const { extension, objects, releases, events, catalogs } = described;
   const { inventory } = extension.status ?? {};
   const notReady = objects.filter(({ state }) => state !== "healthy");
   const parts = [
     summary(screen, described, now),
     ["Conditions:", ...conditionLines(screen, extension)],
+    catalogLines(screen, catalogs),
     inventory ? [objectsHead(inventory.count, notReady.length), ...notReady.flatMap((one) => objectLines(screen, one))] : [],
     listed("Releases:", releases, (rows) => releasesText({ ...screen, width: screen.width - 2 }, rows, now)),
     listed("Events:", recent(events), (shown) => eventsText({ ...screen, width: screen.width - 2 }, shown, now)),
@@ -180,6 +185,24 @@ function sameReason({ status }: ClusterExtension, { type, reason }: Condition): 
 function shortened(lines: readonly string[], name: string): readonly string[] {
   const more = lines.length - MESSAGE_LINES;
   return more <= 1 ? lines : [...lines.slice(0, MESSAGE_LINES), `      … and ${more} more lines: olmv1 get ${name} -o yaml`];
+}
+
+/** Each catalog that fails, its own error, and the next command; or why the catalogs cannot be read. */
+function catalogLines(screen: Screen, catalogs: Described["catalogs"]): string[] {
+  const head = "Catalogs that fail:";
+  if (typeof catalogs === "string") return [head, `  ${printable(catalogs)}`];
+  if (catalogs.length === 0) return [];
+  const blockOf = (catalog: ClusterCatalog): string[] => {
+    const { name } = catalog.metadata;
+    const because = catalogFault(catalog)?.because ?? "catalogd has reported no error";
+    const text = wrapped(printable(because), screen.width, "      ");
+    return [
+      `  ${printable(name)}: ${styled(screen, catalogState(catalog))}`,
+      ...text,
+      `      kubectl describe clustercatalog ${printable(name)}`,
+    ];
+  };
+  return [head, ...catalogs.flatMap(blockOf)];
 }
 
 function objectsHead(count: number, notReady: number): string {

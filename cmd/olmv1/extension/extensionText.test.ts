@@ -1,8 +1,10 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import type { ClusterCatalog } from "../../../pkg/api/clusterCatalog.ts";
 import type { ClusterExtension } from "../../../pkg/api/clusterExtension.ts";
 import { parseYamlDocuments } from "../../../pkg/fbc/yaml.ts";
+import { isServed } from "../clusterCatalog/catalogState.ts";
 import { apisText } from "./apis.ts";
 import { type Described, describeText } from "./describeText.ts";
 import type { EventRecord } from "./eventRecord.ts";
@@ -13,6 +15,7 @@ import { type ReleaseRow, releasesText } from "./releaseRow.ts";
 const GOLDENS = join(import.meta.dirname, "../../../test/goldens/cli");
 const NOW = Date.parse("2026-03-10T12:00:00Z");
 const EXTENSIONS = parseYamlDocuments(readFileSync(join(GOLDENS, "fixtures/extensions.yaml"), "utf8")) as ClusterExtension[];
+const CATALOGS = parseYamlDocuments(readFileSync(join(GOLDENS, "fixtures/clusterCatalogs.yaml"), "utf8")) as ClusterCatalog[];
 const SCREENS = [80, 200].map((width) => ({ width, colour: false }));
 
 const event = (lastTimestamp: string, type: string, reason: string, message: string, count = 1): EventRecord => ({
@@ -63,15 +66,28 @@ const RELEASES: ReleaseRow[] = [
 ];
 const WORKLOAD = { apiVersion: "apps/v1", kind: "Deployment", namespace: "kafka", name: "strimzi-cluster-operator" };
 const STATES: Readonly<Record<string, Omit<Described, "extension">>> = {
-  argocd: { account: "made", objects: [], releases: [], events: [] },
-  prometheus: { account: "made", objects: [], releases: [], events: 'events is forbidden: User "jane" cannot list resource "events"' },
+  argocd: { account: "made", objects: [], releases: [], events: [], catalogs: [] },
+  prometheus: {
+    account: "made",
+    objects: [],
+    releases: [],
+    events: 'events is forbidden: User "jane" cannot list resource "events"',
+    catalogs: [],
+  },
   strimzi: {
     account: "there",
     objects: [{ ref: WORKLOAD, state: "failed", message: 'Pod strimzi-7c9d-x2x: container "operator" is in CrashLoopBackOff' }],
     releases: RELEASES,
     events: EVENTS,
+    catalogs: CATALOGS.filter((one) => !isServed(one)),
   },
-  tempo: { account: "missing", objects: [], releases: [], events: [] },
+  tempo: {
+    account: "missing",
+    objects: [],
+    releases: [],
+    events: [],
+    catalogs: 'clustercatalogs is forbidden: User "jane" cannot list resource "clustercatalogs"',
+  },
 };
 
 /** The same at both widths, each with its head. */

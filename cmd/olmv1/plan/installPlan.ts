@@ -46,6 +46,8 @@ export interface InstallPlan {
   readonly bundle: { readonly name: string; readonly version: string; readonly image: string; readonly catalog: string | null };
   /** Why this bundle, one sentence. */
   readonly explanation: string;
+  /** The selected catalogs that could not be asked and are left out, and why. */
+  readonly unavailableCatalogs: readonly { readonly catalog: string; readonly because: string }[];
   readonly counts: Readonly<Record<"create" | "update" | "delete" | "unchanged", number>>;
   /** Those that change first, in the order in which they would. */
   readonly objects: readonly InstallPlanObject[];

@@ -1,4 +1,5 @@
 import { ANNOTATION_ROLLBACK_TO, LABEL_BUNDLE_VERSION, LABEL_PACKAGE_NAME } from "../../../pkg/api/constants.ts";
+import { CAUSE_LENGTH, clipped } from "../../../pkg/errors/clipped.ts";
 import { messageOf, wrapError } from "../../../pkg/errors/errors.ts";
 import { goQuote } from "../../../pkg/errors/goQuote.ts";
 import { isApproved } from "../../../pkg/operatorcontroller/apply/approval.ts";
@@ -17,6 +18,7 @@ import { objectKey } from "../../../pkg/release/identity.ts";
 import { lastDeployed } from "../../../pkg/release/record.ts";
 import { determineState } from "../../../pkg/release/state.ts";
 import { configNotes } from "../../../pkg/render/configNotes.ts";
+import { silenceReason } from "../../../pkg/resolve/unresolved.ts";
 import { compare } from "./compare.ts";
 import type { Finding, InstallPlan, InstallPlanObject } from "./installPlan.ts";
 import { factsOf } from "./planFacts.ts";
@@ -65,6 +67,9 @@ async function planFrom(request: PlanRequest, facts: PassFacts): Promise<Install
     installed: base && facts.installed ? { bundle: facts.installed.name, version: facts.installed.version, revision: base.version } : null,
     bundle: bundleOf(resolved),
     explanation: resolved.explanation,
+    unavailableCatalogs: (facts.catalogs ?? [])
+      .filter(({ unavailable }) => unavailable !== undefined)
+      .map((one) => ({ catalog: one.name, because: clipped(silenceReason(one), CAUSE_LENGTH) })),
     counts: { create: counts.Create, update: counts.Update, delete: counts.Delete, unchanged: counts.Unchanged },
     objects: objectsOf(plan, refused),
     findings: [...unmet, ...findings].map((finding) => ({ ...finding, text: facts.hidden.hide(finding.text) })),

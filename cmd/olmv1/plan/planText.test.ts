@@ -28,6 +28,7 @@ const PLAN: InstallPlan = {
   installed: { bundle: "hello.v1.0.0", version: "1.0.0", revision: 3 },
   bundle: { name: "hello.v1.1.0", version: "1.1.0", image: "quay.io/hello:v1.1.0", catalog: "main" },
   explanation: "it is the highest version",
+  unavailableCatalogs: [],
   counts: { create: 0, update: 0, delete: 0, unchanged: 1 },
   objects: [object("Unchanged", "ConfigMap", "same")],
   findings: [],

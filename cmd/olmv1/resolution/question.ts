@@ -85,7 +85,8 @@ async function question(named: Named, options: ResolutionOptions, sources: Asked
   const request = {
     source,
     catalogs: contents,
-    installed: installedFrom(packageName, contents, extension, options),
+    installed: installedBundle(packageName, contents, extension, options),
+    ...(options.installed === undefined ? { installedFrom: extension?.status?.install?.catalog } : {}),
     cluster: await clusterOf(options, sources.client),
   };
   const whole = new WholeCatalogs(sources.reader);
@@ -151,7 +152,7 @@ function sourceFrom(packageName: string, extension: ClusterExtension | undefined
 }
 
 /** What counts as installed: what the options say, else what the extension's status does. */
-function installedFrom(
+function installedBundle(
   packageName: string,
   catalogs: readonly CatalogContent[],
   extension: ClusterExtension | undefined,

@@ -6,6 +6,7 @@ import { printable } from "../../../pkg/errors/printable.ts";
 import type { Client } from "../../../pkg/kube/client.ts";
 import { CertificateProviders } from "../../../pkg/operatorcontroller/certificates/providerChoice.ts";
 import { lacksPermissions } from "../../../pkg/operatorcontroller/rights/permissions.ts";
+import { UnresolvedError } from "../../../pkg/operatorcontroller/steps/resolveBundle.ts";
 import { objectKey } from "../../../pkg/release/identity.ts";
 import { createLogger } from "../../../pkg/telemetry/log.ts";
 import type { ReleaseOptions } from "../cli/clusterOptions.ts";
@@ -38,8 +39,8 @@ export interface UpgradeOptions extends ReleaseOptions, RegistryOptions, WaitOpt
 
 /** Pulling the catalogs and the bundle, and trying the objects. */
 const PLAN_TIMEOUT_MS = 15 * 60_000;
-/** What a plan says where no bundle fits, which is an answer and no failure. */
-const UNRESOLVED = /no bundles found for package|in multiple catalogs with the same priority|no package .* found/;
+/** Why no bundle can be chosen where that is an answer, and not a failure of the command. */
+const ANSWERS: ReadonlySet<UnresolvedError["unresolved"]> = new Set(["nothing", "ambiguous", "catalog"]);
 
 /** `olmv1 upgrade`. */
 export async function upgrade(terminal: Terminal, name: string, options: UpgradeOptions): Promise<void> {
@@ -50,7 +51,11 @@ export async function upgrade(terminal: Terminal, name: string, options: Upgrade
     if (!plan) return terminal.exit(EXIT.no);
     const isLacking = extension.status?.conditions?.some(({ message }) => lacksPermissions(message)) ?? false;
     const isSame = plan.installed?.bundle === plan.bundle.name;
-    if (isSame && !isLacking && isUnchanged(extension, wanted)) return terminal.out(upToDateText(extension));
+    if (isSame && !isLacking && isUnchanged(extension, wanted)) {
+      for (const { catalog, because } of plan.unavailableCatalogs)
+        terminal.err(`olmv1: catalog ${printable(catalog)} is left out: ${printable(because)}\n`);
+      return terminal.out(upToDateText(extension));
+    }
     terminal.err(`${planText(plan, terminal.width)}\n`);
     if (plan.findings.length > 0) {
       terminal.err("nothing was changed, since it would be refused for the findings above\n");
@@ -153,7 +158,7 @@ async function planFor(
       ),
     );
   } catch (err) {
-    if (!UNRESOLVED.test(messageOf(err))) throw err;
+    if (!(err instanceof UnresolvedError && ANSWERS.has(err.unresolved))) throw err;
     terminal.err(`${printable(messageOf(err))}\nnothing was changed; olmv1 resolve ${wanted.metadata.name} --explain tells more\n`);
     return undefined;
   }

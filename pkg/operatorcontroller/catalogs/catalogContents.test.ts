@@ -105,3 +105,32 @@ test.for<[string, ReturnType<typeof catalogNamed>, string]>([
 ])("a catalog with %s cannot be asked, in upstream's words", ([, catalog, want]) => {
   expect(servedFrom(catalog)).toBe(want);
 });
+
+test("a catalog that cannot be asked any more says what it last said about the package, and what it reports about itself", async () => {
+  const reader = new CountingReader();
+  const contents = new CatalogContents(reader);
+  const unknown = { name: "c", priority: 0, labels: {}, content: undefined, unavailable: 'catalog "c" is not being served' };
+  const off = edition(1, { serving: false });
+  expect(await contents.of([off], "p", signal)).toEqual([{ ...unknown, reports: "catalogd has not reported on it yet" }]);
+  await contents.of([edition(1)], "p", signal);
+  off.status?.conditions?.push({
+    type: "Progressing",
+    status: "True",
+    reason: "Retrying",
+    message: "manifest unknown",
+    lastTransitionTime: "2026-01-01T00:00:00Z",
+  });
+  const [after] = await contents.of([off], "p", signal);
+  expect(after).toEqual({ ...unknown, reports: "it reports Retrying: manifest unknown", lastKnown: { content: CONTENT } });
+});
+
+test("a read that fails leaves what was known of the edition before, and other catalogs know nothing", async () => {
+  const reader = new CountingReader();
+  const contents = new CatalogContents(reader);
+  await contents.of([edition(1)], "p", signal);
+  reader.answer = () => Promise.reject(new Error("connection refused"));
+  for (const attempt of [2, 2, 3]) expect((await contents.of([edition(attempt)], "p", signal))[0]?.lastKnown).toEqual({ content: CONTENT });
+  expect((await contents.of([catalogNamed("d", { digest: REF })], "p", signal))[0]?.lastKnown).toBeUndefined();
+  contents.forget("c");
+  expect((await contents.of([edition(3)], "p", signal))[0]?.lastKnown).toBeUndefined();
+});

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import type { ClusterCatalog } from "../../api/clusterCatalog.ts";
 import { findCondition } from "../../api/conditions.ts";
+import { ConditionType, Reason } from "../../api/constants.ts";
 import { messageOf } from "../../errors/errors.ts";
 import type { PackageContent } from "../../fbc/types.ts";
 import type { CatalogContent } from "../../resolve/catalogContent.ts";
@@ -74,7 +75,8 @@ export class CatalogContents {
     const { name } = catalog.metadata;
     const entry = { name, priority: catalog.spec.priority ?? 0, labels: catalog.metadata.labels ?? {} };
     const state = servedFrom(catalog);
-    if (typeof state === "string") return { ...entry, content: undefined, unavailable: state };
+    if (typeof state === "string")
+      return { ...entry, content: undefined, unavailable: state, ...reportOf(catalog), ...(await this.#lastKnown(name, packageName)) };
     try {
       return { ...entry, content: await this.#package(name, state, packageName, signal) };
     } catch (err) {
@@ -84,7 +86,18 @@ export class CatalogContents {
         err instanceof UnexpectedStatus || err instanceof UnexpectedContent
           ? `cache for catalog "${name}" not found; ${text}`
           : `error retrieving cache for catalog "${name}": ${text}`;
-      return { ...entry, content: undefined, unavailable };
+      return { ...entry, content: undefined, unavailable, ...(await this.#lastKnown(name, packageName)) };
+    }
+  }
+
+  /** What the catalog said about the package when it was last read; nothing where that is not known, or the reading failed. */
+  async #lastKnown(catalog: string, packageName: string): Promise<Pick<CatalogContent, "lastKnown">> {
+    const kept = this.#kept.peek(catalog, packageName);
+    if (!kept) return {};
+    try {
+      return { lastKnown: { content: await kept.content } };
+    } catch {
+      return {};
     }
   }
 
@@ -133,4 +146,12 @@ export function servedFrom(catalog: ClusterCatalog): { base: string; ref: string
   const base = status.urls?.base;
   if (!base) return `error: catalog "${name}" has a nil status.urls value`;
   return { base, ref };
+}
+
+/** What a catalog that is not served reports about itself: reason and message of its condition Progressing, unless it has succeeded. */
+function reportOf({ status }: ClusterCatalog): Pick<CatalogContent, "reports"> {
+  const progressing = findCondition(status?.conditions, ConditionType.Progressing);
+  if (!progressing) return { reports: "catalogd has not reported on it yet" };
+  const { reason, message } = progressing;
+  return reason === Reason.Succeeded ? {} : { reports: `it reports ${reason}: ${message}` };
 }

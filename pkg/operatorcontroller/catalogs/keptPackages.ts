@@ -9,6 +9,12 @@ export interface KeptPackage {
   readonly tags: Map<string, string>;
 }
 
+/** A reading, what it takes, and the reading before it, which comes back where this one fails. */
+interface Entry extends KeptPackage {
+  bytes: number;
+  before?: KeptPackage | undefined;
+}
+
 /**
  * What is kept in all, in bytes as JSON; it takes about three times as much of memory. A package takes some tens of kilobytes, the largest
  * real ones some hundred, and next to nothing where a catalog does not hold it, as most do not.
@@ -17,11 +23,11 @@ const MAX_BYTES = 24 * 1024 * 1024;
 /** What an entry takes beside its content. */
 const ENTRY_BYTES = 1_024;
 
-/** Readings of packages by catalog and package, the least recently used dropped beyond a bound in bytes; one that failed is not kept. */
+/** Readings of packages by catalog and package, the least recently used dropped beyond a bound in bytes; in place of one that fails, the one before stays. */
 export class KeptPackages {
   readonly #maxBytes: number;
   /** In the order of their last use. */
-  readonly #kept = new Map<string, KeptPackage & { bytes: number }>();
+  readonly #kept = new Map<string, Entry>();
   #bytes = 0;
 
   constructor(maxBytes: number = MAX_BYTES) {
@@ -51,11 +57,10 @@ export class KeptPackages {
   /** Keeps a reading in place of the one before; one that is under way counts as small until it has ended. */
   keep(catalog: string, packageName: string, reading: KeptPackage): void {
     const key = keyOf(catalog, packageName);
+    const known = this.#kept.get(key);
+    const before = known && (known.before ?? { ref: known.ref, content: known.content, tags: known.tags });
     this.#drop(key);
-    const kept = { ...reading, bytes: ENTRY_BYTES };
-    this.#kept.set(key, kept);
-    this.#bytes += kept.bytes;
-    void this.#weigh(key, kept);
+    this.#set(key, { ...reading, bytes: ENTRY_BYTES, before });
     this.#trim(key);
   }
 
@@ -64,16 +69,25 @@ export class KeptPackages {
     for (const key of this.#kept.keys()) if (key.startsWith(keyOf(catalog, ""))) this.#drop(key);
   }
 
-  async #weigh(key: string, kept: KeptPackage & { bytes: number }): Promise<void> {
+  #set(key: string, kept: Entry): void {
+    this.#kept.set(key, kept);
+    this.#bytes += kept.bytes;
+    void this.#weigh(key, kept);
+  }
+
+  async #weigh(key: string, kept: Entry): Promise<void> {
     try {
       const content = await kept.content;
       if (this.#kept.get(key) !== kept) return;
       const bytes = content === undefined ? 0 : JSON.stringify(content).length;
+      kept.before = undefined;
       kept.bytes += bytes;
       this.#bytes += bytes;
       this.#trim(key);
     } catch {
-      if (this.#kept.get(key) === kept) this.#drop(key);
+      if (this.#kept.get(key) !== kept) return;
+      this.#drop(key);
+      if (kept.before) this.#set(key, { ...kept.before, bytes: ENTRY_BYTES });
     }
   }
 

@@ -5,7 +5,7 @@ import { extensionNamed } from "../../../test/support/extensions.ts";
 import type { CatalogSource } from "../../api/clusterExtension.ts";
 import type { Condition } from "../../api/k8s.ts";
 import { RetryableError, TerminalError } from "../../errors/errors.ts";
-import { newFacts, type PassFacts } from "../facts.ts";
+import { newFacts, type PassFacts, type ResolvedBundle } from "../facts.ts";
 import { statusFrom } from "./status.ts";
 
 interface StatusCase extends CaseHead {
@@ -83,4 +83,27 @@ test.for<[name: string, annotation: string | undefined, before: string | undefin
   const status = before === undefined ? {} : { lastHandledReconcileAt: before };
   const extension = { ...made, metadata: { ...made.metadata, annotations }, status };
   expect(statusFrom(extension, { ...newFacts(extension), ...facts }, undefined, NOW).lastHandledReconcileAt).toBe(want);
+});
+
+test.for<
+  [when: string, resolved: Partial<ResolvedBundle> | undefined, before: [bundle: string, catalog: string] | undefined, want: unknown]
+>([
+  ["it was resolved in this pass", { catalog: "new" }, ["p.v1.0.0", "old"], "new"],
+  ["no catalog was asked in this pass", undefined, ["p.v1.0.0", "old"], "old"],
+  ["the installed bundle was kept without a catalog", {}, ["p.v1.0.0", "old"], "old"],
+  [
+    "another bundle was resolved and is not installed yet",
+    { name: "p.v2.0.0", version: "2.0.0", catalog: "new" },
+    ["p.v1.0.0", "old"],
+    "old",
+  ],
+  ["another bundle was installed before", undefined, ["p.v0.9.0", "old"], undefined],
+  ["nothing is known", undefined, undefined, undefined],
+])("statusFrom names the catalog of the installed bundle when %s", ([, resolved, before, want]) => {
+  const installed = { packageName: "p", name: "p.v1.0.0", version: "1.0.0", image: "registry.example/p" };
+  const made = extensionNamed("x", { packageName: "p" });
+  const install = before && { bundle: { name: before[0], version: before[0].slice(3) }, catalog: before[1] };
+  const extension = install ? { ...made, status: { conditions: [], install } } : made;
+  const facts = { ...newFacts(extension), installed, ...(resolved ? { resolved: { ...installed, explanation: "", ...resolved } } : {}) };
+  expect(statusFrom(extension, facts, undefined, NOW).install?.catalog).toBe(want);
 });

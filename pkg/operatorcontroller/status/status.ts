@@ -6,7 +6,7 @@ import { messageOf, ReconcileError, terminalIn } from "../../errors/errors.ts";
 import { lastDeployed } from "../../release/record.ts";
 import { deprecationsFor } from "../../resolve/deprecation.ts";
 import { upgradeVerdict } from "../clusterupgrade/clusterUpgradeVerdict.ts";
-import type { DeprecationFacts, InstalledBundle, PassFacts } from "../facts.ts";
+import { type DeprecationFacts, type InstalledBundle, installedFrom, type PassFacts } from "../facts.ts";
 import { reconcileRequestOf } from "../reconcileRequest.ts";
 import type { ConditionVerdict } from "./conditionVerdict.ts";
 import { inventoryOf, providedApis } from "./inventory.ts";
@@ -44,7 +44,7 @@ export function statusFrom(extension: Readonly<ClusterExtension>, facts: PassFac
   const status = { conditions, ...(facts.plan ? { plan: facts.plan } : {}), ...handledRequest(extension, facts) };
   if (facts.unknownBecause !== undefined && !installed) return status;
   return installed
-    ? { ...status, install: { bundle: bundleStatus(installed) }, ...contentStatus(facts), ...updateStatus(extension, facts) }
+    ? { ...status, install: installStatus(installed, facts), ...contentStatus(facts), ...updateStatus(extension, facts) }
     : status;
 }
 
@@ -60,6 +60,11 @@ function contentStatus({ deployed, history }: PassFacts): Pick<ClusterExtensionS
 function handledRequest(extension: Readonly<ClusterExtension>, facts: PassFacts): Pick<ClusterExtensionStatus, "lastHandledReconcileAt"> {
   const handled = facts.isSuspended ? extension.status?.lastHandledReconcileAt : reconcileRequestOf(extension);
   return handled === undefined ? {} : { lastHandledReconcileAt: handled };
+}
+
+function installStatus(installed: InstalledBundle, facts: PassFacts): NonNullable<ClusterExtensionStatus["install"]> {
+  const catalog = installedFrom(facts);
+  return { bundle: bundleStatus(installed), ...(catalog === undefined ? {} : { catalog }) };
 }
 
 function bundleStatus(installed: InstalledBundle): { name: string; version: string; release?: string } {

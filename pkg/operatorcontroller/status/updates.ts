@@ -3,7 +3,7 @@ import { availableUpdates } from "../../resolve/availableUpdates.ts";
 import { narrowed } from "../../resolve/filters.ts";
 import type { Considered } from "../../resolve/resolution.ts";
 import { consider } from "../../resolve/resolve.ts";
-import type { PassFacts } from "../facts.ts";
+import { installedFrom, type PassFacts } from "../facts.ts";
 
 type UpdateStatus = Pick<ClusterExtensionStatus, "availableUpdates" | "blockedUpdate">;
 
@@ -17,7 +17,9 @@ export function updateStatus(extension: Readonly<ClusterExtension>, facts: PassF
   if (!installed || !source) return {};
   if (!catalogs) return knownOf(extension, installed);
   const isAsResolved = facts.considered?.installed === installed;
-  const considered = isAsResolved ? facts.considered : consider({ source, catalogs, installed, cluster: clusterVersion });
+  const considered = isAsResolved
+    ? facts.considered
+    : consider({ source, catalogs, installed, installedFrom: installedFrom(facts), cluster: clusterVersion });
   if (!considered || "kind" in considered) return {};
   const found = availableUpdates(isAsResolved ? considered : withLaterFilters(considered, facts.considered));
   if (!found) return {};

@@ -4,6 +4,7 @@ import { type CatalogState, catalogNamed } from "../../../test/support/catalogs.
 import { dependencyWorld } from "../../../test/support/dependencyFixture.ts";
 import { CannedPackages, ListedCatalogs, stepContext } from "../../../test/support/extensionFakes.ts";
 import { extensionNamed } from "../../../test/support/extensions.ts";
+import type { ClusterCatalog } from "../../api/clusterCatalog.ts";
 import type { CatalogSource, ClusterExtension } from "../../api/clusterExtension.ts";
 import type { PackageContent } from "../../fbc/types.ts";
 import { CatalogContents } from "../catalogs/catalogContents.ts";
@@ -125,9 +126,14 @@ test.for<[why: string, given: Given, outcome: string]>([
     'error upgrading from currently installed version "1.0.0": no bundles found for package "p"',
   ],
   [
-    "a catalog matches that cannot be read",
-    { installed: INSTALLED, catalog: SERVED, content: "unreadable" },
+    "nothing is installed and the catalog cannot be read",
+    { catalog: SERVED, content: "unreadable" },
     'error walking catalogs: error getting package "p" from catalog "c": error retrieving cache for catalog "c": error performing request: connection refused',
+  ],
+  [
+    "the catalog cannot be read and another version is wanted",
+    { installed: INSTALLED, source: { version: "1.1.0" }, catalog: SERVED, content: "unreadable" },
+    'error walking catalogs: error getting package "p" from catalog "c": error retrieving cache for catalog "c": error performing request: connection refused; bundle "p.v1.0.0" (version 1.0.0) stays installed',
   ],
   [
     "the selector is invalid, so that no catalog can match",
@@ -234,4 +240,69 @@ test("an extension without a catalog to ask is blocked until it is edited", asyn
     dependencies: dependencyWorld().choice,
   });
   await expect(step.run(newFacts(bare), stepContext(bare))).rejects.toMatchObject({ retry: false, reason: "Blocked" });
+});
+
+test("resolveBundle keeps the installed bundle and names the catalog when that catalog cannot be read", async () => {
+  const { facts, error } = await pass({ installed: INSTALLED, catalog: SERVED, content: "unreadable" });
+  expect(error).toBeUndefined();
+  expect(facts.resolved).toMatchObject({ ...INSTALLED });
+  expect(facts.notes).toEqual([
+    'catalog "c" cannot be asked and may have a better bundle (error retrieving cache for catalog "c": error performing request: connection refused): bundle "p.v1.0.0" stays installed until the catalog answers, is deleted, or has a lower spec.priority',
+  ]);
+});
+
+/** A world of catalogs whose answers a test sets: by name what each says about package p, or that it cannot be read. */
+async function passAmong(
+  catalogs: readonly ClusterCatalog[],
+  packages: CannedPackages,
+  { source, from }: { source?: Partial<CatalogSource>; from?: string } = {},
+): Promise<{ facts: PassFacts; error?: Error; isOver?: boolean }> {
+  const extension: ClusterExtension = {
+    ...extensionNamed("x", { packageName: "p", ...source }),
+    status: { conditions: [], install: { bundle: { name: "p.v1.0.0", version: "1.0.0" }, ...(from ? { catalog: from } : {}) } },
+  };
+  const step = resolveBundle({
+    catalogs: new ListedCatalogs([...catalogs]),
+    contents: new CatalogContents(packages),
+    dependencies: dependencyWorld().choice,
+  });
+  const facts: PassFacts = { ...newFacts(extension), installed: INSTALLED };
+  try {
+    await step.run(facts, stepContext(extension));
+    return { facts };
+  } catch (err) {
+    return { facts, error: err as Error };
+  }
+}
+
+test("resolveBundle ignores a catalog that is being deleted", async () => {
+  const removed = catalogNamed("b", { serving: false });
+  removed.metadata.deletionTimestamp = "2026-01-01T00:00:00Z";
+  const packages = new CannedPackages(new Map([["https://catalogd/catalogs/c", CONTENT]]));
+  const { facts, error } = await passAmong([catalogNamed("c", SERVED), removed], packages);
+  expect(error).toBeUndefined();
+  expect([facts.resolved?.name, facts.notes]).toEqual(["p.v1.1.0", []]);
+});
+
+test("resolveBundle upgrades from the catalog of the installed bundle when a new catalog has not answered yet", async () => {
+  const packages = new CannedPackages(new Map([["https://catalogd/catalogs/c", CONTENT]]));
+  const catalogs = [catalogNamed("b", { serving: false, priority: 5 }), catalogNamed("c", SERVED)];
+  const { facts } = await passAmong(catalogs, packages, { from: "c" });
+  expect(facts.resolved).toMatchObject({ name: "p.v1.1.0", catalog: "c" });
+  expect(facts.notes).toEqual(['catalogs not asked: "b" (catalog "b" is not being served; catalogd has not reported on it yet)']);
+});
+
+test("resolveBundle reports an error when the wanted channels are known not to have the installed bundle", async () => {
+  const packages = new CannedPackages(new Map([["https://catalogd/catalogs/c", CONTENT]]));
+  const catalogs = [catalogNamed("b", { serving: false, priority: 5 }), catalogNamed("c", SERVED)];
+  expect((await passAmong(catalogs, packages, { source: { channels: ["stable"] } })).error).toBeUndefined();
+  expect((await passAmong(catalogs, packages, { source: { channels: ["other"] } })).error).toMatchObject({ unresolved: "catalog" });
+});
+
+test("resolveBundle asks again whether a catalog that could not be read answers", async () => {
+  const answers = new Map<string, PackageContent>();
+  const { facts } = await passAmong([catalogNamed("c", SERVED)], new CannedPackages(answers));
+  expect(await facts.awaits?.(AbortSignal.timeout(5_000))).toBe(false);
+  answers.set("https://catalogd/catalogs/c", CONTENT);
+  expect(await facts.awaits?.(AbortSignal.timeout(5_000))).toBe(true);
 });

@@ -2,21 +2,26 @@ import type { ClusterCatalog } from "../../api/clusterCatalog.ts";
 import type { CatalogSource } from "../../api/clusterExtension.ts";
 import { Reason } from "../../api/constants.ts";
 import type { Step } from "../../controller/steps.ts";
+import { CAUSE_LENGTH, clipped } from "../../errors/clipped.ts";
 import { RetryableError, TerminalError } from "../../errors/errors.ts";
 import { goQuote } from "../../errors/goQuote.ts";
+import type { PackageContent } from "../../fbc/types.ts";
 import { keptProperties } from "../../release/bundleProperties.ts";
 import { statedRelease } from "../../resolve/candidates.ts";
+import type { CatalogContent } from "../../resolve/catalogContent.ts";
 import { dependenciesOf } from "../../resolve/dependencies.ts";
 import { conditionText } from "../../resolve/explanation/conditionText.ts";
-import type { Resolved } from "../../resolve/resolution.ts";
+import { blockingCatalog } from "../../resolve/offers.ts";
+import type { Considered, Resolved, Unresolved } from "../../resolve/resolution.ts";
 import { choose, consider } from "../../resolve/resolve.ts";
 import { matchesSelector } from "../../resolve/selector.ts";
+import { silenceReason } from "../../resolve/unresolved.ts";
 import { parseConstraint } from "../../version/masterminds.ts";
 import { formatVersion, formatVersionRelease, parseVersionRelease } from "../../version/version.ts";
 import type { CatalogContents } from "../catalogs/catalogContents.ts";
 import type { DependencyChoice, LeftOut } from "../dependencies/dependencyChoice.ts";
-import type { InstalledBundle, PassFacts, ResolvedBundle } from "../facts.ts";
-import { WaitingError } from "../waiting.ts";
+import { type InstalledBundle, installedFrom, type PassFacts, type ResolvedBundle } from "../facts.ts";
+import { type IsOver, WaitingError } from "../waiting.ts";
 
 /** What resolving needs from the outside. */
 export interface ResolveDependencies {
@@ -30,12 +35,23 @@ export interface CatalogLister {
   list(): readonly ClusterCatalog[];
 }
 
+/** The catalogs hold no bundle to install, or cannot be asked for one. */
+export class UnresolvedError extends RetryableError {
+  readonly unresolved: Unresolved["cause"];
+
+  constructor(unresolved: Unresolved["cause"], message: string) {
+    super(Reason.Retrying, message);
+    this.unresolved = unresolved;
+  }
+}
+
 /**
  * Chooses the bundle to work towards.
  * When resolution fails the first matching row decides:
  *
  * | nothing installed, or the selector is invalid            | the error |
  * | `version` does not contain the installed version         | the error |
+ * | a catalog that cannot be asked could change the answer   | keep the installed bundle, unless `channels` are known to exclude it |
  * | some ClusterCatalog matches the selector                 | the error |
  * | no catalog is left                                       | keep the installed bundle |
  *
@@ -54,7 +70,13 @@ export function resolveBundle({ catalogs, contents, dependencies }: ResolveDepen
         );
       const matching = matchingCatalogs(catalogs, source);
       facts.catalogs = await contents.of(matching, source.packageName, signal);
-      const considered = consider({ source, catalogs: facts.catalogs, installed: facts.installed, cluster: facts.clusterVersion });
+      const considered = consider({
+        source,
+        catalogs: facts.catalogs,
+        installed: facts.installed,
+        installedFrom: installedFrom(facts),
+        cluster: facts.clusterVersion,
+      });
       const ignores = facts.extension.spec.dependencies?.policy === "Ignore";
       const { resolution, pending, unfit } =
         "kind" in considered || ignores
@@ -62,14 +84,15 @@ export function resolveBundle({ catalogs, contents, dependencies }: ResolveDepen
           : await dependencies.choose(facts.extension, considered, matching, signal);
       if (resolution.considered) facts.considered = resolution.considered;
       if (resolution.kind === "unresolved") {
-        const fallBack = resolution.cause !== "selector" && canFallBack(facts.installed, source, matching);
         if (unfit && resolution.cause === "nothing") throw unsatisfied(facts, unfit);
-        if (!fallBack || !facts.installed) {
+        const kept = keptInstead(resolution, facts.installed, source, matching);
+        if (!kept) {
           const text = `${resolution.reason}${staying(facts.installed)}; ${resolution.explanation}`;
-          throw new RetryableError(Reason.Retrying, conditionText(text, facts.extension.metadata.name));
+          throw new UnresolvedError(resolution.cause, conditionText(text, facts.extension.metadata.name));
         }
-        facts.resolved = { ...facts.installed, explanation: "no catalog is left to resolve from: the installed bundle is kept" };
-        facts.notes.push("no ClusterCatalog matches: the installed bundle is kept as it is");
+        facts.resolved = { ...kept.installed, explanation: kept.explanation };
+        facts.notes.push(conditionText(kept.note, facts.extension.metadata.name));
+        if (resolution.cause === "catalog") facts.awaits = answersAgain({ catalogs, contents }, source, facts.catalogs);
         return undefined;
       }
       facts.deprecation = { kind: "known", entries: resolution.deprecations };
@@ -95,15 +118,66 @@ export function resolveBundle({ catalogs, contents, dependencies }: ResolveDepen
   };
 }
 
-/** The catalogs that `source` selects, by name. */
+/** Returns the catalogs that `source` selects, by name. A catalog that is being deleted never answers again, so it is not one of them. */
 export function matchingCatalogs(catalogs: CatalogLister, source: CatalogSource): ClusterCatalog[] {
-  const matching = catalogs.list().filter((catalog) => matchesSelector(source.selector, catalog.metadata.labels ?? {}));
+  const matching = catalogs
+    .list()
+    .filter(({ metadata }) => metadata.deletionTimestamp === undefined && matchesSelector(source.selector, metadata.labels ?? {}));
   return matching.sort((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1));
 }
 
-function canFallBack(installed: InstalledBundle | undefined, source: CatalogSource, matching: readonly ClusterCatalog[]): boolean {
-  if (!installed || matching.length > 0) return false;
-  return isSatisfied(source.version, installed);
+/** The installed bundle, kept because nothing can be resolved. */
+interface Kept {
+  readonly installed: InstalledBundle;
+  readonly explanation: string;
+  readonly note: string;
+}
+
+/** Returns what to keep where resolution failed, by the table of `resolveBundle`; undefined where the failure is an error. */
+function keptInstead(
+  { cause, considered }: Unresolved,
+  installed: InstalledBundle | undefined,
+  source: CatalogSource,
+  matching: readonly ClusterCatalog[],
+): Kept | undefined {
+  if (!installed || cause === "selector" || !isSatisfied(source.version, installed)) return undefined;
+  const blocking = considered && blockingCatalog(considered);
+  if (cause === "catalog" && considered && blocking && !isOutsideChannels(considered, installed)) {
+    const because = clipped(silenceReason(blocking), CAUSE_LENGTH);
+    const note = `catalog ${goQuote(blocking.name)} cannot be asked and may have a better bundle (${because}): bundle ${goQuote(installed.name)} stays installed until the catalog answers, is deleted, or has a lower spec.priority`;
+    return { installed, explanation: note, note };
+  }
+  if (matching.length > 0) return undefined;
+  return {
+    installed,
+    explanation: "no catalog is left to resolve from: the installed bundle is kept",
+    note: "no ClusterCatalog matches: the installed bundle is kept as it is",
+  };
+}
+
+/** Reports whether catalogs are known to have the installed bundle, and none of them in a channel that `spec.source.catalog.channels` names. */
+function isOutsideChannels({ selected, query: { channels } }: Considered, { name }: InstalledBundle): boolean {
+  if (channels.length === 0) return false;
+  const having = selected
+    .flatMap(({ content, lastKnown }) => content ?? lastKnown?.content ?? [])
+    .filter(({ bundles }) => bundles.some((bundle) => bundle.name === name));
+  const isInside = (content: PackageContent): boolean =>
+    content.channels.some((channel) => channels.includes(channel.name) && channel.entries.some((entry) => entry.name === name));
+  return having.length > 0 && !having.some(isInside);
+}
+
+/** Asks whether one of the catalogs that could not answer has gone or answers by now. */
+function answersAgain(
+  { catalogs, contents }: Pick<ResolveDependencies, "catalogs" | "contents">,
+  source: CatalogSource,
+  before: readonly CatalogContent[],
+): IsOver {
+  const silent = before.flatMap(({ name, unavailable }) => (unavailable === undefined ? [] : [name]));
+  return async (signal) => {
+    const still = matchingCatalogs(catalogs, source).filter(({ metadata }) => silent.includes(metadata.name));
+    const asked = await contents.of(still, source.packageName, signal);
+    return asked.length < silent.length || asked.some(({ unavailable }) => unavailable === undefined);
+  };
 }
 
 /** Whether a version range contains what is installed; its own text does so in any case. */

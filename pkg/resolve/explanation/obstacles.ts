@@ -5,8 +5,9 @@ import { type Candidate, entryNames } from "../candidates.ts";
 import type { CatalogContent } from "../catalogContent.ts";
 import { objectionText } from "../clusterObjection.ts";
 import { edgeTo, type Findings, isInRange, isInstalled, objectionOf, type Query } from "../filters.ts";
-import { couldChange, offersOf } from "../offers.ts";
+import { blockingCatalog, offersOf } from "../offers.ts";
 import type { Considered } from "../resolution.ts";
+import { silenceReason } from "../unresolved.ts";
 import { destinationsFrom, SearchBudget } from "../upgradePaths.ts";
 import { listed, versionOf } from "../wording.ts";
 import { channelsWith } from "./filterSteps.ts";
@@ -106,11 +107,11 @@ function clusterObstacle(candidate: Candidate, query: Query): Obstacle[] {
 }
 
 /** What comes before a candidate that all filters let through. */
-function preferenceObstacles({ found, candidate }: Ranked, { findings, selected }: Considered): Obstacle[] {
-  const offers = offersOf(findings);
+function preferenceObstacles({ found, candidate }: Ranked, considered: Considered): Obstacle[] {
+  const offers = offersOf(considered.findings);
   const [first] = offers;
   if (!first) return [];
-  const silent = selected.find((one) => one.unavailable !== undefined && couldChange(one, first));
+  const silent = blockingCatalog(considered);
   if (silent) return [silentObstacle(silent)];
   if (candidate.deprecated && !first.best.deprecated) return [deprecationObstacle(found, candidate, first.best)];
   if (found.priority < first.priority) {
@@ -130,8 +131,9 @@ function preferenceObstacles({ found, candidate }: Ranked, { findings, selected 
   return [{ rule: "catalogTie", text, remedy: selectCatalog(found) }];
 }
 
-function silentObstacle({ name, unavailable = "" }: CatalogContent): Obstacle {
-  const text = `catalog ${goQuote(name)} may have a better bundle and cannot be asked (${clipped(unavailable, CAUSE_LENGTH)}), so that none is taken`;
+function silentObstacle(catalog: CatalogContent): Obstacle {
+  const because = clipped(silenceReason(catalog), CAUSE_LENGTH);
+  const text = `catalog ${goQuote(catalog.name)} may have a better bundle and cannot be asked (${because}), so that none is taken`;
   return { rule: "silentCatalog", text, remedy: "give it a lower spec.priority, or select catalogs without it" };
 }
 

@@ -4,6 +4,7 @@ import type { CatalogContent } from "../catalogContent.ts";
 import type { Findings, Query } from "../filters.ts";
 import { offersOf } from "../offers.ts";
 import type { Considered, Resolution } from "../resolution.ts";
+import { silenceReason } from "../unresolved.ts";
 import { versionOf } from "../wording.ts";
 import { type FilterStep, filterSteps } from "./filterSteps.ts";
 import { decided, recordedBundle, runnerUpOf } from "./ranking.ts";
@@ -42,9 +43,11 @@ function askedOf({ query, installed }: Considered): AskedRecord {
   };
 }
 
-function catalogRecord({ name, priority, unavailable }: CatalogContent, { findings, query }: Considered): CatalogRecord {
+function catalogRecord(catalog: CatalogContent, { findings, query }: Considered): CatalogRecord {
+  const { name, priority } = catalog;
   const head = { catalog: name, priority };
-  if (unavailable !== undefined) return { ...head, state: "silent", because: clipped(unavailable, CAUSE_LENGTH), bundles: 0, filters: [] };
+  if (catalog.unavailable !== undefined)
+    return { ...head, state: "silent", because: clipped(silenceReason(catalog), CAUSE_LENGTH), bundles: 0, filters: [] };
   const found = findings.find(({ catalog }) => catalog === name);
   if (!found) return { ...head, state: "withoutPackage", bundles: 0, filters: [] };
   const { steps, emptied } = untilEmpty(found, query);

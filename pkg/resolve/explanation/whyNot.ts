@@ -3,6 +3,7 @@ import { goQuote } from "../../errors/goQuote.ts";
 import { compareVersionRelease, compareVersions, parseVersionRelease, type VersionRelease } from "../../version/version.ts";
 import { type Candidate, compareCandidates } from "../candidates.ts";
 import type { Considered, Resolution } from "../resolution.ts";
+import { silenceReason } from "../unresolved.ts";
 import { type Obstacle, obstaclesTo } from "./obstacles.ts";
 import { type Ranked, recordedBundle } from "./ranking.ts";
 import type { RecordedBundle } from "./record.ts";
@@ -67,9 +68,7 @@ export function whyNot(packageName: string, version: string, resolution: Resolut
       .filter((name) => !having.has(name))
       .slice(0, MAX_CATALOGS),
     silent: considered.selected
-      .flatMap(({ name, unavailable }) =>
-        unavailable === undefined ? [] : [{ catalog: name, because: clipped(unavailable, CAUSE_LENGTH) }],
-      )
+      .flatMap((one) => (one.unavailable === undefined ? [] : [{ catalog: one.name, because: clipped(silenceReason(one), CAUSE_LENGTH) }]))
       .slice(0, MAX_CATALOGS),
     nearest: questioned.length > 0 || !asked ? {} : nearestTo(asked, all),
   };
