@@ -18,6 +18,7 @@ const entryPoints = {
   loadWorker: "pkg/catalogd/load/loadWorker.ts",
   queryWorker: "pkg/catalogd/graphql/queryWorker.ts",
   segmentWorker: "pkg/catalogd/store/segmentWorker.ts",
+  bundleWorker: "pkg/operatorcontroller/bundleWorker.ts",
   issueWorker: "pkg/serving/certificates/issueWorker.ts",
   celRules: "pkg/resolve/cel/celRules.ts",
 };

@@ -36,8 +36,8 @@ const IS_SEPARATOR = new Uint8Array(256);
 for (const char of "\n\r,[{-") IS_SEPARATOR[char.charCodeAt(0)] = 1;
 
 /** Returns the error for a bundle above a limit: terminal, because the same image is as large on every try. */
-export function bundleTooLarge(message: string): TerminalError {
-  return new TerminalError(Reason.Blocked, `bundle is too large: ${message}`);
+export function bundleTooLarge(message: string, options?: ErrorOptions): TerminalError {
+  return new TerminalError(Reason.Blocked, `bundle is too large: ${message}`, options);
 }
 
 /** Counts the separators in a file; stops soon after `most`. Reads every byte once and builds nothing. */

@@ -2,7 +2,7 @@ import { messageOf } from "../errors/errors.ts";
 import { goQuote } from "../errors/goQuote.ts";
 import { excerpt } from "../fbc/excerpt.ts";
 import { isSameVersion, parseVersion } from "../version/version.ts";
-import type { RegistryV1Bundle } from "./types.ts";
+import type { BundleSummary } from "./bundleSummary.ts";
 
 /** What a catalog says of a bundle in property `olm.package`. */
 export interface CatalogEntry {
@@ -15,11 +15,10 @@ export interface CatalogEntry {
  * a ClusterServiceVersion without name or proper version, and where it differs from what its catalog says of it. A sentence each, in this order.
  * @see registry+v1: `metadata.name`, `spec.version` and `olm.package` of a bundle
  */
-export function bundleFlaws(bundle: RegistryV1Bundle, entry?: CatalogEntry): string[] {
-  const { csv, packageName, statedVersion, cautions } = bundle;
+export function bundleFlaws(bundle: BundleSummary, entry?: CatalogEntry): string[] {
+  const { name, version, packageName, statedVersion, cautions } = bundle;
   const flaws = [...cautions];
-  const { version } = csv.spec;
-  if (!csv.metadata.name) flaws.push("its ClusterServiceVersion has no metadata.name");
+  if (name === "") flaws.push("its ClusterServiceVersion has no metadata.name");
   if (statedVersion === "") flaws.push("its ClusterServiceVersion has no spec.version");
   else if (improper(statedVersion) !== undefined)
     flaws.push(

@@ -2,7 +2,8 @@ import { isObject } from "../api/jsonObject.ts";
 import type { JsonObject, KubeObject } from "../api/k8s.ts";
 import { goQuote } from "../errors/goQuote.ts";
 import { excerpt } from "../fbc/excerpt.ts";
-import type { LegacyCrd, RegistryV1Bundle } from "./types.ts";
+import type { BundleSummary } from "./bundleSummary.ts";
+import type { LegacyCrd } from "./types.ts";
 
 /** The apiVersion of definitions that API servers took until Kubernetes 1.22. */
 const LEGACY = "apiextensions.k8s.io/v1beta1";
@@ -26,7 +27,7 @@ export function legacyCrd(manifest: KubeObject): LegacyCrd | undefined {
  * Why definitions of v1beta1 keep a bundle from being installed, and what its author has to do: a sentence for all those that need the same;
  * empty for a bundle without any. They are rendered nevertheless, as the Go implementation does.
  */
-export function legacyCrdFaults({ legacyCrds }: Pick<RegistryV1Bundle, "legacyCrds">): string[] {
+export function legacyCrdFaults({ legacyCrds }: Pick<BundleSummary, "legacyCrds">): string[] {
   const namesByConversion = new Map<string, string[]>();
   for (const { name, conversion } of legacyCrds) {
     const needed = conversion.join("; ");

@@ -1,10 +1,14 @@
 import { createHash } from "node:crypto";
 import type { KubeObject } from "../api/k8s.ts";
+import { isWithin } from "../bundle/bundleLimits.ts";
 import { loadBundle } from "../bundle/load.ts";
-import type { BundleFiles, RegistryV1Bundle } from "../bundle/types.ts";
+import type { BundleFiles } from "../bundle/types.ts";
 import type { Clock } from "../controller/clock.ts";
+import { TerminalError } from "../errors/errors.ts";
 import { canonicalJson } from "../fbc/canonical.ts";
-import { type RenderOptions, renderBundle } from "../render/render.ts";
+import type { RenderOptions } from "../render/render.ts";
+import { type BundleContent, contentOf } from "./bundleContent.ts";
+import { BundleThread } from "./bundleThread.ts";
 
 /** How much is kept, and for how long. */
 export interface BundleCacheLimits {
@@ -19,9 +23,14 @@ export interface BundleCacheLimits {
 const LIMITS: BundleCacheLimits = { maxBytes: 8 * 1024 * 1024, maxBundles: 8, keepMs: 30_000 };
 /** Extensions of one bundle differ in namespace and configuration. */
 const MAX_RENDERINGS = 4;
+/**
+ * Most of a bundle that is loaded and rendered in the main thread, which it stops for 50 ms at worst. It holds for nine of ten public bundles:
+ * a worker thread would take longer to start than these take to load.
+ */
+const MAIN_THREAD = { bytes: 1024 * 1024, separators: 12_000 };
 
 interface Kept {
-  readonly bundle: Promise<RegistryV1Bundle>;
+  readonly bundle: Promise<BundleContent>;
   bytes: number;
   cancel: () => void;
 }
@@ -35,11 +44,13 @@ export class BundleCache {
   readonly #limits: BundleCacheLimits;
   /** By digest, what was used last at the end. */
   readonly #kept = new Map<string, Kept>();
-  readonly #rendered = new WeakMap<RegistryV1Bundle, Map<string, readonly KubeObject[]>>();
+  readonly #thread: Pick<BundleThread, "load">;
 
-  constructor(clock: Clock, limits: BundleCacheLimits = LIMITS) {
+  /** @param thread loads and renders large bundles. */
+  constructor(clock: Clock, limits: BundleCacheLimits = LIMITS, thread: Pick<BundleThread, "load"> = new BundleThread(clock)) {
     this.#clock = clock;
     this.#limits = limits;
+    this.#thread = thread;
   }
 
   /** How many bundles are kept, and of how many bytes of files. */
@@ -48,10 +59,11 @@ export class BundleCache {
   }
 
   /**
-   * The bundle of the image with this digest; `read` gives its files where they have to be read. What cannot be loaded is not kept.
-   * @throws as `read` and `loadBundle`.
+   * Loads the bundle of the image with this digest; `read` reads its files if the bundle is not kept. Rendering it with equal options returns the same
+   * objects. A bundle above a limit is kept as its error, because finding that out is expensive; what fails otherwise is not kept.
+   * @throws as `read` and `BundleThread.load`.
    */
-  load(digest: string, read: () => Promise<BundleFiles>): Promise<RegistryV1Bundle> {
+  load(digest: string, read: () => Promise<BundleFiles>): Promise<BundleContent> {
     const kept = this.#kept.get(digest) ?? this.#begin(digest, read);
     kept.cancel();
     kept.cancel = this.#clock.after(this.#limits.keepMs, () => this.#drop(digest, kept));
@@ -60,31 +72,17 @@ export class BundleCache {
     return kept.bundle;
   }
 
-  /**
-   * What `renderBundle` makes of a bundle, the same objects for a bundle that was given by `load` and equal options.
-   * @throws as `renderBundle`; that is found out anew each time.
-   */
-  render(bundle: RegistryV1Bundle, options: RenderOptions): readonly KubeObject[] {
-    const renderings = this.#rendered.get(bundle) ?? new Map<string, readonly KubeObject[]>();
-    const key = keyOf(options);
-    const objects = renderings.get(key) ?? renderBundle(bundle, options);
-    renderings.delete(key);
-    renderings.set(key, objects);
-    for (const oldest of [...renderings.keys()].slice(0, -MAX_RENDERINGS)) renderings.delete(oldest);
-    this.#rendered.set(bundle, renderings);
-    return objects;
-  }
-
   #begin(digest: string, read: () => Promise<BundleFiles>): Kept {
-    const loading = async (): Promise<RegistryV1Bundle> => {
+    const loading = async (): Promise<BundleContent> => {
       try {
         const files = await read();
         for (const { byteLength } of files.values()) kept.bytes += byteLength;
-        const bundle = loadBundle(files);
+        const content = isWithin(files, MAIN_THREAD) ? contentOf(loadBundle(files)) : await this.#thread.load(digest, files, read);
         this.#shrink();
-        return bundle;
+        return remembering(content);
       } catch (err) {
-        this.#drop(digest, kept);
+        kept.bytes = 0;
+        if (!(err instanceof TerminalError)) this.#drop(digest, kept);
         throw err;
       }
     };
@@ -108,6 +106,24 @@ export class BundleCache {
   #bytes(): number {
     return [...this.#kept.values()].reduce((sum, { bytes }) => sum + bytes, 0);
   }
+}
+
+/** Returns `content` with the last objects that were rendered of it. */
+function remembering(content: BundleContent): BundleContent {
+  const renderings = new Map<string, Promise<readonly KubeObject[]>>();
+  return {
+    ...content,
+    render: (options) => {
+      const key = keyOf(options);
+      const known = renderings.get(key);
+      const rendering = known ?? content.render(options);
+      if (!known) rendering.catch(() => renderings.delete(key));
+      renderings.delete(key);
+      renderings.set(key, rendering);
+      for (const oldest of [...renderings.keys()].slice(0, -MAX_RENDERINGS)) renderings.delete(oldest);
+      return rendering;
+    },
+  };
 }
 
 /** The same for equal options; a hash, since configuration may hold what was read from Secrets. */

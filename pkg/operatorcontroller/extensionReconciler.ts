@@ -33,7 +33,7 @@ export function extensionReconciler(options: OperatorControllerOptions, parts: R
   const { releases, events, memory, metrics, comeBack } = parts;
   const now = (): number => Date.now();
   const bundles = new BundleCache(systemClock);
-  const applying = { ...applyDependencies(options, parts, now), bundles };
+  const applying = applyDependencies(options, parts, now);
   const health: HealthDependencies = { releases, memory, now, comeBack, minuteMs };
   const providers = new CertificateProviders(client, options.webhookCertProvider ?? "auto");
   return new Reconciler({

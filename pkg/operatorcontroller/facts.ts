@@ -1,7 +1,6 @@
 import type { ClusterExtension } from "../api/clusterExtension.ts";
 import type { JsonObject } from "../api/k8s.ts";
 import type { Plan } from "../api/plan.ts";
-import type { RegistryV1Bundle } from "../bundle/types.ts";
 import type { FbcDeprecations } from "../fbc/types.ts";
 import type { ClusterVersion } from "../gate/clusterVersion.ts";
 import type { Client } from "../kube/client.ts";
@@ -14,6 +13,7 @@ import type { Considered } from "../resolve/resolution.ts";
 import { isSameVersion, type VersionRelease } from "../version/version.ts";
 import type { LiveObjects } from "./apply/applier.ts";
 import type { ObjectAction } from "./apply/objectAction.ts";
+import type { BundleContent } from "./bundleContent.ts";
 import type { PendingDependencies } from "./dependencies/dependencyChoice.ts";
 import type { ClusterProxy } from "./proxy/clusterProxy.ts";
 import { noReleases, type ReleaseHistory } from "./releases/releaseStore.ts";
@@ -88,7 +88,7 @@ export interface PassFacts {
   scoped?: Client;
   resolved?: ResolvedBundle;
   /** Absent in maintain mode: the image could not be pulled, and what is installed is kept as it is. */
-  content?: RegistryV1Bundle;
+  content?: BundleContent;
   /** What is wrong with the bundle itself and keeps nothing back, a sentence each. */
   flaws?: readonly string[];
   /** Who provides the certificates of the bundle's webhooks and API services; absent where it has none, or nobody is to. */

@@ -16,6 +16,7 @@ import { clusterRoles, roles, serviceAccounts } from "./generators/permissions.t
 import { certificateObjects, services } from "./generators/services.ts";
 import { mutatingWebhooks, validatingWebhooks } from "./generators/webhooks.ts";
 import type { ProxyVariables } from "./proxy.ts";
+import { checkRendered, checkRoles } from "./renderLimits.ts";
 import { targetFault, targetNamespaces } from "./targetNamespaces.ts";
 import { trustedCaConfigMaps } from "./trustedCa.ts";
 
@@ -59,6 +60,7 @@ const GENERATORS: readonly Generator[] = [
  * The objects of a bundle for one extension, always the same for the same input, in the order in which generators make them.
  * Members stand in the order in which Go prints them. Parts may be shared with the bundle: treat both as read-only.
  * @throws TerminalError InvalidConfiguration when the configuration does not fit the bundle.
+ * @throws TerminalError Blocked for more or larger objects than `BUNDLE_LIMITS` allows.
  * @throws RetryableError Retrying when the bundle cannot be rendered, in operator-controller's words.
  * @see operator-controller internal/operator-controller/applier/provider.go
  */
@@ -72,7 +74,10 @@ export function renderBundle(bundle: RegistryV1Bundle, options: RenderOptions): 
   const fault = targetFault(bundle.csv, installNamespace, targets);
   if (fault !== undefined) throw refused(`invalid option(s): invalid target namespaces [${targets.join(" ")}]: ${fault}`);
   const generatorOptions = { installNamespace, targetNamespaces: targets, certProvider, deploymentConfigs, proxy };
-  return GENERATORS.flatMap((generator) => generator(bundle, generatorOptions));
+  checkRoles(bundle.csv, targets);
+  const objects = GENERATORS.flatMap((generator) => generator(bundle, generatorOptions));
+  checkRendered(objects);
+  return objects;
 }
 
 function checkSupported({ spec }: Csv, options: RenderOptions): void {

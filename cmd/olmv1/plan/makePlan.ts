@@ -4,6 +4,7 @@ import { messageOf, wrapError } from "../../../pkg/errors/errors.ts";
 import { goQuote } from "../../../pkg/errors/goQuote.ts";
 import { isApproved } from "../../../pkg/operatorcontroller/apply/approval.ts";
 import { prepareFor, renderFor } from "../../../pkg/operatorcontroller/apply/preparedObjects.ts";
+import { contentOf } from "../../../pkg/operatorcontroller/bundleContent.ts";
 import { hideInError, revealNamespaces } from "../../../pkg/operatorcontroller/configuration/hiding.ts";
 import { configOf, type PassFacts, type ResolvedBundle } from "../../../pkg/operatorcontroller/facts.ts";
 import { ExtensionMemory } from "../../../pkg/operatorcontroller/memory.ts";
@@ -42,14 +43,14 @@ async function planFrom(request: PlanRequest, facts: PassFacts): Promise<Install
   const { wanted, client, reader, providers } = request;
   const { extension, history, resolved } = facts;
   if (!resolved) throw new Error(`no bundle was found for ClusterExtension ${goQuote(extension.metadata.name)}`);
-  const content = await reader.bundle(pullReference(resolved)).catch((err: unknown) => {
+  const bundle = await reader.bundle(pullReference(resolved)).catch((err: unknown) => {
     throw wrapError(`bundle ${goQuote(resolved.name)}: `, err);
   });
-  facts.content = content;
+  facts.content = contentOf(bundle);
   await tellProxy.run(facts, { object: extension, log: request.log, signal: request.signal });
   const unmet = await unmetFindings(request, facts);
   const base = lastDeployed(history.current);
-  const rendered = renderFor(facts, content, await providers.choose(base?.objects ?? []), proxyOf(facts));
+  const rendered = await renderFor(facts, facts.content, await providers.choose(base?.objects ?? []), proxyOf(facts));
   revealNamespaces(facts.hidden, rendered);
   const prepared = await prepareFor(client, extension, rendered, resolved);
   const inputs = { inputDigest: inputDigest(facts), rendered, base: base?.version ?? 0 };

@@ -1,7 +1,6 @@
 import type { ClusterExtension } from "../../api/clusterExtension.ts";
 import { API_VERSION, CLUSTER_EXTENSION } from "../../api/constants.ts";
 import type { KubeObject } from "../../api/k8s.ts";
-import type { RegistryV1Bundle } from "../../bundle/types.ts";
 import type { Client } from "../../kube/client.ts";
 import { userRoles } from "../../rbac/userRoles.ts";
 import type { ObjectBundle } from "../../release/bundleLabels.ts";
@@ -10,7 +9,7 @@ import { installOrder } from "../../release/order.ts";
 import { prepareObjects } from "../../release/prepare.ts";
 import type { CertificateProvider } from "../../render/certificateProvider.ts";
 import type { ProxyVariables } from "../../render/proxy.ts";
-import { type RenderOptions, renderBundle } from "../../render/render.ts";
+import type { BundleContent } from "../bundleContent.ts";
 import { configOf, type PassFacts } from "../facts.ts";
 import { type ServedKinds, servedKinds } from "./kinds.ts";
 
@@ -24,18 +23,16 @@ export interface PreparedObjects {
 /**
  * What a bundle comes to for an extension: its objects, and the roles for users where the extension wants them.
  * @param certProvider of the certificates of its webhooks. @param proxy variables of the cluster's proxy.
- * @param render gives the objects, such as `BundleCache`.
  * @throws TerminalError for a bundle or configuration that cannot be rendered.
  */
-export function renderFor(
+export async function renderFor(
   facts: Pick<PassFacts, "extension" | "sourcedConfig">,
-  bundle: RegistryV1Bundle,
+  bundle: Pick<BundleContent, "render">,
   certProvider: CertificateProvider | undefined,
   proxy: ProxyVariables | undefined,
-  render: (bundle: RegistryV1Bundle, options: RenderOptions) => readonly KubeObject[] = renderBundle,
-): readonly KubeObject[] {
+): Promise<readonly KubeObject[]> {
   const { spec } = facts.extension;
-  const rendered = render(bundle, { installNamespace: spec.namespace, config: configOf(facts), certProvider, proxy });
+  const rendered = await bundle.render({ installNamespace: spec.namespace, config: configOf(facts), certProvider, proxy });
   return spec.install?.userRoles === "Aggregate" ? [...rendered, ...userRoles(rendered)] : rendered;
 }
 

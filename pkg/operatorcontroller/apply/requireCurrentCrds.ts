@@ -1,6 +1,6 @@
 import { Reason } from "../../api/constants.ts";
+import type { BundleSummary } from "../../bundle/bundleSummary.ts";
 import { legacyCrdFaults } from "../../bundle/legacyCrds.ts";
-import type { RegistryV1Bundle } from "../../bundle/types.ts";
 import { TerminalError } from "../../errors/errors.ts";
 import { goQuote } from "../../errors/goQuote.ts";
 
@@ -12,7 +12,7 @@ const MAX_TOLD = 3;
  * @param name the bundle's, as its catalog has it.
  * @throws TerminalError Blocked that names each of them and what its author has to do.
  */
-export function requireCurrentCrds(name: string, bundle: Pick<RegistryV1Bundle, "legacyCrds">): void {
+export function requireCurrentCrds(name: string, bundle: Pick<BundleSummary, "legacyCrds">): void {
   const faults = legacyCrdFaults(bundle);
   if (faults.length === 0) return;
   const more = faults.length > MAX_TOLD ? [`${faults.length - MAX_TOLD} more such findings, which olmv1 bundle validate tells`] : [];

@@ -12,7 +12,6 @@ import { Applier } from "../apply/applier.ts";
 import type { ApplyDependencies } from "../apply/applyDependencies.ts";
 import { ApplyPass } from "../apply/applyPass.ts";
 import { changes } from "../apply/objectAction.ts";
-import type { BundleCache } from "../bundleCache.ts";
 import type { Held, PassFacts } from "../facts.ts";
 import { installedFrom } from "../steps/retrieveReleases.ts";
 
@@ -20,8 +19,6 @@ type Context = StepContext<PassFacts["extension"]>;
 
 /** What rolling back needs beside what applying does. */
 export interface RollbackDependencies extends ApplyDependencies {
-  /** Without it every pass renders anew. */
-  bundles?: Pick<BundleCache, "render">;
   /** The content of a catalog by digest; empty where there is none of that name. */
   catalogContent: (name: string | undefined) => string;
 }

@@ -1,4 +1,3 @@
-import { requirementsOf } from "../../bundle/requirements.ts";
 import type { Step, StepContext } from "../../controller/steps.ts";
 import { configNotes } from "../../render/configNotes.ts";
 import { ApplyPass } from "../apply/applyPass.ts";
@@ -45,14 +44,13 @@ export function applyBundle(deps: RollbackDependencies): Step<PassFacts["extensi
         await pass.maintain();
         return undefined;
       }
-      const { bundles } = deps;
-      const objects = renderFor(facts, content, facts.certProvider, proxyOf(facts), bundles && ((...args) => bundles.render(...args)));
+      const objects = await renderFor(facts, content, facts.certProvider, proxyOf(facts));
       revealNamespaces(facts.hidden, objects);
       facts.notes.push(...configNotes(config, objects));
       requireCurrentCrds(resolved.name, content);
       try {
-        const { annotations = {} } = content.csv.metadata;
-        await pass.release({ bundle: resolved, objects, annotations, requirements: requirementsOf(content), flaws: facts.flaws });
+        const { annotations, requirements } = content;
+        await pass.release({ bundle: resolved, objects, annotations, requirements, flaws: facts.flaws });
         facts.installed = resolved;
       } catch (err) {
         await withdrawRefused(deps, facts, context, err);

@@ -3,6 +3,7 @@ import { bundleOf } from "../../../test/support/bundleFixture.ts";
 import { RecordedEvents, stepContext } from "../../../test/support/extensionFakes.ts";
 import { extensionNamed } from "../../../test/support/extensions.ts";
 import { releaseRecord } from "../../../test/support/releases.ts";
+import { contentOf } from "../bundleContent.ts";
 import { newFacts, type PassFacts, type ResolvedBundle } from "../facts.ts";
 import { ExtensionMemory } from "../memory.ts";
 import { checkBundle } from "./checkBundle.ts";
@@ -31,11 +32,11 @@ const kept = {
 
 // Source: H-02, S0-010, S3-33.
 test.for<[why: string, facts: Partial<PassFacts>, notes: string[]]>([
-  ["it is what the catalog says", { content: bundleOf() }, []],
-  ["it is not", { content: bundleOf(), resolved: OTHER }, [WARNING]],
+  ["it is what the catalog says", { content: contentOf(bundleOf()) }, []],
+  ["it is not", { content: contentOf(bundleOf()), resolved: OTHER }, [WARNING]],
   ["it is installed, and the release has its mistakes", kept, [WARNING]],
-  ["it was fetched: then what the release has of another does not count", { ...kept, content: bundleOf() }, []],
-  ["it was given up", { content: bundleOf(), resolved: OTHER, held: { reason: "Retrying", message: "" } }, []],
+  ["it was fetched: then what the release has of another does not count", { ...kept, content: contentOf(bundleOf()) }, []],
+  ["it was given up", { content: contentOf(bundleOf()), resolved: OTHER, held: { reason: "Retrying", message: "" } }, []],
 ])("a bundle is told about, and nothing keeps it back: %s", async ([, given, notes]) => {
   const facts = await new CheckFixture().pass(given);
   expect(facts.notes).toEqual(notes);
@@ -44,10 +45,10 @@ test.for<[why: string, facts: Partial<PassFacts>, notes: string[]]>([
 
 test("an Event tells it once, and again after it was well", async () => {
   const fixture = new CheckFixture();
-  const flawed = { content: bundleOf(), resolved: OTHER };
+  const flawed = { content: contentOf(bundleOf()), resolved: OTHER };
   for (const facts of [flawed, flawed, kept]) await fixture.pass(facts);
   expect(fixture.events.seen).toEqual([`Warning FlawedBundle: ${WARNING}`]);
-  await fixture.pass({ content: bundleOf() });
+  await fixture.pass({ content: contentOf(bundleOf()) });
   await fixture.pass(flawed);
   expect(fixture.events.seen).toHaveLength(2);
 });

@@ -6,6 +6,7 @@ import { releaseRecord } from "../../../test/support/releases.ts";
 import type { CatalogSource } from "../../api/clusterExtension.ts";
 import { loadBundle } from "../../bundle/load.ts";
 import { sampleBundles } from "../../devcluster/sample/sample.ts";
+import { contentOf } from "../bundleContent.ts";
 import { newFacts, type PassFacts, type ResolvedBundle } from "../facts.ts";
 import { checkClusterVersion } from "./checkClusterVersion.ts";
 
@@ -31,8 +32,7 @@ async function pass({ policy, cluster, installed, bundle, release, notes = [] }:
   const facts: PassFacts = { ...newFacts(extension, clusterFrom(cluster)), resolved: BUNDLE, installed, notes: [...notes] };
   if (bundle !== undefined) {
     const [sample] = sampleBundles();
-    facts.content = loadBundle(sample?.files ?? new Map());
-    facts.content.csv.metadata.annotations = { "olm.properties": bundle };
+    facts.content = { ...contentOf(loadBundle(sample?.files ?? new Map())), annotations: { "olm.properties": bundle } };
   }
   if (release !== undefined)
     facts.history = { ...facts.history, current: [releaseRecord(1, "deployed", { annotations: { "olm.properties": release } })] };

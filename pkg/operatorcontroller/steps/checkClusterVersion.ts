@@ -35,7 +35,7 @@ export const checkClusterVersion: Step<PassFacts["extension"], PassFacts> = {
 
 /** What the bundle's own annotation states; that of the release where the bundle was not fetched, since it is installed already. */
 function statedMax({ content, history }: PassFacts): MaxVersion {
-  const annotations = content ? content.csv.metadata.annotations : lastDeployed(history.current)?.annotations;
+  const annotations = content ? content.annotations : lastDeployed(history.current)?.annotations;
   const properties = annotations?.[ANNOTATION_PROPERTIES];
   if (properties === undefined) return { kind: "none" };
   try {

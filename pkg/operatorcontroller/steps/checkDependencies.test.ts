@@ -4,6 +4,7 @@ import { type DependencyWorld, dependencyWorld } from "../../../test/support/dep
 import { stepContext } from "../../../test/support/extensionFakes.ts";
 import { extensionNamed } from "../../../test/support/extensions.ts";
 import { loadBundle } from "../../bundle/load.ts";
+import { contentOf } from "../bundleContent.ts";
 import { newFacts, type PassFacts } from "../facts.ts";
 import { waitingIn } from "../waiting.ts";
 import { checkDependencies } from "./checkDependencies.ts";
@@ -21,7 +22,7 @@ interface Given extends DependencyWorld {
 async function pass({ file, policy, isInstalled, ...world }: Given): Promise<{ facts: PassFacts; error: unknown }> {
   const made = extensionNamed("p", { packageName: "p" });
   const extension = policy ? { ...made, spec: { ...made.spec, dependencies: { policy } } } : made;
-  const content = loadBundle(bundleFiles({ "metadata/dependencies.yaml": file }));
+  const content = contentOf(loadBundle(bundleFiles({ "metadata/dependencies.yaml": file })));
   const installed = isInstalled ? RESOLVED : undefined;
   const facts: PassFacts = { ...newFacts(extension), resolved: { ...RESOLVED, properties: OWN }, content, installed };
   const error: unknown = await checkDependencies(dependencyWorld(world).choice)

@@ -6,6 +6,7 @@ import { loadBundle } from "../../bundle/load.ts";
 import { type BundleRequirements, requirementsOf } from "../../bundle/requirements.ts";
 import { sampleBundles } from "../../devcluster/sample/sample.ts";
 import type { ServedResource } from "../../kube/servedResources.ts";
+import { contentOf } from "../bundleContent.ts";
 import { newFacts, type PassFacts, type ResolvedBundle } from "../facts.ts";
 import { ExtensionMemory } from "../memory.ts";
 import { waitingIn } from "../waiting.ts";
@@ -48,7 +49,7 @@ class RequirementsFixture {
       content.csv.spec.customresourcedefinitions.required = definitions.map((one) => ({ ...one, kind: "Thing" }));
       content.csv.spec.minKubeVersion = minKubeVersion ?? "";
       expect(requirementsOf(content)).toEqual(bundle);
-      facts.content = content;
+      facts.content = contentOf(content);
     }
     if (release) facts.history = { ...facts.history, current: [releaseRecord(1, "deployed", { requirements: release })] };
     const apis = {

@@ -1,6 +1,6 @@
 import { Reason } from "../../api/constants.ts";
 import type { EventSink } from "../../api/events.ts";
-import { type BundleRequirements, requirementsOf, unmetRequirements } from "../../bundle/requirements.ts";
+import { type BundleRequirements, unmetRequirements } from "../../bundle/requirements.ts";
 import type { Step } from "../../controller/steps.ts";
 import { messageOf, RetryableError } from "../../errors/errors.ts";
 import { goQuote } from "../../errors/goQuote.ts";
@@ -82,7 +82,7 @@ async function unmetNow(requirements: BundleRequirements, apis: RequirementDepen
 
 /** Those of the bundle; those of the release where it was not fetched, since it is installed already. */
 function requirementsIn({ content, history }: PassFacts): BundleRequirements | undefined {
-  return content ? requirementsOf(content) : lastDeployed(history.current)?.requirements;
+  return content ? content.requirements : lastDeployed(history.current)?.requirements;
 }
 
 function toldOf(unmet: readonly string[]): string {

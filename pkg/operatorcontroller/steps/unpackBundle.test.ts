@@ -124,7 +124,7 @@ test.for<[why: string, given: Given, pulls: boolean]>([
   const { facts, pulled, error } = await pass(given);
   expect(error).toBeUndefined();
   expect(pulled).toEqual(pulls ? ["x quay.io/p@sha256:1"] : []);
-  expect(facts.content?.csv.metadata.name).toBe(pulls ? "hello-operator.v1.0.0" : undefined);
+  expect(facts.content?.name).toBe(pulls ? "hello-operator.v1.0.0" : undefined);
   expect(facts.inputDigest).toBe(digest);
 });
 

@@ -1,5 +1,4 @@
 import { createHash } from "node:crypto";
-import { servingDeployments } from "../../bundle/apiServices.ts";
 import type { Step } from "../../controller/steps.ts";
 import { messageOf } from "../../errors/errors.ts";
 import { canonicalJson } from "../../fbc/canonical.ts";
@@ -65,7 +64,7 @@ export function unpackBundle({ puller, bundles, providers }: UnpackDependencies)
           `bundle image ${pullReference(resolved)} is not available: what is installed is kept as it is (${messageOf(err)})`,
         );
       }
-      if (facts.content && servingDeployments(facts.content.csv).size > 0) {
+      if (facts.content?.needsCertificates) {
         facts.certProvider = await providers.choose(lastDeployed(facts.history.current)?.objects ?? []);
         log.debug({ provider: facts.certProvider?.name ?? "none" }, "certificate provider chosen");
       }

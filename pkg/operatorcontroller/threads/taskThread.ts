@@ -1,0 +1,133 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { Worker } from "node:worker_threads";
+import type { Clock } from "../../controller/clock.ts";
+
+/** What a thread may use, and how long it is kept. */
+export interface TaskThreadLimits {
+  /** Heap of the thread in MiB. */
+  readonly heapMib: number;
+  /** For one request, in milliseconds; the start of the thread included. */
+  readonly deadlineMs: number;
+  /** After its last request the thread ends, in milliseconds: an idle thread takes 20 MB. */
+  readonly idleMs: number;
+}
+
+/** A request that used more than the thread may: the thread was ended, and the next request starts another one. */
+export class ThreadLimitExceeded extends Error {
+  readonly limit: "memory" | "time";
+
+  /** @param text the limit, such as "192 MiB of memory". */
+  constructor(limit: "memory" | "time", text: string, options?: ErrorOptions) {
+    super(`it took more than ${text}`, options);
+    this.name = "ThreadLimitExceeded";
+    this.limit = limit;
+  }
+}
+
+/** Sends a request with the buffers that are moved to the thread, and returns the response. @throws ThreadLimitExceeded */
+export type Ask<Request, Response> = (request: Request, transfer?: ArrayBuffer[]) => Promise<Response>;
+
+/** Many small generations keep memory low; smaller ones cost time for garbage collection. */
+const YOUNG_MIB = 16;
+
+/**
+ * A worker thread for work on content that others control: the main thread stays responsive, memory and time are bounded, and the thread
+ * ends when it is idle. It serves one caller at a time, in the order in which they ask.
+ */
+export class TaskThread<Request, Response> {
+  readonly #file: string;
+  readonly #limits: TaskThreadLimits;
+  readonly #clock: Clock;
+  #last: Promise<unknown> = Promise.resolve();
+  #worker: Worker | undefined;
+  #cancelEnd: () => void = () => undefined;
+
+  /** @param folder of the module that starts the thread. @param name of the worker's file beside it, without ending. */
+  constructor(folder: string, name: string, limits: TaskThreadLimits, clock: Clock) {
+    const bundled = join(folder, `${name}.js`);
+    this.#file = existsSync(bundled) ? bundled : join(folder, `${name}.ts`);
+    this.#limits = limits;
+    this.#clock = clock;
+  }
+
+  /** Whether the thread is running. */
+  get isRunning(): boolean {
+    return this.#worker !== undefined;
+  }
+
+  /**
+   * Runs `work`, which alone may ask the thread until it settles: what the thread remembers between two of its requests is not changed by others.
+   * @throws what `work` throws, ThreadLimitExceeded among it.
+   */
+  run<T>(work: (ask: Ask<Request, Response>) => Promise<T>): Promise<T> {
+    const turn = this.#last.then(async () => {
+      this.#cancelEnd();
+      try {
+        return await work((request, transfer) => this.#ask(request, transfer));
+      } finally {
+        this.#cancelEnd = this.#clock.after(this.#limits.idleMs, () => void this.end());
+      }
+    });
+    this.#last = turn.catch(() => undefined);
+    return turn;
+  }
+
+  /** Ends the thread; a request under way fails. The next request starts another one. */
+  async end(): Promise<void> {
+    this.#cancelEnd();
+    const worker = this.#worker;
+    this.#worker = undefined;
+    await worker?.terminate();
+  }
+
+  async #ask(request: Request, transfer: ArrayBuffer[] = []): Promise<Response> {
+    const worker = this.#worker ?? this.#start();
+    const { heapMib, deadlineMs } = this.#limits;
+    const { promise, resolve, reject } = Promise.withResolvers<Response>();
+    const failed = (err: Error): void => {
+      const isFull = (err as NodeJS.ErrnoException).code === "ERR_WORKER_OUT_OF_MEMORY";
+      reject(isFull ? new ThreadLimitExceeded("memory", `${heapMib} MiB of memory`, { cause: err }) : err);
+    };
+    const ended = (): void => reject(new Error("the worker thread ended early"));
+    worker.once("message", resolve);
+    worker.once("error", failed);
+    worker.once("exit", ended);
+    const cancel = this.#clock.after(deadlineMs, () => reject(new ThreadLimitExceeded("time", `${deadlineMs / 1_000} s`)));
+    try {
+      // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread has no origin
+      worker.postMessage(request, transfer);
+      return await promise;
+    } catch (err) {
+      if (this.#worker === worker) await this.end();
+      throw err;
+    } finally {
+      cancel();
+      worker.off("message", resolve);
+      worker.off("error", failed);
+      worker.off("exit", ended);
+    }
+  }
+
+  #start(): Worker {
+    const resourceLimits = { maxYoungGenerationSizeMb: YOUNG_MIB, maxOldGenerationSizeMb: this.#limits.heapMib };
+    const worker = new Worker(this.#file, { resourceLimits, env: {} });
+    worker.unref();
+    const forget = (): void => {
+      if (this.#worker === worker) this.#worker = undefined;
+    };
+    worker.once("exit", forget);
+    // An error outside a request is followed by the exit.
+    worker.on("error", forget);
+    this.#worker = worker;
+    return worker;
+  }
+}
+
+/** Returns the buffers that can be moved with a message: those that hold nothing but one of `views`. Small ones share a pool and are copied. */
+export function movable(views: Iterable<Uint8Array>): ArrayBuffer[] {
+  const buffers = new Set<ArrayBuffer>();
+  for (const { buffer, byteLength } of views)
+    if (buffer instanceof ArrayBuffer && buffer.byteLength === byteLength && byteLength > 0) buffers.add(buffer);
+  return [...buffers];
+}
