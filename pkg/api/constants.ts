@@ -44,6 +44,8 @@ export const ANNOTATION_ROLLBACK_TO = `${GROUP}/rollback-to`;
 export const ANNOTATION_FORCE_DELETE = `${GROUP}/force-delete`;
 /** On a ClusterExtension that is deleted: "true" uninstalls it although others depend on it. */
 export const ANNOTATION_FORCE_UNINSTALL = `${GROUP}/force-uninstall`;
+/** On a ClusterExtension: "true" lets kept CustomResourceDefinitions lose a conversion webhook that their custom resources need. */
+export const ANNOTATION_DROP_CONVERSION = `${GROUP}/drop-conversion`;
 /** On a ClusterExtension: a changed value asks for a pass that compares everything at once, whatever the value is; usually a time. */
 export const ANNOTATION_RECONCILE_REQUESTED_AT = `${GROUP}/reconcile-requested-at`;
 /** Longest part of that value that is looked at. */
@@ -112,6 +114,7 @@ export const Reason = {
   AwaitingApproval: "AwaitingApproval",
   RequirementsNotMet: "RequirementsNotMet",
   RequiredByOthers: "RequiredByOthers",
+  ConversionNeeded: "ConversionNeeded",
   InvalidConfiguration: "InvalidConfiguration",
   UnsatisfiedDependencies: "UnsatisfiedDependencies",
   ProgressDeadlineExceeded: "ProgressDeadlineExceeded",

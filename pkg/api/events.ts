@@ -156,6 +156,16 @@ export const EVENTS = {
     on: EXTENSION,
     when: "An extension is deleted on which installed bundles of others depend: nothing is removed until they do not, or it is annotated; with who they are and what they need.",
   },
+  ConversionNeeded: {
+    type: "Warning",
+    on: EXTENSION,
+    when: "An uninstall, upgrade or rollback would keep a CustomResourceDefinition and remove the conversion webhook that its custom resources need: nothing is removed; with the custom resources and what to do.",
+  },
+  ConversionDropped: {
+    type: "Normal",
+    on: EXTENSION,
+    when: "`conversion.strategy` of a CustomResourceDefinition was set to None because its conversion webhook is removed; with the reason why that is possible.",
+  },
   Uninstalled: {
     type: "Normal",
     on: EXTENSION,

@@ -60,6 +60,11 @@ export function isConverted(crd: KubeObject): boolean {
   return spec?.conversion?.strategy === "Webhook";
 }
 
+/** Whether a live object can have a CA now: the API server refuses one on a CustomResourceDefinition that has no conversion webhook yet. */
+export function canTrust(live: KubeObject): boolean {
+  return !isCrd(live) || isConverted(live);
+}
+
 /** What to apply to give up every CA in an object. */
 export function withoutBundle({ apiVersion, kind, metadata: { name, uid } }: KubeObject): KubeObject {
   return { apiVersion, kind, metadata: uid === undefined ? { name } : { name, uid } };

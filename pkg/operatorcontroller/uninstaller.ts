@@ -1,5 +1,5 @@
 import type { ClusterExtension } from "../api/clusterExtension.ts";
-import { Reason } from "../api/constants.ts";
+import { ANNOTATION_DROP_CONVERSION, Reason } from "../api/constants.ts";
 import { type KubeObject, type ObjectRef, refOf } from "../api/k8s.ts";
 import { isApiService } from "../bundle/aggregatedApis.ts";
 import { RetryableError } from "../errors/errors.ts";
@@ -11,6 +11,7 @@ import { ownershipOf } from "../release/ownership.ts";
 import { crdPolicyOf } from "../release/plan.ts";
 import type { Applier } from "./apply/applier.ts";
 import { servedKindOf } from "./apply/crdUse.ts";
+import { dropConversions } from "./apply/lostConversions.ts";
 import { type KeptCrd, removeCrds } from "./apply/removeCrds.ts";
 import { takeOver } from "./apply/takeOver.ts";
 
@@ -39,7 +40,7 @@ const WORKLOADS: ReadonlySet<string> = new Set([
 
 /**
  * Takes an extension's objects off the cluster as its ServiceAccount, in stages; each pass goes as far as it can without waiting:
- * webhook configurations; with policy Delete the custom resources, while the operator still runs; APIServices; workloads; everything else;
+ * conversion webhooks of the CRDs; webhook configurations; with policy Delete the custom resources, while the operator still runs; APIServices; workloads; everything else;
  * the CRDs.
  * An object that is no longer the extension's is left alone.
  */
@@ -58,9 +59,11 @@ export class Uninstaller {
 
   /**
    * @param recorded every object that a release may have left behind.
+   * @param tell is called with each conversion webhook that is taken from a definition.
+   * @throws WaitingError ConversionNeeded before anything is removed, see `requireConversions`.
    * @throws RetryableError Retrying with every refusal of the step at which it stopped; nothing that comes after it was touched.
    */
-  async run(recorded: readonly ObjectRef[]): Promise<UninstallProgress> {
+  async run(recorded: readonly ObjectRef[], tell: (text: string) => void = () => undefined): Promise<UninstallProgress> {
     const live = await this.#applier.read(recorded);
     const { name, uid = "" } = this.#extension.metadata;
     const owner = { name, uid, installNamespace: this.#extension.spec.namespace };
@@ -69,7 +72,14 @@ export class Uninstaller {
     const others = ours.filter((object) => !isCrd(object));
     const policy = crdPolicyOf(this.#extension.spec);
     const kept: KeptCrd[] = [];
+    const { annotations } = this.#extension.metadata;
+    const isForced = annotations?.[ANNOTATION_DROP_CONVERSION] === "true";
+    const conversions = { extension: name, crds, policy, recorded, isForced, refusal: "not uninstalled" };
     const stages: Stage[] = [
+      async () => {
+        for (const text of await dropConversions(this.#client, conversions, this.#signal)) tell(text);
+        return [];
+      },
       () => this.#delete(others.filter(({ kind }) => WEBHOOKS.has(kind))),
       () => (policy === "Delete" ? this.#deleteCustomResources(crds) : Promise.resolve([])),
       // Never without what serves them: the whole cluster's discovery, garbage collection and namespaces that end would wait for it.

@@ -63,6 +63,11 @@ export const REASON_WORDS = {
     "Other extensions depend on it, so it is not uninstalled before they are.",
     "kubectl annotate clusterextension {name} olm.operatorframework.io/force-uninstall=true   # uninstall it all the same",
   ),
+  [Reason.ConversionNeeded]: byName(
+    "Custom resources that are kept need the conversion webhook of this extension. The message names them.",
+    "olmv1 uninstall {name} --crd-policy Delete   # delete the custom resources too",
+    "kubectl annotate clusterextension {name} olm.operatorframework.io/drop-conversion=true   # keep them without conversion",
+  ),
   [Reason.InvalidConfiguration]: byName("spec.config does not fit the bundle.", "kubectl edit clusterextension {name}"),
   [Reason.UnsatisfiedDependencies]: byName(
     "What the bundle depends on is neither installed nor served by the cluster.",

@@ -16,6 +16,7 @@ import { DeniedError, waitingIn } from "../waiting.ts";
 import type { ApplyDependencies } from "./applyDependencies.ts";
 import { requireApproval } from "./approval.ts";
 import { requireServed } from "./kinds.ts";
+import { requireConversions } from "./lostConversions.ts";
 import { followRelease, maintain } from "./maintain.ts";
 import { completed, type NextRelease, nextRelease, type RenderedBundle, underWay } from "./nextRelease.ts";
 import { changes, summary } from "./objectAction.ts";
@@ -120,6 +121,7 @@ export class ApplyPass {
     }).catch((err: unknown) => {
       throw lacking && (err instanceof DeniedError || !waitingIn(err)) ? withLacking(err, lacking) : err;
     });
+    await requireConversions(client, await this.#pass.lostConversions(objects), context.signal);
     this.#events.preflight(bundle.name, content.inputDigest, passed.notes, dryRun.warnings);
     return passed;
   }

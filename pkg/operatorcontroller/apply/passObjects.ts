@@ -1,3 +1,4 @@
+import { ANNOTATION_DROP_CONVERSION } from "../../api/constants.ts";
 import type { KubeObject } from "../../api/k8s.ts";
 import type { StepContext } from "../../controller/steps.ts";
 import type { Client } from "../../kube/client.ts";
@@ -10,8 +11,9 @@ import type { PassFacts, ResolvedBundle } from "../facts.ts";
 import { Applier, type LiveObjects } from "./applier.ts";
 import type { ApplyDependencies } from "./applyDependencies.ts";
 import { DryRun } from "./dryRun.ts";
+import type { LostConversionRequest } from "./lostConversions.ts";
 import { type PreparedObjects, prepareFor } from "./preparedObjects.ts";
-import type { PruneRequest } from "./prune.ts";
+import { leavingCrds, type PruneRequest } from "./prune.ts";
 import { takeOver } from "./takeOver.ts";
 
 /** The objects of one extension in one pass: what the parts of the pass do with them, and with whose identity. */
@@ -76,6 +78,14 @@ export class PassObjects {
   pruneRequest(desired: readonly KubeObject[]): PruneRequest {
     const { history, extension } = this.facts;
     return { history: history.current, desired, crdPolicy: crdPolicyOf(extension.spec), owner: this.owner };
+  }
+
+  /** What becomes of the custom resources of definitions that `desired` leaves out. */
+  async lostConversions(desired: readonly KubeObject[]): Promise<LostConversionRequest> {
+    const { metadata } = this.facts.extension;
+    const isForced = metadata.annotations?.[ANNOTATION_DROP_CONVERSION] === "true";
+    const leaving = await leavingCrds(this.applier, this.pruneRequest(desired));
+    return { ...leaving, extension: metadata.name, isForced, refusal: "not applied" };
   }
 
   /**

@@ -1,11 +1,12 @@
 import { type KubeObject, refOf } from "../../api/k8s.ts";
 import { certificateSecrets } from "../../certificates/wantedCertificates.ts";
 import type { Client } from "../../kube/client.ts";
-import { objectKey } from "../../release/identity.ts";
+import { isCrd, objectKey } from "../../release/identity.ts";
 import { type Owner, ownershipOf } from "../../release/ownership.ts";
 import { type CrdPolicy, planRelease, type ReleasePlan } from "../../release/plan.ts";
 import type { ReleaseRecord } from "../../release/record.ts";
 import type { Applier, LiveObjects } from "./applier.ts";
+import type { LostConversionRequest } from "./lostConversions.ts";
 import { type KeptCrd, removeCrds } from "./removeCrds.ts";
 import { takeOver } from "./takeOver.ts";
 
@@ -43,6 +44,19 @@ export async function prune(applier: Applier, scoped: Client, request: PruneRequ
   // A reference to the extension, as the Go operator-controller writes it, would let the garbage collector delete it with the extension.
   await takeOver(scoped, crdsOf(kept), owner.uid, signal);
   return kept;
+}
+
+/**
+ * The CustomResourceDefinitions that the desired objects leave out, with what keeps their custom resources readable.
+ * One request for each such definition.
+ */
+export async function leavingCrds(
+  applier: Applier,
+  request: PruneRequest,
+): Promise<Pick<LostConversionRequest, "crds" | "policy" | "recorded">> {
+  const leaving = unwanted(request).filter(isCrd);
+  const crds = leaving.length === 0 ? [] : oursOf(leaving, await applier.read(leaving.map(refOf)), request.owner);
+  return { crds, policy: request.crdPolicy, recorded: request.history.flatMap(({ objects }) => objects.map(refOf)) };
 }
 
 /** What the history holds and the desired objects do not, whosever it is by now. */

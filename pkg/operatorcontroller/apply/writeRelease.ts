@@ -4,6 +4,7 @@ import { withoutDrifted } from "../../release/leftAsIs.ts";
 import { GO_FIELD_MANAGER } from "../../release/managedFields.ts";
 import type { ExtensionCertificates } from "../certificates/extensionCertificates.ts";
 import type { PassFacts } from "../facts.ts";
+import { dropConversions } from "./lostConversions.ts";
 import type { NextRelease } from "./nextRelease.ts";
 import type { PassObjects } from "./passObjects.ts";
 import type { Passed } from "./preflight.ts";
@@ -33,6 +34,8 @@ export async function writeRelease(
   const applied = pass.applied(objects, taken, base === undefined && isMigrated(facts.extension));
   const written = leavesDrift ? withoutDrifted(applied, { recorded: base?.objects ?? [], live: taken, after }) : applied;
   await applier.apply(written, taken);
+  for (const text of await dropConversions(scoped, await pass.lostConversions(objects), context.signal))
+    events.record("Normal", "ConversionDropped", text);
   const kept = await prune(applier, scoped, pass.pruneRequest(objects), context.signal);
   for (const { text } of kept) events.record("Normal", "Kept", text);
   await certificates.keep(objects);

@@ -1,7 +1,7 @@
 import { CERTIFICATES_FIELD_MANAGER } from "../../api/constants.ts";
 import type { EventReason } from "../../api/events.ts";
 import type { KubeObject, ObjectRef } from "../../api/k8s.ts";
-import { bundlesIn, type CaTarget, withBundle } from "../../certificates/caTarget.ts";
+import { bundlesIn, type CaTarget, canTrust, withBundle } from "../../certificates/caTarget.ts";
 import { type CertificateTimes, nextAction } from "../../certificates/certificatePlan.ts";
 import { stateOf } from "../../certificates/certificateState.ts";
 import { issued, type NewCertificate, prepared, promoted, trimmed } from "../../certificates/rotation.ts";
@@ -51,7 +51,7 @@ export class CertificateKeeper {
   }
 
   /**
-   * Makes, renews and spreads certificates as far as it is time for. Targets that do not exist are left out.
+   * Makes, renews and spreads certificates as far as it is time for. Targets that do not exist, or do not have their webhook yet, are left out.
    * @returns when there is more to do, in milliseconds since the epoch.
    * @throws RetryableError that names the Secret.
    */
@@ -116,7 +116,7 @@ class Keeping {
     const answers = await Promise.all(
       this.#wanted.targets.map(async (target) => ({ target, live: await client.get(target.ref, { signal }) })),
     );
-    this.#targets = answers.flatMap(({ target, live }) => (live ? [{ target, live }] : []));
+    this.#targets = answers.flatMap(({ target, live }) => (live && canTrust(live) ? [{ target, live }] : []));
   }
 
   /** Has every target trust exactly the stored authorities. @returns whether that changed anything. */

@@ -13,7 +13,7 @@ import { inventoryOf, providedApis } from "./inventory.ts";
 import { updateStatus } from "./updates.ts";
 
 /** Reasons of errors that are over once others have done something: nothing of the extension goes wrong, and nothing is under way. */
-const OF_OTHERS: ReadonlySet<string> = new Set([Reason.RequirementsNotMet, Reason.RequiredByOthers]);
+const OF_OTHERS: ReadonlySet<string> = new Set([Reason.RequirementsNotMet, Reason.RequiredByOthers, Reason.ConversionNeeded]);
 const NO_CATALOG_DATA = "deprecation status unknown: catalog data unavailable";
 
 /**

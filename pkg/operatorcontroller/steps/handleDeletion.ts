@@ -109,7 +109,10 @@ async function uninstall(deps: DeletionDependencies, facts: PassFacts, context: 
   const applier = new Applier(client, context.log, context.signal);
   let progress: UninstallProgress;
   try {
-    progress = await new Uninstaller(client, applier, extension, context.signal).run(recorded);
+    progress = await new Uninstaller(client, applier, extension, context.signal).run(recorded, (text) => {
+      context.log.info({ dropped: text }, "conversion webhook dropped");
+      deps.events.record(extension, "Normal", "ConversionDropped", text);
+    });
   } finally {
     const done = changes(applier.actions);
     if (done.length > 0) deps.events.record(extension, "Normal", "Uninstalled", summary(done));

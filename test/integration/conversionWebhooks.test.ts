@@ -1,0 +1,189 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { API_VERSION, CLUSTER_EXTENSION } from "../../pkg/api/constants.ts";
+import type { JsonObject, KubeObject, ObjectRef } from "../../pkg/api/k8s.ts";
+import { describeWithPrivateCluster, eventually } from "../support/cluster.ts";
+import { OperatorWorld } from "../support/operatorWorld.ts";
+import { tinyBundle } from "../support/tinyBundle.ts";
+import { webhook, webhookBundle } from "../support/webhookBundle.ts";
+
+const DONE = { Installed: "True/Succeeded", Progressing: "True/Succeeded" };
+const HELD = { Progressing: "False/ConversionNeeded" };
+
+const ANY: JsonObject = { type: "object", "x-kubernetes-preserve-unknown-fields": true };
+const STRICT: JsonObject = { type: "object", properties: { spec: { type: "object", properties: { size: { type: "integer" } } } } };
+
+/** The definition of Things in versions v1, which is stored, and v2. */
+function definition(group: string, v2: JsonObject): KubeObject {
+  const version = (name: string, storage: boolean, openAPIV3Schema: JsonObject) => ({
+    name,
+    served: true,
+    storage,
+    schema: { openAPIV3Schema },
+  });
+  return {
+    apiVersion: "apiextensions.k8s.io/v1",
+    kind: "CustomResourceDefinition",
+    metadata: { name: `things.${group}` },
+    spec: {
+      group,
+      scope: "Cluster",
+      names: { plural: "things", singular: "thing", kind: "Thing", listKind: "ThingList" },
+      versions: [version("v1", true, ANY), version("v2", false, v2)],
+    },
+  };
+}
+
+function bundleWith(version: string, group: string, v2: JsonObject): Record<string, string> {
+  const conversion = webhook({
+    generateName: "convert.tiny.example.com",
+    type: "ConversionWebhook",
+    webhookPath: "/convert",
+    conversionCRDs: [`things.${group}`],
+    rules: [],
+  });
+  return webhookBundle(version, { webhooks: [conversion], objects: [definition(group, v2)] });
+}
+
+// Nothing serves these webhooks: a request that needs one fails, as it does once an operator is gone.
+describeWithPrivateCluster("kept definitions whose conversion webhook goes away", (cluster) => {
+  let world: OperatorWorld;
+
+  const crdOf = (group: string): ObjectRef => ({
+    apiVersion: "apiextensions.k8s.io/v1",
+    kind: "CustomResourceDefinition",
+    name: `things.${group}`,
+  });
+  const thing = (group: string, version = "v1"): ObjectRef => ({ apiVersion: `${group}/${version}`, kind: "Thing", name: "mine" });
+  const create = (group: string): Promise<KubeObject> =>
+    eventually(() =>
+      cluster.client.create({ apiVersion: `${group}/v1`, kind: "Thing", metadata: { name: "mine" }, spec: { size: "huge" } }),
+    );
+  const conversionOf = async (group: string): Promise<unknown> =>
+    ((await cluster.client.get(crdOf(group)))?.["spec"] as { conversion?: unknown } | undefined)?.conversion;
+  const patch = (name: string, body: object): Promise<KubeObject> =>
+    cluster.client.patch({ apiVersion: API_VERSION, kind: CLUSTER_EXTENSION, name }, body, { type: "merge" });
+  const remove = (name: string): Promise<boolean> => cluster.client.delete({ apiVersion: API_VERSION, kind: CLUSTER_EXTENSION, name });
+  const annotate = (name: string): Promise<KubeObject> =>
+    patch(name, { metadata: { annotations: { "olm.operatorframework.io/drop-conversion": "true" } } });
+  const deployment = (name: string): Promise<KubeObject | undefined> =>
+    cluster.client.get({ apiVersion: "apps/v1", kind: "Deployment", namespace: `${name}-system`, name: "tiny" });
+
+  beforeAll(async () => {
+    world = await OperatorWorld.start(cluster, { maxBackoffMs: 1_000 });
+    world.bundle("p.v1.0.0", bundleWith("1.0.0", "same.example.com", ANY));
+    world.bundle("p.v2.0.0", bundleWith("2.0.0", "other.example.com", STRICT));
+    world.bundle("p.v3.0.0", tinyBundle("3.0.0"));
+    await world.serve({
+      channels: { same: ["p.v1.0.0"], other: [{ name: "p.v2.0.0" }, { name: "p.v3.0.0", replaces: "p.v2.0.0" }] },
+      bundles: ["p.v1.0.0", "p.v2.0.0", "p.v3.0.0"],
+    });
+  });
+  afterAll(async () => {
+    await world?.[Symbol.asyncDispose]();
+  });
+
+  async function start(name: string, channel: string, version: string, group: string): Promise<void> {
+    await world.extension(name, { catalog: { channels: [channel], version } });
+    await world.conditions(name, DONE);
+    expect(await conversionOf(group)).toMatchObject({ strategy: "Webhook" });
+    await create(group);
+  }
+
+  test("uninstall sets strategy None when all served versions have the schema of the one that is stored", async () => {
+    await start("same", "same", "1.0.0", "same.example.com");
+    await expect(cluster.client.get(thing("same.example.com", "v2"))).rejects.toThrow("conversion webhook");
+    await world.remove("same");
+    expect(await conversionOf("same.example.com")).toEqual({ strategy: "None" });
+    expect(await cluster.client.get(thing("same.example.com", "v2"))).toMatchObject({ spec: { size: "huge" } });
+    const events = await world.events("same");
+    expect(events.filter((text) => text.startsWith("ConversionDropped: "))).toEqual([
+      "ConversionDropped: CustomResourceDefinition things.same.example.com: conversion.strategy is None now because its conversion webhook is removed; all of its versions have the same schema",
+    ]);
+    await cluster.client.delete(thing("same.example.com"));
+    await world.extension("again", { catalog: { channels: ["same"] } });
+    await world.conditions("again", DONE);
+    expect(await conversionOf("same.example.com")).toMatchObject({ strategy: "Webhook" });
+    await world.remove("again");
+    expect(await cluster.client.get(crdOf("same.example.com"))).toBeUndefined();
+  });
+
+  test("uninstall stops before anything is removed when schemas differ, and resumes when the custom resources are deleted", async () => {
+    await start("held", "other", "2.0.0", "other.example.com");
+    await remove("held");
+    const { Progressing } = await world.conditions("held", HELD);
+    expect(Progressing).toBe(
+      "not uninstalled: CustomResourceDefinition things.other.example.com stays because custom resources of it exist, and only the conversion webhook of this extension can convert them (stored versions: v1): mine. " +
+        "Nothing was removed. Delete the custom resources, set spec.uninstall.crdPolicy to Delete to delete them with their definition, or keep them without conversion, which can hide fields that only one version has: " +
+        "kubectl annotate clusterextension held olm.operatorframework.io/drop-conversion=true",
+    );
+    expect(await deployment("held")).toBeDefined();
+    await eventually(async () =>
+      expect((await world.events("held")).filter((text) => text.startsWith("ConversionNeeded: "))).toHaveLength(1),
+    );
+    await cluster.client.delete(thing("other.example.com"));
+    await world.gone("held");
+    expect(await cluster.client.get(crdOf("other.example.com"))).toBeUndefined();
+  });
+
+  test("uninstall keeps custom resources that can be read and deleted when annotation drop-conversion is true", async () => {
+    await start("forced", "other", "2.0.0", "other.example.com");
+    await remove("forced");
+    await world.conditions("forced", HELD);
+    await annotate("forced");
+    await world.gone("forced");
+    expect(await conversionOf("other.example.com")).toEqual({ strategy: "None" });
+    expect(await cluster.client.get(thing("other.example.com", "v1"))).toMatchObject({ spec: { size: "huge" } });
+    expect(await cluster.client.delete(thing("other.example.com", "v2"))).toBe(true);
+    await cluster.client.delete(crdOf("other.example.com"));
+    await eventually(async () => expect(await cluster.client.get(crdOf("other.example.com"))).toBeUndefined());
+  });
+
+  test("uninstall deletes custom resources with their definition when crdPolicy becomes Delete", async () => {
+    await start("deleting", "other", "2.0.0", "other.example.com");
+    await remove("deleting");
+    await world.conditions("deleting", HELD);
+    await patch("deleting", { spec: { uninstall: { crdPolicy: "Delete" } } });
+    await world.gone("deleting");
+    expect(await cluster.client.get(crdOf("other.example.com"))).toBeUndefined();
+  });
+
+  test("uninstall leaves a conversion webhook that someone else serves as it is", async () => {
+    await start("theirs", "other", "2.0.0", "other.example.com");
+    await cluster.client.create({
+      apiVersion: "v1",
+      kind: "Service",
+      metadata: { name: "converter", namespace: "default" },
+      spec: { ports: [{ port: 443 }] },
+    });
+    const crd = await cluster.client.get(crdOf("other.example.com"));
+    const { conversion } = (crd?.["spec"] ?? {}) as { conversion?: { webhook: { clientConfig: JsonObject } } };
+    const service = { name: "converter", namespace: "default", path: "/convert", port: 443 };
+    await patch("theirs", { spec: { drift: { policy: "Ignore" } } });
+    await world.conditions("theirs", DONE);
+    await cluster.client.patch(
+      crdOf("other.example.com"),
+      { spec: { conversion: { webhook: { clientConfig: { ...conversion?.webhook.clientConfig, service } } } } },
+      { type: "merge" },
+    );
+    await world.remove("theirs");
+    expect(await conversionOf("other.example.com")).toMatchObject({ strategy: "Webhook", webhook: { clientConfig: { service } } });
+    await cluster.client.delete(thing("other.example.com"));
+    await cluster.client.delete(crdOf("other.example.com"));
+    await eventually(async () => expect(await cluster.client.get(crdOf("other.example.com"))).toBeUndefined());
+  });
+
+  test("an upgrade that leaves the definition out is not applied while its custom resources need the webhook", async () => {
+    await start("upgraded", "other", "2.0.0", "other.example.com");
+    await patch("upgraded", { spec: { source: { catalog: { version: "3.0.0" } } } });
+    const { Progressing } = await world.conditions("upgraded", { ...HELD, Installed: "True/Succeeded" });
+    expect(Progressing).toContain("not applied: CustomResourceDefinition things.other.example.com stays");
+    expect((await world.get("upgraded")).status?.install?.bundle.version).toBe("2.0.0");
+    await annotate("upgraded");
+    await world.conditions("upgraded", DONE);
+    await eventually(async () => expect((await world.get("upgraded")).status?.install?.bundle.version).toBe("3.0.0"));
+    expect(await conversionOf("other.example.com")).toEqual({ strategy: "None" });
+    expect(await cluster.client.delete(thing("other.example.com", "v2"))).toBe(true);
+    await world.remove("upgraded");
+    expect(await cluster.client.get(crdOf("other.example.com"))).toBeUndefined();
+  });
+});
