@@ -72,6 +72,24 @@ const base = withRules(
   },
 ).describe("base is where the catalog is served; append /api/v1/all or /api/v1/metas. At most 525 characters.");
 
+/** What a pass over a catalog can fail for, in status and in metrics; a bounded set. */
+export const CATALOG_FAILURE_REASONS = [
+  "blocked",
+  "unauthorized",
+  "not_found",
+  "rate_limited",
+  "registry",
+  "unreachable",
+  "timeout",
+  "image",
+  "rejected",
+  "content",
+  "api",
+  "other",
+] as const;
+/** Class of a failed pass. */
+export type CatalogFailureReason = (typeof CATALOG_FAILURE_REASONS)[number];
+
 /** The observed state of a ClusterCatalog. */
 export const ClusterCatalogStatus = z
   .object({
@@ -82,6 +100,19 @@ Serving: whether content is served (Available), not served (Unavailable), or swi
     ).optional(),
     resolvedSource: resolvedSource.optional(),
     urls: z.object({ base }).optional().describe("urls are where the catalog is served."),
+    failure: z
+      .object({
+        reason: z
+          .string()
+          .max(64)
+          .describe(
+            `reason is the class of the failure: ${CATALOG_FAILURE_REASONS.slice(0, -1).join(", ")} or ${CATALOG_FAILURE_REASONS.at(-1)}.`,
+          ),
+      })
+      .optional()
+      .describe(
+        "failure is what the last attempt failed for; condition Progressing has the message. Absent after an attempt that succeeded.",
+      ),
     lastUnpacked: time.optional().describe("lastUnpacked is when the served content was unpacked."),
   })
   .describe("status is the observed state.");

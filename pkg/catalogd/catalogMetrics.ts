@@ -1,7 +1,8 @@
+import { CATALOG_FAILURE_REASONS } from "../api/clusterCatalog.ts";
 import type { Step } from "../controller/steps.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
 import type { CatalogFacts } from "./facts.ts";
-import { FAILURE_REASONS, failureReason } from "./failureReason.ts";
+import { failureReason } from "./failureReason.ts";
 import type { CatalogContent } from "./store/content.ts";
 
 type CatalogStep = Step<CatalogFacts["catalog"], CatalogFacts>;
@@ -86,7 +87,7 @@ export class CatalogMetrics {
   forget(catalog: string): void {
     this.#unpackSeconds.remove({ catalog });
     this.#lost.remove({ catalog });
-    for (const reason of FAILURE_REASONS) this.#failures.remove({ catalog, reason });
+    for (const reason of CATALOG_FAILURE_REASONS) this.#failures.remove({ catalog, reason });
   }
 
   /** The stored content of a catalog was found damaged. */

@@ -1,13 +1,27 @@
 import { expect, test } from "vitest";
+import { CATALOG_FAILURE_REASONS } from "../api/clusterCatalog.ts";
 import { RetryableError, TerminalError, wrapError } from "../errors/errors.ts";
+import { catalogRoot } from "../oci/catalogRoot.ts";
 import { ContentError, RefusedError } from "../oci/contentError.ts";
+import type { ImageConfig } from "../oci/manifest.ts";
 import { RejectedError } from "../oci/policy/rejectedError.ts";
+import type { AskedImage } from "../oci/pullJob.ts";
 import { RegistryError } from "../oci/registryError.ts";
-import { FAILURE_REASONS, failureReason } from "./failureReason.ts";
+import { failureReason } from "./failureReason.ts";
 
 const pulling = (err: unknown): Error => wrapError("source catalog content: ", wrapError("error copying image: ", err));
 const refused = Object.assign(new Error("connect ECONNREFUSED"), { code: "ECONNREFUSED" });
 const late = new DOMException("The operation was aborted due to timeout", "TimeoutError");
+
+/** What a function throws. */
+function thrownBy(run: () => unknown): unknown {
+  try {
+    return run();
+  } catch (err) {
+    return err;
+  }
+}
+const CONFIG = { labels: {} } as unknown as ImageConfig;
 
 const CASES: [what: string, error: unknown, reason: string][] = [
   ["a reference that is none", pulling(new TerminalError("Blocked", "invalid reference format")), "blocked"],
@@ -22,6 +36,7 @@ const CASES: [what: string, error: unknown, reason: string][] = [
   ["a slow registry", pulling(new RetryableError("Retrying", "did not end", { cause: late })), "timeout"],
   ["a layer that is none", pulling(new ContentError("unexpected end of archive")), "image"],
   ["an image by tag that is too large", pulling(new RefusedError("too large")), "image"],
+  ["an image by tag that is not a catalog", pulling(thrownBy(() => catalogRoot(CONFIG, { isPinned: false } as AskedImage))), "image"],
   ["an image that nobody signed", pulling(new RejectedError("A signature was required, but no signature exists")), "rejected"],
   ["a broken document", new RetryableError("Retrying", "error storing fbc: error walking FBC root: a.yaml: broken"), "content"],
   ["the API server", wrapError("error updating status: ", new Error("conflict")), "api"],
@@ -34,5 +49,5 @@ test.for(CASES)("%s", ([, error, reason]) => {
 });
 
 test("every reason has a case", () => {
-  expect(new Set(CASES.map(([, , reason]) => reason))).toEqual(new Set(FAILURE_REASONS));
+  expect(new Set(CASES.map(([, , reason]) => reason))).toEqual(new Set(CATALOG_FAILURE_REASONS));
 });

@@ -1,25 +1,8 @@
+import type { CatalogFailureReason } from "../api/clusterCatalog.ts";
 import { messageOf, terminalIn } from "../errors/errors.ts";
 import { ContentError } from "../oci/contentError.ts";
 import { rejectionIn } from "../oci/policy/rejectedError.ts";
 import { RegistryError } from "../oci/registryError.ts";
-
-/** What a pass over a catalog can fail for, for metrics; a bounded set. */
-export const FAILURE_REASONS = [
-  "blocked",
-  "unauthorized",
-  "not_found",
-  "rate_limited",
-  "registry",
-  "unreachable",
-  "timeout",
-  "image",
-  "rejected",
-  "content",
-  "api",
-  "other",
-] as const;
-/** Class of a failed pass, as metrics label it. */
-export type FailureReason = (typeof FAILURE_REASONS)[number];
 
 /** Codes of connections that did not come about or broke. */
 const NETWORK = /^(E(CONN|HOST|NET|PIPE|TIMEDOUT|AI_|PROTO)|UND_ERR_|UNABLE_TO_)|^ENOTFOUND$|CERT/;
@@ -37,7 +20,7 @@ const NETWORK = /^(E(CONN|HOST|NET|PIPE|TIMEDOUT|AI_|PROTO)|UND_ERR_|UNABLE_TO_)
  * | a pull that took too long                                | timeout                                       |
  * | no connection to the registry                            | unreachable                                   |
  */
-export function failureReason(error: unknown): FailureReason {
+export function failureReason(error: unknown): CatalogFailureReason {
   if (terminalIn(error)) return "blocked";
   const text = messageOf(error);
   if (text.startsWith("error storing fbc: ")) return "content";
@@ -53,7 +36,7 @@ export function failureReason(error: unknown): FailureReason {
   return codes.length === 0 && text.startsWith("source catalog content: ") ? "registry" : "other";
 }
 
-function ofStatus(status: number): FailureReason {
+function ofStatus(status: number): CatalogFailureReason {
   if (status === 401 || status === 403) return "unauthorized";
   if (status === 404) return "not_found";
   return status === 429 ? "rate_limited" : "registry";

@@ -3,6 +3,7 @@ import type { ClusterCatalog, ClusterCatalogStatus } from "../api/clusterCatalog
 import { API_VERSION } from "../api/constants.ts";
 import type { Condition } from "../api/k8s.ts";
 import { RetryableError, TerminalError, wrapError } from "../errors/errors.ts";
+import { RegistryError } from "../oci/registryError.ts";
 import { type CatalogFacts, newFacts } from "./facts.ts";
 import { statusFrom } from "./status.ts";
 import type { CatalogContent } from "./store/content.ts";
@@ -53,7 +54,13 @@ const SERVED: ClusterCatalogStatus = {
   ...served(OLD_REF),
 };
 
+/** The status after a pass, apart from `failure`, which has a test of its own. */
 function after(before: ClusterCatalogStatus | undefined, facts: Partial<CatalogFacts>, error?: unknown): ClusterCatalogStatus {
+  const { failure: _, ...status } = wholeAfter(before, facts, error);
+  return status;
+}
+
+function wholeAfter(before: ClusterCatalogStatus | undefined, facts: Partial<CatalogFacts>, error?: unknown): ClusterCatalogStatus {
   return statusFrom(catalog(before), { ...newFacts(catalog(before)), ...facts }, { error, base: BASE, now: NOW });
 }
 
@@ -195,5 +202,13 @@ describe("withdrawn content", () => {
         condition("Serving", "False", "UserSpecifiedUnavailable", OFF),
       ],
     });
+  });
+});
+
+describe("status.failure", () => {
+  test("names the class of an error, and goes with the next success", () => {
+    const failed = wholeAfter(SERVED, {}, wrapError("source catalog content: ", new RegistryError("manifest unknown", 404)));
+    expect(failed.failure).toEqual({ reason: "not_found" });
+    expect(wholeAfter(failed, { content: contentOf(NEW_REF) }).failure).toBeUndefined();
   });
 });

@@ -4,6 +4,7 @@ import { ConditionType, Reason } from "../api/constants.ts";
 import type { Condition } from "../api/k8s.ts";
 import { messageOf, TerminalError, terminalIn } from "../errors/errors.ts";
 import type { CatalogFacts } from "./facts.ts";
+import { failureReason } from "./failureReason.ts";
 import { validity } from "./validity.ts";
 
 type Verdict = Pick<Condition, "type" | "status" | "reason" | "message">;
@@ -48,7 +49,8 @@ export function statusFrom(catalog: Readonly<ClusterCatalog>, facts: CatalogFact
     );
   }
   if (!facts.content) conditions = conditions.filter(({ type }) => type !== ConditionType.Valid);
-  return { conditions, ...servedAfter(catalog, facts, inputs) };
+  const failed = inputs.error === undefined ? {} : { failure: { reason: failureReason(inputs.error) } };
+  return { conditions, ...failed, ...servedAfter(catalog, facts, inputs) };
 }
 
 function verdictsOf(catalog: Readonly<ClusterCatalog>, facts: CatalogFacts, error: unknown): Verdict[] {

@@ -1,4 +1,5 @@
 import { RetryableError, TerminalError } from "../errors/errors.ts";
+import { ContentError } from "./contentError.ts";
 import type { ImageConfig } from "./manifest.ts";
 import type { AskedImage } from "./pullJob.ts";
 
@@ -14,5 +15,6 @@ export function catalogRoot(config: ImageConfig, { isPinned }: AskedImage): { ro
   const root = config.labels[CONFIG_DIR_LABEL];
   if (root !== undefined) return { root };
   const message = `catalog image is missing the required label "${CONFIG_DIR_LABEL}"`;
-  throw isPinned ? new TerminalError("Blocked", message) : new RetryableError("Retrying", message);
+  const cause = new ContentError(message);
+  throw isPinned ? new TerminalError("Blocked", message, { cause }) : new RetryableError("Retrying", message, { cause });
 }

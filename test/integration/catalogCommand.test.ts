@@ -139,10 +139,26 @@ describeWithPrivateCluster("the catalogs of a cluster on the command line", (clu
 
   test("say why they are not served", async () => {
     const ref = await push("cli/no-catalog", "nothing", {});
-    const { code, out } = await run("catalog", "add", "wrong", ref, "--wait", "--timeout", "3");
-    expect([code, out]).toEqual([1, expect.stringMatching(/^clustercatalog\.olm\.operatorframework\.io\/wrong is not served: .*label/)]);
+    const { code, out } = await run("catalog", "add", "wrong", ref, "--wait", "--timeout", "10m");
+    expect([code, out]).toEqual([
+      1,
+      expect.stringMatching(
+        /^clustercatalog\.olm\.operatorframework\.io\/wrong is not served: .*label.*Build a catalog image with olmv1 catalog build/,
+      ),
+    ]);
     expect((await views("search", "lamp")).err).toBe('olmv1: catalog wrong is left out: catalog "wrong" is not being served\n');
     expect((await run("catalog", "remove", "wrong")).out).toContain("which extensions were installed from it cannot be told: ");
+  });
+
+  test("catalog add --wait ends at once when the image does not exist", async () => {
+    const ref = `${cluster.registry.host}/cli/nowhere:v1`;
+    const { code, out, err } = await run("catalog", "add", "nowhere", ref, "--wait", "--timeout", "10m");
+    const text =
+      /^clustercatalog\.olm\.operatorframework\.io\/nowhere is not served: .*manifest unknown.*\. Check the name and the tag of the image\n$/;
+    expect([code, out, err]).toEqual([1, expect.stringMatching(text), ""]);
+    const { status } = (await catalogd.get("nowhere")) ?? {};
+    expect(status?.failure).toEqual({ reason: "not_found" });
+    await run("catalog", "remove", "nowhere");
   });
 
   test("with a package that wants another Kubernetes say so", async () => {

@@ -258,7 +258,7 @@ describeWithPrivateCluster("a Subscription of OLM classic", (cluster) => {
     expect(lacking.out).toContain('its image does not hold "p.v1.0.0", version 1.0.0, which Subscription operators/hello has installed');
     const ref = { apiVersion: API_VERSION, kind: "ClusterCatalog", name: "from-classic" };
     expect(await there(ref)).toEqual([false]);
-    const made = await migrate(["catalogs", "c", "--name", "from-classic", "--yes", "--timeout", "1"]);
+    const made = await migrate(["catalogs", "c", "--name", "from-classic", "--yes", "--timeout", "1s"]);
     expect([made.code, made.out]).toEqual([1, expect.stringContaining("it is made and not served")]); // no catalogd runs here
     expect((await cluster.client.get(ref))?.["spec"]).toMatchObject({ priority: -5, source: { image: { pollIntervalMinutes: 10 } } });
     expect((await migrate(["catalogs", "c"])).out).toContain('ClusterCatalog "from-classic" has its image');

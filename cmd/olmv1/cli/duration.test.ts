@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { runCli } from "../../../test/support/runCli.ts";
 import { durationOf } from "./duration.ts";
 
 test.for([
@@ -6,10 +7,33 @@ test.for([
   ["5m", 300_000],
   ["1h30m", 5_400_000],
   ["0s", 0],
-] as const)("%s is %d ms", ([text, want]) => {
+  ["250ms", 250],
+] as const)("durationOf reads %s as %d ms", ([text, want]) => {
   expect(durationOf(text)).toBe(want);
 });
 
-test.for(["", "5", "m", "5 m", "1d", "-5m", "5m!"])('"%s" is no duration', (text) => {
-  expect(() => durationOf(text)).toThrow("such as 90s, 5m or 1h");
+test.for(["", "m", "5 m", "1d", "-5m", "5m!"])('durationOf rejects "%s" with examples', (text) => {
+  expect(() => durationOf(text)).toThrow("It must be a duration such as 30s, 5m or 1h30m.");
+});
+
+test.for(["0", "8", "1.5"])("durationOf rejects the bare number %s with an example", (text) => {
+  expect(() => durationOf(text)).toThrow(`It has no unit: write ${text}s for seconds or ${text}m for minutes.`);
+});
+
+const WITH_DURATION: readonly [command: string, option: string][] = [
+  ["install p", "--timeout"],
+  ["upgrade x", "--timeout"],
+  ["uninstall x", "--timeout"],
+  ["rollback x", "--timeout"],
+  ["approve x", "--timeout"],
+  ["catalog add c quay.io/a/b:v1", "--timeout"],
+  ["catalog add c quay.io/a/b:v1", "--poll-interval"],
+  ["migrate catalogs", "--timeout"],
+  ["migrate convert s", "--timeout"],
+  ["migrate rollback x", "--timeout"],
+];
+
+test.for(WITH_DURATION)("olmv1 %s rejects a bare number for %s when it reads its options", async ([command, option]) => {
+  const { code, err } = await runCli([...command.split(" "), option, "8"]);
+  expect([code, err]).toEqual([2, expect.stringContaining(`'${option} <duration>' argument '8' is invalid. It has no unit: write 8s`)]);
 });

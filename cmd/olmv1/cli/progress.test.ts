@@ -33,3 +33,17 @@ test("on a terminal one line is written over and taken away", async () => {
 test("elsewhere a line comes now and then", async () => {
   expect(await told(false, 40_000)).toBe("olmv1: pulling (15 s)\nolmv1: unpacking (30 s)\n");
 });
+
+test.for([
+  [true, "\r\u001B[Kolmv1: catalogd retries: no route to host\n"],
+  [false, "olmv1: catalogd retries: no route to host\n"],
+] as const)("withProgress keeps a line that is said when interactive is %s", async ([interactive, want]) => {
+  let text = "";
+  const terminal = { err: (piece: string) => void (text += piece), interactive, width: 40 };
+  await withProgress(terminal, "waiting", async (progress) => {
+    await vi.advanceTimersByTimeAsync(2_000);
+    progress.say("catalogd retries: no\troute\nto host".replace("\t", " "));
+  });
+  expect(text).toContain(want);
+  expect(text.endsWith(want)).toBe(true);
+});

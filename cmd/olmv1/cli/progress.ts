@@ -6,6 +6,8 @@ import type { Terminal } from "./terminal.ts";
 export interface Progress {
   /** What it is now, such as `pulling quay.io/example/catalog:latest`. */
   now(what: string): void;
+  /** Prints a line that stays, such as an error that is retried. */
+  say(line: string): void;
 }
 
 /** What takes no longer is not told. */
@@ -39,8 +41,13 @@ export async function withProgress<T>(
     return terminal.err(CLEAR + cutTo(line, Math.max(terminal.width - 1, 20)));
   };
   const timer = setInterval(tell, terminal.interactive ? FRAME_MS : LINE_MS);
+  const oneLine = (text: string): string => printable(text).replaceAll("\n", " ");
+  const say = (line: string): void => {
+    terminal.err(`${isShown ? CLEAR : ""}olmv1: ${oneLine(line)}\n`);
+    isShown = false;
+  };
   try {
-    return await work({ now: (next) => void (doing = printable(next).replaceAll("\n", " ")) });
+    return await work({ now: (next) => void (doing = oneLine(next)), say });
   } finally {
     clearInterval(timer);
     if (isShown) terminal.err(CLEAR);

@@ -15,11 +15,12 @@ import { catalogFault, catalogState, isServed } from "./catalogState.ts";
 
 /** How `olmv1 catalog add` can be asked. */
 export interface AddOptions extends ClusterOptions {
-  pollInterval?: string;
+  /** Milliseconds. */
+  pollInterval?: number;
   priority?: number;
   label: string[];
   wait?: boolean;
-  /** Seconds. */
+  /** Milliseconds. */
   timeout: number;
   dryRun?: "client" | "server";
   output: Output;
@@ -58,23 +59,33 @@ async function create(client: Client, object: ClusterCatalog, dryRun: boolean, s
   }
 }
 
-/** Waits until the catalog is served, or never will be as it is. @returns why it is not. */
+/**
+ * Waits until the catalog is served, or has failed for something that a retry does not cure. Each error that catalogd retries is told once, and again
+ * when it changes.
+ * @returns why it is not served, and what to do.
+ */
 export async function served(
   terminal: Terminal,
   client: Client,
   created: ClusterCatalog,
-  seconds: number,
+  timeoutMs: number,
 ): Promise<{ catalog: ClusterCatalog; because?: string }> {
   const { name } = created.metadata;
-  const deadline = Date.now() + seconds * 1_000;
+  const deadline = Date.now() + timeoutMs;
   return withProgress(terminal, `catalog ${name}: waiting for catalogd`, async (progress) => {
+    let told: string | undefined;
     for (let catalog = created; ; ) {
       if (isServed(catalog)) return { catalog };
       const fault = catalogFault(catalog);
-      if (fault?.isFinal) return { catalog, because: fault.because };
-      if (Date.now() > deadline)
+      if (fault?.isFinal)
+        return { catalog, because: `${fault.because}${fault.remedy === undefined ? "" : `. ${capitalized(fault.remedy)}`}` };
+      if (Date.now() > deadline) {
+        const seconds = Math.round(timeoutMs / 1_000);
         return { catalog, because: fault?.because ?? `it is still ${catalogState(catalog).text} after ${seconds} s; is catalogd running?` };
-      progress.now(`catalog ${name}: ${catalogState(catalog).text}${fault ? `: ${fault.because}` : ""}`);
+      }
+      if (fault && fault.because !== told) progress.say(`catalog ${name}: catalogd retries: ${fault.because}`);
+      told = fault?.because;
+      progress.now(`catalog ${name}: ${catalogState(catalog).text}`);
       await sleep(POLL_MS, undefined, { signal: terminal.signal });
       const now = await client.get<ClusterCatalog>(catalogRef(name), { signal: terminal.signal });
       if (!now || now.metadata.uid !== created.metadata.uid) return { catalog, because: "somebody has removed it" };
@@ -85,4 +96,8 @@ export async function served(
 
 async function told(terminal: Terminal, catalog: ClusterCatalog, text: string, output: Output): Promise<void> {
   await print(terminal, output, { data: catalog, text: () => `${text}\n`, names: () => [catalogName(catalog.metadata.name)] });
+}
+
+function capitalized(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
 }

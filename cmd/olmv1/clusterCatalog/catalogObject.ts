@@ -6,15 +6,12 @@ import type { ObjectRef } from "../../../pkg/api/k8s.ts";
 export interface CatalogWish {
   readonly name: string;
   readonly image: string;
-  /** Such as "10m", "2h" or a number of minutes. */
-  readonly pollInterval?: string | undefined;
+  /** Milliseconds. */
+  readonly pollInterval?: number | undefined;
   readonly priority?: number | undefined;
   /** Each `key=value`. */
   readonly labels: readonly string[];
 }
-
-const MINUTES = { m: 1, h: 60, d: 24 * 60 } as const;
-const INTERVAL = /^(\d{1,9})(m|h|d)?$/;
 
 /** The object of a wish. @throws Error that says what of it the API server would refuse. */
 export function catalogObject({ name, image, pollInterval, priority, labels }: CatalogWish): ClusterCatalog {
@@ -43,11 +40,10 @@ export function catalogName(name: string): string {
   return `${CLUSTER_CATALOG.toLowerCase()}.${GROUP}/${name}`;
 }
 
-/** @throws Error for what is no interval of whole minutes. */
-function minutesOf(text: string): number {
-  const [, number = "", unit = "m"] = INTERVAL.exec(text) ?? [];
-  const minutes = Number(number) * MINUTES[unit as keyof typeof MINUTES];
-  if (number === "" || minutes < 1) throw new Error(`--poll-interval ${JSON.stringify(text)} is no interval such as 10m, 2h or 1d`);
+/** @throws Error for an interval that is not a whole number of minutes from 1 on. */
+function minutesOf(intervalMs: number): number {
+  const minutes = intervalMs / 60_000;
+  if (minutes < 1 || !Number.isSafeInteger(minutes)) throw new Error("--poll-interval must be whole minutes, such as 10m or 1h30m");
   return minutes;
 }
 

@@ -1,4 +1,4 @@
-import type { ClusterCatalog } from "../../../pkg/api/clusterCatalog.ts";
+import { CATALOG_FAILURE_REASONS, type CatalogFailureReason, type ClusterCatalog } from "../../../pkg/api/clusterCatalog.ts";
 import { findCondition } from "../../../pkg/api/conditions.ts";
 import { ConditionType, Reason } from "../../../pkg/api/constants.ts";
 import type { Styled } from "../cli/table.ts";
@@ -19,14 +19,28 @@ export function catalogState({ metadata, spec, status }: Pick<ClusterCatalog, "m
   return { text: progressing ? "unpacking" : "waiting", mood: "warning" };
 }
 
-/** Why a catalog does not come to serve what it should, in catalogd's words; undefined where nothing failed. */
+/** What to do about a failure that a retry does not cure, by its class. */
+const REMEDIES: Partial<Record<CatalogFailureReason, string>> = {
+  not_found: "check the name and the tag of the image",
+  unauthorized: "give catalogd credentials for the registry: docs/how-to/air-gap.md",
+  image: "build a catalog image with olmv1 catalog build",
+  rejected: "sign the image, or change the signature policy: docs/how-to/image-signatures.md",
+};
+
+/**
+ * Returns why a catalog is not served as its spec asks, in catalogd's words; undefined where nothing failed. `isFinal` where retries do not cure it
+ * by themselves, with what to do where that is known.
+ */
 export function catalogFault({
   metadata,
   status,
-}: Pick<ClusterCatalog, "metadata" | "status">): { isFinal: boolean; because: string } | undefined {
+}: Pick<ClusterCatalog, "metadata" | "status">): { isFinal: boolean; because: string; remedy?: string } | undefined {
   const progressing = findCondition(status?.conditions, ConditionType.Progressing);
   if (!progressing || progressing.observedGeneration !== metadata.generation || faultOf(progressing) === undefined) return undefined;
-  return { isFinal: progressing.reason === Reason.Blocked, because: progressing.message };
+  const reason = CATALOG_FAILURE_REASONS.find((one) => one === status?.failure?.reason);
+  const remedy = reason && REMEDIES[reason];
+  const isFinal = progressing.reason === Reason.Blocked || remedy !== undefined;
+  return { isFinal, because: progressing.message, ...(remedy === undefined ? {} : { remedy }) };
 }
 
 /** Whether what the newest spec asks for is served. */

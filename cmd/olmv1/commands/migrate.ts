@@ -1,6 +1,7 @@
-import { type Command, InvalidArgumentError, Option } from "commander";
+import { type Command, Option } from "commander";
 import { WEBHOOK_CERT_PROVIDERS } from "../../../pkg/operatorcontroller/certificates/providerNames.ts";
 import { addClusterOptions, addReleaseOptions } from "../cli/clusterOptions.ts";
+import { durationOption } from "../cli/duration.ts";
 import { outputOption } from "../cli/output.ts";
 import { addProxyOptions } from "../cli/proxyOptions.ts";
 import { several } from "../cli/several.ts";
@@ -71,7 +72,6 @@ Examples:
 
 Exit codes: 0 all of them can become ClusterCatalogs, or are served; 1 one cannot, or is not; 2 it could not be asked or done.
 `;
-const DEADLINE_S = 300;
 
 /** Adds `olmv1 migrate`: from Subscriptions of OLM classic to ClusterExtensions. */
 export function addMigrate(program: Command, terminal: Terminal): void {
@@ -107,7 +107,7 @@ function addCatalogs(migrate: Command, terminal: Terminal): void {
     .argument("[sources...]", "names of CatalogSources; default: all")
     .option("-n, --namespace <name>", "only CatalogSources of this namespace")
     .option("--name <name>", "name of the ClusterCatalog; default: that of the CatalogSource");
-  addConfirmation(command).option("--timeout <seconds>", "how long catalogd is waited for", seconds, DEADLINE_S);
+  addConfirmation(command).addOption(durationOption("--timeout", "how long to wait for catalogd", "5m"));
   outputOption(addRegistryOptions(addClusterOptions(command)), ["text", "json", "yaml"])
     .addHelpText("after", CATALOGS_HELP)
     .action(async (names: string[], options: CatalogsOptions) => {
@@ -189,7 +189,7 @@ function addAll(command: Command): Command {
 }
 
 function addTimeout(command: Command): Command {
-  return command.option("--timeout <seconds>", "how long operator-controller is waited for", seconds, DEADLINE_S);
+  return command.addOption(durationOption("--timeout", "how long to wait for operator-controller", "5m"));
 }
 
 function addCatalogDir(command: Command): Command {
@@ -199,10 +199,4 @@ function addCatalogDir(command: Command): Command {
     several,
     [],
   );
-}
-
-function seconds(text: string): number {
-  const value = Number(text);
-  if (!Number.isInteger(value) || value < 1 || value > 86_400) throw new InvalidArgumentError("Give whole seconds, from 1 to 86400.");
-  return value;
 }

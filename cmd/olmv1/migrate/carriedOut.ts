@@ -22,7 +22,7 @@ export function carriedOut(
   return convert(conversion, {
     client,
     unpin,
-    timeoutMs: timeout * 1_000,
+    timeoutMs: timeout,
     signal: terminal.signal,
     tell: (what) => progress.now(what),
     done,

@@ -31,6 +31,7 @@ export interface ConvertOptions extends CheckOptions, ReleaseOptions, ProxyOptio
   yes?: boolean;
   backup?: string;
   unpin?: boolean;
+  /** Milliseconds. */
   timeout: number;
   webhookCertProvider: WebhookCertProvider;
 }
@@ -39,6 +40,7 @@ export interface ConvertOptions extends CheckOptions, ReleaseOptions, ProxyOptio
 export interface CatalogsOptions extends MigrateOptions, RegistryOptions {
   name?: string;
   yes?: boolean;
+  /** Milliseconds. */
   timeout: number;
 }
 
@@ -47,6 +49,7 @@ export interface RollbackOptions extends MigrateOptions {
   all?: boolean;
   keepGoing?: boolean;
   yes?: boolean;
+  /** Milliseconds. */
   timeout: number;
 }
 

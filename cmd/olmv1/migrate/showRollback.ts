@@ -34,7 +34,7 @@ export async function showRollback(terminal: Terminal, name: string | undefined,
       await withProgress(terminal, "going back to OLM classic", (progress) =>
         rollback(migrated, {
           client,
-          timeoutMs: timeout * 1_000,
+          timeoutMs: timeout,
           signal,
           tell: (what) => progress.now(what),
           done: (what) => {
@@ -73,7 +73,7 @@ async function rollbackAll(terminal: Terminal, options: RollbackOptions): Promis
           rollbackSteps(migrated);
           if (!yes) return { result: "Possible", detail: `ClusterExtension ${name} goes back to it`, kind: "ready" };
           const tell = (what: string): void => progress.now(`${one.namespace}/${one.name}: ${what}`);
-          await rollback(migrated, { client, timeoutMs: timeout * 1_000, signal, tell, done: tell });
+          await rollback(migrated, { client, timeoutMs: timeout, signal, tell, done: tell });
           return { result: "RolledBack", detail: "", kind: "done" };
         },
       );

@@ -1,13 +1,14 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { addClusterOptions } from "../../cli/clusterOptions.ts";
+import { durationOption } from "../../cli/duration.ts";
 import { outputOption } from "../../cli/output.ts";
 import { several } from "../../cli/several.ts";
 import type { Terminal } from "../../cli/terminal.ts";
 import type { AddOptions } from "../../clusterCatalog/add.ts";
 
 const AFTER_HELP = `
-It creates a ClusterCatalog, which catalogd pulls and serves to the whole cluster. With --wait it ends when the catalog is served, or when it cannot
-be: an image that does not exist or that may not be pulled is told by its message, and tried again until --timeout.
+It creates a ClusterCatalog, which catalogd pulls and serves to the whole cluster. With --wait it ends when the catalog is served, or
+at once when catalogd reports an error that a retry does not cure: the image does not exist (404), may not be pulled (401, 403) or is not a catalog.
 
 Examples:
   olmv1 catalog add community quay.io/operatorhubio/catalog:latest --poll-interval 10m --wait
@@ -24,11 +25,11 @@ export function addAdd(catalog: Command, terminal: Terminal): void {
     .description("add a catalog to the cluster")
     .argument("<name>", "name of the ClusterCatalog")
     .argument("<image>", "image with a file-based catalog, with a tag or a digest")
-    .option("--poll-interval <time>", "how often the tag is looked up again, such as 10m or 1h; without it, never")
+    .addOption(durationOption("--poll-interval", "time between two lookups of the tag, in whole minutes (default: never)"))
     .option("--priority <number>", "decides between catalogs that have the same package: the highest wins; default: 0", integer)
     .option("--label <key=value>", "a label, for selectors of extensions; repeatable", several, [])
     .option("--wait", "wait until the catalog is served")
-    .option("--timeout <seconds>", "how long --wait waits", integer, 300)
+    .addOption(durationOption("--timeout", "how long --wait waits", "5m"))
     .addOption(
       new Option("--dry-run <where>", "only print what would be created: checked here, or by the server").choices(["client", "server"]),
     );
