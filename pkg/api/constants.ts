@@ -128,6 +128,7 @@ export const Reason = {
   InvalidContent: "InvalidContent",
   IncompatibleOperatorInstalled: "IncompatibleOperatorInstalled",
   InvalidMaxOpenShiftVersion: "InvalidMaxOpenShiftVersion",
+  ReleasesUnreadable: "ReleasesUnreadable",
   ClusterVersionUnknown: "ClusterVersionUnknown",
   Compatible: "Compatible",
 } as const;

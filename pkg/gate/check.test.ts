@@ -71,9 +71,10 @@ function releasesOf(extensions: AnswerCase["extensions"], remedies: Record<strin
   return Object.entries(extensions).map(([extension, releases]) => ({
     extension,
     remedy: remedies[extension],
+    ...(typeof releases === "string" ? { unreadable: [releases] } : {}),
     releases:
       typeof releases === "string"
-        ? releases
+        ? []
         : releases.map((release, i) => {
             const bundle = `${extension}.v${releases.length - i}`;
             if (typeof release === "object" && release !== null) return { extension, version: "1.0.0", ...release };

@@ -17,8 +17,10 @@ export interface UpgradeTarget {
 /** What the cluster says about one extension. */
 export interface ExtensionReleases {
   readonly extension: string;
-  /** Its active releases, newest first; empty where it was never installed. A text says why they cannot be read. */
-  readonly releases: readonly ActiveRelease[] | string;
+  /** Its active releases that can be read, newest first; empty where it was never installed. */
+  readonly releases: readonly ActiveRelease[];
+  /** Why its releases do not say all that may be installed, a text each; one blocks like a maximum that cannot be read. */
+  readonly unreadable?: readonly string[];
   /** A sentence about what would lift its block, where that is known for this target. */
   readonly remedy?: string | undefined;
 }
@@ -53,6 +55,8 @@ export interface UpgradeCheck {
 
 /** Asked without a version of the cluster, a release says only whether a maximum is stated, and which. */
 const NO_CLUSTER: ClusterVersion = { kind: "none" };
+/** The greatest number that a version can have. */
+const MAX_UINT64 = 2n ** 64n - 1n;
 const PARTIAL = /^\d+(\.\d+)?$/;
 
 /**
@@ -62,6 +66,8 @@ const PARTIAL = /^\d+(\.\d+)?$/;
 export function upgradeTarget(to: string | undefined, cluster: ClusterVersion): UpgradeTarget {
   if (to === undefined) {
     if (cluster.kind !== "known") throw new Error("there is no target: the version of the cluster is not known");
+    if (BigInt(cluster.minor.minor) === MAX_UINT64)
+      throw new Error(`there is no target: no minor version follows ${cluster.text}, the version of the cluster`);
     const minor = nextMinor(cluster.minor);
     return { text: minorText(minor), minor, isPatch: false };
   }
@@ -102,10 +108,10 @@ export function checkUpgrade(extensions: readonly ExtensionReleases[], cluster: 
   };
 }
 
-function rowsOf({ extension, releases, remedy = "" }: ExtensionReleases, target: UpgradeTarget): UpgradeCheckRow[] {
-  if (typeof releases === "string") return [rowFrom(verdictOn({ extension, because: releases }, NO_CLUSTER), remedy, target)];
-  if (releases.length === 0) return [emptyRow({ extension, bundle: "", version: "" }, "not installed")];
-  const rows = releases.map((release) => rowFrom(verdictOn(release, NO_CLUSTER), remedy, target));
+function rowsOf({ extension, releases, unreadable = [], remedy = "" }: ExtensionReleases, target: UpgradeTarget): UpgradeCheckRow[] {
+  const all = [...releases, ...unreadable.map((because) => ({ extension, because }))];
+  if (all.length === 0) return [emptyRow({ extension, bundle: "", version: "" }, "not installed")];
+  const rows = all.map((release) => rowFrom(verdictOn(release, NO_CLUSTER), remedy, target));
   return [...new Map(rows.map((row) => [JSON.stringify(row), row])).values()];
 }
 

@@ -1,5 +1,6 @@
 import { CAUSE_LENGTH, clipped, NAME_LENGTH } from "../errors/clipped.ts";
 import { messageOf } from "../errors/errors.ts";
+import { goQuote } from "../errors/goQuote.ts";
 import type { ClusterVersion } from "./clusterVersion.ts";
 import { type MaxVersion, maxVersionIn } from "./maxVersion.ts";
 import { allowsNext, type MinorVersion } from "./minorVersion.ts";
@@ -20,6 +21,12 @@ export interface UnreadableReleases {
   /** Name of the ClusterExtension. */
   readonly extension: string;
   readonly because: string;
+}
+
+/** Why nothing is known of an extension whose status names an installed bundle of which no release exists. */
+export function noReleaseText(bundle: string, systemNamespace?: string): string {
+  const where = systemNamespace === undefined ? "the system namespace" : `namespace ${goQuote(systemNamespace)}`;
+  return `its status says that bundle ${goQuote(bundle)} is installed, and ${where} holds no release of it`;
 }
 
 /** What one release means for the cluster's upgrade to its next minor version; bundle and version are empty where the releases cannot be read. */

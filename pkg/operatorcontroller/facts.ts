@@ -75,6 +75,8 @@ export interface PassFacts {
   unknownBecause?: string;
   /** The releases that count at the end of the pass: the last deployed one and every attempt after it. Absent while they are not known. */
   active?: readonly Pick<ReleaseRecord, "labels" | "annotations">[];
+  /** Why the releases do not say all that may be installed, a sentence each: some cannot be read, or none is found although one must exist. */
+  unreadable?: readonly string[];
   /** What the selected catalogs say about the package; absent while they were not asked. */
   catalogs?: readonly CatalogContent[];
   /** What resolution chose from, or could not; absent while the catalogs were not asked. */

@@ -69,6 +69,8 @@ export interface Remembered {
   hidden?: HiddenTexts;
   /** Whether its ServiceAccount lacked rights when they were last looked up for a release. */
   lacked?: boolean;
+  /** Some release could not be read in the last pass: a change of the extension's release Secrets asks for another. */
+  awaitsReleases?: boolean;
   /**
    * The objects of the releases that were last seen. A deletion in the foreground makes the garbage collector delete the releases at once,
    * which would leave nothing to tell which CustomResourceDefinitions have to be looked after.
@@ -125,6 +127,11 @@ export class ExtensionMemory {
     if (certificates?.release === undefined) return undefined;
     certificates.checkAt = Math.min(certificates.checkAt, now + CERTIFICATES_PAUSE_MS);
     return Math.max(certificates.checkAt - now, 0);
+  }
+
+  /** Whether a change of the release Secrets of the extension of that name asks for a pass. */
+  awaitsReleases(name: string): boolean {
+    return this.#byName.get(name)?.awaitsReleases === true;
   }
 
   /** Whether objects of the extension of that name are being removed, or may be. */

@@ -102,6 +102,9 @@ export class OperatorController {
       systemNamespace: options.systemNamespace,
       log,
     });
+    this.#installedReleases.onSecret((name) => {
+      if (this.#memory.awaitsReleases(name)) this.#queue.add(name);
+    });
     this.#installed = new InstalledBundles({ extensions: this.#extensions, releases: this.#installedReleases });
     this.#dependencies = new Dependencies({
       client,

@@ -1,10 +1,11 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { decodedRecord } from "../../test/support/releases.ts";
 import { describeWithData } from "../../test/support/sharedData.ts";
 import { API_VERSION } from "../api/constants.ts";
 import type { KubeObject } from "../api/k8s.ts";
-import { decodeRelease, encodeRelease } from "../release/encode.ts";
+import { encodeRelease } from "../release/encode.ts";
 import { prepareObjects } from "../release/prepare.ts";
 import { grantsOf } from "./grants.ts";
 import { knownResource } from "./resources.ts";
@@ -53,7 +54,7 @@ describeWithData("objects of real bundles", (folder) => {
         objects: prepared,
       } as const;
       const [index, ...chunks] = encodeRelease(record, { systemNamespace: "olmv1-system", owner: OWNER });
-      expect([file, index && decodeRelease(index, chunks)]).toEqual([file, record]);
+      expect([file, index && decodedRecord(index, chunks)]).toEqual([file, record]);
     }
   });
 

@@ -1,10 +1,10 @@
-import { constants, gunzipSync, gzipSync } from "node:zlib";
+import { constants, gzipSync } from "node:zlib";
 import { API_VERSION, CLUSTER_EXTENSION } from "../api/constants.ts";
-import type { JsonObject, KubeObject } from "../api/k8s.ts";
-import { messageOf, RetryableError, TerminalError } from "../errors/errors.ts";
+import type { KubeObject } from "../api/k8s.ts";
+import { TerminalError } from "../errors/errors.ts";
 import { goQuote } from "../errors/goQuote.ts";
 import { chunkHash } from "./chunkName.ts";
-import { payloadFrom, recordFrom } from "./payload.ts";
+import { payloadFrom } from "./payload.ts";
 import type { ReleaseRecord } from "./record.ts";
 
 /** Value of the label `owner` on every Secret of a release. */
@@ -16,14 +16,9 @@ const CHUNK_SECRET_TYPE = "operatorframework.io/chunk.v1";
 /** A Secret holds at most 1 MiB; 8 KiB are left for everything but the data. */
 export const CHUNK_BYTES = (1024 - 8) * 1024;
 /** More than about 11 MB compressed are refused. */
-const MAX_CHUNKS = 11;
+export const MAX_CHUNKS = 11;
 /** What a label's value may have. */
 const MAX_LABEL = 63;
-/** What a payload may grow to when it is read back. */
-const MAX_PAYLOAD_BYTES = 256 * 1024 * 1024;
-
-/** Labels that say something about the Secret and not about the bundle. */
-const SYSTEM_LABELS: ReadonlySet<string> = new Set(["name", "owner", "status", "version", "key", "type", "createdAt", "modifiedAt"]);
 
 /** Where and for whom the Secrets are written. */
 export interface EncodeOptions {
@@ -94,42 +89,6 @@ export function encodeRelease(record: ReleaseRecord, { systemNamespace, owner }:
   return [index, ...chunks];
 }
 
-/**
- * The release that `index` and its chunks hold, ours or one of the Go operator-controller.
- * @param chunks in any order; those of other releases are passed over.
- * @throws RetryableError Retrying that names the Secret and what is wrong with it.
- */
-export function decodeRelease(index: KubeObject, chunks: readonly KubeObject[]): ReleaseRecord {
-  const { name } = index.metadata;
-  const names = extraChunks(index);
-  if (names.length + 1 > MAX_CHUNKS) {
-    const text = `release too large: ${goQuote(name)} consists of ${names.length + 1} chunks, which exceeds the maximum of ${MAX_CHUNKS}`;
-    throw new RetryableError("Retrying", text);
-  }
-  const parts = [dataOf(index, "chunk") ?? broken(`index secret ${goQuote(name)} missing chunk 1 data`)];
-  names.forEach((chunkName, i) => {
-    const secret = chunks.find((candidate) => candidate.metadata.name === chunkName);
-    if (!secret) broken(`failed to get chunk ${i + 2} secret ${goQuote(chunkName)}: it is not there`);
-    parts.push(dataOf(secret, "chunk") ?? broken(`chunk ${i + 2} secret ${goQuote(chunkName)} missing chunk data`));
-  });
-  return recordFrom(decompress(Buffer.concat(parts), name), bundleLabels(index));
-}
-
-/** The names of the chunk Secrets that an index Secret lists, in order; empty where the release fits into the index. */
-export function extraChunks(index: KubeObject): string[] {
-  const { name } = index.metadata;
-  const data = dataOf(index, "extraChunks") ?? broken(`index secret ${goQuote(name)} missing chunks data`);
-  let names: unknown;
-  try {
-    names = JSON.parse(data.toString("utf8"));
-  } catch (err) {
-    broken(`failed to parse chunk names from index ${goQuote(name)}: ${messageOf(err)}`);
-  }
-  if (names === null) return [];
-  if (!Array.isArray(names)) return broken(`failed to parse chunk names from index ${goQuote(name)}: not a list`);
-  return names.map(String);
-}
-
 function chunkSecret(key: string, data: Buffer, namespace: string): KubeObject {
   return {
     apiVersion: "v1",
@@ -153,26 +112,6 @@ function compress(payload: string): Buffer {
   return data;
 }
 
-function decompress(data: Buffer, name: string): string {
-  try {
-    return gunzipSync(data, { maxOutputLength: MAX_PAYLOAD_BYTES }).toString("utf8");
-  } catch (err) {
-    return broken(`failed to decode release from index secret ${goQuote(name)}: ${messageOf(err)}`);
-  }
-}
-
-function dataOf(secret: KubeObject, key: string): Buffer | undefined {
-  const data = secret["data"];
-  const value = typeof data === "object" && data !== null ? (data as JsonObject)[key] : undefined;
-  return typeof value === "string" ? Buffer.from(value, "base64") : undefined;
-}
-
-function bundleLabels(index: KubeObject): Record<string, string> {
-  const { labels, annotations } = index.metadata;
-  const own = Object.entries(labels ?? {}).filter(([key]) => !SYSTEM_LABELS.has(key));
-  return { ...Object.fromEntries(own), ...annotations };
-}
-
 function base64Json(value: unknown): string {
   return Buffer.from(JSON.stringify(value), "utf8").toString("base64");
 }
@@ -180,8 +119,4 @@ function base64Json(value: unknown): string {
 function unixSeconds(time: string): number {
   const ms = Date.parse(time);
   return Number.isNaN(ms) ? 0 : Math.floor(ms / 1_000);
-}
-
-function broken(message: string): never {
-  throw new RetryableError("Retrying", message);
 }

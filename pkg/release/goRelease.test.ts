@@ -2,9 +2,10 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { gunzipSync } from "node:zlib";
 import { expect, test } from "vitest";
+import { decodedRecord } from "../../test/support/releases.ts";
 import { describeWithData } from "../../test/support/sharedData.ts";
 import type { JsonObject, KubeObject } from "../api/k8s.ts";
-import { decodeRelease, encodeRelease } from "./encode.ts";
+import { encodeRelease } from "./encode.ts";
 import { describeObject } from "./identity.ts";
 import { installOrder } from "./order.ts";
 import { ownershipOf } from "./ownership.ts";
@@ -23,7 +24,7 @@ describeWithData("releases of the Go operator-controller", (folder) => {
   };
 
   test("are read", () => {
-    const [first, second] = read("secrets.json").map((secret) => decodeRelease(secret, []));
+    const [first, second] = read("secrets.json").map((secret) => decodedRecord(secret, []));
     expect({ ...first, annotations: {}, objects: [] }).toEqual({
       name: "flux",
       namespace: "flux-system",
@@ -56,7 +57,7 @@ describeWithData("releases of the Go operator-controller", (folder) => {
 
   test("are written back with every member that Go reads as it was, the manifest byte for byte", () => {
     for (const secret of read("secrets.json")) {
-      const record = decodeRelease(secret, []);
+      const record = decodedRecord(secret, []);
       const [index] = encodeRelease(record, { systemNamespace: "olmv1-system", owner: { name: "flux", uid: UID } });
       if (!index) throw new Error("no index");
       const { chart, ...ours } = payloadOf(index);
@@ -78,7 +79,7 @@ describeWithData("releases of the Go operator-controller", (folder) => {
 
   test("were applied in the order in which we would apply them, kind by kind", () => {
     for (const secret of read("secrets.json")) {
-      const { objects } = decodeRelease(secret, []);
+      const { objects } = decodedRecord(secret, []);
       expect(installOrder(objects).map(({ kind }) => kind)).toEqual(objects.map(({ kind }) => kind));
     }
   });

@@ -51,10 +51,16 @@ test.for<[statuses: ReleaseStatus[], versions: number[]]>([
     ["superseded", "deployed", "failed", "pending-upgrade"],
     [4, 3, 2],
   ],
-  [["deployed", "uninstalled"], []],
+  [["deployed", "uninstalled"], [1]],
   [
     ["deployed", "uninstalled", "failed", "failed"],
-    [4, 3],
+    [4, 3, 1],
+  ],
+  [["superseded", "uninstalled"], []],
+  [["superseded", "uninstalled", "failed"], [3]],
+  [
+    ["superseded", "failed"],
+    [2, 1],
   ],
   [["deployed", "uninstalled", "deployed"], [3]],
   [[], []],

@@ -26,13 +26,13 @@ export function releasesWithObjects<T extends ReleaseSummary>(history: readonly 
 }
 
 /**
- * The releases that count as installed, newest first: those of `releasesWithObjects`, without what was before an uninstallation that left
- * its record, since nothing of that is on the cluster.
+ * The releases that count as installed, newest first: the last deployed one and every attempt after it, but for records of an uninstallation.
+ * Without a deployed one every release counts that is newer than the last uninstallation, since objects of each may be on the cluster.
  */
 export function activeReleases<T extends ReleaseSummary>(history: readonly T[]): T[] {
   const all = newestFirst(history);
-  const uninstalled = all.findIndex(({ status }) => status === "uninstalled");
-  return releasesWithObjects(uninstalled < 0 ? all : all.slice(0, uninstalled));
+  const uninstalled = lastDeployed(all) ? -1 : all.findIndex(({ status }) => status === "uninstalled");
+  return releasesWithObjects(uninstalled < 0 ? all : all.slice(0, uninstalled)).filter(({ status }) => status !== "uninstalled");
 }
 
 function isAmongNewest(history: readonly ReleaseSummary[], version: number): boolean {

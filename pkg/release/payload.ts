@@ -2,14 +2,15 @@ import { createHash } from "node:crypto";
 import { isObject } from "../api/jsonObject.ts";
 import type { JsonObject, KubeObject } from "../api/k8s.ts";
 import { requirementsFrom } from "../bundle/requirements.ts";
-import { RetryableError } from "../errors/errors.ts";
 import { goJson } from "../fbc/canonical.ts";
 import { jsonFaultIn } from "../fbc/jsonError.ts";
 import { proxyFrom } from "../render/proxy.ts";
 import { withoutBundleLabels } from "./bundleLabels.ts";
 import { parseExactJson } from "./exactJson.ts";
+import { decodeGoStruct, type GoMembers, GoMismatch } from "./goJsonDecode.ts";
 import { withoutOwner } from "./ownerMarks.ts";
 import { RELEASE_STATUSES, type ReleaseRecord, type ReleaseStatus } from "./record.ts";
+import { RELEASE_SHAPE } from "./releaseShape.ts";
 import { rolledBackFrom } from "./rolledBack.ts";
 
 /**
@@ -62,30 +63,37 @@ export function payloadFrom(record: ReleaseRecord): string {
   return `${goJson(release, { sortKeys: false })}\n`;
 }
 
+/** The payload is not that of a release. The message names the member; it quotes no value, since a release may hold Secrets. */
+export class PayloadFault extends Error {}
+
 /**
- * Reads what `payloadFrom` or the Go operator-controller wrote.
+ * Reads what `payloadFrom` or the Go operator-controller wrote, as Go's decoder reads it.
  * @param fallbackLabels the bundle's labels where the payload has none: other versions of the format keep them on the Secret.
- * @throws RetryableError Retrying that says what is wrong with the payload.
+ * @throws PayloadFault that says what is wrong with the payload.
  */
 export function recordFrom(payload: string, fallbackLabels: Readonly<Record<string, string>>): ReleaseRecord {
-  const release = parse(payload, "failed to decode release");
-  const info = members(release["info"]);
-  const annotations = members(members(members(release["chart"])["metadata"])["annotations"]);
-  const { properties, inputDigest, imageDigest, cautions, flaws, rolledOutAt, pinnedTo, takenOver, sourced } = release;
-  const requirements = requirementsFrom(release["requirements"]);
-  const proxy = proxyFrom(release["proxy"]);
-  const rolledBack = rolledBackFrom(release["rolledBack"]);
+  const release = decoded(payload);
+  const info = members(release.get("info"));
+  const annotations = members(members(members(release.get("chart")).get("metadata")).get("annotations"));
+  const [properties, inputDigest, imageDigest, rolledOutAt] = ["properties", "inputDigest", "imageDigest", "rolledOutAt"].map((name) =>
+    release.get(name),
+  );
+  const [cautions, flaws, sourced] = ["cautions", "flaws", "sourced"].map((name) => release.get(name));
+  const [version, pinnedTo] = [release.get("version"), release.get("pinnedTo")];
+  const requirements = requirementsFrom(release.get("requirements"));
+  const proxy = proxyFrom(release.get("proxy"));
+  const rolledBack = rolledBackFrom(release.get("rolledBack"));
   return {
-    name: text(release["name"]),
-    namespace: text(release["namespace"]),
-    version: typeof release["version"] === "number" ? release["version"] : 0,
-    status: statusFrom(info["status"]),
-    description: text(info["description"]),
-    firstDeployed: text(info["first_deployed"]),
-    lastDeployed: text(info["last_deployed"]),
-    labels: release["labels"] ? strings(members(release["labels"])) : { ...fallbackLabels },
+    name: text(release.get("name")),
+    namespace: text(release.get("namespace")),
+    version: typeof version === "number" ? version : 0,
+    status: statusFrom(info.get("status")),
+    description: text(info.get("description")),
+    firstDeployed: text(info.get("first_deployed")),
+    lastDeployed: text(info.get("last_deployed")),
+    labels: release.has("labels") ? strings(members(release.get("labels"))) : { ...fallbackLabels },
     annotations: strings(annotations),
-    objects: objectsFrom(text(release["manifest"])),
+    objects: objectsFrom(text(release.get("manifest"))),
     ...(typeof properties === "string" ? { properties } : {}),
     ...(requirements ? { requirements } : {}),
     ...(typeof inputDigest === "string" ? { inputDigest } : {}),
@@ -97,8 +105,17 @@ export function recordFrom(payload: string, fallbackLabels: Readonly<Record<stri
     ...(typeof rolledOutAt === "string" ? { rolledOutAt } : {}),
     ...(rolledBack ? { rolledBack } : {}),
     ...(typeof pinnedTo === "number" ? { pinnedTo } : {}),
-    ...(takenOver === true ? { takenOver } : {}),
+    ...(release.get("takenOver") === true ? { takenOver: true } : {}),
   };
+}
+
+function decoded(payload: string): GoMembers {
+  try {
+    return decodeGoStruct(payload, RELEASE_SHAPE);
+  } catch (err) {
+    const why = err instanceof GoMismatch ? err.message : faultIn(payload);
+    throw new PayloadFault(`failed to decode release: ${why}`, { cause: err });
+  }
 }
 
 function textsIn(list: readonly unknown[]): string[] {
@@ -109,13 +126,13 @@ function objectsFrom(manifest: string): KubeObject[] {
   const lines = manifest.split("\n").filter((line) => line.trim() !== "");
   return lines.map((line, i) => {
     const object = parse(line, `failed to decode object ${i + 1} of the release's manifest`);
-    if (!isKubeObject(object)) throw broken(`object ${i + 1} of the release's manifest names no apiVersion, kind or name`);
+    if (!isKubeObject(object)) throw new PayloadFault(`object ${i + 1} of the release's manifest names no apiVersion, kind or name`);
     return object;
   });
 }
 
 function isKubeObject(object: JsonObject): object is KubeObject {
-  const metadata = members(object["metadata"]);
+  const metadata = isObject(object["metadata"]) ? object["metadata"] : {};
   return typeof object["apiVersion"] === "string" && typeof object["kind"] === "string" && typeof metadata["name"] === "string";
 }
 
@@ -142,9 +159,9 @@ function parse(json: string, doing: string): JsonObject {
   try {
     value = parseExactJson(json);
   } catch (err) {
-    throw broken(`${doing}: ${faultIn(json)}`, err);
+    throw new PayloadFault(`${doing}: ${faultIn(json)}`, { cause: err });
   }
-  if (!isObject(value)) throw broken(`${doing}: not a JSON object`);
+  if (!isObject(value)) throw new PayloadFault(`${doing}: not a JSON object`);
   return value;
 }
 
@@ -154,18 +171,14 @@ function faultIn(json: string): string {
   return fault ? `line ${fault.line}, column ${fault.column}: ${fault.reason}` : "no JSON";
 }
 
-function broken(message: string, cause?: unknown): RetryableError {
-  return new RetryableError("Retrying", message, { cause });
-}
-
-function members(value: unknown): JsonObject {
-  return isObject(value) ? value : {};
+function members(value: unknown): GoMembers {
+  return value instanceof Map ? (value as GoMembers) : new Map<string, unknown>();
 }
 
 function text(value: unknown): string {
   return typeof value === "string" ? value : "";
 }
 
-function strings(map: JsonObject): Record<string, string> {
-  return Object.fromEntries(Object.entries(map).flatMap(([key, value]) => (typeof value === "string" ? [[key, value]] : [])));
+function strings(map: GoMembers): Record<string, string> {
+  return Object.fromEntries([...map].flatMap(([key, value]) => (typeof value === "string" ? [[key, value]] : [])));
 }

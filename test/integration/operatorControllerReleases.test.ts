@@ -7,11 +7,12 @@ import { canonicalJson } from "../../pkg/fbc/canonical.ts";
 import { writeFinalizers } from "../../pkg/operatorcontroller/finalizers.ts";
 import { noReleases, ReleaseStore } from "../../pkg/operatorcontroller/releases/releaseStore.ts";
 import { StatusWriter } from "../../pkg/operatorcontroller/status/statusWriter.ts";
-import { encodeRelease, extraChunks } from "../../pkg/release/encode.ts";
+import { ANNOTATION_INCOMPLETE } from "../../pkg/release/decode.ts";
+import { encodeRelease } from "../../pkg/release/encode.ts";
 import type { ReleaseRecord } from "../../pkg/release/record.ts";
 import { describeWithCluster } from "../support/cluster.ts";
 import { extensionNamed } from "../support/extensions.ts";
-import { configMap, type ReleaseParts, releaseRecord } from "../support/releases.ts";
+import { chunkNames, configMap, type ReleaseParts, releaseRecord } from "../support/releases.ts";
 
 const SECRET = { apiVersion: "v1", kind: "Secret" };
 const signal = new AbortController().signal;
@@ -60,8 +61,10 @@ describeWithCluster("releases and status on a real API server", (cluster) => {
       unfinished: [],
       highest: 3,
       orphaned: false,
+      unreadable: [],
+      foreign: [],
     });
-    expect(await store.read(x.metadata.name, 1)).toEqual(v1);
+    expect(await store.read(x.metadata.name, 1)).toEqual({ kind: "readable", record: v1 });
     expect(await store.read(x.metadata.name, 7)).toBeUndefined();
     const [index] = await secretsOf(x);
     expect(index?.metadata.labels).toMatchObject({ owner: "operator-controller", name: x.metadata.name, type: "index" });
@@ -105,30 +108,57 @@ describeWithCluster("releases and status on a real API server", (cluster) => {
     }
     expect(seen.size).toBeGreaterThan(1);
     const [index, ...chunks] = (await secretsOf(x)).sort((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1));
-    expect(chunks.map(({ metadata }) => metadata.name).sort()).toEqual(extraChunks(index!).sort());
+    expect(chunks.map(({ metadata }) => metadata.name).sort()).toEqual(chunkNames(index!));
     await store.remove(x.metadata.name, 1);
     expect(await secretsOf(x)).toEqual([]);
     await cluster.client.delete(refOf(x));
   });
 
-  test("a record whose writer was stopped in the middle is told apart, and is no obstacle", async () => {
+  test("a record whose writer stopped before all chunks were stored is told apart from one that has lost a chunk", async () => {
     const x = await extension();
+    const stored = (version: number, status: ReleaseRecord["status"]): KubeObject => {
+      const [index] = encodeRelease(release(x, version, status, { objects: noise() }), { systemNamespace: system, owner: ownerOf(x) });
+      return index!;
+    };
     await store.create(release(x, 1, "deployed", { objects: ["a"] }), ownerOf(x));
-    const [index] = encodeRelease(release(x, 2, "pending-upgrade", { objects: noise() }), { systemNamespace: system, owner: ownerOf(x) });
-    await cluster.client.create(index!);
+    const begun = stored(2, "pending-upgrade");
+    const marked = { ...begun, metadata: { ...begun.metadata, annotations: { [ANNOTATION_INCOMPLETE]: "true" } } };
+    await cluster.client.create(marked);
     const { current, unfinished, highest } = await store.history(ownerOf(x));
     expect([current.map(({ version }) => version), unfinished, highest]).toEqual([[1], [2], 2]);
     await store.remove(x.metadata.name, 2);
-    const [lost] = encodeRelease(release(x, 3, "deployed", { objects: noise() }), { systemNamespace: system, owner: ownerOf(x) });
-    await cluster.client.create(lost!);
-    await expect(store.history(ownerOf(x))).rejects.toThrow(/failed to get chunk 2 secret "sh\.helm\.release\.v1\..*it is not there/);
+    for (const status of ["deployed", "pending-upgrade"] as const) {
+      await cluster.client.create(stored(3, status));
+      const { unreadable, unfinished: begunOnes } = await store.history(ownerOf(x));
+      expect([status, begunOnes, unreadable]).toEqual([
+        status,
+        [],
+        [
+          {
+            kind: "unreadable",
+            secret: `sh.helm.release.v1.${x.metadata.name}.v3`,
+            because: expect.stringMatching(/^failed to get chunk 2 secret "sh\.helm\.release\.v1\..*": it does not exist$/) as unknown,
+          },
+        ],
+      ]);
+      await store.remove(x.metadata.name, 3);
+    }
+    await cluster.client.delete(refOf(x));
+  });
+
+  test("a large record carries the mark of an incomplete one only until its chunks are stored", async () => {
+    const x = await extension();
+    await store.create(release(x, 1, "pending-install", { objects: noise() }), ownerOf(x));
+    const [index] = (await secretsOf(x)).filter(({ metadata }) => metadata.labels?.["type"] === "index");
+    expect(index?.metadata.annotations).toBeUndefined();
+    await store.remove(x.metadata.name, 1);
     await cluster.client.delete(refOf(x));
   });
 
   test("releases of an earlier extension of the name are not its own; those that were orphaned are, and are marked again when written", async () => {
     const [x, earlier] = [await extension(), await extension()];
     await store.create(release(x, 4, "deployed", { objects: ["a"] }), ownerOf(earlier));
-    expect(await store.history(ownerOf(x))).toEqual({ ...noReleases(), highest: 4 });
+    expect(await store.history(ownerOf(x))).toEqual({ ...noReleases(), highest: 4, foreign: [{ version: 4, status: "deployed" }] });
     const key = { ...SECRET, namespace: system, name: `sh.helm.release.v1.${x.metadata.name}.v4` };
     await cluster.client.patch(key, { metadata: { ownerReferences: null } }, { type: "merge" });
     const taken = await store.history(ownerOf(x));

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { API_VERSION, CLUSTER_EXTENSION, FIELD_MANAGER } from "../../pkg/api/constants.ts";
 import { type KubeObject, refOf } from "../../pkg/api/k8s.ts";
 import { knownResource } from "../../pkg/rbac/resources.ts";
-import { decodeRelease, encodeRelease, extraChunks, keyLabel } from "../../pkg/release/encode.ts";
+import { encodeRelease, keyLabel } from "../../pkg/release/encode.ts";
 import { describeObject } from "../../pkg/release/identity.ts";
 import { installOrder, uninstallOrder } from "../../pkg/release/order.ts";
 import { ownershipOf } from "../../pkg/release/ownership.ts";
@@ -11,6 +11,7 @@ import { prepareObjects } from "../../pkg/release/prepare.ts";
 import type { ReleaseRecord } from "../../pkg/release/record.ts";
 import { renderBundle } from "../../pkg/render/render.ts";
 import { describeWithCluster } from "../support/cluster.ts";
+import { chunkNames, decodedRecord } from "../support/releases.ts";
 import { renamedSample } from "../support/sampleBundle.ts";
 
 const APPLY = { fieldManager: FIELD_MANAGER, force: true };
@@ -157,7 +158,7 @@ describeWithCluster("prepared objects and releases on a real API server", (clust
       namespace,
       labelSelector: `owner=operator-controller,key=${keyLabel(index?.metadata.name ?? "")},type=chunk`,
     });
-    expect(extraChunks(index as KubeObject).toSorted()).toEqual(chunks.map(({ metadata }) => metadata.name).sort());
-    expect(decodeRelease(index as KubeObject, chunks)).toEqual(record);
+    expect(chunkNames(index as KubeObject)).toEqual(chunks.map(({ metadata }) => metadata.name).sort());
+    expect(decodedRecord(index as KubeObject, chunks)).toEqual(record);
   });
 });

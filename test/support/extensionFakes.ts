@@ -7,9 +7,11 @@ import { KubeError } from "../../pkg/kube/errors.ts";
 import type { PackageReader } from "../../pkg/operatorcontroller/catalogs/catalogContents.ts";
 import { noReleases, type ReleaseHistory } from "../../pkg/operatorcontroller/releases/releaseStore.ts";
 import type { CatalogLister } from "../../pkg/operatorcontroller/steps/resolveBundle.ts";
+import type { DecodedRelease, UnreadableRelease } from "../../pkg/release/decode.ts";
 import { releasesWithObjects } from "../../pkg/release/history.ts";
 import { newestFirst, type ReleaseRecord } from "../../pkg/release/record.ts";
 import { createLogger } from "../../pkg/telemetry/log.ts";
+import { asRead } from "./releases.ts";
 
 /** What a step gets, without a line of log. */
 export function stepContext(extension: ClusterExtension, signal = new AbortController().signal): StepContext<ClusterExtension> {
@@ -33,6 +35,8 @@ export class MemoryReleases {
   readonly calls: string[] = [];
   readonly failures: Partial<Record<"create" | "update" | "remove" | "read" | "history", Error>> = {};
   orphaned = false;
+  /** Secrets that cannot be read. */
+  readonly unreadable: UnreadableRelease[] = [];
 
   constructor(...records: ReleaseRecord[]) {
     for (const record of records) this.records.set(record.version, record);
@@ -49,7 +53,15 @@ export class MemoryReleases {
     const current = releasesWithObjects(all);
     const older = all.filter((record) => !current.includes(record)).map(({ version, status }) => ({ version, status }));
     const highest = Math.max(0, ...this.records.keys(), ...this.unfinished);
-    return { ...noReleases(), current, older, highest, unfinished: [...this.unfinished], orphaned: this.orphaned };
+    return {
+      ...noReleases(),
+      current,
+      older,
+      highest,
+      unfinished: [...this.unfinished],
+      orphaned: this.orphaned,
+      unreadable: [...this.unreadable],
+    };
   }
 
   history(): Promise<ReleaseHistory> {
@@ -64,8 +76,8 @@ export class MemoryReleases {
     return this.#call("update", `update v${record.version} ${record.status}`, () => void this.records.set(record.version, record));
   }
 
-  read(_extension: string, version: number): Promise<ReleaseRecord | undefined> {
-    return this.#call("read", `read v${version}`, () => this.records.get(version));
+  read(_extension: string, version: number): Promise<DecodedRelease | undefined> {
+    return this.#call("read", `read v${version}`, () => asRead(this.records.get(version)));
   }
 
   remove(_extension: string, version: number): Promise<void> {

@@ -4,8 +4,8 @@ import { gunzipSync, gzipSync } from "node:zlib";
 import { API_VERSION, CLUSTER_EXTENSION } from "../../pkg/api/constants.ts";
 import { type JsonObject, type KubeObject, type ObjectMeta, refOf } from "../../pkg/api/k8s.ts";
 import type { Client } from "../../pkg/kube/client.ts";
-import { decodeRelease } from "../../pkg/release/encode.ts";
 import type { ReleaseRecord } from "../../pkg/release/record.ts";
+import { decodedRecord } from "./releases.ts";
 
 /** Field manager of the Go operator-controller's writes. */
 const GO_MANAGER = "operator-controller";
@@ -31,7 +31,7 @@ export class GoInstallation {
   get deployed(): ReleaseRecord {
     const last = this.#secrets.at(-1);
     if (!last) throw new Error("the data hold no release");
-    return decodeRelease(last, []);
+    return decodedRecord(last, []);
   }
 
   /**

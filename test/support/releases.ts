@@ -1,4 +1,5 @@
 import type { KubeObject } from "../../pkg/api/k8s.ts";
+import { type DecodedRelease, decodeRelease, extraChunks } from "../../pkg/release/decode.ts";
 import type { ReleaseRecord, ReleaseStatus } from "../../pkg/release/record.ts";
 
 /** What differs from a small release of extension "x" in namespace "x-system"; objects given by name are ConfigMaps. */
@@ -26,4 +27,23 @@ export function releaseRecord(version: number, status: ReleaseStatus, { objects 
 /** A ConfigMap that says nothing. */
 export function configMap(name: string, namespace = "x-system", data: Record<string, string> = {}): KubeObject {
   return { apiVersion: "v1", kind: "ConfigMap", metadata: { name, namespace }, data };
+}
+
+/** The record that a release's Secrets hold; @throws Error with the cause when they cannot be read. */
+export function decodedRecord(index: KubeObject, chunks: readonly KubeObject[]): ReleaseRecord {
+  const release = decodeRelease(index, chunks);
+  if (release.kind !== "readable") throw new Error(release.kind === "unreadable" ? release.because : "unfinished");
+  return release.record;
+}
+
+/** What reading the Secrets of a record gives; of no record, nothing. */
+export function asRead(record: ReleaseRecord | undefined): DecodedRelease | undefined {
+  return record && { kind: "readable", record };
+}
+
+/** The names of the chunks after the first, sorted; @throws Error when the index does not list them. */
+export function chunkNames(index: KubeObject): string[] {
+  const names = extraChunks(index);
+  if (!Array.isArray(names)) throw new Error(names.because);
+  return names.toSorted();
 }

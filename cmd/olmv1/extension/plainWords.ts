@@ -101,6 +101,11 @@ export const REASON_WORDS = {
     "The bundle says in a form that cannot be read up to which version of the cluster it works.",
     "olmv1 cluster-upgrade-check",
   ),
+  [Reason.ReleasesUnreadable]: byName(
+    "A release Secret of the extension cannot be read, so the cluster version that the installed bundle supports is not known.",
+    "olmv1 history {name}",
+    "olmv1 cluster-upgrade-check",
+  ),
   [Reason.ClusterVersionUnknown]: byName(
     "The version of the cluster cannot be read, so whether the bundle fits is not known.",
     "olmv1 cluster-upgrade-check",

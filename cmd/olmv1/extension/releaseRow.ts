@@ -3,6 +3,7 @@ import { ANNOTATION_ROLLBACK_TO, LABEL_BUNDLE_NAME, LABEL_BUNDLE_VERSION } from 
 import { inParallel } from "../../../pkg/controller/inParallel.ts";
 import type { Client } from "../../../pkg/kube/client.ts";
 import { ReleaseStore } from "../../../pkg/operatorcontroller/releases/releaseStore.ts";
+import { unreadableText } from "../../../pkg/release/decode.ts";
 import { newestFirst, type ReleaseRecord } from "../../../pkg/release/record.ts";
 import { type Cell, table } from "../cli/table.ts";
 import type { Terminal } from "../cli/terminal.ts";
@@ -10,8 +11,9 @@ import { ageText } from "./age.ts";
 
 /** One release of an extension, for people. */
 export interface ReleaseRow {
+  /** 0 where the Secret does not name one. */
   readonly revision: number;
-  /** Helm's word. */
+  /** Helm's word, or "unreadable"; then `description` names the Secret and says why. */
   readonly status: string;
   readonly bundle: string;
   readonly version: string;
@@ -25,14 +27,20 @@ export interface ReleaseRow {
 /** Releases read at once. */
 const PARALLEL = 4;
 
-/** The releases of an extension, newest first. @throws KubeError where the Secrets of the system namespace may not be read. */
+/** The releases of an extension, newest first, after those that cannot be read. @throws KubeError where the Secrets of the system namespace may not be read. */
 export async function releaseRows(client: Client, { metadata }: ClusterExtension, systemNamespace: string): Promise<ReleaseRow[]> {
   const { name, uid = "", annotations = {} } = metadata;
   const store = new ReleaseStore(client, systemNamespace);
-  const { current, older } = await store.history({ name, uid });
+  const { current, older, unreadable } = await store.history({ name, uid });
   const before = await inParallel(older, PARALLEL, ({ version }) => store.read(name, version));
-  const records = [...current, ...before.filter((record) => record !== undefined)];
-  return newestFirst(records).map((record) => rowOf(record, annotations[ANNOTATION_ROLLBACK_TO]));
+  const records = [...current, ...before.flatMap((release) => (release?.kind === "readable" ? [release.record] : []))];
+  const damaged = [...unreadable, ...before.filter((release) => release?.kind === "unreadable")];
+  const texts = [...new Set(damaged.map(unreadableText))];
+  return [...texts.map(unreadableRow), ...newestFirst(records).map((record) => rowOf(record, annotations[ANNOTATION_ROLLBACK_TO]))];
+}
+
+function unreadableRow(description: string): ReleaseRow {
+  return { revision: 0, status: "unreadable", bundle: "", version: "", deployed: "", description, pinned: false };
 }
 
 function rowOf({ version, status, labels, lastDeployed, description }: ReleaseRecord, pinned: string | undefined): ReleaseRow {
@@ -47,11 +55,16 @@ function rowOf({ version, status, labels, lastDeployed, description }: ReleaseRe
   };
 }
 
+function moodOf(status: string): { mood?: "good" | "bad" } {
+  if (status === "deployed") return { mood: "good" };
+  return status === "failed" || status === "unreadable" ? { mood: "bad" } : {};
+}
+
 /** Releases as a table. @param now milliseconds since the epoch. */
 export function releasesText(terminal: Pick<Terminal, "width" | "colour">, rows: readonly ReleaseRow[], now: number): string {
   const cells = rows.map(({ revision, status, bundle, version, deployed, description, pinned }): Cell[] => [
-    `${revision}${pinned ? " (kept)" : ""}`,
-    { text: status, ...(status === "deployed" ? { mood: "good" } : status === "failed" ? { mood: "bad" } : {}) },
+    revision === 0 ? "-" : `${revision}${pinned ? " (kept)" : ""}`,
+    { text: status, ...moodOf(status) },
     version,
     bundle,
     ageText(deployed, now),

@@ -8,7 +8,7 @@ import { hideSourced } from "../../../pkg/operatorcontroller/configuration/hidin
 import { loadCelRules } from "../../../pkg/operatorcontroller/dependencies/loadCelRules.ts";
 import { newFacts, type PassFacts } from "../../../pkg/operatorcontroller/facts.ts";
 import { ExtensionMemory } from "../../../pkg/operatorcontroller/memory.ts";
-import { ReleaseStore } from "../../../pkg/operatorcontroller/releases/releaseStore.ts";
+import { ReleaseStore, requireReadable } from "../../../pkg/operatorcontroller/releases/releaseStore.ts";
 import { keepContent } from "../../../pkg/operatorcontroller/steps/keepContent.ts";
 import { readConfiguration } from "../../../pkg/operatorcontroller/steps/readConfiguration.ts";
 import { resolveBundle } from "../../../pkg/operatorcontroller/steps/resolveBundle.ts";
@@ -41,6 +41,7 @@ export async function factsOf(request: PlanRequest): Promise<PassFacts> {
     .catch((err: unknown) => {
       throw wrapError(`read the releases of ClusterExtension ${goQuote(metadata.name)} in namespace ${goQuote(systemNamespace)}: `, err);
     });
+  requireReadable(facts.history, "cannot plan: ");
   facts.installed = installedOf(facts.history.current);
   hideSourced(facts);
   facts.scoped = scoped.telling((text) => facts.hidden.hide(text));

@@ -8,7 +8,7 @@ import {
 import { goQuote } from "../../../pkg/errors/goQuote.ts";
 import { printable } from "../../../pkg/errors/printable.ts";
 import type { Client } from "../../../pkg/kube/client.ts";
-import { ReleaseStore } from "../../../pkg/operatorcontroller/releases/releaseStore.ts";
+import { ReleaseStore, recordOf, requireReadable } from "../../../pkg/operatorcontroller/releases/releaseStore.ts";
 import { parseRevision, previousRevision, requireRevision } from "../../../pkg/release/rollbackTarget.ts";
 import type { ReleaseOptions } from "../cli/clusterOptions.ts";
 import type { Terminal } from "../cli/terminal.ts";
@@ -50,11 +50,13 @@ async function rollBack(
 ): Promise<Awaited> {
   const { name, uid = "" } = extension.metadata;
   const store = new ReleaseStore(client, options.systemNamespace);
-  const { current, older } = await store.history({ name, uid });
+  const history = await store.history({ name, uid });
+  requireReadable(history, "cannot roll back: ");
+  const { current, older } = history;
   const releases = [...current, ...older];
   const revision = wanted ?? previousRevision(releases);
   requireRevision(releases, revision);
-  const record = current.find(({ version }) => version === revision) ?? (await store.read(name, revision));
+  const record = current.find(({ version }) => version === revision) ?? recordOf(await store.read(name, revision));
   const { [LABEL_BUNDLE_NAME]: bundle, [LABEL_BUNDLE_REFERENCE]: image } = record?.labels ?? {};
   if (image !== undefined) await grantBack(terminal, client, extension, image, options);
   const awaited = await annotate(client, extension, String(revision));

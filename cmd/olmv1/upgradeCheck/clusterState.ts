@@ -5,15 +5,19 @@ import { goQuote } from "../../../pkg/errors/goQuote.ts";
 import type { ExtensionReleases, UpgradeTarget } from "../../../pkg/gate/check.ts";
 import type { ClusterVersion } from "../../../pkg/gate/clusterVersion.ts";
 import { minorText, nextMinor } from "../../../pkg/gate/minorVersion.ts";
+import { type ActiveRelease, noReleaseText } from "../../../pkg/gate/verdict.ts";
 import type { Client } from "../../../pkg/kube/client.ts";
 import { KindNotServed, KubeError } from "../../../pkg/kube/errors.ts";
 import { remedyInCondition } from "../../../pkg/operatorcontroller/clusterupgrade/clusterUpgradeRemedy.ts";
 import { CLUSTER_VERSION, clusterVersionFrom } from "../../../pkg/operatorcontroller/clusterupgrade/clusterVersionSource.ts";
-import { releaseFacts } from "../../../pkg/operatorcontroller/installed/releaseFacts.ts";
-import { ReleaseStore } from "../../../pkg/operatorcontroller/releases/releaseStore.ts";
+import { type ReleaseFacts, releaseFacts } from "../../../pkg/operatorcontroller/installed/releaseFacts.ts";
+import { type ReleaseHistory, ReleaseStore } from "../../../pkg/operatorcontroller/releases/releaseStore.ts";
+import { unreadableText } from "../../../pkg/release/decode.ts";
 import { activeReleases } from "../../../pkg/release/history.ts";
 import type { ReleaseRecord } from "../../../pkg/release/record.ts";
 
+/** Releases of another operator-controller, or those of another namespace, must not pass for "nothing installed". */
+const OTHER_NAMESPACE = "give --system-namespace the namespace of its operator-controller";
 /** Extensions whose releases are read at the same time. */
 const AT_ONCE = 8;
 
@@ -61,25 +65,39 @@ export async function readExtensions(
 
 async function readReleases(store: ReleaseStore, extension: ClusterExtension, systemNamespace: string): Promise<ExtensionReleases> {
   const { name, uid = "" } = extension.metadata;
-  const installed = extension.status?.install?.bundle.name;
-  let current: readonly ReleaseRecord[];
+  const installed = extension.status?.install?.bundle;
+  let history: ReleaseHistory;
   try {
-    ({ current } = await store.history({ name, uid }));
+    history = await store.history({ name, uid });
   } catch (err) {
-    if (isAboutContent(err)) return { extension: name, releases: messageOf(err) };
+    if (isAboutContent(err)) return { extension: name, releases: [], unreadable: [messageOf(err)] };
     throw wrapError(`read the releases of ClusterExtension ${goQuote(name)}: `, err);
   }
-  if (current.length === 0 && installed !== undefined) return { extension: name, releases: noReleaseOf(installed, systemNamespace) };
-  try {
-    return { extension: name, releases: activeReleases(current).map((record) => ({ extension: name, ...releaseFacts(record) })) };
-  } catch (err) {
-    return { extension: name, releases: messageOf(err) };
+  const { current, older, foreign, unreadable } = history;
+  const because = unreadable.map(unreadableText);
+  const releases: ActiveRelease[] = [];
+  const count = (record: ReleaseRecord, counts: (facts: ReleaseFacts) => boolean): void => {
+    try {
+      const facts = releaseFacts(record);
+      if (counts(facts)) releases.push({ extension: name, ...facts });
+    } catch (err) {
+      because.push(messageOf(err));
+    }
+  };
+  for (const record of activeReleases(current)) count(record, () => true);
+  for (const { version } of activeReleases(foreign)) {
+    const release = await store.read(name, version);
+    if (release?.kind === "unreadable") because.push(unreadableText(release));
+    if (release?.kind === "readable") count(release.record, ({ bundle, version: of }) => isInstalled(installed, bundle, of));
   }
+  if (installed && extension.metadata.deletionTimestamp === undefined && [...current, ...older, ...releases, ...because].length === 0)
+    because.push(`${noReleaseText(installed.name, systemNamespace)}; ${OTHER_NAMESPACE}`);
+  return { extension: name, releases, unreadable: because };
 }
 
-/** Somebody else's releases, or those of another namespace, must not pass for "nothing installed". */
-function noReleaseOf(bundle: string, systemNamespace: string): string {
-  return `its status says that bundle ${goQuote(bundle)} is installed, and namespace ${goQuote(systemNamespace)} holds no release of it; give --system-namespace the namespace of its operator-controller`;
+/** Whether the status does not name another bundle: a release of an earlier extension of the name counts as long as it does not. */
+function isInstalled(installed: { name: string; version: string } | undefined, bundle: string, version: string): boolean {
+  return installed === undefined || (installed.name === bundle && installed.version === version);
 }
 
 /** True when the API server gave what it was asked for, and that makes no sense. */

@@ -3,6 +3,7 @@ import type { StepContext } from "../../controller/steps.ts";
 import { messageOf, RetryableError } from "../../errors/errors.ts";
 import type { Client } from "../../kube/client.ts";
 import { isForbidden } from "../../kube/errors.ts";
+import { activeReleases } from "../../release/history.ts";
 import { lastDeployed, type ReleaseRecord } from "../../release/record.ts";
 import { providerOf } from "../../render/providers.ts";
 import { ExtensionCertificates } from "../certificates/extensionCertificates.ts";
@@ -131,7 +132,9 @@ export class ApplyPass {
     const { extension, history } = this.#facts;
     const record = await this.#journal.begin(content, state);
     this.#facts.began = true;
-    this.#facts.active = [record, ...history.current.filter(({ version }) => version !== record.version)];
+    this.#facts.active = activeReleases([record, ...history.current.filter(({ version }) => version !== record.version)]);
+    this.#facts.unreadable = [];
+    delete this.#facts.unknownBecause;
     this.#deps.memory.record(extension, [record, ...history.current]);
     this.#deps.watches?.hold(extension.metadata.name);
     return record;

@@ -2,7 +2,7 @@ import { afterEach, expect, test } from "vitest";
 import { RecordedEvents, refusal } from "../../../test/support/extensionFakes.ts";
 import { extensionNamed } from "../../../test/support/extensions.ts";
 import { FakeClock } from "../../../test/support/fakeClock.ts";
-import { releaseRecord } from "../../../test/support/releases.ts";
+import { asRead, releaseRecord } from "../../../test/support/releases.ts";
 import { settled, WatchedKind } from "../../../test/support/watchedKind.ts";
 import type { ClusterExtension } from "../../api/clusterExtension.ts";
 import { findCondition } from "../../api/conditions.ts";
@@ -10,6 +10,7 @@ import { API_VERSION, CLUSTER_EXTENSION } from "../../api/constants.ts";
 import type { Condition, GroupVersionKind, KubeObject } from "../../api/k8s.ts";
 import { Informer } from "../../controller/informer.ts";
 import type { ListOptions, ListResult, WatchEvent, WatchOptions } from "../../kube/options.ts";
+import type { DecodedRelease } from "../../release/decode.ts";
 import { releaseKey } from "../../release/encode.ts";
 import type { ReleaseRecord } from "../../release/record.ts";
 import { createLogger } from "../../telemetry/log.ts";
@@ -91,9 +92,9 @@ class GateFixture {
     cluster.of("ClusterVersion").put({ metadata: { name: "version" }, status: { desired: { version: "4.18.3" } } });
     const extensions = new Informer<ClusterExtension>(cluster, { apiVersion: API_VERSION, kind: CLUSTER_EXTENSION }, { clock }, log);
     const clusterVersion = new ClusterVersionSource({ client: cluster, byFlag: undefined, log, clock });
-    const read = async (name: string): Promise<ReleaseRecord | undefined> => {
+    const read = async (name: string): Promise<DecodedRelease | undefined> => {
       await this.held;
-      return this.records.get(name);
+      return asRead(this.records.get(name));
     };
     const releases = new InstalledReleases({
       client: cluster,

@@ -13,7 +13,7 @@ import type { Client } from "../../kube/client.ts";
 import { controllerMetrics, queueMetrics } from "../../telemetry/controllerMetrics.ts";
 import type { Logger } from "../../telemetry/log.ts";
 import type { Metrics } from "../../telemetry/metrics.ts";
-import type { InstalledReleases } from "../installed/installedReleases.ts";
+import type { InstalledReleases, ReleasesQuestion } from "../installed/installedReleases.ts";
 import { ClusterOperatorWriter } from "./clusterOperatorWriter.ts";
 import type { ClusterVersionReader } from "./clusterVersionSource.ts";
 import { ControllerDeployments } from "./controllerDeployments.ts";
@@ -145,8 +145,7 @@ export class ClusterUpgradeGate {
   async #evaluate({ log, signal }: ReconcileContext): Promise<ReconcileOutcome> {
     this.#evaluatedAt = this.#clock.now();
     const { extensions, clusterVersion, settings } = this.#options;
-    const installed = extensions.list().map(({ metadata: { name, uid = "" } }) => ({ name, uid }));
-    const releases = this.#releases.of(installed);
+    const releases = this.#releases.of(extensions.list().map(questionAbout));
     if (!releases) return undefined; // once they are read there is another evaluation
     const mode = gateModeFrom(settings.mode, this.#clusterOperator.state, this.#olm.state);
     this.#tellMode(mode, log);
@@ -193,6 +192,11 @@ export class ClusterUpgradeGate {
 /** What of an extension decides about what lifts its block; other changes of its status change nothing for the gate. */
 function remedyInput({ metadata: { uid, generation = 0 }, status }: ClusterExtension): string {
   return `${uid}/${generation}/${status?.install?.bundle.name}`;
+}
+
+function questionAbout({ metadata, status }: ClusterExtension): ReleasesQuestion {
+  const { name, uid = "", deletionTimestamp } = metadata;
+  return { name, uid, installed: status?.install?.bundle, isDeleted: deletionTimestamp !== undefined };
 }
 
 /** Where a ClusterOperator is written there is an OpenShift cluster, and it has a version, whether it is seen or not. */

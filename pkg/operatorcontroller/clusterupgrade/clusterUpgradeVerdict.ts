@@ -20,14 +20,20 @@ type Stated = Exclude<Verdict, { kind: "unlimited" }>;
  *
  * | a maximum that is too low   | True / IncompatibleOperatorInstalled |
  * | one that cannot be read     | True / InvalidMaxOpenShiftVersion    |
+ * | a release that cannot be    | True / ReleasesUnreadable            |
  * | an unknown cluster version  | Unknown / ClusterVersionUnknown      |
  * | a maximum                   | False / Compatible                   |
  */
 export function upgradeVerdict(facts: PassFacts, active: NonNullable<PassFacts["active"]>): ConditionVerdict | undefined {
-  const { extension, clusterVersion } = facts;
-  const verdicts = active.map((release) => verdictOn(activeRelease(extension.metadata.name, release), clusterVersion));
+  const { extension, clusterVersion, unreadable = [] } = facts;
+  const { name } = extension.metadata;
+  const releases = [
+    ...active.map((release) => activeRelease(name, release)),
+    ...unreadable.map((because) => ({ extension: name, because })),
+  ];
+  const verdicts = releases.map((release) => verdictOn(release, clusterVersion));
   const stated = verdicts.filter((verdict): verdict is Stated => verdict.kind !== "unlimited");
-  const [status, reason] = outcome(stated.map(({ kind }) => kind)) ?? [];
+  const [status, reason] = outcome(stated) ?? [];
   if (status === undefined || reason === undefined) return undefined;
   const blocking = stated.filter(({ kind }) => kind === "blocked" || kind === "error").map(({ bundle }) => bundle);
   const remedy = blocking.length > 0 ? remedyIn(facts, blocking) : undefined;
@@ -41,9 +47,11 @@ function activeRelease(extension: string, { labels, annotations }: NonNullable<P
   return { extension, bundle: labels[LABEL_BUNDLE_NAME] ?? "", version: labels[LABEL_BUNDLE_VERSION] ?? "", properties };
 }
 
-function outcome(kinds: readonly Stated["kind"][]): [ConditionVerdict["status"], string] | undefined {
+function outcome(stated: readonly Stated[]): [ConditionVerdict["status"], string] | undefined {
+  const kinds = stated.map(({ kind }) => kind);
   if (kinds.includes("blocked")) return ["True", Reason.IncompatibleOperatorInstalled];
-  if (kinds.includes("error")) return ["True", Reason.InvalidMaxOpenShiftVersion];
+  if (stated.some(({ kind, bundle }) => kind === "error" && bundle !== "")) return ["True", Reason.InvalidMaxOpenShiftVersion];
+  if (kinds.includes("error")) return ["True", Reason.ReleasesUnreadable];
   if (kinds.includes("undecided")) return ["Unknown", Reason.ClusterVersionUnknown];
   return kinds.length > 0 ? ["False", Reason.Compatible] : undefined;
 }

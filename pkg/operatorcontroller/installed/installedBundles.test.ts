@@ -2,11 +2,12 @@ import { afterEach, expect, test } from "vitest";
 import { refusal } from "../../../test/support/extensionFakes.ts";
 import { extensionNamed } from "../../../test/support/extensions.ts";
 import { FakeClock } from "../../../test/support/fakeClock.ts";
-import { releaseRecord } from "../../../test/support/releases.ts";
+import { asRead, releaseRecord } from "../../../test/support/releases.ts";
 import { settled, WatchedKind } from "../../../test/support/watchedKind.ts";
 import type { ClusterExtension } from "../../api/clusterExtension.ts";
 import { API_VERSION, CLUSTER_EXTENSION } from "../../api/constants.ts";
 import { Informer } from "../../controller/informer.ts";
+import type { DecodedRelease } from "../../release/decode.ts";
 import { releaseKey } from "../../release/encode.ts";
 import type { ReleaseRecord, ReleaseStatus } from "../../release/record.ts";
 import { createLogger } from "../../telemetry/log.ts";
@@ -32,10 +33,10 @@ class InstalledFixture {
     const { clock, secrets, kinds } = this;
     for (const name of extensions) this.extension(name);
     const store = {
-      read: (name: string, version: number): Promise<ReleaseRecord | undefined> => {
+      read: (name: string, version: number): Promise<DecodedRelease | undefined> => {
         this.reads++;
         const record = this.records.get(releaseKey(name, version));
-        return record instanceof Error ? Promise.reject(record) : Promise.resolve(record);
+        return record instanceof Error ? Promise.reject(record) : Promise.resolve(asRead(record));
       },
     };
     const informer = new Informer<ClusterExtension>(kinds, { apiVersion: API_VERSION, kind: CLUSTER_EXTENSION }, { clock }, log);

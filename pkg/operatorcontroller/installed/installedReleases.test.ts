@@ -1,10 +1,11 @@
 import { afterEach, expect, test } from "vitest";
 import { refusal } from "../../../test/support/extensionFakes.ts";
 import { FakeClock } from "../../../test/support/fakeClock.ts";
-import { releaseRecord } from "../../../test/support/releases.ts";
+import { asRead, releaseRecord } from "../../../test/support/releases.ts";
 import { settled, WatchedKind } from "../../../test/support/watchedKind.ts";
 import { API_VERSION, CLUSTER_EXTENSION } from "../../api/constants.ts";
 import type { KubeObject } from "../../api/k8s.ts";
+import type { DecodedRelease, UnreadableRelease } from "../../release/decode.ts";
 import { releaseKey } from "../../release/encode.ts";
 import type { ReleaseRecord, ReleaseStatus } from "../../release/record.ts";
 import { createLogger } from "../../telemetry/log.ts";
@@ -24,13 +25,14 @@ const record = (version: number): ReleaseRecord =>
 
 /** Records by number; what is an error cannot be read, what is missing is incomplete. */
 class StoredRecords {
-  readonly records = new Map<number, ReleaseRecord | Error>();
+  readonly records = new Map<number, ReleaseRecord | UnreadableRelease | Error>();
   readonly reads: number[] = [];
 
-  read(_extension: string, version: number): Promise<ReleaseRecord | undefined> {
+  read(_extension: string, version: number): Promise<DecodedRelease | undefined> {
     this.reads.push(version);
     const stored = this.records.get(version);
-    return stored instanceof Error ? Promise.reject(stored) : Promise.resolve(stored);
+    if (stored instanceof Error) return Promise.reject(stored);
+    return Promise.resolve(stored && "kind" in stored ? stored : asRead(stored));
   }
 }
 
@@ -117,12 +119,38 @@ test("nor when the writer tells what it has written after the Secret was seen, o
   expect(store.reads).toEqual([]);
 });
 
-test("releases of an earlier extension of the name do not count; orphaned ones do", async () => {
-  const { release, counting } = started();
+test("InstalledReleases counts orphaned releases, and those of an earlier extension of the name while the status names no other bundle", async () => {
+  const { releases, release, counting } = started();
   release(1, "deployed", "uid-of-another");
-  expect(await counting()).toEqual([]);
+  expect(await counting()).toEqual(["x.v1"]);
   release(2, "deployed", undefined);
-  expect(await counting()).toEqual(["x.v2"]);
+  expect(await counting()).toEqual(["x.v2", "x.v1"]);
+  const bundles = (name: string, version: string) =>
+    releases.of([{ ...X, installed: { name, version } }])?.map((found) => ("because" in found ? found.because : found.bundle));
+  expect([bundles("x.v2", "2"), bundles("x.v1", "1")]).toEqual([["x.v2"], ["x.v2", "x.v1"]]);
+  expect(releases.providedBy(X)).toMatchObject({ kind: "installed" });
+});
+
+test("InstalledReleases blocks when the status names an installed bundle and no release exists, unless the extension is deleted", async () => {
+  const { releases, release, counting } = started();
+  const installed = { name: "x.v1", version: "1" };
+  await settled();
+  const because = 'its status says that bundle "x.v1" is installed, and namespace "system" holds no release of it';
+  expect(releases.of([{ ...X, installed }])).toEqual([{ extension: "x", because }]);
+  expect(releases.of([{ ...X, installed, isDeleted: true }])).toEqual([]);
+  release(3, "deployed", "uid-of-another");
+  await counting();
+  expect(releases.of([{ ...X, installed }])).toEqual([{ extension: "x", because }]);
+});
+
+test("InstalledReleases reports an older release that is deployed as well when it cannot be read", async () => {
+  const { store, release, counting } = started();
+  store.records.set(1, { kind: "unreadable", secret: releaseKey("x", 1), because: "damaged" });
+  release(1, "deployed");
+  release(2, "deployed");
+  expect(await counting()).toEqual(["x.v2", 'release secret "sh.helm.release.v1.x.v1" cannot be read: damaged']);
+  store.records.set(1, record(1));
+  expect(await counting(60_000)).toEqual(["x.v2"]);
 });
 
 test("nothing is on the cluster of what was uninstalled", async () => {
@@ -145,8 +173,8 @@ test("an attempt whose record was never complete does not count until it is", as
 test("of an uninstallation that cannot be read nobody knows what it has left", async () => {
   const { store, release, counting } = started();
   release(1, "uninstalling");
-  store.records.delete(1);
-  expect(await counting()).toEqual(['release secret "sh.helm.release.v1.x.v1" is incomplete']);
+  store.records.set(1, { kind: "unreadable", secret: releaseKey("x", 1), because: "a chunk is missing" });
+  expect(await counting()).toEqual(['release secret "sh.helm.release.v1.x.v1" cannot be read: a chunk is missing']);
 });
 
 test("what cannot be read is never nothing, and is tried again", async () => {
@@ -158,12 +186,26 @@ test("what cannot be read is never nothing, and is tried again", async () => {
   expect(await counting(60_000)).toEqual(["x.v1"]);
 });
 
-test("a Secret whose labels speak of another release is not taken for that one", async () => {
-  const { secrets, counting } = started();
-  const labels = { name: "x", owner: "operator-controller", type: "index", status: "deployed", version: "7" };
-  secrets.put({ metadata: { name: releaseKey("x", 1), namespace: "system", labels } });
-  expect(await counting()).toEqual(['release secret "sh.helm.release.v1.x.v1" holds another release by its labels']);
-});
+test.for<[version: string, because: string]>([
+  ["7", "its name is not that of the release that its labels name"],
+  ["x", 'its label version "x" is not a positive whole number'],
+  ["-1", 'its label version "-1" is not a positive whole number'],
+  ["01", 'its label version "01" is not a positive whole number'],
+  ["", 'its label version "" is not a positive whole number'],
+])(
+  "InstalledReleases reports a Secret with label version %j beside a healthy release, and reads only that one",
+  async ([version, because]) => {
+    const { secrets, releases, release, counting } = started();
+    const labels = { name: "x", owner: "operator-controller", type: "index", status: "deployed", version };
+    secrets.put({ metadata: { name: releaseKey("x", 1), namespace: "system", labels } });
+    release(2, "deployed");
+    const text = `release secret "sh.helm.release.v1.x.v1" cannot be read: ${because}`;
+    expect((await counting())?.toSorted()).toEqual([text, "x.v2"]);
+    expect(releases.providedBy(X)).toEqual({ kind: "unknown", because: text });
+    secrets.remove(releaseKey("x", 1));
+    expect(await counting()).toEqual(["x.v2"]);
+  },
+);
 
 test("a bundle that several releases hold is said once", async () => {
   const { store, release, counting } = started();

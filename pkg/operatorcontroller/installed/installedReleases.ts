@@ -2,16 +2,17 @@ import type { KubeObject } from "../../api/k8s.ts";
 import { type Clock, systemClock } from "../../controller/clock.ts";
 import { Informer, withoutBulk } from "../../controller/informer.ts";
 import { messageOf } from "../../errors/errors.ts";
-import type { ActiveRelease, UnreadableReleases } from "../../gate/verdict.ts";
+import { type ActiveRelease, noReleaseText, type UnreadableReleases } from "../../gate/verdict.ts";
 import type { Client } from "../../kube/client.ts";
 import { isForbidden } from "../../kube/errors.ts";
+import { type ReleaseIndex, releaseIndex, type UnreadableRelease, unreadableText } from "../../release/decode.ts";
 import { RELEASE_OWNER } from "../../release/encode.ts";
 import { activeReleases } from "../../release/history.ts";
 import type { ProvidedBundle } from "../../release/providedBundle.ts";
 import { lastDeployed } from "../../release/record.ts";
 import type { Logger } from "../../telemetry/log.ts";
-import { indexFrom, type ReleaseIndex, type ReleaseOwner, type ReleaseStore } from "../releases/releaseStore.ts";
-import type { ReleaseFactsCache } from "./releaseFacts.ts";
+import type { ReleaseOwner, ReleaseStore } from "../releases/releaseStore.ts";
+import type { ReleaseFacts, ReleaseFactsCache } from "./releaseFacts.ts";
 import { ReleaseReader } from "./releaseReader.ts";
 
 /** What InstalledReleases is built from. */
@@ -23,6 +24,14 @@ export interface InstalledReleasesOptions {
   systemNamespace: string;
   log: Logger;
   clock?: Clock;
+}
+
+/** An extension that the gate asks about. */
+export interface ReleasesQuestion extends ReleaseOwner {
+  /** The bundle that its status names as installed. */
+  readonly installed?: { readonly name: string; readonly version: string } | undefined;
+  /** It is being deleted, so that it may have no release any more although its status names a bundle. */
+  readonly isDeleted?: boolean;
 }
 
 /** What is known of what an extension has installed. */
@@ -39,13 +48,16 @@ const BY_EXTENSION = "extension";
 export class InstalledReleases {
   readonly #secrets: Informer;
   readonly #reader: ReleaseReader;
+  readonly #systemNamespace: string;
   readonly #handlers: (() => void)[] = [];
+  readonly #secretHandlers: ((extension: string) => void)[] = [];
   readonly #answered = Promise.withResolvers<void>();
   #isAnswered = false;
   /** Why nothing can be read. */
   #refusal: string | undefined;
 
   constructor({ client, store, cache, systemNamespace, log, clock = systemClock }: InstalledReleasesOptions) {
+    this.#systemNamespace = systemNamespace;
     this.#reader = new ReleaseReader({ store, cache, clock, log });
     const selection = { namespace: systemNamespace, labelSelector: `owner=${RELEASE_OWNER},type=index`, metadataOnly: true };
     const listed = (): void => this.#setRefusal(undefined);
@@ -57,6 +69,7 @@ export class InstalledReleases {
     this.#secrets.onEvent(({ type, object }) => {
       if (type !== "delete") this.#reader.moved(object.metadata);
       else if (object.metadata.uid !== undefined) this.#reader.forget(object.metadata.uid);
+      for (const handler of this.#secretHandlers) handler(object.metadata.labels?.["name"] ?? "");
       this.#changed();
     });
     this.#reader.onChange(() => this.#changed());
@@ -73,6 +86,11 @@ export class InstalledReleases {
     this.#handlers.push(handler);
   }
 
+  /** Calls `handler` with the name of the extension whenever one of its index Secrets is created, changed or deleted. */
+  onSecret(handler: (extension: string) => void): void {
+    this.#secretHandlers.push(handler);
+  }
+
   /** Follows until `signal` aborts; never throws. Call once. */
   async run(signal: AbortSignal): Promise<void> {
     this.#reader.start(signal);
@@ -80,11 +98,13 @@ export class InstalledReleases {
   }
 
   /**
-   * The releases that count of each extension: the last deployed one and every attempt after it, without those that refer to another
-   * extension of the same name and those whose record was never complete. A bundle that several of them hold is given once.
+   * The releases that count of each extension: the last deployed one and every attempt after it, without those whose record was never complete.
+   * A bundle that several of them hold is given once. Every Secret that cannot be read is given as such, and so is an extension whose status
+   * names an installed bundle while it has no release. Releases that refer to another extension of the same name count as well, as long as
+   * their Secrets exist, unless the status names another bundle than they hold.
    * @returns undefined while some of them are still being read.
    */
-  of(extensions: readonly ReleaseOwner[]): (ActiveRelease | UnreadableReleases)[] | undefined {
+  of(extensions: readonly ReleasesQuestion[]): (ActiveRelease | UnreadableReleases)[] | undefined {
     const refusal = this.#refusal;
     if (refusal !== undefined) return extensions.map(({ name }) => ({ extension: name, because: refusal }));
     const all = extensions.map((extension) => this.#ofOne(extension));
@@ -98,7 +118,10 @@ export class InstalledReleases {
   providedBy({ name, uid }: ReleaseOwner): InstalledState {
     if (this.#refusal !== undefined) return { kind: "unknown", because: this.#refusal };
     if (!this.#isAnswered) return { kind: "unknown" };
-    const deployed = lastDeployed(this.#counting(name, uid));
+    const { own, unreadable } = this.#found({ name, uid });
+    const [damaged] = unreadable;
+    if (damaged) return { kind: "unknown", because: unreadableText(damaged) };
+    const deployed = lastDeployed(activeReleases(own));
     if (!deployed) return { kind: "absent" };
     const outcome = this.#reader.outcomeOf(deployed.secret.metadata);
     if (outcome?.kind === "read") return { kind: "installed", bundle: outcome.facts.provided };
@@ -106,24 +129,42 @@ export class InstalledReleases {
     return outcome === undefined ? { kind: "unknown" } : { kind: "unknown", because: outcome.because };
   }
 
-  #ofOne({ name, uid }: ReleaseOwner): (ActiveRelease | UnreadableReleases)[] | undefined {
+  #ofOne(question: ReleasesQuestion): (ActiveRelease | UnreadableReleases)[] | undefined {
+    const { name: extension, installed, isDeleted } = question;
+    const { own, foreign, unreadable } = this.#found(question);
+    const active = activeReleases(own);
+    const counting = new Set([...active, ...activeReleases(foreign)]);
+    const stillDeployed = [...own, ...foreign].filter((index) => index.status === "deployed" && !counting.has(index));
     const found = new Map<string, ActiveRelease | UnreadableReleases>();
-    let complete = true;
-    for (const { secret } of this.#counting(name, uid)) {
-      const outcome = this.#reader.outcomeOf(secret.metadata);
-      if (outcome === undefined) complete = false;
-      else if (outcome.kind === "unreadable") found.set(outcome.because, { extension: name, because: outcome.because });
-      else if (outcome.kind === "read") {
+    const tell = (because: string): void => void found.set(because, { extension, because });
+    for (const one of unreadable) tell(unreadableText(one));
+    let isComplete = true;
+    for (const index of [...counting, ...stillDeployed]) {
+      const outcome = this.#reader.outcomeOf(index.secret.metadata);
+      if (outcome === undefined) isComplete = false;
+      else if (outcome.kind === "unreadable") tell(outcome.because);
+      else if (outcome.kind === "read" && counting.has(index)) {
         const { bundle, version, properties } = outcome.facts;
-        found.set(JSON.stringify([bundle, version, properties]), { extension: name, bundle, version, properties });
+        if (!active.includes(index) && installed && !isOf(installed, outcome.facts)) continue;
+        found.set(JSON.stringify([bundle, version, properties]), { extension, bundle, version, properties });
       }
     }
-    return complete ? [...found.values()] : undefined;
+    if (!isComplete) return undefined;
+    if (installed && !isDeleted && this.#isAnswered && own.length + found.size === 0)
+      tell(noReleaseText(installed.name, this.#systemNamespace));
+    return [...found.values()];
   }
 
-  #counting(name: string, uid: string): (ReleaseIndex & { secret: KubeObject })[] {
-    const indexes = this.#secrets.byIndex(BY_EXTENSION, name).map((secret) => ({ ...indexFrom(secret.metadata), secret }));
-    return activeReleases(indexes.filter((index) => index.uid === undefined || index.uid === uid));
+  /** The Secrets of an extension by what their metadata tells; `foreign` refer to another extension of the same name. */
+  #found({ name, uid }: ReleaseOwner): { own: Found[]; foreign: Found[]; unreadable: UnreadableRelease[] } {
+    const all = this.#secrets.byIndex(BY_EXTENSION, name).map((secret) => ({ secret, index: releaseIndex(secret.metadata) }));
+    const indexes = all.flatMap(({ secret, index }) => (index.kind === "index" ? [{ ...index, secret }] : []));
+    const isOwn = (index: ReleaseIndex): boolean => index.uid === undefined || index.uid === uid;
+    return {
+      own: indexes.filter(isOwn),
+      foreign: indexes.filter((index) => !isOwn(index)),
+      unreadable: all.flatMap(({ index }) => (index.kind === "unreadable" ? [index] : [])),
+    };
   }
 
   #setRefusal(refusal: string | undefined): void {
@@ -137,4 +178,11 @@ export class InstalledReleases {
   #changed(): void {
     for (const handler of this.#handlers) handler();
   }
+}
+
+type Found = ReleaseIndex & { readonly secret: KubeObject };
+
+/** Whether a release holds the bundle that a status names. */
+function isOf({ name, version }: NonNullable<ReleasesQuestion["installed"]>, facts: ReleaseFacts): boolean {
+  return facts.bundle === name && facts.version === version;
 }

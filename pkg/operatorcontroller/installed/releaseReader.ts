@@ -3,10 +3,9 @@ import { Backoff } from "../../controller/backoff.ts";
 import type { Clock } from "../../controller/clock.ts";
 import { Deadline } from "../../deadline/deadline.ts";
 import { messageOf } from "../../errors/errors.ts";
-import { releaseKey } from "../../release/encode.ts";
+import { releaseIndex, unreadableText } from "../../release/decode.ts";
 import type { Logger } from "../../telemetry/log.ts";
 import type { ReleaseStore } from "../releases/releaseStore.ts";
-import { indexFrom } from "../releases/releaseStore.ts";
 import { type ReleaseFacts, type ReleaseFactsCache, releaseFacts } from "./releaseFacts.ts";
 
 /** What came of reading a release. */
@@ -148,14 +147,12 @@ export class ReleaseReader {
     const facts = this.#options.cache.get(index);
     if (facts) return { kind: "read", facts };
     try {
-      const { name = "" } = index.labels ?? {};
-      const { key, version, status } = indexFrom(index);
-      if (releaseKey(name, version) !== key) throw new Error(`release secret "${key}" holds another release by its labels`);
+      const labelled = releaseIndex(index);
+      if (labelled.kind === "unreadable") return { kind: "unreadable", because: unreadableText(labelled) };
       using deadline = new Deadline(signal, TIMEOUT_MS);
-      const record = await this.#options.store.read(name, version, { signal: deadline.signal });
-      if (record) return { kind: "read", facts: releaseFacts(record) };
-      if (status === "uninstalling") throw new Error(`release secret "${key}" is incomplete`);
-      return { kind: "unfinished" };
+      const release = await this.#options.store.read(index.labels?.["name"] ?? "", labelled.version, { signal: deadline.signal });
+      if (release?.kind === "unreadable") return { kind: "unreadable", because: unreadableText(release) };
+      return release?.kind === "readable" ? { kind: "read", facts: releaseFacts(release.record) } : { kind: "unfinished" };
     } catch (err) {
       return { kind: "unreadable", because: messageOf(err).slice(0, MAX_CAUSE).toWellFormed() };
     }

@@ -6,7 +6,7 @@ import { objectKey } from "../../release/identity.ts";
 import { isPending, lastDeployed, type ReleaseRecord, type ReleaseStatus } from "../../release/record.ts";
 import type { ReleaseState } from "../../release/state.ts";
 import type { Logger } from "../../telemetry/log.ts";
-import type { ReleaseHistory, ReleaseOwner, ReleaseStore } from "./releaseStore.ts";
+import { type ReleaseHistory, type ReleaseOwner, type ReleaseStore, recordOf, requireReadable } from "./releaseStore.ts";
 
 /** What a release that begins is about. */
 export type ReleaseContent = Pick<
@@ -56,9 +56,14 @@ export class ReleaseJournal {
     this.#calls = { signal: options.signal };
   }
 
-  /** Stores that a release begins. @returns the record to give to `deployed` or `failed`. */
+  /**
+   * Stores that a release begins.
+   * @returns the record to give to `deployed` or `failed`.
+   * @throws ReleaseUnreadable when there is a release that cannot be read: it may own objects that this one would overwrite or prune.
+   */
   async begin(content: ReleaseContent, state: ReleaseState): Promise<ReleaseRecord> {
     const { store, owner, history, now } = this.#options;
+    requireReadable(history);
     for (const version of history.unfinished) await store.remove(owner.name, version, this.#calls);
     const isUpgrade = lastDeployed(history.current) !== undefined;
     const lastDeployedAt = new Date(now()).toISOString();
@@ -141,7 +146,7 @@ export class ReleaseJournal {
       for (const other of others) {
         const status: ReleaseStatus | undefined = other.status === "deployed" ? "superseded" : isPending(other) ? "failed" : undefined;
         if (!status && !(history.orphaned && known.has(other.version))) continue;
-        const record = known.get(other.version) ?? (await store.read(owner.name, other.version, this.#calls));
+        const record = known.get(other.version) ?? recordOf(await store.read(owner.name, other.version, this.#calls));
         const ending = status ? endingOf(other.version, status, newest) : {};
         if (record) await store.update({ ...record, ...ending }, owner, this.#calls);
       }

@@ -1,12 +1,21 @@
-import { API_VERSION, CLUSTER_EXTENSION } from "../../api/constants.ts";
-import { groupOf, type KubeObject, type ObjectMeta } from "../../api/k8s.ts";
+import type { KubeObject, ObjectMeta } from "../../api/k8s.ts";
 import { RetryableError } from "../../errors/errors.ts";
 import type { Client } from "../../kube/client.ts";
 import { isAlreadyExists } from "../../kube/errors.ts";
 import type { CallOptions } from "../../kube/options.ts";
-import { decodeRelease, encodeRelease, extraChunks, keyLabel, RELEASE_OWNER, releaseKey } from "../../release/encode.ts";
+import {
+  ANNOTATION_INCOMPLETE,
+  type DecodedRelease,
+  decodeRelease,
+  extraChunks,
+  type ReleaseIndex,
+  releaseIndex,
+  type UnreadableRelease,
+  unreadableText,
+} from "../../release/decode.ts";
+import { encodeRelease, keyLabel, RELEASE_OWNER, releaseKey } from "../../release/encode.ts";
 import { releasesWithObjects } from "../../release/history.ts";
-import { isPending, newestFirst, RELEASE_STATUSES, type ReleaseRecord, type ReleaseSummary } from "../../release/record.ts";
+import { newestFirst, type ReleaseRecord, type ReleaseSummary } from "../../release/record.ts";
 
 const SECRET = { apiVersion: "v1", kind: "Secret" } as const;
 /** How often a history is read again because it changed while it was read. */
@@ -30,24 +39,50 @@ export interface ReleaseHistory {
   highest: number;
   /** Releases there are that do not refer to the extension: it, or an earlier one of its name, was deleted with --cascade=orphan. */
   orphaned: boolean;
+  /** Secrets that may hold a current or deployed release of the extension and cannot be read. While there is one, nothing may be written. */
+  unreadable: readonly UnreadableRelease[];
+  /** Releases that refer to another extension of the same name, without content: the garbage collector removes them. */
+  foreign: ReleaseSummary[];
 }
 
 /** The history of an extension that never had a release. */
 export function noReleases(): ReleaseHistory {
-  return { current: [], older: [], unfinished: [], highest: 0, orphaned: false };
+  return { current: [], older: [], unfinished: [], highest: 0, orphaned: false, unreadable: [], foreign: [] };
+}
+
+/** A release that is needed cannot be read. Retries succeed once its Secret is repaired or deleted. */
+export class ReleaseUnreadable extends RetryableError {
+  readonly releases: readonly UnreadableRelease[];
+
+  constructor(releases: readonly [UnreadableRelease, ...UnreadableRelease[]], doing = "") {
+    const [first, ...others] = releases;
+    const more = others.length === 0 ? "" : `; ${others.length} more cannot be read either`;
+    const todo = "Restore or delete that Secret; until then the extension is neither changed nor removed";
+    super("Retrying", `${doing}${unreadableText(first)}${more}. ${todo}`);
+    this.releases = releases;
+  }
+}
+
+/**
+ * Checks that every release of a history that counts could be read.
+ * @throws ReleaseUnreadable that names the Secret.
+ */
+export function requireReadable({ unreadable: [first, ...others] }: Pick<ReleaseHistory, "unreadable">, doing?: string): void {
+  if (first) throw new ReleaseUnreadable([first, ...others], doing);
+}
+
+/**
+ * The record of a release that was read; undefined when there is none, or only the beginning of one.
+ * @throws ReleaseUnreadable that names the Secret.
+ */
+export function recordOf(release: DecodedRelease | undefined): ReleaseRecord | undefined {
+  if (release?.kind === "unreadable") throw new ReleaseUnreadable([release]);
+  return release?.kind === "readable" ? release.record : undefined;
 }
 
 /** Told of every release that the store has read or written as a whole, with the metadata of its index Secret. */
 export interface ReleaseObserver {
   note(index: ObjectMeta, record: ReleaseRecord): void;
-}
-
-/** One release as the metadata of its index Secret tells it. */
-export interface ReleaseIndex extends ReleaseSummary {
-  /** The Secret's name. */
-  key: string;
-  /** The extension that the Secret refers to. */
-  uid: string | undefined;
 }
 
 /** A Secret was written between two reads that belong together. */
@@ -73,7 +108,7 @@ export class ReleaseStore {
   /**
    * The releases of an extension. Only those that say something about the cluster's state are read as a whole.
    * Releases that refer to an earlier extension of the same name are not its own: the garbage collector is about to remove them.
-   * @throws RetryableError Retrying that names the Secret that cannot be read.
+   * @throws RetryableError Retrying when the Secrets keep changing; KubeError when the API server denies or fails the request.
    */
   async history(owner: ReleaseOwner, options: CallOptions = {}): Promise<ReleaseHistory> {
     for (let read = 1; ; read++) {
@@ -91,15 +126,17 @@ export class ReleaseStore {
    */
   async create(record: ReleaseRecord, owner: ReleaseOwner, options: CallOptions = {}): Promise<void> {
     const { index, chunks } = this.#encode(record, owner);
+    const isLarge = chunks.length > 0;
     let stored: KubeObject;
     try {
-      stored = await this.#client.create(index, options);
+      stored = await this.#client.create(isLarge ? withIncompleteMark(index) : index, options);
     } catch (err) {
       if (!isAlreadyExists(err)) throw err;
       const text = `release "${record.name}" v${record.version} exists already: another controller is at work on this extension`;
       throw new RetryableError("Retrying", text, { cause: err });
     }
     await this.#createChunks(chunks, stored, options);
+    if (isLarge) stored = await this.#client.replace(withoutIncompleteMark(stored), options);
     this.#observer?.note(stored.metadata, record);
   }
 
@@ -113,21 +150,23 @@ export class ReleaseStore {
     if (!live)
       throw new RetryableError("Retrying", `release "${record.name}" v${record.version} is gone from namespace "${this.#systemNamespace}"`);
     const { index, chunks } = this.#encode(record, owner);
-    const isSmall = chunks.length === 0 && extraChunks(live).length === 0;
+    const before = extraChunks(live);
+    const isSmall = chunks.length === 0 && Array.isArray(before) && before.length === 0;
     const known = new Set(isSmall ? [] : (await this.#chunksOf(key, options)).map((chunk) => chunk.metadata.name));
     const fresh = chunks.filter((chunk) => !known.has(chunk.metadata.name));
     await this.#createChunks(fresh, live, options);
     const { createdAt = "" } = live.metadata.labels ?? {};
     const labels = { ...index.metadata.labels, createdAt, modifiedAt: index.metadata.labels?.["createdAt"] ?? "" };
     const ownerReferences = index.metadata.ownerReferences ?? [];
-    const stored = await this.#client.replace({ ...index, metadata: { ...live.metadata, labels, ownerReferences } }, options);
+    const { metadata } = withoutIncompleteMark(live);
+    const stored = await this.#client.replace({ ...index, metadata: { ...metadata, labels, ownerReferences } }, options);
     this.#observer?.note(stored.metadata, record);
     const wanted = new Set(chunks.map((chunk) => chunk.metadata.name));
     for (const name of known) if (!wanted.has(name)) await this.#delete(name, options);
   }
 
-  /** One release as a whole; undefined when it does not exist or was not stored completely. */
-  async read(extension: string, version: number, options: CallOptions = {}): Promise<ReleaseRecord | undefined> {
+  /** One release as a whole; undefined when it does not exist. */
+  async read(extension: string, version: number, options: CallOptions = {}): Promise<DecodedRelease | undefined> {
     const key = releaseKey(extension, version);
     const index = await this.#client.get({ ...SECRET, name: key, namespace: this.#systemNamespace }, options);
     return index && this.#decode(index, options);
@@ -143,42 +182,53 @@ export class ReleaseStore {
   async #history(owner: ReleaseOwner, options: CallOptions): Promise<ReleaseHistory> {
     const labelSelector = `owner=${RELEASE_OWNER},name=${owner.name},type=index`;
     const listing = { namespace: this.#systemNamespace, labelSelector, metadataOnly: true, ...options };
-    const all = (await this.#client.list(SECRET, listing)).items.map(({ metadata }) => indexFrom(metadata));
+    const found = (await this.#client.list(SECRET, listing)).items.map(({ metadata }) => releaseIndex(metadata));
+    const all = found.filter((one) => one.kind === "index");
     const own = all.filter(({ uid }) => uid === undefined || uid === owner.uid);
     const leaving = releasesWithObjects(own);
-    const read = await Promise.all(leaving.map(async (index) => ({ index, record: await this.#record(index, options) })));
+    const older = newestFirst(own.filter((index) => !leaving.includes(index)));
+    const read = await this.#readAll(leaving, options);
+    const stillDeployed = await this.#readAll(
+      older.filter(({ status }) => status === "deployed"),
+      options,
+    );
     return {
-      current: read.flatMap(({ record }) => (record ? [record] : [])),
-      older: newestFirst(own.filter((index) => !leaving.includes(index))).map(({ version, status }) => ({ version, status })),
-      unfinished: read.flatMap(({ index, record }) => (record ? [] : [index.version])),
+      current: read.flatMap(({ release }) => (release.kind === "readable" ? [release.record] : [])),
+      older: older.map(({ version, status }) => ({ version, status })),
+      unfinished: read.flatMap(({ index, release }) => (release.kind === "unfinished" ? [index.version] : [])),
       highest: Math.max(0, ...all.map(({ version }) => version)),
       orphaned: leaving.some(({ uid }) => uid === undefined),
+      unreadable: [...found, ...[...read, ...stillDeployed].map(({ release }) => release)].filter((one) => one.kind === "unreadable"),
+      foreign: newestFirst(all.filter((index) => !own.includes(index))).map(({ version, status }) => ({ version, status })),
     };
   }
 
-  async #record({ key }: ReleaseIndex, options: CallOptions): Promise<ReleaseRecord | undefined> {
+  #readAll(indexes: readonly ReleaseIndex[], options: CallOptions): Promise<{ index: ReleaseIndex; release: DecodedRelease }[]> {
+    return Promise.all(indexes.map(async (index) => ({ index, release: await this.#record(index, options) })));
+  }
+
+  async #record({ key }: ReleaseIndex, options: CallOptions): Promise<DecodedRelease> {
     const index = await this.#client.get({ ...SECRET, name: key, namespace: this.#systemNamespace }, options);
     if (!index) throw new ChangedMeanwhile("Retrying", `release secret "${key}" was removed while it was read`);
     return this.#decode(index, options);
   }
 
-  /** A pending release that lacks chunks was never begun: its writer stopped while it stored the record. */
-  async #decode(index: KubeObject, options: CallOptions): Promise<ReleaseRecord | undefined> {
+  async #decode(index: KubeObject, options: CallOptions): Promise<DecodedRelease> {
     const { name, resourceVersion } = index.metadata;
     const names = extraChunks(index);
-    if (names.length === 0) return this.#decoded(index, []);
+    if (!Array.isArray(names) || names.length === 0) return this.#decoded(index, []);
     const chunks = await this.#chunksOf(name, options);
     if (names.every((wanted) => chunks.some((chunk) => chunk.metadata.name === wanted))) return this.#decoded(index, chunks);
     const now = await this.#client.get({ ...SECRET, name, namespace: this.#systemNamespace }, { ...options, metadataOnly: true });
     if (now?.metadata.resourceVersion !== resourceVersion)
       throw new ChangedMeanwhile("Retrying", `release secret "${name}" was written while it was read`);
-    return isPending(indexFrom(index.metadata)) ? undefined : decodeRelease(index, chunks);
+    return decodeRelease(index, chunks);
   }
 
-  #decoded(index: KubeObject, chunks: readonly KubeObject[]): ReleaseRecord {
-    const record = decodeRelease(index, chunks);
-    this.#observer?.note(index.metadata, record);
-    return record;
+  #decoded(index: KubeObject, chunks: readonly KubeObject[]): DecodedRelease {
+    const release = decodeRelease(index, chunks);
+    if (release.kind === "readable") this.#observer?.note(index.metadata, release.record);
+    return release;
   }
 
   #encode(record: ReleaseRecord, owner: ReleaseOwner): { index: KubeObject; chunks: KubeObject[] } {
@@ -204,9 +254,14 @@ export class ReleaseStore {
   }
 }
 
-/** What the metadata of an index Secret says; a status that is no known one counts as unknown. */
-export function indexFrom({ name, labels, ownerReferences = [] }: ObjectMeta): ReleaseIndex {
-  const { version = "0", status = "" } = labels ?? {};
-  const owner = ownerReferences.find(({ apiVersion, kind }) => kind === CLUSTER_EXTENSION && groupOf(apiVersion) === groupOf(API_VERSION));
-  return { key: name, version: Number(version), status: RELEASE_STATUSES.find((known) => known === status) ?? "unknown", uid: owner?.uid };
+/** Marks an index whose chunks are not stored yet: nothing is applied from such a release. */
+function withIncompleteMark(index: KubeObject): KubeObject {
+  const { metadata } = index;
+  return { ...index, metadata: { ...metadata, annotations: { ...metadata.annotations, [ANNOTATION_INCOMPLETE]: "true" } } };
+}
+
+function withoutIncompleteMark(index: KubeObject): KubeObject {
+  const { annotations, ...metadata } = index.metadata;
+  const { [ANNOTATION_INCOMPLETE]: _mark, ...others } = annotations ?? {};
+  return { ...index, metadata: { ...metadata, ...(Object.keys(others).length > 0 ? { annotations: others } : {}) } };
 }

@@ -14,6 +14,7 @@ import { ApplyPass } from "../apply/applyPass.ts";
 import { changes } from "../apply/objectAction.ts";
 import type { Held, PassFacts } from "../facts.ts";
 import { installedFrom } from "../steps/retrieveReleases.ts";
+import { recordOf } from "./releaseStore.ts";
 
 type Context = StepContext<PassFacts["extension"]>;
 
@@ -182,7 +183,7 @@ async function releaseBefore(
   const before = newestFirst(older).filter(({ version, status }) => status === "superseded" && version < release.version);
   let newest: ReleaseRecord | undefined;
   for (const { version } of before) {
-    const record = await releases.read(release.name, version, { signal });
+    const record = recordOf(await releases.read(release.name, version, { signal }));
     if (record?.rolledOutAt !== undefined) return record;
     newest ??= record;
   }

@@ -42,10 +42,16 @@ export function statusFrom(extension: Readonly<ClusterExtension>, facts: PassFac
   }
   const { installed } = facts;
   const status = { conditions, ...(facts.plan ? { plan: facts.plan } : {}), ...handledRequest(extension, facts) };
-  if (facts.unknownBecause !== undefined && !installed) return status;
+  if (!installed && facts.unreadable?.length) return { ...status, ...installBefore(extension) };
   return installed
     ? { ...status, install: installStatus(installed, facts), ...contentStatus(facts), ...updateStatus(extension, facts) }
     : status;
+}
+
+/** What was known to be installed. It stays while releases cannot be read or found, as it is all that tells that something is installed. */
+function installBefore({ status }: Readonly<ClusterExtension>): Partial<ClusterExtensionStatus> {
+  const { install, inventory, providedAPIs } = status ?? {};
+  return { ...(install ? { install } : {}), ...(inventory ? { inventory } : {}), ...(providedAPIs ? { providedAPIs } : {}) };
 }
 
 /** What the deployed release holds. */

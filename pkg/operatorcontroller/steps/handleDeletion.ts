@@ -3,6 +3,7 @@ import type { EventSink } from "../../api/events.ts";
 import type { Step, StepContext } from "../../controller/steps.ts";
 import { messageOf, RetryableError, TerminalError } from "../../errors/errors.ts";
 import type { Client } from "../../kube/client.ts";
+import { unreadableText } from "../../release/decode.ts";
 import { Applier } from "../apply/applier.ts";
 import { changes, listed, summary } from "../apply/objectAction.ts";
 import { hideSourced } from "../configuration/hiding.ts";
@@ -11,7 +12,7 @@ import type { Dependents } from "../dependencies/dependents.ts";
 import { hasSpec, type PassFacts } from "../facts.ts";
 import { CHANGED_MS, writeFinalizers } from "../finalizers.ts";
 import type { ExtensionMemory } from "../memory.ts";
-import type { ReleaseStore } from "../releases/releaseStore.ts";
+import { type ReleaseStore, requireReadable } from "../releases/releaseStore.ts";
 import { type Identities, ServiceAccountMissing } from "../rights/identity.ts";
 import { Uninstaller, type UninstallProgress } from "../uninstaller.ts";
 import { holdUninstall } from "./holdUninstall.ts";
@@ -47,6 +48,7 @@ const ORPHAN = "orphan";
  * | naming a ServiceAccount that is gone     | are waited for: the condition says what to do                 | stay     |
  * | the same, with annotation force-delete   | go by their ownerReferences; CRDs, which carry none, stay     | go       |
  * | naming no ServiceAccount                 | the same                                                      | go       |
+ * | while a release cannot be read           | stay until its Secret is repaired or deleted                  | stay     |
  * | in any other way                         | are deleted as the ServiceAccount, in stages, and waited for  | go       |
  */
 export function handleDeletion(deps: DeletionDependencies): Step<PassFacts["extension"], PassFacts> {
@@ -72,10 +74,13 @@ export function handleDeletion(deps: DeletionDependencies): Step<PassFacts["exte
       hideSourced(facts);
       deps.memory.of(extension).hidden = facts.hidden;
       facts.installed = installedOf(facts.history.current);
+      facts.unreadable = facts.history.unreadable.map(unreadableText);
+      deps.memory.of(extension).awaitsReleases = facts.unreadable.length > 0;
       const { current, older, unfinished, orphaned } = facts.history;
       if (orphaned || finalizers.includes(ORPHAN)) {
         deps.events.record(extension, "Normal", "Orphaned", "deleted with --cascade=orphan: objects and releases are left as they are");
       } else {
+        stopAtUnreadable(facts);
         await holdUninstall(deps, facts);
         if (!(await uninstall(deps, facts, context))) return { requeueAfterMs: POLL_MS };
         const versions = [...[...current, ...older].map(({ version }) => version), ...unfinished];
@@ -91,6 +96,19 @@ export function handleDeletion(deps: DeletionDependencies): Step<PassFacts["exte
       return {};
     },
   };
+}
+
+/**
+ * Stops an uninstallation that would leave objects behind.
+ * @throws ReleaseUnreadable when some release cannot be read: the objects that it may own are not known.
+ */
+function stopAtUnreadable(facts: PassFacts): void {
+  try {
+    requireReadable(facts.history);
+  } catch (err) {
+    facts.unknownBecause = facts.unreadable?.join("; ") ?? messageOf(err);
+    throw err;
+  }
 }
 
 /** @returns whether everything that is to go is gone. */

@@ -4,7 +4,7 @@ import { messageOf, RetryableError, TerminalError } from "../../errors/errors.ts
 import type { ReleaseRecord } from "../../release/record.ts";
 import { parseRevision, requireRevision } from "../../release/rollbackTarget.ts";
 import type { PassFacts } from "../facts.ts";
-import type { ReleaseStore } from "../releases/releaseStore.ts";
+import { type ReleaseStore, recordOf } from "../releases/releaseStore.ts";
 import { installedFrom } from "./retrieveReleases.ts";
 
 /**
@@ -55,7 +55,7 @@ async function pinned(
     throw new TerminalError(Reason.Blocked, `annotation ${ANNOTATION_ROLLBACK_TO}: ${messageOf(err)}`, { cause: err });
   }
   const known = history.current.find(({ version }) => version === revision);
-  const release = known ?? (await releases.read(extension.metadata.name, revision, { signal }));
+  const release = known ?? recordOf(await releases.read(extension.metadata.name, revision, { signal }));
   if (!release) throw new RetryableError(Reason.Retrying, `annotation ${ANNOTATION_ROLLBACK_TO}: revision ${revision} is gone by now`);
   return { revision, release };
 }

@@ -8,13 +8,19 @@ import {
 } from "../../api/constants.ts";
 import type { Step } from "../../controller/steps.ts";
 import { messageOf, RetryableError } from "../../errors/errors.ts";
+import { noReleaseText } from "../../gate/verdict.ts";
+import { unreadableText } from "../../release/decode.ts";
+import { activeReleases } from "../../release/history.ts";
 import { lastDeployed, type ReleaseRecord } from "../../release/record.ts";
 import { hideSourced } from "../configuration/hiding.ts";
 import type { InstalledBundle, PassFacts } from "../facts.ts";
 import type { ExtensionMemory } from "../memory.ts";
-import type { ReleaseStore } from "../releases/releaseStore.ts";
+import { type ReleaseHistory, type ReleaseStore, requireReadable } from "../releases/releaseStore.ts";
 
-/** Finds out what is installed: the newest release that was deployed completely. */
+/**
+ * Finds out what is installed: the newest release that was deployed completely.
+ * @throws RetryableError Retrying when the releases cannot be read, or one of them cannot: the pass ends before anything is written.
+ */
 export function retrieveReleases(
   releases: Pick<ReleaseStore, "history">,
   memory: ExtensionMemory,
@@ -30,14 +36,32 @@ export function retrieveReleases(
         facts.unknownBecause = messageOf(err);
         throw new RetryableError(Reason.Retrying, "retrying to get installed bundle", { cause: err });
       }
-      facts.active = facts.history.current;
-      memory.record(extension, facts.history.current);
+      facts.active = activeReleases(facts.history.current);
+      memory.record(extension, facts.history.current, { keep: facts.history.unreadable.length > 0 });
       hideSourced(facts);
       memory.of(extension).hidden = facts.hidden;
       facts.installed = installedOf(facts.history.current);
+      facts.unreadable = facts.history.unreadable.map(unreadableText);
+      memory.of(extension).awaitsReleases = facts.unreadable.length > 0;
+      const before = extension.status?.install?.bundle.name;
+      if (before !== undefined && isEmpty(facts.history)) {
+        facts.unreadable = [noReleaseText(before)];
+        facts.unknownBecause = noReleaseText(before);
+      }
+      try {
+        requireReadable(facts.history, "retrying to get installed bundle; ");
+      } catch (err) {
+        facts.unknownBecause = facts.unreadable.join("; ");
+        throw err;
+      }
       return undefined;
     },
   };
+}
+
+/** No Secret is there that could say anything about the extension. */
+function isEmpty({ current, older, unfinished, unreadable }: ReleaseHistory): boolean {
+  return current.length + older.length + unfinished.length + unreadable.length === 0;
 }
 
 /** The bundle of the last release that was applied completely, if there is one. */

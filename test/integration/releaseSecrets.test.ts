@@ -1,0 +1,240 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { releaseRows } from "../../cmd/olmv1/extension/releaseRow.ts";
+import { readExtensions } from "../../cmd/olmv1/upgradeCheck/clusterState.ts";
+import type { ClusterExtension } from "../../pkg/api/clusterExtension.ts";
+import { ANNOTATION_RECONCILE_REQUESTED_AT, FINALIZER_UNINSTALL } from "../../pkg/api/constants.ts";
+import { type KubeObject, refOf } from "../../pkg/api/k8s.ts";
+import { upgradeTarget } from "../../pkg/gate/check.ts";
+import type { ClusterVersion } from "../../pkg/gate/clusterVersion.ts";
+import { type Verdict, verdictOn } from "../../pkg/gate/verdict.ts";
+import { newFacts } from "../../pkg/operatorcontroller/facts.ts";
+import { InstalledReleases } from "../../pkg/operatorcontroller/installed/installedReleases.ts";
+import { ReleaseFactsCache } from "../../pkg/operatorcontroller/installed/releaseFacts.ts";
+import { ExtensionMemory } from "../../pkg/operatorcontroller/memory.ts";
+import { ReleaseStore, ReleaseUnreadable } from "../../pkg/operatorcontroller/releases/releaseStore.ts";
+import { handleDeletion } from "../../pkg/operatorcontroller/steps/handleDeletion.ts";
+import { retrieveReleases } from "../../pkg/operatorcontroller/steps/retrieveReleases.ts";
+import { releaseKey } from "../../pkg/release/encode.ts";
+import { createLogger } from "../../pkg/telemetry/log.ts";
+import { loadCases } from "../support/caseFiles.ts";
+import { describeWithCluster, describeWithPrivateCluster, eventually } from "../support/cluster.ts";
+import { RecordedEvents, stepContext } from "../support/extensionFakes.ts";
+import { extensionNamed } from "../support/extensions.ts";
+import { olmv1 } from "../support/olmv1Command.ts";
+import { OperatorWorld } from "../support/operatorWorld.ts";
+import { type ReleaseSecretsCase, releaseSecrets } from "../support/releaseSecrets.ts";
+import { tinyBundle } from "../support/tinyBundle.ts";
+
+const SECRET = { apiVersion: "v1", kind: "Secret" } as const;
+const CLUSTER: ClusterVersion = { kind: "known", text: "4.18.0", minor: { major: 4, minor: 18 } };
+
+describeWithCluster("release Secrets on a real API server", (cluster) => {
+  let system = "";
+  let store: ReleaseStore;
+  let installed: InstalledReleases;
+  const ended = new AbortController();
+
+  beforeAll(async () => {
+    await cluster.installCrds();
+    system = await cluster.namespace("release-secrets");
+    const cache = new ReleaseFactsCache();
+    const log = createLogger({ component: "test", level: "silent" });
+    store = new ReleaseStore(cluster.client, system, cache);
+    installed = new InstalledReleases({ client: cluster.client, store, cache, systemNamespace: system, log });
+    void installed.run(ended.signal);
+    await installed.synced;
+  });
+  afterAll(() => ended.abort());
+
+  const ownerOf = ({ metadata: { name, uid = "" } }: KubeObject): { name: string; uid: string } => ({ name, uid });
+  const secretsThere = async (name: string): Promise<string[]> =>
+    (await cluster.client.list(SECRET, { namespace: system })).items
+      .filter(({ metadata }) => metadata.labels?.["name"] === name)
+      .map(({ metadata }) => `${metadata.name} ${metadata.resourceVersion}`)
+      .sort();
+
+  /** Creates the Secrets of a case for an extension of its own, and runs `work` while they are there. */
+  async function withSecrets(given: ReleaseSecretsCase, work: (extension: ClusterExtension) => Promise<void>): Promise<void> {
+    const [created, other] = await Promise.all(
+      ["x", "other"].map((name) => cluster.client.create<ClusterExtension>(extensionNamed(cluster.name(name), { packageName: "p" }))),
+    );
+    if (!created || !other) throw new Error("no extension");
+    const status = given.installed && {
+      conditions: [],
+      install: { bundle: { name: given.installed, version: `${given.installed.replace("x.v", "")}.0.0` } },
+    };
+    const extension = status
+      ? await cluster.client.patch<ClusterExtension>(refOf(created), { status }, { type: "merge", subresource: "status" })
+      : created;
+    const secrets = releaseSecrets(given.secrets, ownerOf(extension), ownerOf(other), system);
+    try {
+      for (const secret of secrets) await cluster.client.create(secret);
+      await work(extension);
+    } finally {
+      for (const object of [...secrets, extension, other]) await cluster.client.delete(refOf(object));
+    }
+  }
+
+  const told = ({ kind, bundle }: Verdict): string => `${kind} ${bundle}`.trim();
+
+  test.for(loadCases<ReleaseSecretsCase>("release-secrets"))("$name", async (given) => {
+    const { want } = given;
+    await withSecrets(given, async (extension) => {
+      const { name, uid = "" } = extension.metadata;
+      const before = await secretsThere(name);
+      const question = { name, uid, installed: extension.status?.install?.bundle };
+      await eventually(() => {
+        expect(
+          installed
+            .of([question])
+            ?.map((release) => told(verdictOn(release, CLUSTER)))
+            .toSorted(),
+        ).toEqual(want.gate);
+      });
+      expect(installed.providedBy(question).kind).toBe(want.dependents);
+
+      const target = upgradeTarget(undefined, CLUSTER);
+      const all = await readExtensions(cluster.client, { systemNamespace: system, cluster: CLUSTER, target });
+      const { releases = [], unreadable = [] } = all.find((one) => one.extension === name) ?? {};
+      const checked = [...releases, ...unreadable.map((because) => ({ extension: name, because }))];
+      expect(checked.map((release) => told(verdictOn(release, CLUSTER))).toSorted()).toEqual(want.gate);
+
+      const rows = await releaseRows(cluster.client, extension, system);
+      expect(rows.map(({ revision, status }) => `${revision || "-"} ${status}`)).toEqual(want.history);
+
+      const facts = newFacts(extension);
+      const pass = retrieveReleases(store, new ExtensionMemory()).run(facts, stepContext(extension));
+      if (want.stops) await expect(pass).rejects.toBeInstanceOf(ReleaseUnreadable);
+      else await pass;
+      expect(facts.installed?.name).toBe(want.installed);
+
+      if (want.stops) {
+        await expect(uninstall(extension)).rejects.toBeInstanceOf(ReleaseUnreadable);
+        const run = await olmv1("rollback", name, "--system-namespace", system, "--kubeconfig", cluster.kubeconfig);
+        expect([run.code, run.err]).toEqual([
+          expect.any(Number),
+          expect.stringMatching(/cannot roll back: release secret ".+" cannot be read: /),
+        ]);
+      }
+      expect(await secretsThere(name)).toEqual(before);
+    });
+  });
+
+  function uninstall(extension: ClusterExtension) {
+    const metadata = { ...extension.metadata, deletionTimestamp: "2026-01-01T00:00:00Z", finalizers: [FINALIZER_UNINSTALL] };
+    const step = handleDeletion({
+      client: cluster.client,
+      releases: store,
+      identities: { clientFor: () => Promise.resolve(cluster.client) },
+      events: new RecordedEvents(),
+      memory: new ExtensionMemory(),
+      dependents: { of: () => Promise.resolve([]) },
+      dependencies: { release: () => Promise.resolve() },
+      forget: () => Promise.resolve(),
+    });
+    return step.run(newFacts({ ...extension, metadata }), stepContext(extension));
+  }
+});
+
+describeWithPrivateCluster("an extension with a release that cannot be read", (cluster) => {
+  let world: OperatorWorld;
+  const SYSTEM = "olmv1-system";
+
+  beforeAll(async () => {
+    world = await OperatorWorld.start(cluster, { driftIntervalMs: 1_000, maxBackoffMs: 300_000 });
+  });
+  afterAll(async () => {
+    await world?.[Symbol.asyncDispose]();
+  });
+
+  const stray = (name: string): KubeObject => ({
+    ...SECRET,
+    type: "operatorframework.io/index.v1",
+    metadata: {
+      name: `copy-of-${name}`,
+      namespace: SYSTEM,
+      labels: { owner: "operator-controller", type: "index", name, status: "deployed", version: "x" },
+    },
+    data: { chunk: "", extraChunks: Buffer.from("[]").toString("base64") },
+  });
+  const deployment = (namespace: string) => ({ apiVersion: "apps/v1", kind: "Deployment", namespace, name: "tiny" });
+  const PROBLEM = /release secret "[^"]+" cannot be read: .*\. Restore or delete that Secret/;
+
+  test("is neither upgraded nor corrected nor removed until the Secret is gone, and then at once", async () => {
+    world.bundle("p.v1.0.0", tinyBundle("1.0.0", {}));
+    world.bundle("p.v1.1.0", tinyBundle("1.1.0", {}));
+    await world.serve({ channels: { stable: ["p.v1.0.0"] }, bundles: ["p.v1.0.0"] });
+    const x = await world.extension("held");
+    const { namespace } = x.spec;
+    await world.conditions("held", { Ready: "True/Succeeded" });
+
+    const secret = await cluster.client.create(stray("held"));
+    await cluster.client.patch(deployment(namespace), { spec: { replicas: 7 } }, { type: "merge" });
+    await world.serve({
+      channels: { stable: ["p.v1.0.0", { name: "p.v1.1.0", replaces: "p.v1.0.0" }] },
+      bundles: ["p.v1.0.0", "p.v1.1.0"],
+    });
+    const { Progressing = "" } = await world.conditions("held", { Progressing: "True/Retrying", Installed: "True/Succeeded" });
+    expect(Progressing).toMatch(PROBLEM);
+    expect(Progressing).toContain('"copy-of-held"');
+    const handled = "2026-11-01T00:00:00Z";
+    await cluster.client.patch(
+      refOf(x),
+      { metadata: { annotations: { [ANNOTATION_RECONCILE_REQUESTED_AT]: handled } } },
+      { type: "merge" },
+    );
+    await world.until("held", ({ status }) => expect(status?.lastHandledReconcileAt).toBe(handled));
+    expect((await world.get("held")).status?.install?.bundle.version).toBe("1.0.0");
+    expect(await world.releases("held")).toEqual(["v1 deployed", "vx deployed"]);
+    expect((await cluster.client.get(deployment(namespace)))?.["spec"]).toMatchObject({ replicas: 7 });
+
+    await cluster.client.delete(refOf(secret));
+    await world.until("held", ({ status }) => expect(status?.install?.bundle.version).toBe("1.1.0"));
+    await world.conditions("held", { Ready: "True/Succeeded" });
+
+    const again = await cluster.client.create(stray("held"));
+    await cluster.client.delete(refOf(x));
+    const { Progressing: stopped = "" } = await world.conditions("held", { Progressing: "True/Retrying" });
+    expect(stopped).toMatch(PROBLEM);
+    expect(await world.releases("held")).toContain("v2 deployed");
+    expect(await cluster.client.get(deployment(namespace))).toBeDefined();
+    await cluster.client.delete(refOf(again));
+    await world.gone("held");
+    expect(await cluster.client.get(deployment(namespace))).toBeUndefined();
+  });
+
+  test("keeps its status when its only release is damaged, and continues once that is restored", async () => {
+    world.bundle("p.v1.0.0", tinyBundle("1.0.0", {}));
+    await world.serve({ channels: { stable: ["p.v1.0.0"] }, bundles: ["p.v1.0.0"] });
+    const x = await world.extension("damaged");
+    await world.conditions("damaged", { Ready: "True/Succeeded" });
+    const ref = { ...SECRET, namespace: SYSTEM, name: releaseKey("damaged", 1) };
+    const before = await cluster.client.get(ref);
+    await cluster.client.patch(ref, { data: { chunk: Buffer.from("damaged").toString("base64") } }, { type: "merge" });
+    await cluster.client.patch(refOf(x), { spec: { progressDeadlineMinutes: 20 } }, { type: "merge" });
+    await world.conditions("damaged", { Installed: "Unknown/Failed", ClusterUpgradeBlocked: "True/ReleasesUnreadable" });
+    expect((await world.get("damaged")).status).toMatchObject({ install: { bundle: { name: "p.v1.0.0" } }, inventory: { count: 1 } });
+    await cluster.client.patch(ref, { data: before?.["data"] }, { type: "merge" });
+    await world.conditions("damaged", { Ready: "True/Succeeded", Installed: "True/Succeeded" });
+    expect(await world.releases("damaged")).toEqual(["v1 deployed"]);
+    expect((await world.get("damaged")).status?.conditions?.map(({ type }) => type)).not.toContain("ClusterUpgradeBlocked");
+    await world.remove("damaged");
+  });
+
+  test("without any release keeps what its status says while it is suspended, and is installed again afterwards", async () => {
+    world.bundle("p.v1.0.0", tinyBundle("1.0.0", {}));
+    await world.serve({ channels: { stable: ["p.v1.0.0"] }, bundles: ["p.v1.0.0"] });
+    const x = await world.extension("lost");
+    await world.conditions("lost", { Ready: "True/Succeeded" });
+    await cluster.client.patch(refOf(x), { spec: { suspend: true } }, { type: "merge" });
+    await world.conditions("lost", { Progressing: "False/Suspended" });
+    await cluster.client.delete({ ...SECRET, namespace: SYSTEM, name: releaseKey("lost", 1) });
+    await cluster.client.patch(refOf(x), { metadata: { annotations: { again: "1" } } }, { type: "merge" });
+    await world.conditions("lost", { Installed: "Unknown/Failed", ClusterUpgradeBlocked: "True/ReleasesUnreadable" });
+    expect((await world.get("lost")).status?.install?.bundle.name).toBe("p.v1.0.0");
+    await cluster.client.patch(refOf(x), { spec: { suspend: false } }, { type: "merge" });
+    await world.conditions("lost", { Ready: "True/Succeeded", Installed: "True/Succeeded" });
+    expect((await world.get("lost")).status?.conditions?.map(({ type }) => type)).not.toContain("ClusterUpgradeBlocked");
+    await world.remove("lost");
+  });
+});
