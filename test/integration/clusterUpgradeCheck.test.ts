@@ -295,7 +295,7 @@ What to do:
           verdict: "error",
           blocks: true,
           message:
-            'error returning the last deployed release for lost; failed to decode release: line 1, column 14: unexpected character "h", expected a value',
+            'error returning the last deployed release for lost; release secret "sh.helm.release.v1.lost.v1" cannot be read: failed to decode release: line 1, column 14: unexpected character "h", expected a value',
         },
       ]);
       expect((await checkJson("--to", "4.18.20")).code).toBe(0);
