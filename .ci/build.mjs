@@ -19,6 +19,7 @@ const entryPoints = {
   queryWorker: "pkg/catalogd/graphql/queryWorker.ts",
   segmentWorker: "pkg/catalogd/store/segmentWorker.ts",
   bundleWorker: "pkg/operatorcontroller/bundleWorker.ts",
+  objectWorker: "pkg/operatorcontroller/crdupgrade/objectWorker.ts",
   issueWorker: "pkg/serving/certificates/issueWorker.ts",
   celRules: "pkg/resolve/cel/celRules.ts",
 };

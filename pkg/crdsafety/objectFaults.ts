@@ -9,6 +9,13 @@ export type PatternMatcher = (pattern: string, text: string) => boolean | undefi
 export type ObjectFault = string;
 
 const MAX_PATH = 200;
+/** So many faults of one object are collected. */
+const MAX_FAULTS = 1_000;
+/** Characters of a text that cost one step. */
+const STEP_CHARACTERS = 64;
+
+/** Called with the cost of each part of a check, in steps: about one for a value and a schema that it is compared with. May throw to stop. */
+export type Spend = (steps: number) => void;
 
 /**
  * Why an object is not valid under a schema, in the order of the schema. Looked at are type, nullable, enum, bounds, lengths, patterns,
@@ -16,24 +23,38 @@ const MAX_PATH = 200;
  * Language and the uniqueness that list types demand. Members that the schema does not know are no fault, as the API server drops
  * them, nor are missing members that have a default.
  * @param schema no larger than `sizeFault` allows.
+ * @param spend stops a check that costs too much: alternatives in alternatives multiply.
+ * @returns at most a thousand.
  */
-export function objectFaults(schema: unknown, object: unknown, matches: PatternMatcher): ObjectFault[] {
+export function objectFaults(schema: unknown, object: unknown, matches: PatternMatcher, spend: Spend = () => undefined): ObjectFault[] {
   const faults: ObjectFault[] = [];
-  new Checker(matches, faults).check(schema, object, "");
+  new Checker({ matches, spend, enums: new Map() }, faults, MAX_FAULTS).check(schema, object, "");
   return faults;
 }
 
-class Checker {
-  readonly #matches: PatternMatcher;
-  readonly #faults: ObjectFault[];
+/** What all parts of a check share. */
+interface CheckContext {
+  matches: PatternMatcher;
+  spend: Spend;
+  /** The JSON of each allowed value, by the list in the schema. */
+  enums: Map<unknown, ReadonlySet<string>>;
+}
 
-  constructor(matches: PatternMatcher, faults: ObjectFault[]) {
-    this.#matches = matches;
+class Checker {
+  readonly #context: CheckContext;
+  readonly #faults: ObjectFault[];
+  readonly #most: number;
+
+  /** @param most faults to collect. */
+  constructor(context: CheckContext, faults: ObjectFault[], most: number) {
+    this.#context = context;
     this.#faults = faults;
+    this.#most = most;
   }
 
   check(schema: unknown, value: unknown, path: string): void {
     if (!isObject(schema)) return;
+    this.#context.spend(1);
     if (value === null || value === undefined) {
       if (schema["nullable"] !== true && schema["default"] === undefined && typeOf(schema) !== undefined) this.#add(path, "is null");
       return;
@@ -44,7 +65,7 @@ class Checker {
       return;
     }
     const { enum: allowed } = schema;
-    if (Array.isArray(allowed) && allowed.length > 0 && !allowed.some((one) => goJson(one) === goJson(value))) {
+    if (Array.isArray(allowed) && allowed.length > 0 && !this.#isAllowed(allowed, value)) {
       this.#add(path, "is none of the allowed values");
     }
     if (typeof value === "number" || typeof value === "bigint") this.#checkNumber(schema, Number(value), path);
@@ -52,6 +73,15 @@ class Checker {
     if (Array.isArray(value)) this.#checkList(schema, value, path);
     else if (isObject(value)) this.#checkObject(schema, value, path);
     this.#checkCombinations(schema, value, path);
+  }
+
+  #isAllowed(allowed: readonly unknown[], value: unknown): boolean {
+    const { enums, spend } = this.#context;
+    const known = enums.get(allowed) ?? new Set(allowed.map((one) => goJson(one)));
+    enums.set(allowed, known);
+    const json = goJson(value);
+    spend(json.length / STEP_CHARACTERS);
+    return known.has(json);
   }
 
   #checkNumber(schema: RawObject, value: number, path: string): void {
@@ -68,16 +98,25 @@ class Checker {
   }
 
   #checkText(schema: RawObject, value: string, path: string): void {
-    const length = Array.from(value).length;
+    this.#context.spend(value.length / STEP_CHARACTERS);
+    const length = codePoints(value);
     const { pattern } = schema;
     this.#checkCount(schema, "Length", length, "character", path);
-    if (typeof pattern === "string" && this.#matches(pattern, value) === false) this.#add(path, `does not match ${goJson(pattern)}`);
+    if (typeof pattern === "string" && this.#context.matches(pattern, value) === false)
+      this.#add(path, `does not match ${goJson(pattern)}`);
   }
 
   #checkList(schema: RawObject, value: readonly unknown[], path: string): void {
     this.#checkCount(schema, "Items", value.length, "element", path);
-    if (schema["uniqueItems"] === true && new Set(value.map((element) => goJson(element))).size < value.length) {
-      this.#add(path, "has an element twice");
+    if (schema["uniqueItems"] === true) {
+      const texts = new Set(
+        value.map((element) => {
+          const text = goJson(element);
+          this.#context.spend(1 + text.length / STEP_CHARACTERS);
+          return text;
+        }),
+      );
+      if (texts.size < value.length) this.#add(path, "has an element twice");
     }
     const { items } = schema;
     if (Array.isArray(items)) return;
@@ -88,7 +127,9 @@ class Checker {
     const { required, additionalProperties } = schema;
     const properties = isObject(schema["properties"]) ? schema["properties"] : {};
     const schemaOf = (name: string) => (Object.hasOwn(properties, name) ? properties[name] : undefined);
-    const kept = Object.keys(value).filter((name) => keepsUnknown(schema) || schemaOf(name) !== undefined);
+    const names = Object.keys(value);
+    this.#context.spend(names.length);
+    const kept = names.filter((name) => keepsUnknown(schema) || schemaOf(name) !== undefined);
     this.#checkCount(schema, "Properties", kept.length, "member", path);
     for (const name of Array.isArray(required) ? required : []) {
       if (typeof name !== "string" || Object.hasOwn(value, name)) continue;
@@ -123,15 +164,29 @@ class Checker {
   #fitting(schemas: readonly unknown[], value: unknown, path: string): number {
     return schemas.filter((schema) => {
       const faults: ObjectFault[] = [];
-      new Checker(this.#matches, faults).check(schema, value, path);
+      new Checker(this.#context, faults, 1).check(schema, value, path);
       return faults.length === 0;
     }).length;
   }
 
   #add(path: string, text: string): void {
+    if (this.#faults.length >= this.#most) return;
     const shown = path.length > MAX_PATH ? `${path.slice(0, MAX_PATH)}…` : path;
     this.#faults.push(shown === "" ? text : `${shown}: ${text}`);
   }
+}
+
+/** How many characters a text has as Go counts them. */
+function codePoints(text: string): number {
+  let count = 0;
+  for (let at = 0; at < text.length; at++) if (!isLowSurrogate(text, at)) count++;
+  return count;
+}
+
+/** Whether the second half of a character is at `at`, after its first half. */
+function isLowSurrogate(text: string, at: number): boolean {
+  const isLow = (text.charCodeAt(at) & 0xfc00) === 0xdc00;
+  return isLow && at > 0 && (text.charCodeAt(at - 1) & 0xfc00) === 0xd800;
 }
 
 /** What a value must be; undefined when the schema does not say. */

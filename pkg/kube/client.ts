@@ -1,6 +1,7 @@
 import type { Dispatcher } from "undici";
 import { type GroupVersionKind, type KubeObject, type ObjectRef, refOf } from "../api/k8s.ts";
 import { answerOf, errorOf, type Told } from "./answer.ts";
+import { readBytes } from "./body.ts";
 import { Credentials } from "./credentials.ts";
 import { type ApiResource, Discovery } from "./discovery.ts";
 import { isExpired, isNotFound } from "./errors.ts";
@@ -11,6 +12,7 @@ import type {
   GetOptions,
   ListOptions,
   ListResult,
+  PageOptions,
   PatchOptions,
   WatchEvent,
   WatchOptions,
@@ -124,6 +126,16 @@ export class Client {
       if (!token || items.length >= maxItems)
         return { items: items.slice(0, maxItems), resourceVersion: list.metadata?.resourceVersion ?? "" };
     }
+  }
+
+  /**
+   * Reads one page of the list of a kind in all namespaces, as the bytes of the response: a page of large objects can be parsed in another thread.
+   * @returns undefined, without reading the rest, when the page is larger than `maxBytes`.
+   */
+  async listPage(gvk: GroupVersionKind, { limit, continue: token, maxBytes, signal }: PageOptions): Promise<Uint8Array | undefined> {
+    const headers = { accept: acceptFor("list", false) };
+    const response = await this.#send("GET", gvk, {}, { limit, continue: token }, { headers, signal });
+    return readBytes(response.body, maxBytes);
   }
 
   /** Creates an object; `metadata.generateName` works as the server has it. */

@@ -24,6 +24,13 @@ export interface ListOptions extends Selection, CallOptions {
   maxItems?: number;
 }
 
+/** Options of `listPage`: `continue` is the token of the page before, `maxBytes` the size above which the page is not read. */
+export interface PageOptions extends CallOptions {
+  limit: number;
+  continue?: string | undefined;
+  maxBytes: number;
+}
+
 /** Items in the server's order, each with the kind that was asked for. */
 export interface ListResult<T extends KubeObject = KubeObject> {
   items: T[];

@@ -6,6 +6,7 @@ import { ThreadIssuer } from "../serving/certificates/certificateIssuer.ts";
 import { ObjectClaims } from "./apply/objectClaims.ts";
 import { BundleCache } from "./bundleCache.ts";
 import { CertificateProviders } from "./certificates/providerChoice.ts";
+import { ObjectChecker } from "./crdupgrade/existingObjects.ts";
 import { checkHealth, type HealthDependencies } from "./health/healthCheck.ts";
 import type { OperatorControllerOptions } from "./operatorControllerOptions.ts";
 import { Reconciler } from "./reconciler.ts";
@@ -69,6 +70,7 @@ function applyDependencies(options: OperatorControllerOptions, parts: Reconciler
     },
     memory,
     claims: new ObjectClaims(),
+    objectChecker: new ObjectChecker(systemClock),
     catalogContent: (name) => contentRef(catalogs.get(name ?? "")) ?? "",
     metrics,
     watches,

@@ -121,8 +121,9 @@ function kindsIn(crd: KubeObject): string[] {
 async function checkCrds(request: TryRequest, live: LiveObjects, findings: Finding[], notes: string[]): Promise<Set<string>> {
   const { client, desired, spec, advice, signal } = request;
   const dropped = new Set<string>();
-  const onlyTrying: Pick<Client, "list" | "patch" | "raw"> = {
+  const onlyTrying: Pick<Client, "list" | "listPage" | "patch" | "raw"> = {
     list: (gvk, options) => client.list(gvk, options),
+    listPage: (gvk, options) => client.listPage(gvk, options),
     raw: (method, path, body, options) => client.raw(method, path, body, options),
     patch: (ref, body, options) => {
       if (groupOf(ref.apiVersion) === "apiextensions.k8s.io") dropped.add(ref.name);

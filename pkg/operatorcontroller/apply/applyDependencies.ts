@@ -2,6 +2,7 @@ import type { EventSink } from "../../api/events.ts";
 import type { Client } from "../../kube/client.ts";
 import type { ExtensionExists } from "../../release/ownership.ts";
 import type { CertificateDependencies } from "../certificates/extensionCertificates.ts";
+import type { ObjectChecker } from "../crdupgrade/existingObjects.ts";
 import type { ExtensionMemory } from "../memory.ts";
 import type { JournalOptions } from "../releases/releaseJournal.ts";
 import type { ExtensionMetrics } from "../status/extensionMetrics.ts";
@@ -22,6 +23,8 @@ export interface ApplyDependencies {
   extensionExists: ExtensionExists;
   memory: ExtensionMemory;
   claims: ObjectClaims;
+  /** Without it each check of custom resources starts a thread of its own. */
+  objectChecker?: ObjectChecker;
   /** Without it no certificates are provided. */
   certificates?: CertificateDependencies;
   metrics?: Pick<ExtensionMetrics, "corrected">;

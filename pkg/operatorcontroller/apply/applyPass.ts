@@ -118,6 +118,7 @@ export class ApplyPass {
       client,
       advice: `print the exact roles: ${command}; ${NOTHING_CHANGED}`,
       resourceOf: (gvk) => kinds.resourceOf(gvk),
+      objects: this.#deps.objectChecker,
       signal: context.signal,
     }).catch((err: unknown) => {
       throw lacking && (err instanceof DeniedError || !waitingIn(err)) ? withLacking(err, lacking) : err;

@@ -7,6 +7,7 @@ import { objectKey } from "../../release/identity.ts";
 import type { ExtensionExists, Owner } from "../../release/ownership.ts";
 import type { ReleaseRecord } from "../../release/record.ts";
 import { checkCrdUpgrades } from "../crdupgrade/crdUpgrades.ts";
+import type { ObjectChecker } from "../crdupgrade/existingObjects.ts";
 import { DeniedError } from "../waiting.ts";
 import type { Applier, LiveObjects } from "./applier.ts";
 import { requireUnclaimed } from "./conflicts.ts";
@@ -24,10 +25,12 @@ export interface PreflightRequest {
   extensionExists: ExtensionExists;
   spec: ClusterExtension["spec"];
   /** Sees and writes what the extension may. */
-  client: Pick<Client, "get" | "list" | "patch" | "raw">;
+  client: Pick<Client, "get" | "list" | "listPage" | "patch" | "raw">;
   /** How to get a right that turns out to be needed only now. */
   advice: string;
   resourceOf: ResourceOf;
+  /** Checks custom resources before their CRD is upgraded. */
+  objects?: ObjectChecker | undefined;
   signal: AbortSignal;
 }
 
@@ -44,11 +47,11 @@ export interface Passed {
  * @throws RetryableError Retrying with every refusal of one sort at once; a WaitingError where somebody has to make room or to allow it.
  */
 export async function preflight(applier: Applier, dryRun: DryRun, request: PreflightRequest): Promise<Passed> {
-  const { desired, base, owner, extensionExists, spec, client, resourceOf, advice, signal } = request;
+  const { desired, base, owner, extensionExists, spec, client, resourceOf, advice, objects, signal } = request;
   const live = await applier.read(desired.map(refOf));
   const released = new Set(base?.objects.map(objectKey));
   await requireUnclaimed(client, { desired, live, owner, extensionExists, released }, signal);
-  const notes = await checkCrdUpgrades(client, { desired, live, spec, advice }, signal);
+  const notes = await checkCrdUpgrades(client, { desired, live, spec, advice, objects }, signal);
   const tried = desired.filter((object) => !losesConversion(object, live.get(objectKey(object))));
   const after = await dryRun.require(tried, (failures) => requireNamespaces(failures, spec, tried, dryRun));
   const quotas = (until: AbortSignal): Promise<string[]> => quotaRefusals(client, { desired, live, resourceOf }, until);

@@ -1,6 +1,7 @@
 import type { ClusterExtension } from "../../api/clusterExtension.ts";
 import { Reason } from "../../api/constants.ts";
 import type { KubeObject } from "../../api/k8s.ts";
+import { systemClock } from "../../controller/clock.ts";
 import { crdFindings, findingsText } from "../../crdsafety/crdFindings.ts";
 import { droppedStoredVersions, objectChecks, removedServedVersions } from "../../crdsafety/existingObjects.ts";
 import { RetryableError } from "../../errors/errors.ts";
@@ -10,7 +11,7 @@ import { wireJson } from "../../kube/wire.ts";
 import { isCrd, objectKey } from "../../release/identity.ts";
 import type { LiveObjects } from "../apply/applier.ts";
 import { servedKindOf } from "../apply/crdUse.ts";
-import { lookAtObjects, MOST_OBJECTS, type ObjectsFound } from "./existingObjects.ts";
+import { ObjectChecker, type ObjectsFound } from "./existingObjects.ts";
 import { type Advice, dropStoredVersions } from "./storedVersions.ts";
 
 /** What is to be applied over what. */
@@ -20,6 +21,8 @@ export interface CrdUpgradeRequest {
   spec: ClusterExtension["spec"];
   /** How to get the right to take versions from a CRD's status, where it turns out to be needed. */
   advice: Advice;
+  /** Checks custom resources; callers share one, so that one check runs at a time. */
+  objects?: ObjectChecker | undefined;
 }
 
 /** What was found out about one CRD that exists already. */
@@ -43,8 +46,8 @@ interface CrdUpgrade {
  * @throws RetryableError Retrying with every finding of every CRD, first those of the Go operator-controller.
  */
 export async function checkCrdUpgrades(
-  client: Pick<Client, "list" | "patch" | "raw">,
-  { desired, live, spec, advice }: CrdUpgradeRequest,
+  client: Pick<Client, "list" | "listPage" | "patch" | "raw">,
+  { desired, live, spec, advice, objects = new ObjectChecker(systemClock) }: CrdUpgradeRequest,
   signal: AbortSignal,
 ): Promise<string[]> {
   const { enforcement = "Strict", ignore = [] } = spec.install?.preflight?.crdUpgradeSafety ?? {};
@@ -53,7 +56,7 @@ export async function checkCrdUpgrades(
   const upgrades: CrdUpgrade[] = [];
   for (const object of desired) {
     const before = isCrd(object) ? live.get(objectKey(object)) : undefined;
-    if (before) upgrades.push(await crdUpgrade(client, before, asRead(object), ignored, signal));
+    if (before) upgrades.push(await crdUpgrade(client, before, asRead(object), ignored, objects, signal));
   }
   const findings = upgrades.flatMap(({ findings: text }) => (text === "" ? [] : [text])).join("\n");
   const refusals = upgrades.flatMap((upgrade) => upgrade.refusals);
@@ -71,10 +74,11 @@ function asRead(object: KubeObject): KubeObject {
 }
 
 async function crdUpgrade(
-  client: Pick<Client, "list">,
+  client: Pick<Client, "list" | "listPage">,
   live: KubeObject,
   after: KubeObject,
   ignored: ReadonlySet<string>,
+  checker: ObjectChecker,
   signal: AbortSignal,
 ): Promise<CrdUpgrade> {
   const { name } = live.metadata;
@@ -84,7 +88,7 @@ async function crdUpgrade(
   const removed = ignored.has("servedVersionRemoval") ? [] : removedServedVersions(live, after);
   const stored = droppedStoredVersions(live, after);
   if (findings.length > 0 || checks.length > 0 || removed.length > 0 || stored.versions.length > 0) {
-    const objects = await lookAtObjects(client, checks, servedKindOf(live), signal);
+    const objects = await checker.check(client, checks, servedKindOf(live), signal);
     if (checks.length > 0) tellInvalid(upgrade, objects, findings.length > 0);
     if (removed.length > 0) tellRemoved(upgrade, objects, removed);
     const onlyStored = findings.every(({ check }) => check === "storedVersionRemoval");
@@ -98,7 +102,7 @@ async function crdUpgrade(
 }
 
 function isEmpty(objects: ObjectsFound): boolean {
-  return objects.kind === "seen" && objects.count === 0;
+  return objects.kind === "seen" && objects.count === 0 && !objects.cut;
 }
 
 function tellInvalid({ name, refusals, notes }: CrdUpgrade, objects: ObjectsFound, refused: boolean): void {
@@ -107,15 +111,19 @@ function tellInvalid({ name, refusals, notes }: CrdUpgrade, objects: ObjectsFoun
     return;
   }
   const { count, cut, invalid, named, someUnknown } = objects;
-  const all = cut ? `the first ${MOST_OBJECTS} custom resources` : count === 1 ? "1 custom resource" : `${count} custom resources`;
+  const all = count === 1 ? "1 custom resource" : `${count} custom resources`;
   if (invalid > 0) {
     const more = invalid > named.length ? `; and ${invalid - named.length} more` : "";
     refusals.push(
       `existingObjects: ${invalid} of ${all} would not be valid under the new CRD ${goQuote(name)}: ${named.join("; ")}${more}`,
     );
-  } else if (refused) {
+  } else if (refused && (count > 0 || !cut)) {
     notes.push(count === 0 ? `no custom resource of CRD ${goQuote(name)} exists` : `${all} of CRD ${goQuote(name)} would still be valid`);
-  } else if (cut) notes.push(`existingObjects: only ${all} of CRD ${goQuote(name)} were looked at`);
+  }
+  if (cut) {
+    const checked = cut.total === undefined ? `the first ${count}` : `${count} of ${cut.total}`;
+    notes.push(`existingObjects: checked ${checked} custom resources of CRD ${goQuote(name)}: ${cut.because}`);
+  }
   if (someUnknown) notes.push(`existingObjects: some patterns of CRD ${goQuote(name)} could not be evaluated`);
 }
 
@@ -125,7 +133,7 @@ function tellRemoved({ name, refusals, notes }: CrdUpgrade, objects: ObjectsFoun
     notes.push(
       `servedVersionRemoval: ${versions} of CRD ${goQuote(name)}: whether custom resources exist could not be seen: ${objects.because}`,
     );
-  } else if (objects.count > 0) {
+  } else if (!isEmpty(objects)) {
     const advice = "a version has to be served no longer in one upgrade before a later one removes it";
     refusals.push(`servedVersionRemoval: ${versions} of CRD ${goQuote(name)} while custom resources exist: ${advice}`);
   }

@@ -1,16 +1,44 @@
-import type { KubeObject } from "../../api/k8s.ts";
+import type { Clock } from "../../controller/clock.ts";
 import type { ObjectCheck } from "../../crdsafety/existingObjects.ts";
-import { objectFaults } from "../../crdsafety/objectFaults.ts";
 import { messageOf } from "../../errors/errors.ts";
 import type { Client } from "../../kube/client.ts";
-import { isForbidden, KindNotServed } from "../../kube/errors.ts";
-import { Patterns } from "./patternMatcher.ts";
+import { isExpired, isForbidden, KindNotServed } from "../../kube/errors.ts";
+import { TaskThread, type TaskThreadLimits, ThreadLimitExceeded } from "../threads/taskThread.ts";
+import { listIn, OBJECTS_NAMED, type PageFindings, type PageTask } from "./objectPage.ts";
 
-/** So many objects of a kind are looked at. */
-export const MOST_OBJECTS = 500;
-const PAGE = 100;
-const OBJECTS_NAMED = 5;
-const FAULTS_NAMED = 3;
+const MIB = 1024 * 1024;
+
+/** How much of the custom resources of one version of a CRD is checked. */
+export interface ObjectLimits {
+  readonly objects: number;
+  /** Of all pages. */
+  readonly bytes: number;
+  /** Of one page; a larger one is read again with fewer objects. */
+  readonly pageBytes: number;
+  /** Lines, list items and members of one page. */
+  readonly pageValues: number;
+  /** See `Spend`. */
+  readonly steps: number;
+  /** How long patterns may be evaluated, in milliseconds. */
+  readonly patternMs: number;
+}
+
+/** An object of etcd has at most 1.5 MiB, so that a page holds two of the largest. Five million steps take about a second. */
+const LIMITS: ObjectLimits = {
+  objects: 500,
+  bytes: 64 * MIB,
+  pageBytes: 4 * MIB,
+  pageValues: 1_500_000,
+  steps: 5_000_000,
+  patternMs: 250,
+};
+const THREAD: TaskThreadLimits = { heapMib: 112, deadlineMs: 20_000, idleMs: 3_000 };
+/** Objects of the first page; the size of a page decides how many the next one has. */
+const FIRST_PAGE = 4;
+const LARGEST_PAGE = 100;
+const GOAL_BYTES = MIB;
+/** An empty list is no larger. */
+const EMPTY_BYTES = 1_024;
 
 /** What a look at the custom resources of one CRD found. */
 export type ObjectsFound =
@@ -18,9 +46,10 @@ export type ObjectsFound =
   | { kind: "unseen"; because: string }
   | {
       kind: "seen";
+      /** Custom resources that were checked; without a check, one if there is any. */
       count: number;
-      /** There are more than were looked at. */
-      cut: boolean;
+      /** Set when there are more than were checked: how many there are, if that is known, and which limit was reached. */
+      cut: { total: number | undefined; because: string } | undefined;
       /** Objects that are not valid under the new schema, the first of them with their faults. */
       invalid: number;
       named: string[];
@@ -28,57 +57,118 @@ export type ObjectsFound =
       someUnknown: boolean;
     };
 
-/**
- * Looks whether existing custom resources are valid under the schemas they are to have; without any check it only counts them.
- * @param listAs how to read them where there is no check; undefined: no version of them is served.
- */
-export async function lookAtObjects(
-  client: Pick<Client, "list">,
-  checks: readonly ObjectCheck[],
-  listAs: { apiVersion: string; kind: string } | undefined,
-  signal: AbortSignal,
-): Promise<ObjectsFound> {
-  const found: ObjectsFound & { kind: "seen" } = { kind: "seen", count: 0, cut: false, invalid: 0, named: [], someUnknown: false };
-  try {
-    if (checks.length === 0 && !listAs) return { kind: "unseen", because: "no version of it is served" };
-    for (const check of checks.length > 0 ? checks : listAs ? [listAs] : []) {
-      const metadataOnly = !("schema" in check);
-      const { items } = await client.list(check, { limit: PAGE, maxItems: MOST_OBJECTS + 1, metadataOnly, signal });
-      const objects = items.slice(0, MOST_OBJECTS);
-      found.count = Math.max(found.count, objects.length);
-      found.cut ||= items.length > MOST_OBJECTS;
-      if (!("schema" in check)) continue;
-      const { invalid, named, someUnknown } = invalidUnder(check, objects);
-      if (invalid > found.invalid) Object.assign(found, { invalid, named });
-      found.someUnknown ||= someUnknown;
+type Seen = ObjectsFound & { kind: "seen" };
+type PageResult = PageFindings | { kind: "exceeded"; because: string };
+
+/** Checks custom resources against schemas in a worker thread, one page at a time: any user of a namespace may have created them. */
+export class ObjectChecker {
+  readonly #thread: TaskThread<PageTask, PageFindings>;
+  readonly #limits: ObjectLimits;
+
+  constructor(clock: Clock, limits: ObjectLimits = LIMITS) {
+    this.#thread = new TaskThread(import.meta.dirname, "objectWorker", THREAD, clock);
+    this.#limits = limits;
+  }
+
+  /** Ends the thread. */
+  end(): Promise<void> {
+    return this.#thread.end();
+  }
+
+  /**
+   * Checks whether existing custom resources are valid under the schemas they are to have; without any check it only finds out if there are some.
+   * Reads pages of about 1 MiB, and keeps one of them.
+   * @param listAs how to read them where there is no check; undefined: no version of them is served.
+   */
+  async check(
+    client: Pick<Client, "list" | "listPage">,
+    checks: readonly ObjectCheck[],
+    listAs: { apiVersion: string; kind: string } | undefined,
+    signal: AbortSignal,
+  ): Promise<ObjectsFound> {
+    const found: Seen = { kind: "seen", count: 0, cut: undefined, invalid: 0, named: [], someUnknown: false };
+    try {
+      if (checks.length === 0) {
+        if (!listAs) return { kind: "unseen", because: "no version of it is served" };
+        const { items } = await client.list(listAs, { limit: 1, maxItems: 1, metadataOnly: true, signal });
+        return { ...found, count: items.length };
+      }
+      for (const check of checks) {
+        const { count, cut, invalid, named, someUnknown } = await this.#checkVersion(client, check, signal);
+        if (invalid > found.invalid) Object.assign(found, { invalid, named });
+        found.count = Math.max(found.count, count);
+        found.cut ??= cut;
+        found.someUnknown ||= someUnknown;
+      }
+      return found;
+    } catch (err) {
+      if (err instanceof KindNotServed || isForbidden(err)) return { kind: "unseen", because: messageOf(err) };
+      throw err;
     }
-    return found;
-  } catch (err) {
-    if (err instanceof KindNotServed || isForbidden(err)) return { kind: "unseen", because: messageOf(err) };
-    throw err;
+  }
+
+  async #checkVersion(client: Pick<Client, "listPage">, check: ObjectCheck, signal: AbortSignal): Promise<Seen> {
+    const { objects: mostObjects, bytes: mostBytes, pageBytes, pageValues: maxValues, steps: mostSteps, patternMs } = this.#limits;
+    const schema = new TextEncoder().encode(JSON.stringify(check.schema ?? null));
+    const found: Seen = { kind: "seen", count: 0, cut: undefined, invalid: 0, named: [], someUnknown: false };
+    let [bytes, steps, patternsTook, limit] = [0, 0, 0, FIRST_PAGE];
+    let token: string | undefined;
+    let total: number | undefined;
+    const cut = (because: string): Seen => ({ ...found, cut: { total, because } });
+    for (;;) {
+      if (found.count >= mostObjects) return cut(`the limit is ${mostObjects} custom resources`);
+      limit = Math.min(limit, mostObjects - found.count);
+      let page: Uint8Array | undefined;
+      try {
+        page = await client.listPage(check, { limit, continue: token, maxBytes: pageBytes, signal });
+      } catch (err) {
+        if (token === undefined || !isExpired(err)) throw err;
+        return cut("the list expired while it was read");
+      }
+      const size = page?.byteLength ?? pageBytes;
+      bytes += size;
+      if (page && page.byteLength <= EMPTY_BYTES && listIn(page).objects.length === 0) return found;
+      const budget = { maxValues, maxSteps: mostSteps - steps, patternMs: Math.max(patternMs - patternsTook, 1) };
+      const result: PageResult = page
+        ? await this.#checkPage({ schema, version: check.version, page, ...budget })
+        : { kind: "exceeded", because: `a custom resource has more than ${pageBytes} bytes` };
+      signal.throwIfAborted();
+      if (result.kind === "checked") {
+        token = result.continue;
+        const remaining = result.remaining ?? (token === undefined ? 0 : undefined);
+        total = remaining === undefined ? undefined : found.count + result.listed + remaining;
+        found.count += result.count;
+        found.invalid += result.invalid;
+        found.named.push(...result.named.slice(0, OBJECTS_NAMED - found.named.length));
+        found.someUnknown ||= result.someUnknown;
+        steps += result.steps;
+        patternsTook += result.patternMs;
+        if (result.count < result.listed) return cut(`the limit is ${mostSteps} steps of checking`);
+        if (token === undefined) return found;
+      } else if (limit === 1) {
+        return cut(
+          result.kind === "exceeded"
+            ? result.because
+            : `a custom resource has ${result.values} list items and members, more than the ${maxValues} allowed`,
+        );
+      }
+      if (bytes >= mostBytes) return cut(`the limit is ${mostBytes} bytes`);
+      limit = result.kind === "checked" ? nextLimit(limit, size) : Math.floor(limit / 2);
+    }
+  }
+
+  async #checkPage(task: PageTask): Promise<PageResult> {
+    try {
+      return await this.#thread.run((ask) => ask(task, task.page.buffer instanceof ArrayBuffer ? [task.page.buffer] : []));
+    } catch (err) {
+      if (err instanceof ThreadLimitExceeded) return { kind: "exceeded", because: `checking a custom resource: ${messageOf(err)}` };
+      throw err;
+    }
   }
 }
 
-function invalidUnder({ schema, version }: ObjectCheck, objects: readonly KubeObject[]) {
-  const patterns = new Patterns();
-  for (const object of objects) objectFaults(schema, object, patterns.matches);
-  patterns.answer();
-  let invalid = 0;
-  const named: string[] = [];
-  for (const object of objects) {
-    const faults = objectFaults(schema, object, patterns.matches);
-    if (faults.length === 0) continue;
-    invalid++;
-    if (named.length < OBJECTS_NAMED) named.push(`${nameOf(object)} (${version}): ${firstOf(faults)}`);
-  }
-  return { invalid, named, someUnknown: patterns.someUnknown };
-}
-
-function firstOf(faults: readonly string[]): string {
-  const shown = faults.slice(0, FAULTS_NAMED).join(", ");
-  return faults.length > FAULTS_NAMED ? `${shown} and ${faults.length - FAULTS_NAMED} more` : shown;
-}
-
-function nameOf({ metadata: { name, namespace } }: KubeObject): string {
-  return namespace === undefined ? name : `${namespace}/${name}`;
+/** How many objects the next page is to have, after one of `limit` objects and `bytes` bytes. */
+function nextLimit(limit: number, bytes: number): number {
+  const fitting = Math.floor((limit * GOAL_BYTES) / Math.max(bytes, 1));
+  return Math.min(Math.max(fitting, 1), limit * 4, LARGEST_PAGE);
 }

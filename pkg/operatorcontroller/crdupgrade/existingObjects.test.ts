@@ -1,0 +1,128 @@
+import { afterEach, expect, test } from "vitest";
+import { FakeClock } from "../../../test/support/fakeClock.ts";
+import type { KubeObject } from "../../api/k8s.ts";
+import type { PageOptions } from "../../kube/options.ts";
+import { ObjectChecker, type ObjectLimits } from "./existingObjects.ts";
+
+const KIB = 1024;
+const LIMITS: ObjectLimits = {
+  objects: 500,
+  bytes: 64 * KIB * KIB,
+  pageBytes: 4 * KIB * KIB,
+  pageValues: 1_500_000,
+  steps: 10_000_000,
+  patternMs: 250,
+};
+const SCHEMA = { type: "object", properties: { spec: { type: "object", properties: { size: { type: "string", maxLength: 3 } } } } };
+const signal = new AbortController().signal;
+const checkers: ObjectChecker[] = [];
+afterEach(async () => {
+  for (const checker of checkers.splice(0)) await checker.end();
+});
+
+/** An API server that holds custom resources, and counts what is read of them. */
+class Server {
+  readonly requests: { limit: number; bytes: number }[] = [];
+  readonly #objects: readonly KubeObject[];
+
+  constructor(objects: readonly KubeObject[]) {
+    this.#objects = objects;
+  }
+
+  readonly list = (): never => {
+    throw new Error("the objects were listed whole");
+  };
+
+  readonly listPage = (_: unknown, { limit, continue: token = "0", maxBytes }: PageOptions): Promise<Uint8Array | undefined> => {
+    const from = Number(token);
+    const items = this.#objects.slice(from, from + limit);
+    const left = this.#objects.length - from - items.length;
+    const metadata = left > 0 ? { continue: String(from + limit), remainingItemCount: left } : {};
+    const page = new TextEncoder().encode(JSON.stringify({ kind: "ThingList", metadata, items }));
+    this.requests.push({ limit, bytes: Math.min(page.byteLength, maxBytes) });
+    return Promise.resolve(page.byteLength > maxBytes ? undefined : page);
+  };
+}
+
+function things(count: number, spec: (index: number) => unknown): KubeObject[] {
+  return Array.from({ length: count }, (_, index) => ({
+    apiVersion: "e.com/v1",
+    kind: "Thing",
+    metadata: { name: `t${index}`, namespace: "ns" },
+    spec: spec(index),
+  }));
+}
+
+function check(server: Server, limits: Partial<ObjectLimits> = {}, schema: unknown = SCHEMA) {
+  const checker = new ObjectChecker(new FakeClock(), { ...LIMITS, ...limits });
+  checkers.push(checker);
+  return checker.check(server, [{ apiVersion: "e.com/v1", kind: "Thing", version: "v1", schema }], undefined, signal);
+}
+
+test("ObjectChecker reads more objects a page as long as pages are small, and finds every invalid one", async () => {
+  const server = new Server(things(200, (index) => ({ size: index % 20 === 7 ? "large" : "s" })));
+  const names = [7, 27, 47, 67, 87].map((index) => `ns/t${index} (v1): spec.size: has more than 3 characters`);
+  expect(await check(server)).toEqual({ kind: "seen", count: 200, cut: undefined, invalid: 10, named: names, someUnknown: false });
+  expect(server.requests.map(({ limit }) => limit)).toEqual([4, 16, 64, 100, 100]);
+});
+
+test("ObjectChecker keeps pages near 1 MiB and stops at the limit on bytes when objects are large", async () => {
+  const server = new Server(things(150, () => ({ list: "x".repeat(1_350 * KIB) })));
+  expect(await check(server, { bytes: 16 * KIB * KIB })).toMatchObject({
+    kind: "seen",
+    cut: { total: 150, because: "the limit is 16777216 bytes" },
+    invalid: 0,
+  });
+  const [first, ...others] = server.requests;
+  expect(first).toEqual({ limit: 4, bytes: LIMITS.pageBytes });
+  expect(Math.max(...others.map(({ bytes }) => bytes))).toBeLessThan(3 * KIB * KIB);
+  const read = server.requests.reduce((sum, { bytes }) => sum + bytes, 0);
+  expect(read).toBeLessThan(16 * KIB * KIB + LIMITS.pageBytes);
+});
+
+test("ObjectChecker checks the objects before one that is larger than a page, and says so", async () => {
+  const server = new Server(things(10, (index) => ({ size: index === 3 ? "x".repeat(300 * KIB) : "s" })));
+  const found = await check(server, { pageBytes: 256 * KIB });
+  expect(found).toMatchObject({ count: 3, cut: { total: 10, because: "a custom resource has more than 262144 bytes" } });
+});
+
+test("ObjectChecker parses nothing of a page with too many values", async () => {
+  const server = new Server(things(3, () => ({ list: Array.from({ length: 2_000 }, () => []) })));
+  const found = await check(server, { pageValues: 1_000 });
+  expect(found).toMatchObject({
+    count: 0,
+    cut: { because: "a custom resource has 4013 list items and members, more than the 1000 allowed" },
+  });
+});
+
+test("ObjectChecker stops after the limit on steps when alternatives of the schema multiply", async () => {
+  let schema: unknown = { type: "string" };
+  for (let level = 0; level < 6; level++) schema = { anyOf: Array.from({ length: 8 }, () => ({ type: "array", items: schema })) };
+  let value: unknown = "x";
+  for (let level = 0; level < 6; level++) value = [value, value, value];
+  const server = new Server(things(3, () => ({ size: "s", value })));
+  const found = await check(server, { steps: 100_000 }, { properties: { spec: { properties: { value: schema } } } });
+  expect(found).toMatchObject({ count: 0, cut: { total: 3, because: "the limit is 100000 steps of checking" } });
+});
+
+test("ObjectChecker stops after 500 objects", async () => {
+  const server = new Server(things(1_000, () => ({ size: "s" })));
+  expect(await check(server)).toMatchObject({ count: 500, cut: { total: 1_000, because: "the limit is 500 custom resources" } });
+});
+
+test("ObjectChecker reads one object's metadata when only their existence counts", async () => {
+  const asked: unknown[] = [];
+  const client = {
+    listPage: () => Promise.reject(new Error("a page was read")),
+    list: (_: unknown, options: object) => {
+      asked.push(options);
+      return Promise.resolve({ items: things(1, () => ({})), resourceVersion: "1" });
+    },
+  };
+  const checker = new ObjectChecker(new FakeClock());
+  expect(await checker.check(client as never, [], { apiVersion: "e.com/v1", kind: "Thing" }, signal)).toMatchObject({
+    kind: "seen",
+    count: 1,
+  });
+  expect(asked).toEqual([{ limit: 1, maxItems: 1, metadataOnly: true, signal }]);
+});
