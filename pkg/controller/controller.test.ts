@@ -147,6 +147,21 @@ test("a success ends the back-off", async () => {
   await end();
 });
 
+test("a reconcile that waits for work under way leaves the back-off as it is", async () => {
+  const outcomes = ["fail", "pending", "fail", "pending", "fail"];
+  let runs = 0;
+  const { queue, lines, end } = start(() =>
+    outcomes[runs++] === "fail" ? Promise.reject(new Error("no")) : Promise.resolve({ isPending: true }),
+  );
+  for (let i = 0; i < outcomes.length; i++) {
+    queue.add("x");
+    await expect.poll(() => runs, SOON).toBe(i + 1);
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  expect(lines.filter(({ msg }) => msg === "reconcile failed").map(({ retryAfterMs }) => retryAfterMs)).toEqual([5, 10, 20]);
+  await end();
+});
+
 test("keys are reconciled side by side, one key never twice at once", async () => {
   const running = new Map<string, number>();
   let most = 0;

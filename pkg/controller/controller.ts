@@ -13,8 +13,11 @@ export interface ReconcileContext {
   readonly reconcileID: string;
 }
 
-/** What a reconcile wants next: nothing, or to run again after a while. */
-export type ReconcileOutcome = { requeueAfterMs?: number } | undefined;
+/**
+ * What a reconcile wants next: nothing, or to run again after a while. With `isPending` it neither succeeded nor failed yet, so the back-off of the
+ * key stays as it is; whoever ends the pending work adds the key.
+ */
+export type ReconcileOutcome = { requeueAfterMs?: number; isPending?: boolean } | undefined;
 
 /**
  * Brings one object to its wanted state. Called with "name" or "namespace/name", for whatever reason, any number of times, never twice at once
@@ -37,6 +40,7 @@ export interface ControllerInit {
 type Ending =
   | { kind: "success" }
   | { kind: "requeueAfter"; ms: number }
+  | { kind: "pending"; ms: number | undefined }
   | { kind: "terminal"; err: unknown }
   | { kind: "retry"; err: unknown }
   | { kind: "stopped" };
@@ -94,6 +98,11 @@ export class Controller {
         metrics?.finished("requeue_after", seconds, false);
         log.debug({ seconds, requeueAfterMs: ending.ms }, "reconciled");
         break;
+      case "pending":
+        if (ending.ms !== undefined) queue.addAfter(key, ending.ms);
+        metrics?.finished("requeue_after", seconds, false);
+        log.debug({ seconds, requeueAfterMs: ending.ms }, "reconcile waits for work under way");
+        break;
       case "terminal":
         queue.forget(key);
         metrics?.finished("error", seconds, true);
@@ -123,6 +132,7 @@ async function endingOf(reconcile: () => Promise<ReconcileOutcome>, signal: Abor
   try {
     const outcome = await reconcile();
     const ms = outcome?.requeueAfterMs;
+    if (outcome?.isPending) return { kind: "pending", ms };
     return ms === undefined ? { kind: "success" } : { kind: "requeueAfter", ms };
   } catch (err) {
     if (signal.aborted) return { kind: "stopped" };

@@ -1,8 +1,11 @@
 import { messageOf } from "../errors/errors.ts";
 import type { Logger } from "../telemetry/log.ts";
 
-/** What a step tells the loop: go on (undefined), or stop here and come back in `requeueAfterMs` if that is given. */
-export type StepResult = { requeueAfterMs?: number } | undefined;
+/**
+ * What a step tells the loop: go on (undefined), or stop here and come back in `requeueAfterMs` if that is given. `isPending` when work outside of
+ * the pass has not ended yet: the pass neither succeeded nor failed.
+ */
+export type StepResult = { requeueAfterMs?: number; isPending?: boolean } | undefined;
 
 /** What every step gets. The object is read-only: facts go into the state, status is made from them afterwards. */
 export interface StepContext<O> {

@@ -19,7 +19,7 @@ import { keepInstalled } from "./steps/applyBundle.ts";
 import { contentRef } from "./triggers.ts";
 
 /** What the controller shares with the passes over its extensions. */
-export interface ReconcilerParts extends Omit<StepParts, "client" | "puller" | "bundles" | "providers" | "applying"> {
+export interface ReconcilerParts extends Omit<StepParts, "client" | "bundles" | "providers" | "applying"> {
   extensions: Pick<Informer<ClusterExtension>, "get">;
   metrics: ExtensionMetrics;
   /** Makes a pass look at an extension's certificates in so many milliseconds. */
@@ -30,7 +30,7 @@ export interface ReconcilerParts extends Omit<StepParts, "client" | "puller" | "
 
 /** What makes one pass over an extension: its steps, and what comes behind them. */
 export function extensionReconciler(options: OperatorControllerOptions, parts: ReconcilerParts): Reconciler {
-  const { client, puller, deadlineMinuteMs: minuteMs = 60_000 } = options;
+  const { client, deadlineMinuteMs: minuteMs = 60_000 } = options;
   const { releases, events, memory, metrics, comeBack } = parts;
   const now = (): number => Date.now();
   const bundles = new BundleCache(systemClock);
@@ -51,7 +51,7 @@ export function extensionReconciler(options: OperatorControllerOptions, parts: R
       await checkHealth(health, facts, context);
       if (await rollBackOverdue(applying, facts, context)) await checkHealth(health, facts, context);
     },
-    steps: reconcileSteps({ ...parts, client, puller, bundles, providers, applying }).map((step) => metrics.timed(step)),
+    steps: reconcileSteps({ ...parts, client, bundles, providers, applying }).map((step) => metrics.timed(step)),
   });
 }
 

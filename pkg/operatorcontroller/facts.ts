@@ -91,6 +91,8 @@ export interface PassFacts {
   resolved?: ResolvedBundle;
   /** Absent in maintain mode: the image could not be pulled, and what is installed is kept as it is. */
   content?: BundleContent;
+  /** Set while the bundle's image is pulled: its reference, and why the pull before failed, where one did. */
+  unpacking?: { readonly image: string; readonly lastError: unknown };
   /** What is wrong with the bundle itself and keeps nothing back, a sentence each. */
   flaws?: readonly string[];
   /** Who provides the certificates of the bundle's webhooks and API services; absent where it has none, or nobody is to. */
@@ -123,7 +125,7 @@ export interface PassFacts {
   deleting?: string;
   /** `spec.suspend` is set: nothing was done. */
   isSuspended?: boolean;
-  /** No status is written: the object is gone, or another one by now than the pass began with. */
+  /** No status is written: the object is gone, or another one by now than the pass began with, or the next pass knows more very soon. */
   leave?: boolean;
   /** Rights that the ServiceAccount lacks and that the pass went on without; said whatever the pass came to. */
   lacking?: string;

@@ -14,6 +14,7 @@ import { ServiceAccountTokens } from "../kube/tokens.ts";
 import type { ResolutionRecord } from "../resolve/explanation/record.ts";
 import { controllerMetrics, queueMetrics } from "../telemetry/controllerMetrics.ts";
 import { FULL_EVERY } from "./apply/comparisonDue.ts";
+import { BundleImages } from "./bundleImages.ts";
 import { CatalogContents } from "./catalogs/catalogContents.ts";
 import { ClusterUpgradeGate } from "./clusterupgrade/clusterUpgradeGate.ts";
 import { remedyFor } from "./clusterupgrade/remedyFor.ts";
@@ -73,6 +74,7 @@ export class OperatorController {
   readonly #apis: ClusterApis;
   readonly #dependencies: Dependencies;
   readonly #gate: ClusterUpgradeGate;
+  readonly #images: BundleImages;
 
   constructor(options: OperatorControllerOptions) {
     this.#options = options;
@@ -117,6 +119,7 @@ export class OperatorController {
       reader: options.packages,
       wake: (name) => this.#queue.add(name),
     });
+    this.#images = new BundleImages(options.puller, (name) => this.#queue.add(name));
     this.#reconciler = this.#newReconciler();
     this.#gate = new ClusterUpgradeGate({
       client,
@@ -177,6 +180,7 @@ export class OperatorController {
 
   /** Tries again at once every extension that did not get on by itself, for what it needs has changed, such as credentials. */
   retryFailing(): void {
+    this.#images.renew();
     for (const { metadata, status } of this.#extensions.list())
       if (findCondition(status?.conditions, ConditionType.Progressing)?.reason === Reason.Retrying) this.#queue.add(metadata.name);
   }
@@ -189,6 +193,7 @@ export class OperatorController {
       await Promise.all([...informers.map((informer) => informer.synced), clusterVersion.synced, clusterProxy?.synced]);
       await this.#controller.run(signal);
       this.#rechecks.endAll();
+      await this.#images.close();
     };
     const followers = [...informers, this.#installedReleases, this.#apis, this.#gate];
     await Promise.all([...followers.map((follower) => follower.run(signal)), work()]);
@@ -212,12 +217,15 @@ export class OperatorController {
       await this.#forget(name);
       return undefined;
     }
-    if (extension.metadata.deletionTimestamp !== undefined) for (const watches of [this.#watches, this.#sources]) watches.forget(name);
+    const isDeleted = extension.metadata.deletionTimestamp !== undefined;
+    if (isDeleted) for (const watches of [this.#watches, this.#sources]) watches.forget(name);
+    if (isDeleted || extension.spec?.suspend) await this.#images.cancel(name);
     try {
       const outcome = await this.#reconciler.reconcile(withoutBulk(extension), log, signal);
       if (outcome?.awaits && !signal.aborted) this.#rechecks.begin(name, outcome.awaits);
       return outcome;
     } catch (err) {
+      await this.#images.cancelOutdated(extension);
       const waiting = waitingIn(err);
       if (waiting && !signal.aborted) {
         log.info({ reason: waiting.reason }, "waiting until somebody acts");
@@ -257,7 +265,7 @@ export class OperatorController {
     this.#sources.forget(name);
     this.#identities.forget(name);
     this.#metrics.forget(name);
-    await this.#options.puller.remove(name);
+    await this.#images.forget(name);
   }
 
   #newReconciler(): Reconciler {
@@ -266,6 +274,7 @@ export class OperatorController {
       catalogs: this.#catalogs,
       contents: this.#contents,
       events: hidingEvents(this.#events, this.#memory),
+      images: this.#images,
       identities: this.#identities,
       memory: this.#memory,
       metrics: this.#metrics,

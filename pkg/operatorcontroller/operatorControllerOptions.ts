@@ -2,6 +2,7 @@ import type { CertificateTimes } from "../certificates/certificatePlan.ts";
 import type { Client } from "../kube/client.ts";
 import type { Logger } from "../telemetry/log.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
+import type { BundlePuller } from "./bundleImages.ts";
 import type { PackageReader } from "./catalogs/catalogContents.ts";
 import type { OffersReader } from "./catalogs/catalogOffers.ts";
 import type { WebhookCertProvider } from "./certificates/providerNames.ts";
@@ -9,12 +10,11 @@ import type { ClusterUpgradeSettings } from "./clusterupgrade/clusterUpgradeGate
 import type { ClusterVersionReader } from "./clusterupgrade/clusterVersionSource.ts";
 import type { ClusterProxyReader } from "./proxy/clusterProxy.ts";
 import type { ServiceAccountFallback } from "./rights/identity.ts";
-import type { BundlePuller } from "./steps/unpackBundle.ts";
 
 /** Everything the controller is built from. */
 export interface OperatorControllerOptions {
   client: Client;
-  puller: BundlePuller & { remove(owner: string): Promise<void> };
+  puller: BundlePuller;
   packages: PackageReader & OffersReader;
   systemNamespace: string;
   serviceAccountFallback: ServiceAccountFallback;

@@ -4,6 +4,7 @@ import type { Informer } from "../controller/informer.ts";
 import type { Step } from "../controller/steps.ts";
 import type { Client } from "../kube/client.ts";
 import type { BundleCache } from "./bundleCache.ts";
+import type { BundleImageSource } from "./bundleImages.ts";
 import type { CatalogContents } from "./catalogs/catalogContents.ts";
 import type { CertificateProviders } from "./certificates/providerChoice.ts";
 import type { Dependencies } from "./dependencies/dependencies.ts";
@@ -32,7 +33,7 @@ import { requireSpec } from "./steps/requireSpec.ts";
 import { resolveBundle } from "./steps/resolveBundle.ts";
 import { retrieveReleases } from "./steps/retrieveReleases.ts";
 import { tellProxy } from "./steps/tellProxy.ts";
-import { type BundlePuller, unpackBundle } from "./steps/unpackBundle.ts";
+import { unpackBundle } from "./steps/unpackBundle.ts";
 import { validate } from "./steps/validate.ts";
 import type { ObjectWatches } from "./watches/objectWatches.ts";
 import type { SourceWatches } from "./watches/sourceWatches.ts";
@@ -40,7 +41,7 @@ import type { SourceWatches } from "./watches/sourceWatches.ts";
 /** What the steps of a pass work with. */
 export interface StepParts {
   client: Client;
-  puller: BundlePuller;
+  images: BundleImageSource;
   bundles: BundleCache;
   providers: CertificateProviders;
   catalogs: Pick<Informer<ClusterCatalog>, "get" | "list">;
@@ -65,7 +66,7 @@ export interface StepParts {
 export function reconcileSteps(parts: StepParts): Step<PassFacts["extension"], PassFacts>[] {
   const {
     client,
-    puller,
+    images,
     bundles,
     providers,
     catalogs,
@@ -94,7 +95,7 @@ export function reconcileSteps(parts: StepParts): Step<PassFacts["extension"], P
     keepContent(events, memory),
     readConfiguration({ watches: sources, driftIntervalMs: applying.driftIntervalMs }),
     holdBack({ ...applying, comeBack: parts.comeBack }),
-    unpackBundle({ puller, bundles, providers }),
+    unpackBundle({ images, bundles, providers }),
     checkBundle(events, memory),
     tellProxy,
     checkClusterVersion,

@@ -131,6 +131,35 @@ test.for<[why: string, error: Error, resolved: ResolvedBundle | undefined, want:
   expect(kept).toBe(1);
 });
 
+test("a pass whose image is pulled keeps what is installed, says so, and is pending", async () => {
+  const step = (facts: PassFacts): void => {
+    facts.unpacking = { image: "registry.example/p:v1", lastError: undefined };
+  };
+  const { result, progressing, kept, events } = await pass({ step });
+  expect(result).toEqual({ requeueAfterMs: RESYNC, isPending: true });
+  expect([progressing?.status, progressing?.reason, progressing?.message]).toEqual([
+    "True",
+    "RollingOut",
+    "Unpacking bundle image registry.example/p:v1",
+  ]);
+  expect([kept, events]).toEqual([1, []]);
+  const failing = await pass({ step, keepFails: new Error("forbidden") });
+  expect(failing.error?.message).toBe('error keeping installed bundle "" as it is: forbidden');
+  expect(failing.progressing).toMatchObject({ status: "True", reason: "Retrying" });
+});
+
+test("while an image is pulled again the condition keeps the failure of the pull before", async () => {
+  const lastError = new RetryableError("Retrying", "no route");
+  const failed = await pass({ step: throwing(lastError, RESOLVED) });
+  const [{ status }] = failed.written as [(typeof failed.written)[0]];
+  const step = (facts: PassFacts): void => {
+    facts.resolved = RESOLVED;
+    facts.unpacking = { image: RESOLVED.image, lastError };
+  };
+  const { result, written, events } = await pass({ extension: { ...X, status }, step });
+  expect([result, written, events]).toEqual([{ requeueAfterMs: RESYNC, isPending: true }, [], []]);
+});
+
 test("what goes wrong with what is installed is told behind the error, whose kind stays", async () => {
   const installed = { ...RESOLVED, name: "p.v0.9.0" };
   const step = (facts: PassFacts): void => {

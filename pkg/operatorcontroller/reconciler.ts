@@ -66,13 +66,35 @@ export class Reconciler {
       hideInError(error, facts.hidden);
     }
     if (facts.leave) return result;
+    const { unpacking } = facts;
+    if (unpacking && error === undefined) {
+      error = await this.#whileUnpacking(facts, unpacking.lastError, context);
+      hideInError(error, facts.hidden);
+    }
     this.#deps.tellChoice?.(facts);
     await this.#deps.checkHealth(facts, context);
     const written = await this.#writeStatus(extension, facts, error, log);
-    if (error !== undefined) throw error;
+    if (error !== undefined && !facts.unpacking) throw error;
     if (written === "changed") return { requeueAfterMs: CHANGED_MS };
-    const next = result ?? { requeueAfterMs: this.#deps.resyncMs(extension) };
+    const resync = { requeueAfterMs: this.#deps.resyncMs(extension) };
+    const next = facts.unpacking ? { ...resync, isPending: true } : (result ?? resync);
     return facts.awaits ? { ...next, awaits: facts.awaits } : next;
+  }
+
+  /**
+   * Keeps the installed bundle as it is while another one is pulled.
+   * @returns what the conditions show: the failure of the pull before, until the one under way has ended; undefined where there is none
+   */
+  async #whileUnpacking(facts: PassFacts, lastError: unknown, context: StepContext<PassFacts["extension"]>): Promise<unknown> {
+    if (lastError !== undefined) return this.#failure(facts, lastError, context);
+    try {
+      await this.#deps.keepInstalled(facts, context);
+      return undefined;
+    } catch (err) {
+      context.signal.throwIfAborted();
+      delete facts.unpacking;
+      return wrapError(`error keeping installed bundle "${facts.installed?.name ?? ""}" as it is: `, err);
+    }
   }
 
   /** The error of a failed pass as its conditions show it. What is installed is kept as it is before. */

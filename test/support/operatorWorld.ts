@@ -43,6 +43,9 @@ export class OperatorWorld implements AsyncDisposable {
   readonly #cluster: TestCluster;
   /** References that were pulled. */
   readonly pulled: string[] = [];
+  /** Extensions whose pulls were cancelled. */
+  readonly cancelled: string[] = [];
+  readonly #hanging = new Map<string, Promise<void>>();
   readonly #folder = new TempFolder();
   /** Digests by name, as hex. */
   readonly #tags = new Map<string, string>();
@@ -74,7 +77,8 @@ export class OperatorWorld implements AsyncDisposable {
     const controller = new OperatorController({
       client,
       puller: {
-        pull: (_owner, ref) => this.#pull(ref),
+        cached: () => Promise.resolve(undefined),
+        pull: (owner, ref, { signal }) => this.#pullAs(owner, ref, signal),
         remove: () => Promise.resolve(),
       },
       packages: {
@@ -133,6 +137,33 @@ export class OperatorWorld implements AsyncDisposable {
     const digest = this.#tags.get(name);
     if (digest !== undefined) rmSync(join(this.#folder.path, digest), { recursive: true, force: true });
     this.#tags.delete(name);
+  }
+
+  /** Makes pulls of a bundle's image hang, as with a registry that does not answer. @returns what ends that. */
+  hang(name: string): () => void {
+    const end = Promise.withResolvers<void>();
+    this.#hanging.set(name, end.promise);
+    return () => {
+      this.#hanging.delete(name);
+      end.resolve();
+    };
+  }
+
+  async #pullAs(owner: string, ref: string, signal: AbortSignal): Promise<{ canonical: string; digest: string; dir: string }> {
+    const hanging = this.#hanging.get(ref.slice(ref.lastIndexOf("/") + 1));
+    if (hanging) {
+      const cancelled = Promise.withResolvers<never>();
+      signal.addEventListener(
+        "abort",
+        () => {
+          this.cancelled.push(owner);
+          cancelled.reject(signal.reason);
+        },
+        { once: true },
+      );
+      await Promise.race([hanging, cancelled.promise]);
+    }
+    return this.#pull(ref);
   }
 
   #pull(ref: string): Promise<{ canonical: string; digest: string; dir: string }> {

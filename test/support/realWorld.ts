@@ -49,6 +49,7 @@ export class RealWorld implements AsyncDisposable {
     const controller = new OperatorController({
       client,
       puller: {
+        cached: () => Promise.resolve(undefined),
         pull: (_owner, ref) => {
           const [image = ""] = ref.split("@");
           const digest = `sha256:${createHash("sha256").update(image).digest("hex")}`;

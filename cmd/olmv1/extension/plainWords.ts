@@ -30,7 +30,7 @@ export const REASON_WORDS = {
   [Reason.Succeeded]: nothingToDo("It is as it should be."),
   [Reason.Failed]: nothingToDo("No bundle is installed, or it is not known which one; Progressing tells why."),
   [Reason.Absent]: nothingToDo("Nothing is installed yet."),
-  [Reason.RollingOut]: byName("It is being rolled out; not every object is ready yet.", "olmv1 tree {name}"),
+  [Reason.RollingOut]: byName("It is being rolled out: its image is pulled, or not every object is ready yet.", "olmv1 tree {name}"),
   [Reason.Healthy]: nothingToDo("Every object that has a health is healthy."),
   [Reason.Unhealthy]: byName(
     "What is installed does not work: an object of it is not ready.",

@@ -62,9 +62,9 @@ function contentStatus({ deployed, history }: PassFacts): Pick<ClusterExtensionS
   return { inventory: inventoryOf(release.objects), ...(apis.length > 0 ? { providedAPIs: apis } : {}) };
 }
 
-/** A request counts as handled once a pass ended, whatever became of it: one that failed is tried again in any case. */
+/** A request counts as handled once a pass ended, whatever became of it: one that failed is tried again in any case. A pull has to end before. */
 function handledRequest(extension: Readonly<ClusterExtension>, facts: PassFacts): Pick<ClusterExtensionStatus, "lastHandledReconcileAt"> {
-  const handled = facts.isSuspended ? extension.status?.lastHandledReconcileAt : reconcileRequestOf(extension);
+  const handled = facts.isSuspended || facts.unpacking ? extension.status?.lastHandledReconcileAt : reconcileRequestOf(extension);
   return handled === undefined ? {} : { lastHandledReconcileAt: handled };
 }
 
@@ -95,6 +95,7 @@ function installedVerdict(facts: PassFacts): ConditionVerdict {
  * | nothing, and a rollout overdue  | False / ProgressDeadlineExceeded |
  * | nothing, while removed          | True / Uninstalling              |
  * | nothing, while suspended        | False / Suspended                |
+ * | nothing, while an image is pulled | True / RollingOut              |
  * | a terminal error                | False / Blocked, or its reason   |
  * | what others have to bring about | False / its reason               |
  * | any other error                 | True / Retrying                  |
@@ -112,6 +113,10 @@ function progressingVerdict(facts: PassFacts, error: unknown): ConditionVerdict 
     return { type, status: "False", reason: Reason.Suspended, message };
   }
   const lacking = facts.lacking === undefined ? [] : [facts.lacking];
+  if (error === undefined && facts.unpacking) {
+    const message = [`Unpacking bundle image ${facts.unpacking.image}`, ...facts.notes, ...lacking].join("; ");
+    return { type, status: "True", reason: Reason.RollingOut, message };
+  }
   if (error === undefined) {
     const message = ["Desired state reached", ...facts.notes, ...lacking].join("; ");
     return { type, status: "True", reason: Reason.Succeeded, message };

@@ -11,9 +11,10 @@ import { RetryableError, TerminalError } from "../../errors/errors.ts";
 import { KindNotServed } from "../../kube/errors.ts";
 import type { ReleaseRecord } from "../../release/record.ts";
 import { BundleCache } from "../bundleCache.ts";
+import { BundleImages, type BundlePuller } from "../bundleImages.ts";
 import { CertificateProviders } from "../certificates/providerChoice.ts";
 import { newFacts, type PassFacts, type ResolvedBundle } from "../facts.ts";
-import { type BundlePuller, inputDigest, unpackBundle } from "./unpackBundle.ts";
+import { inputDigest, unpackBundle } from "./unpackBundle.ts";
 
 const RESOLVED: ResolvedBundle = {
   packageName: "p",
@@ -35,6 +36,14 @@ class CannedImages implements BundlePuller {
 
   constructor(dir: string) {
     this.#dir = dir;
+  }
+
+  cached(): Promise<undefined> {
+    return Promise.resolve(undefined);
+  }
+
+  remove(): Promise<void> {
+    return Promise.resolve();
   }
 
   pull(owner: string, ref: string): Promise<{ canonical: string; digest: string; dir: string }> {
@@ -96,19 +105,27 @@ async function pass(given: Given): Promise<{ facts: PassFacts; pulled: string[];
   const images = new CannedImages(folder.write("image", Object.fromEntries(sample?.files ?? [])));
   images.failure = given.failure;
   images.gone = given.gone;
-  const facts: PassFacts = { ...newFacts(X), resolved: given.resolved ?? RESOLVED };
-  if (given.latest) facts.history = { ...facts.history, current: [given.latest] };
-  if (given.installed) facts.installed = RESOLVED;
-  const stop = new AbortController();
-  if (given.aborted) stop.abort(new Error("stopped"));
-  const error: unknown = await unpackBundle({
-    puller: images,
+  const woken = Promise.withResolvers<void>();
+  const step = unpackBundle({
+    images: new BundleImages(images, () => woken.resolve()),
     bundles: new BundleCache(systemClock),
     providers: new CertificateProviders(NO_KINDS, "auto"),
-  })
-    .run(facts, stepContext(X, stop.signal))
-    .catch((err: unknown) => err);
-  return { facts, pulled: images.pulled, error };
+  });
+  const run = async (): Promise<{ facts: PassFacts; result: unknown }> => {
+    const facts: PassFacts = { ...newFacts(X), resolved: given.resolved ?? RESOLVED };
+    if (given.latest) facts.history = { ...facts.history, current: [given.latest] };
+    if (given.installed) facts.installed = RESOLVED;
+    const stop = new AbortController();
+    if (given.aborted) stop.abort(new Error("stopped"));
+    const result = await step.run(facts, stepContext(X, stop.signal)).catch((err: unknown) => err);
+    return { facts, result };
+  };
+  const first = await run();
+  if (!first.facts.leave) return { facts: first.facts, pulled: images.pulled, error: first.result };
+  expect(first.result).toMatchObject({ isPending: true });
+  await woken.promise;
+  const { facts, result } = await run();
+  return { facts, pulled: images.pulled, error: result };
 }
 
 const digest = inputDigest({ ...newFacts(X), resolved: RESOLVED });

@@ -2,63 +2,63 @@ import { createHash } from "node:crypto";
 import type { Step } from "../../controller/steps.ts";
 import { messageOf } from "../../errors/errors.ts";
 import { canonicalJson } from "../../fbc/canonical.ts";
-import { bundleRoot } from "../../oci/bundleRoot.ts";
-import type { ImageFilter } from "../../oci/puller.ts";
 import { lastDeployed } from "../../release/record.ts";
 import { isOfAnotherWriter } from "../../release/takenOver.ts";
 import type { BundleCache } from "../bundleCache.ts";
 import { readBundleFiles } from "../bundleFiles.ts";
+import type { BundleImage, BundleImageSource, ObtainedImage } from "../bundleImages.ts";
 import type { CertificateProviders } from "../certificates/providerChoice.ts";
 import { configOf, type PassFacts, type ResolvedBundle } from "../facts.ts";
 import { type ProxyFacts, proxyOf } from "../proxy/passProxy.ts";
 
-/** Pulls an image into the owner's cache and tells where it lies. */
-export interface BundlePuller {
-  pull(
-    owner: string,
-    ref: string,
-    options: { signal: AbortSignal; filter: ImageFilter },
-  ): Promise<{ canonical: string; digest: string; dir: string }>;
-}
-
 /** What unpacking needs from the outside. */
 export interface UnpackDependencies {
-  puller: BundlePuller;
+  images: BundleImageSource;
   bundles: Pick<BundleCache, "load">;
   providers: Pick<CertificateProviders, "choose" | "isOutdated">;
 }
 
+/** A pull that ends sooner is not shown: the pass that it wakes writes the status. */
+const SHOWN_AFTER_MS = 300;
 /** Raised when rendering changes what it makes of the same input, so that installed bundles are rendered anew. */
 const RENDERING = "1";
 
 /**
  * Fetches the bundle, unless a deployed release was already made from the very same input, and finds out who provides the certificates of
- * its webhooks and API services, if it has any.
+ * its webhooks and API services, if it has any. It does not wait for a pull: the pass ends, and the end of the pull brings the next one.
  */
-export function unpackBundle({ puller, bundles, providers }: UnpackDependencies): Step<PassFacts["extension"], PassFacts> {
+export function unpackBundle({ images, bundles, providers }: UnpackDependencies): Step<PassFacts["extension"], PassFacts> {
   return {
     name: "UnpackBundle",
     async run(facts, { signal, log }) {
-      const { extension, resolved, installed } = facts;
-      if (!resolved || facts.held || facts.pinned) return undefined;
+      const { extension, resolved } = facts;
+      const notWanted = async (): Promise<undefined> => {
+        await images.cancel(extension.metadata.name);
+        return undefined;
+      };
+      if (!resolved || facts.held || facts.pinned) return notWanted();
       facts.inputDigest = inputDigest(facts);
       const [latest] = facts.history.current;
       const isSame = latest?.status === "deployed" && latest.inputDigest === facts.inputDigest;
-      if (isSame && !providers.isOutdated(latest.objects)) return undefined;
+      if (isSame && !providers.isOutdated(latest.objects)) return notWanted();
       try {
-        const image = await puller
-          .pull(extension.metadata.name, pullReference(resolved), { signal, filter: bundleRoot })
-          .catch((err: unknown) => {
-            signal.throwIfAborted();
-            return pullOffered(puller, facts, err, signal);
-          });
+        const pull = await images.obtain(extension, { ref: pullReference(resolved), substitute: substituteOf(facts) }, signal);
+        if (pull.kind === "pending" && pull.isNew) {
+          facts.leave = true;
+          return { isPending: true, requeueAfterMs: SHOWN_AFTER_MS };
+        }
+        if (pull.kind === "pending" && (pull.lastError === undefined || !isInstalled(facts, resolved))) {
+          facts.unpacking = { image: pullReference(resolved), lastError: pull.lastError };
+          return { isPending: true };
+        }
+        if (pull.kind !== "done") throw pull.kind === "failed" ? pull.error : pull.lastError;
+        const image = imageFrom(pull.value, facts);
         log.debug({ image: image.canonical }, "bundle image unpacked");
         facts.content = await bundles.load(image.digest, () => readBundleFiles(image.dir));
         facts.resolved = { ...(facts.resolved ?? resolved), imageDigest: image.digest };
       } catch (err) {
         signal.throwIfAborted();
-        const same = installed?.name === resolved.name && installed.version === resolved.version;
-        if (!same) throw err;
+        if (!isInstalled(facts, resolved)) throw err;
         log.warn({ image: pullReference(resolved), err: messageOf(err) }, "bundle image not available, keeping what is installed");
         facts.notes.push(
           `bundle image ${pullReference(resolved)} is not available: what is installed is kept as it is (${messageOf(err)})`,
@@ -73,21 +73,27 @@ export function unpackBundle({ puller, bundles, providers }: UnpackDependencies)
   };
 }
 
+function isInstalled({ installed }: PassFacts, resolved: ResolvedBundle): boolean {
+  return installed?.name === resolved.name && installed.version === resolved.version;
+}
+
 /**
- * What another operator-controller installed is taken over with the image that the catalog names now where the one that was installed is gone:
- * otherwise it could not be taken over at all.
- * @throws `cause` in any other case.
+ * The image that the catalog names now, in place of one that another operator-controller installed and that is gone: without it, the bundle could
+ * not be taken over.
  */
-async function pullOffered(puller: BundlePuller, facts: PassFacts, cause: unknown, signal: AbortSignal): ReturnType<BundlePuller["pull"]> {
-  const { extension, resolved, history } = facts;
+function substituteOf({ resolved, history }: PassFacts): string | undefined {
   const base = lastDeployed(history.current);
-  if (resolved?.offered === undefined || !base || !isOfAnotherWriter(base)) throw cause;
-  const { offered, pullFrom, ...others } = resolved;
-  const image = await puller.pull(extension.metadata.name, offered, { signal, filter: bundleRoot });
+  return base && isOfAnotherWriter(base) ? resolved?.offered : undefined;
+}
+
+/** The image, after it was noted where it is the substitute. */
+function imageFrom({ image, unavailable }: ObtainedImage, facts: PassFacts): BundleImage {
+  if (unavailable === undefined || facts.resolved?.offered === undefined) return image;
+  const { offered, pullFrom, ...others } = facts.resolved;
   facts.resolved = { ...others, image: offered };
   facts.inputDigest = inputDigest(facts);
   facts.notes.push(
-    `image ${pullFrom ?? resolved.image} is not available (${messageOf(cause)}): bundle "${resolved.name}" is taken over with image ${offered}`,
+    `image ${pullFrom ?? others.image} is not available (${messageOf(unavailable)}): bundle "${others.name}" is taken over with image ${offered}`,
   );
   return image;
 }

@@ -1,0 +1,85 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { API_VERSION, CLUSTER_EXTENSION } from "../../pkg/api/constants.ts";
+import { describeWithPrivateCluster, eventually } from "../support/cluster.ts";
+import { OperatorWorld } from "../support/operatorWorld.ts";
+import { tinyBundle } from "../support/tinyBundle.ts";
+
+const INSTALLED = { Installed: "True/Succeeded", Progressing: "True/Succeeded" };
+const UNPACKING = { Installed: "False/Failed", Progressing: "True/RollingOut", Ready: "False/RollingOut" };
+/** More than the controller has workers. */
+const HANGING = ["hang-a", "hang-b", "hang-c", "hang-d"];
+
+describeWithPrivateCluster("pulls of bundle images", (cluster) => {
+  let world: OperatorWorld;
+
+  beforeAll(async () => {
+    world = await OperatorWorld.start(cluster);
+    for (const version of ["1.0.0", "2.0.0"]) world.bundle(`p.v${version}`, tinyBundle(version));
+    await world.serve({
+      channels: { stable: ["p.v1.0.0", { name: "p.v2.0.0", replaces: "p.v1.0.0" }, "p.v3.0.0"] },
+      bundles: ["p.v1.0.0", "p.v2.0.0", "p.v3.0.0"],
+    });
+  });
+
+  afterAll(async () => {
+    await world?.[Symbol.asyncDispose]();
+  });
+
+  const patch = async (name: string, spec: object): Promise<void> => {
+    await cluster.client.patch({ apiVersion: API_VERSION, kind: CLUSTER_EXTENSION, name }, { spec }, { type: "merge" });
+  };
+  const install = (name: string, version: string): Promise<unknown> => world.extension(name, { catalog: { version } });
+
+  test("that hang keep no worker from installs, uninstalls, suspensions and changes of other extensions and of their own", async () => {
+    const answer = world.hang("p.v2.0.0");
+    for (const name of HANGING) await install(name, "2.0.0");
+    for (const name of HANGING) {
+      const { Progressing } = await world.conditions(name, UNPACKING);
+      expect(Progressing).toBe("Unpacking bundle image registry.example/p.v2.0.0");
+    }
+    await install("quick", "1.0.0");
+    await world.conditions("quick", INSTALLED);
+    await world.remove("quick");
+    await world.remove("hang-a");
+    await patch("hang-b", { suspend: true });
+    await world.conditions("hang-b", { Progressing: "False/Suspended" });
+    await patch("hang-c", { source: { catalog: { version: "1.0.0" } } });
+    await world.conditions("hang-c", INSTALLED);
+    await eventually(() => expect(world.cancelled).toContain("hang-a")); // one image is pulled once at a time, here for the one that asked first
+    answer();
+    await world.conditions("hang-d", INSTALLED);
+    await patch("hang-b", { suspend: false });
+    await world.conditions("hang-b", INSTALLED);
+    for (const name of ["hang-b", "hang-c", "hang-d"]) await world.remove(name);
+  });
+
+  test("that fail are told as before, also while the next attempt is under way", async () => {
+    await install("broken", "3.0.0");
+    const failed = { Progressing: "True/Retrying" };
+    const { Progressing } = await world.conditions("broken", failed);
+    expect(Progressing).toBe('error for resolved bundle "p.v3.0.0" with version "3.0.0": manifest of registry.example/p.v3.0.0 unknown');
+    const answer = world.hang("p.v3.0.0");
+    const before = world.pulled.length;
+    const { metadata } = await world.get("broken");
+    await patch("broken", { source: { catalog: { version: "3.0.0 || 9.0.0" } } });
+    await world.until("broken", ({ status }) => expect(status?.conditions?.[0]?.observedGeneration).toBe((metadata.generation ?? 0) + 1));
+    expect(await world.conditions("broken", failed)).toEqual({ Progressing });
+    world.bundle("p.v3.0.0", tinyBundle("3.0.0"));
+    answer();
+    await world.conditions("broken", INSTALLED);
+    expect(world.pulled.length - before).toBeLessThan(5);
+    await world.remove("broken");
+  });
+
+  test("of an upgrade leave the installed bundle as it is until they end", async () => {
+    await install("upgraded", "1.0.0");
+    await world.conditions("upgraded", INSTALLED);
+    const answer = world.hang("p.v2.0.0");
+    await patch("upgraded", { source: { catalog: { version: "2.0.0" } } });
+    const { Installed } = await world.conditions("upgraded", { Installed: "True/Succeeded", Progressing: "True/RollingOut" });
+    expect(Installed).toContain("registry.example/p.v1.0.0");
+    answer();
+    await world.until("upgraded", ({ status }) => expect(status?.install?.bundle.version).toBe("2.0.0"));
+    await world.remove("upgraded");
+  });
+});
