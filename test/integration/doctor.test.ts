@@ -1,12 +1,18 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { Finding } from "../../cmd/olmv1/doctor/finding.ts";
 import { SYSTEM_NAMESPACE } from "../../pkg/api/constants.ts";
 import { freePorts } from "../../pkg/devcluster/ports.ts";
+import { tokenKubeconfig } from "../../pkg/devcluster/tokenKubeconfig.ts";
+import { ServiceAccountTokens } from "../../pkg/kube/tokens.ts";
 import { describeWithPrivateCluster } from "../support/cluster.ts";
 import { eventually } from "../support/eventually.ts";
 import { kustomized } from "../support/manifests.ts";
 import { Replicas } from "../support/replicas.ts";
 import { runCli } from "../support/runCli.ts";
+import { serviceAccount } from "../support/serviceAccount.ts";
 
 describeWithPrivateCluster("olmv1 doctor", (cluster) => {
   const programs: Replicas[] = [];
@@ -66,6 +72,23 @@ describeWithPrivateCluster("olmv1 doctor", (cluster) => {
     const template = 'jsonpath={range .findings[?(@.status=="problem")]}{.check}{"\\n"}{end}';
     const asked = await runCli(["doctor", "--kubeconfig", cluster.kubeconfig, "-o", template]);
     expect([asked.code, asked.out.split("\n").length]).toEqual([1, 5]);
+  });
+
+  test("ends with 2 when a user may not read everything, and names each check that could not be made", async () => {
+    await cluster.client.apply({ apiVersion: "v1", kind: "Namespace", metadata: { name: "readers" } }, { fieldManager: "test" });
+    await serviceAccount(cluster.client, "readers", "nobody", []);
+    const folder = await mkdtemp(join(tmpdir(), "olmv1-doctor-"));
+    try {
+      const token = join(folder, "token");
+      await writeFile(token, await new ServiceAccountTokens(cluster.client).tokenFor("readers", "nobody")());
+      const kubeconfig = join(folder, "kubeconfig");
+      await writeFile(kubeconfig, await tokenKubeconfig(cluster.kubeconfig, token));
+      const { code, out } = await runCli(["doctor", "--kubeconfig", kubeconfig], { width: 200 });
+      expect([code, out]).toEqual([2, expect.stringMatching(/0 problems, .* checks? made, \d+ could not be made\n$/)]);
+      expect(out).toContain("cannot check: clustercatalogs.olm.operatorframework.io is forbidden");
+    } finally {
+      await rm(folder, { recursive: true });
+    }
   });
 
   test("names a namespace in which nothing is, and ends with 2 where there is no cluster", async () => {

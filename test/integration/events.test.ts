@@ -1,9 +1,11 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
+import type { ClusterExtension } from "../../pkg/api/clusterExtension.ts";
 import type { KubeObject } from "../../pkg/api/k8s.ts";
 import { describeWithPrivateCluster, eventually } from "../support/cluster.ts";
 import { OperatorWorld } from "../support/operatorWorld.ts";
 import { EVERYTHING } from "../support/ownedObjects.ts";
 import { configMap } from "../support/releases.ts";
+import { runCli } from "../support/runCli.ts";
 import { serviceAccount } from "../support/serviceAccount.ts";
 import { thingDefinition } from "../support/thingDefinition.ts";
 import { tinyBundle } from "../support/tinyBundle.ts";
@@ -131,6 +133,40 @@ describeWithPrivateCluster("the Events that tell what is done to an extension", 
       await eventually(async () => expect((await world.get("quiet")).status?.lastHandledReconcileAt).toBe(at));
     }
     expect(await world.events("quiet")).toEqual(before);
+  });
+
+  test("olmv1 events and describe show the Events of one extension when an earlier one had its name", async () => {
+    const own = async (): Promise<string[]> => {
+      const { out } = await runCli(["events", "again", "-o", "json", "--kubeconfig", cluster.kubeconfig]);
+      const { items } = JSON.parse(out) as { items: { involvedObject: { uid: string } }[] };
+      return [...new Set(items.map(({ involvedObject }) => involvedObject.uid))];
+    };
+    const uids: (string | undefined)[] = [];
+    let spec: ClusterExtension["spec"] | undefined;
+    for (const wanted of ["1.0.0", "2.0.0"]) {
+      if (wanted === "1.0.0") spec = (await world.extension("again", version(wanted))).spec;
+      else {
+        const catalog = { ...spec?.source?.catalog, version: wanted };
+        const source = { sourceType: "Catalog", catalog };
+        await cluster.client.create({
+          apiVersion: "olm.operatorframework.io/v1",
+          kind: "ClusterExtension",
+          metadata: { name: "again" },
+          spec: { ...spec, source },
+        });
+      }
+      await world.conditions("again", DONE);
+      uids.push((await world.get("again")).metadata.uid);
+      await eventually(async () => expect(await own()).toEqual([uids.at(-1)]));
+      if (wanted === "1.0.0") await world.remove("again");
+    }
+    const described = await runCli(["describe", "again", "--system-namespace", "olmv1-system", "--kubeconfig", cluster.kubeconfig], {
+      width: 200,
+    });
+    expect([described.code, described.err, described.out]).toEqual([0, "", expect.stringContaining('installed bundle "p.v2.0.0"')]);
+    expect(described.out).not.toContain('"p.v1.0.0"');
+    await world.remove("again");
+    expect(await own()).toEqual([uids.at(-1)]);
   });
 });
 

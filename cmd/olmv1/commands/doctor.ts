@@ -5,15 +5,16 @@ import type { Terminal } from "../cli/terminal.ts";
 import type { DoctorOptions } from "../doctor/doctor.ts";
 
 const AFTER_HELP = `
-It looks at API server, definitions, both programs with their leaders and certificates, catalogs, admission policies and metrics, and changes nothing. What you may
-not look at is "unknown". It needs the right to get these objects, the Secrets of the certificates among them.
+It looks at API server, definitions, both programs with their leaders and certificates, catalogs, admission policies and metrics, and changes nothing. A check
+that you have no permission for is "unknown" and counted apart. Doctor needs permission to get these objects and the Secrets of the certificates.
 
 Examples:
   olmv1 doctor
   olmv1 doctor --system-namespace openshift-operator-controller
   olmv1 doctor -o jsonpath='{range .findings[?(@.status=="problem")]}{.check}{": "}{.message}{"\\n"}{end}'
 
-Exit codes: 0 no problem, though there may be warnings; 1 something is wrong; 2 the cluster could not be asked, or nothing in it be looked at.
+Exit codes: 0 every check was made and found no problem, though there may be warnings; 1 a problem was found; 2 no problem was found, but not everything
+could be checked.
 `;
 
 /** Adds `olmv1 doctor`: what is the matter with an installation, and what to do about it. */

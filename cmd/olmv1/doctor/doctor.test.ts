@@ -257,9 +257,14 @@ describe("one thing is wrong", () => {
       monitors: refused,
     });
     const exits = [none, factsOf({ catalogs: refused }), factsOf({ catalogs: { value: [] } }), withCatalogd({ ready: 0 })];
-    expect(exits.map((facts) => exitOf(findingsOf(facts, "0.1.0")))).toEqual([EXIT.error, EXIT.yes, EXIT.yes, EXIT.no]);
+    expect(exits.map((facts) => exitOf(findingsOf(facts, "0.1.0")))).toEqual([EXIT.error, EXIT.error, EXIT.yes, EXIT.no]);
     const old = { ...none, serverVersion: "v1.29.4" };
     expect(exitOf(findingsOf(old, "0.1.0"))).toBe(EXIT.no);
+  });
+
+  test("doctor counts checks apart when they could not be made", () => {
+    const text = doctorText({ width: 200, colour: false }, findingsOf(factsOf({ catalogs: { refused: "forbidden" } }), "0.1.0"));
+    expect(text).toMatch(/\n\n0 problems, 0 warnings; \d+ checks made, 1 could not be made\n$/);
   });
 
   test("no catalog at all", () => {

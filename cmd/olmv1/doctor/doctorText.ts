@@ -27,5 +27,6 @@ function summary(findings: readonly Finding[]): string {
   const count = (status: FindingStatus): number => findings.filter((finding) => finding.status === status).length;
   const parts = (["problem", "warning"] as const).map((status) => counted(count(status), status));
   const unknown = count("unknown");
-  return `${parts.join(", ")}${unknown > 0 ? `, ${unknown} not looked at` : ""}; ${counted(findings.length, "check")}`;
+  const made = counted(findings.length - unknown, "check");
+  return unknown === 0 ? `${parts.join(", ")}; ${made}` : `${parts.join(", ")}; ${made} made, ${unknown} could not be made`;
 }

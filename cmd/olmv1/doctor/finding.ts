@@ -17,5 +17,5 @@ export type Answer<T> = { readonly value: T } | { readonly refused: string };
 /** The findings about something that was read; one finding where it could not be. */
 export function about<T>(check: string, answer: Answer<T>, judge: (value: T) => Finding[]): Finding[] {
   if ("value" in answer) return judge(answer.value);
-  return [{ check, status: "unknown", message: `it cannot be looked at: ${answer.refused}`, next: "ask somebody who has the right to" }];
+  return [{ check, status: "unknown", message: `cannot check: ${answer.refused}`, next: "ask a cluster administrator" }];
 }

@@ -23,7 +23,7 @@ export async function describe(terminal: Terminal, name: string, options: Releas
       accountOf(client, extension),
       inventoryHealth(client, extension, now),
       orWhyNot(releaseRows(client, extension, options.systemNamespace)),
-      orWhyNot(eventsOf(client, name).then((found) => found.events)),
+      orWhyNot(eventsOf(client, extension.metadata).then((found) => found.events)),
       orWhyNot(failingCatalogs(client, extension)),
     ]);
     terminal.out(describeText(terminal, { extension, account, objects, releases, events, catalogs }, now));

@@ -14,20 +14,33 @@ export interface EventRecord extends KubeObject {
   firstTimestamp?: string | null;
   lastTimestamp?: string | null;
   eventTime?: string | null;
+  involvedObject?: { readonly uid?: string };
 }
 
 /** The kind of Events. */
 export const EVENT_KIND = { apiVersion: "v1", kind: "Event" } as const;
 
-/** Selects the Events about an extension, in whatever namespace they stand. */
-export function eventsAbout(name: string): { fieldSelector: string } {
-  return { fieldSelector: `involvedObject.kind=${CLUSTER_EXTENSION},involvedObject.name=${name}` };
+/** An extension that Events are about; without `uid` any that has, or had, the name. */
+export interface EventSubject {
+  readonly name: string;
+  readonly uid?: string | undefined;
 }
 
-/** The Events about an extension, oldest first. */
-export async function eventsOf(client: Pick<Client, "list">, name: string): Promise<{ events: EventRecord[]; resourceVersion: string }> {
-  const { items, resourceVersion } = await client.list<EventRecord>(EVENT_KIND, eventsAbout(name));
-  return { events: items.toSorted((a, b) => Date.parse(lastSeen(a)) - Date.parse(lastSeen(b))), resourceVersion };
+/** Selects the Events about an extension, in all namespaces. */
+export function eventsAbout({ name, uid }: EventSubject): { fieldSelector: string } {
+  const byUid = uid === undefined ? "" : `,involvedObject.uid=${uid}`;
+  return { fieldSelector: `involvedObject.kind=${CLUSTER_EXTENSION},involvedObject.name=${name}${byUid}` };
+}
+
+/** Lists the Events about one extension, oldest first; without `uid` those about the last one of the name. */
+export async function eventsOf(
+  client: Pick<Client, "list">,
+  subject: EventSubject,
+): Promise<{ events: EventRecord[]; resourceVersion: string }> {
+  const { items, resourceVersion } = await client.list<EventRecord>(EVENT_KIND, eventsAbout(subject));
+  const events = items.toSorted((a, b) => Date.parse(lastSeen(a)) - Date.parse(lastSeen(b)));
+  const uid = subject.uid ?? events.at(-1)?.involvedObject?.uid;
+  return { events: events.filter(({ involvedObject }) => involvedObject?.uid === uid), resourceVersion };
 }
 
 /** When it was seen last, RFC 3339. */
