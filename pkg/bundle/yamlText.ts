@@ -1,6 +1,6 @@
 import { YAMLException } from "js-yaml";
 import { messageOf } from "../errors/errors.ts";
-import { parseYamlDocuments } from "../fbc/yaml.ts";
+import { parseFirstYamlDocument } from "../fbc/yaml.ts";
 
 /** Aliases let a small text stand for a huge value; the largest real manifests have some 100,000 values. */
 const MAX_VALUES = 5_000_000;
@@ -11,7 +11,7 @@ const MAX_VALUES = 5_000_000;
  */
 export function yamlDocument(text: string): unknown {
   try {
-    const document = parseYamlDocuments(text)[0] ?? null;
+    const document = parseFirstYamlDocument(text);
     if (text.includes("&") && text.includes("*") && countValues(document, 0) > MAX_VALUES)
       throw new Error("document contains excessive aliasing");
     return document;

@@ -9,7 +9,7 @@ import { JsonScanner, MAX_DEPTH, MAX_VALUES, type Scan } from "./jsonScanner.ts"
 import { metaFrom } from "./meta.ts";
 import { withNumberTokens } from "./numberTokens.ts";
 import type { PlacedMeta } from "./types.ts";
-import { parseYamlDocuments } from "./yaml.ts";
+import { parseFirstYamlDocument } from "./yaml.ts";
 import { newlinesIn, YamlSplitter } from "./yamlSplitter.ts";
 
 /** Limits of decoding. */
@@ -26,6 +26,14 @@ export interface DecodeOptions {
 const GUESS_BYTES = 4_096;
 const DEFAULT_MAX_DOCUMENT_BYTES = 64 * 1024 * 1024;
 const JSON_START = /^[\t-\r \u0085\p{Z}]*\{/u;
+/** White space as Go's unicode.IsSpace has it. */
+const SPACE = /^[\t-\r \u0085\p{Z}]$/u;
+const NULL = Buffer.from("null");
+/** Go looks at so many bytes to find the next character. */
+const STEP_BYTES = 4;
+const EXPONENT = /\d[eE]\+?\d/;
+/** From so many digits on a number without exponent exceeds float64. */
+const MANY_DIGITS = 309;
 const NEWLINE = 0x0a;
 const UTF16 = "invalid UTF-8: this is UTF-16, as its first bytes say; save it as UTF-8";
 
@@ -57,7 +65,8 @@ export class MetaDecoder {
   readonly #onEmpty: ((place: ContentPlace) => void) | undefined;
   readonly #json = new JsonScanner();
   readonly #yaml = new YamlSplitter();
-  #format: "unknown" | "json" | "yaml" = "unknown";
+  /** "space": white space before YAML, after what is not JSON. */
+  #format: "unknown" | "json" | "space" | "yaml" = "unknown";
   #document = 0;
   /** Lines consumed before the queue's first byte. */
   #lines = 0;
@@ -86,6 +95,7 @@ export class MetaDecoder {
   *#decode(atEnd: boolean): Generator<PlacedMeta> {
     if (this.#format === "unknown") this.#format = JSON_START.test(this.#queue.bytes.toString("utf8", 0, GUESS_BYTES)) ? "json" : "yaml";
     if (this.#format === "json") yield* this.#decodeJson(atEnd);
+    if (this.#format === "space") this.#skipSpace(atEnd);
     if (this.#format === "yaml") yield* this.#decodeYaml(atEnd);
   }
 
@@ -101,6 +111,15 @@ export class MetaDecoder {
         this.#consume(scan.end, scan.lines);
         yield this.#meta(value, this.#lines - scan.lines + scan.line + 1);
       } else if (scan.kind === "other") {
+        if (this.#mayBeNull(bytes, scan.start)) {
+          if (bytes.length < scan.start + NULL.length && !atEnd) return;
+          if (bytes.length >= scan.start + NULL.length) {
+            this.#empty(scan.line + 1);
+            this.#consume(scan.start + NULL.length, scan.line);
+            this.#json.reset();
+            continue;
+          }
+        }
         const char = String.fromCodePoint(bytes.toString("utf8", scan.start, scan.start + 4).codePointAt(0) ?? 0);
         this.#giveUpJson(scan, { line: 1, reason: `expected an object, found ${JSON.stringify(char)}` });
         return;
@@ -121,9 +140,22 @@ export class MetaDecoder {
     }
   }
 
+  #mayBeNull(bytes: Buffer, start: number): boolean {
+    const length = Math.min(NULL.length, bytes.length - start);
+    return bytes.compare(NULL, 0, length, start, start + length) === 0;
+  }
+
+  /** Notes a document that holds nothing, on a line counted from the queue's first. */
+  #empty(line: number): void {
+    this.#document++;
+    this.#onEmpty?.({ file: this.#file, document: this.#document, line: this.#lines + line });
+  }
+
   #parseJson(text: string, scan: Scan): unknown {
     try {
-      return withNumberTokens(JSON.parse(text), text);
+      const value: unknown = JSON.parse(text);
+      if (mayOverflow(text) && hasInfinity(value)) throw new RangeError("a number that is no float64");
+      return withNumberTokens(value, text);
     } catch (err) {
       this.#giveUpJson(scan, jsonFaultIn(text) ?? { line: 1, reason: messageOf(err) });
       return undefined;
@@ -135,10 +167,26 @@ export class MetaDecoder {
     const error = this.#error(this.#document + 1, scan.line + fault.line, fault.reason);
     if (this.#document > 1) throw error;
     this.#notJson = error;
-    this.#format = "yaml";
+    this.#format = "space";
+  }
+
+  /** Passes white space up to the first newline, with it. Like Go's decoder, it needs four bytes at each step, or what follows is not YAML. */
+  #skipSpace(atEnd: boolean): void {
     const bytes = this.#queue.bytes;
-    const space = /^[ \t\r]*\n?/.exec(bytes.toString("latin1", 0, GUESS_BYTES))?.[0].length ?? 0;
-    this.#consume(space, space > 0 && bytes[space - 1] === NEWLINE ? 1 : 0);
+    let end = 0;
+    for (;;) {
+      if (bytes.length - end < STEP_BYTES) {
+        this.#consume(end, 0);
+        if (atEnd && this.#notJson) throw this.#notJson;
+        return;
+      }
+      const char = String.fromCodePoint(bytes.toString("utf8", end, end + STEP_BYTES).codePointAt(0) ?? 0);
+      if (!SPACE.test(char)) break;
+      end += Buffer.byteLength(char);
+      if (char === "\n") break;
+    }
+    this.#consume(end, end > 0 && bytes[end - 1] === NEWLINE ? 1 : 0);
+    this.#format = "yaml";
   }
 
   *#decodeYaml(atEnd: boolean): Generator<PlacedMeta> {
@@ -153,19 +201,18 @@ export class MetaDecoder {
       const text = bytes.toString("utf8", 0, split.end);
       const first = this.#lines + 1;
       this.#consume(split.next, newlinesIn(bytes, split.next));
-      for (const value of this.#parseYaml(text, first)) if (value !== null) yield this.#meta(value, first);
+      const value = this.#parseYaml(text, first);
+      if (value !== null) yield this.#meta(value, first);
       this.#notJson = undefined;
     }
   }
 
-  #parseYaml(text: string, first: number): unknown[] {
+  #parseYaml(text: string, first: number): unknown {
     try {
-      const values = parseYamlDocuments(text);
-      if (values.every((value) => value === null)) {
-        this.#document++;
-        this.#onEmpty?.({ file: this.#file, document: this.#document, line: first });
-      }
-      return values;
+      // Go's reader ends every line with a newline, the last one too.
+      const value = parseFirstYamlDocument(text.endsWith("\n") ? text : `${text}\n`, { float64: true });
+      if (value === null) this.#empty(first - this.#lines);
+      return value;
     } catch (err) {
       if (this.#notJson) throw this.#notJson;
       const mark = err instanceof YAMLException ? err.mark?.line : undefined;
@@ -201,4 +248,27 @@ export class MetaDecoder {
 
 function isUtf16(bytes: Buffer): boolean {
   return (bytes[0] === 0xff && bytes[1] === 0xfe) || (bytes[0] === 0xfe && bytes[1] === 0xff);
+}
+
+/** Whether the JSON `text` may contain a number beyond float64, which a Go program refuses. Looks at each character at most twice. */
+function mayOverflow(text: string): boolean {
+  if (EXPONENT.test(text)) return true;
+  for (let at = MANY_DIGITS - 1; at < text.length; at += MANY_DIGITS) {
+    let length = 0;
+    for (let left = at; isDigitAt(text, left) && length < MANY_DIGITS; left--) length++;
+    for (let right = at + 1; length > 0 && isDigitAt(text, right) && length < MANY_DIGITS; right++) length++;
+    if (length >= MANY_DIGITS) return true;
+  }
+  return false;
+}
+
+function isDigitAt(text: string, at: number): boolean {
+  const code = text.charCodeAt(at);
+  return code >= 0x30 && code <= 0x39;
+}
+
+function hasInfinity(value: unknown): boolean {
+  if (typeof value === "number") return !Number.isFinite(value);
+  if (typeof value !== "object" || value === null) return false;
+  return Object.values(value).some(hasInfinity);
 }

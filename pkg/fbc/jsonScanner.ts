@@ -55,6 +55,13 @@ export class JsonScanner {
     return ended ? this.#found() : { kind: "partial", start: this.#start, line: this.#startLine };
   }
 
+  /** Forgets what was looked at, for bytes that begin elsewhere. */
+  reset(): void {
+    this.#position = 0;
+    this.#start = -1;
+    this.#lines = 0;
+  }
+
   #found(): Scan {
     const found: Scan = { kind: "object", start: this.#start, end: this.#position, line: this.#startLine, lines: this.#lines };
     this.#position = 0;

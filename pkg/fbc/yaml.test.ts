@@ -2,7 +2,8 @@ import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { type CaseHead, loadCases } from "../../test/support/caseFiles.ts";
 import { goJson } from "./canonical.ts";
-import { parseYaml, parseYamlDocuments, toYaml } from "./yaml.ts";
+import { Parser } from "./goyaml/parser.ts";
+import { parseFirstYamlDocument, parseYaml, parseYamlDocuments, toYaml } from "./yaml.ts";
 
 interface Case extends CaseHead {
   text: string;
@@ -39,9 +40,18 @@ describe("what is small as text and huge as a value", () => {
     ["aliases of aliases", bomb(30, (i) => `[${`*a${i},`.repeat(10)}]`), "document contains excessive aliasing"],
     ["one long text many times", `a: &a "${"x".repeat(100_000)}"\nb: [${"*a,".repeat(1_000)}]`, "document contains excessive aliasing"],
     ["aliases that nest", bomb(5, deep), "nested deeper than 1000 with its aliases written out"],
-    ["a list in itself", "a: &a [*a]", "an anchor's value contains itself"],
-    ["a mapping in itself", "a: &a\n  b: {c: *a}", "an anchor's value contains itself"],
-    ["merged mappings", bomb(60, (i) => `{<<: [${`*a${i},`.repeat(99)}]}`).replace("[lol, lol]", "{x: 1}"), "merge keys exceeded"],
+    ["a list in itself", "a: &a [*a]", "anchor 'a' value contains itself"],
+    ["a mapping in itself", "a: &a\n  b: {c: *a}", "anchor 'a' value contains itself"],
+    [
+      "aliases of merged mappings",
+      bomb(60, (i) => `{<<: [${`*a${i},`.repeat(99)}]}`).replace("[lol, lol]", "{x: 1}"),
+      "excessive aliasing",
+    ],
+    [
+      "merged members",
+      `a: &a {${Array.from({ length: 101 }, (_, i) => `k${i}: 1`).join(", ")}}\nb: {${"<<: *a,".repeat(100)}}`,
+      "more than 10000 members merged",
+    ],
     ["millions of values", `a: [${"1,".repeat(2_000_001)}]`, "more than 2000000 values in one document"],
     ["millions of lines", "- 1\n".repeat(2_000_001), "more than 2000000 values in one document"],
   ])("%s", ([, text, reason]) => {
@@ -67,10 +77,105 @@ test.for<[what: string, text: string, value: unknown]>([
   expect(parseYaml(`a: ${text}`)).toEqual({ a: value });
 });
 
-test("lines that cannot be mended are refused, few and many", () => {
-  expect(() => parseYaml("a: [\t1,\t2]")).toThrow("deficient indentation");
-  expect(() => parseYaml(`a:\n  b: "${"z\n".repeat(20_000)}"`)).toThrow("deficient indentation");
-  expect(parseYaml(`a:\n  b: "${"z\n".repeat(50)}"`)).toEqual({ a: { b: "z ".repeat(50) } });
+describe("lines inside quotes and brackets", () => {
+  /** Texts in quotes and brackets over several lines; each line but the first begins at a column of its own. */
+  const word = fc.constantFrom("a", "b c", "d:", "- e", "x", "'", "");
+  const column = fc.integer({ min: 0, max: 6 });
+  const line = fc.record({ column, word });
+  const block = fc.record({
+    depth: fc.integer({ min: 1, max: 6 }),
+    kind: fc.constantFrom("double", "single", "list", "map"),
+    lines: fc.array(line, { minLength: 1, maxLength: 8 }),
+  });
+
+  function written(
+    { depth, kind, lines }: { depth: number; kind: string; lines: { column: number; word: string }[] },
+    indent?: number,
+  ): string {
+    const head = Array.from({ length: depth }, (_, level) => `${"  ".repeat(level)}k:`).join("\n");
+    const at = (of: number): string => " ".repeat(indent ?? of);
+    if (kind === "double") return `${head} "${lines.map(({ column: of, word: text }) => `${text}\n${at(of)}`).join("")}"`;
+    if (kind === "single")
+      return `${head} '${lines.map(({ column: of, word: text }) => `${text.replaceAll("'", "''")}\n${at(of)}`).join("")}'`;
+    const items = lines.map(({ column: of, word: text }, i) => `${kind === "map" ? `m${i}: ` : ""}"${text}",\n${at(of)}`).join("");
+    return kind === "map" ? `${head} {${items}}` : `${head} [${items}]`;
+  }
+
+  test("give the same value at any column as when they are indented", () => {
+    fc.assert(
+      fc.property(fc.array(block, { minLength: 1, maxLength: 4 }), (blocks) => {
+        const document = (indent?: number): string =>
+          blocks
+            .map(
+              (one, i) =>
+                `b${i}:\n${written(one, indent)
+                  .replace(/^/, " ")
+                  .replace(/\n(?= *k:)/g, "\n ")}`,
+            )
+            .join("\n");
+        expect(parseYaml(document())).toEqual(parseYaml(document(20)));
+      }),
+    );
+  });
+
+  test("are read however many there are", () => {
+    expect(parseYaml(`a:\n  b: "${"z\n".repeat(20_000)}"`)).toEqual({ a: { b: "z ".repeat(20_000) } });
+    expect(parseYaml(`a:\n  b: [${"z,\n".repeat(20_000)}]`)).toEqual({ a: { b: Array<string>(20_000).fill("z") } });
+    expect(parseYaml("a: [\t1,\t2]")).toEqual({ a: [1, 2] });
+  });
+
+  test("of an annotation with many lines at the left margin are read, as bundles of redis-operator have them", () => {
+    const samples = `[\n{\n"apiVersion": "databases.example.com/v1",\n"kind": "Redis",\n"spec": { "size": 3 }\n}\n]`;
+    const quoted = samples.replaceAll('"', '\\"').replaceAll("\n", "\\n\\\n");
+    const text = `metadata:\n  annotations:\n    alm-examples: "${`${quoted}\\n\\\n`.repeat(40)}"\n    categories: Database\n`;
+    expect(parseYaml(text)).toEqual({ metadata: { annotations: { "alm-examples": `${samples}\n`.repeat(40), categories: "Database" } } });
+  });
+
+  test.for<[what: string, of: (lines: number) => string]>([
+    ["quotes", (lines) => `a:\n  b: "${"z z\n".repeat(lines)}"\n`],
+    ["quotes with escapes", (lines) => `a:\n  b: "${'z\\"\\\n'.repeat(lines)}"\n`],
+    ["brackets", (lines) => `a:\n  b: [${"z,\n".repeat(lines)}]\n`],
+    ["plain text", (lines) => `a:\n  b: ${"z\n    ".repeat(lines)}\n`],
+    ["blanks", (lines) => `a:\n  b: "${" \t".repeat(lines)}z${"\n ".repeat(lines)}"\n`],
+  ])("are looked at a bounded number of times: %s", ([, of]) => {
+    const text = of(10_000);
+    const counted = new CountedText(text);
+    new Parser(counted as unknown as string, 100).next();
+    expect(counted.characters).toBeLessThan(25 * text.length);
+  });
+});
+
+/** A text that counts the characters that are looked at. */
+class CountedText extends String {
+  characters = 0;
+
+  override charCodeAt(index: number): number {
+    this.characters++;
+    return super.charCodeAt(index);
+  }
+
+  override slice(start?: number, end?: number): string {
+    const part = super.slice(start, end);
+    this.characters += part.length;
+    return part;
+  }
+
+  override indexOf(searched: string, position = 0): number {
+    const found = super.indexOf(searched, position);
+    this.characters += (found < 0 ? this.length : found) - position;
+    return found;
+  }
+
+  override search(pattern: RegExp): number {
+    this.characters += this.length;
+    return super.search(pattern);
+  }
+}
+
+test("the first document alone is read where Go reads no other", () => {
+  expect(parseFirstYamlDocument("a: 1\n...\nb: 2\n")).toEqual({ a: 1 });
+  expect(parseFirstYamlDocument("{a: 1} {b: 2}")).toEqual({ a: 1 });
+  expect(parseFirstYamlDocument("# nothing\n")).toBeNull();
 });
 
 test("whatever is written is read back equal, strings that look like other things included", () => {

@@ -1,24 +1,10 @@
-import {
-  constructFromEvents,
-  DUMP_SCHEMA,
-  defineScalarTag,
-  dump,
-  intCoreTag,
-  intYaml11Tag,
-  NOT_RESOLVED,
-  parseEvents,
-  YAMLException,
-} from "js-yaml";
-import { checkAliases } from "./yamlAliases.ts";
-import { asGoReads } from "./yamlEvents.ts";
-import { KUBE_SCHEMA } from "./yamlSchema.ts";
+import { DUMP_SCHEMA, defineScalarTag, dump, intCoreTag, intYaml11Tag, NOT_RESOLVED, YAMLException } from "js-yaml";
+import { checkAliases } from "./goyaml/aliases.ts";
+import { Parser, type YamlNode } from "./goyaml/parser.ts";
+import { type NumberOptions, ValueBuilder } from "./goyaml/values.ts";
 
 /** Deeper nesting than this is refused instead of exhausting the stack. */
 const MAX_DEPTH = 1_000;
-const ENOUGH_INDENT = " ".repeat(MAX_DEPTH);
-/** A line that stands too far left costs another pass over the text: so many are mended in any text, more while the passes stay short. */
-const SURE_REPAIRS = 3;
-const MAX_REPAIR_CHARACTERS = 20_000_000;
 /** Documents are parsed whole; the largest real ones have some ten thousand values. */
 const MAX_VALUES = 2_000_000;
 /** Integers that no double holds come as bigint and are written as digits. */
@@ -54,51 +40,33 @@ export function parseYaml(text: string): unknown {
  * @throws YAMLException with line and column: for what is no YAML, and beyond the limits on nesting, on the number of values and on what aliases add.
  */
 export function parseYamlDocuments(text: string): unknown[] {
-  checkValues(text);
-  let source = text;
-  let spent = 0;
-  for (let repaired = 0; ; repaired++) {
-    try {
-      return documentsOf(source, text.length);
-    } catch (err) {
-      spent += source.length;
-      const position = err instanceof YAMLException && err.reason === "deficient indentation" ? err.mark?.position : undefined;
-      const mayRepair = repaired < SURE_REPAIRS || spent <= MAX_REPAIR_CHARACTERS;
-      const indented = position !== undefined && mayRepair ? withIndentedLine(source, position) : undefined;
-      if (indented === undefined) throw err;
-      source = indented;
-    }
-  }
-}
-
-/** @param length that of the text before it was mended. */
-function documentsOf(source: string, length: number): unknown[] {
-  const events = parseEvents(source, { filename: "", maxDepth: MAX_DEPTH });
-  const aliases = asGoReads(events, source);
-  const documents = constructFromEvents(events, {
-    filename: "",
-    source,
-    schema: KUBE_SCHEMA,
-    json: true,
-    maxTotalMergeKeys: 10_000,
-    maxAliases: -1,
-  });
-  if (aliases) for (const document of documents) checkAliases(document, { length, maxDepth: MAX_DEPTH });
+  const documents: unknown[] = [];
+  const parser = newParser(text);
+  for (let node = parser.next(); node; node = parser.next()) documents.push(valueOf(node, parser, text));
   return documents;
 }
 
 /**
- * `text` with the line indented that `position` is in, which stands too far left inside quotes or brackets. YAML forbids that, Go's parser and
- * real bundles do not; the white space at the start of such a line means nothing. Undefined for a line that ends the document, and for one that
- * was indented before.
+ * The first document in `text`, null when there is none. The text after it is not read, as in Go: `a: 1`, `...`, `b: 2` gives `{a: 1}`.
+ * @throws YAMLException as `parseYamlDocuments` does.
+ * @see https://pkg.go.dev/sigs.k8s.io/yaml#YAMLToJSON
  */
-function withIndentedLine(text: string, position: number): string | undefined {
-  const start = text.lastIndexOf("\n", position - 1) + 1;
-  const next = text.indexOf("\n", start);
-  const end = next < 0 ? text.length : next;
-  const line = text.slice(start, end);
-  if (line.startsWith(ENOUGH_INDENT) || /^(?:---|\.\.\.)(?:\s|$)/.test(line)) return undefined;
-  return text.slice(0, start) + ENOUGH_INDENT + line.trimStart() + text.slice(end);
+export function parseFirstYamlDocument(text: string, options: NumberOptions = {}): unknown {
+  const parser = newParser(text);
+  const node = parser.next();
+  return node ? valueOf(node, parser, text, options) : null;
+}
+
+function newParser(text: string): Parser {
+  checkValues(text);
+  return new Parser(text, MAX_DEPTH);
+}
+
+function valueOf(node: YamlNode, parser: Parser, text: string, options: NumberOptions = {}): unknown {
+  const fail = (reason: string, position: number): never => YAMLException.throwAt(text, position, reason, "");
+  const value = new ValueBuilder(parser.targets, fail, options).document(node);
+  if (parser.targets.size > 0) checkAliases(value, { length: text.length, maxDepth: MAX_DEPTH });
+  return value;
 }
 
 /** Refuses what would take far more memory than its text: many values of a character or two. */

@@ -1,4 +1,4 @@
-import { EVENT_ID, type Event, getScalarValue, parseEvents } from "js-yaml";
+import { Parser, type YamlNode } from "./goyaml/parser.ts";
 
 /** Names of members and indexes of elements, from the outside in. */
 export type YamlPath = readonly (string | number)[];
@@ -9,17 +9,13 @@ const MAX_DEPTH = 1_000;
 /** Finds the lines of values in one text of YAML or JSON, for messages. */
 export class YamlLines {
   readonly #source: string;
-  readonly #events: readonly Event[];
-  /** Where the content of each document begins in the events. */
-  readonly #documents: readonly number[];
+  /** The documents that hold something. */
+  readonly #documents: readonly YamlNode[];
 
   /** A text that cannot be parsed has no lines. */
   constructor(source: string) {
     this.#source = source;
-    this.#events = eventsIn(source);
-    this.#documents = this.#events.flatMap((event, at) =>
-      event.type === EVENT_ID.DOCUMENT && holds(this.#events[at + 1]) ? [at + 1] : [],
-    );
+    this.#documents = documentsIn(source).filter((node) => node.kind !== "scalar" || !node.isPlain || node.value !== "");
   }
 
   /** How many documents hold something. */
@@ -32,66 +28,41 @@ export class YamlLines {
    * part that there is. Undefined for a document that there is not.
    */
   lineOf(document: number, path: YamlPath): number | undefined {
-    let at = this.#documents[document];
-    let offset = at === undefined ? undefined : this.#offsetOf(at);
+    let node = this.#documents[document];
+    let offset = node?.start;
     for (const part of path) {
-      const found = at === undefined ? undefined : this.#member(at, part);
+      const found = node && memberIn(node, part);
       if (!found) break;
-      at = found.value;
-      offset = found.offset;
+      node = found.value;
+      offset = found.start;
     }
     if (offset === undefined) return undefined;
     let line = 1;
     for (let end = this.#source.indexOf("\n"); end >= 0 && end < offset; end = this.#source.indexOf("\n", end + 1)) line++;
     return line;
   }
-
-  #member(at: number, part: string | number): { value: number; offset: number | undefined } | undefined {
-    const event = this.#events[at];
-    const isList = event?.type === EVENT_ID.SEQUENCE;
-    if (!isList && event?.type !== EVENT_ID.MAPPING) return undefined;
-    let next = at + 1;
-    for (let index = 0; this.#events[next] && this.#events[next]?.type !== EVENT_ID.POP; index++) {
-      const value = isList ? next : this.#after(next);
-      if (isList ? index === part : this.#textOf(next) === String(part)) return { value, offset: this.#offsetOf(next) };
-      next = this.#after(value);
-    }
-    return undefined;
-  }
-
-  /** The event behind the value that begins at `at`. */
-  #after(at: number): number {
-    let depth = 0;
-    for (let next = at; next < this.#events.length; next++) {
-      const type = this.#events[next]?.type;
-      if (type === EVENT_ID.SEQUENCE || type === EVENT_ID.MAPPING) depth++;
-      else if (type === EVENT_ID.POP) depth--;
-      if (depth === 0) return next + 1;
-    }
-    return this.#events.length;
-  }
-
-  #textOf(at: number): string | undefined {
-    const event = this.#events[at];
-    return event?.type === EVENT_ID.SCALAR ? getScalarValue(this.#source, event) : undefined;
-  }
-
-  #offsetOf(at: number): number | undefined {
-    const event = this.#events[at];
-    if (event?.type === EVENT_ID.SCALAR) return event.valueStart;
-    if (event?.type === EVENT_ID.SEQUENCE || event?.type === EVENT_ID.MAPPING) return event.start;
-    return event?.type === EVENT_ID.ALIAS ? event.anchorStart : undefined;
-  }
 }
 
-/** Whether a document that begins with this event holds something. */
-function holds(first: Event | undefined): boolean {
-  return first !== undefined && first.type !== EVENT_ID.POP && !(first.type === EVENT_ID.SCALAR && first.valueStart < 0);
+function memberIn(node: YamlNode, part: string | number): { value: YamlNode; start: number } | undefined {
+  if (node.kind === "sequence") {
+    const value = typeof part === "number" ? node.children[part] : undefined;
+    return value && { value, start: value.start };
+  }
+  if (node.kind !== "mapping") return undefined;
+  for (let at = 0; at < node.children.length; at += 2) {
+    const key = node.children[at];
+    const value = node.children[at + 1];
+    if (key?.kind === "scalar" && value && key.value === String(part)) return { value, start: key.start };
+  }
+  return undefined;
 }
 
-function eventsIn(source: string): readonly Event[] {
+function documentsIn(source: string): YamlNode[] {
+  const documents: YamlNode[] = [];
   try {
-    return parseEvents(source, { filename: "", maxDepth: MAX_DEPTH });
+    const parser = new Parser(source, MAX_DEPTH);
+    for (let node = parser.next(); node; node = parser.next()) documents.push(node);
+    return documents;
   } catch {
     return [];
   }

@@ -7,7 +7,7 @@ import { foldKey, memberOf } from "../fbc/keys.ts";
 import { textMember } from "../fbc/members.ts";
 import { kindOf, metaFrom, wrongKind } from "../fbc/meta.ts";
 import type { Meta } from "../fbc/types.ts";
-import { parseYamlDocuments } from "../fbc/yaml.ts";
+import { parseFirstYamlDocument } from "../fbc/yaml.ts";
 import { catalogObject } from "../fbcrender/catalogObject.ts";
 
 /** The schema of templates that are catalogs of which bundles are only named. */
@@ -51,7 +51,7 @@ export function basicTemplate(metas: readonly Meta[]): JsonObject {
 export function templateDocument(text: string): JsonObject {
   let document: unknown;
   try {
-    document = parseYamlDocuments(text)[0] ?? null;
+    document = parseFirstYamlDocument(text);
   } catch (err) {
     throw new Error(`decoding template input: ${messageOf(err)}`, { cause: err });
   }

@@ -16,8 +16,8 @@ const BOMB = Array.from({ length: 25 }, (_, i) => `a${i + 1}: &a${i + 1} [${`*a$
 const HOSTILE: readonly [name: string, content: () => string, message: string][] = [
   ["alias-bomb", () => `${HEAD}1\na0: &a0 [lol]\n${BOMB}`, "document 1, line 1: document contains excessive aliasing"],
   ["nesting-json", () => `{"schema":"a","x":${"[".repeat(1_000_000)}`, "document 1, line 1: nested deeper than 1000"],
-  ["nesting-flow", () => HEAD + "{a: ".repeat(1_000_000), "document 1, line 3: nesting exceeded maxDepth (1000)"],
-  ["nesting-block", () => `${HEAD}\n${"- ".repeat(1_000_000)}`, "document 1, line 4: nesting exceeded maxDepth (1000)"],
+  ["nesting-flow", () => HEAD + "{a: ".repeat(1_000_000), "document 1, line 3: nested deeper than 1000"],
+  ["nesting-block", () => `${HEAD}\n${"- ".repeat(1_000_000)}`, "document 1, line 4: nested deeper than 1000"],
   ["scalar", () => HEAD + "x".repeat(100 * MIB), `document 1, line 1: a document of more than ${64 * MIB} bytes`],
   ["values", () => `{"schema":"a","x":[${"[],".repeat(20 * MIB)}1]}`, "document 1, line 1: more than 2000000 values in one object"],
   ["lines", () => `schema: a\nx:\n${"- 1\n".repeat(15 * MIB)}`, "document 1, line 1: more than 2000000 values in one document"],

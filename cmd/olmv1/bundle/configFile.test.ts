@@ -20,7 +20,7 @@ test("a configuration is YAML or JSON", async () => {
 test.for([
   ["a list", "[1]", /config\.yaml: the configuration is no object$/],
   ["nothing", "", /config\.yaml: the configuration is no object$/],
-  ["no YAML", "{", /config\.yaml: unexpected end of the stream/],
+  ["no YAML", "{", /config\.yaml: did not find expected node content/],
   ["several documents", "a: 1\n---\nb: 1\n", /config\.yaml: expected one document/],
 ] as const)("%s is refused by name", async ([, text, message]) => {
   await expect(read(text)).rejects.toThrow(message);

@@ -2,7 +2,7 @@ import { isUtf8 } from "node:buffer";
 import type { JsonObject } from "../../api/k8s.ts";
 import { messageOf } from "../../errors/errors.ts";
 import { memberOf } from "../keys.ts";
-import { parseYamlDocuments } from "../yaml.ts";
+import { parseFirstYamlDocument } from "../yaml.ts";
 import { decodedBase64 } from "./base64.ts";
 
 /** Whether the objects inside of bundles are parsed, or only looked at from outside, which a catalog that is mostly objects loads a fifth faster with. */
@@ -35,7 +35,7 @@ function yamlFault(text: string, isObject: boolean): { phase: "convert"; fault: 
     }
   }
   try {
-    parseYamlDocuments(text);
+    parseFirstYamlDocument(text);
     return undefined;
   } catch (err) {
     return { phase: "convert", fault: messageOf(err).split("\n", 1)[0] ?? "" };
