@@ -94,16 +94,14 @@ function byName(value: unknown): unknown {
 }
 
 function formed(object: JsonObject, form: readonly MemberForm[]): JsonObject {
-  const out: JsonObject = {};
-  for (const { key, zero, members } of form) {
+  const stated = form.flatMap(({ key, zero, members }): [string, unknown][] => {
     const value = memberOf(object, key) ?? zero;
-    if (zero === undefined && isEmpty(value)) continue;
-    out[key] = members === undefined ? value : within(value, members);
-  }
+    if (zero === undefined && isEmpty(value)) return [];
+    return [[key, members === undefined ? value : within(value, members)]];
+  });
   const known = new Set(form.map(({ key }) => foldKey(key)));
-  const others = Object.keys(object).filter((key) => !known.has(foldKey(key)));
-  for (const key of others) out[key] = object[key];
-  return out;
+  const others = Object.entries(object).filter(([key]) => !known.has(foldKey(key)));
+  return Object.fromEntries([...stated, ...others]);
 }
 
 function within(value: unknown, members: readonly MemberForm[]): unknown {

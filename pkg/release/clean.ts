@@ -1,5 +1,5 @@
 import { isObject } from "../api/jsonObject.ts";
-import type { JsonObject, KubeObject, ObjectMeta } from "../api/k8s.ts";
+import type { KubeObject, ObjectMeta } from "../api/k8s.ts";
 import { takesTrustedCa } from "../api/trustedCaLabel.ts";
 import { isCrd } from "./identity.ts";
 
@@ -60,7 +60,7 @@ function dropTemplateTimestamp(object: KubeObject): void {
 export function withStringData(secret: KubeObject): KubeObject {
   const { stringData, ...rest } = secret;
   if (!isObject(stringData)) return rest;
-  const data: JsonObject = isObject(secret["data"]) ? { ...secret["data"] } : {};
-  for (const [key, value] of Object.entries(stringData)) data[key] = Buffer.from(String(value), "utf8").toString("base64");
-  return { ...rest, data };
+  const data = isObject(secret["data"]) ? secret["data"] : {};
+  const encoded = Object.entries(stringData).map(([key, value]) => [key, Buffer.from(String(value), "utf8").toString("base64")]);
+  return { ...rest, data: { ...data, ...Object.fromEntries(encoded) } };
 }

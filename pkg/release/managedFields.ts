@@ -62,10 +62,10 @@ function withoutHelmMarks(fieldsV1: JsonObject): JsonObject {
 
 /** A set of fields is a tree of its path elements, so the union of two sets is their trees merged. */
 export function union(a: JsonObject, b: JsonObject): JsonObject {
-  const merged: JsonObject = { ...a };
+  const merged = new Map(Object.entries(a));
   for (const [key, value] of Object.entries(b)) {
-    const other = merged[key];
-    merged[key] = isObject(other) && isObject(value) ? union(other, value) : value;
+    const other = merged.get(key);
+    merged.set(key, isObject(other) && isObject(value) ? union(other, value) : value);
   }
-  return merged;
+  return Object.fromEntries(merged);
 }

@@ -66,6 +66,7 @@ function withoutRepeats(objects: readonly KubeObject[]): KubeObject[] {
 
 /** True when everything that `less` says is said by `more` as well, member by member; lists must be equal. */
 function says(more: unknown, less: unknown): boolean {
-  if (isObject(more) && isObject(less)) return Object.entries(less).every(([member, value]) => member in more && says(more[member], value));
+  if (isObject(more) && isObject(less))
+    return Object.entries(less).every(([member, value]) => Object.hasOwn(more, member) && says(more[member], value));
   return canonicalJson(more) === canonicalJson(less);
 }

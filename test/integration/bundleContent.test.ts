@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
+import type { KubeObject } from "../../pkg/api/k8s.ts";
 import { describeWithPrivateCluster, eventually } from "../support/cluster.ts";
 import { OperatorWorld } from "../support/operatorWorld.ts";
+import { thingDefinition } from "../support/thingDefinition.ts";
 import { tinyBundle } from "../support/tinyBundle.ts";
 
 const CRD = { apiVersion: "apiextensions.k8s.io/v1", kind: "CustomResourceDefinition" } as const;
@@ -97,4 +99,63 @@ describeWithPrivateCluster("what a bundle may hold", (cluster) => {
     );
     await world.remove("helm");
   });
+
+  test("members whose names every JavaScript object answers to arrive on the API server, from bundle, configuration and custom resource", async () => {
+    const names = ["__proto__", "constructor", "prototype", "toString", "hasOwnProperty"];
+    const map = (of: readonly string[], suffix = ""): Record<string, string> =>
+      Object.fromEntries(of.map((name, i) => [name, `value ${i}${suffix}`]));
+    /** The API server takes no label and no annotation with another name. */
+    const labels = Object.fromEntries(names.slice(1).map((name, i) => [name, `v${i}`]));
+    const encoded = (of: Record<string, string>): Record<string, string> =>
+      Object.fromEntries(Object.entries(of).map(([name, value]) => [name, Buffer.from(value).toString("base64")]));
+    const properties = (of: readonly string[]): object => Object.fromEntries(of.map((name) => [name, { type: "string" }]));
+    const group = "names.example.com";
+    const objects = (count: number): KubeObject[] => [
+      { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "c", labels, annotations: labels }, data: map(names) },
+      { apiVersion: "v1", kind: "Secret", metadata: { name: "s" }, stringData: map(names) },
+      thingDefinition(group, { properties: { spec: { type: "object", properties: properties(names.slice(0, count)) } } }),
+    ];
+    world.bundle("p.v2.0.0", tinyBundle("2.0.0", { objects: objects(4) }));
+    world.bundle("p.v2.1.0", tinyBundle("2.1.0", { objects: objects(5) }));
+    await serve("2.0.0");
+    const x = await world.extension("names", {
+      config: { configType: "Inline", inline: { deploymentConfig: { annotations: labels, nodeSelector: labels } } },
+    });
+    const { namespace } = x.spec;
+    await world.conditions("names", { Progressing: "True/Succeeded", Installed: "True/Succeeded" });
+
+    const config = await cluster.client.get({ apiVersion: "v1", kind: "ConfigMap", namespace, name: "c" });
+    expect(own(config?.["data"])).toEqual(own(map(names)));
+    expect([config?.metadata.labels, config?.metadata.annotations]).toMatchObject([labels, labels]);
+    const secret = await cluster.client.get({ apiVersion: "v1", kind: "Secret", namespace, name: "s" });
+    expect(own(secret?.["data"])).toEqual(own(encoded(map(names))));
+    const deployment = await cluster.client.get({ apiVersion: "apps/v1", kind: "Deployment", namespace, name: "tiny" });
+    expect(deployment?.["spec"]).toMatchObject({ template: { metadata: { annotations: labels }, spec: { nodeSelector: labels } } });
+
+    const thing = { apiVersion: `${group}/v1`, kind: "Thing", metadata: { name: "t", namespace }, spec: map(names.slice(0, 4)) };
+    await eventually(() => cluster.client.create(thing));
+    const live = await cluster.client.get({ apiVersion: thing.apiVersion, kind: "Thing", namespace, name: "t" });
+    expect(own(live?.["spec"])).toEqual(own(thing.spec));
+
+    await world.serve({
+      channels: { stable: ["p.v2.0.0", { name: "p.v2.1.0", replaces: "p.v2.0.0" }] },
+      bundles: ["p.v2.0.0", "p.v2.1.0"],
+    });
+    await world.until("names", ({ status }) => expect(status?.install?.bundle.version).toBe("2.1.0"));
+    const definition = await cluster.client.get({ ...CRD, name: `things.${group}` });
+    const { versions } = definition?.["spec"] as {
+      versions: { schema: { openAPIV3Schema: { properties: { spec: { properties: object } } } } }[];
+    };
+    expect(Object.keys(versions[0]?.schema.openAPIV3Schema.properties.spec.properties ?? {}).sort()).toEqual(names.toSorted());
+    expect(own((await cluster.client.get({ apiVersion: thing.apiVersion, kind: "Thing", namespace, name: "t" }))?.["spec"])).toEqual(
+      own(thing.spec),
+    );
+    await cluster.client.delete({ apiVersion: thing.apiVersion, kind: "Thing", namespace, name: "t" });
+    await world.remove("names");
+  });
 });
+
+/** The own members, sorted: a comparison of objects does not see one that is called `__proto__`. */
+function own(value: unknown): [string, unknown][] {
+  return Object.entries(value as object).sort(([a], [b]) => (a < b ? -1 : 1));
+}
