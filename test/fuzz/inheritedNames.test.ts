@@ -145,13 +145,14 @@ test("law: a difference is found in members of any name, and only there", () => 
   fc.assert(
     fc.property(mapOf(), mapOf(), (before, after) => {
       const both = Object.keys({ ...before, ...after });
-      const differing = both.filter((name) => own(before, name) !== own(after, name)).sort();
-      const found = (list: ReturnType<typeof differences>): string[] => list.map(({ path }) => String(path.at(-1))).sort();
-      expect(found(differences(configMap({ spec: before }), configMap({ spec: after })))).toEqual(differing);
+      const differing = both.filter((name) => own(before, name) !== own(after, name)).toSorted();
+      const steps = (list: readonly string[]): string[] => list.map((name) => JSON.stringify(name)).sort();
+      const found = (list: ReturnType<typeof differences>): string[] => list.map(({ path }) => JSON.stringify(path.at(-1))).sort();
+      expect(found(differences(configMap({ spec: before }), configMap({ spec: after })))).toEqual(steps(differing));
       const stated = differing.filter((name) => Object.hasOwn(before, name));
       expect(
-        found(driftIn(configMap({ spec: before }), configMap({ spec: { ...after } }))).filter((name) => stated.includes(name)),
-      ).toEqual(stated);
+        found(driftIn(configMap({ spec: before }), configMap({ spec: { ...after } }))).filter((name) => steps(stated).includes(name)),
+      ).toEqual(steps(stated));
       for (const name of Object.keys(before)) expect(positionsIn(configMap({ spec: before }), ["spec", name])).toEqual(["spec", name]);
     }),
   );

@@ -143,7 +143,7 @@ describeWithPrivateCluster("what a bundle may hold", (cluster) => {
     });
     await world.until("names", ({ status }) => expect(status?.install?.bundle.version).toBe("2.1.0"));
     const definition = await cluster.client.get({ ...CRD, name: `things.${group}` });
-    const { versions } = definition?.["spec"] as {
+    const { versions } = (definition?.["spec"] ?? { versions: [] }) as {
       versions: { schema: { openAPIV3Schema: { properties: { spec: { properties: object } } } } }[];
     };
     expect(Object.keys(versions[0]?.schema.openAPIV3Schema.properties.spec.properties ?? {}).sort()).toEqual(names.toSorted());
