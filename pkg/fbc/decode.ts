@@ -16,6 +16,8 @@ import { newlinesIn, YamlSplitter } from "./yamlSplitter.ts";
 export interface DecodeOptions {
   /** A document of more bytes than this is refused; the largest real one has 1.3 MB. Default 64 MiB. */
   maxDocumentBytes?: number;
+  /** A JSON object of more values than this is refused before it is parsed. Default 2,000,000. */
+  maxValues?: number;
   /** A buffer to use, for callers that decode many streams one after another. */
   buffer?: ByteQueue;
   /** Is told of each document that holds nothing: comments, null, white space. */
@@ -63,7 +65,8 @@ export class MetaDecoder {
   readonly #maxBytes: number;
   readonly #queue: ByteQueue;
   readonly #onEmpty: ((place: ContentPlace) => void) | undefined;
-  readonly #json = new JsonScanner();
+  readonly #maxValues: number;
+  readonly #json: JsonScanner;
   readonly #yaml = new YamlSplitter();
   /** "space": white space before YAML, after what is not JSON. */
   #format: "unknown" | "json" | "space" | "yaml" = "unknown";
@@ -76,6 +79,8 @@ export class MetaDecoder {
   constructor(file: string, options: DecodeOptions = {}) {
     this.#file = file;
     this.#maxBytes = options.maxDocumentBytes ?? DEFAULT_MAX_DOCUMENT_BYTES;
+    this.#maxValues = options.maxValues ?? MAX_VALUES;
+    this.#json = new JsonScanner(this.#maxValues);
     this.#queue = options.buffer ?? new ByteQueue();
     this.#queue.clear();
     this.#onEmpty = options.onEmpty;
@@ -126,7 +131,7 @@ export class MetaDecoder {
       } else if (scan.kind === "deep") {
         throw this.#error(this.#document + 1, scan.line + 1, `nested deeper than ${MAX_DEPTH}`);
       } else if (scan.kind === "many") {
-        throw this.#error(this.#document + 1, scan.line + 1, `more than ${MAX_VALUES} values in one object`);
+        throw this.#error(this.#document + 1, scan.line + 1, `more than ${this.#maxValues} values in one object`);
       } else if (!atEnd) {
         return;
       } else if (scan.kind === "partial") {

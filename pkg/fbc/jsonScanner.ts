@@ -21,7 +21,7 @@ export type Scan =
   | { readonly kind: "partial"; readonly start: number; readonly line: number }
   /** The object that begins at `start` nests deeper than MAX_DEPTH. */
   | { readonly kind: "deep"; readonly start: number; readonly line: number }
-  /** The object that begins at `start` holds more than MAX_VALUES values. */
+  /** The object that begins at `start` holds more values than allowed. */
   | { readonly kind: "many"; readonly start: number; readonly line: number }
   /** Nothing but white space. */
   | { readonly kind: "nothing"; readonly line: number };
@@ -39,6 +39,12 @@ export class JsonScanner {
   #inString = false;
   /** Commas and opening brackets: one stands before every value but the first. */
   #values = 0;
+  readonly #maxValues: number;
+
+  /** @param maxValues of one object. */
+  constructor(maxValues: number = MAX_VALUES) {
+    this.#maxValues = maxValues;
+  }
 
   /** @param bytes all unconsumed bytes; the same ones as before, perhaps more. */
   scan(bytes: Uint8Array): Scan {
@@ -51,7 +57,7 @@ export class JsonScanner {
     }
     const ended = this.#toEnd(bytes);
     if (this.#depth > MAX_DEPTH) return { kind: "deep", start: this.#start, line: this.#startLine };
-    if (this.#values > MAX_VALUES) return { kind: "many", start: this.#start, line: this.#startLine };
+    if (this.#values > this.#maxValues) return { kind: "many", start: this.#start, line: this.#startLine };
     return ended ? this.#found() : { kind: "partial", start: this.#start, line: this.#startLine };
   }
 
@@ -100,17 +106,17 @@ export class JsonScanner {
           break;
         }
         if (byte === COMMA) {
-          if (++this.#values > MAX_VALUES) break;
+          if (++this.#values > this.#maxValues) break;
         } else if (byte === NEWLINE) this.#lines++;
         else if (byte === OPEN_BRACE || byte === OPEN_BRACKET) {
-          if (++depth > MAX_DEPTH || ++this.#values > MAX_VALUES) break;
+          if (++depth > MAX_DEPTH || ++this.#values > this.#maxValues) break;
         } else if ((byte === CLOSE_BRACE || byte === CLOSE_BRACKET) && --depth === 0) {
           this.#position = position + 1;
           this.#depth = 0;
           return true;
         }
       }
-      if (!this.#inString || depth > MAX_DEPTH || this.#values > MAX_VALUES) break;
+      if (!this.#inString || depth > MAX_DEPTH || this.#values > this.#maxValues) break;
     }
     this.#position = position;
     this.#depth = depth;

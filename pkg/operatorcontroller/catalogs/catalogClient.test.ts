@@ -221,14 +221,47 @@ describe("a proxy", () => {
   });
 });
 
-test("a package is refused beyond the bound, however the catalog sends it; what is not kept does not count", async () => {
+test("a package is refused when resolution would have to keep too much of it, however the catalog sends it; the rest does not count", async () => {
   const big = { ...CHANNEL, entries: [{ name: "x".repeat(5_000) }] };
-  const options = { maxPackageBytes: 4_000 };
-  const message = "error performing request: the package is larger than 4000 bytes";
+  const options = { limits: { keptBytes: 4_000 } };
+  const message = "error performing request: the package holds more than the 4000 bytes allowed for resolution, reached at olm.channel ";
   await expect((await start({ ...SERVED, [OF_PACKAGE]: lines(big) }, options)).read()).rejects.toThrow(message);
   await expect((await start({ [ALL]: lines(PACKAGE, big) }, options)).read()).rejects.toThrow(message);
   const others = Array.from({ length: 50 }, () => OTHERS_BUNDLE);
   expect(await (await start({ [ALL]: lines(...others, PACKAGE, CHANNEL, BUNDLE, DEPRECATIONS) }, options)).read()).toEqual(CONTENT);
+});
+
+test.for<[what: string, channel: object, limits: object, message: string]>([
+  [
+    "too many values",
+    { entries: Array.from({ length: 100 }, (_, i) => ({ name: `b${i}` })) },
+    { keptValues: 200 },
+    "the package holds more than the 200 values allowed for resolution, reached at olm.channel ",
+  ],
+  ["an object that is too large", { description: "x".repeat(5_000) }, { objectBytes: 4_000 }, "a document of more than 4000 bytes"],
+  [
+    "an object with too many values",
+    { list: Array.from({ length: 1_000 }, () => []) },
+    { objectValues: 1_000 },
+    "document 1, line 1: more than 1000 values in one object",
+  ],
+  [
+    "too many bytes in all",
+    { description: "x".repeat(5_000) },
+    { answerBytes: 4_000 },
+    "the package is larger than the 4000 bytes allowed",
+  ],
+])("a package is refused when it has %s", async ([, channel, limits, message]) => {
+  const { read } = await start({ ...SERVED, [OF_PACKAGE]: lines({ ...CHANNEL, ...channel }) }, { limits });
+  await expect(read()).rejects.toThrow(message);
+});
+
+test("members that resolution does not read are not kept", async () => {
+  const { read } = await start(
+    { ...SERVED, [OF_PACKAGE]: lines({ ...CHANNEL, notes: "x".repeat(50_000) }, { schema: "other", package: "p", x: "x".repeat(50_000) }) },
+    { limits: { keptBytes: 10_000 } },
+  );
+  expect((await read())?.others).toBe(1);
 });
 
 test("requests use connections again", async () => {

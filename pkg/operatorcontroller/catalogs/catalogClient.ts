@@ -1,7 +1,9 @@
+import { countValues } from "../../bundle/yamlText.ts";
 import { Deadline } from "../../deadline/deadline.ts";
 import { messageOf } from "../../errors/errors.ts";
 import { packageContent } from "../../fbc/content.ts";
 import { decodeMetas } from "../../fbc/decode.ts";
+import { excerpt } from "../../fbc/excerpt.ts";
 import type { Meta, PackageContent } from "../../fbc/types.ts";
 import { type OfferIndex, OfferIndexBuilder } from "../../resolve/offers/offerIndex.ts";
 import { slim } from "../slimMeta.ts";
@@ -11,8 +13,15 @@ import type { KnownOffers } from "./catalogOffers.ts";
 import { UnexpectedContent, UnexpectedStatus } from "./unexpectedAnswer.ts";
 
 const REQUEST_TIMEOUT_MS = 5 * 60_000;
-/** What is kept of one package; the largest real one has below 40 MB. */
-const MAX_PACKAGE_BYTES = 256 * 1024 * 1024;
+const MIB = 1024 * 1024;
+/** The largest public package has less than 70 MB, of which 260 KB and 15,000 values are kept, and no object above 1.3 MB. */
+const LIMITS: PackageLimits = {
+  answerBytes: 140 * MIB,
+  objectBytes: 4 * MIB,
+  objectValues: 200_000,
+  keptBytes: 8 * MIB,
+  keptValues: 250_000,
+};
 /** Answers of our catalogd name the content they come from. */
 const DIGEST_HEADER = "olm-catalog-digest";
 /** Where a catalog tells what its bundles say to a dependency solver, the shortest answer first; the Go catalogd knows the last, or the last two. */
@@ -26,10 +35,22 @@ interface Reading {
   readonly tags: Map<string, string>;
 }
 
-/** How catalogs are reached, and how much is taken of one package. */
+/** How large a package may be; a larger one is refused. */
+export interface PackageLimits {
+  /** The response of the catalog about one package. */
+  readonly answerBytes: number;
+  /** One object of it, which is parsed whole. */
+  readonly objectBytes: number;
+  readonly objectValues: number;
+  /** What resolution reads of it, as JSON. */
+  readonly keptBytes: number;
+  /** Maps, lists and scalars of what resolution reads. */
+  readonly keptValues: number;
+}
+
+/** How catalogs are reached, and how much is accepted of one package. */
 export interface CatalogClientOptions extends CatalogConnectionsOptions {
-  /** A package of which more would have to be kept is refused. */
-  maxPackageBytes?: number;
+  limits?: Partial<PackageLimits>;
 }
 
 /**
@@ -38,10 +59,10 @@ export interface CatalogClientOptions extends CatalogConnectionsOptions {
  */
 export class CatalogClient {
   readonly #connections: CatalogConnections;
-  readonly #maxPackageBytes: number;
+  readonly #limits: PackageLimits;
 
-  constructor({ maxPackageBytes = MAX_PACKAGE_BYTES, ...connections }: CatalogClientOptions = {}) {
-    this.#maxPackageBytes = maxPackageBytes;
+  constructor({ limits = {}, ...connections }: CatalogClientOptions = {}) {
+    this.#limits = { ...LIMITS, ...limits };
     this.#connections = new CatalogConnections(connections);
   }
 
@@ -91,7 +112,9 @@ export class CatalogClient {
     const name = encodeURIComponent(packageName);
     const ofPackageUrl = `${base}/api/v1/metas?package=${name}`;
     const packagesUrl = `${base}/api/v1/metas?schema=olm.package&name=${name}`;
-    const read = (url: string, tags = reading.tags): Promise<Meta[] | undefined> => this.#metas(url, () => true, { ...reading, tags });
+    const { answerBytes } = this.#limits;
+    const read = (url: string, tags = reading.tags): Promise<Meta[] | undefined> =>
+      this.#metas(url, () => true, { ...reading, tags }, answerBytes);
     // One of the two may have changed without the other: both are needed then, and the tag of what had not is still right.
     const readWhole = (url: string): Promise<Meta[] | undefined> => read(url, new Map());
     try {
@@ -106,17 +129,29 @@ export class CatalogClient {
     }
   }
 
-  /** @returns undefined when the answer is the one whose tag is known. */
-  async #metas(url: string, keep: (meta: Meta) => boolean, reading: Reading): Promise<Meta[] | undefined> {
-    const read = await this.#open(new URL(url), reading);
+  /**
+   * @param answerBytes limit of the response.
+   * @returns undefined when the answer is the one whose tag is known.
+   * @throws Error that names the limit and the object at which it was exceeded.
+   */
+  async #metas(
+    url: string,
+    keep: (meta: Meta) => boolean,
+    reading: Reading,
+    answerBytes = Number.POSITIVE_INFINITY,
+  ): Promise<Meta[] | undefined> {
+    const read = await this.#open(new URL(url), reading, answerBytes);
     if (!read) return undefined;
+    const { keptBytes, keptValues } = this.#limits;
     const metas: Meta[] = [];
-    let left = this.#maxPackageBytes;
+    let [bytes, values] = [0, 0];
     for await (const meta of read) {
       if (!keep(meta)) continue;
       const kept = slim(meta);
-      left -= JSON.stringify(kept.blob).length;
-      if (left < 0) throw new Error(`the package is larger than ${this.#maxPackageBytes} bytes`);
+      bytes += JSON.stringify(kept.blob).length;
+      values = countValues(kept.blob, values, keptValues);
+      if (bytes > keptBytes) throw tooLarge(`${keptBytes} bytes`, meta);
+      if (values > keptValues) throw tooLarge(`${keptValues} values`, meta);
       metas.push(kept);
     }
     return metas;
@@ -136,7 +171,7 @@ export class CatalogClient {
   }
 
   async #offersAt(url: URL, reading: Reading): Promise<OfferIndex | undefined> {
-    const lines = await this.#open(url, reading);
+    const lines = await this.#open(url, reading, Number.POSITIVE_INFINITY);
     if (!lines) return undefined;
     const builder = new OfferIndexBuilder();
     for await (const line of lines) builder.add(line);
@@ -144,7 +179,7 @@ export class CatalogClient {
   }
 
   /** The lines of an answer; undefined when it is the one whose tag is known. */
-  async #open(at: URL, { ref, signal, tags }: Reading): Promise<AsyncIterable<Meta> | undefined> {
+  async #open(at: URL, { ref, signal, tags }: Reading, maxBytes: number): Promise<AsyncIterable<Meta> | undefined> {
     const path = at.pathname + at.search;
     const known = tags.get(path);
     const answer = await this.#connections.get(at, signal, known === undefined ? {} : { "if-none-match": known });
@@ -165,7 +200,8 @@ export class CatalogClient {
     const { etag } = answer.headers;
     if (typeof etag === "string") tags.set(path, etag);
     else tags.delete(path);
-    return decodeMetas(answer.body, at.pathname);
+    const { objectBytes: maxDocumentBytes, objectValues: maxValues } = this.#limits;
+    return decodeMetas(within(maxBytes, answer.body), at.pathname, { maxDocumentBytes, maxValues });
   }
 }
 
@@ -178,6 +214,21 @@ async function inTime<T>(signal: AbortSignal, work: (until: AbortSignal) => Prom
     signal.throwIfAborted();
     if (err instanceof UnexpectedStatus || err instanceof UnexpectedContent) throw err;
     throw new Error(`error performing request: ${messageOf(err)}`, { cause: err });
+  }
+}
+
+/** The error for a package of which more than `limit` would be kept. */
+function tooLarge(limit: string, { schema, name }: Meta): Error {
+  return new Error(`the package holds more than the ${limit} allowed for resolution, reached at ${excerpt(`${schema} ${name}`)}`);
+}
+
+/** Passes chunks on. @throws Error after more than `maxBytes`. */
+async function* within(maxBytes: number, chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  let bytes = 0;
+  for await (const chunk of chunks) {
+    bytes += chunk.byteLength;
+    if (bytes > maxBytes) throw new Error(`the package is larger than the ${maxBytes} bytes allowed`);
+    yield chunk;
   }
 }
 
