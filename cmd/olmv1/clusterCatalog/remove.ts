@@ -1,8 +1,10 @@
 import { messageOf, wrapError } from "../../../pkg/errors/errors.ts";
 import { goQuote } from "../../../pkg/errors/goQuote.ts";
+import type { Client } from "../../../pkg/kube/client.ts";
 import { type Output, print } from "../cli/output.ts";
 import type { Terminal } from "../cli/terminal.ts";
 import { withCluster } from "../cluster.ts";
+import { counted } from "../counted.ts";
 import { type InstalledHere, installedHere } from "../views/installedHere.ts";
 import type { SourceOptions } from "../views/sourceOptions.ts";
 import { withCatalogs } from "../views/withCatalogs.ts";
@@ -20,7 +22,7 @@ export async function remove(terminal: Terminal, name: string, options: RemoveOp
   await withCluster(options, async (client) => {
     const { signal } = terminal;
     const { uid = "" } = (await readCatalog(client, name, signal)).metadata;
-    const from = await installedFrom(terminal, name, options);
+    const from = await installedFrom(terminal, client, name, options);
     if (options.dryRun !== "client") {
       try {
         await client.delete(catalogRef(name), { uid, dryRun: options.dryRun === "server", signal });
@@ -37,34 +39,44 @@ export async function remove(terminal: Terminal, name: string, options: RemoveOp
   });
 }
 
-/** Extensions whose installed bundle the catalog has, or why that cannot be told. */
+/** Extensions whose installed bundle came from the catalog, and why that is not known of others. */
 interface From {
   readonly extensions: readonly InstalledHere[];
   readonly unknown?: string;
 }
 
-async function installedFrom(terminal: Terminal, name: string, options: RemoveOptions): Promise<From> {
+/**
+ * Returns the extensions whose status names the catalog as the source of the installed bundle. Of those whose status names none, it returns those
+ * whose bundle the catalog has; only for them the content of the catalog is read.
+ */
+async function installedFrom(terminal: Terminal, client: Client, name: string, options: RemoveOptions): Promise<From> {
+  const installed = await installedHere(client, terminal.signal);
+  if (!installed) return { extensions: [], unknown: "you may not list ClusterExtensions" };
+  const extensions = installed.filter(({ catalog }) => catalog === name);
+  const unnamed = installed.filter(({ catalog }) => catalog === undefined);
+  if (unnamed.length === 0) return { extensions };
   try {
     const asked = { ...options, catalog: [name], catalogDir: [], catalogImage: [] };
-    return await withCatalogs(terminal, asked, async ({ catalogs, client, signal }) => {
-      const installed = await installedHere(client, signal);
-      if (!installed) return { extensions: [], unknown: "you may not list ClusterExtensions" };
+    return await withCatalogs(terminal, asked, ({ catalogs }) => {
       const bundles = new Map(
         catalogs
           .flatMap(({ book }) => book.packages())
           .map(({ name: of, record }) => [of, new Set(record.versions.map(([bundle]) => bundle))]),
       );
-      return { extensions: installed.filter((one) => bundles.get(one.package)?.has(one.bundle)) };
+      return Promise.resolve({ extensions: [...extensions, ...unnamed.filter((one) => bundles.get(one.package)?.has(one.bundle))] });
     });
   } catch (err) {
     terminal.signal.throwIfAborted();
-    return { extensions: [], unknown: messageOf(err) };
+    return { extensions, unknown: `of ${counted(unnamed.length, "extension")} whose status names no catalog: ${messageOf(err)}` };
   }
 }
 
 function consequence({ extensions, unknown }: From): string {
-  if (unknown !== undefined) return `which extensions were installed from it cannot be told: ${unknown}\n`;
-  if (extensions.length === 0) return "";
   const lines = extensions.map((one) => `  ${one.extension}: ${one.package} ${one.version}\n`);
-  return `ClusterExtensions whose bundle it has; they go on running, and are upgraded only where another catalog has their packages:\n${lines.join("")}`;
+  const head =
+    "ClusterExtensions whose bundle came from it; they keep running, and are upgraded only if another catalog has their packages:\n";
+  return [
+    ...(lines.length > 0 ? [head, ...lines] : []),
+    ...(unknown === undefined ? [] : [`it is not known which extensions were installed from it: ${unknown}\n`]),
+  ].join("");
 }

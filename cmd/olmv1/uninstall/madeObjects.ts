@@ -10,7 +10,7 @@ export async function madeObjects(client: Pick<Client, "list">, extension: strin
   return found.flatMap(({ items }) => items);
 }
 
-/** Deletes objects in their order, each only if it is still the one that was found. @param tell is called with each that is gone. */
+/** Deletes objects in their order, each only if it is still the one that was found. @param tell is called with each whose deletion was requested. */
 export async function removeObjects(
   client: Pick<Client, "delete">,
   objects: readonly KubeObject[],

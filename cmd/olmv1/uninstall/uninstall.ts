@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { ClusterExtension } from "../../../pkg/api/clusterExtension.ts";
 import { LABEL_CREATED_FOR } from "../../../pkg/api/constants.ts";
-import { type KubeObject, refOf } from "../../../pkg/api/k8s.ts";
+import { type Condition, type KubeObject, refOf } from "../../../pkg/api/k8s.ts";
+import { CAUSE_LENGTH, clipped } from "../../../pkg/errors/clipped.ts";
 import { goQuote } from "../../../pkg/errors/goQuote.ts";
 import { printable } from "../../../pkg/errors/printable.ts";
 import type { Client } from "../../../pkg/kube/client.ts";
@@ -51,9 +52,7 @@ export async function uninstall(terminal: Terminal, name: string, options: Unins
       const isGone = await remove(terminal, client, extension, customResources, options);
       if (!isGone) return undefined;
     }
-    await removeObjects(client, await stillMade(client, name, going), (object) =>
-      terminal.out(`${printable(describeObject(object))} deleted\n`),
-    );
+    await removeMade(terminal, client, await stillMade(client, name, going), options);
     await tellKept(terminal, client, customResources);
     return undefined;
   });
@@ -81,6 +80,51 @@ async function sorted(
   if (deleteNamespace && namespaces.length === 0)
     staying.push("Its namespace stays, since olmv1 install has not made it for this extension.");
   return { going, staying };
+}
+
+/**
+ * Deletes what `olmv1 install` made, and prints of each object that it is deleted once the API server no longer has it. Without `--wait`, or when
+ * time is up, it prints what holds the rest.
+ */
+async function removeMade(
+  terminal: Terminal,
+  client: Client,
+  made: readonly KubeObject[],
+  { wait, timeout }: Pick<UninstallOptions, "wait" | "timeout">,
+): Promise<void> {
+  const deadline = Date.now() + (wait ? timeout : 0);
+  const requested: KubeObject[] = [];
+  await removeObjects(client, made, (object) => requested.push(object));
+  for (const object of requested) {
+    const what = printable(describeObject(object));
+    const left = await withProgress(terminal, `waiting until ${what} is gone`, () => leftAfter(client, object, deadline, terminal.signal));
+    if (!left) {
+      terminal.out(`${what} deleted\n`);
+      continue;
+    }
+    terminal.out(`${what}: deletion requested${holdersText(left)}\n`);
+    if (!wait) continue;
+    terminal.err(`${what} is not gone after ${Math.round(timeout / 1_000)} s; the cluster deletes it once nothing holds it\n`);
+    terminal.exit(EXIT.no);
+  }
+}
+
+/** Waits until an object that is being deleted is gone. @returns the object where it is still there at `deadline`. */
+async function leftAfter(client: Client, object: KubeObject, deadline: number, signal: AbortSignal): Promise<KubeObject | undefined> {
+  for (;;) {
+    const left = await client.get(refOf(object), { signal });
+    if (!left || left.metadata.uid !== object.metadata.uid) return undefined;
+    if (Date.now() >= deadline) return left;
+    await sleep(POLL_MS, undefined, { signal });
+  }
+}
+
+/** What holds an object that is being deleted: the conditions of a Namespace that report it, and finalizers. Empty where nothing is reported. */
+function holdersText({ metadata, status }: KubeObject & { status?: { conditions?: readonly Condition[] } }): string {
+  const reported = (status?.conditions ?? []).filter((one) => one.status === "True").map(({ message }) => message);
+  const finalizers = metadata.finalizers ?? [];
+  const holders = [...reported, ...(finalizers.length > 0 ? [`finalizers: ${finalizers.join(", ")}`] : [])];
+  return holders.map((line) => `\n  ${printable(clipped(line, CAUSE_LENGTH))}`).join("");
 }
 
 /** The objects of an earlier look that still carry the mark. */

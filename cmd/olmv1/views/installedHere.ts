@@ -11,6 +11,8 @@ export interface InstalledHere {
   readonly bundle: string;
   readonly version: string;
   readonly release?: string | undefined;
+  /** The catalog that it came from, as status has it. */
+  readonly catalog?: string | undefined;
 }
 
 /** What the cluster's ClusterExtensions have installed by their status; undefined where no cluster is asked, or they may not be listed. */
@@ -31,5 +33,5 @@ export function installedBy({ metadata, spec, status }: ClusterExtension): Insta
   const bundle = status?.install?.bundle;
   if (packageName === undefined || !bundle) return [];
   const { name, version, release } = bundle;
-  return [{ extension: metadata.name, package: packageName, bundle: name, version, release }];
+  return [{ extension: metadata.name, package: packageName, bundle: name, version, release, catalog: status.install?.catalog }];
 }

@@ -68,7 +68,7 @@ async function withSources<T>(
         }
       }
     });
-    if (catalogs.length === 0) throw new Error(noneText(leftOut));
+    if (catalogs.length === 0) throw new Error(noneText(leftOut, options.catalog.length > 0));
     for (const { catalog, because } of leftOut) terminal.err(`olmv1: catalog ${catalog} is left out: ${because}\n`);
     return await work({ catalogs, leftOut, client, signal });
   } finally {
@@ -78,10 +78,13 @@ async function withSources<T>(
   }
 }
 
-function noneText(leftOut: OpenCatalogs["leftOut"]): string {
+/** @param isNamed whether options name catalogs: then nothing is said about others. */
+function noneText(leftOut: OpenCatalogs["leftOut"], isNamed: boolean): string {
   if (leftOut.length === 0)
     return "the cluster has no ClusterCatalog; olmv1 catalog add NAME IMAGE adds one, --catalog-dir and --catalog-image do without";
-  return `no catalog can be looked at: ${leftOut.map(({ catalog, because }) => `${catalog}: ${because}`).join("; ")}`;
+  const each = leftOut.map(({ catalog, because }) => `${goQuote(catalog)} (${because})`).join("; ");
+  if (!isNamed) return `cannot read any of the cluster's catalogs: ${each}`;
+  return `cannot read ${leftOut.length === 1 ? "catalog" : "catalogs"} ${each}; --catalog names no other`;
 }
 
 /** What reads images, loaded when the first one is to be read. */
