@@ -77,6 +77,10 @@ export const ANNOTATION_API_KINDS = `${GROUP}/api-kinds`;
 export const FINALIZER_UNINSTALL = `${GROUP}/uninstall`;
 /** Finalizers of the Go operator-controller, found on an extension that is taken over from it; they are removed, never added. */
 export const GO_FINALIZERS: readonly string[] = [`${GROUP}/cleanup-unpack-cache`, `${GROUP}/cleanup-contentmanager-cache`];
+/** Finalizer that the API server adds to an object that is deleted with `--cascade=orphan`: its dependents stay. */
+export const FINALIZER_ORPHAN = "orphan";
+/** Finalizers of the garbage collector. They decide how a deletion goes on, and are honoured only when they came with it. */
+export const COLLECTOR_FINALIZERS: readonly string[] = [FINALIZER_ORPHAN, "foregroundDeletion"];
 /** Holds a ClusterCatalog until its content is no longer stored or served. */
 export const FINALIZER_DELETE_SERVER_CACHE = `${GROUP}/delete-server-cache`;
 

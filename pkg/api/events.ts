@@ -173,6 +173,11 @@ export const EVENTS = {
   },
   Kept: { type: "Normal", on: EXTENSION, when: "A CustomResourceDefinition stays after an upgrade or uninstall; with the reason." },
   Orphaned: { type: "Normal", on: EXTENSION, when: "An extension was deleted with `--cascade=orphan`: objects and releases stay." },
+  FinalizerRemoved: {
+    type: "Warning",
+    on: EXTENSION,
+    when: "Finalizer `orphan` or `foregroundDeletion` was on an extension that was not being deleted, and was removed: it would have decided what a later deletion leaves behind.",
+  },
   UninstalledByGarbageCollector: {
     type: "Warning",
     on: EXTENSION,

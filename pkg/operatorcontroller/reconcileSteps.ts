@@ -20,7 +20,7 @@ import { checkClusterVersion } from "./steps/checkClusterVersion.ts";
 import { checkDependencies } from "./steps/checkDependencies.ts";
 import { checkRequirements } from "./steps/checkRequirements.ts";
 import { correctDrift } from "./steps/correctDrift.ts";
-import { ensureFinalizer } from "./steps/ensureFinalizer.ts";
+import { ensureFinalizer, removeCollectorFinalizers } from "./steps/ensureFinalizer.ts";
 import { handleDeletion } from "./steps/handleDeletion.ts";
 import { holdBack } from "./steps/holdBack.ts";
 import { holdSuspended } from "./steps/holdSuspended.ts";
@@ -84,6 +84,7 @@ export function reconcileSteps(parts: StepParts): Step<PassFacts["extension"], P
   const { choice, made, dependents } = dependencies;
   return [
     handleDeletion({ client, identities, releases, events, memory, dependents, dependencies: made, forget: parts.forget }),
+    removeCollectorFinalizers(client, events),
     requireSpec,
     retrieveReleases(releases, memory),
     holdSuspended([watches, sources]),

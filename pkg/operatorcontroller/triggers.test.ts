@@ -33,4 +33,5 @@ test("a pass's own writes ask for no further pass, an edit does", () => {
   expect(needsPass({ ...ALL, metadata: { ...ALL.metadata, generation: 2 } }, ALL)).toBe(true);
   expect(needsPass({ ...ALL, metadata: { ...ALL.metadata, deletionTimestamp: "2026-01-01T00:00:00Z" } }, ALL)).toBe(true);
   expect(needsPass(ALL, undefined)).toBe(true);
+  expect(needsPass({ ...ALL, metadata: { ...ALL.metadata, finalizers: ["orphan"] } }, ALL)).toBe(true);
 });

@@ -1,6 +1,7 @@
 import type { ClusterCatalog } from "../api/clusterCatalog.ts";
 import type { ClusterExtension } from "../api/clusterExtension.ts";
 import { findCondition } from "../api/conditions.ts";
+import { COLLECTOR_FINALIZERS } from "../api/constants.ts";
 import { canonicalJson } from "../fbc/canonical.ts";
 import { matchesSelector } from "../resolve/selector.ts";
 
@@ -49,6 +50,7 @@ export function needsPass(after: ClusterExtension, before: ClusterExtension | un
       metadata.deletionTimestamp ?? "",
       metadata.annotations ?? {},
       metadata.labels ?? {},
+      (metadata.finalizers ?? []).some((finalizer) => COLLECTOR_FINALIZERS.includes(finalizer)),
     ]);
   return (
     input(after) !== input(before) ||

@@ -119,6 +119,48 @@ describeWithPrivateCluster("admission of extensions", (cluster) => {
       await controller.create(extension("made-for-it", named("theirs"), DEPENDENCY));
     });
 
+    test.for<[what: string, finalizers: string[]]>([
+      ["set finalizer orphan", ["olm.operatorframework.io/uninstall", "orphan"]],
+      ["set finalizer foregroundDeletion", ["olm.operatorframework.io/uninstall", "foregroundDeletion"]],
+      ["remove the finalizer that waits for the uninstall", []],
+    ])("who may not name its ServiceAccount cannot %s, and who may can", async ([, finalizers], { task }) => {
+      const names = [`finalized-${task.id.replaceAll(/[^0-9]/g, "")}`, `mine-${task.id.replaceAll(/[^0-9]/g, "")}`];
+      const [theirs = "", mine = ""] = names;
+      for (const [name, account] of [
+        [theirs, "theirs"],
+        [mine, "mine"],
+      ] as const) {
+        const made = extension(name, named(account));
+        await cluster.client.create({ ...made, metadata: { name, finalizers: ["olm.operatorframework.io/uninstall"] } });
+      }
+      const change = (client: Client, name: string, list: string[]): Promise<unknown> =>
+        client.patch(ref(name), { metadata: { finalizers: list } }, { type: "merge" });
+      await expect(change(user, theirs, finalizers)).rejects.toThrow(
+        "spec.serviceAccount: you may not impersonate ServiceAccount x-system/theirs",
+      );
+      await change(user, theirs, ["olm.operatorframework.io/uninstall", "example.com/theirs"]);
+      await change(user, mine, finalizers);
+      for (const name of names) {
+        await change(cluster.client, name, []);
+        await cluster.client.delete(ref(name));
+      }
+    });
+
+    test("who may not name its ServiceAccount cannot take it out of an extension, nor change for whom dependencies are installed", async () => {
+      await cluster.client.create(extension("emptied", named("theirs")));
+      const change = (name: string, spec: object): Promise<unknown> => user.patch(ref(name), { spec }, { type: "merge" });
+      await expect(change("emptied", { serviceAccount: null })).rejects.toThrow(
+        "spec.serviceAccount: you may not impersonate ServiceAccount x-system/theirs",
+      );
+      await cluster.client.create(extension("templated", template("x-system", "theirs")));
+      await expect(change("templated", { dependencies: null })).rejects.toThrow(
+        "spec.dependencies.template: you may not impersonate ServiceAccount x-system/theirs",
+      );
+      await cluster.client.create(extension("released", named("mine")));
+      await change("released", { serviceAccount: null });
+      for (const name of ["emptied", "templated", "released"]) await cluster.client.delete(ref(name));
+    });
+
     test("who may not name its ServiceAccount cannot delete an extension either, but for the garbage collector", async () => {
       await cluster.client.create(extension("kept", named("theirs")));
       await cluster.client.create(extension("own", named("mine")));
@@ -149,6 +191,12 @@ describeWithPrivateCluster("admission of extensions", (cluster) => {
     await apply("samples/access-control.yaml", 'group == "databases"', `group == "${GROUP}"`);
     await eventually(() => expect(client.create(extension("probe", theirs["spec"] as object), { dryRun: true })).rejects.toThrow(REFUSED));
     await expect(client.delete(ref("not-ours"))).rejects.toThrow(REFUSED);
+    for (const metadata of [
+      { finalizers: ["orphan"] },
+      { labels: DEPENDENCY },
+      { annotations: { "olm.operatorframework.io/force-delete": "true" } },
+    ])
+      await expect(client.patch(ref("not-ours"), { metadata }, { type: "merge" })).rejects.toThrow(REFUSED);
     const made = JSON.parse(JSON.stringify({ ...ours, spec })) as KubeObject;
     await client.create(made);
     const ignoring = { preflight: { crdUpgradeSafety: { enforcement: "Strict", ignore: ["scope"] } } };

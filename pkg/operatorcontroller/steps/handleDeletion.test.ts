@@ -13,7 +13,7 @@ import { newFacts, type PassFacts } from "../facts.ts";
 import { ExtensionMemory } from "../memory.ts";
 import { ServiceAccountMissing } from "../rights/identity.ts";
 import { waitingIn } from "../waiting.ts";
-import { ensureFinalizer } from "./ensureFinalizer.ts";
+import { ensureFinalizer, removeCollectorFinalizers } from "./ensureFinalizer.ts";
 import { handleDeletion } from "./handleDeletion.ts";
 
 const DELETED = "2026-01-01T00:00:00Z";
@@ -95,6 +95,28 @@ test("the finalizer is added to what others have put there, on condition that no
   const held = newFacts(extension([FINALIZER_UNINSTALL]));
   expect(await ensureFinalizer(patches).run(held, stepContext(held.extension))).toBeUndefined();
   expect(patches.bodies).toHaveLength(1);
+});
+
+test.for([
+  [["orphan", FINALIZER_UNINSTALL], "orphan", [FINALIZER_UNINSTALL]],
+  [["theirs", "foregroundDeletion", "orphan"], "foregroundDeletion, orphan", ["theirs"]],
+] as const)("removeCollectorFinalizers takes %j off an extension that is not being deleted", async ([finalizers, named, left]) => {
+  const [patches, events] = [new RecordedPatches(), new RecordedEvents()];
+  const facts = newFacts(extension(finalizers));
+  const step = removeCollectorFinalizers(patches, events);
+  expect(await step.run(facts, stepContext(facts.extension))).toEqual({ requeueAfterMs: 20 });
+  expect([facts.leave, patches.bodies]).toEqual([true, [{ metadata: { uid: "u", resourceVersion: "7", finalizers: left } }]]);
+  expect(events.seen).toEqual([
+    `Warning FinalizerRemoved: finalizer ${named} removed: the extension is not being deleted. To leave its objects behind, delete it with --cascade=orphan`,
+  ]);
+});
+
+test("removeCollectorFinalizers leaves other finalizers, and all of them while the extension is being deleted", async () => {
+  const [patches, events] = [new RecordedPatches(), new RecordedEvents()];
+  const step = removeCollectorFinalizers(patches, events);
+  for (const one of [extension(["theirs", FINALIZER_UNINSTALL]), extension([FINALIZER_UNINSTALL, "orphan"], DELETED)])
+    expect(await step.run(newFacts(one), stepContext(one))).toBeUndefined();
+  expect([patches.bodies, events.seen]).toEqual([[], []]);
 });
 
 test.for<[why: string, failure: Error, result: StepResult | undefined]>([

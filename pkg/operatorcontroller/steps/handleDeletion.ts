@@ -1,4 +1,4 @@
-import { ANNOTATION_FORCE_DELETE, FINALIZER_UNINSTALL, GO_FINALIZERS } from "../../api/constants.ts";
+import { ANNOTATION_FORCE_DELETE, FINALIZER_ORPHAN, FINALIZER_UNINSTALL, GO_FINALIZERS } from "../../api/constants.ts";
 import type { EventSink } from "../../api/events.ts";
 import type { Step, StepContext } from "../../controller/steps.ts";
 import { messageOf, RetryableError, TerminalError } from "../../errors/errors.ts";
@@ -36,8 +36,6 @@ type Context = StepContext<PassFacts["extension"]>;
 
 /** How soon an uninstall that waits for objects to go looks again. */
 const POLL_MS = 250;
-/** Put on an object by the API server when it is deleted with --cascade=orphan. */
-const ORPHAN = "orphan";
 
 /**
  * Takes a deleted extension's objects off the cluster, removes its releases and then lets it go:
@@ -77,7 +75,7 @@ export function handleDeletion(deps: DeletionDependencies): Step<PassFacts["exte
       facts.unreadable = facts.history.unreadable.map(unreadableText);
       deps.memory.of(extension).awaitsReleases = facts.unreadable.length > 0;
       const { current, older, unfinished, orphaned } = facts.history;
-      if (orphaned || finalizers.includes(ORPHAN)) {
+      if (orphaned || finalizers.includes(FINALIZER_ORPHAN)) {
         deps.events.record(extension, "Normal", "Orphaned", "deleted with --cascade=orphan: objects and releases are left as they are");
       } else {
         stopAtUnreadable(facts);

@@ -1,0 +1,66 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { FINALIZER_UNINSTALL } from "../../pkg/api/constants.ts";
+import { refOf } from "../../pkg/api/k8s.ts";
+import { describeWithPrivateCluster, eventually } from "../support/cluster.ts";
+import { OperatorWorld } from "../support/operatorWorld.ts";
+import { tinyBundle } from "../support/tinyBundle.ts";
+
+const READY = { Ready: "True/Succeeded" };
+
+// Source: architecture.md 4.11 (deletion).
+describeWithPrivateCluster("finalizers of the garbage collector on an extension", (cluster) => {
+  let world: OperatorWorld;
+
+  beforeAll(async () => {
+    world = await OperatorWorld.start(cluster);
+    world.bundle("p.v1.0.0", tinyBundle("1.0.0"));
+    await world.serve({ channels: { stable: ["p.v1.0.0"] }, bundles: ["p.v1.0.0"] });
+  });
+  afterAll(async () => {
+    await world?.[Symbol.asyncDispose]();
+  });
+
+  const deployment = (namespace: string) => cluster.client.get({ apiVersion: "apps/v1", kind: "Deployment", namespace, name: "tiny" });
+  const removed = async (name: string): Promise<string[]> =>
+    (await world.events(name)).filter((text) => text.startsWith("FinalizerRemoved: "));
+
+  test.for([
+    ["held", { suspend: false }, "orphan"],
+    ["held-suspended", { suspend: true }, "orphan"],
+    ["foreground", { suspend: false }, "foregroundDeletion"],
+  ] as const)(
+    "are removed with an Event, and a later deletion without a policy removes the objects: extension %s",
+    async ([name, spec, finalizer]) => {
+      const x = await world.extension(name);
+      const { namespace } = x.spec;
+      await world.conditions(name, READY);
+      await cluster.client.patch(refOf(x), { spec }, { type: "merge" });
+      if (spec.suspend) await world.conditions(name, { Progressing: "False/Suspended" });
+      const finalizers = [FINALIZER_UNINSTALL, finalizer, "example.com/theirs"];
+      await cluster.client.patch(refOf(x), { metadata: { finalizers } }, { type: "merge" });
+      await world.until(name, ({ metadata }) =>
+        expect(metadata.finalizers?.toSorted()).toEqual(["example.com/theirs", FINALIZER_UNINSTALL]),
+      );
+      await eventually(async () =>
+        expect(await removed(name)).toEqual([
+          `FinalizerRemoved: finalizer ${finalizer} removed: the extension is not being deleted. To leave its objects behind, delete it with --cascade=orphan`,
+        ]),
+      );
+      await cluster.client.patch(refOf(x), { metadata: { finalizers: [FINALIZER_UNINSTALL] } }, { type: "merge" });
+      await cluster.client.delete(refOf(x));
+      await world.gone(name);
+      expect(await deployment(namespace)).toBeUndefined();
+      expect(await world.releases(name)).toEqual([]);
+    },
+  );
+
+  test("are honoured when they come with the deletion: the objects stay", async () => {
+    const x = await world.extension("left");
+    await world.conditions("left", READY);
+    await cluster.client.delete(refOf(x), { propagationPolicy: "Orphan" });
+    await eventually(async () => expect((await world.events("left")).join("\n")).toContain("Orphaned: deleted with --cascade=orphan"));
+    expect(await deployment(x.spec.namespace)).toBeDefined();
+    expect(await world.releases("left")).toEqual(["v1 deployed"]);
+    expect(await removed("left")).toEqual([]);
+  });
+});
