@@ -2,6 +2,7 @@
 // The same sources give the same bytes.
 import { existsSync } from "node:fs";
 import { mkdir, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { isBuiltin } from "node:module";
 import { join, relative, resolve } from "node:path";
 import { build } from "esbuild";
 import { CommandTerminal } from "../cmd/olmv1/cli/terminal.ts";
@@ -52,6 +53,57 @@ const loadedLate = {
   },
 };
 
+/**
+ * client-node imports undici's main file, with fetch, WebSocket, caches and mocks, for calls that we do not make. Its credentials need the agents only, which
+ * pkg/http imports too.
+ */
+const agentsOnly = {
+  name: "agents-only",
+  setup(builder) {
+    builder.onResolve({ filter: /^undici$/ }, () => ({ path: "undici", namespace: "agents-only" }));
+    builder.onLoad({ filter: /.*/, namespace: "agents-only" }, () => ({
+      contents: `
+        export { default as Agent } from "undici/lib/dispatcher/agent.js";
+        export { default as ProxyAgent } from "undici/lib/dispatcher/proxy-agent.js";
+        export const fetch = undefined;
+      `,
+      resolveDir: root,
+    }));
+  },
+};
+
+/** fastify's compilers of schemas (Ajv and fast-json-stringify): our routes have no schemas in fastify. */
+const noSchemaCompilers = {
+  name: "no-schema-compilers",
+  setup(builder) {
+    builder.onResolve({ filter: /^@fastify\/(ajv-compiler|fast-json-stringify-compiler)$/ }, ({ path }) => ({
+      path,
+      namespace: "no-schema-compilers",
+    }));
+    builder.onLoad({ filter: /.*/, namespace: "no-schema-compilers" }, () => ({
+      contents: 'module.exports = () => () => { throw new Error("the programs are built without compilers of schemas"); };',
+      loader: "js",
+    }));
+  },
+};
+
+/**
+ * An import statement of a module of Node reads all of its exports, and some of them load much when they are read: node:http loads Node's own fetch and
+ * WebSocket (7 MB of memory), node:crypto loads WebCrypto. Modules got by `process.getBuiltinModule` load what is used.
+ */
+const modulesOfNode = {
+  name: "modules-of-node",
+  setup(builder) {
+    builder.onResolve({ filter: /./ }, ({ path, kind }) =>
+      kind === "import-statement" && isBuiltin(path) ? { path, namespace: "modules-of-node", sideEffects: false } : undefined,
+    );
+    builder.onLoad({ filter: /.*/, namespace: "modules-of-node" }, ({ path }) => ({
+      contents: `module.exports = process.getBuiltinModule(${JSON.stringify(path)});`,
+      loader: "js",
+    }));
+  },
+};
+
 await rm(dist, { recursive: true, force: true });
 await mkdir(dist, { recursive: true });
 const common = {
@@ -74,7 +126,9 @@ const common = {
   legalComments: "linked",
   // Packages in CommonJS form call require for the modules of Node.
   banner: { js: 'import { createRequire as __createRequire } from "node:module"; const require = __createRequire(import.meta.url);' },
-  plugins: [onlyWhatIsUsed, loadedLate],
+  plugins: [modulesOfNode, onlyWhatIsUsed, agentsOnly, noSchemaCompilers, loadedLate],
+  // Leaves out undici's second, experimental parser of HTTP.
+  define: { esbuildDetection: "true" },
   logLevel: "warning",
 };
 const built = await Promise.all([

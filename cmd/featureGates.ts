@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { goBool } from "./flags.ts";
 
 /** One feature gate of the reference implementation, and what it is here. */

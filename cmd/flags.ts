@@ -1,5 +1,5 @@
 import { parseArgs } from "node:util";
-import { z } from "zod";
+import * as z from "zod";
 import { parseDuration } from "./duration.ts";
 
 /** Flags by name; each schema is the flag's default, its validation and, in `describe`, its help. */

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import type { Logger } from "../pkg/telemetry/log.ts";
 import type { FeatureGates } from "./featureGates.ts";
 

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { messageOf } from "../pkg/errors/errors.ts";
 import { type OperatorProxySettings, parseProxyUrl } from "../pkg/operatorcontroller/proxy/clusterProxy.ts";
 import { OPERATOR_PROXY_MODES } from "../pkg/operatorcontroller/proxy/proxyModes.ts";

@@ -1,5 +1,5 @@
 import { getCiphers } from "node:tls";
-import { z } from "zod";
+import * as z from "zod";
 import type { Client } from "../pkg/kube/client.ts";
 import { AccessReviews } from "../pkg/serving/accessReviews.ts";
 import { type MetricsServer, type Page, startMetricsServer } from "../pkg/serving/metricsServer.ts";

@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { z } from "zod";
+import * as z from "zod";
 import { SYSTEM_NAMESPACE } from "../pkg/api/constants.ts";
 
 /** Where the kubelet says which namespace a Pod is in. */

@@ -1,4 +1,4 @@
-import type { z } from "zod";
+import type * as z from "zod";
 import { ClusterCatalog } from "../../pkg/api/clusterCatalog.ts";
 import { ClusterExtension } from "../../pkg/api/clusterExtension.ts";
 

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { messageOf } from "../../pkg/errors/errors.ts";
 import { WEBHOOK_CERT_PROVIDERS } from "../../pkg/operatorcontroller/certificates/providerNames.ts";
 import { parseClusterVersion } from "../../pkg/operatorcontroller/clusterupgrade/clusterVersionSource.ts";

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { AVAILABLE_UPDATES_MAX } from "./constants.ts";
 
 const NAME_MAX = 256;

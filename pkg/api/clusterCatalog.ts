@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { conditions, time } from "./fields.ts";
 import { imageReference, isDigestReference, resolvedReference } from "./imageReference.ts";
 import type { KubeObject } from "./k8s.ts";

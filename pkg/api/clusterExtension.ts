@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { AvailableUpdates, BlockedUpdate } from "./availableUpdates.ts";
 import { EXTENSION_NAME_MAX } from "./constants.ts";
 import { CRD_UPGRADE_CHECKS } from "./crdUpgradeChecks.ts";

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { matches, withRules } from "./rules.ts";
 
 /** RFC 6901; what an object is, where it is and whose it is cannot be left to others. */

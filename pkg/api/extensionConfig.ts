@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { DNS1123_SUBDOMAIN, matches, withRules } from "./rules.ts";
 
 /** The member of a ConfigMap or Secret that is read where a source names none. */

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { MESSAGE_MAX_BYTES } from "./constants.ts";
 
 const CONDITION_TYPE = /^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*\/)?(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])$/;

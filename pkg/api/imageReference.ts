@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { celString, matches, type Rule, withRules } from "./rules.ts";
 
 const DOMAIN = String.raw`^([a-zA-Z0-9]|[a-zA-Z0-9][a-zA-Z0-9-]*[a-zA-Z0-9])((\.([a-zA-Z0-9]|[a-zA-Z0-9][a-zA-Z0-9-]*[a-zA-Z0-9]))+)?(:[0-9]+)?\b`;

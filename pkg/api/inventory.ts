@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { INVENTORY_MAX, PROVIDED_APIS_MAX } from "./constants.ts";
 
 const inventoryObject = z

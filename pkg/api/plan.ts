@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { PLAN_FIELDS_MAX, PLAN_OBJECTS_MAX } from "./constants.ts";
 
 const count = (what: string) => z.int().min(0).describe(`${what}.`);

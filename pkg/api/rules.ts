@@ -1,4 +1,4 @@
-import type { z } from "zod";
+import type * as z from "zod";
 
 /** One `x-kubernetes-validations` entry: the API server evaluates `rule`, zod evaluates `holds`, and both say `message`. */
 export interface Rule<T> {

@@ -1,6 +1,6 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { Agent, type Dispatcher, request } from "undici";
+import { Agent, type Dispatcher, request } from "../http/client.ts";
 import { Client } from "../kube/client.ts";
 import type { Binaries } from "./binaries.ts";
 import { certificatesIn } from "./certificates.ts";
@@ -8,6 +8,7 @@ import type { ComponentSpec } from "./component.ts";
 import { AUDIT_POLICY, apiServerFlags, controllerManagerFlags, etcdFlags, registryConfig } from "./flags.ts";
 import { kubeconfigText } from "./kubeconfig.ts";
 import { freePorts } from "./ports.ts";
+import { isRegistryReady } from "./registryServer.ts";
 
 /** The servers of a control plane. */
 export type ComponentName = "etcd" | "kube-apiserver" | "kube-controller-manager" | "registry";
@@ -79,7 +80,7 @@ export async function planCluster(binaries: Binaries, dataDir: string, withAudit
           (await keeper.get({ apiVersion: "v1", kind: "ServiceAccount", name: "default", namespace: "default" }, { signal })) !== undefined
         );
       }),
-      registry: spec("registry", ["serve", registryFile], (signal) => answers(`http://${registryHost}/v2/`, signal)),
+      registry: spec("registry", ["serve", registryFile], (signal) => isRegistryReady(registryHost, signal)),
     },
     server,
     registryHost,
@@ -98,8 +99,8 @@ export async function planCluster(binaries: Binaries, dataDir: string, withAudit
   };
 }
 
-async function answers(url: string, signal: AbortSignal, dispatcher?: Dispatcher): Promise<boolean> {
-  const { statusCode, body } = await request(url, { signal, ...(dispatcher === undefined ? {} : { dispatcher }) });
+async function answers(url: string, signal: AbortSignal, dispatcher: Dispatcher): Promise<boolean> {
+  const { statusCode, body } = await request(new URL(url), { method: "GET", signal, dispatcher });
   await body.dump();
   return statusCode === 200;
 }
@@ -110,7 +111,7 @@ interface EtcdAnswer {
 
 /** One call of etcd's gRPC interface, as its HTTP gateway takes it. @throws Error with etcd's answer when that is no success. */
 async function ask(url: string, message: object, dispatcher: Dispatcher): Promise<unknown> {
-  const { statusCode, body } = await request(url, { method: "POST", body: JSON.stringify(message), dispatcher });
+  const { statusCode, body } = await request(new URL(url), { method: "POST", body: JSON.stringify(message), dispatcher });
   const text = await body.text();
   if (statusCode !== 200) throw new Error(`etcd answered ${statusCode} to ${url}: ${text}`);
   return JSON.parse(text);

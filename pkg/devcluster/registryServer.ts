@@ -1,6 +1,5 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { request } from "undici";
 import { findBinaries, type Say } from "./binaries.ts";
 import { Component } from "./component.ts";
 import { registryConfig } from "./flags.ts";
@@ -30,12 +29,15 @@ export async function startRegistry(dataDir: string, say: Say): Promise<Registry
     binary: binaries.registry,
     args: ["serve", config],
     logFile: join(dataDir, "registry.log"),
-    ready: async (signal) => {
-      const { statusCode, body } = await request(`http://${host}/v2/`, { signal });
-      await body.dump();
-      return statusCode === 200;
-    },
+    ready: (signal) => isRegistryReady(host, signal),
   });
   await component.ready(READY_TIMEOUT_MS);
   return { host, stop: () => component.stop() };
+}
+
+/** Reports whether a registry answers. @throws Error when there is no answer. */
+export async function isRegistryReady(host: string, signal: AbortSignal): Promise<boolean> {
+  const response = await fetch(`http://${host}/v2/`, { signal });
+  await response.body?.cancel();
+  return response.status === 200;
 }

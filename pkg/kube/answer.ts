@@ -1,4 +1,4 @@
-import type { Dispatcher } from "undici";
+import type { Dispatcher } from "../http/client.ts";
 import { readText } from "./body.ts";
 import { KubeError } from "./errors.ts";
 import { kubeErrorFrom } from "./status.ts";

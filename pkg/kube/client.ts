@@ -1,5 +1,5 @@
-import type { Dispatcher } from "undici";
 import { type GroupVersionKind, type KubeObject, type ObjectRef, refOf } from "../api/k8s.ts";
+import type { Dispatcher } from "../http/client.ts";
 import { answerOf, errorOf, type Told } from "./answer.ts";
 import { readBytes } from "./body.ts";
 import { Credentials } from "./credentials.ts";

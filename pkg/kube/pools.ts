@@ -1,4 +1,4 @@
-import { Agent, type Dispatcher, ProxyAgent } from "undici";
+import { Agent, type Dispatcher, ProxyAgent } from "../http/client.ts";
 import type { Credentials, Endpoint, TlsMaterial } from "./credentials.ts";
 
 /** Under the API server's own idle timeout of 90 s. */

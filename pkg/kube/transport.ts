@@ -1,5 +1,5 @@
-import { type Dispatcher, request } from "undici";
 import { messageOf } from "../errors/errors.ts";
+import { type Dispatcher, request } from "../http/client.ts";
 import type { Credentials, Endpoint } from "./credentials.ts";
 import { NoCredential } from "./errors.ts";
 import { Pools } from "./pools.ts";

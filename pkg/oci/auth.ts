@@ -1,5 +1,5 @@
 import { readFile } from "node:fs/promises";
-import { z } from "zod";
+import * as z from "zod";
 import { goQuoted } from "./quote.ts";
 
 /** What a registry accepts as proof of identity; `registryToken` is used as it is, `identityToken` is exchanged for a token. */

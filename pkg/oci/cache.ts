@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { chmod, link, lstat, mkdir, readdir, readFile, readlink, rename, rm, symlink, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { z } from "zod";
+import * as z from "zod";
 
 /** RFC 1123 subdomain, as the names of cluster-scoped objects are; it can be no path trick. */
 const OWNER = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { digestProblem } from "../api/imageName.ts";
 import { ContentError, RefusedError } from "./contentError.ts";
 import { goQuoted } from "./quote.ts";

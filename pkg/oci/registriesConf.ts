@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { parse as parseToml, TomlError } from "smol-toml";
-import { z } from "zod";
+import * as z from "zod";
 import { goQuoted } from "./quote.ts";
 
 const Mirror = z.looseObject({

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import type { Logger } from "pino";
-import { z } from "zod";
+import * as z from "zod";
 import type { Credentials } from "./auth.ts";
 import type { Challenge } from "./challenge.ts";
 import { RegistryError, registryError, unexpectedStatus } from "./registryError.ts";

@@ -2,7 +2,7 @@ import { Readable } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import { createSecureContext, getCACertificates } from "node:tls";
 import type { Logger } from "pino";
-import { Agent, type Dispatcher, ProxyAgent, request } from "undici";
+import { Agent, type Dispatcher, ProxyAgent, request } from "../http/client.ts";
 import type { TlsMaterial } from "./certificates.ts";
 import { innerAddress, outerLookup, refusal } from "./innerAddress.ts";
 import { failureOf, isTransient } from "./networkError.ts";

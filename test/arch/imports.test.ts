@@ -6,7 +6,7 @@ import { describe, expect, test } from "vitest";
 const LAYERS = [
   ["cmd"],
   ["pkg/catalogd", "pkg/operatorcontroller", "pkg/devcluster"],
-  ["pkg/controller", "pkg/kube", "pkg/oci", "pkg/telemetry", "pkg/serving", "pkg/deadline"],
+  ["pkg/controller", "pkg/kube", "pkg/oci", "pkg/telemetry", "pkg/serving", "pkg/deadline", "pkg/http"],
   [
     "pkg/resolve",
     "pkg/fbcrender",
@@ -118,6 +118,13 @@ describe("imports point inwards", () => {
 
   test("no file imports from a layer further out", () => {
     expect(offending(sources, ({ file, internal }) => internal.filter((target) => layerOf(target) < layerOf(file)))).toEqual([]);
+  });
+
+  test("only pkg/http imports undici, whose main file takes megabytes of memory", () => {
+    const allowed = (file: string): boolean => packageOf(file) === "pkg/http";
+    expect(
+      offending(sources, ({ file, external }) => (allowed(file) ? [] : external.filter((name) => moduleOf(name) === "undici"))),
+    ).toEqual([]);
   });
 
   test("the two controllers know nothing of each other", () => {

@@ -1,6 +1,6 @@
 import { type FileHandle, open, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { z } from "zod";
+import * as z from "zod";
 import { canonicalJson } from "../../../pkg/fbc/canonical.ts";
 import { packageOf } from "../../../pkg/fbc/content.ts";
 import { decodeMetas } from "../../../pkg/fbc/decode.ts";

@@ -1,5 +1,5 @@
 import type { GraphQLSchema } from "graphql";
-import { z } from "zod";
+import * as z from "zod";
 import { DiscoveredSchema } from "../../fbc/graphql/catalogSchema.ts";
 import { planSchemas } from "../../fbc/graphql/schemaPlan.ts";
 import { buildSchema } from "./buildSchema.ts";

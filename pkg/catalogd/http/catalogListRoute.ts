@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import type { CatalogContent } from "../store/content.ts";
 import { FILE_SUFFIX } from "../store/encodings.ts";
 import { asked, type ContentRouteDependencies } from "./contentRoutes.ts";

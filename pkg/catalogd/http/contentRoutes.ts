@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { catalogNameProblems } from "../catalogName.ts";
 import type { CatalogContent } from "../store/content.ts";
 import type { MetaQuery } from "../store/contentIndex.ts";

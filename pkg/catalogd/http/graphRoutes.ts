@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { isObject } from "../../api/jsonObject.ts";
 import { packageContent } from "../../fbc/content.ts";
 import { type BundleVersion, bundleVersion } from "../../fbc/graph/bundleVersion.ts";

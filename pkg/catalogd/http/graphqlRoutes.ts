@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { ContentKeys, queriedCatalog } from "../graphql/queriedCatalog.ts";
 import type { QueryRequest } from "../graphql/queryRequest.ts";
 import { QueriesBusyError, type QueryThreads } from "../graphql/queryThreads.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { z } from "zod";
+import * as z from "zod";
 import { AnswerCache } from "./answerCache.ts";
 import { type JsonSchema, openApiDocument } from "./openApi.ts";
 import { type Operation, pathParameters, type Route } from "./route.ts";

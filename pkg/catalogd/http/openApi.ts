@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { PROBLEM_TYPE, ProblemDetails } from "./problemDetails.ts";
 import { type MediaTypes, type Operation, pathParameters, type ResponseDescription, type Route, type RouteMethod } from "./route.ts";
 

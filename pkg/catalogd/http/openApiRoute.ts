@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import type { AnswerCache } from "./answerCache.ts";
 import { asked } from "./contentRoutes.ts";
 import { documentAnswer, jsonDocument, type ServedDocument } from "./documentAnswer.ts";

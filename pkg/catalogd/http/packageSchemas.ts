@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import type { AnyVersion, ChannelSummary, HeadSummary, NamedVersion, PackageSummary } from "../../fbc/summary/packageSummary.ts";
 
 const text = (description: string): z.ZodOptional<z.ZodString> => z.string().optional().describe(description);

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import type { CatalogContent } from "../store/content.ts";
 import type { DerivedPart } from "../store/parts.ts";
 import { type Answer, problemAnswer } from "./answer.ts";

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import type { Answer } from "./answer.ts";
 import { PROBLEMS, type Problem, type ProblemCode } from "./problem.ts";
 

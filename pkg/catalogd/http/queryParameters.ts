@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { type Answer, problemAnswer } from "./answer.ts";
 import { queryPieces } from "./queryString.ts";
 import type { Operation, Prepared, Route, RouteRequest } from "./route.ts";

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from "node:http";
 import type { Readable } from "node:stream";
-import type { z } from "zod";
+import type * as z from "zod";
 import type { Answer } from "./answer.ts";
 
 /** Methods that some route takes. */

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { z } from "zod";
+import * as z from "zod";
 import { messageOf } from "../../errors/errors.ts";
 import { continueToken, positionIn, type SearchPosition } from "../search/continueToken.ts";
 import { type SearchEntry, type SearchMatch, searchCatalogs } from "../search/searchCatalogs.ts";

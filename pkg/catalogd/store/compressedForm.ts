@@ -1,6 +1,6 @@
 import { link, open, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { z } from "zod";
+import * as z from "zod";
 import type { Compressor } from "./compressor.ts";
 import type { ContentIndex } from "./contentIndex.ts";
 import { type Encoding, FILE_SUFFIX, MAKER } from "./encodings.ts";

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 
 /** How sound a content is; the findings themselves are its part "findings". */
 export const FindingsSummary = z.object({

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { z } from "zod";
+import * as z from "zod";
 import type { ContentOrigin } from "./content.ts";
 import { ContentIndex } from "./contentIndex.ts";
 import { DamagedError } from "./damagedError.ts";

@@ -1,6 +1,6 @@
 import { type FileHandle, open } from "node:fs/promises";
 import { crc32 } from "node:zlib";
-import { z } from "zod";
+import * as z from "zod";
 import { DamagedError } from "./damagedError.ts";
 
 /** What a sealed file holds: a small value as JSON, and columns of numbers or bytes. */

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 
 /** The GraphQL scalars that values become; an object where a scalar is expected becomes a String, its JSON text. */
 const SCALARS = ["String", "Boolean", "Int", "Float"] as const;

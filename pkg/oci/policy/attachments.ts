@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { messageOf } from "../../errors/errors.ts";
 import { ContentError } from "../contentError.ts";
 import { type DownloadLimits, readBlob } from "../download.ts";

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { digestProblem } from "../../api/imageName.ts";
 import { goQuoted } from "../quote.ts";
 import type { FoundSignature } from "./foundSignature.ts";

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { ContentError } from "../contentError.ts";
 import { type Descriptor, MediaType, parseManifest } from "../manifest.ts";
 import type { Repository } from "../registry.ts";

@@ -1,5 +1,5 @@
 import { rootCertificates } from "node:tls";
-import { Agent, type Dispatcher, ProxyAgent, request } from "undici";
+import { Agent, type Dispatcher, ProxyAgent, request } from "../../http/client.ts";
 import { failureOf } from "../../oci/networkError.ts";
 import { proxyFor } from "../../oci/proxy.ts";
 import type { TlsSettings } from "../../serving/tlsProfile.ts";
@@ -42,7 +42,7 @@ export class CatalogConnections {
     const proxy = proxyFor(url, this.#env);
     const dispatcher = this.#pool(proxy, await this.#trustedNow());
     try {
-      return await request(url, { dispatcher, signal, headers: { accept: "application/jsonl", ...headers } });
+      return await request(url, { method: "GET", dispatcher, signal, headers: { accept: "application/jsonl", ...headers } });
     } catch (err) {
       throw failureOf("GET", url, err, proxy);
     }

@@ -37,5 +37,5 @@ export function shownGvk({ group, version, kind }: Gvk): string {
 /** The range as it is written, in quotes only where it holds more than ranges need. */
 function shownRange(text: string): string {
   const short = shortened(text.replace(/\s+/g, " "), MAX_NAME);
-  return /^[-+.0-9A-Za-z<>=!| *…]+$/.test(short) ? short : goQuote(short);
+  return /^[-+.0-9A-Za-z<>=!| *\u2026]+$/.test(short) ? short : goQuote(short);
 }

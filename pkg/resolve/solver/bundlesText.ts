@@ -12,7 +12,7 @@ const MAX_LISTED = 4;
 /** A name of a package as messages have it: in quotes only where it has characters that such names have not. */
 export function shownName(name: string): string {
   const short = shortened(name, MAX_NAME);
-  return /^[-.0-9A-Za-z]+…?$/.test(short) ? short : goQuote(short);
+  return /^[-.0-9A-Za-z]+\u2026?$/.test(short) ? short : goQuote(short);
 }
 
 /** `a, b and c`, and how many more there are than four. */

@@ -9,6 +9,7 @@ import { manyMeasurement } from "./many.ts";
 import { manyCatalogsMeasurement } from "./manyCatalogs.ts";
 import { renderMeasurement } from "./render.ts";
 import { resolveMeasurement } from "./resolve.ts";
+import { restMeasurement } from "./rest.ts";
 import { solverMeasurement } from "./solver.ts";
 import { steadyStateMeasurement } from "./steadyState.ts";
 import { unpackMeasurement } from "./unpack.ts";
@@ -25,6 +26,7 @@ export const MEASUREMENTS: readonly Measurement[] = [
   httpMeasurement,
   largeCatalogMeasurement,
   catalogGrowthMeasurement,
+  restMeasurement,
   installMeasurement,
   manyMeasurement,
   manyCatalogsMeasurement,

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { loadCaseFolder } from "../caseFiles.ts";
 import { type CatalogTable, readCatalogTable } from "./catalogTable.ts";
 import { VOCABULARY, type Word } from "./vocabulary.ts";

@@ -1,5 +1,5 @@
 import { expect } from "vitest";
-import { z } from "zod";
+import * as z from "zod";
 import type { ScenarioRun } from "./scenarioRun.ts";
 
 /** A sentence that scenarios may use. */

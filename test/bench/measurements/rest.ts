@@ -1,0 +1,69 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { ClusterCatalog } from "../../../pkg/api/clusterCatalog.ts";
+import { BenchCluster } from "../benchCluster.ts";
+import { clusterCatalog, isServing } from "../catalogState.ts";
+import { untilQuiet } from "../many/quiet.ts";
+import type { Figure, Measurement } from "../measurement.ts";
+import { Observer } from "../observer.ts";
+import { processUse } from "../processUse.ts";
+import { catalogInMemory, dataFolder } from "../realData.ts";
+
+const RUNS = 3;
+const TIMEOUT_MS = 120_000;
+/** Long enough for idle threads to end and for V8 to return what it does not use. */
+const REST_MS = 60_000;
+const NAME = "certified";
+
+/** Measures the memory of both servers while nothing happens; each run starts both programs anew, with empty caches. */
+export const restMeasurement: Measurement = {
+  name: "rest",
+  title: "memory at rest: catalogd with one catalog of 57 MB, operator-controller with nothing installed",
+  figures: ["rest.catalogd", "rest.operator-controller"],
+  async *run(context) {
+    const files = await catalogInMemory(join(dataFolder(context), "fbc/certified-v4.14"));
+    await using cluster = await BenchCluster.start(context);
+    const runs = context.runs ?? RUNS;
+    const samples = { catalogd: [] as MemorySample[], "operator-controller": [] as MemorySample[] };
+    for (let run = 1; run <= runs; run++) {
+      await using world = await cluster.startServers();
+      const ref = await world.pushCatalog("bench/certified", "v1", files);
+      await using catalogs = await Observer.start<ClusterCatalog>(cluster.client, "ClusterCatalog");
+      const apply = (): Promise<unknown> => world.apply(clusterCatalog(NAME, ref));
+      await catalogs.secondsUntil(apply, () => isServing(catalogs.get(NAME)), TIMEOUT_MS);
+      const { catalogd, "operator-controller": controller } = world.installation.servers;
+      await untilQuiet([catalogd.pid, controller.pid], TIMEOUT_MS);
+      await sleep(REST_MS);
+      samples.catalogd.push(await memoryOf(catalogd.pid));
+      samples["operator-controller"].push(await memoryOf(controller.pid));
+      context.say(
+        `run ${run} of ${runs}: ${JSON.stringify({ catalogd: samples.catalogd.at(-1), controller: samples["operator-controller"].at(-1) })}`,
+      );
+      await world.removed("ClusterCatalog", NAME);
+    }
+    yield figureOf("rest.catalogd", samples.catalogd);
+    yield figureOf("rest.operator-controller", samples["operator-controller"]);
+  },
+};
+
+/** Resident memory of a process and the part of it that belongs to no file, in bytes. */
+interface MemorySample {
+  readonly rssBytes: number;
+  readonly anonymousBytes: number;
+}
+
+async function memoryOf(pid: number | undefined): Promise<MemorySample> {
+  const { rssBytes } = await processUse(pid);
+  const kibibytes = /^RssAnon:\s+(\d+) kB$/m.exec(await readFile(`/proc/${pid}/status`, "utf8"))?.[1];
+  return { rssBytes, anonymousBytes: Number(kibibytes) * 1_024 };
+}
+
+function figureOf(id: Figure["id"], samples: readonly MemorySample[]): Figure {
+  const anonymous = samples.map(({ anonymousBytes }) => Math.round(anonymousBytes / 1e6));
+  return {
+    id,
+    samples: samples.map(({ rssBytes }) => rssBytes),
+    note: `without files of the disk that are mapped: ${anonymous.join(", ")} MB`,
+  };
+}
