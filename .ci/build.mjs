@@ -2,7 +2,6 @@
 // The same sources give the same bytes.
 import { existsSync } from "node:fs";
 import { mkdir, readFile, rm, stat, writeFile } from "node:fs/promises";
-import { isBuiltin } from "node:module";
 import { join, relative, resolve } from "node:path";
 import { build } from "esbuild";
 import { CommandTerminal } from "../cmd/olmv1/cli/terminal.ts";
@@ -88,16 +87,16 @@ const noSchemaCompilers = {
 };
 
 /**
- * An import statement of a module of Node reads all of its exports, and some of them load much when they are read: node:http loads Node's own fetch and
- * WebSocket (7 MB of memory), node:crypto loads WebCrypto. Modules got by `process.getBuiltinModule` load what is used.
+ * An import statement of node:http reads all of its exports, and three of them load Node's own fetch and WebSocket when they are read: 12 MB of memory.
+ * `process.getBuiltinModule` loads none of that.
  */
-const modulesOfNode = {
-  name: "modules-of-node",
+const httpOnly = {
+  name: "http-only",
   setup(builder) {
-    builder.onResolve({ filter: /./ }, ({ path, kind }) =>
-      kind === "import-statement" && isBuiltin(path) ? { path, namespace: "modules-of-node", sideEffects: false } : undefined,
+    builder.onResolve({ filter: /^(node:)?http$/ }, ({ kind }) =>
+      kind === "import-statement" ? { path: "node:http", namespace: "http-only", sideEffects: false } : undefined,
     );
-    builder.onLoad({ filter: /.*/, namespace: "modules-of-node" }, ({ path }) => ({
+    builder.onLoad({ filter: /.*/, namespace: "http-only" }, ({ path }) => ({
       contents: `module.exports = process.getBuiltinModule(${JSON.stringify(path)});`,
       loader: "js",
     }));
@@ -126,7 +125,7 @@ const common = {
   legalComments: "linked",
   // Packages in CommonJS form call require for the modules of Node.
   banner: { js: 'import { createRequire as __createRequire } from "node:module"; const require = __createRequire(import.meta.url);' },
-  plugins: [modulesOfNode, onlyWhatIsUsed, agentsOnly, noSchemaCompilers, loadedLate],
+  plugins: [httpOnly, onlyWhatIsUsed, agentsOnly, noSchemaCompilers, loadedLate],
   // Leaves out undici's second, experimental parser of HTTP.
   define: { esbuildDetection: "true" },
   logLevel: "warning",
@@ -146,6 +145,10 @@ await writeFile(join(dist, "sbom.cdx.json"), `${JSON.stringify(billOfMaterials(m
 await mkdir(join(dist, "man", "man1"), { recursive: true });
 const nobody = new CommandTerminal({ out: () => undefined, err: () => undefined });
 for (const [name, page] of manPages(olmv1(nobody))) await writeFile(join(dist, "man", "man1", name), page);
+for (const name of Object.keys(entryPoints)) {
+  const at = (await readFile(join(dist, `${name}.js`), "utf8")).search(/[^\0-\x7f]/);
+  if (at >= 0) throw new Error(`${name}.js: a character at ${at} is not ASCII, so V8 would keep two bytes for each letter of the program`);
+}
 for (const name of Object.keys({ ...entryPoints, ...commandLine })) {
   const { size } = await stat(join(dist, `${name}.js`));
   console.log(`${join(relative(process.cwd(), dist), name)}.js ${(size / 1024 / 1024).toFixed(1)} MB`);

@@ -1,3 +1,4 @@
+import { setFlagsFromString } from "node:v8";
 import { CatalogController, cacheFolders } from "../../pkg/catalogd/catalogController.ts";
 import { startContentServer } from "../../pkg/catalogd/http/contentServer.ts";
 import { HttpMetrics } from "../../pkg/catalogd/http/httpMetrics.ts";
@@ -127,4 +128,6 @@ async function run(flags: Flags): Promise<void> {
   log.info("stopped");
 }
 
+// Without it V8 keeps what loading a catalog took for as long as the process rests: docs/adr/0011.
+setFlagsFromString("--memory-saver-mode");
 await runProgram({ name: "catalogd", parseFlags, usage, run });
