@@ -305,6 +305,47 @@ describeWithPrivateCluster("a plan of a ClusterExtension that is not applied yet
     await eventually(async () => expect((await json(extension, "--as-service-account")).findings).toEqual([]));
   });
 
+  test("olmv1 upgrade asks the API server what a ServiceAccount lacks when olmv1 install has not made it", async () => {
+    const { digest } = await pushImage(cluster.registry, "catalog", "upgrade", {
+      files: filesOf({ "configs/catalog.json": CATALOG.map((meta) => JSON.stringify(meta)).join("\n") }),
+      labels: { "operators.operatorframework.io.index.configs.v1": "/configs" },
+    });
+    const ref = { type: "Image", image: { ref: `registry.example/catalog@${digest}` } };
+    await cluster.client.patch(
+      { apiVersion: API_VERSION, kind: CLUSTER_CATALOG, name: "c" },
+      { status: { resolvedSource: ref } },
+      { type: "merge", subresource: "status" },
+    );
+    const x = await world.extension("granted", { catalog: { version: "1.0.0", channels: ["stable"] } });
+    await world.conditions("granted", { Installed: "True/Succeeded", Progressing: "True/Succeeded" });
+    const upgrade = (...args: string[]): Promise<Ended> =>
+      olmv1(
+        "upgrade",
+        "granted",
+        "--any-version",
+        ...args,
+        "--kubeconfig",
+        cluster.kubeconfig,
+        "--registries-conf",
+        join(dir, "registries.conf"),
+      );
+    const sufficient = await upgrade();
+    expect([sufficient.code, sufficient.err]).toEqual([2, expect.stringContaining("bundle: p.v1.1.0 (version 1.1.0, from catalog c)")]);
+    const who = "ServiceAccount granted-system/granted-installer";
+    expect(sufficient.err).toContain(`${who} has the permissions that the upgrade needs\n`);
+    const { namespace, serviceAccount: installer } = x.spec;
+    const rules = [{ apiGroups: ["*"], resources: ["configmaps", "serviceaccounts", "deployments", "roles"], verbs: ["*"] }];
+    const account = await serviceAccount(cluster.client, namespace, installer?.name ?? "", rules);
+    await eventually(async () => {
+      const { err } = await upgrade();
+      const [, lacking = ""] = err.split(`${who}, which olmv1 install has not made, lacks these permissions`);
+      expect(lacking).toMatch(/secrets: key/);
+      expect(lacking).not.toContain("configmaps");
+    });
+    await account.grant([{ apiGroups: ["*"], resources: ["*"], verbs: ["*"] }]);
+    await world.remove("granted");
+  });
+
   test("tells kinds that are not served, and tries what would be written of definitions without writing it", async () => {
     await cluster.client.create({ apiVersion: "v1", kind: "Namespace", metadata: { name: "odd-system" } });
     await cluster.client.create(monitors("v1alpha1"));

@@ -7,8 +7,9 @@ import { Applier } from "../../../pkg/operatorcontroller/apply/applier.ts";
 import { type PreparedObjects } from "../../../pkg/operatorcontroller/apply/preparedObjects.ts";
 import { leavingObjects, type PruneRequest, unwanted } from "../../../pkg/operatorcontroller/apply/prune.ts";
 import { configOf, type PassFacts } from "../../../pkg/operatorcontroller/facts.ts";
-import { lackingPermissions } from "../../../pkg/operatorcontroller/rights/permissions.ts";
+import { type LackingPermissions, lackingPermissions } from "../../../pkg/operatorcontroller/rights/permissions.ts";
 import { rbacCommand } from "../../../pkg/operatorcontroller/rights/rbacCommand.ts";
+import type { ResourceOf } from "../../../pkg/rbac/resources.ts";
 import { widensRights } from "../../../pkg/rbac/widening.ts";
 import { type ChangePlan, changePlan } from "../../../pkg/release/changePlan.ts";
 import { objectKey } from "../../../pkg/release/identity.ts";
@@ -34,20 +35,13 @@ export async function compare(
   const crdPolicy = crdPolicyOf(spec);
   const pruning: PruneRequest = { history: history.current, desired, crdPolicy, owner };
   const images = [installed, resolved].flatMap((bundle) => (bundle ? [bundle.image] : []));
-  const lacking = isServiceAccount
-    ? await lackingPermissions(
-        scoped,
-        {
-          extension,
-          desired,
-          pruned: unwanted(pruning),
-          images,
-          config: configOf(facts),
-          resourceOf: (gvk) => kinds.resourceOf(gvk),
-        },
-        signal,
-      )
-    : undefined;
+  const lackingOf = (identity: Client): Promise<LackingPermissions | undefined> => {
+    const resourceOf: ResourceOf = (gvk) => kinds.resourceOf(gvk);
+    const permissions = { extension, desired, pruned: unwanted(pruning), images, config: configOf(facts), resourceOf };
+    return lackingPermissions(identity, permissions, signal);
+  };
+  const lacking = isServiceAccount ? await lackingOf(scoped) : undefined;
+  request.account?.tell(await lackingOf(request.account.client));
   const released = new Set(lastDeployed(history.current)?.objects.map(objectKey));
   const extensionExists = await otherExtensions(client, signal);
   const advice = `print the exact roles: ${rbacCommand(extension, images, providerOf(desired)?.name, configOf(facts))}`;

@@ -3,6 +3,7 @@ import type { KubeObject } from "../../../pkg/api/k8s.ts";
 import type { Client } from "../../../pkg/kube/client.ts";
 import type { CertificateProviders } from "../../../pkg/operatorcontroller/certificates/providerChoice.ts";
 import type { ClusterProxy } from "../../../pkg/operatorcontroller/proxy/clusterProxy.ts";
+import type { LackingPermissions } from "../../../pkg/operatorcontroller/rights/permissions.ts";
 import type { Logger } from "../../../pkg/telemetry/log.ts";
 import type { BundleReader } from "../rbac/bundleReader.ts";
 import type { WantedExtension } from "./extensionFile.ts";
@@ -18,6 +19,8 @@ export interface PlanRequest {
   scoped: Client;
   /** Whether `scoped` is the extension's ServiceAccount, whose rights are looked at then. */
   isServiceAccount: boolean;
+  /** Asks for the permissions of the extension's ServiceAccount although `scoped` is somebody else: what it lacks is told, and is not a finding. */
+  account?: { readonly client: Client; readonly tell: (lacking: LackingPermissions | undefined) => void } | undefined;
   reader: BundleReader;
   /** Chooses who provides the certificates of webhooks, as operator-controller does. */
   providers: CertificateProviders;

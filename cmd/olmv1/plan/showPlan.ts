@@ -48,7 +48,7 @@ async function run(terminal: Terminal, given: ClusterExtension, options: PlanOpt
   const { extension } = wanted;
   if (sources && extension.spec.source.catalog) delete extension.spec.source.catalog.selector; // it is about ClusterCatalogs
   const catalogs = sources ? catalogsGiven(sources) : await catalogsOfCluster(client, signal);
-  const scoped = isServiceAccount ? await serviceAccountOf(extension, client) : client;
+  const scoped = isServiceAccount ? await asServiceAccount(extension, client) : client;
   const log = createLogger({ component: "olmv1", level: "error", destination: process.stderr });
   const providers = new CertificateProviders(client, options.webhookCertProvider);
   const clusterProxy = await readClusterProxy(client, proxySettings);
@@ -58,15 +58,23 @@ async function run(terminal: Terminal, given: ClusterExtension, options: PlanOpt
   if (plan.findings.length > 0) terminal.exit(EXIT.no);
 }
 
-/** @throws Error that says whose token could not be had. */
-async function serviceAccountOf({ spec }: ClusterExtension, client: Client): Promise<Client> {
+async function asServiceAccount(extension: ClusterExtension, client: Client): Promise<Client> {
+  try {
+    return await serviceAccountOf(extension, client);
+  } catch (err) {
+    throw wrapError("--as-service-account: ", err);
+  }
+}
+
+/** Returns a client with the identity of the extension's ServiceAccount. @throws Error that says whose token could not be had. */
+export async function serviceAccountOf({ spec }: ClusterExtension, client: Client): Promise<Client> {
   const name = spec.serviceAccount?.name;
-  if (!name) throw new Error("--as-service-account: spec.serviceAccount.name is empty");
+  if (!name) throw new Error("spec.serviceAccount.name is empty");
   const source = new ServiceAccountTokens(client).tokenFor(spec.namespace, name);
   try {
     await source();
   } catch (err) {
-    throw wrapError(`--as-service-account: create a token of ServiceAccount ${goQuote(`${spec.namespace}/${name}`)}: `, err);
+    throw wrapError(`create a token of ServiceAccount ${goQuote(`${spec.namespace}/${name}`)}: `, err);
   }
   return client.withToken(source);
 }

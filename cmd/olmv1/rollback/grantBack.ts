@@ -36,5 +36,5 @@ async function grant(terminal: Terminal, client: Client, { metadata }: ClusterEx
     if (applied.verb !== "unchanged") terminal.out(`${appliedLine(applied)}\n`);
   };
   const done = await applyObjects(client, objects, { tell });
-  if (done.some(({ verb }) => verb !== "unchanged")) terminal.err(newRightsText(terminal, rights));
+  if (done.some(({ verb }) => verb !== "unchanged")) terminal.err(newRightsText(terminal, rights, { lacking: undefined }));
 }

@@ -1,8 +1,10 @@
 import type { ClusterExtension } from "../../../pkg/api/clusterExtension.ts";
 import { LABEL_BUNDLE_REFERENCE, LABEL_CREATED_FOR } from "../../../pkg/api/constants.ts";
 import { messageOf } from "../../../pkg/errors/errors.ts";
+import { printable } from "../../../pkg/errors/printable.ts";
 import type { Client } from "../../../pkg/kube/client.ts";
 import { ReleaseStore, requireReadable } from "../../../pkg/operatorcontroller/releases/releaseStore.ts";
+import type { LackingPermissions } from "../../../pkg/operatorcontroller/rights/permissions.ts";
 import { rbacCommand } from "../../../pkg/operatorcontroller/rights/rbacCommand.ts";
 import type { Installer } from "../../../pkg/rbac/manifest.ts";
 import { isNothing } from "../../../pkg/rbac/missing.ts";
@@ -26,6 +28,9 @@ export interface NewRights {
   /** The command that prints all of it. */
   readonly command: string;
 }
+
+/** What the API server answers about the permissions of the ServiceAccount: those that it lacks, if any, or why that is not known. */
+export type AccountPermissions = { readonly lacking: LackingPermissions | undefined } | { readonly unknown: string };
 
 /**
  * The rights for the installed bundle and the next one; undefined where no ServiceAccount is named.
@@ -78,23 +83,37 @@ export function grantsMore({ diff }: NewRights): boolean {
   return !isNothing(diff.installer.added) || !isNothing(diff.operator.added);
 }
 
-/** What is granted that was not, for somebody who has to agree to it. */
-export function newRightsText(terminal: Pick<Terminal, "width">, { installer, isOurs, diff, command }: NewRights): string {
-  const parts: string[] = [];
-  const who = `ServiceAccount ${installer.namespace}/${installer.name}`;
-  if (isNothing(diff.installer.added)) parts.push(`${who} needs no new right\n`);
-  else if (isOurs)
-    parts.push(
-      `${who} may from now on ("manage" is create, get, list, watch, patch and delete):\n`,
-      grantsText(terminal, diff.installer.added, command),
-    );
-  else
-    parts.push(
-      `${who}, which olmv1 install has not made, needs these rights too; without them it waits, and nothing is changed:\n`,
-      grantsText(terminal, diff.installer.added, command),
-      `  grant them: ${command} | kubectl apply -f -\n`,
-    );
+/** The permissions that an upgrade takes, for somebody who has to agree to them. */
+export function newRightsText(terminal: Pick<Terminal, "width">, rights: NewRights, account: AccountPermissions): string {
+  const { isOurs, diff, command } = rights;
+  const parts = [isOurs ? grantedText(terminal, rights) : lackingText(terminal, rights, account)];
   if (!isNothing(diff.operator.added))
     parts.push("the bundle's own ServiceAccounts may from now on:\n", grantsText(terminal, diff.operator.added, command));
   return `${parts.join("")}\n`;
+}
+
+/** What a ServiceAccount that `olmv1 install` made is granted. */
+function grantedText(terminal: Pick<Terminal, "width">, { installer, diff, command }: NewRights): string {
+  if (isNothing(diff.installer.added)) return `${accountText(installer)} needs no new right\n`;
+  const head = `${accountText(installer)} may from now on ("manage" is create, get, list, watch, patch and delete):\n`;
+  return `${head}${grantsText(terminal, diff.installer.added, command)}`;
+}
+
+/** What a ServiceAccount that somebody else made lacks. */
+function lackingText(terminal: Pick<Terminal, "width">, { installer, diff, command }: NewRights, account: AccountPermissions): string {
+  const who = accountText(installer);
+  const howTo = `  grant them: ${command} | kubectl apply -f -\n`;
+  if ("unknown" in account) {
+    if (isNothing(diff.installer.added)) return `${who} needs no new permission\n`;
+    const head = `cannot check the permissions of ${who}: ${printable(account.unknown)}. The upgrade needs these in addition to those of the installed bundle:\n`;
+    return `${head}${grantsText(terminal, diff.installer.added, command)}${howTo}`;
+  }
+  const { lacking } = account;
+  if (!lacking) return `${who} has the permissions that the upgrade needs\n`;
+  const head = `${who}, which olmv1 install has not made, ${lacking.doubtful ? "may lack" : "lacks"} these permissions; without them the controller waits and changes nothing:\n`;
+  return `${head}${grantsText(terminal, lacking.missing, command)}${howTo}`;
+}
+
+function accountText({ namespace, name }: Installer): string {
+  return `ServiceAccount ${namespace}/${name}`;
 }

@@ -5,7 +5,7 @@ import { messageOf } from "../../../pkg/errors/errors.ts";
 import { printable } from "../../../pkg/errors/printable.ts";
 import type { Client } from "../../../pkg/kube/client.ts";
 import { CertificateProviders } from "../../../pkg/operatorcontroller/certificates/providerChoice.ts";
-import { lacksPermissions } from "../../../pkg/operatorcontroller/rights/permissions.ts";
+import type { LackingPermissions } from "../../../pkg/operatorcontroller/rights/permissions.ts";
 import { UnresolvedError } from "../../../pkg/operatorcontroller/steps/resolveBundle.ts";
 import { objectKey } from "../../../pkg/release/identity.ts";
 import { createLogger } from "../../../pkg/telemetry/log.ts";
@@ -25,11 +25,12 @@ import type { InstallPlan } from "../plan/installPlan.ts";
 import { makePlan } from "../plan/makePlan.ts";
 import { planText } from "../plan/planText.ts";
 import { proxySettingsOf, readClusterProxy } from "../plan/proxyOptions.ts";
+import { serviceAccountOf } from "../plan/showPlan.ts";
 import { withReader } from "../rbac/bundleReader.ts";
 import { awaitRollout } from "../rollout/awaitRollout.ts";
 import { tellRollout } from "../rollout/rolloutText.ts";
 import { madeObjects, removeObjects } from "../uninstall/madeObjects.ts";
-import { grantsMore, type NewRights, newRights, newRightsText } from "./newRights.ts";
+import { type AccountPermissions, grantsMore, type NewRights, newRights, newRightsText } from "./newRights.ts";
 import { type UpgradeChange, upgradeWanted } from "./upgradeWanted.ts";
 
 /** How `olmv1 upgrade` can be asked. */
@@ -47,9 +48,10 @@ export async function upgrade(terminal: Terminal, name: string, options: Upgrade
   await withCluster(options, async (client) => {
     const extension = await readExtension(client, name);
     const wanted = upgradeWanted(extension, options);
-    const plan = await planFor(terminal, client, wanted, options);
-    if (!plan) return terminal.exit(EXIT.no);
-    const isLacking = extension.status?.conditions?.some(({ message }) => lacksPermissions(message)) ?? false;
+    const planned = await planFor(terminal, client, wanted, options);
+    if (!planned) return terminal.exit(EXIT.no);
+    const { plan, account } = planned;
+    const isLacking = "lacking" in account && account.lacking?.doubtful === false;
     const isSame = plan.installed?.bundle === plan.bundle.name;
     if (isSame && !isLacking && isUnchanged(extension, wanted)) {
       for (const { catalog, because } of plan.unavailableCatalogs)
@@ -62,7 +64,7 @@ export async function upgrade(terminal: Terminal, name: string, options: Upgrade
       return terminal.exit(EXIT.no);
     }
     const rights = await newRights(terminal, client, extension, plan.bundle.image, options);
-    if (rights) terminal.err(newRightsText(terminal, rights));
+    if (rights) terminal.err(newRightsText(terminal, rights, account));
     if (!(await agreed(terminal, questionFor(plan, rights), options.yes))) {
       terminal.err("nothing was changed\n");
       return terminal.exit(EXIT.no);
@@ -137,10 +139,13 @@ async function planFor(
   client: Client,
   wanted: ClusterExtension,
   options: UpgradeOptions,
-): Promise<InstallPlan | undefined> {
+): Promise<{ plan: InstallPlan; account: AccountPermissions } | undefined> {
   const signal = AbortSignal.any([terminal.signal, AbortSignal.timeout(PLAN_TIMEOUT_MS)]);
+  const identity = await serviceAccountOf(wanted, client).catch((err: unknown) => ({ unknown: messageOf(err) }));
+  let account: AccountPermissions = "unknown" in identity ? identity : { lacking: undefined };
+  const tell = (lacking: LackingPermissions | undefined): void => void (account = { lacking });
   try {
-    return await withProgress(terminal, `planning the upgrade of ClusterExtension ${wanted.metadata.name}`, () =>
+    const plan = await withProgress(terminal, `planning the upgrade of ClusterExtension ${wanted.metadata.name}`, () =>
       withReader(options, async (reader) =>
         makePlan({
           wanted: await wantedExtension(client, wanted),
@@ -148,6 +153,7 @@ async function planFor(
           client,
           scoped: client,
           isServiceAccount: false,
+          account: "unknown" in identity ? undefined : { client: identity, tell },
           reader,
           providers: new CertificateProviders(client, "auto"),
           clusterProxy: await readClusterProxy(client, proxySettingsOf({ operatorProxy: "auto" })),
@@ -157,6 +163,7 @@ async function planFor(
         }),
       ),
     );
+    return { plan, account };
   } catch (err) {
     if (!(err instanceof UnresolvedError && ANSWERS.has(err.unresolved))) throw err;
     terminal.err(`${printable(messageOf(err))}\nnothing was changed; olmv1 resolve ${wanted.metadata.name} --explain tells more\n`);

@@ -34,6 +34,8 @@ export interface PermissionRequest {
 export interface LackingPermissions {
   /** All of them, whose they should be, and how to get them. */
   text: string;
+  /** All of them, as rules. */
+  missing: RequiredRules;
   /** It cannot be told without trying: what is missing are rights to bind roles of others, whose rules the ServiceAccount may hold itself. */
   doubtful: boolean;
   isOver: IsOver;
@@ -79,7 +81,12 @@ export async function lackingPermissions(
   const missing = own.incomplete ? missingRules(unlisted, await allowedOf(client, unlisted, signal)) : unlisted;
   const essential = commonRules(missing, needed(true));
   if (isNothing(essential)) return undefined;
-  return { text: textOf(missing, own, request), doubtful: isDoubtful(essential, desired), isOver: changeIn(client, essential, own) };
+  return {
+    text: textOf(missing, own, request),
+    missing,
+    doubtful: isDoubtful(essential, desired),
+    isOver: changeIn(client, essential, own),
+  };
 }
 
 function textOf(missing: RequiredRules, { error }: OwnRules, { extension, images, desired, config }: PermissionRequest): string {
