@@ -15,6 +15,7 @@ import type { Puller } from "../oci/puller.ts";
 import { controllerMetrics, queueMetrics } from "../telemetry/controllerMetrics.ts";
 import type { Logger } from "../telemetry/log.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
+import { CatalogImages } from "./catalogImages.ts";
 import { CatalogLeader } from "./catalogLeader.ts";
 import { CatalogMetrics } from "./catalogMetrics.ts";
 import { GarbageCollector, unpackFolder } from "./garbageCollector.ts";
@@ -23,8 +24,6 @@ import { LostContents } from "./replica/lostContents.ts";
 import { replicaMetrics } from "./replica/replicaMetrics.ts";
 import { servedImage } from "./replica/servedImage.ts";
 import { Scrubber } from "./scrubber.ts";
-import type { CatalogPuller } from "./steps/unpackImage.ts";
-import type { CatalogKeeper } from "./steps/withdraw.ts";
 import type { CatalogStore } from "./store/store.ts";
 
 /** Everything the controller is built from. */
@@ -48,10 +47,7 @@ export interface CatalogControllerOptions {
 const CATALOG = { apiVersion: API_VERSION, kind: CLUSTER_CATALOG } as const;
 /** Name of the controller in logs and metrics. */
 const NAME = "catalogd-clustercatalog-controller";
-/**
- * Catalogs worked on at once; their images are fetched side by side, their content is read one after another. More than the catalogs of one
- * registry usually are, so that a slow registry holds up nobody else.
- */
+/** Catalogs worked on at once. Their images are fetched outside of that; their content is read one after another. */
 const WORKERS = 16;
 
 /** A pass that could not write any more is over soon anyway; until then it is not begun again and again. */
@@ -71,6 +67,7 @@ export class CatalogController {
   readonly #scrubber: Scrubber;
   /** Catalogs whose last pass failed in a way that another try may cure. */
   readonly #failing = new Set<string>();
+  readonly #images: CatalogImages;
   readonly #leader: CatalogLeader;
   readonly #follower: CatalogFollower;
   readonly #lost: LostContents;
@@ -86,14 +83,17 @@ export class CatalogController {
     this.#alarms = new Alarms(systemClock, (name) => this.#queue.add(name));
     const { leaderClient, puller, externalUrl } = options;
     const replica = replicaMetrics(metrics);
-    const images: CatalogPuller & CatalogKeeper = {
-      pull: (name, ref, signal, identity) => puller.pull(name, ref, { signal, filter: catalogRoot, identity }),
-      remove: (name) => puller.remove(name),
+    const source = {
+      resolve: (ref: string, signal: AbortSignal) => puller.resolve(ref, signal),
+      pull: (name: string, ref: string, signal: AbortSignal, identity?: string) =>
+        puller.pull(name, ref, { signal, filter: catalogRoot, identity }),
+      remove: (name: string) => puller.remove(name),
     };
+    const images = new CatalogImages(source, (name) => this.#queue.add(name));
+    this.#images = images;
     const reported = new CatalogMetrics(metrics);
     this.#leader = new CatalogLeader({
       client: leaderClient,
-      resolver: puller,
       images,
       store,
       externalUrl,
@@ -112,7 +112,7 @@ export class CatalogController {
       reconcile: async (name, context) => {
         try {
           const outcome = await this.#pass(name, context);
-          this.#failing.delete(name);
+          if (!outcome?.isPending) this.#failing.delete(name);
           if (!this.#catalogs.get(name)) reported.forget(name);
           return outcome;
         } catch (err) {
@@ -158,6 +158,7 @@ export class CatalogController {
 
   /** Tries again at once what fails, for what it needs has changed, such as credentials. */
   retryFailing(): void {
+    this.#images.renew();
     for (const name of [...this.#failing, ...this.#follower.failing]) this.#queue.add(name);
   }
 
@@ -168,6 +169,7 @@ export class CatalogController {
       await Promise.all([this.#controller.run(signal), this.#garbage.run(signal), this.#scrubber.run(signal)]);
     };
     await Promise.all([this.#catalogs.run(signal), work()]);
+    await this.#images.close();
     this.#alarms.clear();
   }
 
@@ -181,6 +183,7 @@ export class CatalogController {
       else term.addEventListener("abort", () => resolve(), { once: true });
     });
     await Promise.allSettled(this.#leading);
+    await this.#images.clear();
     this.#leader.forget();
     this.#term = undefined;
     this.#enqueueAll();
@@ -209,7 +212,9 @@ export class CatalogController {
   }
 
   async #lead(name: string, catalog: Readonly<ClusterCatalog> | undefined, log: Logger, signal: AbortSignal): Promise<StepResult> {
-    if (catalog && (await this.#lost.replace(name, catalog, log, signal)) === "left to others") return { requeueAfterMs: LOST_MS };
+    const lost = catalog && (await this.#lost.replace(name, catalog, log, signal));
+    if (lost === "left to others") return { requeueAfterMs: LOST_MS };
+    if (lost === "pending") return { isPending: true };
     return this.#leader.pass(name, catalog, log, signal);
   }
 }

@@ -2,8 +2,8 @@ import type { ClusterCatalog } from "../api/clusterCatalog.ts";
 import type { StepResult } from "../controller/steps.ts";
 import type { Client } from "../kube/client.ts";
 import { EventRecorder } from "../kube/events.ts";
-import type { Puller } from "../oci/puller.ts";
 import type { Logger } from "../telemetry/log.ts";
+import type { CatalogImageSource } from "./catalogImages.ts";
 import type { CatalogMetrics } from "./catalogMetrics.ts";
 import { CatalogMetadata } from "./metadata.ts";
 import type { PollRecord } from "./polling.ts";
@@ -11,18 +11,16 @@ import { CatalogReconciler } from "./reconciler.ts";
 import type { ReplicaMetrics } from "./replica/replicaMetrics.ts";
 import { servedImage } from "./replica/servedImage.ts";
 import { ensureMetadata } from "./steps/ensureMetadata.ts";
-import { resolveImage } from "./steps/resolveImage.ts";
+import { fetchImage } from "./steps/fetchImage.ts";
 import { storeContent } from "./steps/storeContent.ts";
-import { type CatalogPuller, unpackImage } from "./steps/unpackImage.ts";
-import { type CatalogKeeper, withdraw } from "./steps/withdraw.ts";
+import { withdraw } from "./steps/withdraw.ts";
 import type { CatalogStore } from "./store/store.ts";
 
 /** What the leader's passes are built from. */
 export interface CatalogLeaderInit {
   /** Refuses writes while this process does not lead. */
   client: Client;
-  resolver: Pick<Puller, "resolve">;
-  images: CatalogPuller & CatalogKeeper;
+  images: CatalogImageSource;
   store: CatalogStore;
   /** Scheme and host under which content is served, without a slash at the end. */
   externalUrl: string;
@@ -40,7 +38,7 @@ export class CatalogLeader {
   readonly #reconciler: CatalogReconciler;
 
   constructor(init: CatalogLeaderInit) {
-    const { client, resolver, images, store, externalUrl, reported, log, comeBack } = init;
+    const { client, images, store, externalUrl, reported, log, comeBack } = init;
     this.#init = init;
     const polls = this.#polls;
     const now = (): number => Date.now();
@@ -59,8 +57,8 @@ export class CatalogLeader {
       steps: [
         withdraw([store, images]),
         ensureMetadata(metadata),
-        resolveImage({ images: resolver, contents: store, polls, now }),
-        ...reported.timed(unpackImage(images), storeContent({ store, images, events })),
+        fetchImage({ images, contents: store, polls, now }),
+        reported.timed(storeContent({ store, images, events })),
       ],
     });
   }

@@ -54,28 +54,18 @@ export class CatalogMetrics {
     });
   }
 
-  /** The two steps, which are timed together when they unpack and store an image. */
-  timed(unpack: CatalogStep, store: CatalogStep): CatalogStep[] {
-    const started = new WeakMap<CatalogFacts, number>();
-    return [
-      {
-        name: unpack.name,
-        run: (facts, context) => {
-          started.set(facts, performance.now());
-          return unpack.run(facts, context);
-        },
+  /** The step that stores an image, timed from the beginning of its pull. */
+  timed(store: CatalogStep): CatalogStep {
+    return {
+      name: store.name,
+      run: async (facts, context) => {
+        const result = await store.run(facts, context);
+        const { pullBegan } = facts;
+        if (pullBegan !== undefined)
+          this.#unpackSeconds.observe((performance.now() - pullBegan) / 1_000, { catalog: facts.catalog.metadata.name });
+        return result;
       },
-      {
-        name: store.name,
-        run: async (facts, context) => {
-          const result = await store.run(facts, context);
-          const since = started.get(facts);
-          if (facts.unpacked && since !== undefined)
-            this.#unpackSeconds.observe((performance.now() - since) / 1_000, { catalog: facts.catalog.metadata.name });
-          return result;
-        },
-      },
-    ];
+    };
   }
 
   /** Counts a pass that ended with an error. */

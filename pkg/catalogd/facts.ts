@@ -28,6 +28,10 @@ export interface CatalogFacts {
   withdrawn?: "deleted" | "unavailable";
   resolved?: ResolvedImage;
   unpacked?: UnpackedImage;
+  /** When the pull of `unpacked` began, in milliseconds as `performance.now` gives them. */
+  pullBegan?: number;
+  /** Set while the image of a new catalog or spec is fetched: its reference. */
+  unpacking?: string;
   /** What is served after the pass. */
   content?: CatalogContent;
   /** Said behind the success message. */

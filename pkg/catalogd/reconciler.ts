@@ -57,7 +57,7 @@ export class CatalogReconciler {
       error = withoutStep(err);
     }
     if (facts.leave) return result;
-    this.#remember(facts, error);
+    if (facts.unpacking === undefined || error !== undefined) this.#remember(facts, error);
     const content = facts.withdrawn ? undefined : this.#deps.contents.get(name);
     if (content) facts.content = content;
     const resourceVersion = await this.#writeStatus(catalog, facts, error, log);
@@ -65,6 +65,7 @@ export class CatalogReconciler {
       if (!isRetryable(error)) this.#pollAllTheSame(catalog);
       throw error;
     }
+    if (facts.unpacking !== undefined) return result;
     if (facts.withdrawn) await this.#letGo({ ...catalog, metadata: { ...catalog.metadata, ...resourceVersion } }, signal);
     return this.#nextPoll(name, catalog.spec.source.image?.pollIntervalMinutes);
   }

@@ -212,3 +212,18 @@ describe("status.failure", () => {
     expect(wholeAfter(failed, { content: contentOf(NEW_REF) }).failure).toBeUndefined();
   });
 });
+
+test.for<[what: string, before: ClusterCatalogStatus | undefined, facts: Partial<CatalogFacts>, serving: string | undefined]>([
+  ["nothing is served yet", undefined, {}, undefined],
+  ["the content before is served", SERVED, { content: contentOf(OLD_REF) }, "True"],
+])("while an image is fetched Progressing says so and the rest stays when %s", ([, before, facts, serving]) => {
+  const { conditions = [], resolvedSource } = after(before, { ...facts, unpacking: "quay.io/c:v2" });
+  const found = (type: string): Condition | undefined => conditions.find((one) => one.type === type);
+  expect(found("Progressing")).toMatchObject({
+    status: "True",
+    reason: "RollingOut",
+    message: "Unpacking image quay.io/c:v2",
+    observedGeneration: 7,
+  });
+  expect([found("Serving")?.status, resolvedSource?.image.ref]).toEqual([serving, before?.resolvedSource?.image.ref]);
+});

@@ -31,6 +31,7 @@ export interface StatusInputs {
  *
  * | pass ended with                | Progressing                     | Serving                                   | what is served |
  * | content stored or still right  | True / Succeeded                | True / Available                          | from content   |
+ * | an image that is fetched       | True / RollingOut               | as before                                 | as before      |
  * | an error                       | True / Retrying, False / Blocked | as before; False when nothing is served  | as before      |
  * | switched off                   | True / Succeeded                | False / UserSpecifiedUnavailable          | nothing        |
  * | deleted                        | as before                       | False / Unavailable                       | nothing        |
@@ -56,6 +57,10 @@ export function statusFrom(catalog: Readonly<ClusterCatalog>, facts: CatalogFact
 function verdictsOf(catalog: Readonly<ClusterCatalog>, facts: CatalogFacts, error: unknown): Verdict[] {
   const { Progressing, Serving } = ConditionType;
   if (error !== undefined) return [failure(error), ...lostServing(catalog, facts)];
+  if (facts.unpacking !== undefined) {
+    const message = `Unpacking image ${facts.unpacking}`;
+    return [{ type: Progressing, status: "True", reason: Reason.RollingOut, message }, ...lostServing(catalog, facts)];
+  }
   if (facts.withdrawn === "deleted") return [{ type: Serving, status: "False", reason: Reason.Unavailable, message: "" }];
   if (facts.withdrawn === "unavailable") {
     return [

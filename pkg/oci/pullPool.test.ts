@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { PullPool, type PullPoolLimits, type PullTarget } from "./pullPool.ts";
+import { PullPool, type PullPoolLimits, targetOf } from "./pullPool.ts";
 
 const LIMITS: PullPoolLimits = { total: 6, reserved: 2, perHost: 3, perRepository: 2 };
 
@@ -19,7 +19,7 @@ class Bench {
 
   /** Asks for an image such as "host/repository:tag". */
   ask(owner: string, image: string): ReturnType<PullPool<string>["request"]> {
-    return this.pool.request(owner, image, targetOf(image), (signal) => this.#work(owner, signal));
+    return this.pool.request(owner, image, targetOf(image.replace("/", ".example/")), (signal) => this.#work(owner, signal));
   }
 
   #work(owner: string, signal: AbortSignal): Promise<string> {
@@ -41,13 +41,8 @@ class Bench {
   }
 }
 
-function targetOf(image: string): PullTarget {
-  const [host = "", repository = ""] = image.split(/[/:]/);
-  return { host, repository, image };
-}
-
 const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
-const pending = (isNew: boolean, lastError?: unknown): object => ({ kind: "pending", isNew, lastError });
+const pending = (isNew: boolean, lastError?: unknown): object => ({ kind: "pending", isNew, ageMs: 0, lastError });
 
 test("a pull is started once, joined while it runs, and gives its result once", async () => {
   const bench = new Bench();

@@ -1,3 +1,5 @@
+import { parse } from "./reference.ts";
+
 /** Where a pull goes, which decides when its turn comes. */
 export interface PullTarget {
   /** the registry, with its port */
@@ -7,11 +9,20 @@ export interface PullTarget {
   readonly image: string;
 }
 
-/** How a pull stands. `lastError` is the failure of the attempt before, for which nothing better is known yet. */
+/** Where an image is pulled from. A text that is not a reference has no host; its pull says so. */
+export function targetOf(image: string): PullTarget {
+  const ref = parse(image);
+  return typeof ref === "string" ? { host: "", repository: image, image } : { host: ref.registry, repository: ref.repository, image };
+}
+
+/**
+ * How a pull stands. `ageMs` is how long ago it was asked for; `lastError` is the failure of the attempt before, for which nothing better is known
+ * yet.
+ */
 export type PullState<T> =
   | { readonly kind: "done"; readonly value: T }
   | { readonly kind: "failed"; readonly error: unknown }
-  | { readonly kind: "pending"; readonly isNew: boolean; readonly lastError: unknown };
+  | { readonly kind: "pending"; readonly isNew: boolean; readonly ageMs: number; readonly lastError: unknown };
 
 /** How many pulls run at once. */
 export interface PullPoolLimits {
@@ -46,6 +57,7 @@ interface Pull<T> {
   readonly after: Promise<void>;
   readonly settled: PromiseWithResolvers<void>;
   readonly lastError: unknown;
+  readonly askedAt: number;
   result?: { readonly state: Exclude<PullState<T>, { kind: "pending" }>; readonly at: number; isCollected: boolean };
   /** What it was started with, such as credentials, has changed since: a failure does not count. */
   isOutdated: boolean;
@@ -95,7 +107,7 @@ export class PullPool<T> {
     const known = this.#pulls.get(owner);
     if (known?.key !== key) return this.#start(owner, key, target, work, undefined);
     const { result } = known;
-    if (!result) return { kind: "pending", isNew: false, lastError: known.lastError };
+    if (!result) return { kind: "pending", isNew: false, ageMs: this.#now() - known.askedAt, lastError: known.lastError };
     const { state } = result;
     if (!result.isCollected && this.#now() - result.at <= FRESH_MS) {
       result.isCollected = true;
@@ -139,11 +151,11 @@ export class PullPool<T> {
   ): PullState<T> & { kind: "pending" } {
     const before = this.#pulls.get(owner);
     const after = before ? this.#drop(before) : Promise.resolve();
-    this.#enqueue({ owner, key, target, work, lastError, after });
-    return { kind: "pending", isNew: true, lastError };
+    this.#enqueue({ owner, key, target, work, lastError, after, askedAt: this.#now() });
+    return { kind: "pending", isNew: true, ageMs: 0, lastError };
   }
 
-  #enqueue(init: Pick<Pull<T>, "owner" | "key" | "target" | "work" | "lastError" | "after">): void {
+  #enqueue(init: Pick<Pull<T>, "owner" | "key" | "target" | "work" | "lastError" | "after" | "askedAt">): void {
     if (this.#isClosed) return;
     const pull: Pull<T> = { ...init, abort: new AbortController(), settled: Promise.withResolvers<void>(), isOutdated: false };
     this.#pulls.set(pull.owner, pull);

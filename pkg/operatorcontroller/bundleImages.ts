@@ -1,8 +1,7 @@
 import type { ObjectMeta } from "../api/k8s.ts";
 import { bundleRoot } from "../oci/bundleRoot.ts";
 import type { ImageFilter } from "../oci/puller.ts";
-import { PullPool, type PullState, type PullTarget } from "../oci/pullPool.ts";
-import { parse } from "../oci/reference.ts";
+import { PullPool, type PullState, targetOf } from "../oci/pullPool.ts";
 
 /** A bundle image on disk. */
 export interface BundleImage {
@@ -119,10 +118,4 @@ export class BundleImages implements BundleImageSource {
       return { image: await this.#puller.pull(extension, substitute, { signal, filter: bundleRoot }), unavailable };
     }
   }
-}
-
-/** A text that is not a reference has no host; its pull says so. */
-function targetOf(image: string): PullTarget {
-  const ref = parse(image);
-  return typeof ref === "string" ? { host: "", repository: image, image } : { host: ref.registry, repository: ref.repository, image };
 }

@@ -37,7 +37,9 @@ describeWithPrivateCluster("a registry at fault", (cluster) => {
   beforeAll(async () => {
     await cluster.installCrds();
     proxy = await RegistryProxy.start(cluster.registry.host);
-    catalogd = await CatalogdAtWork.start(cluster, insecureRegistry(proxy.host), { limits: { ...QUICK, timeoutMs: PULL_MS } });
+    catalogd = await CatalogdAtWork.start(cluster, insecureRegistry(proxy.host) + insecureRegistry(cluster.registry.host), {
+      limits: { ...QUICK, timeoutMs: PULL_MS },
+    });
   });
   afterAll(async () => {
     await catalogd?.[Symbol.asyncDispose]();
@@ -132,6 +134,22 @@ describeWithPrivateCluster("a registry at fault", (cluster) => {
     proxy.arm();
     for (const name of slow) await catalogd.progressing(name, "Succeeded");
     for (const name of ["quick", ...slow]) await catalogd.remove(name);
+  });
+
+  test("that hangs holds up no catalog of another registry and no deletion, also with more catalogs than catalogd has workers", async () => {
+    const hanging = Array.from({ length: 20 }, (_, index) => `hanging-${index}`);
+    await push("hanging/image", "v1");
+    await push("faults/other", "v1");
+    proxy.arm({ on: "manifest", repository: "hanging/", hang: true });
+    for (const name of hanging) await catalogd.apply(name, `${proxy.host}/hanging/image:v1`);
+    for (const name of hanging) {
+      const { condition } = await catalogd.progressing(name, "RollingOut");
+      expect([condition.status, condition.message]).toEqual(["True", `Unpacking image ${proxy.host}/hanging/image:v1`]);
+    }
+    await catalogd.apply("other", `${cluster.registry.host}/faults/other:v1`);
+    await catalogd.progressing("other", "Succeeded");
+    for (const name of [...hanging, "other"]) await catalogd.remove(name);
+    proxy.arm();
   });
 
   test("is asked for a manifest when a catalog changes, and for layers only when the image did", async () => {

@@ -13,6 +13,8 @@ export interface RegistryFault {
   answer?: { status: number; headers?: Record<string, string>; body?: string; size?: number };
   /** The client is sent to the same path at another "host:port". */
   redirectTo?: string;
+  /** No answer ever comes. */
+  hang?: boolean;
   /** The connection breaks before an answer. */
   reset?: boolean;
   /** The connection breaks after so many bytes of the body. */
@@ -101,6 +103,7 @@ export class RegistryProxy implements AsyncDisposable {
     const armed = this.#faults.find(({ fault, left }) => isMeant(fault) && left > 0);
     if (armed) armed.left -= 1;
     const fault = armed?.fault;
+    if (fault?.hang) return;
     if (fault?.reset) return void req.socket.destroy();
     if (fault?.redirectTo !== undefined) {
       res.writeHead(307, { location: `http://${fault.redirectTo}${req.url}` }).end();

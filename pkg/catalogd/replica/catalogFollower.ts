@@ -3,9 +3,9 @@ import { Backoff } from "../../controller/backoff.ts";
 import type { StepResult } from "../../controller/steps.ts";
 import { messageOf } from "../../errors/errors.ts";
 import type { Logger } from "../../telemetry/log.ts";
+import type { CatalogImageSource } from "../catalogImages.ts";
 import { newFacts } from "../facts.ts";
 import { type StoreDependencies, storeContent } from "../steps/storeContent.ts";
-import type { CatalogPuller } from "../steps/unpackImage.ts";
 import type { CatalogKeeper } from "../steps/withdraw.ts";
 import type { CatalogContent } from "../store/content.ts";
 import type { ReplicaMetrics } from "./replicaMetrics.ts";
@@ -14,7 +14,7 @@ import { type ServedImage, servedImage } from "./servedImage.ts";
 /** What a follower works with. It has nothing to write to the API server with. */
 export interface FollowerDependencies {
   store: StoreDependencies["store"] & CatalogKeeper & { get(name: string): CatalogContent | undefined };
-  images: CatalogPuller & CatalogKeeper;
+  images: Pick<CatalogImageSource, "load" | "remove">;
   metrics: ReplicaMetrics;
   /** From 0 up to 1. */
   random: () => number;
@@ -44,7 +44,7 @@ export class CatalogFollower {
     return [...this.#backoffs.keys()];
   }
 
-  /** @param catalog undefined when it does not exist. @throws Error when content that is not to be served cannot be removed. */
+  /** Does not wait for a registry: the end of a pull brings the next pass. @param catalog undefined when it does not exist. @throws Error when content that is not to be served cannot be removed. */
   async follow(name: string, catalog: Readonly<ClusterCatalog> | undefined, log: Logger, signal: AbortSignal): Promise<StepResult> {
     const { store, images, metrics } = this.#deps;
     const wanted = servedImage(catalog);
@@ -58,7 +58,7 @@ export class CatalogFollower {
     if (store.get(name)?.origin.ref === wanted.ref) return this.#loaded(name);
     metrics.behind(name, true);
     try {
-      await this.#load(name, catalog, wanted, log, signal);
+      if ((await this.#load(name, catalog, wanted, log, signal)) === "pending") return { isPending: true };
       log.info({ image: wanted.ref }, "loaded what the leader serves");
       return this.#loaded(name);
     } catch (err) {
@@ -74,13 +74,23 @@ export class CatalogFollower {
     }
   }
 
-  async #load(name: string, catalog: Readonly<ClusterCatalog>, wanted: ServedImage, log: Logger, signal: AbortSignal): Promise<void> {
+  async #load(
+    name: string,
+    catalog: Readonly<ClusterCatalog>,
+    wanted: ServedImage,
+    log: Logger,
+    signal: AbortSignal,
+  ): Promise<"loaded" | "pending"> {
     const { store, images } = this.#deps;
     const facts = newFacts(catalog);
-    const unpacked = await images.pull(name, wanted.ref, signal, identityOf(catalog, wanted));
+    const pull = images.load(name, wanted.ref, identityOf(catalog, wanted));
+    if (pull.kind === "pending") return "pending";
+    if (pull.kind === "failed") throw pull.error;
+    const unpacked = pull.value;
     // As the leader's status has it: should this replica lead one day, it finds nothing to write.
     facts.unpacked = { ...unpacked, modTime: wanted.lastUnpacked === undefined ? unpacked.modTime : new Date(wanted.lastUnpacked) };
     await storeContent({ store, images, events: SILENT }).run(facts, { object: catalog, log, signal });
+    return "loaded";
   }
 
   #loaded(name: string): undefined {

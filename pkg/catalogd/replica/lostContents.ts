@@ -38,12 +38,13 @@ export class LostContents {
     catalog: Readonly<ClusterCatalog>,
     log: Logger,
     signal: AbortSignal,
-  ): Promise<"nothing to do" | "loaded" | "left to others"> {
+  ): Promise<"nothing to do" | "pending" | "loaded" | "left to others"> {
     const { contents, follower, stepDown } = this.#init;
     const image = servedImage(catalog);
     if (contents.get(name)) this.#forget(name);
     if (!image || !this.#names.has(name) || this.#left.get(name) === image.digest) return "nothing to do";
-    await follower.follow(name, catalog, log, signal);
+    const result = await follower.follow(name, catalog, log, signal);
+    if (result?.isPending) return "pending";
     if (!follower.failing.includes(name)) {
       this.#forget(name);
       return "loaded";

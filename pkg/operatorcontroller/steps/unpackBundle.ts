@@ -43,9 +43,9 @@ export function unpackBundle({ images, bundles, providers }: UnpackDependencies)
       if (isSame && !providers.isOutdated(latest.objects)) return notWanted();
       try {
         const pull = await images.obtain(extension, { ref: pullReference(resolved), substitute: substituteOf(facts) }, signal);
-        if (pull.kind === "pending" && pull.isNew) {
+        if (pull.kind === "pending" && pull.ageMs < SHOWN_AFTER_MS) {
           facts.leave = true;
-          return { isPending: true, requeueAfterMs: SHOWN_AFTER_MS };
+          return { isPending: true, requeueAfterMs: SHOWN_AFTER_MS - pull.ageMs };
         }
         if (pull.kind === "pending" && (pull.lastError === undefined || !isInstalled(facts, resolved))) {
           facts.unpacking = { image: pullReference(resolved), lastError: pull.lastError };
