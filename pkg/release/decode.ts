@@ -1,6 +1,7 @@
 import { gunzipSync } from "node:zlib";
 import { API_VERSION, CLUSTER_EXTENSION } from "../api/constants.ts";
 import { groupOf, type JsonObject, type KubeObject, type ObjectMeta } from "../api/k8s.ts";
+import { countSeparators } from "../bundle/bundleLimits.ts";
 import { messageOf } from "../errors/errors.ts";
 import { goQuote } from "../errors/goQuote.ts";
 import { MAX_CHUNKS, releaseKey } from "./encode.ts";
@@ -34,8 +35,15 @@ export type DecodedRelease =
   | { readonly kind: "unfinished" }
   | UnreadableRelease;
 
-/** What a payload may grow to when it is decompressed, in bytes. */
-const MAX_PAYLOAD_BYTES = 256 * 1024 * 1024;
+/**
+ * Most of what a payload may hold once it is decompressed. The largest bundle within `BUNDLE_LIMITS` renders to 32 MiB, which a release holds
+ * twice, once in base64.
+ */
+export const PAYLOAD_LIMITS = {
+  bytes: 128 * 1024 * 1024,
+  /** Characters of which at least one is between two values: an upper bound of the values, read off the text before it is parsed. */
+  separators: 2_000_000,
+} as const;
 const MAX_CAUSE = 1_024;
 /** Characters of a label that a message repeats; a label's value has at most 63. */
 const MAX_LABEL = 63;
@@ -133,12 +141,20 @@ function contradictionIn(record: ReleaseRecord, { key, version, status }: Releas
   return record.status === status ? undefined : `its payload holds status ${record.status}, its label says ${status}`;
 }
 
+/** @throws Error when the data are not compressed, or hold more than `PAYLOAD_LIMITS` allow. */
 function decompress(data: Buffer, secret: string): string {
+  const { bytes, separators } = PAYLOAD_LIMITS;
+  const failed = `failed to decode release from index secret ${goQuote(secret)}`;
+  let payload: Buffer;
   try {
-    return gunzipSync(data, { maxOutputLength: MAX_PAYLOAD_BYTES }).toString("utf8");
+    payload = gunzipSync(data, { maxOutputLength: bytes });
   } catch (err) {
-    throw new Error(`failed to decode release from index secret ${goQuote(secret)}: ${messageOf(err)}`, { cause: err });
+    const isTooLarge = err instanceof RangeError;
+    throw new Error(`${failed}: ${isTooLarge ? `it holds more than the ${bytes} bytes allowed` : messageOf(err)}`, { cause: err });
   }
+  if (countSeparators(payload, separators) > separators)
+    throw new Error(`${failed}: it holds more than the ${separators} lines, list items and members allowed`);
+  return payload.toString("utf8");
 }
 
 function dataOf(secret: KubeObject, key: string): Buffer | undefined {

@@ -5,7 +5,7 @@ import { decodedRecord } from "../../test/support/releases.ts";
 import type { KubeObject } from "../api/k8s.ts";
 import { TerminalError } from "../errors/errors.ts";
 import { goJson } from "../fbc/canonical.ts";
-import { decodeRelease, extraChunks } from "./decode.ts";
+import { decodeRelease, extraChunks, PAYLOAD_LIMITS } from "./decode.ts";
 import { CHUNK_BYTES, encodeRelease, keyLabel, releaseKey } from "./encode.ts";
 import { RELEASE_STATUSES, type ReleaseRecord } from "./record.ts";
 import type { RolledBack } from "./rolledBack.ts";
@@ -206,6 +206,16 @@ test.for<[name: string, change: (index: KubeObject) => KubeObject, text: RegExp]
     "no gzip",
     (index) => withData(index, { chunk: "hello" }),
     /^failed to decode release from index secret "sh\.helm\.release\.v1\.hello\.v2": /,
+  ],
+  [
+    "more bytes than a release may hold",
+    (index) => withData(index, { chunk: gzipSync(Buffer.alloc(PAYLOAD_LIMITS.bytes + 1, 32)) }),
+    /: it holds more than the 134217728 bytes allowed$/,
+  ],
+  [
+    "more values than a release may hold",
+    (index) => withData(index, { chunk: gzipSync(`{"config":{"a":[${"[],".repeat(PAYLOAD_LIMITS.separators / 2)}0]}}`) }),
+    /: it holds more than the 2000000 lines, list items and members allowed$/,
   ],
   [
     "no JSON",
