@@ -232,7 +232,7 @@ test.for<[name: string, change: (index: KubeObject) => KubeObject, text: RegExp]
     (index) => withData(index, { chunk: gzipSync('{"manifest":"{}\\n"}') }),
     /^object 1 of the release's manifest names no apiVersion, kind or name$/,
   ],
-])("a Secret with %s says so", ([, change, text]) => {
+])("decodeRelease finds a Secret unreadable that holds %s", ([, change, text]) => {
   const [index] = encodeRelease(RECORD, WHERE);
   if (!index) throw new Error("no index");
   expect(decodeRelease(change(index), [])).toEqual({
