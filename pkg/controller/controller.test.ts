@@ -162,6 +162,61 @@ test("a reconcile that waits for work under way leaves the back-off as it is", a
   await end();
 });
 
+test("reconciles that hang give their place to others, and no more run than allowed when they end", async () => {
+  const clock = new FakeClock();
+  const queue = new WorkQueue({ clock });
+  const stop = new AbortController();
+  const hanging = new Map<string, PromiseWithResolvers<undefined>>();
+  const done: string[] = [];
+  let [now, most] = [0, 0];
+  const controller = new Controller({
+    name: "extension",
+    queue,
+    workers: 2,
+    clock,
+    slowAfterMs: 100,
+    log: createLogger({ component: "test", level: "silent" }),
+    reconcile: async (key) => {
+      most = Math.max(most, ++now);
+      if (key.startsWith("hang")) {
+        const end = Promise.withResolvers<undefined>();
+        hanging.set(key, end);
+        await end.promise;
+      }
+      now--;
+      done.push(key);
+      return undefined;
+    },
+  });
+  const running = controller.run(stop.signal);
+  const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+  for (const key of ["hang-a", "hang-b", "other"]) queue.add(key);
+  await settled();
+  expect([[...hanging.keys()], done]).toEqual([["hang-a", "hang-b"], []]);
+  clock.advance(100);
+  await settled();
+  expect(done).toEqual(["other"]);
+  for (let i = 0; i < 20; i++) queue.add(`hang-${i}`);
+  for (let i = 0; i < 10; i++) {
+    clock.advance(100);
+    await settled();
+  }
+  expect(most).toBe(10); // the slow ones and the workers
+  while (hanging.size > 0) {
+    for (const [key, { resolve }] of hanging) {
+      hanging.delete(key);
+      resolve(undefined);
+    }
+    await settled();
+    expect(now).toBeLessThanOrEqual(10);
+  }
+  queue.add("last");
+  await settled();
+  expect([done.length, done.at(-1)]).toEqual([24, "last"]);
+  stop.abort();
+  await running;
+});
+
 test("keys are reconciled side by side, one key never twice at once", async () => {
   const running = new Map<string, number>();
   let most = 0;

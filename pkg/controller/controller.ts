@@ -4,6 +4,7 @@ import { retryAfterMsOf } from "../kube/errors.ts";
 import { registryWaitOf } from "../oci/registryError.ts";
 import type { ControllerMetrics } from "../telemetry/controllerMetrics.ts";
 import type { Logger } from "../telemetry/log.ts";
+import { type Clock, systemClock } from "./clock.ts";
 import type { WorkQueue } from "./workQueue.ts";
 
 /** What one reconcile gets; `log` carries controller, object and reconcileID, `signal` aborts when the program stops. */
@@ -30,11 +31,18 @@ export interface ControllerInit {
   name: string;
   queue: WorkQueue;
   reconcile: Reconcile;
-  /** Keys worked on at once. */
+  /** Keys worked on at once, apart from slow ones. */
   workers: number;
+  /** A reconcile that takes longer is slow: another worker takes its place until it ends. Default 10 s. */
+  slowAfterMs?: number;
+  clock?: Clock;
   log: Logger;
   metrics?: ControllerMetrics;
 }
+
+const SLOW_AFTER_MS = 10_000;
+/** Slow reconciles that are replaced at once, as a multiple of the workers; any more count as workers. */
+const SLOW_FACTOR = 4;
 
 /** How one reconcile ended, before it becomes queue, metric and log line. */
 type Ending =
@@ -45,14 +53,21 @@ type Ending =
   | { kind: "retry"; err: unknown }
   | { kind: "stopped" };
 
-/** Takes keys from a queue and reconciles them with a number of workers. */
+/**
+ * Takes keys from a queue and reconciles them with a number of workers. A server that hangs makes reconciles slow, such as a catalog or a webhook;
+ * they give their place to others, so that it holds up only what needs it.
+ */
 export class Controller {
   readonly #init: ControllerInit;
   readonly #log: Logger;
+  readonly #clock: Clock;
+  readonly #working = new Set<Promise<void>>();
+  #slow = 0;
 
   constructor(init: ControllerInit) {
     this.#init = init;
     this.#log = init.log.child({ controller: init.name });
+    this.#clock = init.clock ?? systemClock;
   }
 
   /** Works until `signal` aborts, then lets reconciles under way end and returns. */
@@ -63,19 +78,41 @@ export class Controller {
     if (signal.aborted) stop();
     else signal.addEventListener("abort", stop, { once: true });
     this.#log.info({ workers }, "controller started");
-    await Promise.all(Array.from({ length: workers }, () => this.#work(signal)));
+    for (let worker = 0; worker < workers; worker++) this.#startWorker(signal);
+    while (this.#working.size > 0) await Promise.all(this.#working);
     this.#log.info("controller stopped");
   }
 
+  #startWorker(signal: AbortSignal): void {
+    const working = this.#work(signal).finally(() => this.#working.delete(working));
+    this.#working.add(working);
+  }
+
+  /** Works until the queue ends, or until a reconcile was slow and another worker has its place. */
   async #work(signal: AbortSignal): Promise<void> {
     const { queue } = this.#init;
-    for (let key = await queue.get(); key !== undefined; key = await queue.get()) {
-      try {
-        await this.#reconcileOne(key, signal);
-      } finally {
-        queue.done(key);
-      }
+    for (let key = await queue.get(); key !== undefined; key = await queue.get()) if (await this.#reconcileOrReplace(key, signal)) return;
+  }
+
+  /** @returns whether the reconcile was slow and another worker was started in its place */
+  async #reconcileOrReplace(key: string, signal: AbortSignal): Promise<boolean> {
+    const { queue, workers, slowAfterMs = SLOW_AFTER_MS } = this.#init;
+    let isReplaced = false;
+    const cancel = this.#clock.after(slowAfterMs, () => {
+      if (signal.aborted || this.#slow >= workers * SLOW_FACTOR) return;
+      isReplaced = true;
+      this.#slow++;
+      this.#log.info({ object: key, seconds: slowAfterMs / 1000, slow: this.#slow }, "reconcile is slow, another one takes its place");
+      this.#startWorker(signal);
+    });
+    try {
+      await this.#reconcileOne(key, signal);
+    } finally {
+      cancel();
+      if (isReplaced) this.#slow--;
+      queue.done(key);
     }
+    return isReplaced;
   }
 
   async #reconcileOne(key: string, signal: AbortSignal): Promise<void> {
