@@ -1,4 +1,5 @@
 import type { Logger } from "pino";
+import { Deadline } from "../deadline/deadline.ts";
 import { messageOf } from "../errors/errors.ts";
 import { type AuthFile, type CredentialSource, credentialsFor, mergedEntries, readAuthFile } from "./auth.ts";
 import { certificateDir, readCertificates } from "./certificates.ts";
@@ -34,6 +35,8 @@ export interface ImageSourceOptions {
   readonly casDir: string | undefined;
   readonly home: string;
   readonly manifestBytes: number;
+  /** how long a place has to send the manifest while there are others to ask, in milliseconds */
+  readonly placeMs: number;
   readonly transport: Transport;
   readonly tokens: TokenSource;
   readonly log: Logger;
@@ -48,7 +51,8 @@ export class ImageSource {
   }
 
   /**
-   * Calls `work` with the image at the first place that has it, and, when that fails, at the next: mirrors in their order, then the source.
+   * Calls `work` with the image at the first place that has it, and, when that fails, at the next: mirrors in their order, then the source. A
+   * place that does not answer in time is passed over while there are others.
    * @param o.start where the image was found before, by tag; that place is tried first and `ref` names the digest found there
    * @param o.doing what to put before the error when the last place has no such manifest
    * @throws what `work` threw as ContentError, at once, for another place has the same content; what it threw as RejectedError, at once, for an
@@ -79,9 +83,11 @@ export class ImageSource {
       const done = await attempt(start.repository.ref, () => Promise.resolve(start));
       if (done) return done.value;
     }
-    for (const source of await this.#sources(ref)) {
+    const sources = await this.#sources(ref);
+    for (const source of sources) {
       if (start && nameOf(start.repository.ref) === nameOf(source.ref)) continue;
-      const done = await attempt(source.ref, () => this.#locate(source, signal));
+      const isLast = source === sources.at(-1);
+      const done = await attempt(source.ref, () => (isLast ? this.#locate(source, signal) : this.#locateSoon(source, signal)));
       if (done) return done.value;
     }
     throw combined(failures);
@@ -108,6 +114,18 @@ export class ImageSource {
 
   async #sources(ref: Reference): Promise<PullSource[]> {
     return pullSources(await loadRegistriesConf(this.#options.registriesConf), ref);
+  }
+
+  /** A place that hangs must not use up the time of those after it. */
+  async #locateSoon(source: PullSource, signal: AbortSignal): Promise<Located> {
+    const { placeMs } = this.#options;
+    using deadline = new Deadline(signal, placeMs);
+    try {
+      return await this.#locate(source, deadline.signal);
+    } catch (err) {
+      if (!deadline.isOver || signal.aborted) throw err;
+      throw new Error(`no manifest within ${placeMs / 1000} s`, { cause: err });
+    }
   }
 
   async #locate(source: PullSource, signal: AbortSignal): Promise<Located> {

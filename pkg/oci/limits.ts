@@ -19,6 +19,8 @@ export interface Limits {
   readonly timeoutMs: number;
   /** a response that starts later, or a body that pauses longer, is a failed request */
   readonly stallMs: number;
+  /** a place that has not sent the manifest by then is passed over, while there are others to ask */
+  readonly placeMs: number;
   /** tries of one request, the first included */
   readonly attempts: number;
   /** wait before the second try; doubles each time, with up to a quarter of jitter */
@@ -40,6 +42,7 @@ export const CATALOG_LIMITS: Limits = {
   pathDepth: 128,
   timeoutMs: 15 * 60_000,
   stallMs: 60_000,
+  placeMs: 15_000,
   attempts: 4,
   backoffMs: 250,
   retryAfterMs: 30_000,

@@ -657,12 +657,12 @@ describe("whether trying again can help", () => {
 });
 
 describe("mirrors", () => {
-  async function mirrored(extra = "") {
+  async function mirrored(extra = "", limits: Partial<Limits> = {}) {
     const [one, two, source] = [await loopbackRegistry(), await loopbackRegistry(), await loopbackRegistry()];
     const mirror = (r: LoopbackRegistry): string => `[[registry.mirror]]\nlocation = "${r.host}/mirror"\ninsecure = true\n`;
     const conf = `[[registry]]\nprefix = "quay.io"\nlocation = "${source.host}"\ninsecure = true\n${extra}${mirror(one)}${mirror(two)}`;
     const image = { layers: [layer({ a: "1" })] };
-    return { one, two, source, image, ...(await puller({ conf })) };
+    return { one, two, source, image, ...(await puller({ conf, limits })) };
   }
 
   test("are asked in order, then the source", async () => {
@@ -674,6 +674,15 @@ describe("mirrors", () => {
       ["/v2/mirror/ns/app/manifests/v1"],
       ["/v2/mirror/ns/app/manifests/v1"],
     ]);
+  });
+
+  test.for(["/v2/", "/manifests/"])("of which the first hangs at %s are passed over in time, once for each pull", async (at) => {
+    const { one, two, image, puller } = await mirrored("", { placeMs: 100 });
+    const { digest } = two.addImage("mirror/ns/app", "v1", image);
+    one.misbehave = ({ url }) => (at === "/v2/" ? url === at : (url?.includes(at) ?? false));
+    expect((await puller.pull("ext", "quay.io/ns/app:v1", { signal })).digest).toBe(digest);
+    expect(one.requests.filter(({ path }) => (at === "/v2/" ? path === at : path.includes(at)))).toHaveLength(1);
+    expect(two.paths(/manifests/)).toEqual(["/v2/mirror/ns/app/manifests/v1"]);
   });
 
   test("that have the image spare the source", async () => {

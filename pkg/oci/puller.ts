@@ -88,6 +88,7 @@ export class Puller {
       casDir,
       home,
       manifestBytes: limits.manifestBytes,
+      placeMs: limits.placeMs,
       transport: this.#transport,
       tokens: new TokenSource(this.#transport, log),
       log,

@@ -52,6 +52,7 @@ export class RegistryAccess {
       casDir,
       home: this.#home,
       manifestBytes: this.limits.manifestBytes,
+      placeMs: this.limits.placeMs,
       transport: this.#transport,
       tokens: this.#tokens,
       log,
