@@ -37,6 +37,11 @@ export const EVENTS = {
     on: EXTENSION,
     when: "Objects that a ClusterExtension left behind which does not exist any more were taken into a release, such as a CustomResourceDefinition that had been kept.",
   },
+  HandedOver: {
+    type: "Normal",
+    on: EXTENSION,
+    when: "An object passed from one ClusterExtension to another: the owner's next release no longer contains it and the other one's does. The extension that takes it records the object and the owner; the one that leaves it records the objects.",
+  },
   TakenOver: {
     type: "Normal",
     on: EXTENSION,

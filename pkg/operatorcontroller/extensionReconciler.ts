@@ -3,6 +3,7 @@ import { CERTIFICATE_TIMES } from "../certificates/certificatePlan.ts";
 import { systemClock } from "../controller/clock.ts";
 import type { Informer } from "../controller/informer.ts";
 import { ThreadIssuer } from "../serving/certificates/certificateIssuer.ts";
+import type { Handovers } from "./apply/handovers.ts";
 import { ObjectClaims } from "./apply/objectClaims.ts";
 import { BundleCache } from "./bundleCache.ts";
 import { CertificateProviders } from "./certificates/providerChoice.ts";
@@ -22,6 +23,7 @@ import { contentRef } from "./triggers.ts";
 export interface ReconcilerParts extends Omit<StepParts, "client" | "bundles" | "providers" | "applying"> {
   extensions: Pick<Informer<ClusterExtension>, "get">;
   metrics: ExtensionMetrics;
+  handovers: Handovers;
   /** Makes a pass look at an extension's certificates in so many milliseconds. */
   wakeForCertificates: (extension: string, inMs: number) => void;
   /** When to look at an extension again although nothing happened. */
@@ -46,6 +48,8 @@ export function extensionReconciler(options: OperatorControllerOptions, parts: R
     clusterProxy: () => options.clusterProxy?.current() ?? { kind: "none" },
     now,
     resyncMs: parts.resyncMs,
+    passed: ({ extension, isAimed = false, isSuspended = false, deleting }, failed) =>
+      parts.handovers.passed(extension, isAimed, isAimed || isSuspended || failed || deleting !== undefined),
     keepInstalled: (facts, context) => keepInstalled(applying, facts, context),
     checkHealth: async (facts, context) => {
       await checkHealth(health, facts, context);
@@ -71,6 +75,7 @@ function applyDependencies(options: OperatorControllerOptions, parts: Reconciler
     memory,
     claims: new ObjectClaims(),
     objectChecker: new ObjectChecker(systemClock),
+    handovers: parts.handovers,
     catalogContent: (name) => contentRef(catalogs.get(name ?? "")) ?? "",
     metrics,
     watches,

@@ -105,6 +105,8 @@ export interface PassFacts {
   readonly hidden: HiddenTexts;
   /** Identity of everything that goes into rendering; equal digests render equal objects. */
   inputDigest?: string;
+  /** The release that the extension aims at is noted in the handovers. */
+  isAimed?: boolean;
   /** Objects may have been written in this pass. */
   began?: boolean;
   /** The deployed release as it is by now, where this pass changed it; otherwise it is in the history. */

@@ -67,6 +67,8 @@ export interface Remembered {
   uninstalling?: boolean;
   /** What is shown neither in its status nor in its Events, since it came from objects that its configuration names. */
   hidden?: HiddenTexts;
+  /** Number of the release whose left objects are all taken by other extensions or deleted. */
+  clearedOf?: number;
   /** Whether its ServiceAccount lacked rights when they were last looked up for a release. */
   lacked?: boolean;
   /** Some release could not be read in the last pass: a change of the extension's release Secrets asks for another. */
@@ -98,7 +100,7 @@ export class ExtensionMemory {
   /** Remembers the objects of these releases in place of those before, or beside them. */
   record(extension: Readonly<ClusterExtension>, releases: readonly ReleaseRecord[], { keep = false }: { keep?: boolean } = {}): void {
     const remembered = this.of(extension);
-    const refs = releases.flatMap(({ objects }) => [...objects, ...certificateSecrets(objects)].map(refOf));
+    const refs = releases.flatMap(({ objects, left = [] }) => [...left, ...[...objects, ...certificateSecrets(objects)].map(refOf)]);
     const all = keep ? [...remembered.recorded, ...refs] : refs;
     remembered.recorded = [...new Map(all.map((ref) => [objectKey(ref), ref])).values()];
   }

@@ -14,6 +14,7 @@ import { ServiceAccountTokens } from "../kube/tokens.ts";
 import type { ResolutionRecord } from "../resolve/explanation/record.ts";
 import { controllerMetrics, queueMetrics } from "../telemetry/controllerMetrics.ts";
 import { FULL_EVERY } from "./apply/comparisonDue.ts";
+import { Handovers } from "./apply/handovers.ts";
 import { BundleImages } from "./bundleImages.ts";
 import { CatalogContents } from "./catalogs/catalogContents.ts";
 import { ClusterUpgradeGate } from "./clusterupgrade/clusterUpgradeGate.ts";
@@ -59,6 +60,7 @@ export class OperatorController {
   readonly #events: EventRecorder;
   readonly #identities: Identities;
   readonly #memory = new ExtensionMemory();
+  readonly #handovers = new Handovers(() => this.#extensions.list());
   readonly #metrics: ExtensionMetrics;
   readonly #releases: ReleaseStore;
   readonly #watches: ObjectWatches;
@@ -261,6 +263,7 @@ export class OperatorController {
 
   async #forget(name: string): Promise<void> {
     this.#memory.forget(name);
+    this.#handovers.forget(name);
     this.#watches.forget(name);
     this.#sources.forget(name);
     this.#identities.forget(name);
@@ -277,6 +280,7 @@ export class OperatorController {
       images: this.#images,
       identities: this.#identities,
       memory: this.#memory,
+      handovers: this.#handovers,
       metrics: this.#metrics,
       releases: this.#releases,
       watches: this.#watches,

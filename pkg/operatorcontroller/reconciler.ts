@@ -29,6 +29,8 @@ export interface ReconcilerDependencies {
   keepInstalled: (facts: PassFacts, context: StepContext<PassFacts["extension"]>) => Promise<void>;
   /** Finds out whether what is installed works; called at the end of every pass, whatever came of it. */
   checkHealth: (facts: PassFacts, context: StepContext<PassFacts["extension"]>) => Promise<void>;
+  /** Called at the end of every pass that was not aborted. */
+  passed?: (facts: PassFacts, hasFailed: boolean) => void;
   /** Tells what was chosen, where that is another bundle than before. */
   tellChoice?: (facts: PassFacts) => void;
   /** Version of the OpenShift cluster, as it is known now. */
@@ -65,6 +67,7 @@ export class Reconciler {
       error = await this.#failure(facts, withoutStep(err), context);
       hideInError(error, facts.hidden);
     }
+    this.#deps.passed?.(facts, error !== undefined);
     if (facts.leave) return result;
     const { unpacking } = facts;
     if (unpacking && error === undefined) {

@@ -309,6 +309,7 @@ const anyRecord: fc.Arbitrary<ReleaseRecord> = fc.record(
     pinnedTo: fc.nat(),
     takenOver: fc.constant(true as const),
     sourced: fc.array(text, { maxLength: 3 }),
+    left: fc.array(fc.record({ apiVersion: text, kind: text, name: text }), { maxLength: 3 }),
   },
   {
     requiredKeys: [

@@ -62,6 +62,11 @@ export function ownershipConflict(live: KubeObject | undefined, owner: Owner, ex
   return ownership.kind === "foreign" ? ownership.message : undefined;
 }
 
+/** Uid of the owner that the object's marks name, in the controller reference or, on CRDs, in the annotation; undefined without one. */
+export function controllerOf({ metadata: { annotations, ownerReferences } }: KubeObject): string | undefined {
+  return ownerReferences?.find(({ controller }) => controller)?.uid ?? annotations?.[ANNOTATION_OWNER_UID];
+}
+
 function foreign(live: KubeObject, owner: Owner, claim: string, extension?: string): Ownership {
   const message = `${refusal(live, owner)}; ${claim}`;
   return extension === undefined ? { kind: "foreign", message } : { kind: "foreign", owner: extension, message };

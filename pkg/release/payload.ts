@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { isObject } from "../api/jsonObject.ts";
-import type { JsonObject, KubeObject } from "../api/k8s.ts";
+import type { JsonObject, KubeObject, ObjectRef } from "../api/k8s.ts";
 import { requirementsFrom } from "../bundle/requirements.ts";
 import { goJson } from "../fbc/canonical.ts";
 import { jsonFaultIn } from "../fbc/jsonError.ts";
@@ -16,8 +16,8 @@ import { rolledBackFrom } from "./rolledBack.ts";
 /**
  * A release as Helm's JSON, members in the order in which Go writes them, ended by a newline:
  * the manifest holds one object a line; the chart holds each object as it was rendered, with a template that prints it.
- * `properties`, `requirements`, `inputDigest`, `imageDigest`, `proxy`, `cautions`, `flaws`, `rolledOutAt`, `rolledBack`, `pinnedTo`, `takenOver` and
- * `sourced` are members of our own, which Go passes over.
+ * `properties`, `requirements`, `inputDigest`, `imageDigest`, `proxy`, `cautions`, `flaws`, `rolledOutAt`, `rolledBack`, `pinnedTo`, `takenOver`,
+ * `sourced` and `left` are members of our own, which Go passes over.
  * @see helm.sh/helm/v3 v3.21 pkg/release/release.go
  */
 export function payloadFrom(record: ReleaseRecord): string {
@@ -59,6 +59,7 @@ export function payloadFrom(record: ReleaseRecord): string {
     ...(record.pinnedTo === undefined ? {} : { pinnedTo: record.pinnedTo }),
     ...(record.takenOver === undefined ? {} : { takenOver: record.takenOver }),
     ...(record.sourced === undefined ? {} : { sourced: record.sourced }),
+    ...(record.left === undefined ? {} : { left: record.left }),
   };
   return `${goJson(release, { sortKeys: false })}\n`;
 }
@@ -80,6 +81,7 @@ export function recordFrom(payload: string, fallbackLabels: Readonly<Record<stri
   );
   const [cautions, flaws, sourced] = ["cautions", "flaws", "sourced"].map((name) => release.get(name));
   const [version, pinnedTo] = [release.get("version"), release.get("pinnedTo")];
+  const left = release.get("left");
   const requirements = requirementsFrom(release.get("requirements"));
   const proxy = proxyFrom(release.get("proxy"));
   const rolledBack = rolledBackFrom(release.get("rolledBack"));
@@ -106,6 +108,7 @@ export function recordFrom(payload: string, fallbackLabels: Readonly<Record<stri
     ...(rolledBack ? { rolledBack } : {}),
     ...(typeof pinnedTo === "number" ? { pinnedTo } : {}),
     ...(release.get("takenOver") === true ? { takenOver: true } : {}),
+    ...(Array.isArray(left) ? { left: refsIn(left) } : {}),
   };
 }
 
@@ -116,6 +119,15 @@ function decoded(payload: string): GoMembers {
     const why = err instanceof GoMismatch ? err.message : faultIn(payload);
     throw new PayloadFault(`failed to decode release: ${why}`, { cause: err });
   }
+}
+
+function refsIn(list: readonly unknown[]): ObjectRef[] {
+  return list.flatMap((item) => {
+    if (!isObject(item)) return [];
+    const { apiVersion, kind, namespace, name } = item;
+    if (typeof apiVersion !== "string" || typeof kind !== "string" || typeof name !== "string") return [];
+    return [{ apiVersion, kind, name, ...(typeof namespace === "string" ? { namespace } : {}) }];
+  });
 }
 
 function textsIn(list: readonly unknown[]): string[] {

@@ -1,4 +1,4 @@
-import type { KubeObject } from "../api/k8s.ts";
+import type { KubeObject, ObjectRef } from "../api/k8s.ts";
 import type { BundleRequirements } from "../bundle/requirements.ts";
 import type { ProxyVariables } from "../render/proxy.ts";
 import type { RolledBack } from "./rolledBack.ts";
@@ -57,6 +57,8 @@ export interface ReleaseRecord {
   cautions?: readonly string[];
   /** What is wrong with the bundle itself, a sentence each; absent where nothing is, and on releases of other writers. */
   flaws?: readonly string[];
+  /** Objects of earlier releases that still carry the extension's marks, since another extension wants them; absent where there are none. */
+  left?: readonly ObjectRef[];
   /** When all of it was healthy for the first time, RFC 3339; absent on releases of other writers. */
   rolledOutAt?: string;
   /** On a release that went back to an earlier one: what was given up for it. */

@@ -94,4 +94,5 @@ export const RELEASE_SHAPE = goStruct({
   pinnedTo: "int",
   takenOver: "bool",
   sourced: TEXTS,
+  left: { itemsOf: "object" },
 });

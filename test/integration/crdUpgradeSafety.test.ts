@@ -2,6 +2,7 @@ import { beforeAll, describe, expect, test } from "vitest";
 import type { ClusterExtension } from "../../pkg/api/clusterExtension.ts";
 import { type KubeObject, refOf } from "../../pkg/api/k8s.ts";
 import { ApplyPass } from "../../pkg/operatorcontroller/apply/applyPass.ts";
+import { Handovers } from "../../pkg/operatorcontroller/apply/handovers.ts";
 import { ObjectClaims } from "../../pkg/operatorcontroller/apply/objectClaims.ts";
 import { type InstalledBundle, newFacts, type PassFacts } from "../../pkg/operatorcontroller/facts.ts";
 import { ExtensionMemory } from "../../pkg/operatorcontroller/memory.ts";
@@ -84,6 +85,7 @@ class Installing {
       extensionExists: () => true,
       memory: new ExtensionMemory(),
       claims: new ObjectClaims(),
+      handovers: new Handovers(() => []),
       catalogContent: () => "",
     };
     try {

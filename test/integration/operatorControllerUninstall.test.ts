@@ -286,7 +286,7 @@ describeWithCluster("removing an extension's objects on a real API server", (clu
     const history = [releaseRecord(1, "deployed", { objects: set.objects })];
     const applier = new Applier(set.account.client, log, signal);
     const desired = set.objects.filter(({ kind }) => kind !== "CustomResourceDefinition");
-    const kept = await prune(applier, set.account.client, { history, desired, crdPolicy: "DeleteIfUnused", owner }, signal);
+    const { kept } = await prune(applier, set.account.client, { history, desired, crdPolicy: "DeleteIfUnused", owner }, signal);
     expect(kept.map(({ text }) => text)).toEqual([expect.stringContaining("none of its versions is served") as string]);
     await crdSpec(set, { versions: versions(set) });
     expect(await liveKinds(cluster, [thing])).toEqual(["Thing"]);
@@ -310,7 +310,7 @@ describeWithCluster("removing an extension's objects on a real API server", (clu
     const history = [releaseRecord(1, "deployed", { objects: [...set.objects, theirs] })];
     const desired = [set.of("Deployment")];
     const applier = new Applier(set.account.client, log, signal);
-    const kept = await prune(applier, set.account.client, { history, desired, crdPolicy: "DeleteIfUnused", owner }, signal);
+    const { kept } = await prune(applier, set.account.client, { history, desired, crdPolicy: "DeleteIfUnused", owner }, signal);
     expect(verbsOf(applier).sort()).toEqual(["deleted ConfigMap", "deleted ValidatingWebhookConfiguration"]);
     expect(kept.map(({ crd: { metadata } }) => metadata.name)).toEqual([set.of("CustomResourceDefinition").metadata.name]);
     expect(await liveKinds(cluster, [...set.objects, theirs])).toEqual(["ConfigMap", "CustomResourceDefinition", "Deployment"]);

@@ -1,6 +1,7 @@
 import type { ClusterExtension } from "../../pkg/api/clusterExtension.ts";
 import type { StepContext } from "../../pkg/controller/steps.ts";
 import type { Client } from "../../pkg/kube/client.ts";
+import { Handovers } from "../../pkg/operatorcontroller/apply/handovers.ts";
 import { ObjectClaims } from "../../pkg/operatorcontroller/apply/objectClaims.ts";
 import { type InstalledBundle, newFacts, type PassFacts } from "../../pkg/operatorcontroller/facts.ts";
 import { ExtensionMemory } from "../../pkg/operatorcontroller/memory.ts";
@@ -33,6 +34,7 @@ export function passOver(client: Client, x: ClusterExtension, scoped: Client, re
     extensionExists: () => true,
     memory,
     claims: new ObjectClaims(),
+    handovers: new Handovers(() => []),
     catalogContent: () => "",
   };
   return { deps, facts, events, memory, context: stepContext(x) };

@@ -50,6 +50,7 @@ export class OperatorWorld implements AsyncDisposable {
   /** Digests by name, as hex. */
   readonly #tags = new Map<string, string>();
   readonly #times: Times;
+  readonly #client: Client;
   #running: Running;
   /** By package. */
   readonly #contents = new Map<string, PackageContent>();
@@ -58,6 +59,7 @@ export class OperatorWorld implements AsyncDisposable {
   private constructor(cluster: TestCluster, times: Times, client: Client) {
     this.#cluster = cluster;
     this.#times = times;
+    this.#client = client;
     this.#running = this.#run(client);
   }
 
@@ -70,6 +72,13 @@ export class OperatorWorld implements AsyncDisposable {
 
   get controller(): OperatorController {
     return this.#running.controller;
+  }
+
+  /** Ends the controller and starts another one, which remembers nothing. @param between is done while none runs. */
+  async restart(between: () => void = () => undefined): Promise<void> {
+    await this.#running.end();
+    between();
+    this.#running = this.#run(this.#client);
   }
 
   #run(client: Client): Running {

@@ -135,6 +135,27 @@ test("only the object that was read is deleted", async () => {
   expect(applier.actions.map(({ verb }) => verb)).toEqual(["deleted", "absent"]);
 });
 
+test("remove leaves an object alone when it has another owner since it was read", async () => {
+  const { server, applier } = start();
+  server.undeletable.set("taken", refusal(409, "Conflict", "the object has been modified"));
+  const before = live(ref("taken"), "1");
+  const ownerReferences = [{ apiVersion: "v1", kind: "Owner", name: "o", uid: "o", controller: true }];
+  await applier.remove([{ ...before, metadata: { ...before.metadata, ownerReferences } }]);
+  expect(server.calls).toEqual(["delete taken uid-taken", "get taken"]);
+  expect(applier.actions.map(({ verb }) => verb)).toEqual(["absent"]);
+});
+
+test("remove deletes an object at its newest version when another writer changed it since it was read", async () => {
+  const { server, applier } = start();
+  server.undeletable.set("busy", refusal(409, "Conflict", "the object has been modified"));
+  server.onCall = () => {
+    if (server.calls.length === 4) server.undeletable.clear();
+  };
+  await applier.remove([live(ref("busy"), "1")]);
+  expect(server.calls.filter((call) => call.startsWith("delete"))).toHaveLength(3);
+  expect(applier.actions.map(({ verb }) => verb)).toEqual(["deleted"]);
+});
+
 // Source: architecture 4.4: a failed prune is retried and reported.
 test("a conflict about the object that was read is a failure like others", async () => {
   const { server, applier } = start();

@@ -5,6 +5,7 @@ import type { Client } from "../../kube/client.ts";
 import { isConflict, KindNotServed } from "../../kube/errors.ts";
 import { onlyBundleLabelsDiffer } from "../../release/bundleLabels.ts";
 import { describeObject, objectKey } from "../../release/identity.ts";
+import { controllerOf } from "../../release/ownership.ts";
 import type { Logger } from "../../telemetry/log.ts";
 import { applyWithPorts } from "./applyWithPorts.ts";
 import { type Failure, failuresOf, throwFailures } from "./failures.ts";
@@ -31,6 +32,9 @@ export interface Answers {
   /** In the order of the set. */
   readonly failures: readonly Failure[];
 }
+
+/** How often a deletion is tried while other writers change the object. */
+const REMOVALS_MAX = 5;
 
 /** Reads and writes the objects of one extension in one pass, with the identity of `client`. */
 export class Applier {
@@ -114,7 +118,7 @@ export class Applier {
   }
 
   /**
-   * Deletes objects in the order given, those of one kind side by side; each only if it is still the one that was read.
+   * Deletes objects in the order given, those of one kind side by side; each only while it is the one that was read and has the same owner.
    * @param propagation `Foreground`: an object is there until its own dependents are gone, as a Deployment until its Pods are.
    * @throws RetryableError Retrying with every refusal of the kind at which it stopped.
    */
@@ -180,29 +184,31 @@ export class Applier {
     }
   }
 
+  /** An object that has another owner since it was read is left alone; one that only changed is read again. */
   async #remove(object: KubeObject, propagationPolicy: "Background" | "Foreground"): Promise<void> {
     const ref = refOf(object);
-    const preconditions = object.metadata.uid ? { uid: object.metadata.uid } : {};
-    let found: boolean;
-    try {
-      found = await this.#client.delete(ref, { ...preconditions, propagationPolicy, signal: this.#signal });
-    } catch (err) {
-      if (!(err instanceof KindNotServed) && !(isConflict(err) && (await this.#isAnother(object)))) throw err;
-      found = false; // another object has its name now, or its kind is gone and all objects of it with that
+    const { uid } = object.metadata;
+    let { resourceVersion } = object.metadata;
+    for (let tries = 1; ; tries++) {
+      const preconditions = { ...(uid ? { uid } : {}), ...(resourceVersion ? { resourceVersion } : {}) };
+      try {
+        const found = await this.#client.delete(ref, { ...preconditions, propagationPolicy, signal: this.#signal });
+        return this.#removed(object, found);
+      } catch (err) {
+        if (err instanceof KindNotServed) return this.#removed(object, false); // and with the kind all of its objects
+        if (!isConflict(err)) throw err;
+        const live = await this.#client.get(ref, { signal: this.#signal, metadataOnly: true });
+        if (live?.metadata.uid !== uid || !live || controllerOf(live) !== controllerOf(object)) return this.#removed(object, false);
+        if (tries === REMOVALS_MAX) throw err;
+        ({ resourceVersion } = live.metadata);
+      }
     }
-    this.#removed(object, found);
   }
 
   #removed(object: KubeObject, found: boolean): void {
     const ref = refOf(object);
     this.#actions.push({ verb: found ? "deleted" : "absent", ref });
     if (found) this.#log.info({ verb: "deleted", target: describeObject(ref), apiVersion: ref.apiVersion }, "object deleted");
-  }
-
-  /** Whether the object is gone, or another has its name: a conflict may also be one of two writers. */
-  async #isAnother(object: KubeObject): Promise<boolean> {
-    const live = await this.#client.get(refOf(object), { signal: this.#signal, metadataOnly: true });
-    return live?.metadata.uid !== object.metadata.uid;
   }
 }
 

@@ -7,6 +7,7 @@ import type { ExtensionMemory } from "../memory.ts";
 import type { JournalOptions } from "../releases/releaseJournal.ts";
 import type { ExtensionMetrics } from "../status/extensionMetrics.ts";
 import type { ObjectWatches } from "../watches/objectWatches.ts";
+import type { Handovers } from "./handovers.ts";
 import type { ObjectClaims } from "./objectClaims.ts";
 
 /** What applying needs from the outside. */
@@ -25,6 +26,7 @@ export interface ApplyDependencies {
   claims: ObjectClaims;
   /** Without it each check of custom resources starts a thread of its own. */
   objectChecker?: ObjectChecker;
+  handovers: Handovers;
   /** Without it no certificates are provided. */
   certificates?: CertificateDependencies;
   metrics?: Pick<ExtensionMetrics, "corrected">;

@@ -16,15 +16,19 @@ import { watchRights } from "../rights/watchRights.ts";
 import { DeniedError, waitingIn } from "../waiting.ts";
 import type { ApplyDependencies } from "./applyDependencies.ts";
 import { requireApproval } from "./approval.ts";
+import { HandoverPending } from "./handoverPending.ts";
 import { requireServed } from "./kinds.ts";
+import { pruneLeft, watchLeft } from "./leftObjects.ts";
 import { requireConversions } from "./lostConversions.ts";
 import { followRelease, maintain } from "./maintain.ts";
 import { completed, type NextRelease, nextRelease, type RenderedBundle, underWay } from "./nextRelease.ts";
 import { changes, summary } from "./objectAction.ts";
+import { ObjectsClaimed } from "./objectClaims.ts";
 import { PassObjects } from "./passObjects.ts";
 import { type Passed, preflight } from "./preflight.ts";
+import { unwanted } from "./prune.ts";
 import { ReleaseEvents } from "./releaseEvents.ts";
-import { writeRelease } from "./writeRelease.ts";
+import { type Written, writeRelease } from "./writeRelease.ts";
 
 /** One pass over the objects of one extension, with the extension's identity: they are kept as they are, or brought to a new release. */
 export class ApplyPass {
@@ -61,13 +65,26 @@ export class ApplyPass {
     const objects = maintain(deployed, this.#pass);
     await objects.catch(() => undefined);
     this.#pass.context.signal.throwIfAborted();
-    const outcomes = await Promise.allSettled([objects, this.#certificates.maintain(deployed)]);
+    const outcomes = await Promise.allSettled([objects, this.#certificates.maintain(deployed), pruneLeft(deployed, this.#pass)]);
     const failures = outcomes.flatMap((outcome): unknown[] => (outcome.status === "rejected" ? [outcome.reason] : []));
     if (failures.some((err) => err instanceof Error && isForbidden(err.cause))) {
       await this.#rights.warnOfRefusal(() => this.#rightsSubject(deployed)).catch(() => undefined); // what was refused is told in any case
     }
     if (failures.length > 1) throw new RetryableError(Reason.Retrying, failures.map(messageOf).join("\n"), { cause: failures[0] });
     if (failures.length === 1) throw failures[0];
+  }
+
+  /**
+   * The same where the deployed release is what the extension aims at, or where the pass could not find out what it aims at.
+   * @param isAim whether it is known to be.
+   */
+  async keep(isAim: boolean): Promise<void> {
+    const { extension, history, unpacking } = this.#facts;
+    const deployed = lastDeployed(history.current);
+    if (deployed && isAim) this.#deps.handovers.settle(extension, deployed.objects);
+    else if (deployed && !unpacking) this.#deps.handovers.assume(extension, deployed.objects);
+    if (isAim) this.#facts.isAimed = true;
+    await this.maintain();
   }
 
   /**
@@ -80,29 +97,52 @@ export class ApplyPass {
     requireServed(prepared.kinds, this.#deps.client);
     const next = nextRelease(this.#facts, rendered, prepared);
     const { state, bundle, objects } = next;
+    const { extension } = this.#facts;
+    const { handovers } = this.#deps;
     if (state.kind === "Unchanged") {
       await this.#journal.renew(state.release, next.content);
+      handovers.settle(extension, state.release.objects);
+      this.#facts.isAimed = true;
       return this.maintain();
     }
+    handovers.aim(extension, objects, next.base?.objects ?? []);
+    this.#facts.isAimed = true;
     this.#pass.context.log.info({ state: state.kind, reason: state.reason }, "release needed");
-    const lacking = await this.#rights.require({ desired: objects, images: this.#images(bundle.image), kinds: next.kinds });
-    let isDriftLeft = false;
-    await this.#pass.claiming(objects, async () => {
-      const passed = await this.#preflight(next, lacking);
-      if (next.kind !== "RolledBack") await requireApproval(this.#pass, this.#events, rendered, next, passed);
-      await this.#certificates.keep(objects);
-      const record = await this.#begin(next);
-      try {
-        isDriftLeft = await writeRelease({ pass: this.#pass, certificates: this.#certificates, events: this.#events }, next, passed);
-      } catch (err) {
-        if (!this.#pass.context.signal.aborted) await this.#failed(next, record, err);
-        throw err;
-      }
-      await this.#deployed(record);
-    });
+    let written: Written | undefined;
+    try {
+      const lacking = await this.#rights.require({ desired: objects, images: this.#images(bundle.image), kinds: next.kinds });
+      await this.#pass.claiming([...objects, ...unwanted(this.#pass.pruneRequest(objects))], async () => {
+        const passed = await this.#preflight(next, lacking);
+        if (next.kind !== "RolledBack") await requireApproval(this.#pass, this.#events, rendered, next, passed);
+        this.#requireHandovers(passed);
+        await this.#certificates.keep(objects);
+        const record = await this.#begin(next);
+        try {
+          written = await writeRelease({ pass: this.#pass, certificates: this.#certificates, events: this.#events }, next, passed);
+        } catch (err) {
+          if (!this.#pass.context.signal.aborted) await this.#failed(next, record, err);
+          throw err;
+        }
+        await this.#deployed(record, written);
+      });
+    } catch (err) {
+      if (!(err instanceof HandoverPending) && !(err instanceof ObjectsClaimed)) handovers.blocked(extension.metadata.name);
+      throw err;
+    }
     await this.#follow(next);
     this.#tell(next);
-    if (isDriftLeft) await this.#reportDrift();
+    if (written?.isDriftLeft) await this.#reportDrift();
+  }
+
+  /**
+   * Makes sure that other extensions give up what the release needs of theirs.
+   * @throws HandoverPending that names them, until they can.
+   */
+  #requireHandovers({ needs }: Pick<Passed, "needs">): void {
+    const { name } = this.#facts.extension.metadata;
+    const { handovers } = this.#deps;
+    handovers.ready(name, needs);
+    if (!handovers.agreed(name)) throw new HandoverPending(needs, () => handovers.agreed(name));
   }
 
   async #preflight({ bundle, objects, base, kinds, content }: NextRelease, lacking: LackingPermissions | undefined): Promise<Passed> {
@@ -114,6 +154,7 @@ export class ApplyPass {
       base,
       owner,
       extensionExists: this.#deps.extensionExists,
+      handovers: this.#deps.handovers,
       spec: extension.spec,
       client,
       advice: `print the exact roles: ${command}; ${NOTHING_CHANGED}`,
@@ -137,6 +178,7 @@ export class ApplyPass {
     this.#facts.unreadable = [];
     delete this.#facts.unknownBecause;
     this.#deps.memory.record(extension, [record, ...history.current]);
+    this.#deps.handovers.writing(extension.metadata.name);
     this.#deps.watches?.hold(extension.metadata.name);
     return record;
   }
@@ -150,8 +192,10 @@ export class ApplyPass {
     this.#events.record("Warning", "ApplyFailed", text);
   }
 
-  async #deployed(record: ReleaseRecord): Promise<void> {
-    const deployed = await this.#journal.deployed(record);
+  async #deployed(record: ReleaseRecord, { left }: Written): Promise<void> {
+    const deployed = await this.#journal.deployed(left.length > 0 ? { ...record, left } : record);
+    this.#deps.handovers.settle(this.#facts.extension, deployed.objects);
+    watchLeft(deployed, this.#pass);
     this.#certificates.kept(record);
     this.#facts.deployed = deployed;
     this.#facts.live = this.#pass.applier.applied;

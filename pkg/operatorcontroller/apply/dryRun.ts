@@ -8,6 +8,7 @@ import type { Answers, LiveObjects, ObjectClient } from "./applier.ts";
 import { applyWithPorts } from "./applyWithPorts.ts";
 import { type Failure, failuresOf, failuresText, throwFailures } from "./failures.ts";
 import { isImmutableField, isRecreated } from "./recreate.ts";
+import { ownerMarks } from "./takeFrom.ts";
 
 /** Different warnings that one pass keeps. */
 const MAX_WARNINGS = 100;
@@ -34,13 +35,17 @@ export class DryRun {
 
   /**
    * Tries every object.
-   * @param check looks at what was refused first, and may throw what explains it better.
+   * @param options.check looks at what was refused first, and may throw what explains it better.
+   * @param options.taken live objects of other extensions that are taken from them, by `objectKey`.
    * @returns the objects as they would be, by `objectKey`; without those that could not be tried.
    * @throws RetryableError Retrying with every refusal at once; a DeniedError where all of it is denied, by rights, quotas or policies:
    * then it is over as soon as the first of them is not any more.
    */
-  async require(objects: readonly KubeObject[], check?: (failures: readonly Failure[]) => void): Promise<LiveObjects> {
-    const { objects: after, failures } = await this.each(objects);
+  async require(
+    objects: readonly KubeObject[],
+    { check, taken }: { check?: (failures: readonly Failure[]) => void; taken?: LiveObjects } = {},
+  ): Promise<LiveObjects> {
+    const { objects: after, failures } = await this.each(objects, taken);
     check?.(failures);
     const [first] = failures;
     const refused = first && objects.find((object) => objectKey(object) === objectKey(first.item));
@@ -50,14 +55,15 @@ export class DryRun {
   }
 
   /** The same, with what was refused beside what was not. */
-  async each(objects: readonly KubeObject[]): Promise<Answers> {
+  async each(objects: readonly KubeObject[], taken: LiveObjects = new Map()): Promise<Answers> {
     const after = new Map<string, KubeObject>();
     const roles = new Set(objects.filter(({ kind }) => kind.endsWith("Role")).map(({ metadata }) => metadata.name));
     const failures = await failuresOf(objects, this.#signal, async (object) => {
       try {
         const warn = (text: string): void => this.#warned(text, refOf(object));
         const options = { fieldManager: FIELD_MANAGER, force: true, dryRun: true, signal: this.#signal, warn };
-        after.set(objectKey(object), await applyWithPorts(this.#client, object, options));
+        const from = taken.get(objectKey(object));
+        after.set(objectKey(object), await (from ? this.#take(object, from) : applyWithPorts(this.#client, object, options)));
       } catch (err) {
         if (object.kind.endsWith("RoleBinding") && isNotFound(err) && !isNamespaceMissing(err) && roles.has(roleOf(object))) return;
         if (isImmutableField(err) && isRecreated(object)) return;
@@ -74,6 +80,19 @@ export class DryRun {
       const failure: unknown = await this.#client.apply(object, options).catch((err: unknown) => err);
       return !isRefusal(failure);
     };
+  }
+
+  /** An apply would give the object a second controller beside the owner that it has, which the API server refuses. */
+  #take(object: KubeObject, live: KubeObject): Promise<KubeObject> {
+    const { labels, annotations, ...marks } = ownerMarks(object, live);
+    const metadata = {
+      ...object.metadata,
+      ...marks,
+      labels: { ...object.metadata.labels, ...(labels as object) },
+      annotations: { ...object.metadata.annotations, ...(annotations as object | undefined) },
+    };
+    const options = { type: "merge", fieldManager: FIELD_MANAGER, dryRun: true, signal: this.#signal } as const;
+    return this.#client.patch(refOf(object), { ...object, metadata }, options);
   }
 
   #warned(text: string, ref: ObjectRef): void {

@@ -1,3 +1,4 @@
+import { Reason } from "../../api/constants.ts";
 import { type KubeObject, refOf } from "../../api/k8s.ts";
 import { isMigrated } from "../../classic/names.ts";
 import { RetryableError } from "../../errors/errors.ts";
@@ -8,8 +9,9 @@ import { watchIdentityOf } from "../rights/identity.ts";
 import { type MayWatchAll, watchRights } from "../rights/watchRights.ts";
 import type { Compared } from "../watches/followedObject.ts";
 import { markOf } from "../watches/mark.ts";
-import type { Outcome } from "./applier.ts";
+import type { LiveObjects, Outcome } from "./applier.ts";
 import { comparisonDue } from "./comparisonDue.ts";
+import { foreignObjects } from "./conflicts.ts";
 import { DriftReport, driftOf } from "./driftReport.ts";
 import { kindsOf } from "./kinds.ts";
 import type { PassObjects } from "./passObjects.ts";
@@ -80,11 +82,38 @@ export function followRelease({ deps, facts, scoped, applier }: PassObjects, may
 function compare(pass: PassObjects, objects: readonly KubeObject[], policy: ActivePolicy): Promise<void> {
   const { applier, facts } = pass;
   return pass.claiming(objects, async () => {
-    const found = await applier.read(objects.map(refOf));
+    const read = await applier.read(objects.map(refOf));
+    const { found, lost } = await withoutLost(pass, objects, read, policy);
     const live = policy === "Warn" ? found : await pass.take(found);
-    const applied = pass.applied(objects, live, isMigrated(facts.extension)); // or all Pods that OLM classic made are made anew
+    const ours = objects.filter((object) => !lost.has(objectKey(object)));
+    const applied = pass.applied(ours, live, isMigrated(facts.extension)); // or all Pods that OLM classic made are made anew
     await (policy === "Warn" ? applier.compare(applied, live) : applier.apply(applied, live, { goOn: true }));
+    if (lost.size > 0) throw new RetryableError(Reason.Retrying, [...lost.values()].join("\n"));
   });
+}
+
+/**
+ * Takes back what other extensions have taken and left behind since.
+ * @returns the live objects without those that other extensions own, and the messages about these by `objectKey`.
+ */
+async function withoutLost(
+  pass: PassObjects,
+  objects: readonly KubeObject[],
+  read: LiveObjects,
+  policy: ActivePolicy,
+): Promise<{ found: LiveObjects; lost: Map<string, string> }> {
+  const { deps, owner } = pass;
+  const released = new Set(objects.map(objectKey));
+  const foreign = foreignObjects({ desired: objects, live: read, owner, extensionExists: deps.extensionExists, released });
+  const needs = foreign.flatMap(({ object, owner: other }) =>
+    policy === "Correct" && other !== undefined && deps.handovers.hasLeft(other, object) ? [{ object, owner: other }] : [],
+  );
+  const taken = new Set(needs.map(({ object }) => objectKey(object)));
+  const lost = new Map(
+    foreign.flatMap(({ object, message }): [string, string][] => (taken.has(objectKey(object)) ? [] : [[objectKey(object), message]])),
+  );
+  const after = await pass.takeFromOthers(needs, read);
+  return { found: new Map([...after].filter(([key]) => !lost.has(key))), lost };
 }
 
 /** Lets the watches go on from what a comparison came to. @param full set when everything was compared: from now on everything is watched. */

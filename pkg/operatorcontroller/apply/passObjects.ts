@@ -11,9 +11,11 @@ import type { PassFacts, ResolvedBundle } from "../facts.ts";
 import { Applier, type LiveObjects } from "./applier.ts";
 import type { ApplyDependencies } from "./applyDependencies.ts";
 import { DryRun } from "./dryRun.ts";
+import type { Need } from "./handovers.ts";
 import type { LostConversionRequest } from "./lostConversions.ts";
 import { type PreparedObjects, prepareFor } from "./preparedObjects.ts";
 import { leavingCrds, type PruneRequest } from "./prune.ts";
+import { takeFrom } from "./takeFrom.ts";
 import { takeOver } from "./takeOver.ts";
 
 /** The objects of one extension in one pass: what the parts of the pass do with them, and with whose identity. */
@@ -62,6 +64,21 @@ export class PassObjects {
   }
 
   /**
+   * Makes objects ours that other extensions give up.
+   * @returns `live` with these as they are now.
+   * @throws RetryableError Retrying if one has become someone else's.
+   */
+  async takeFromOthers(needs: readonly Need[], live: LiveObjects): Promise<LiveObjects> {
+    const after = new Map(live);
+    for (const need of needs) {
+      const taken = await takeFrom(this.scoped, need, this.owner, this.context.signal);
+      if (taken) after.set(objectKey(need.object), taken);
+      else after.delete(objectKey(need.object));
+    }
+    return after;
+  }
+
+  /**
    * What is applied for prepared objects, in their order: without the fields that `spec.drift.ignore` leaves to others.
    * @param keepsOrder lists that are only sorted otherwise stay as they are live, or all Pods are made anew for the order of a list.
    */
@@ -77,7 +94,8 @@ export class PassObjects {
   /** What would be pruned for `desired`, and for whom. */
   pruneRequest(desired: readonly KubeObject[]): PruneRequest {
     const { history, extension } = this.facts;
-    return { history: history.current, desired, crdPolicy: crdPolicyOf(extension.spec), owner: this.owner };
+    const isWanted = (object: KubeObject): boolean => this.deps.handovers.isWanted(this.owner.name, object);
+    return { history: history.current, desired, crdPolicy: crdPolicyOf(extension.spec), owner: this.owner, isWanted };
   }
 
   /** What becomes of the custom resources of definitions that `desired` leaves out. */

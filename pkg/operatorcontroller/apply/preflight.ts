@@ -12,6 +12,7 @@ import { DeniedError } from "../waiting.ts";
 import type { Applier, LiveObjects } from "./applier.ts";
 import { requireUnclaimed } from "./conflicts.ts";
 import type { DryRun } from "./dryRun.ts";
+import type { Handovers, Need } from "./handovers.ts";
 import { requireNamespaces } from "./missingNamespaces.ts";
 import { quotaRefusals } from "./quotaCheck.ts";
 
@@ -23,6 +24,7 @@ export interface PreflightRequest {
   base: ReleaseRecord | undefined;
   owner: Owner;
   extensionExists: ExtensionExists;
+  handovers: Pick<Handovers, "excludes">;
   spec: ClusterExtension["spec"];
   /** Sees and writes what the extension may. */
   client: Pick<Client, "get" | "list" | "listPage" | "patch" | "raw">;
@@ -39,6 +41,8 @@ export interface Passed {
   live: LiveObjects;
   after: LiveObjects;
   notes: string[];
+  /** What is taken from other extensions. */
+  needs: Need[];
 }
 
 /**
@@ -47,15 +51,21 @@ export interface Passed {
  * @throws RetryableError Retrying with every refusal of one sort at once; a WaitingError where somebody has to make room or to allow it.
  */
 export async function preflight(applier: Applier, dryRun: DryRun, request: PreflightRequest): Promise<Passed> {
-  const { desired, base, owner, extensionExists, spec, client, resourceOf, advice, objects, signal } = request;
+  const { desired, base, owner, extensionExists, handovers, spec, client, resourceOf, advice, objects, signal } = request;
   const live = await applier.read(desired.map(refOf));
   const released = new Set(base?.objects.map(objectKey));
-  await requireUnclaimed(client, { desired, live, owner, extensionExists, released }, signal);
+  const needs = await requireUnclaimed(client, { desired, live, owner, extensionExists, released, handovers }, signal);
   const notes = await checkCrdUpgrades(client, { desired, live, spec, advice, objects }, signal);
   const tried = desired.filter((object) => !losesConversion(object, live.get(objectKey(object))));
-  const after = await dryRun.require(tried, (failures) => requireNamespaces(failures, spec, tried, dryRun));
+  const taken = new Map(needs.flatMap(({ object }) => pairsOf(live, objectKey(object))));
+  const after = await dryRun.require(tried, { check: (failures) => requireNamespaces(failures, spec, tried, dryRun), taken });
   const quotas = (until: AbortSignal): Promise<string[]> => quotaRefusals(client, { desired, live, resourceOf }, until);
   const exceeded = await quotas(signal);
   if (exceeded.length > 0) throw new DeniedError(exceeded.join("\n"), { isOver: async (until) => (await quotas(until)).length === 0 });
-  return { live, after, notes };
+  return { live, after, notes, needs };
+}
+
+function pairsOf(live: LiveObjects, key: string): [string, KubeObject][] {
+  const found = live.get(key);
+  return found ? [[key, found]] : [];
 }

@@ -1,4 +1,4 @@
-import { type KubeObject, refOf } from "../../api/k8s.ts";
+import { type KubeObject, type ObjectRef, refOf } from "../../api/k8s.ts";
 import { certificateSecrets } from "../../certificates/wantedCertificates.ts";
 import type { Client } from "../../kube/client.ts";
 import { isCrd, objectKey } from "../../release/identity.ts";
@@ -17,6 +17,16 @@ export interface PruneRequest {
   desired: readonly KubeObject[];
   crdPolicy: CrdPolicy;
   owner: Owner;
+  /** Whether an object stays because another extension wants it. */
+  isWanted?: (object: KubeObject) => boolean;
+}
+
+/** What stays after a removal. */
+export interface Pruned {
+  /** CustomResourceDefinitions. */
+  kept: KeptCrd[];
+  /** What other extensions want, still with the owner's marks. */
+  left: ObjectRef[];
 }
 
 /** What is live and the owner's that the history holds and the desired objects do not: what `prune` would look at, in that order. */
@@ -29,21 +39,21 @@ export async function leavingObjects(applier: Applier, request: PruneRequest): P
 
 /**
  * Removes what the history holds and the desired objects do not, as far as it is still the owner's.
- * @returns the CustomResourceDefinitions that stay.
  * @throws RetryableError Retrying with every refusal; what was removed until then is in the applier's actions.
  */
-export async function prune(applier: Applier, scoped: Client, request: PruneRequest, signal: AbortSignal): Promise<KeptCrd[]> {
-  const { crdPolicy, owner } = request;
+export async function prune(applier: Applier, scoped: Client, request: PruneRequest, signal: AbortSignal): Promise<Pruned> {
+  const { crdPolicy, owner, isWanted = () => false } = request;
   const plan = planOf(request);
-  const undecided = [...plan.crds.ifUnused, ...plan.crds.kept];
-  const leaving = [...plan.prune, ...undecided];
-  if (leaving.length === 0) return [];
-  const live = await applier.read(leaving.map(refOf));
-  await applier.remove(oursOf(plan.prune, live, owner));
-  const { kept } = await removeCrds(applier, scoped, oursOf(undecided, live, owner), crdPolicy, signal);
+  const leaving = [...plan.prune, ...plan.crds.ifUnused, ...plan.crds.kept];
+  if (leaving.length === 0) return { kept: [], left: [] };
+  const ours = oursOf(leaving, await applier.read(leaving.map(refOf)), owner);
+  const left = ours.filter(isWanted);
+  const going = ours.filter((object) => !left.includes(object));
+  await applier.remove(going.filter((object) => !isCrd(object)));
+  const { kept } = await removeCrds(applier, scoped, going.filter(isCrd), crdPolicy, signal);
   // A reference to the extension, as the Go operator-controller writes it, would let the garbage collector delete it with the extension.
   await takeOver(scoped, crdsOf(kept), owner.uid, signal);
-  return kept;
+  return { kept, left: left.map(refOf) };
 }
 
 /**
@@ -70,8 +80,17 @@ function crdsOf(kept: readonly KeptCrd[]): KubeObject[] {
 }
 
 function planOf({ history, desired, crdPolicy }: Omit<PruneRequest, "owner">): ReleasePlan {
-  const recorded = new Map(history.flatMap(({ objects }) => withSecrets(objects).map((object) => [objectKey(object), object])));
+  const recorded = new Map(
+    history.flatMap(({ objects, left = [] }) =>
+      [...left.map(asObject), ...withSecrets(objects)].map((object) => [objectKey(object), object]),
+    ),
+  );
   return planRelease({ recorded: [...recorded.values()], desired: withSecrets(desired), crdPolicy });
+}
+
+/** What names an object, as an object. */
+export function asObject({ apiVersion, kind, name, namespace }: ObjectRef): KubeObject {
+  return { apiVersion, kind, metadata: { name, ...(namespace === undefined ? {} : { namespace }) } };
 }
 
 /** Certificates are in no release, but come and go with the objects that need them. */

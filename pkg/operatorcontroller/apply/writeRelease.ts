@@ -1,11 +1,15 @@
-import { LABEL_BUNDLE_NAME } from "../../api/constants.ts";
+import { CLUSTER_EXTENSION, LABEL_BUNDLE_NAME } from "../../api/constants.ts";
+import type { ObjectRef } from "../../api/k8s.ts";
 import { CLASSIC_FIELD_MANAGERS, isMigrated } from "../../classic/names.ts";
+import { describeObject } from "../../release/identity.ts";
 import { withoutDrifted } from "../../release/leftAsIs.ts";
 import { GO_FIELD_MANAGER } from "../../release/managedFields.ts";
 import type { ExtensionCertificates } from "../certificates/extensionCertificates.ts";
 import type { PassFacts } from "../facts.ts";
+import type { Need } from "./handovers.ts";
 import { dropConversions } from "./lostConversions.ts";
 import type { NextRelease } from "./nextRelease.ts";
+import { listed } from "./objectAction.ts";
 import type { PassObjects } from "./passObjects.ts";
 import type { Passed } from "./preflight.ts";
 import { prune } from "./prune.ts";
@@ -18,17 +22,26 @@ export interface WriteTools {
   events: ReleaseEvents;
 }
 
+/** What writing a release came to. */
+export interface Written {
+  /** Something is left as somebody changed it. */
+  isDriftLeft: boolean;
+  /** What the release no longer contains and other extensions want. */
+  left: ObjectRef[];
+}
+
 /**
- * Writes the objects of a release and removes what they replace.
- * @returns whether something is left as somebody changed it.
+ * Writes the objects of a release, those of other extensions included that they give up, and removes what they replace.
  * @throws RetryableError with every refusal of the kind, or of the removals, at which it stopped.
  */
 export async function writeRelease(
   { pass, certificates, events }: WriteTools,
   { bundle, objects, base, content, leavesDrift }: NextRelease,
-  { live, after }: Pick<Passed, "live" | "after">,
-): Promise<boolean> {
+  { live: found, after, needs }: Pick<Passed, "live" | "after" | "needs">,
+): Promise<Written> {
   const { applier, facts, deps, scoped, context, owner } = pass;
+  const live = await pass.takeFromOthers(needs, found);
+  for (const need of needs) events.record("Normal", "HandedOver", handedOverText(need));
   await certificates.withdraw(objects, live);
   const taken = await pass.take(live, writersBefore(facts.extension, base, content));
   const applied = pass.applied(objects, taken, base === undefined && isMigrated(facts.extension));
@@ -36,11 +49,16 @@ export async function writeRelease(
   await applier.apply(written, taken);
   for (const text of await dropConversions(scoped, await pass.lostConversions(objects), context.signal))
     events.record("Normal", "ConversionDropped", text);
-  const kept = await prune(applier, scoped, pass.pruneRequest(objects), context.signal);
+  const { kept, left } = await prune(applier, scoped, pass.pruneRequest(objects), context.signal);
   for (const { text } of kept) events.record("Normal", "Kept", text);
+  if (left.length > 0) events.record("Normal", "HandedOver", `left for other extensions: ${listed(left.map(describeObject))}`);
   await certificates.keep(objects);
   events.applied(bundle.name, applier.actions, live, owner, deps.extensionExists);
-  return written.length < applied.length || written.some((object) => !applied.includes(object));
+  return { isDriftLeft: written.length < applied.length || written.some((object) => !applied.includes(object)), left };
+}
+
+function handedOverText({ object, owner }: Need): string {
+  return `took ${describeObject(object)} from ${CLUSTER_EXTENSION} "${owner}", which gives it up`;
 }
 
 /**

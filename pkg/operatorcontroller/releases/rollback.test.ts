@@ -9,6 +9,7 @@ import { objectKey } from "../../release/identity.ts";
 import { prepareObjects } from "../../release/prepare.ts";
 import type { ReleaseRecord } from "../../release/record.ts";
 import type { RolledBack } from "../../release/rolledBack.ts";
+import { Handovers } from "../apply/handovers.ts";
 import { ObjectClaims } from "../apply/objectClaims.ts";
 import { newFacts, type PassFacts, type ResolvedBundle } from "../facts.ts";
 import { ExtensionMemory } from "../memory.ts";
@@ -116,6 +117,7 @@ function start(...records: ReleaseRecord[]) {
     extensionExists: () => true,
     memory: new ExtensionMemory(),
     claims: new ObjectClaims(),
+    handovers: new Handovers(() => []),
     catalogContent: (name) => (name === undefined ? "" : `${name}@1`),
   };
   const history = releases.now();

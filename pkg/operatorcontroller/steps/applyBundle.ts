@@ -41,7 +41,7 @@ export function applyBundle(deps: RollbackDependencies): Step<PassFacts["extensi
       if (!content) {
         const [latest] = facts.history.current;
         if (latest?.inputDigest === facts.inputDigest) facts.notes.push(...configNotes(config, latest?.objects ?? []));
-        await pass.maintain();
+        await pass.keep(true);
         return undefined;
       }
       const objects = await renderFor(facts, content, facts.certProvider, proxyOf(facts));
@@ -75,5 +75,5 @@ export async function keepInstalled(
   if (scoped && latest?.rolledBack && latest.status !== "deployed" && !began && deleting === undefined)
     return finishRollback(deps, facts, context);
   if (!scoped || !installed || began || deleting !== undefined || latest?.status !== "deployed") return;
-  await new ApplyPass(deps, facts, scoped, context).maintain();
+  await new ApplyPass(deps, facts, scoped, context).keep(false);
 }

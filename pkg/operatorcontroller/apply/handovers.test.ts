@@ -1,0 +1,147 @@
+import * as fc from "fast-check";
+import { expect, test } from "vitest";
+import { extensionNamed } from "../../../test/support/extensions.ts";
+import type { ClusterExtension } from "../../api/clusterExtension.ts";
+import type { KubeObject } from "../../api/k8s.ts";
+import { Handovers } from "./handovers.ts";
+
+const object = (name: string, namespace?: string): KubeObject => ({
+  apiVersion: "v1",
+  kind: "Thing",
+  metadata: { name, ...(namespace === undefined ? {} : { namespace }) },
+});
+const extension = (name: string, uid = name): ClusterExtension => {
+  const { metadata, ...rest } = extensionNamed(name, { packageName: "p" });
+  return { ...rest, metadata: { ...metadata, uid } };
+};
+
+/** One extension: what it has deployed, what it aims at, and what keeps it from that. */
+type Side = { has: readonly string[]; wants: readonly string[]; progress?: "blocked" | "ready" | "settled" | "unknown" };
+
+/** Each of them needs what it wants and another one has. */
+function given(sides: Readonly<Record<string, Side>>): Handovers {
+  const handovers = new Handovers(() => Object.keys(sides).map((name) => extension(name)));
+  for (const [name, { has, wants, progress = "ready" }] of Object.entries(sides)) {
+    if (progress === "settled")
+      handovers.settle(
+        extension(name),
+        has.map((one) => object(one)),
+      );
+    if (progress !== "blocked" && progress !== "ready") continue;
+    handovers.aim(
+      extension(name),
+      wants.map((one) => object(one)),
+      has.map((one) => object(one)),
+    );
+    const needs = wants.flatMap((wanted) =>
+      Object.entries(sides).flatMap(([owner, side]) =>
+        owner !== name && side.has.includes(wanted) ? [{ object: object(wanted), owner }] : [],
+      ),
+    );
+    if (progress === "ready") handovers.ready(name, needs);
+  }
+  return handovers;
+}
+
+const agreeing = (sides: Readonly<Record<string, Side>>): string[] => {
+  const handovers = given(sides);
+  return Object.keys(sides).filter((name) => handovers.agreed(name));
+};
+
+test.for<[name: string, sides: Readonly<Record<string, Side>>, want: readonly string[]]>([
+  ["two swap", { a: { has: ["x"], wants: ["y"] }, b: { has: ["y"], wants: ["x"] } }, ["a", "b"]],
+  [
+    "three pass on in a ring",
+    { a: { has: ["x"], wants: ["y"] }, b: { has: ["y"], wants: ["z"] }, c: { has: ["z"], wants: ["x"] } },
+    ["a", "b", "c"],
+  ],
+  [
+    "one of a ring is blocked",
+    { a: { has: ["x"], wants: ["y"] }, b: { has: ["y"], wants: ["z"], progress: "blocked" }, c: { has: ["z"], wants: ["x"] } },
+    [],
+  ],
+  ["the owner keeps the object", { a: { has: [], wants: ["y"] }, b: { has: ["y"], wants: ["y", "x"] } }, ["b"]],
+  ["the owner has deployed it", { a: { has: [], wants: ["y"] }, b: { has: ["y"], wants: [], progress: "settled" } }, []],
+  ["nothing is known of the owner", { a: { has: [], wants: ["y"] }, b: { has: ["y"], wants: [], progress: "unknown" } }, []],
+  ["the owner only gives up", { a: { has: [], wants: ["y"] }, b: { has: ["y"], wants: [] } }, ["a", "b"]],
+  [
+    "a chain ends at a blocked one",
+    { a: { has: ["x"], wants: ["y"] }, b: { has: ["y"], wants: ["z"] }, c: { has: ["z"], wants: [], progress: "blocked" } },
+    [],
+  ],
+])("extensions agree to hand over when %s", ([, sides, want]) => {
+  expect(agreeing(sides)).toEqual(want);
+});
+
+test("a set of extensions that agree needs nothing of any other, and wants no object twice", () => {
+  const names = ["a", "b", "c", "d"] as const;
+  const objects = ["w", "x", "y", "z"] as const;
+  const progress = fc.constantFrom("ready" as const, "ready" as const, "blocked" as const);
+  const anySides = fc.tuple(
+    fc.tuple(...objects.map(() => fc.constantFrom(...names))),
+    fc.tuple(...names.map(() => fc.record({ wants: fc.subarray([...objects]), progress }))),
+  );
+  fc.assert(
+    fc.property(anySides, ([ownerOf, aims]) => {
+      const sides = Object.fromEntries(
+        names.map((name, i): [string, Side] => [name, { has: objects.filter((_, at) => ownerOf[at] === name), wants: [], ...aims[i] }]),
+      );
+      const able = agreeing(sides);
+      for (const name of able)
+        for (const wanted of sides[name]?.wants ?? []) {
+          const owner = ownerOf[objects.indexOf(wanted as (typeof objects)[number])] ?? "";
+          expect(owner === name || (able.includes(owner) && !sides[owner]?.wants.includes(wanted))).toBe(true);
+        }
+    }),
+  );
+});
+
+test("an extension is not ready any more after a pass that does not come to its release", () => {
+  const handovers = given({ a: { has: ["x"], wants: ["y"] }, b: { has: ["y"], wants: ["x"] } });
+  handovers.passed(extension("b"), true, true);
+  expect(handovers.agreed("a")).toBe(true);
+  handovers.passed(extension("b"), false, true);
+  expect(handovers.agreed("a")).toBe(false);
+});
+
+test("a pass over the same release leaves it ready, and one over another release does not", () => {
+  const handovers = given({ a: { has: ["x"], wants: ["y"] }, b: { has: ["y"], wants: ["x"] } });
+  handovers.aim(extension("b"), [object("x")], [object("y")]);
+  expect(handovers.agreed("a")).toBe(true);
+  handovers.aim(extension("b"), [object("x"), object("z")], [object("y")]);
+  expect(handovers.agreed("a")).toBe(false);
+  handovers.aim(extension("a", "another-uid"), [object("y")], []);
+  expect(handovers.agreed("a")).toBe(false);
+});
+
+test("assume keeps a known aim when a pass could not find out what the extension aims at", () => {
+  const handovers = given({ a: { has: ["x"], wants: ["y"], progress: "blocked" }, b: { has: [], wants: [], progress: "unknown" } });
+  handovers.assume(extension("a"), [object("x")]);
+  handovers.assume(extension("b"), [object("z")]);
+  expect(["x", "y", "z"].map((name) => handovers.isWanted("c", object(name)))).toEqual([true, true, true]);
+  expect([handovers.excludes("a", object("x")), handovers.excludes("b", object("z"))]).toEqual([true, false]);
+});
+
+test("an object stays for the extension that aims at it or has it deployed", () => {
+  const handovers = given({
+    a: { has: ["x"], wants: [], progress: "settled" },
+    b: { has: ["y"], wants: ["z"], progress: "blocked" },
+  });
+  expect(["w", "x", "y", "z"].map((name) => handovers.isWanted("a", object(name)))).toEqual([false, false, true, true]);
+  handovers.forget("b");
+  handovers.passed(extension("b"), false, true);
+  expect(handovers.isWanted("a", object("z"))).toBe(false);
+});
+
+test("objects of the cluster stay until every extension is known, those of namespaces do not", () => {
+  const existing = [extension("a"), extension("b")];
+  const handovers = new Handovers(() => existing);
+  handovers.settle(extension("a"), []);
+  expect([handovers.isWanted("a", object("x")), handovers.isWanted("a", object("x", "ns"))]).toEqual([true, false]);
+  handovers.passed(extension("b"), false, false);
+  expect(handovers.isWanted("a", object("x"))).toBe(true);
+  handovers.passed(extension("b"), false, true);
+  expect(handovers.isWanted("a", object("x"))).toBe(false);
+  existing[1] = extension("b", "made-again");
+  expect(handovers.isWanted("a", object("x"))).toBe(true);
+});
