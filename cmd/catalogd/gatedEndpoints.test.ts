@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { QueryThreads } from "../../pkg/catalogd/graphql/queryThreads.ts";
 import { AnswerCache } from "../../pkg/catalogd/http/answerCache.ts";
 import { catalogRoutes } from "../../pkg/catalogd/http/routes.ts";
 import { parseFlags } from "./flags.ts";
@@ -9,7 +10,11 @@ function missingPaths(...args: string[]): string[] {
   const flags = parseFlags(args);
   if (flags === "help") throw new Error("no flags");
   const without = gatedEndpoints(flags);
-  const routes = catalogRoutes({ source: { get: () => undefined, catalogs: () => [] }, cache: new AnswerCache() });
+  const routes = catalogRoutes({
+    source: { get: () => undefined, catalogs: () => [] },
+    cache: new AnswerCache(),
+    graphs: new QueryThreads(),
+  });
   return routes.filter(({ operation }) => without.has(operation.id)).map(({ path }) => path);
 }
 

@@ -1,3 +1,4 @@
+import { QueryThreads } from "../../pkg/catalogd/graphql/queryThreads.ts";
 import { AnswerCache } from "../../pkg/catalogd/http/answerCache.ts";
 import { type JsonSchema, type OpenApiDocument, type OpenApiOperation, openApiDocument } from "../../pkg/catalogd/http/openApi.ts";
 import { PROBLEMS } from "../../pkg/catalogd/http/problem.ts";
@@ -5,7 +6,9 @@ import { catalogRoutes } from "../../pkg/catalogd/http/routes.ts";
 
 /** The document that catalogd serves about itself; made without a server. */
 export function catalogApiDocument(): OpenApiDocument {
-  return openApiDocument(catalogRoutes({ source: { get: () => undefined, catalogs: () => [] }, cache: new AnswerCache() }));
+  return openApiDocument(
+    catalogRoutes({ source: { get: () => undefined, catalogs: () => [] }, cache: new AnswerCache(), graphs: new QueryThreads() }),
+  );
 }
 
 /** The reference of catalogd's HTTP API in Markdown: a section for each endpoint, each shared schema, and the codes of failures. */

@@ -1,3 +1,4 @@
+import type { GraphLines, GraphRefusal, GraphRequest } from "./drawGraph.ts";
 import type { LineRange, PageQuery } from "./queryContext.ts";
 import type { QueryRequest } from "./queryRequest.ts";
 
@@ -21,6 +22,7 @@ export type ToQueryThread =
       /** One number; not zero when nobody waits any more. */
       readonly stop: Int32Array<SharedArrayBuffer>;
     }
+  | { readonly kind: "graph"; readonly request: GraphRequest; readonly lines: GraphLines }
   | { readonly kind: "found"; readonly find: number; readonly lines: readonly LineRange[] };
 
 /** What it says. */
@@ -29,4 +31,6 @@ export type FromQueryThread =
   | { readonly kind: "find"; readonly find: number; readonly query: PageQuery }
   /** Undefined when the only fault of the query is that there is no such catalog. */
   | { readonly kind: "done"; readonly answer: Uint8Array<ArrayBuffer> | undefined }
+  /** The graph cannot be answered as it was asked for. */
+  | { readonly kind: "refused"; readonly code: GraphRefusal; readonly message: string }
   | { readonly kind: "failed"; readonly message: string };

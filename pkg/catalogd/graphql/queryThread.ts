@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { Worker } from "node:worker_threads";
+import { type GraphLines, GraphRefusedError, type GraphRequest } from "./drawGraph.ts";
 import type { LineRange, PageQuery } from "./queryContext.ts";
 import type { CatalogFiles, FromQueryThread, ToQueryThread } from "./queryMessage.ts";
 import { failedQuery, type QueryRequest } from "./queryRequest.ts";
@@ -24,6 +25,20 @@ export const THREAD_LIMITS: ThreadLimits = { start: 30_000, run: 6_000 };
 /** Bounds of the heap; the answer to a query that needs more is an error. */
 const HEAP = { maxYoungGenerationSizeMb: 16, maxOldGenerationSizeMb: 256 };
 const TOO_MUCH_MEMORY = "query needs too much memory; ask for fewer objects (limit) or fields";
+
+/** Why a thread was ended during a query. */
+type FailedQuery = "late" | "memory";
+
+interface AskOptions {
+  readonly find: (query: PageQuery) => readonly LineRange[];
+  readonly failed: (reason: FailedQuery) => Uint8Array;
+  readonly transfer?: readonly ArrayBuffer[];
+}
+
+const GRAPH_FAULTS: Readonly<Record<FailedQuery, string>> = {
+  late: "drawing the graph takes too long; ask for one channel",
+  memory: "drawing the graph needs too much memory; ask for one channel",
+};
 
 /**
  * A thread that executes one query at a time. One that takes too long or too much is ended with its thread: what a client asks for, and what a catalog
@@ -66,6 +81,34 @@ export class QueryThread {
     const cancel = (): void => void Atomics.store(stop, 0, 1);
     signal.addEventListener("abort", cancel, { once: true });
     if (signal.aborted) cancel();
+    try {
+      const files = catalog && { key: catalog.key, metas: catalog.metas, schemas: catalog.schemas };
+      return await this.#ask(
+        { kind: "run", request, catalog: files, stop },
+        { find: (query) => catalog?.find(query) ?? [], failed: failedAnswer },
+      );
+    } finally {
+      signal.removeEventListener("abort", cancel);
+    }
+  }
+
+  /**
+   * The text of an update graph. `lines` are transferred.
+   * @throws GraphRefusedError when it cannot be answered as it was asked for, and when it takes too long or too much memory; Error when the lines
+   * cannot be read, or the thread cannot be started.
+   */
+  async graph(request: GraphRequest, lines: GraphLines): Promise<Uint8Array> {
+    const failed = (reason: FailedQuery): never => {
+      throw new GraphRefusedError("GraphTooLarge", GRAPH_FAULTS[reason]);
+    };
+    const transfer = [lines.metas.buffer, lines.properties.buffer];
+    const answer = await this.#ask({ kind: "graph", request, lines }, { find: () => [], failed, transfer });
+    if (!answer) throw new Error("a graph was drawn without an answer");
+    return answer;
+  }
+
+  /** Says one thing to the thread and waits for its answer. @param options.failed gives the answer of a thread that was ended. */
+  async #ask(message: ToQueryThread, { find, failed, transfer = [] }: AskOptions): Promise<Uint8Array | undefined> {
     let late = false;
     const end = (): void => {
       late = true;
@@ -73,25 +116,24 @@ export class QueryThread {
     };
     let timer = setTimeout(end, this.#limits.start);
     const done = Promise.withResolvers<Uint8Array | undefined>();
-    const listen = (message: FromQueryThread): void => {
-      if (message.kind === "done") done.resolve(message.answer);
-      else if (message.kind === "failed") done.reject(new Error(message.message));
-      else if (message.kind === "find") this.#say({ kind: "found", find: message.find, lines: catalog?.find(message.query) ?? [] });
+    const listen = (said: FromQueryThread): void => {
+      if (said.kind === "done") done.resolve(said.answer);
+      else if (said.kind === "failed") done.reject(new Error(said.message));
+      else if (said.kind === "refused") done.reject(new GraphRefusedError(said.code, said.message));
+      else if (said.kind === "find") this.#say({ kind: "found", find: said.find, lines: find(said.query) });
       else {
         clearTimeout(timer);
         timer = setTimeout(end, this.#limits.run);
       }
     };
     this.#worker.on("message", listen);
-    void this.#ended.then(() => this.#settleEnded(late, done));
+    void this.#ended.then(() => this.#settleEnded(late, failed, done));
     try {
-      const files = catalog && { key: catalog.key, metas: catalog.metas, schemas: catalog.schemas };
-      this.#say({ kind: "run", request, catalog: files, stop });
+      this.#say(message, transfer);
       return await done.promise;
     } finally {
       clearTimeout(timer);
       this.#worker.off("message", listen);
-      signal.removeEventListener("abort", cancel);
     }
   }
 
@@ -100,16 +142,28 @@ export class QueryThread {
     await this.#worker.terminate();
   }
 
-  #say(message: ToQueryThread): void {
+  #say(message: ToQueryThread, transfer: readonly ArrayBuffer[] = []): void {
     // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread has no origin
-    this.#worker.postMessage(message);
+    this.#worker.postMessage(message, [...transfer]);
   }
 
-  #settleEnded(late: boolean, { resolve, reject }: PromiseWithResolvers<Uint8Array | undefined>): void {
-    if (late) resolve(Buffer.from(failedQuery("context deadline exceeded")));
-    else if (this.#failure?.code === "ERR_WORKER_OUT_OF_MEMORY") resolve(Buffer.from(failedQuery(TOO_MUCH_MEMORY)));
-    else reject(new Error("the thread that executes queries ended early", { cause: this.#failure }));
+  #settleEnded(late: boolean, failed: AskOptions["failed"], done: PromiseWithResolvers<Uint8Array | undefined>): void {
+    try {
+      done.resolve(this.#answerOfEnded(late, failed));
+    } catch (err) {
+      done.reject(err);
+    }
   }
+
+  #answerOfEnded(late: boolean, failed: AskOptions["failed"]): Uint8Array {
+    if (late) return failed("late");
+    if (this.#failure?.code === "ERR_WORKER_OUT_OF_MEMORY") return failed("memory");
+    throw new Error("the thread that executes queries ended early", { cause: this.#failure });
+  }
+}
+
+function failedAnswer(reason: FailedQuery): Uint8Array {
+  return Buffer.from(failedQuery(reason === "late" ? "context deadline exceeded" : TOO_MUCH_MEMORY));
 }
 
 /** Beside a bundled program stands the bundled worker; in a checkout the source runs as it is. */

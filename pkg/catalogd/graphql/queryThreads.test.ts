@@ -106,7 +106,7 @@ describe("threads for queries", () => {
     const second = asked(threads, content, "{ as { schema } }", client.signal);
     client.abort(new Error("gone"));
     await expect(second).rejects.toThrow("gone");
-    await expect(asked(threads, content, "{ as { schema } }")).rejects.toThrow("the GraphQL query waited for too long");
+    await expect(asked(threads, content, "{ as { schema } }")).rejects.toThrow("the query waited for too long");
     await expect(first).resolves.toEqual({ data: { as: [{ schema: "a" }] } });
     await threads.close();
     await expect(asked(threads, content, "{ as { schema } }")).rejects.toThrow("the server is stopping");

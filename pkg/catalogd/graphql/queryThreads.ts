@@ -1,3 +1,4 @@
+import type { GraphLines, GraphRequest } from "./drawGraph.ts";
 import { type QueryJob, QueryThread, THREAD_LIMITS, type ThreadLimits } from "./queryThread.ts";
 
 /** How many queries are executed, and how long one waits for that. */
@@ -43,9 +44,18 @@ export class QueryThreads {
 
   /** @see QueryThread.run @throws QueriesBusyError when there is no room; the signal's reason when the client is gone before its turn. */
   async run(job: QueryJob, signal: AbortSignal): Promise<Uint8Array | undefined> {
+    return this.#inTurn(signal, (thread) => thread.run(job, signal));
+  }
+
+  /** @param read reads what the graph is made of, when it is its turn. @see QueryThread.graph @throws as `run` does. */
+  async graph(request: GraphRequest, read: () => Promise<GraphLines>, signal: AbortSignal): Promise<Uint8Array> {
+    return this.#inTurn(signal, async (thread) => thread.graph(request, await read()));
+  }
+
+  async #inTurn<T>(signal: AbortSignal, use: (thread: QueryThread) => Promise<T>): Promise<T> {
     const thread = await this.#thread(signal);
     try {
-      return await thread.run(job, signal);
+      return await use(thread);
     } finally {
       this.#giveBack(thread);
     }
@@ -68,7 +78,7 @@ export class QueryThreads {
       if (thread.alive) return this.#take(thread);
     }
     if (this.#busy.size < this.#limits.threads) return this.#take(new QueryThread(this.#threadLimits));
-    if (this.#waiting.length >= this.#limits.waiting) throw new QueriesBusyError("too many GraphQL queries wait already");
+    if (this.#waiting.length >= this.#limits.waiting) throw new QueriesBusyError("too many queries wait already");
     return this.#wait(signal);
   }
 
@@ -83,7 +93,7 @@ export class QueryThreads {
     };
     const gone = (): void => leave(signal.reason instanceof Error ? signal.reason : new Error("the client is gone"));
     signal.addEventListener("abort", gone, { once: true });
-    const timer = setTimeout(() => leave(new QueriesBusyError("the GraphQL query waited for too long")), this.#limits.waitMs);
+    const timer = setTimeout(() => leave(new QueriesBusyError("the query waited for too long")), this.#limits.waitMs);
     this.#waiting.push(waiting);
     try {
       return await turn.promise;

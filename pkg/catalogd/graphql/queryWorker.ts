@@ -2,6 +2,7 @@ import { readSync } from "node:fs";
 import { parentPort } from "node:worker_threads";
 import type { GraphQLSchema } from "graphql";
 import { messageOf } from "../../errors/errors.ts";
+import { drawGraph, GraphRefusedError } from "./drawGraph.ts";
 import type { LineRange, ObjectSource, PageQuery } from "./queryContext.ts";
 import type { CatalogFiles, FromQueryThread, ToQueryThread } from "./queryMessage.ts";
 import { type QueriedCatalog, runQuery } from "./runQuery.ts";
@@ -66,8 +67,20 @@ async function run({ request, catalog, stop }: ToQueryThread & { kind: "run" }):
   }
 }
 
+function draw({ request, lines }: ToQueryThread & { kind: "graph" }): void {
+  say({ kind: "started" });
+  try {
+    const answer = new Uint8Array(Buffer.from(drawGraph(request, lines)));
+    say({ kind: "done", answer }, [answer.buffer]);
+  } catch (err) {
+    if (err instanceof GraphRefusedError) say({ kind: "refused", code: err.code, message: err.message });
+    else say({ kind: "failed", message: messageOf(err) });
+  }
+}
+
 parentPort?.on("message", (message: ToQueryThread) => {
   if (message.kind === "run") void run(message);
+  else if (message.kind === "graph") draw(message);
   else {
     finds.get(message.find)?.(message.lines);
     finds.delete(message.find);

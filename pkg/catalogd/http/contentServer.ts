@@ -58,8 +58,10 @@ export async function startContentServer(
 ): Promise<ContentServer> {
   const { source, log, tls, metrics, cache = new AnswerCache(), without = new Set(), graphql = true } = options;
   const limits = { ...SERVER_LIMITS, ...options.limits };
-  const queries = graphql ? new QueryThreads() : undefined;
-  const routes = catalogRoutes({ source, cache, queries }).filter(({ operation }) => !without.has(operation.id));
+  const queries = new QueryThreads();
+  const routes = catalogRoutes({ source, cache, graphs: queries, queries: graphql ? queries : undefined }).filter(
+    ({ operation }) => !without.has(operation.id),
+  );
   const handler = new RequestHandler({ limits, log, metrics });
   const app = routerOf(routes, handler, { limits, log, tls });
   await app.listen({ host, port });
@@ -77,7 +79,7 @@ export async function startContentServer(
       handler.drain();
       const timer = setTimeout(() => server.closeAllConnections(), graceMs);
       await app.close();
-      await queries?.close();
+      await queries.close();
       clearTimeout(timer);
     },
   };

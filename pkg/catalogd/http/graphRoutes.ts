@@ -1,18 +1,11 @@
 import * as z from "zod";
-import { isObject } from "../../api/jsonObject.ts";
-import { packageContent } from "../../fbc/content.ts";
-import { type BundleVersion, bundleVersion } from "../../fbc/graph/bundleVersion.ts";
-import { aboveMinimum, UnknownMinimumError } from "../../fbc/graph/floor.ts";
-import { mermaidGraph } from "../../fbc/graph/mermaid.ts";
-import { svgGraph } from "../../fbc/graph/svg.ts";
-import { type GraphSource, GraphTooLargeError, type UpdateGraph, updateGraph } from "../../fbc/graph/updateGraph.ts";
-import { metaFrom } from "../../fbc/meta.ts";
-import type { Meta } from "../../fbc/types.ts";
+import { GraphRefusedError } from "../graphql/drawGraph.ts";
+import { QueriesBusyError, type QueryThreads } from "../graphql/queryThreads.ts";
 import type { CatalogContent } from "../store/content.ts";
 import type { MetaQuery } from "../store/contentIndex.ts";
+import type { Selection } from "../store/selection.ts";
 import type { StoredPart } from "../store/storedPart.ts";
 import { type Answer, problemAnswer } from "./answer.ts";
-import type { AnswerCache } from "./answerCache.ts";
 import { readSelection } from "./contentAnswers.ts";
 import { asked, type ContentRouteDependencies, ofContent } from "./contentRoutes.ts";
 import { documentAnswer, documentOf } from "./documentAnswer.ts";
@@ -39,8 +32,16 @@ type Query = z.output<typeof Query>;
 const Edge = z.object({
   from: z.string().describe("name of the bundle that is updated"),
   to: z.string().describe("name of the bundle that it is updated to"),
-  type: z.enum(["replaces", "skips", "skipRange"]).describe("what of the entry `to` allows it"),
-  range: z.string().optional().describe("the range of type `skipRange`, as the catalog writes it"),
+  type: z.enum(["replaces", "skips"]).describe("what of the entry `to` allows it"),
+});
+const Run = z.object({
+  first: z.int().describe("position in `nodes`, from 0, of the newest bundle of the run"),
+  last: z.int().describe("position of the oldest one"),
+});
+const Range = z.object({
+  to: z.string().describe("name of the bundle that has the `skipRange`"),
+  range: z.string().describe("the range as the catalog writes it"),
+  covers: z.array(Run).describe("the bundles that can be updated to it: runs of nodes; none for a range that cannot be read"),
 });
 const Node = z.object({
   name: z.string().describe("name of the bundle"),
@@ -54,6 +55,7 @@ const Channel = z.object({
   deprecated: z.string().optional().describe("the message of its deprecation"),
   nodes: z.array(Node).describe("entries by falling version, then absent ones"),
   edges: z.array(Edge).describe("by the node they lead to, in the order of the nodes"),
+  ranges: z.array(Range).describe("by the node they lead to, in the order of the nodes"),
 });
 const Graph = z
   .object({
@@ -64,8 +66,14 @@ const Graph = z
   })
   .meta({ id: "UpdateGraph", description: "Which bundle of a package can be updated to which, channel by channel." });
 
+/** What the endpoint is built from. */
+export interface GraphRouteDependencies extends ContentRouteDependencies {
+  /** Draws the graphs; threads start when there is something to draw. */
+  graphs: QueryThreads;
+}
+
 /** The endpoint of a package's update graph. */
-export function graphRoutes({ source, cache }: ContentRouteDependencies): Route[] {
+export function graphRoutes(dependencies: GraphRouteDependencies): Route[] {
   const route = routeWithQuery(Query, {
     path: "/api/v1/catalogs/{catalog}/packages/{package}/graph",
     methods: ["GET", "HEAD"],
@@ -73,35 +81,48 @@ export function graphRoutes({ source, cache }: ContentRouteDependencies): Route[
     operation: {
       id: "getUpdateGraph",
       summary: "The update graph of a package as JSON, Mermaid or SVG",
-      description: "Every update that the catalog allows, with each `skipRange` resolved to the entries of its channel that are in it.",
+      description:
+        "Every update that the catalog allows. `edges` are those that entries name; `ranges` tell for each `skipRange` which nodes it covers, as runs of positions in `nodes`.",
       params: { package: z.string().describe("name of the package") },
       responses: {
         200: { description: "The graph.", content: { [TYPES.json]: Graph, [TYPES.mermaid]: undefined, [TYPES.svg]: undefined } },
         304: { description: "It is as the client knows it." },
         412: { description: "It is not as the client knows it." },
-        422: { description: "It is too large to be drawn." },
+        413: {
+          description:
+            "The graph is too large: more than 5,000 entries in a channel, 100,000 updates, or 64 MiB of text (16 MiB of a drawing).",
+        },
+        503: { description: "Too many graphs and queries are being computed." },
       },
     },
-    answer: (request, query) => ofContent(source, request, (content) => graphAnswer(content, request, query, cache)),
+    answer: (request, query) => ofContent(dependencies.source, request, (content) => graphAnswer(content, request, query, dependencies)),
   });
   return [route];
 }
 
-async function graphAnswer(content: CatalogContent, request: RouteRequest, query: Query, cache: AnswerCache): Promise<Answer> {
+async function graphAnswer(
+  content: CatalogContent,
+  request: RouteRequest,
+  query: Query,
+  { cache, graphs }: GraphRouteDependencies,
+): Promise<Answer> {
   const name = request.params["package"] ?? "";
   const format = query.format ?? preferredFormat(request.headers.accept);
   try {
     const parts = partsOf(content, name);
     if (!parts) return problemAnswer("PackageNotFound", `the catalog has no package ${JSON.stringify(name)}`);
-    const key = `graph ${JSON.stringify([parts.map(({ tag }) => tag), format, query.channel, query.minimum])}`;
-    const bytes = await cache.get(key, async () => Buffer.from(textOf(format, chosen(await sourceOf(content, name), query))));
+    const { metas, properties } = parts;
+    const tags = [...metas, ...properties].map(({ selection }) => selection.tag);
+    const key = `graph ${JSON.stringify([tags, format, query.channel, query.minimum])}`;
+    const read = async () => ({ metas: await linesOf(metas), properties: await linesOf(properties) });
+    // Not the signal of this client: others may wait for the same graph.
+    const bytes = await cache.get(key, () => graphs.graph({ ...query, package: name, format }, read, new AbortController().signal));
     const answer = await documentAnswer(documentOf(bytes, TYPES[format]), asked(request), cache);
     const policy = format === "svg" ? { "content-security-policy": PICTURE_POLICY } : {};
     return { ...answer, headers: { ...answer.headers, ...policy, "x-content-type-options": "nosniff", vary: "Accept, Accept-Encoding" } };
   } catch (err) {
-    if (err instanceof GraphTooLargeError) return problemAnswer("GraphTooLarge", err.message);
-    if (err instanceof UnknownMinimumError) return problemAnswer("InvalidQuery", `minimum: ${err.message}`);
-    if (err instanceof UnknownChannelError) return problemAnswer("ChannelNotFound", err.message);
+    if (err instanceof GraphRefusedError) return problemAnswer(err.code, err.message);
+    if (err instanceof QueriesBusyError) return problemAnswer("Overloaded", err.message, { "retry-after": 1 });
     throw err;
   }
 }
@@ -112,64 +133,37 @@ function preferredFormat(accept: string | undefined): Format {
   return formats.find((format) => TYPES[format] === type) ?? "json";
 }
 
-/** The package has no channel of the name that was asked for. */
-class UnknownChannelError extends Error {}
-
-/** What is asked for of a package. */
-function chosen(source: GraphSource, { channel: wanted, minimum }: Query): GraphSource {
-  const missing = wanted?.find((name) => !source.channels.some((channel) => channel.name === name));
-  if (missing !== undefined)
-    throw new UnknownChannelError(`package ${JSON.stringify(source.package)} has no channel ${JSON.stringify(missing)}`);
-  const some = wanted ? { ...source, channels: source.channels.filter(({ name }) => wanted.includes(name)) } : source;
-  return minimum === undefined ? some : (aboveMinimum([some], minimum)[0] ?? some);
+interface ReadPart {
+  readonly part: StoredPart;
+  readonly selection: Selection;
 }
 
-function textOf(format: Format, source: GraphSource): string {
-  if (format === "mermaid") return mermaidGraph([source]);
-  const graph: UpdateGraph = updateGraph(source);
-  return format === "svg" ? svgGraph(graph) : `${JSON.stringify(graph)}\n`;
-}
-
-/** The lines that the graph of a package is made of; undefined when the catalog does not have it. @throws GraphTooLargeError */
-function partsOf(content: CatalogContent, name: string) {
-  const select = (query: MetaQuery) => content.catalog.select(query);
-  const owner = select({ schema: "olm.package", name });
-  const channels = select({ schema: "olm.channel", package: name });
-  const deprecations = select({ schema: "olm.deprecations", package: name });
-  const bundles = content.parts.get("properties")?.select({ package: name });
-  const parts = [owner, channels, deprecations, ...(bundles ? [bundles] : [])];
-  if (parts.every(({ bytes }) => bytes === 0)) return undefined;
-  const bytes = parts.reduce((sum, part) => sum + part.bytes, 0);
-  if (bytes > MAX_BYTES) throw new GraphTooLargeError(`the package has ${bytes} bytes of channels, at most ${MAX_BYTES} are drawn`);
-  return parts;
-}
-
-async function sourceOf(content: CatalogContent, name: string): Promise<GraphSource> {
-  const metas: Meta[] = [];
-  for (const query of [
+/** What the graph of a package is made of; undefined when the catalog does not have it. @throws GraphRefusedError when that is too large. */
+function partsOf(content: CatalogContent, name: string): { metas: ReadPart[]; properties: ReadPart[] } | undefined {
+  const select = (part: StoredPart, query: MetaQuery): ReadPart => ({ part, selection: part.select(query) });
+  const queries = [
     { schema: "olm.package", name },
     { schema: "olm.channel", package: name },
     { schema: "olm.deprecations", package: name },
-  ])
-    for (const value of await objectsOf(content.catalog, query)) metas.push(metaFrom(value));
-  const { package: own, channels, deprecations } = packageContent(metas, name);
-  const properties = content.parts.get("properties");
-  const versions = versionsFrom(properties ? await objectsOf(properties, { package: name }) : []);
-  return { package: name, defaultChannel: own?.defaultChannel, channels, deprecations, versions };
+  ];
+  const metas = queries.map((query) => select(content.catalog, query));
+  const stored = content.parts.get("properties");
+  const properties = stored ? [select(stored, { package: name })] : [];
+  const bytes = [...metas, ...properties].reduce((sum, { selection }) => sum + selection.bytes, 0);
+  if (bytes === 0) return undefined;
+  if (bytes > MAX_BYTES)
+    throw new GraphRefusedError("GraphTooLarge", `the package has ${bytes} bytes of channels, at most ${MAX_BYTES} are drawn`);
+  return { metas, properties };
 }
 
-async function objectsOf(part: StoredPart, query: MetaQuery): Promise<unknown[]> {
-  const lines = Buffer.from(await readSelection(part.file, part.select(query))).toString();
-  return lines.split("\n").flatMap((line) => (line === "" ? [] : [JSON.parse(line) as unknown]));
-}
-
-/** Versions by bundle, of lines of part "properties". */
-function versionsFrom(lines: readonly unknown[]): Map<string, BundleVersion> {
-  const versions = new Map<string, BundleVersion>();
-  for (const line of lines) {
-    if (!isObject(line) || typeof line["bundle"] !== "string") continue;
-    const { bundle, version, release } = line;
-    if (typeof version === "string") versions.set(bundle, bundleVersion(version, typeof release === "string" ? release : undefined));
+/** Joins the lines of several selections. */
+async function linesOf(parts: readonly ReadPart[]): Promise<Uint8Array<ArrayBuffer>> {
+  const lines = await Promise.all(parts.map(({ part, selection }) => readSelection(part.file, selection)));
+  const joined = new Uint8Array(lines.reduce((sum, { byteLength }) => sum + byteLength, 0));
+  let at = 0;
+  for (const bytes of lines) {
+    joined.set(bytes, at);
+    at += bytes.byteLength;
   }
-  return versions;
+  return joined;
 }

@@ -1,11 +1,16 @@
 import { expect, test } from "vitest";
 import * as z from "zod";
+import { QueryThreads } from "../graphql/queryThreads.ts";
 import { AnswerCache } from "./answerCache.ts";
 import { type JsonSchema, openApiDocument } from "./openApi.ts";
 import { type Operation, pathParameters, type Route } from "./route.ts";
 import { catalogRoutes } from "./routes.ts";
 
-const routes = catalogRoutes({ source: { get: () => undefined, catalogs: () => [] }, cache: new AnswerCache() });
+const routes = catalogRoutes({
+  source: { get: () => undefined, catalogs: () => [] },
+  cache: new AnswerCache(),
+  graphs: new QueryThreads(),
+});
 const document = openApiDocument(routes);
 
 test("every route is in the document, with each of its methods", () => {

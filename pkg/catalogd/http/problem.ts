@@ -16,7 +16,7 @@ export const PROBLEMS = {
   BodyTooLarge: { status: 413, title: "The body of the request is too large" },
   UrlTooLong: { status: 414, title: "The URL of the request is too long" },
   RangeNotSatisfiable: { status: 416, title: "The content does not have the range" },
-  GraphTooLarge: { status: 422, title: "The update graph is too large to be drawn" },
+  GraphTooLarge: { status: 413, title: "The update graph is too large" },
   HeadersTooLarge: { status: 431, title: "The headers of the request are too large" },
   InternalError: { status: 500, title: "The request could not be answered" },
   CatalogNotLoaded: { status: 503, title: "The content of the catalog is not loaded here yet" },

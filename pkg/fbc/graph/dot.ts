@@ -1,4 +1,4 @@
-import type { ChannelGraph, EdgeType, GraphEdge, GraphNode, UpdateGraph } from "./updateGraph.ts";
+import { type ChannelGraph, type EdgeType, type GraphNode, type Update, type UpdateGraph, updatesOf } from "./updateGraph.ts";
 
 const EDGES: Readonly<Record<EdgeType, string>> = {
   replaces: "",
@@ -28,7 +28,7 @@ function channelLines(channel: ChannelGraph, at: number, defaultChannel: string 
     `  subgraph cluster_${at} {`,
     `    label=${quoted(title)};`,
     ...nodes.map((node) => `    ${idOf(name, node.name)} [${nodeAttributes(node, skipped)}];`),
-    ...edges.map((edge) => `    ${idOf(name, edge.from)} -> ${idOf(name, edge.to)}${edgeAttributes(edge)};`),
+    ...Array.from(updatesOf(channel), (edge) => `    ${idOf(name, edge.from)} -> ${idOf(name, edge.to)}${edgeAttributes(edge)};`),
     "  }",
   ];
 }
@@ -56,7 +56,7 @@ function nodeAttributes(node: GraphNode, skipped: ReadonlySet<string>): string {
   ].join(" ");
 }
 
-function edgeAttributes({ type, range }: GraphEdge): string {
+function edgeAttributes({ type, range }: Update): string {
   const attributes = [EDGES[type], ...(range === undefined ? [] : [`tooltip=${quoted(`skipRange ${range}`)}`])].filter((one) => one !== "");
   return attributes.length === 0 ? "" : ` [${attributes.join(" ")}]`;
 }

@@ -4,10 +4,11 @@ import { type CaseHead, loadCases } from "../../../test/support/caseFiles.ts";
 import type { ChannelEntry, FbcChannel } from "../types.ts";
 import { bundleVersion } from "./bundleVersion.ts";
 import { aboveMinimum } from "./floor.ts";
+import { graphJson } from "./graphJson.ts";
 import { type Box, type Lane, layoutChannel } from "./layout.ts";
 import { mermaidGraph } from "./mermaid.ts";
 import { svgGraph } from "./svg.ts";
-import { type GraphSource, updateGraph } from "./updateGraph.ts";
+import { type GraphSource, updateGraph, updatesOf } from "./updateGraph.ts";
 
 interface MermaidCase extends CaseHead {
   options: { v0Semantics?: boolean; minimum?: string };
@@ -75,8 +76,8 @@ test("entries stand by falling version, names that are no entries behind them; h
           { from: "p.v1.9.0", to: "p.v1.10.0", type: "replaces" },
           { from: "p.v0.9.0", to: "p.v1.10.0", type: "skips" },
           { from: "p.v1.0.0", to: "p.v1.9.0", type: "replaces" },
-          { from: "p.v1.0.0", to: "p.v1.9.0", type: "skipRange", range: "<1.9.0" },
         ],
+        ranges: [{ to: "p.v1.9.0", range: "<1.9.0", covers: [{ first: 2, last: 2 }] }],
       },
     ],
   });
@@ -86,14 +87,47 @@ test.for<[string, ChannelEntry[], Parameters<typeof updateGraph>[1], string]>([
   [
     "entries",
     Array.from({ length: 4 }, (_, i) => ({ name: `p.v${i}.0.0` })),
-    { nodes: 3, edges: 9, comparisons: 9 },
+    { nodes: 3, edges: 9, comparisons: 9, bytes: 9_999 },
     "4 entries, at most 3",
   ],
-  ["updates", [{ name: "a", skips: ["b", "c", "d"] }], { nodes: 9, edges: 2, comparisons: 9 }, "too many updates"],
-  ["comparisons", [{ name: "a", skipRange: "<1.0.0" }, { name: "b" }], { nodes: 9, edges: 9, comparisons: 1 }, "too many ranges"],
+  ["updates", [{ name: "a", skips: ["b", "c", "d"] }], { nodes: 9, edges: 2, comparisons: 9, bytes: 9_999 }, "too many updates"],
+  [
+    "comparisons",
+    [{ name: "a", skipRange: "<1.0.0" }, { name: "b" }],
+    { nodes: 9, edges: 9, comparisons: 1, bytes: 9_999 },
+    "too many ranges",
+  ],
 ])("a graph with too many %s is refused", ([, entries, limits, message]) => {
   expect(() => updateGraph(channelOf(entries), limits)).toThrow(message);
   expect(() => mermaidGraph([channelOf(entries)], limits ? { limits } : {})).toThrow(/too many|at most/);
+});
+
+test("a graph's JSON is about as long as its channels, however many updates their ranges allow", () => {
+  const some = Array.from({ length: 2_000 }, (_, i) => ({ name: `p.v1.${i}.0`, skipRange: `<1.${i}.0 || >1.${i}.0` }));
+  const source = { ...channelOf(some.slice(0, 1_000)) };
+  const text = graphJson(updateGraph(source));
+  expect(JSON.parse(text)).toEqual(updateGraph(source));
+  expect(text.length).toBeLessThan(5 * JSON.stringify(source.channels).length);
+  expect([...updatesOf(updateGraph(source).channels[0] ?? { name: "", nodes: [], edges: [], ranges: [] }, 1e9)]).toHaveLength(999_000);
+  expect(() => svgGraph(updateGraph(source))).toThrow("too many to be drawn");
+});
+
+test.for<[string, (source: GraphSource) => string]>([
+  ["JSON", (source) => graphJson(updateGraph(source), 100_000)],
+  ["SVG", (source) => svgGraph(updateGraph(source), 100_000)],
+  ["Mermaid", (source) => mermaidGraph([source], { limits: { nodes: 9_999, edges: 9_999, comparisons: 9_999, bytes: 100_000 } })],
+])("a graph with long names ends when its text as %s is too long", ([, draw]) => {
+  const name = "x".repeat(2_000);
+  const entries = [{ name, skips: Array.from({ length: 2_000 }, (_, i) => `y${i}`) }];
+  expect(() => draw(channelOf(entries))).toThrow("more than 100000 bytes of text");
+});
+
+test("a long range costs as many comparisons as it has parts", () => {
+  const long = Array.from({ length: 100 }, (_, i) => `=1.0.${i}`).join(" || ");
+  const source = channelOf([{ name: "p.v1.0.0", skipRange: long }, { name: "p.v0.9.0" }]);
+  const limits = { nodes: 9, edges: 9, comparisons: 20, bytes: 9_999 };
+  expect(() => updateGraph(source, limits)).toThrow("too many ranges");
+  expect(() => mermaidGraph([source], { limits })).toThrow("too many ranges");
 });
 
 const entry = (names: readonly string[]) =>
@@ -126,7 +160,7 @@ test("whatever the graph, no two boxes overlap, lines keep clear of boxes and of
         for (const other of lanes) if (other !== lane && other.x === lane.x) expect(meet(lane, other)).toBe(false);
       }
       const drawn = lanes.flatMap(({ type, from, to }) => from.map((box) => `${box.node.name} ${to.node.name} ${type}`));
-      expect(drawn.sort()).toEqual(channel.edges.map(({ from, to, type }) => `${from} ${to} ${type}`).sort());
+      expect(drawn.sort()).toEqual(Array.from(updatesOf(channel), ({ from, to, type }) => `${from} ${to} ${type}`).sort());
     }),
   );
 });

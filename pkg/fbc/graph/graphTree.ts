@@ -1,4 +1,4 @@
-import type { ChannelGraph, GraphNode, UpdateGraph } from "./updateGraph.ts";
+import type { ChannelGraph, GraphNode, GraphRange, UpdateGraph } from "./updateGraph.ts";
 
 /** A line of a graph as text. */
 export interface TreeLine {
@@ -38,7 +38,7 @@ class ChannelTree {
   readonly #places: ReadonlyMap<string, number>;
   readonly #replaced = new Map<string, string>();
   readonly #skipped = new Map<string, string[]>();
-  readonly #ranges = new Map<string, { range: string; from: string[] }>();
+  readonly #ranges: ReadonlyMap<string, GraphRange>;
   readonly #drawn = new Set<string>();
   /** Names that something skips. */
   readonly #isSkipped = new Set<string>();
@@ -47,17 +47,14 @@ class ChannelTree {
     this.#channel = channel;
     this.#nodes = new Map(channel.nodes.map((node) => [node.name, node]));
     this.#places = new Map(channel.nodes.map(({ name }, place) => [name, place]));
-    for (const { type, from, to, range = "" } of channel.edges) {
+    this.#ranges = new Map(channel.ranges.filter(({ covers }) => covers.length > 0).map((range) => [range.to, range]));
+    for (const { type, from, to } of channel.edges) {
       if (type === "replaces") this.#replaced.set(to, from);
-      else if (type === "skips") {
+      else {
         this.#isSkipped.add(from);
         const known = this.#skipped.get(to);
         if (known) known.push(from);
         else this.#skipped.set(to, [from]);
-      } else {
-        const known = this.#ranges.get(to);
-        if (known) known.from.push(from);
-        else this.#ranges.set(to, { range, from: [from] });
       }
     }
   }
@@ -103,7 +100,7 @@ class ChannelTree {
     const range = this.#ranges.get(name);
     for (const one of fresh) this.#drawn.add(one);
     return [
-      ...(range ? [note(drawing, `skipRange ${range.range}: ${this.#list(range.from)}`)] : []),
+      ...(range ? [note(drawing, `skipRange ${range.range}: ${this.#covered(range)}`)] : []),
       ...(others.length > 0 ? [note(drawing, `skips ${this.#list(others)}`)] : []),
       ...fresh
         .flatMap((one) => this.#nodes.get(one) ?? [])
@@ -125,9 +122,18 @@ class ChannelTree {
     return { drawing, text: this.#shown(name), marks, kind: "bundle" };
   }
 
-  #list(names: readonly string[]): string {
+  #list(names: readonly string[], count = names.length): string {
     const told = names.slice(0, MAX_NAMES).map((name) => this.#shown(name));
-    return told.join(", ") + (names.length > MAX_NAMES ? ` and ${names.length - MAX_NAMES} more` : "");
+    return told.join(", ") + (count > MAX_NAMES ? ` and ${count - MAX_NAMES} more` : "");
+  }
+
+  #covered({ covers }: GraphRange): string {
+    const first = covers
+      .slice(0, MAX_NAMES)
+      .flatMap((run) => this.#channel.nodes.slice(run.first, Math.min(run.last + 1, run.first + MAX_NAMES)));
+    const names = first.map(({ name }) => name);
+    const count = covers.reduce((sum, run) => sum + run.last - run.first + 1, 0);
+    return this.#list(names, count);
   }
 
   #shown(name: string): string {

@@ -1,4 +1,4 @@
-import type { ChannelGraph, EdgeType, GraphEdge, GraphNode } from "./updateGraph.ts";
+import { type ChannelGraph, type EdgeType, type GraphNode, updatesOf } from "./updateGraph.ts";
 
 /** A node's place in a picture. Lengths are in pixels. */
 export interface Box {
@@ -56,9 +56,9 @@ export const LINE_OFFSET = 6;
 export function layoutChannel(channel: ChannelGraph, top = 0): ChannelLayout {
   const skipped = new Set(channel.edges.flatMap(({ type, from }) => (type === "skips" ? [from] : [])));
   const labels = channel.nodes.map((node) => labelOf(node, skipped.has(node.name)));
-  const width = Math.ceil(Math.max(8, ...labels.map(widthOf)) * LETTER_WIDTH + 2 * PADDING);
+  const width = Math.ceil(labels.reduce((most, label) => Math.max(most, widthOf(label)), 8) * LETTER_WIDTH + 2 * PADDING);
   const rowOf = new Map(channel.nodes.map(({ name }, row) => [name, row]));
-  const groups = groupsOf(channel.edges, rowOf);
+  const groups = groupsOf(channel, rowOf);
   const left = assignLanes(groups.filter(({ type }) => type === "replaces"));
   const right = assignLanes(groups.filter(({ type }) => type !== "replaces"));
   const x = MARGIN + (left.count > 0 ? left.count * LANE_WIDTH + LANE_GAP : 0);
@@ -93,9 +93,9 @@ interface Group {
   readonly from: number[];
 }
 
-function groupsOf(edges: readonly GraphEdge[], rowOf: ReadonlyMap<string, number>): Group[] {
+function groupsOf(channel: ChannelGraph, rowOf: ReadonlyMap<string, number>): Group[] {
   const groups = new Map<string, Group>();
-  for (const { from, to, type, range } of edges) {
+  for (const { from, to, type, range } of updatesOf(channel)) {
     const target = rowOf.get(to);
     const source = rowOf.get(from);
     if (target === undefined || source === undefined) continue;

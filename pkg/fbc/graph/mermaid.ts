@@ -2,8 +2,18 @@ import { compareText } from "../../api/compareText.ts";
 import { goQuote } from "../../errors/goQuote.ts";
 import { channelHeads } from "../summary/channelHeads.ts";
 import type { FbcChannel } from "../types.ts";
+import { BoundedText } from "./boundedText.ts";
 import { rangeTest } from "./bundleVersion.ts";
-import { GRAPH_LIMITS, type GraphLimits, type GraphSource, GraphTooLargeError, sortedEntries } from "./updateGraph.ts";
+import {
+  chargeComparisons,
+  DRAWING_BYTES,
+  GRAPH_LIMITS,
+  type GraphLimits,
+  type GraphSource,
+  GraphTooLargeError,
+  referenceKey,
+  sortedEntries,
+} from "./updateGraph.ts";
 
 /** What of the graphs is drawn, and how. */
 export interface MermaidOptions {
@@ -28,11 +38,12 @@ const STRUCK_OUT = "stroke:#FF0000,stroke-width:3px,stroke-dasharray:5;";
 /** What is collected while lines are written. */
 interface Drawing {
   link: number;
-  comparisons: number;
+  readonly budget: { comparisons: number };
   readonly struck: number[];
   /** Ids of nodes by the class that they get. */
   readonly classes: Map<string, Set<string>>;
   readonly styles: string[];
+  readonly out: BoundedText;
 }
 
 /**
@@ -42,29 +53,47 @@ interface Drawing {
  * @see catalog-and-resolution.md 5.8; operator-registry v1.73 alpha/declcfg/write.go, MermaidWriter
  */
 export function mermaidGraph(sources: readonly GraphSource[], options: MermaidOptions = {}): string {
-  const { limits = GRAPH_LIMITS } = options;
-  const drawing: Drawing = { link: 0, comparisons: 0, struck: [], classes: new Map(), styles: [] };
-  const lines = options.marks === true ? [...HEADER, ...MARKS] : [...HEADER];
+  const { limits = { ...GRAPH_LIMITS, bytes: DRAWING_BYTES } } = options;
+  const out = new BoundedText(limits.bytes);
+  const drawing: Drawing = { link: 0, budget: { comparisons: limits.comparisons }, struck: [], classes: new Map(), styles: [], out };
+  const add = (line: string): void => out.add(`${line}\n`);
+  for (const line of options.marks === true ? [...HEADER, ...MARKS] : HEADER) add(line);
   for (const source of sources.toSorted((a, b) => compareText(a.package, b.package))) {
     const channels = source.channels.toSorted((a, b) => compareText(a.name, b.name));
     if (channels.length === 0) continue;
-    lines.push(`  %% package ${goQuote(source.package)}`, `  subgraph ${goQuote(source.package)}`);
-    for (const channel of channels) for (const line of channelLines(channel, source, drawing, options, limits)) lines.push(line);
-    lines.push("  end");
+    add(`  %% package ${goQuote(source.package)}`);
+    add(`  subgraph ${goQuote(source.package)}`);
+    const deprecated = deprecatedIn(source);
+    if (deprecated.has(referenceKey("olm.package"))) drawing.styles.push(`style ${idOf(source.package)} fill:#989695`);
+    for (const channel of channels) addChannel(channel, source, deprecated, drawing, { ...options, limits });
+    add("  end");
   }
   const classes = [...drawing.classes].sort(([a], [b]) => compareText(a, b));
-  for (const [name, ids] of classes) drawing.styles.push(`class ${[...ids].sort(compareText).join(",")} ${name}`);
-  if (drawing.struck.length > 0) drawing.styles.push(`linkStyle ${drawing.struck.join(",")} ${STRUCK_OUT}`);
-  return `${[...lines, ...drawing.styles].join("\n")}\n`;
+  for (const style of drawing.styles) add(style);
+  for (const [name, ids] of classes) {
+    const listed = [...ids].sort(compareText);
+    const characters = listed.reduce((sum, id) => sum + id.length, 0);
+    out.addOf(characters, () => `class ${listed.join(",")} ${name}\n`);
+  }
+  if (drawing.struck.length > 0) add(`linkStyle ${drawing.struck.join(",")} ${STRUCK_OUT}`);
+  return out.text;
 }
 
-function channelLines(channel: FbcChannel, source: GraphSource, drawing: Drawing, options: MermaidOptions, limits: GraphLimits): string[] {
+function addChannel(
+  channel: FbcChannel,
+  source: GraphSource,
+  deprecated: ReadonlySet<string>,
+  drawing: Drawing,
+  { limits, ...options }: MermaidOptions & { limits: GraphLimits },
+): void {
   const id = idOf(`${source.package}-${channel.name}`);
   const node = (name: string): string => `${id}-${idOf(name)}[${goQuote(name)}]`;
-  const lines = [`    %% channel ${goQuote(channel.name)}`, `    subgraph ${id}[${goQuote(channel.name)}]`];
+  const add = (line: string): void => drawing.out.add(`${line}\n`);
+  add(`    %% channel ${goQuote(channel.name)}`);
+  add(`    subgraph ${id}[${goQuote(channel.name)}]`);
   const skipped = new Set<string>();
   const link = (line: string, struck: boolean): void => {
-    lines.push(line);
+    add(line);
     if (struck) drawing.struck.push(drawing.link);
     if (++drawing.link > limits.edges) throw new GraphTooLargeError("the graph has too many updates to be drawn; ask for one channel");
   };
@@ -72,16 +101,14 @@ function channelLines(channel: FbcChannel, source: GraphSource, drawing: Drawing
   if (entries.length > limits.nodes)
     throw new GraphTooLargeError(`channel ${goQuote(channel.name)} has ${entries.length} entries, at most ${limits.nodes} are drawn`);
   for (const { name, replaces, skips = [], skipRange } of entries) {
-    lines.push(`      ${node(name)}`);
+    add(`      ${node(name)}`);
     for (const skip of skips) {
       link(`      ${node(skip)}-- skip --> ${node(name)}`, skipped.has(skip) && options.v0Semantics === true);
       skipped.add(skip);
     }
     const struck = skipped.has(name) && options.v0Semantics === true;
     if (skipRange) {
-      drawing.comparisons += channel.entries.length;
-      if (drawing.comparisons > limits.comparisons)
-        throw new GraphTooLargeError("the package has too many ranges over too many entries to be drawn");
+      chargeComparisons(skipRange, channel.entries.length, drawing.budget);
       const holds = rangeTest(skipRange);
       const label = quotedLabel(`skipRange(${skipRange})`);
       for (const { name: from } of channel.entries) {
@@ -90,10 +117,9 @@ function channelLines(channel: FbcChannel, source: GraphSource, drawing: Drawing
     }
     if (replaces) link(`      ${node(replaces)}-- replace --> ${node(name)}`, struck);
   }
-  lines.push("    end");
-  decorate(channel, source, { id, skipped }, drawing);
+  add("    end");
+  decorate(channel, deprecated, { id, skipped }, drawing);
   if (options.marks === true) mark(channel, source, id, drawing);
-  return lines;
 }
 
 /** Marks heads and what is installed. */
@@ -108,23 +134,22 @@ function mark({ entries }: FbcChannel, { installed }: GraphSource, id: string, {
 /** Marks what is deprecated or skipped. */
 function decorate(
   channel: FbcChannel,
-  { package: owner, deprecations }: GraphSource,
+  deprecated: ReadonlySet<string>,
   drawn: { id: string; skipped: ReadonlySet<string> },
   drawing: Drawing,
 ): void {
-  const references = deprecations.flatMap(({ entries }) => entries.map(({ reference }) => reference));
-  const isDeprecated = (schema: string, name?: string): boolean =>
-    references.some((reference) => reference.schema === schema && (name === undefined || reference.name === name));
-  const style = `style ${idOf(owner)} fill:#989695`;
-  if (isDeprecated("olm.package") && !drawing.styles.includes(style)) drawing.styles.push(style);
-  if (isDeprecated("olm.channel", channel.name)) drawing.styles.push(`style ${drawn.id} fill:#DCD0FF`);
-  const deprecated = new Set(references.flatMap(({ schema, name }) => (schema === "olm.bundle" && name !== undefined ? [name] : [])));
+  if (deprecated.has(referenceKey("olm.channel", channel.name))) drawing.styles.push(`style ${drawn.id} fill:#DCD0FF`);
   for (const name of new Set([...channel.entries.map((entry) => entry.name), ...drawn.skipped])) {
-    const kind = `${deprecated.has(name) ? "deprecated" : ""}${drawn.skipped.has(name) ? "skipped" : ""}`;
+    const kind = `${deprecated.has(referenceKey("olm.bundle", name)) ? "deprecated" : ""}${drawn.skipped.has(name) ? "skipped" : ""}`;
     if (kind === "") continue;
     const ids = drawing.classes.get(kind) ?? new Set();
     drawing.classes.set(kind, ids.add(`${drawn.id}-${idOf(name)}`));
   }
+}
+
+/** What is deprecated, by `referenceKey`. */
+function deprecatedIn({ deprecations }: GraphSource): ReadonlySet<string> {
+  return new Set(deprecations.flatMap(({ entries }) => entries.map(({ reference: { schema, name } }) => referenceKey(schema, name))));
 }
 
 function idOf(name: string): string {

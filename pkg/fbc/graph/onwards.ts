@@ -1,4 +1,4 @@
-import { type GraphSource, updateGraph } from "./updateGraph.ts";
+import { GRAPH_LIMITS, type GraphSource, updateGraph, updatesOf } from "./updateGraph.ts";
 
 /**
  * The package with only the bundle `name` and what updates lead to from it, channel by channel; channels that do not have it are left out.
@@ -7,7 +7,8 @@ import { type GraphSource, updateGraph } from "./updateGraph.ts";
 export function onwardsFrom(source: GraphSource, name: string): GraphSource {
   const graph = updateGraph(source);
   const channels = source.channels.flatMap((channel) => {
-    const edges = graph.channels.find((one) => one.name === channel.name)?.edges ?? [];
+    const drawn = graph.channels.find((one) => one.name === channel.name);
+    const edges = drawn ? [...updatesOf(drawn, GRAPH_LIMITS.comparisons)] : [];
     if (!channel.entries.some((entry) => entry.name === name) && !edges.some(({ from }) => from === name)) return [];
     const targets = new Map<string, string[]>();
     for (const { from, to } of edges) {

@@ -1,5 +1,6 @@
+import { BoundedText } from "./boundedText.ts";
 import { type Box, type ChannelLayout, type Lane, LINE_OFFSET, layoutChannel } from "./layout.ts";
-import type { EdgeType, UpdateGraph } from "./updateGraph.ts";
+import { DRAWING_BYTES, type EdgeType, type UpdateGraph } from "./updateGraph.ts";
 
 const LEGEND_HEIGHT = 64;
 const MIN_WIDTH = 420;
@@ -19,8 +20,11 @@ const LEGEND: readonly (readonly [EdgeType, string])[] = [
   ["skipRange", "skipRange"],
 ];
 
-/** The update graph of a package as a picture: SVG text, complete in itself, without scripts or references. */
-export function svgGraph(graph: UpdateGraph): string {
+/**
+ * The update graph of a package as a picture: SVG text, complete in itself, without scripts or references.
+ * @throws GraphTooLargeError beyond the number of updates that are drawn, and beyond `maxBytes`.
+ */
+export function svgGraph(graph: UpdateGraph, maxBytes: number = DRAWING_BYTES): string {
   const layouts: ChannelLayout[] = [];
   let top = LEGEND_HEIGHT;
   for (const channel of graph.channels) {
@@ -28,9 +32,10 @@ export function svgGraph(graph: UpdateGraph): string {
     layouts.push(layout);
     top += layout.height;
   }
-  const width = Math.max(MIN_WIDTH, ...layouts.map((layout) => layout.width));
+  const width = layouts.reduce((most, layout) => Math.max(most, layout.width), MIN_WIDTH);
   const title = `Update graph of package ${graph.package}`;
-  return [
+  const out = new BoundedText(maxBytes);
+  const head = [
     `<svg xmlns="http://www.w3.org/2000/svg" role="img" width="${width}" height="${top}" viewBox="0 0 ${width} ${top}">`,
     `<title>${escaped(title)}</title>`,
     `<style>${STYLE}</style>`,
@@ -38,9 +43,11 @@ export function svgGraph(graph: UpdateGraph): string {
     `<rect width="${width}" height="${top}" fill="#fff"/>`,
     `<text class="title" x="16" y="24">${escaped(graph.package)}${graph.deprecated === undefined ? "" : " (deprecated)"}</text>`,
     ...LEGEND.map(([type, text], i) => legend(type, text, 16 + i * 130)),
-    ...layouts.flatMap((layout) => channelPicture(layout, graph.defaultChannel)),
-    "</svg>\n",
-  ].join("\n");
+  ];
+  for (const line of head) out.add(`${line}\n`);
+  for (const layout of layouts) addChannelPicture(out, layout, graph.defaultChannel);
+  out.add("</svg>\n");
+  return out.text;
 }
 
 function legend(type: EdgeType, text: string, x: number): string {
@@ -51,16 +58,17 @@ function arrowhead(type: EdgeType): string {
   return `<marker id="${type}" viewBox="0 0 8 8" refX="8" refY="4" markerWidth="6" markerHeight="6" orient="auto"><path class="dot ${type}" d="M0 0L8 4L0 8z"/></marker>`;
 }
 
-function channelPicture({ channel, boxes, lanes, x, y }: ChannelLayout, defaultChannel: string | undefined): string[] {
+function addChannelPicture(out: BoundedText, { channel, boxes, lanes, x, y }: ChannelLayout, defaultChannel: string | undefined): void {
   const marks = [channel.name === defaultChannel && "default", channel.deprecated !== undefined && "deprecated"].filter(Boolean);
   const title = `channel ${channel.name}${marks.length > 0 ? ` (${marks.join(", ")})` : ""}`;
-  return [
-    `<g data-channel="${escaped(channel.name)}">`,
-    `<text class="title" x="${x}" y="${y + 20}">${escaped(title)}</text>`,
-    ...lanes.map(lanePicture),
-    ...boxes.map(boxPicture),
-    "</g>",
-  ];
+  out.add(`<g data-channel="${escaped(channel.name)}">\n`);
+  out.add(`<text class="title" x="${x}" y="${y + 20}">${escaped(title)}</text>\n`);
+  for (const lane of lanes) {
+    const names = lane.from.reduce((sum, { node }) => sum + node.name.length, 0);
+    out.addOf(names, () => `${lanePicture(lane)}\n`);
+  }
+  for (const box of boxes) out.add(`${boxPicture(box)}\n`);
+  out.add("</g>\n");
 }
 
 function boxPicture({ node, label, x, y, width, height }: Box): string {

@@ -18,8 +18,30 @@ export interface GraphSource {
 /** Why an update is possible. */
 export type EdgeType = "replaces" | "skips" | "skipRange";
 
-/** A possible update: from an older bundle to a newer one. */
+/** A possible update that an entry names: from an older bundle to a newer one. */
 export interface GraphEdge {
+  readonly from: string;
+  readonly to: string;
+  readonly type: "replaces" | "skips";
+}
+
+/** The updates that the skipRange of one entry allows. */
+export interface GraphRange {
+  readonly to: string;
+  /** As the catalog writes it. */
+  readonly range: string;
+  /** The nodes in the range but `to`, newest first: runs of positions in the nodes of the channel. Empty for a range that cannot be read. */
+  readonly covers: readonly NodeRun[];
+}
+
+/** Nodes that follow each other, by their positions from 0, the last one included. */
+export interface NodeRun {
+  readonly first: number;
+  readonly last: number;
+}
+
+/** One update of a graph, whatever allows it. */
+export interface Update {
   readonly from: string;
   readonly to: string;
   readonly type: EdgeType;
@@ -49,6 +71,8 @@ export interface ChannelGraph {
   readonly nodes: readonly GraphNode[];
   /** By the node they lead to, in the order of the nodes; then by type. */
   readonly edges: readonly GraphEdge[];
+  /** By the node they lead to, in the order of the nodes. */
+  readonly ranges: readonly GraphRange[];
 }
 
 /** The update graph of a package: its channels by name. */
@@ -63,14 +87,19 @@ export interface UpdateGraph {
 export interface GraphLimits {
   /** Of one channel. */
   readonly nodes: number;
-  /** Of all channels together. */
+  /** Of all channels together: updates that entries name, and in drawings those of ranges as well. */
   readonly edges: number;
-  /** Comparisons of an entry with a range, of all channels together. */
+  /** Comparisons of an entry with a part of a range, of all channels together. */
   readonly comparisons: number;
+  /** Size of the text in bytes. */
+  readonly bytes: number;
 }
 
-/** Room for more than ten times the largest real package. */
-export const GRAPH_LIMITS: GraphLimits = { nodes: 5_000, edges: 100_000, comparisons: 2_000_000 };
+/** More than ten times the largest real package. A drawing may have a quarter of the text. */
+export const GRAPH_LIMITS: GraphLimits = { nodes: 5_000, edges: 100_000, comparisons: 2_000_000, bytes: 64 * 1024 * 1024 };
+export const DRAWING_BYTES: number = GRAPH_LIMITS.bytes / 4;
+/** Real ranges are shorter; longer ones have more parts to compare with. */
+const RANGE_CHARACTERS = 64;
 
 /** A graph is beyond the limits; the text says which. */
 export class GraphTooLargeError extends Error {
@@ -78,8 +107,8 @@ export class GraphTooLargeError extends Error {
 }
 
 /**
- * The update graph of a package, with every skipRange resolved to the entries of its channel that it holds. A range that cannot be read leads
- * from nowhere, as in resolution.
+ * Returns the update graph of a package. Each skipRange is resolved to the runs of entries that it covers, so that the graph is about as large as
+ * the channels. A range that cannot be read covers none, as in resolution.
  * @throws GraphTooLargeError
  */
 export function updateGraph(source: GraphSource, limits: GraphLimits = GRAPH_LIMITS): UpdateGraph {
@@ -110,6 +139,7 @@ function channelGraph(
 ): ChannelGraph {
   const entries = sortedEntries(channel.entries, versions);
   const names = new Set(entries.map(({ name }) => name));
+  const ordered = [...names];
   const heads = new Set(channelHeads(entries.map(({ skips = [], ...entry }) => ({ ...entry, skips }))));
   const referred = new Set(entries.flatMap(({ replaces = "", skips = [] }) => [replaces, ...skips]));
   const absent = [...referred].filter((name) => name !== "" && !names.has(name)).sort(compareText);
@@ -129,8 +159,22 @@ function channelGraph(
     name: channel.name,
     ...optional("deprecated", deprecated.get(referenceKey("olm.channel", channel.name))),
     nodes: [...names, ...absent].map(node),
-    edges: entries.flatMap((entry) => edgesTo(entry, entries, versions, budget)),
+    edges: entries.flatMap((entry) => edgesTo(entry, budget)),
+    ranges: entries.flatMap((entry) => rangeTo(entry, ordered, versions, budget)),
   };
+}
+
+/** Every update of a channel, those of ranges one by one. @throws GraphTooLargeError after `max` updates. */
+export function* updatesOf({ nodes, edges, ranges }: ChannelGraph, max: number = GRAPH_LIMITS.edges): Generator<Update> {
+  let left = max - edges.length;
+  yield* edges;
+  for (const { to, range, covers } of ranges) {
+    for (const { first, last } of covers) {
+      left -= last - first + 1;
+      if (left < 0) throw new GraphTooLargeError(`the channel has more than ${max} updates, too many to be drawn`);
+      for (const { name: from } of nodes.slice(first, last + 1)) yield { from, to, type: "skipRange", range };
+    }
+  }
 }
 
 /** By falling version, bundles without one last, then by name. */
@@ -139,26 +183,38 @@ export function sortedEntries(entries: readonly ChannelEntry[], versions: Readon
   return entries.toSorted((a, b) => compareKnownVersions(parsed.get(b.name), parsed.get(a.name)) || compareText(a.name, b.name));
 }
 
-function edgesTo(
-  { name: to, replaces, skips = [], skipRange }: ChannelEntry,
-  entries: readonly ChannelEntry[],
-  versions: ReadonlyMap<string, BundleVersion>,
-  budget: Budget,
-): GraphEdge[] {
+function edgesTo({ name: to, replaces, skips = [] }: ChannelEntry, budget: Budget): GraphEdge[] {
   const edges: GraphEdge[] = [];
   if (replaces && replaces !== to) edges.push({ from: replaces, to, type: "replaces" });
   for (const from of new Set(skips)) if (from !== "" && from !== to) edges.push({ from, to, type: "skips" });
-  if (skipRange) {
-    const holds = rangeTest(skipRange);
-    budget.comparisons -= entries.length;
-    if (budget.comparisons < 0) throw new GraphTooLargeError("the package has too many ranges over too many entries to be drawn");
-    for (const { name: from } of entries) {
-      if (from !== to && holds(versions.get(from))) edges.push({ from, to, type: "skipRange", range: skipRange });
-    }
-  }
   budget.edges -= edges.length;
-  if (budget.edges < 0) throw new GraphTooLargeError("the package has too many updates to be drawn; ask for one channel");
+  if (budget.edges < 0) throw new GraphTooLargeError("the package has too many updates; ask for one channel");
   return edges;
+}
+
+function rangeTo(
+  { name: to, skipRange: range }: ChannelEntry,
+  names: readonly string[],
+  versions: ReadonlyMap<string, BundleVersion>,
+  budget: Budget,
+): GraphRange[] {
+  if (!range) return [];
+  chargeComparisons(range, names.length, budget);
+  const holds = rangeTest(range);
+  const covers: { first: number; last: number }[] = [];
+  for (const [at, name] of names.entries()) {
+    if (name === to || !holds(versions.get(name))) continue;
+    const run = covers.at(-1);
+    if (run?.last === at - 1) run.last = at;
+    else covers.push({ first: at, last: at });
+  }
+  return [{ to, range, covers }];
+}
+
+/** Takes what comparing `entries` with a range costs from the budget. @throws GraphTooLargeError */
+export function chargeComparisons(range: string, entries: number, budget: { comparisons: number }): void {
+  budget.comparisons -= entries * Math.ceil(range.length / RANGE_CHARACTERS);
+  if (budget.comparisons < 0) throw new GraphTooLargeError("the package has too many ranges over too many entries; ask for one channel");
 }
 
 /** Messages by what they are about; the first one counts. */
@@ -173,7 +229,8 @@ function messagesOf(deprecations: readonly FbcDeprecations[]): Map<string, strin
   return messages;
 }
 
-function referenceKey(schema: string, name = ""): string {
+/** What a deprecation is about, as one text. */
+export function referenceKey(schema: string, name = ""): string {
   return JSON.stringify([schema, schema === "olm.package" ? "" : name]);
 }
 
