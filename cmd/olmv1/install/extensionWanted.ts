@@ -64,5 +64,6 @@ export function changedPaths(before: unknown, after: unknown, path = ""): string
   if (isDeepStrictEqual(before, after)) return [];
   if (!isObject(before) || !isObject(after)) return [path];
   const members = [...new Set([...Object.keys(before), ...Object.keys(after)])].sort();
-  return members.flatMap((member) => changedPaths(before[member], after[member], path === "" ? member : `${path}.${member}`));
+  const [old, wanted] = [new Map(Object.entries(before)), new Map(Object.entries(after))];
+  return members.flatMap((member) => changedPaths(old.get(member), wanted.get(member), path === "" ? member : `${path}.${member}`));
 }

@@ -54,11 +54,14 @@ export function noReleases(): ReleaseHistory {
 export class ReleaseUnreadable extends RetryableError {
   readonly releases: readonly UnreadableRelease[];
 
-  constructor(releases: readonly [UnreadableRelease, ...UnreadableRelease[]], doing = "") {
+  /** @param parts.doing what failed, with ": " or "; " after it; `parts.effect` what does not happen until the Secret is repaired. */
+  constructor(
+    releases: readonly [UnreadableRelease, ...UnreadableRelease[]],
+    { doing = "", effect = "" }: { doing?: string | undefined; effect?: string } = {},
+  ) {
     const [first, ...others] = releases;
     const more = others.length === 0 ? "" : `; ${others.length} more cannot be read either`;
-    const todo = "Restore or delete that Secret; until then the extension is neither changed nor removed";
-    super("Retrying", `${doing}${unreadableText(first)}${more}. ${todo}`);
+    super("Retrying", `${doing}${unreadableText(first)}${more}. Restore or delete that Secret${effect}`);
     this.releases = releases;
   }
 }
@@ -68,7 +71,8 @@ export class ReleaseUnreadable extends RetryableError {
  * @throws ReleaseUnreadable that names the Secret.
  */
 export function requireReadable({ unreadable: [first, ...others] }: Pick<ReleaseHistory, "unreadable">, doing?: string): void {
-  if (first) throw new ReleaseUnreadable([first, ...others], doing);
+  if (first)
+    throw new ReleaseUnreadable([first, ...others], { doing, effect: "; until then the extension is neither changed nor removed" });
 }
 
 /**

@@ -51,3 +51,27 @@ test("a history that cannot be read makes it unknown what is installed", async (
   });
   expect(facts.unknownBecause).toBe("connection refused");
 });
+
+test("retrieveReleases stops at a release that cannot be read, and keeps what is known of the others", async () => {
+  const releases = new MemoryReleases(releaseRecord(1, "deployed", { labels, objects: ["a"] }));
+  releases.unreadable.push({ kind: "unreadable", secret: "copy", because: "damaged" });
+  const memory = new ExtensionMemory();
+  memory.record(X, [releaseRecord(7, "deployed", { objects: ["b"] })]);
+  const facts = newFacts(X);
+  await expect(retrieveReleases(releases, memory).run(facts, stepContext(X))).rejects.toMatchObject({
+    message:
+      'retrying to get installed bundle; release secret "copy" cannot be read: damaged. Restore or delete that Secret; until then the extension is neither changed nor removed',
+    retry: true,
+  });
+  expect([facts.installed?.version, facts.unreadable]).toEqual(["1.0.0+2", ['release secret "copy" cannot be read: damaged']]);
+  expect(memory.of(X).recorded.map(({ name }) => name)).toEqual(["b", "a"]);
+  expect(memory.awaitsReleases("x")).toBe(true);
+});
+
+test("retrieveReleases goes on when the status names an installed bundle and no release exists, and says so", async () => {
+  const lost = { ...X, status: { install: { bundle: { name: "p.v1.0.0", version: "1.0.0" } } } };
+  const facts = newFacts(lost);
+  expect(await retrieveReleases(new MemoryReleases(), new ExtensionMemory()).run(facts, stepContext(lost))).toBeUndefined();
+  const text = 'its status says that bundle "p.v1.0.0" is installed, and the system namespace holds no release of it';
+  expect([facts.unreadable, facts.unknownBecause]).toEqual([[text], text]);
+});
