@@ -1,7 +1,8 @@
 import { AVAILABLE_UPDATES_MAX } from "../api/constants.ts";
 import { clipped, NAME_LENGTH } from "../errors/clipped.ts";
+import { compareNewestFirst } from "../fbc/versionOrder.ts";
 import { compareVersionRelease } from "../version/version.ts";
-import { type Candidate, compareCandidates } from "./candidates.ts";
+import { type Candidate } from "./candidates.ts";
 import { isNewer, obstaclesTo } from "./explanation/obstacles.ts";
 import { type Ranked, recordedBundle } from "./explanation/ranking.ts";
 import { edgeTo } from "./filters.ts";
@@ -60,10 +61,10 @@ export function availableUpdates(considered: Considered): AvailableUpdates | und
     for (const candidate of found.all) {
       if (!isNewer(candidate, query)) continue;
       if (allowed.has(candidate)) legal.push({ found, candidate });
-      else if (!newest || compareCandidates(candidate, newest.candidate) < 0) newest = { found, candidate };
+      else if (!newest || compareNewestFirst(candidate, newest.candidate) < 0) newest = { found, candidate };
     }
   }
-  legal.sort((a, b) => compareCandidates(a.candidate, b.candidate) || (a.found.catalog < b.found.catalog ? -1 : 1));
+  legal.sort((a, b) => compareNewestFirst(a.candidate, b.candidate) || (a.found.catalog < b.found.catalog ? -1 : 1));
   const highest = legal[0]?.candidate;
   const blocked = newest && (!highest || isHigher(newest.candidate, highest)) ? blockedUpdate(newest, considered) : undefined;
   return {

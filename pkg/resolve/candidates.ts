@@ -1,6 +1,7 @@
 import { goQuote } from "../errors/goQuote.ts";
 import type { FbcBundle, FbcChannel, PackageContent } from "../fbc/types.ts";
-import { compareVersionRelease, parseVersionRelease, type VersionRelease } from "../version/version.ts";
+import { channelRanks } from "../fbc/versionOrder.ts";
+import { parseVersionRelease, type VersionRelease } from "../version/version.ts";
 
 /** A bundle of the package with what choosing needs, read once. */
 export interface Candidate {
@@ -39,24 +40,14 @@ function notReadable(reason: string): Error {
 
 /** The bundles of a package as candidates, in the same order. */
 export function candidatesFrom(content: PackageContent, deprecated: ReadonlySet<string>): Candidate[] {
-  let ranks: ReadonlyMap<string, number> | undefined;
-  const rankOf = (name: string): number => (ranks ??= channelRanks(content)).get(name) ?? Number.POSITIVE_INFINITY;
+  const channels = content.channels.map(({ name, entries }) => ({ name, entries: entries.map((entry) => entry.name) }));
+  const rankOf = channelRanks(content.package?.defaultChannel, channels);
   return content.bundles.map((bundle) => ({
     bundle,
     version: versionOrNone(bundle),
     deprecated: deprecated.has(bundle.name),
     rank: () => rankOf(bundle.name),
   }));
-}
-
-function channelRanks({ package: about, channels }: PackageContent): ReadonlyMap<string, number> {
-  const ranks = new Map<string, number>();
-  const order = (a: FbcChannel, b: FbcChannel): number =>
-    Number(b.name === about?.defaultChannel) - Number(a.name === about?.defaultChannel) || (a.name < b.name ? -1 : 1);
-  channels.toSorted(order).forEach(({ entries }, rank) => {
-    for (const { name } of entries) if (!ranks.has(name)) ranks.set(name, rank);
-  });
-  return ranks;
 }
 
 /** The same, undefined where it cannot be read. */
@@ -66,27 +57,6 @@ export function versionOrNone(bundle: Pick<FbcBundle, "name" | "properties">): V
   } catch {
     return undefined;
   }
-}
-
-/**
- * Highest version, then highest release first; without a version last. Of equal ones that of the default channel comes first, then that of the
- * channel whose name comes first; the bundle's name decides what is left.
- */
-export function compareCandidates(a: Candidate, b: Candidate): number {
-  const byVersion = a.version && b.version ? compareVersionRelease(b.version, a.version) : Number(!a.version) - Number(!b.version);
-  if (byVersion !== 0 || a.bundle.name === b.bundle.name) return byVersion;
-  const [rankA, rankB] = [a.rank(), b.rank()];
-  if (rankA !== rankB) return rankA < rankB ? -1 : 1;
-  return a.bundle.name < b.bundle.name ? -1 : 1;
-}
-
-/** The candidate to take: not deprecated before deprecated, then as `compareCandidates` orders. */
-export function bestOf(candidates: readonly Candidate[]): Candidate | undefined {
-  return candidates.reduce<Candidate | undefined>((best, next) => {
-    if (!best) return next;
-    const order = Number(best.deprecated) - Number(next.deprecated) || compareCandidates(best, next);
-    return order > 0 ? next : best;
-  }, undefined);
 }
 
 /** Names of the bundles that are entries of at least one of `channels`. */

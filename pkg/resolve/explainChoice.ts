@@ -1,6 +1,7 @@
 import { goQuote } from "../errors/goQuote.ts";
+import { compareNewestFirst } from "../fbc/versionOrder.ts";
 import { stepBetween } from "../version/step.ts";
-import { type Candidate, compareCandidates } from "./candidates.ts";
+import { type Candidate } from "./candidates.ts";
 import { objectionText } from "./clusterObjection.ts";
 import { edgeTo, type Findings, objectionOf, type Query } from "./filters.ts";
 import { skippedBy } from "./successors.ts";
@@ -64,7 +65,7 @@ function stepRemark(best: Candidate, { installed }: Query): string[] {
 function unreachedRemark({ inRange, eligible }: Findings, best: Candidate, { installed }: Query): string[] {
   if (!installed) return [];
   const kept = new Set(eligible);
-  const [highest] = inRange.filter((candidate) => !kept.has(candidate) && compareCandidates(candidate, best) < 0).sort(compareCandidates);
+  const [highest] = inRange.filter((candidate) => !kept.has(candidate) && compareNewestFirst(candidate, best) < 0).sort(compareNewestFirst);
   return highest?.version ? [`version ${versionOf(highest)} is higher, but no edge leads to it from ${goQuote(installed.name)}`] : [];
 }
 

@@ -1,5 +1,6 @@
 import { goQuote } from "../errors/goQuote.ts";
-import { bestOf, type Candidate, compareCandidates } from "./candidates.ts";
+import { compareNewestFirst, defaultOf } from "../fbc/versionOrder.ts";
+import { type Candidate } from "./candidates.ts";
 import { objectionText } from "./clusterObjection.ts";
 import type { Findings, RuledOut } from "./filters.ts";
 import { counted } from "./wording.ts";
@@ -21,13 +22,13 @@ export function explainRuledOut(findings: readonly Findings[], choice: Findings 
 }
 
 function betterThan({ catalog, priority, best }: Findings & { readonly best: Candidate }, found: Findings): readonly RuledOut[] {
-  if (found.catalog === catalog) return found.ruledOut.filter(({ candidate }) => bestOf([best, candidate]) === candidate);
+  if (found.catalog === catalog) return found.ruledOut.filter(({ candidate }) => defaultOf([best, candidate]) === candidate);
   return found.best || found.priority < priority ? [] : found.ruledOut;
 }
 
 /** Such as `bundle "p.v1.2.0" (its olm.maxOpenShiftVersion 4.17 is below the cluster's 4.18), 2 more bundles`; the highest three are told. */
 export function listRuledOut(ruledOut: readonly RuledOut[]): string {
-  const sorted = ruledOut.toSorted((a, b) => compareCandidates(a.candidate, b.candidate));
+  const sorted = ruledOut.toSorted((a, b) => compareNewestFirst(a.candidate, b.candidate));
   const told = sorted
     .slice(0, MAX_BUNDLES)
     .map(({ candidate, objection }) => `bundle ${goQuote(candidate.bundle.name)} (${objectionText(objection)})`);

@@ -1,8 +1,9 @@
 import type { FbcChannel, FbcDeprecations, PackageContent } from "../fbc/types.ts";
+import { defaultOf } from "../fbc/versionOrder.ts";
 import type { ClusterVersion } from "../gate/clusterVersion.ts";
 import type { Constraint } from "../version/masterminds.ts";
 import { compareVersionRelease, type VersionRelease } from "../version/version.ts";
-import { bestOf, type Candidate, candidatesFrom, entryNames } from "./candidates.ts";
+import { type Candidate, candidatesFrom, entryNames } from "./candidates.ts";
 import { type ClusterObjection, maxVersionOf, objectionTo } from "./clusterObjection.ts";
 import { deprecatedBundles } from "./deprecation.ts";
 import { type Edge, type InstalledBundle, successorEdges } from "./successors.ts";
@@ -98,14 +99,14 @@ export function findIn(catalog: { name: string; priority: number }, content: Pac
     ruledOut,
     later: [],
     allowed,
-    best: bestOf(allowed),
+    best: defaultOf(allowed),
   };
 }
 
 /** `findings` after one more filter. */
 export function narrowed(findings: Findings, filter: LaterFilter): Findings {
   const allowed = findings.allowed.filter((candidate) => !filter.removed.has(candidate));
-  return { ...findings, later: [...findings.later, filter], allowed, best: bestOf(allowed) };
+  return { ...findings, later: [...findings.later, filter], allowed, best: defaultOf(allowed) };
 }
 
 function ruledOutOf(candidate: Candidate, query: Query): RuledOut[] {

@@ -1,6 +1,7 @@
 import { messageOf } from "../errors/errors.ts";
 import { goQuote } from "../errors/goQuote.ts";
-import { bestOf, bundleVersion, type Candidate } from "./candidates.ts";
+import { defaultOf } from "../fbc/versionOrder.ts";
+import { bundleVersion, type Candidate } from "./candidates.ts";
 import { type CatalogContent, hasContent, selectedCatalogs } from "./catalogContent.ts";
 import { cautionsOn } from "./cautions.ts";
 import { objectionWarning } from "./clusterObjection.ts";
@@ -100,7 +101,7 @@ function resolved(found: Offer, query: Query, explanation: string, remarks: read
     const edge = edgeTo(best, query, found.edges);
     const { catalog, deprecations } = found;
     const notes = [...clusterNotes(best, query), ...remarks];
-    const newest = bestOf(found.all.filter((candidate) => !candidate.deprecated && candidate.version));
+    const newest = defaultOf(found.all.filter((candidate) => !candidate.deprecated && candidate.version));
     return {
       kind: "resolved",
       bundle: best.bundle,

@@ -103,13 +103,13 @@ describe("search", () => {
 
 describe("show", () => {
   test("prints examples as documents for kubectl, all or of a kind", async () => {
-    const { out } = await run("show lighthouse-operator --examples");
+    const { out } = await run("show lighthouse-operator@2.0.0 --examples");
     expect(parseYamlDocuments(out)).toEqual([
       { apiVersion: "harbour.example.com/v1", kind: "Lighthouse", metadata: { name: "north-pier" }, spec: { beams: 2 } },
       { apiVersion: "harbour.example.com/v1", kind: "FogHorn", metadata: { name: "north-pier" }, spec: { hertz: 120 } },
     ]);
-    expect(parseYamlDocuments((await run("show lighthouse-operator --examples foghorn")).out)).toHaveLength(1);
-    expect((await run("show lighthouse-operator --examples Boat")).err).toBe(
+    expect(parseYamlDocuments((await run("show lighthouse-operator@2.0.0 --examples foghorn")).out)).toHaveLength(1);
+    expect((await run("show lighthouse-operator@2.0.0 --examples Boat")).err).toBe(
       'olmv1: lighthouse-operator.v2.0.0 has no example of kind "Boat"; there are Lighthouse, FogHorn\n',
     );
     expect((await run("show lighthouse-operator@1.0.0 --examples")).err).toContain("keeps no examples of lighthouse-operator.v1.0.0");
@@ -123,7 +123,7 @@ describe("show", () => {
       ["candidate"],
       [{ catalog: "community", version: "0.9.0" }],
     ]);
-    const shown = await json<PackageView>("show lighthouse-operator");
+    const shown = await json<PackageView>("show lighthouse-operator@2.0.0");
     expect(shown.version.requires).toEqual(['package "beacon-db" >=3.0.0 <4.0.0', "API cert-manager.io/v1 Certificate"]);
     expect(shown.version.infrastructureFeatures).toEqual(["disconnected", "proxy-aware"]);
     expect(shown.exampleKinds).toEqual(["Lighthouse", "FogHorn"]);

@@ -7,7 +7,8 @@ import { wrapError } from "../../../pkg/errors/errors.ts";
 import { packageContent, packageOf } from "../../../pkg/fbc/content.ts";
 import { decodeMetas } from "../../../pkg/fbc/decode.ts";
 import type { FbcBundle, Meta, PackageContent } from "../../../pkg/fbc/types.ts";
-import { bundleVersion, candidatesFrom, compareCandidates, entryNames } from "../../../pkg/resolve/candidates.ts";
+import { compareNewestFirst } from "../../../pkg/fbc/versionOrder.ts";
+import { bundleVersion, candidatesFrom, entryNames } from "../../../pkg/resolve/candidates.ts";
 import { resolve } from "../../../pkg/resolve/resolve.ts";
 import { type Constraint, parseConstraint } from "../../../pkg/version/masterminds.ts";
 import { formatVersionRelease } from "../../../pkg/version/version.ts";
@@ -56,7 +57,7 @@ export function bundlesOf(content: PackageContent, choice: VersionChoice): FbcBu
   const found = candidatesFrom(content, new Set())
     .filter(({ bundle }) => channels.length === 0 || names.has(bundle.name))
     .filter((candidate) => candidate.version !== undefined && range.contains(candidate.version.version))
-    .sort(compareCandidates)
+    .sort(compareNewestFirst)
     .map(({ bundle }) => bundle);
   if (found.length > MAX_VERSIONS)
     throw new Error(
@@ -76,7 +77,7 @@ function rangeFrom(version: string): Constraint {
 
 function nothingFound(content: PackageContent, { packageName, version, channels }: VersionChoice): string {
   const where = channels.length > 0 ? ` in channels [${channels.join(" ")}]` : "";
-  const candidates = candidatesFrom(content, new Set()).sort(compareCandidates);
+  const candidates = candidatesFrom(content, new Set()).sort(compareNewestFirst);
   const highest = candidates[0]?.version
     ? `; the highest version there is ${formatVersionRelease(bundleVersion(candidates[0].bundle))}`
     : "";

@@ -16,8 +16,13 @@ export interface Found {
   readonly description?: string | undefined;
   readonly provider?: string | undefined;
   readonly channel?: string | undefined;
+  /** The default version to install where it matches, else the highest version that does. */
   readonly version?: string | undefined;
   readonly bundle: string;
+  /** The default version to install, which resolution chooses where nothing limits it. */
+  readonly defaultVersion?: string | undefined;
+  /** The latest version, deprecated or not. */
+  readonly latestVersion?: string | undefined;
   readonly capability?: string | undefined;
   readonly architectures: readonly string[];
   readonly operatingSystems: readonly string[];
@@ -90,6 +95,8 @@ function foundOf(
     channel: bundle === head?.bundle && head.channel !== undefined ? head.channel : channelOf(record, channels),
     version: version ?? undefined,
     bundle,
+    defaultVersion: record.defaultVersion,
+    latestVersion: record.latestVersion,
     capability,
     architectures,
     operatingSystems,

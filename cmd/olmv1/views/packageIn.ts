@@ -5,7 +5,8 @@ import { packageContent } from "../../../pkg/fbc/content.ts";
 import { closestNames } from "../../../pkg/fbc/search/closestNames.ts";
 import { type BundleFacts, newestFirst, PackageFacts } from "../../../pkg/fbc/summary/packageFacts.ts";
 import type { Meta, PackageContent } from "../../../pkg/fbc/types.ts";
-import { candidatesFrom, compareCandidates } from "../../../pkg/resolve/candidates.ts";
+import { compareNewestFirst } from "../../../pkg/fbc/versionOrder.ts";
+import { candidatesFrom } from "../../../pkg/resolve/candidates.ts";
 import { candidatesMeant } from "../../../pkg/resolve/explanation/whyNot.ts";
 import type { Terminal } from "../cli/terminal.ts";
 import type { SourceOptions } from "./sourceOptions.ts";
@@ -66,7 +67,7 @@ function absentText(name: string, { catalogs }: OpenCatalogs): string {
 
 /** The bundle that a text means: one of that version, with or without release, or of that name. @throws Error that names the versions there are. */
 export function bundleMeant({ name, bundles, content, catalog }: PackageIn, text: string): BundleFacts {
-  const [meant] = candidatesMeant(candidatesFrom(content, new Set()), text).sort(compareCandidates);
+  const [meant] = candidatesMeant(candidatesFrom(content, new Set()), text).sort(compareNewestFirst);
   const found = bundles.find((bundle) => bundle.name === meant?.bundle.name);
   if (found) return found;
   const shown = bundles.slice(0, MAX_SHOWN).map(({ name: own, version }) => version ?? own);

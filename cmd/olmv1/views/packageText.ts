@@ -48,6 +48,8 @@ function versionDetails(view: PackageView, { installed, isWide }: Telling): Deta
   return [
     ["Deprecated", limited(deprecations(view), isWide)],
     ["Version", `${version.version ?? version.bundle}${version.release === undefined ? "" : `, release ${version.release}`}`],
+    ["Default version", view.defaultVersion],
+    ["Latest version", view.latestVersion],
     ["Channels", version.channels.join(", ")],
     ["Catalog", [catalog, ...others]],
     ["Installed", installed.map((one) => ({ text: `${one.version} by ClusterExtension ${one.extension}`, mood: "good" as const }))],

@@ -35,6 +35,10 @@ export interface PackageView extends Omit<BundleDescription, "description">, Omi
   readonly deprecatedBundles: readonly { readonly bundle: string; readonly message: string }[];
   /** Highest first. */
   readonly versions: readonly string[];
+  /** The default version to install, which resolution chooses where nothing limits it. */
+  readonly defaultVersion?: string | undefined;
+  /** The latest version, deprecated or not. */
+  readonly latestVersion?: string | undefined;
   /** The one that is described. */
   readonly version: VersionView;
   /** Kinds of the examples that it brings; absent where the catalog does not keep them. */
@@ -52,11 +56,7 @@ export interface VersionAsked {
 /** The bundle that is asked for, and its meta. @throws Error where there is none. */
 export function bundleAsked(found: PackageIn, { version, channel }: VersionAsked): BundleFacts {
   const bundle =
-    version !== undefined
-      ? bundleMeant(found, version)
-      : channel !== undefined
-        ? headOf(found, channel)
-        : presentedBy(found.facts, found.bundles)?.bundle;
+    version !== undefined ? bundleMeant(found, version) : channel !== undefined ? headOf(found, channel) : presentedBy(found.facts)?.bundle;
   if (!bundle)
     throw new Error(
       `package "${found.name}" has no ${channel === undefined ? "bundles" : `head in channel "${channel}"`} in catalog ${found.catalog}`,
@@ -87,6 +87,8 @@ export function packageView(found: PackageIn, bundle: BundleFacts, others: reado
     channels: summary.channels,
     deprecatedBundles: summary.deprecatedBundles ?? [],
     versions: summary.versions,
+    defaultVersion: summary.head?.version,
+    latestVersion: summary.latest?.version,
     version: {
       bundle: bundle.name,
       version: bundle.version,
@@ -104,7 +106,7 @@ export function packageView(found: PackageIn, bundle: BundleFacts, others: reado
     },
     ...details,
     exampleKinds: examples?.map(kindOfExample),
-    alsoIn: others.map((other) => ({ catalog: other.catalog, version: presentedBy(other.facts, other.bundles)?.bundle.version })),
+    alsoIn: others.map((other) => ({ catalog: other.catalog, version: presentedBy(other.facts)?.bundle.version })),
   };
 }
 

@@ -1,7 +1,8 @@
 import { compareText } from "../../../pkg/api/compareText.ts";
 import type { BundleFacts } from "../../../pkg/fbc/summary/packageFacts.ts";
 import { messageFor } from "../../../pkg/fbc/summary/packageSummary.ts";
-import { candidatesFrom, compareCandidates } from "../../../pkg/resolve/candidates.ts";
+import { compareNewestFirst } from "../../../pkg/fbc/versionOrder.ts";
+import { candidatesFrom } from "../../../pkg/resolve/candidates.ts";
 import type { InstalledBundle } from "../../../pkg/resolve/successors.ts";
 import { destinationsFrom, SearchBudget } from "../../../pkg/resolve/upgradePaths.ts";
 import { formatVersionRelease } from "../../../pkg/version/version.ts";
@@ -68,7 +69,7 @@ export function versionRows(all: readonly PackageIn[], channels: readonly string
     }),
   );
   return rows
-    .sort((a, b) => compareCandidates(a.candidate, b.candidate) || compareText(a.row.catalog, b.row.catalog))
+    .sort((a, b) => compareNewestFirst(a.candidate, b.candidate) || compareText(a.row.catalog, b.row.catalog))
     .map(({ row }) => row);
 }
 

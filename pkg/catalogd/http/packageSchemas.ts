@@ -34,7 +34,7 @@ const Channel: z.ZodType<ChannelSummary> = z
 const Head: z.ZodType<HeadSummary> = z
   .object({
     ...namedVersionShape,
-    channel: text("the default channel, when the bundle is its head"),
+    channel: text("a channel that the bundle is the head of: the default channel, else the first in the catalog's order"),
     deprecated: text("why the bundle is deprecated"),
     capability: text("how much it can do, such as `Basic Install` or `Auto Pilot`"),
     ...supportShape,
@@ -46,7 +46,7 @@ const Head: z.ZodType<HeadSummary> = z
     providedAPIs: texts("APIs that it provides, each `group/version/kind`"),
     requiredAPIs: texts("APIs that something else has to provide"),
   })
-  .meta({ id: "PackageHead", description: "The version that a package is presented by." });
+  .meta({ id: "PackageHead", description: "The default version to install, which a package is presented by." });
 
 const Any: z.ZodType<AnyVersion> = z
   .object({ capabilities: texts("capability levels of its versions"), ...supportShape })
@@ -77,14 +77,15 @@ export const PackageLine: z.ZodType<PackageSummary> = z
       .optional()
       .describe("bundles that are deprecated"),
     head: Head.optional(),
+    latest: Named.optional().describe("the latest version, deprecated or not"),
     anyVersion: Any,
     incomplete: z.literal(true).optional().describe("true where a list had to be cut since the package is huge"),
   })
   .meta({
     id: "Package",
     description:
-      "A package of a catalog. It is presented by the head of its default channel, by the one with the highest version where there are several, and by the " +
-      "highest version of all where there is none. What is not known is left out.",
+      "A package of a catalog. It is presented by its default version to install, which resolution chooses where nothing limits it: not deprecated before " +
+      "deprecated, then the highest version, whatever channel it is in. What is not known is left out.",
   });
 
 /** One line of the list of properties. */

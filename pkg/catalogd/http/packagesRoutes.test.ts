@@ -71,11 +71,11 @@ describe("packages", () => {
     expect(parsed(body)).toEqual([
       expect.objectContaining({
         package: "etcd",
-        displayName: "Etcd",
         defaultChannel: "stable",
         channels: [{ name: "stable", heads: [{ bundle: "etcd.v1.0.0", version: "1.0.0" }], entries: 1 }],
         versions: ["1.1.0+7", "1.0.0"],
-        head: expect.objectContaining({ capability: "Full Lifecycle", requiredAPIs: ["cert-manager.io/v1/Certificate"] }),
+        head: expect.objectContaining({ bundle: "etcd.v1.1.0+7", version: "1.1.0+7" }),
+        latest: expect.objectContaining({ bundle: "etcd.v1.1.0+7" }),
       }),
     ]);
   });

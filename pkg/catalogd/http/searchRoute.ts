@@ -57,6 +57,8 @@ const Entry: z.ZodType<SearchEntry> = z
     description: z.string().optional().describe("what it does, in a few lines"),
     provider: z.string().optional().describe("who makes it"),
     defaultChannel: z.string().optional().describe("channel that is meant for users without a preference"),
+    defaultVersion: z.string().optional().describe("the default version to install, which resolution chooses where nothing limits it"),
+    latestVersion: z.string().optional().describe("the latest version, deprecated or not"),
     deprecated: z.string().optional().describe("why the package is deprecated"),
     matchCount: z.number().int().describe("how many of its versions match"),
     matches: z.array(Match).describe("the highest of them, the highest first"),

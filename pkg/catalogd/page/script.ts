@@ -5,6 +5,8 @@
 export const PAGE_JS = `const main = document.querySelector("main");
 const form = document.querySelector("form");
 const PAGE = 60;
+/** Versions of a package that are listed. */
+const VERSIONS = 30;
 /** A name that a shell takes for nothing but a word: other commands are not offered for copying. */
 const PLAIN = /^\\w[\\w.-]*$/;
 let shown = 0;
@@ -55,8 +57,7 @@ function icon(catalog, name) {
   return place;
 }
 
-function card({ catalog, package: name, displayName, description, provider, deprecated, matches }) {
-  const version = matches[0]?.version;
+function card({ catalog, package: name, displayName, description, provider, deprecated, defaultVersion: version }) {
   const about = [make("h3", {}, displayName ?? name), make("p", { class: "faint" }, [name, version, provider, catalog].filter(Boolean).join(" · "))];
   if (deprecated) about.push(make("p", { class: "bad" }, "deprecated"));
   about.push(make("p", { class: "short" }, description ?? ""));
@@ -92,6 +93,12 @@ function link(address) {
   return /^https?:\\/\\//.test(address ?? "") ? make("a", { href: address, rel: "noopener noreferrer" }, address) : address;
 }
 
+function versionList(name, versions) {
+  const more = versions.length - VERSIONS;
+  if (more <= 0) return versions;
+  return versions.slice(0, VERSIONS).join(", ") + " and " + more + " more" + (PLAIN.test(name) ? ": olmv1 versions " + name : "");
+}
+
 async function showPackage(turn, catalog, name) {
   const [found] = await lines("catalogs/" + part(catalog) + "/packages?package=" + part(name));
   if (turn !== shown) return;
@@ -104,11 +111,11 @@ async function showPackage(turn, catalog, name) {
     found.deprecated ? make("p", { class: "bad" }, "Deprecated: " + found.deprecated) : "",
     make("p", {}, found.description ?? ""),
     rows([
-      ["package", name], ["catalog", catalog], ["provider", found.provider], ["version", head.version], ["capability", head.capability],
+      ["package", name], ["catalog", catalog], ["provider", found.provider], ["default version", head.version], ["latest version", found.latest?.version], ["capability", head.capability],
       ["keywords", found.keywords], ["repository", link(found.repository)], ["install modes", head.installModes], ["provides", head.providedAPIs],
       ["requires", head.requiredAPIs], ["architectures", head.architectures], ["operating systems", head.operatingSystems],
       ["features", head.infrastructureFeatures], ["oldest Kubernetes", head.minKubeVersion], ["newest OpenShift", head.maxOpenShiftVersion],
-      ["image", head.containerImage], ["created", head.createdAt], ["versions", found.versions.slice(0, 30)],
+      ["image", head.containerImage], ["created", head.createdAt], ["versions", versionList(name, found.versions)],
     ]),
     make("h2", {}, "Channels"),
     rows(channels.map((one) => [one.name + (one.name === found.defaultChannel ? " (default)" : ""),

@@ -21,6 +21,10 @@ export interface SearchEntry {
   description?: string | undefined;
   provider?: string | undefined;
   defaultChannel?: string | undefined;
+  /** The default version to install. */
+  defaultVersion?: string | undefined;
+  /** The latest version, deprecated or not. */
+  latestVersion?: string | undefined;
   deprecated?: string | undefined;
   /** How many versions match. */
   matchCount: number;
@@ -88,7 +92,7 @@ function follows(catalog: string, name: string, after: { readonly catalog: strin
 }
 
 function entryOf(catalog: string, one: SearchedPackage, versions: readonly SearchedVersion[], matches: number): SearchEntry {
-  const { displayName, description, provider, defaultChannel, deprecated } = one;
+  const { displayName, description, provider, defaultChannel, defaultVersion, latestVersion, deprecated } = one;
   return {
     catalog,
     package: one.name,
@@ -96,6 +100,8 @@ function entryOf(catalog: string, one: SearchedPackage, versions: readonly Searc
     description,
     provider,
     defaultChannel,
+    defaultVersion,
+    latestVersion,
     deprecated,
     matchCount: versions.length,
     matches: versions.slice(0, matches).map((version) => ({

@@ -14,6 +14,8 @@ export interface SearchedPackage {
   readonly description: string | undefined;
   readonly provider: string | undefined;
   readonly defaultChannel: string | undefined;
+  readonly defaultVersion: string | undefined;
+  readonly latestVersion: string | undefined;
   readonly deprecated: string | undefined;
   readonly channels: SearchRecord["channels"];
   /** Name and what the package says itself, in small letters. */
@@ -28,7 +30,20 @@ export interface SearchedPackage {
 
 /** A record as it is kept: texts that are only compared, not shown, are there in small letters alone. */
 export function searchedPackage(record: SearchRecord): SearchedPackage {
-  const { text = "", presented, descriptions, supports, apis, provided, versions, channels, deprecated, defaultChannel } = record;
+  const {
+    text = "",
+    presented,
+    descriptions,
+    supports,
+    apis,
+    provided,
+    versions,
+    channels,
+    deprecated,
+    defaultChannel,
+    defaultVersion,
+    latestVersion,
+  } = record;
   const shown = presented === undefined ? undefined : descriptions[presented];
   return {
     name: record.package,
@@ -36,6 +51,8 @@ export function searchedPackage(record: SearchRecord): SearchedPackage {
     description: shown?.description,
     provider: shown?.provider,
     defaultChannel,
+    defaultVersion,
+    latestVersion,
     deprecated,
     channels,
     text: `${record.package}\n${text}`.toLowerCase(),

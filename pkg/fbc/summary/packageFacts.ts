@@ -201,12 +201,13 @@ export class PackageFacts {
 
 /** Bundles with the highest version first, then the highest release, then by name; those without a version last. */
 export function newestFirst(bundles: readonly BundleFacts[]): BundleFacts[] {
-  const read = bundles.map((bundle) => ({ bundle, parsed: parsedVersion(bundle) }));
+  const read = bundles.map((bundle) => ({ bundle, parsed: versionIn(bundle) }));
   read.sort((a, b) => compareParsed(a.parsed, b.parsed) || compareText(a.bundle.name, b.bundle.name));
   return read.map(({ bundle }) => bundle);
 }
 
-function parsedVersion({ version, release }: StatedVersion): VersionRelease | undefined {
+/** The version and release that a bundle states; undefined where none can be read. */
+export function versionIn({ version, release }: StatedVersion): VersionRelease | undefined {
   return version === undefined ? undefined : parseVersionRelease(version, release);
 }
 

@@ -1,6 +1,8 @@
+import type { VersionRelease } from "../../version/version.ts";
 import { shortened } from "../boundedTexts.ts";
+import { channelRanks, defaultOf, latestOf } from "../versionOrder.ts";
 import type { BundleDescription, BundleSupport, StatedVersion } from "./bundleSummary.ts";
-import { type BundleFacts, newestFirst, type PackageFacts } from "./packageFacts.ts";
+import { type BundleFacts, newestFirst, type PackageFacts, versionIn } from "./packageFacts.ts";
 
 /** A bundle by name and version. */
 export interface NamedVersion extends StatedVersion {
@@ -56,7 +58,10 @@ export interface PackageSummary extends BundleDescription {
   /** Highest first. */
   versions: string[];
   deprecatedBundles?: { bundle: string; message: string }[] | undefined;
+  /** The default version to install: what resolution chooses where nothing limits it. */
   head?: HeadSummary | undefined;
+  /** The latest version, deprecated or not. */
+  latest?: NamedVersion | undefined;
   anyVersion: AnyVersion;
   /** True where lists had to be cut. */
   incomplete?: true | undefined;
@@ -67,14 +72,14 @@ const MAX_HEADS = 64;
 const MAX_DEPRECATED = 1_000;
 
 /**
- * The summary of a package. It is presented by the head of its default channel, of several heads by the one with the highest version; without a
- * default channel, or where that has no such bundle, by the highest version of all.
+ * The summary of a package. It is presented by its default version to install, which resolution chooses where nothing limits it.
  */
 export function packageSummary(facts: PackageFacts): PackageSummary {
   const { stated, channels, deprecations } = facts;
   const bundles = newestFirst(facts.bundles);
   const byName = new Map(bundles.toReversed().map((bundle) => [bundle.name, bundle]));
-  const head = presentedBy(facts, bundles);
+  const head = presentedBy(facts);
+  const latest = latestBundle(facts);
   const { description: text, ...description } = head ? facts.descriptions.at(head.bundle.description) : {};
   const deprecatedBundles = deprecations.filter(({ schema }) => schema === "olm.bundle");
   const cut = bundles.length > MAX_VERSIONS || deprecatedBundles.length > MAX_DEPRECATED;
@@ -99,6 +104,7 @@ export function packageSummary(facts: PackageFacts): PackageSummary {
         ? undefined
         : deprecatedBundles.slice(0, MAX_DEPRECATED).map(({ name, message }) => ({ bundle: name, message })),
     head: head && headSummary(facts, head),
+    latest: latest && named(latest.name, latest),
     anyVersion: anyVersionOf(facts),
     incomplete: facts.incomplete || cut ? true : undefined,
   };
@@ -110,14 +116,32 @@ export interface Presented {
   channel?: string | undefined;
 }
 
-/** The bundle that a package is presented by, see `packageSummary`. @param bundles highest version first. */
-export function presentedBy({ stated, channels }: PackageFacts, bundles: readonly BundleFacts[]): Presented | undefined {
-  const channel = channels.find(({ name }) => name === stated.defaultChannel);
-  const heads = new Set(channel?.heads);
-  const head = bundles.find(({ name }) => heads.has(name));
-  if (head && channel) return { bundle: head, channel: channel.name };
-  const [newest] = bundles;
-  return newest && { bundle: newest };
+/** Returns the bundle that a package is presented by: its default version to install. */
+export function presentedBy(facts: PackageFacts): Presented | undefined {
+  const bundle = defaultOf(orderable(facts))?.bundle;
+  if (!bundle) return undefined;
+  const { stated, channels } = facts;
+  const headed = channels.filter(({ heads }) => heads.includes(bundle.name));
+  return { bundle, channel: (headed.find(({ name }) => name === stated.defaultChannel) ?? headed[0])?.name };
+}
+
+/** Returns the bundle with the latest version of a package, deprecated or not. */
+export function latestBundle(facts: PackageFacts): BundleFacts | undefined {
+  return latestOf(orderable(facts))?.bundle;
+}
+
+function orderable(
+  facts: PackageFacts,
+): { bundle: BundleFacts; version: VersionRelease | undefined; deprecated: boolean; rank: () => number }[] {
+  const { bundles, stated, channels, deprecations } = facts;
+  const rankOf = channelRanks(stated.defaultChannel, channels);
+  const deprecated = new Set(deprecations.flatMap(({ schema, name }) => (schema === "olm.bundle" ? [name] : [])));
+  return bundles.map((bundle) => ({
+    bundle,
+    version: versionIn(bundle),
+    deprecated: deprecated.has(bundle.name),
+    rank: () => rankOf(bundle.name),
+  }));
 }
 
 /** Why something is deprecated; undefined when it is not. A reason that the catalog leaves empty is told as "deprecated". */

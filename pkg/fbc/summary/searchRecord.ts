@@ -1,6 +1,6 @@
 import type { BundleDescription, BundleSupport } from "./bundleSummary.ts";
 import { newestFirst, type PackageFacts } from "./packageFacts.ts";
-import { messageFor, presentedBy } from "./packageSummary.ts";
+import { latestBundle, messageFor, presentedBy } from "./packageSummary.ts";
 
 /**
  * One version as searches see it: name, version, release, then indexes into lists of the record (`descriptions`, `supports`, `provided`), 1 where
@@ -26,6 +26,10 @@ export type SearchedSupport = Pick<BundleSupport, "capability" | "architectures"
 export interface SearchRecord {
   package: string;
   defaultChannel?: string | undefined;
+  /** The default version to install. */
+  defaultVersion?: string | undefined;
+  /** The latest version, deprecated or not. */
+  latestVersion?: string | undefined;
   /** What the olm.package object says, the beginning of it. */
   text?: string | undefined;
   deprecated?: string | undefined;
@@ -52,9 +56,11 @@ export function searchRecord(facts: PackageFacts): SearchRecord {
   return {
     package: facts.name,
     defaultChannel: facts.stated.defaultChannel,
+    defaultVersion: presentedBy(facts)?.bundle.version,
+    latestVersion: latestBundle(facts)?.version,
     text: facts.stated.description,
     deprecated: messageFor(facts, "olm.package"),
-    presented: presentedBy(facts, bundles)?.bundle.description,
+    presented: presentedBy(facts)?.bundle.description,
     channels: facts.channels.map(({ name }) => ({
       name,
       deprecated: messageFor(facts, "olm.channel", name) === undefined ? undefined : true,

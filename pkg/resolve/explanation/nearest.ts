@@ -1,5 +1,6 @@
 import type { FbcChannel } from "../../fbc/types.ts";
-import { type Candidate, compareCandidates, entryNames } from "../candidates.ts";
+import { compareNewestFirst } from "../../fbc/versionOrder.ts";
+import { type Candidate, entryNames } from "../candidates.ts";
 import { listRuledOut } from "../explainRuledOut.ts";
 import { type Findings, isInRange, objectionOf, type Query } from "../filters.ts";
 import { destinationsFrom, SearchBudget } from "../upgradePaths.ts";
@@ -39,7 +40,7 @@ export function nearSuccessors(findings: Findings, query: Query): string[] {
   const { inRange, inChannels, edges, all } = findings;
   const { installed } = query;
   const name = installed?.name ?? "";
-  const reachable = inChannels.filter(({ bundle }) => edges.has(bundle.name)).sort(compareCandidates);
+  const reachable = inChannels.filter(({ bundle }) => edges.has(bundle.name)).sort(compareNewestFirst);
   return [
     reachable.length > 0
       ? `its successors are ${listed(reachable.map(versionOf))}`
@@ -56,7 +57,7 @@ function wayTo({ catalog, channels, inChannels, inRange }: Findings, { installed
   const map = { catalog, channels, candidates: inChannels };
   const wanted = new Set(inRange);
   const found = destinationsFrom([map], installed, new SearchBudget(SEARCHED_ENTRIES)).filter(({ candidate }) => wanted.has(candidate));
-  const [best] = found.sort((a, b) => compareCandidates(a.candidate, b.candidate));
+  const [best] = found.sort((a, b) => compareNewestFirst(a.candidate, b.candidate));
   if (!best) return [];
   return [
     `the way to ${versionOf(best.candidate)} is through ${listed(best.through.map(versionOf))}, which spec.source.catalog.version leaves out`,
@@ -80,7 +81,7 @@ function channelNames(channels: readonly FbcChannel[]): string[] {
 }
 
 function highest(candidates: readonly Candidate[]): Candidate | undefined {
-  return candidates.toSorted(compareCandidates)[0];
+  return candidates.toSorted(compareNewestFirst)[0];
 }
 
 function highestVersion(candidates: readonly Candidate[]): string {

@@ -1,6 +1,7 @@
 import { clipped, NAME_LENGTH } from "../../errors/clipped.ts";
+import { compareNewestFirst } from "../../fbc/versionOrder.ts";
 import { compareVersionRelease, compareVersions } from "../../version/version.ts";
-import { type Candidate, compareCandidates } from "../candidates.ts";
+import { type Candidate } from "../candidates.ts";
 import type { Findings } from "../filters.ts";
 import { versionOf } from "../wording.ts";
 import type { OutcomeRecord, RecordedBundle } from "./record.ts";
@@ -11,7 +12,7 @@ export interface Ranked {
   readonly candidate: Candidate;
 }
 
-/** What the filters left in all catalogs, in the order in which resolution takes it: not deprecated, then priority, then as `compareCandidates` orders. */
+/** What the filters left in all catalogs, in the order in which resolution takes it: not deprecated, then priority, then as `compareNewestFirst` orders. */
 export function ranking(findings: readonly Findings[]): Ranked[] {
   return findings.flatMap((found) => found.allowed.map((candidate) => ({ found, candidate }))).sort(compareRanked);
 }
@@ -33,7 +34,7 @@ function compareRanked(a: Ranked, b: Ranked): number {
   return (
     Number(a.candidate.deprecated) - Number(b.candidate.deprecated) ||
     b.found.priority - a.found.priority ||
-    compareCandidates(a.candidate, b.candidate) ||
+    compareNewestFirst(a.candidate, b.candidate) ||
     (a.found.catalog < b.found.catalog ? -1 : Number(a.found.catalog > b.found.catalog))
   );
 }

@@ -1,5 +1,5 @@
 import { CAUSE_LENGTH, clipped, NAME_LENGTH } from "../../errors/clipped.ts";
-import { compareCandidates } from "../candidates.ts";
+import { compareNewestFirst } from "../../fbc/versionOrder.ts";
 import type { CatalogContent } from "../catalogContent.ts";
 import type { Findings, Query } from "../filters.ts";
 import { offersOf } from "../offers.ts";
@@ -78,7 +78,7 @@ function untilEmpty(found: Findings, query: Query): { steps: readonly FilterStep
 }
 
 function filterRecord({ name, asks, left, removed, rule }: FilterStep): FilterRecord {
-  const last = removed.toSorted(compareCandidates).slice(0, MAX_REMOVED);
+  const last = removed.toSorted(compareNewestFirst).slice(0, MAX_REMOVED);
   return {
     filter: name,
     asks: clipped(asks, CAUSE_LENGTH),

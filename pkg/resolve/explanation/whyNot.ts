@@ -1,7 +1,8 @@
 import { CAUSE_LENGTH, clipped } from "../../errors/clipped.ts";
 import { goQuote } from "../../errors/goQuote.ts";
+import { compareNewestFirst } from "../../fbc/versionOrder.ts";
 import { compareVersionRelease, compareVersions, parseVersionRelease, type VersionRelease } from "../../version/version.ts";
-import { type Candidate, compareCandidates } from "../candidates.ts";
+import { type Candidate } from "../candidates.ts";
 import type { Considered, Resolution } from "../resolution.ts";
 import { silenceReason } from "../unresolved.ts";
 import { type Obstacle, obstaclesTo } from "./obstacles.ts";
@@ -105,7 +106,7 @@ function answered({ selected }: Considered): string[] {
 }
 
 function nearestTo(asked: VersionRelease, all: readonly Ranked[]): WhyNot["nearest"] {
-  const sorted = all.filter(({ candidate }) => candidate.version).sort((a, b) => compareCandidates(a.candidate, b.candidate));
+  const sorted = all.filter(({ candidate }) => candidate.version).sort((a, b) => compareNewestFirst(a.candidate, b.candidate));
   const isAbove = ({ candidate }: Ranked): boolean =>
     candidate.version !== undefined && compareVersionRelease(candidate.version, asked) > 0;
   const higher = sorted.findLast(isAbove);

@@ -1,4 +1,5 @@
-import { type Candidate, compareCandidates } from "../candidates.ts";
+import { compareNewestFirst } from "../../fbc/versionOrder.ts";
+import { type Candidate } from "../candidates.ts";
 import { type Findings, isInstalled, narrowed, type Query } from "../filters.ts";
 import type { Resolution } from "../resolution.ts";
 import { versionOf } from "../wording.ts";
@@ -75,5 +76,5 @@ export function unfitOf({ later }: Findings): ReadonlyMap<Candidate, string> {
 }
 
 function byPreference(a: Candidate, b: Candidate): number {
-  return Number(a.deprecated) - Number(b.deprecated) || compareCandidates(a, b);
+  return Number(a.deprecated) - Number(b.deprecated) || compareNewestFirst(a, b);
 }

@@ -1,0 +1,30 @@
+import * as fc from "fast-check";
+import { expect, test } from "vitest";
+import { contentFrom } from "../../test/support/catalogFixture.ts";
+import { defaultOf, latestOf } from "../fbc/versionOrder.ts";
+import { candidatesFrom } from "./candidates.ts";
+import { resolve } from "./resolve.ts";
+
+const NAMES = ["p.v1.0.0", "p.v1.2.5274", "p.v2.0.0-rc.1", "p.v2.0.0", "p.v2.5.3516"];
+const packages = fc.record({
+  bundles: fc.subarray(NAMES, { minLength: 1 }),
+  deprecated: fc.subarray(NAMES),
+  channels: fc.dictionary(fc.constantFrom("alpha", "beta", "stable"), fc.subarray(NAMES)),
+});
+
+test("defaultOf chooses what resolve chooses when nothing limits it", () => {
+  fc.assert(
+    fc.property(packages, (fixture) => {
+      const content = contentFrom({ ...fixture, defaultChannel: "stable" }, "p");
+      const candidates = candidatesFrom(content, new Set(fixture.deprecated));
+      const resolution = resolve({ source: { packageName: "p" }, catalogs: [{ name: "c", priority: 0, labels: {}, content }] });
+      expect(resolution.kind === "resolved" && resolution.bundle.name).toBe(defaultOf(candidates)?.bundle.name);
+    }),
+  );
+});
+
+test("latestOf counts deprecated bundles and defaultOf passes over them when there are others", () => {
+  const content = contentFrom({ bundles: ["p.v1.0.0", "p.v2.0.0"], deprecated: ["p.v2.0.0"] }, "p");
+  const candidates = candidatesFrom(content, new Set(["p.v2.0.0"]));
+  expect([latestOf(candidates)?.bundle.name, defaultOf(candidates)?.bundle.name]).toEqual(["p.v2.0.0", "p.v1.0.0"]);
+});
