@@ -44,7 +44,8 @@ function newRequired(before: GoObject, after: GoObject): string | undefined {
 function enumFault(before: GoObject, after: GoObject): string | undefined {
   const [old, now] = [rawTexts(before), rawTexts(after)];
   if (old.length === 0 && now.length > 0) return `enum constraint added when there was none previously : [${now.join(" ")}]`;
-  const removed = old.filter((value) => !now.includes(value));
+  const kept = new Set(now);
+  const removed = old.filter((value) => !kept.has(value));
   return removed.length > 0 ? `allowed enum values removed : [${removed.join(" ")}]` : undefined;
 }
 
@@ -93,9 +94,10 @@ function nullableFault(before: GoObject, after: GoObject): string | undefined {
 function oneOfFault(before: GoObject, after: GoObject): string | undefined {
   const [old, now] = [alternatives(before), alternatives(after)];
   if (old.length === 0 && now.length > 0) return `oneOf constraint added when there was none previously: [${now.join(" ")}]`;
-  const removed = old.filter((one) => !now.includes(one));
+  const [oldOnes, newOnes] = [new Set(old), new Set(now)];
+  const removed = old.filter((one) => !newOnes.has(one));
   if (removed.length > 0) return `allowed oneOf schemas removed: [${removed.join(" ")}]`;
-  const added = now.filter((one) => !old.includes(one));
+  const added = now.filter((one) => !oldOnes.has(one));
   return added.length > 0 ? `allowed oneOf schemas added: [${added.join(" ")}]` : undefined;
 }
 

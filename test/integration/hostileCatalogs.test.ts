@@ -1,8 +1,7 @@
-import { readFile } from "node:fs/promises";
-import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { API_VERSION } from "../../pkg/api/constants.ts";
 import { describeWithPrivateCluster } from "../support/cluster.ts";
+import { EventLoopProbe } from "../support/eventLoopProbe.ts";
 import { World } from "../support/world.ts";
 
 const MIB = 1024 * 1024;
@@ -46,7 +45,7 @@ describeWithPrivateCluster("catalogd and catalogs that were made to do harm", (c
     await world.pushCatalog("test/patterns", "v1", bytes({ ...names, ".indexignore": IGNORE }));
     await world.pushCatalog("test/good", "v1", bytes({ "package.yaml": "schema: olm.package\nname: foo\n" }));
 
-    const probe = new Probe(world.installation.probes.catalogd, world.installation.servers.catalogd.pid);
+    const probe = new EventLoopProbe(world.installation.probes.catalogd, world.installation.servers.catalogd.pid);
     const began = performance.now();
     await Promise.all([...HOSTILE.map(([name]) => name), "patterns", "good"].map(apply));
     await Promise.all([
@@ -80,68 +79,3 @@ describeWithPrivateCluster("catalogd and catalogs that were made to do harm", (c
     expect(world.unexpectedEnds).toEqual([]);
   });
 });
-
-/** Asks for /healthz again and again, and for how long the event loop was held up. */
-class Probe {
-  readonly #base: string;
-  readonly #pid: number | undefined;
-  readonly #stop = new AbortController();
-  readonly #done: Promise<unknown>;
-  #answers = 0;
-  #slowestMs = 0;
-  #delayMs = 0;
-  #ownMs = 0;
-
-  constructor(base: string, pid: number | undefined) {
-    this.#base = base;
-    this.#pid = pid;
-    this.#done = Promise.all([this.#askHealth(), this.#readDelay()]);
-  }
-
-  /** @throws when an answer was not 200. */
-  async stop(): Promise<{ answers: number; slowestMs: number; delayMs: number; ownMs: number }> {
-    this.#stop.abort();
-    await this.#done;
-    return { answers: this.#answers, slowestMs: this.#slowestMs, delayMs: this.#delayMs, ownMs: this.#ownMs };
-  }
-
-  async #askHealth(): Promise<void> {
-    while (!this.#stop.signal.aborted) {
-      const began = performance.now();
-      const answer = await fetch(`${this.#base}/healthz`);
-      expect([answer.status, await answer.text()]).toEqual([200, "ok"]);
-      this.#slowestMs = Math.max(this.#slowestMs, performance.now() - began);
-      this.#answers++;
-      await sleep(20);
-    }
-  }
-
-  /**
-   * The gauge holds the longest delay since it was read last; the first reading is of the start. What the thread waited for a processor
-   * meanwhile, on a machine that does much else, is not the program's doing.
-   */
-  async #readDelay(): Promise<void> {
-    await this.#delay();
-    for (let before = await this.#waitedMs(); !this.#stop.signal.aborted; ) {
-      await sleep(500);
-      const delay = await this.#delay();
-      const waited = await this.#waitedMs();
-      this.#delayMs = Math.max(this.#delayMs, delay);
-      this.#ownMs = Math.max(this.#ownMs, delay - (waited - before));
-      before = waited;
-    }
-  }
-
-  /** How long the main thread has been ready to run and did not. */
-  async #waitedMs(): Promise<number> {
-    const [, nanoseconds] = (await readFile(`/proc/${this.#pid}/task/${this.#pid}/schedstat`, "utf8")).split(" ");
-    return Number(nanoseconds) / 1e6;
-  }
-
-  async #delay(): Promise<number> {
-    const text = await (await fetch(`${this.#base}/metrics`)).text();
-    const value = /^nodejs_eventloop_lag_max_seconds (\S+)$/m.exec(text)?.[1];
-    if (value === undefined) throw new Error("there is no metric of the event loop's delay");
-    return Number(value) * 1_000;
-  }
-}

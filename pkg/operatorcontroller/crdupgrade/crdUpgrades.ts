@@ -2,12 +2,10 @@ import type { ClusterExtension } from "../../api/clusterExtension.ts";
 import { Reason } from "../../api/constants.ts";
 import type { KubeObject } from "../../api/k8s.ts";
 import { systemClock } from "../../controller/clock.ts";
-import { crdFindings, findingsText } from "../../crdsafety/crdFindings.ts";
-import { droppedStoredVersions, objectChecks, removedServedVersions } from "../../crdsafety/existingObjects.ts";
+import { findingsText } from "../../crdsafety/crdFindings.ts";
 import { RetryableError } from "../../errors/errors.ts";
 import { goQuote } from "../../errors/goQuote.ts";
 import type { Client } from "../../kube/client.ts";
-import { wireJson } from "../../kube/wire.ts";
 import { isCrd, objectKey } from "../../release/identity.ts";
 import type { LiveObjects } from "../apply/applier.ts";
 import { servedKindOf } from "../apply/crdUse.ts";
@@ -56,7 +54,7 @@ export async function checkCrdUpgrades(
   const upgrades: CrdUpgrade[] = [];
   for (const object of desired) {
     const before = isCrd(object) ? live.get(objectKey(object)) : undefined;
-    if (before) upgrades.push(await crdUpgrade(client, before, asRead(object), ignored, objects, signal));
+    if (before) upgrades.push(await crdUpgrade(client, before, object, ignored, objects, signal));
   }
   const findings = upgrades.flatMap(({ findings: text }) => (text === "" ? [] : [text])).join("\n");
   const refusals = upgrades.flatMap((upgrade) => upgrade.refusals);
@@ -66,11 +64,6 @@ export async function checkCrdUpgrades(
   }
   for (const { live: crd, drop } of upgrades) if (drop.length > 0) notes.push(await dropStoredVersions(client, crd, drop, advice, signal));
   return notes;
-}
-
-/** As the API server would give it back: integers beyond 2^53 are rounded on both sides, or every one of them would differ. */
-function asRead(object: KubeObject): KubeObject {
-  return JSON.parse(wireJson(object)) as KubeObject;
 }
 
 async function crdUpgrade(
@@ -83,10 +76,7 @@ async function crdUpgrade(
 ): Promise<CrdUpgrade> {
   const { name } = live.metadata;
   const upgrade: CrdUpgrade = { name, live, findings: "", refusals: [], notes: [], drop: [] };
-  const findings = crdFindings(live, after, ignored);
-  const checks = ignored.has("existingObjects") ? [] : objectChecks(live, after);
-  const removed = ignored.has("servedVersionRemoval") ? [] : removedServedVersions(live, after);
-  const stored = droppedStoredVersions(live, after);
+  const { findings, checks, removed, stored } = await checker.compare(live, after, ignored);
   if (findings.length > 0 || checks.length > 0 || removed.length > 0 || stored.versions.length > 0) {
     const objects = await checker.check(client, checks, servedKindOf(live), signal);
     if (checks.length > 0) tellInvalid(upgrade, objects, findings.length > 0);

@@ -1,9 +1,14 @@
+import { Reason } from "../../api/constants.ts";
+import type { KubeObject } from "../../api/k8s.ts";
 import type { Clock } from "../../controller/clock.ts";
 import type { ObjectCheck } from "../../crdsafety/existingObjects.ts";
-import { messageOf } from "../../errors/errors.ts";
+import { messageOf, RetryableError } from "../../errors/errors.ts";
+import { goQuote } from "../../errors/goQuote.ts";
 import type { Client } from "../../kube/client.ts";
 import { isExpired, isForbidden, KindNotServed } from "../../kube/errors.ts";
-import { TaskThread, type TaskThreadLimits, ThreadLimitExceeded } from "../threads/taskThread.ts";
+import { wireJson } from "../../kube/wire.ts";
+import { movable, TaskThread, type TaskThreadLimits, ThreadLimitExceeded } from "../threads/taskThread.ts";
+import { type CrdComparison, type CrdComparisonTask, compareCrds } from "./crdComparison.ts";
 import { listIn, OBJECTS_NAMED, type PageFindings, type PageTask } from "./objectPage.ts";
 
 const MIB = 1024 * 1024;
@@ -37,6 +42,8 @@ const THREAD: TaskThreadLimits = { heapMib: 112, deadlineMs: 20_000, idleMs: 3_0
 const FIRST_PAGE = 4;
 const LARGEST_PAGE = 100;
 const GOAL_BYTES = MIB;
+/** Before a comparison that exceeded a limit is tried again, in milliseconds. */
+const REST_MS = 300_000;
 /** An empty list is no larger. */
 const EMPTY_BYTES = 1_024;
 
@@ -57,12 +64,15 @@ export type ObjectsFound =
       someUnknown: boolean;
     };
 
+/** Definitions that are compared in the main thread have at most so many bytes as JSON, both together. */
+const MAIN_THREAD_BYTES = 128 * 1024;
+
 type Seen = ObjectsFound & { kind: "seen" };
 type PageResult = PageFindings | { kind: "exceeded"; because: string };
 
 /** Checks custom resources against schemas in a worker thread, one page at a time: any user of a namespace may have created them. */
 export class ObjectChecker {
-  readonly #thread: TaskThread<PageTask, PageFindings>;
+  readonly #thread: TaskThread<PageTask | CrdComparisonTask, PageFindings | CrdComparison>;
   readonly #limits: ObjectLimits;
 
   constructor(clock: Clock, limits: ObjectLimits = LIMITS) {
@@ -104,6 +114,26 @@ export class ObjectChecker {
     } catch (err) {
       if (err instanceof KindNotServed || isForbidden(err)) return { kind: "unseen", because: messageOf(err) };
       throw err;
+    }
+  }
+
+  /**
+   * Compares two definitions, large ones in the thread.
+   * @throws RetryableError Retrying when they take more memory or time than the thread has: what was not compared does not count as safe.
+   */
+  async compare(before: KubeObject, after: KubeObject, ignored: Iterable<string>): Promise<CrdComparison> {
+    const encoder = new TextEncoder();
+    const task = { before: encoder.encode(wireJson(before)), after: encoder.encode(wireJson(after)), ignored: [...ignored] };
+    if (task.before.byteLength + task.after.byteLength <= MAIN_THREAD_BYTES) return compareCrds(task);
+    try {
+      return (await this.#thread.run((ask) => ask(task, movable([task.before, task.after])))) as CrdComparison;
+    } catch (err) {
+      if (!(err instanceof ThreadLimitExceeded)) throw err;
+      const { name } = before.metadata;
+      throw new RetryableError(Reason.Retrying, `cannot compare CRD ${goQuote(name)} with its upgrade: ${messageOf(err)}`, {
+        cause: err,
+        restMs: REST_MS,
+      });
     }
   }
 
@@ -159,7 +189,7 @@ export class ObjectChecker {
 
   async #checkPage(task: PageTask): Promise<PageResult> {
     try {
-      return await this.#thread.run((ask) => ask(task, task.page.buffer instanceof ArrayBuffer ? [task.page.buffer] : []));
+      return (await this.#thread.run((ask) => ask(task, movable([task.page])))) as PageFindings;
     } catch (err) {
       if (err instanceof ThreadLimitExceeded) return { kind: "exceeded", because: `checking a custom resource: ${messageOf(err)}` };
       throw err;

@@ -1,0 +1,113 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { describeWithPrivateCluster } from "../support/cluster.ts";
+import { EventLoopProbe } from "../support/eventLoopProbe.ts";
+import { grantInstaller } from "../support/installer.ts";
+import { SmallPackage } from "../support/smallPackage.ts";
+import { World } from "../support/world.ts";
+
+const GOAL_MS = 100;
+/** After a minute without an answer the kubelet restarts the process; loading any of these bundles in the main thread stops it for longer than this. */
+const LIMIT_MS = 10_000;
+const HEAD = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: NAME}\n";
+const ALIASES = [1, 2, 3, 4, 5, 6, 7].map((level) => `l${level}: &l${level} [${`*l${level - 1},`.repeat(10)}]`).join("\n");
+const VERSION = { version: "1.0.0" };
+
+/** Bundles that were made to do harm: the manifests beside the usual ones, and what condition Progressing says. */
+const HOSTILE: readonly [name: string, manifests: () => Record<string, string>, reason: string, message: string][] = [
+  [
+    "maps",
+    () => ({ "z.yaml": `${HEAD}l: [${"{},".repeat(2_000_000)}]\n` }),
+    "Blocked",
+    'bundle is too large: file "manifests/z.yaml" holds 4000004 lines, list items and members, more than the 500000 allowed in one file',
+  ],
+  [
+    "many-files",
+    () => Object.fromEntries(Array.from({ length: 20 }, (_, i) => [`z${i}.yaml`, `${HEAD}l: [${"{},".repeat(200_000)}]\n`])),
+    "Blocked",
+    "lines, list items and members up to file ",
+  ],
+  [
+    "numbers",
+    () => Object.fromEntries(Array.from({ length: 4 }, (_, i) => [`z${i}.yaml`, `${HEAD}l: [${"1,".repeat(200_000)}]\n`])),
+    "Blocked",
+    "more than the 750000 allowed",
+  ],
+  ["aliases", () => ({ "z.yaml": `${HEAD}l0: &l0 1\n${ALIASES}\n` }), "Retrying", "document contains excessive aliasing"],
+  [
+    "large-object",
+    () => ({ "z.yaml": `${HEAD}data: {a: "${"x".repeat(4 * 1024 * 1024)}"}\n` }),
+    "Blocked",
+    "bundle is too large: its ConfigMap NAME has 4194",
+  ],
+  [
+    "within-limits",
+    () =>
+      Object.fromEntries(
+        Array.from({ length: 6 }, (_, i) => [
+          `z${i}.yaml`,
+          `${HEAD.replace("NAME", `c${i}`)}data: {${Array.from({ length: 100_000 }, (__, k) => `k${k}: ""`).join(", ")}}\n`,
+        ]),
+      ),
+    "Retrying",
+    "must have at most 1048576 bytes",
+  ],
+];
+
+describeWithPrivateCluster("operator-controller and bundles that were made to do harm", (cluster) => {
+  let world: World;
+  beforeAll(async () => {
+    world = await World.start(cluster);
+  });
+  afterAll(() => world?.stop());
+
+  test("each ends as a condition that names limit, number and file, another extension installs, and /healthz answers all the time", async () => {
+    const good = new SmallPackage("good", VERSION);
+    const packages = [...HOSTILE.map(([name]) => new SmallPackage(name, VERSION)), good];
+    const metas: object[] = [];
+    for (const one of packages) {
+      const files = one.bundleFiles(VERSION);
+      const [, manifests] = HOSTILE.find(([name]) => name === one.name) ?? [];
+      for (const [path, text] of Object.entries(manifests?.() ?? {})) files.set(`manifests/${path}`, Buffer.from(text));
+      const ref = await world.pushBundle(`test/${one.name}`, "v1", one.name, files);
+      metas.push(...one.catalogMetas(() => ref));
+      const { namespace } = one.extension().spec;
+      const others = [0, 1, 2, 3, 4, 5].map((i) => ({ apiVersion: "v1", kind: "ConfigMap", metadata: { name: `c${i}`, namespace } }));
+      await grantInstaller(cluster.client, one.extension(), [...one.objects(namespace), ...others]);
+    }
+    const catalog = await world.pushCatalog(
+      "test/catalog",
+      "v1",
+      new Map([["catalog.json", Buffer.from(metas.map((meta) => JSON.stringify(meta)).join("\n"))]]),
+    );
+    await world.serve("catalog", catalog);
+
+    const probe = new EventLoopProbe(
+      world.installation.probes["operator-controller"],
+      world.installation.servers["operator-controller"].pid,
+    );
+    const began = performance.now();
+    for (const one of packages) await world.apply(one.extension());
+    await Promise.all([
+      world.installed("good", "1.0.0"),
+      ...HOSTILE.map(([name, , reason, message]) =>
+        world.condition(
+          "ClusterExtension",
+          name,
+          (c) => c("Progressing")?.reason === reason && (c("Progressing")?.message ?? "").includes(message),
+          240_000,
+        ),
+      ),
+    ]);
+    const took = performance.now() - began;
+    const { answers, slowestMs, delayMs, ownMs } = await probe.stop();
+    process.stdout.write(
+      `${HOSTILE.length} hostile bundles in ${(took / 1_000).toFixed(1)} s: ${answers} answers of /healthz, the slowest after ${slowestMs.toFixed(0)} ms; ` +
+        `longest delay of the event loop ${delayMs.toFixed(0)} ms (goal ${GOAL_MS} ms), ` +
+        `the most that waiting for a processor does not explain ${ownMs.toFixed(0)} ms\n`,
+    );
+    expect(answers).toBeGreaterThan(0);
+    expect(ownMs).toBeLessThan(LIMIT_MS);
+    expect((await fetch(`${world.installation.probes["operator-controller"]}/readyz`)).status).toBe(200);
+    expect(world.unexpectedEnds).toEqual([]);
+  });
+});
