@@ -37,7 +37,7 @@ const LIMITS: ObjectLimits = {
   steps: 5_000_000,
   patternMs: 250,
 };
-const THREAD: TaskThreadLimits = { heapMib: 112, deadlineMs: 20_000, idleMs: 3_000 };
+const THREAD: TaskThreadLimits = { heapMib: 112, deadlineMs: 60_000, idleMs: 3_000 };
 /** Objects of the first page; the size of a page decides how many the next one has. */
 const FIRST_PAGE = 4;
 const LARGEST_PAGE = 100;
