@@ -2,7 +2,7 @@
 // The same sources give the same bytes.
 import { existsSync } from "node:fs";
 import { mkdir, readFile, rm, stat, writeFile } from "node:fs/promises";
-import { join, relative, resolve } from "node:path";
+import { basename, join, relative, resolve } from "node:path";
 import { build } from "esbuild";
 import { CommandTerminal } from "../cmd/olmv1/cli/terminal.ts";
 import { manPages } from "../cmd/olmv1/man/manPages.ts";
@@ -22,6 +22,7 @@ const entryPoints = {
   objectWorker: "pkg/operatorcontroller/crdupgrade/objectWorker.ts",
   issueWorker: "pkg/serving/certificates/issueWorker.ts",
   celRules: "pkg/resolve/cel/celRules.ts",
+  undici: "pkg/http/undici.ts",
 };
 
 /** The command line loads what a command needs when it runs: in parts beside it (where worker threads are found too), or each start would read all of them. */
@@ -46,27 +47,19 @@ const onlyWhatIsUsed = {
 const loadedLate = {
   name: "loaded-late",
   setup(builder) {
-    builder.onResolve({ filter: /\/resolve\/cel\/celRules\.ts$/ }, ({ kind }) =>
-      kind === "dynamic-import" ? { path: "./celRules.js", external: true } : undefined,
+    builder.onResolve({ filter: /\/(celRules|undici)\.ts$/ }, ({ kind, path }) =>
+      kind === "dynamic-import" ? { path: `./${basename(path, ".ts")}.js`, external: true } : undefined,
     );
   },
 };
 
-/**
- * client-node imports undici's main file, with fetch, WebSocket, caches and mocks, for calls that we do not make. Its credentials need the agents only, which
- * pkg/http imports too.
- */
-const agentsOnly = {
-  name: "agents-only",
+/** client-node imports undici for calls that we do not make; pkg/http imports the files of undici that it needs. */
+const withoutUndici = {
+  name: "without-undici",
   setup(builder) {
-    builder.onResolve({ filter: /^undici$/ }, () => ({ path: "undici", namespace: "agents-only" }));
-    builder.onLoad({ filter: /.*/, namespace: "agents-only" }, () => ({
-      contents: `
-        export { default as Agent } from "undici/lib/dispatcher/agent.js";
-        export { default as ProxyAgent } from "undici/lib/dispatcher/proxy-agent.js";
-        export const fetch = undefined;
-      `,
-      resolveDir: root,
+    builder.onResolve({ filter: /^undici$/ }, () => ({ path: "undici", namespace: "without-undici" }));
+    builder.onLoad({ filter: /.*/, namespace: "without-undici" }, () => ({
+      contents: "export const Agent = undefined, ProxyAgent = undefined, fetch = undefined;",
     }));
   },
 };
@@ -125,7 +118,7 @@ const common = {
   legalComments: "linked",
   // Packages in CommonJS form call require for the modules of Node.
   banner: { js: 'import { createRequire as __createRequire } from "node:module"; const require = __createRequire(import.meta.url);' },
-  plugins: [httpOnly, onlyWhatIsUsed, agentsOnly, noSchemaCompilers, loadedLate],
+  plugins: [httpOnly, onlyWhatIsUsed, withoutUndici, noSchemaCompilers, loadedLate],
   // Leaves out undici's second, experimental parser of HTTP.
   define: { esbuildDetection: "true" },
   logLevel: "warning",

@@ -1,6 +1,8 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { Agent, type Dispatcher, request } from "../http/client.ts";
+import { text as textOf } from "node:stream/consumers";
+import { openConnections } from "../http/connections.ts";
+import type { Connections } from "../http/types.ts";
 import { Client } from "../kube/client.ts";
 import type { Binaries } from "./binaries.ts";
 import { certificatesIn } from "./certificates.ts";
@@ -59,7 +61,7 @@ export async function planCluster(binaries: Binaries, dataDir: string, withAudit
   for (const [path, text] of Object.entries(texts)) await writeFile(path, text, { mode: 0o600 });
 
   const keeper = Client.fromKubeConfig(keeperKubeconfig);
-  const etcdAgent = new Agent({ connect: { ca, ...etcdClient } });
+  const etcdConnections = openConnections({ tls: { ca, ...etcdClient }, keepAliveMs: 4_000 });
   const spec = (name: ComponentName, args: readonly string[], ready: ComponentSpec["ready"]): ComponentSpec => ({
     name,
     binary: binaries[name],
@@ -69,7 +71,7 @@ export async function planCluster(binaries: Binaries, dataDir: string, withAudit
   });
   return {
     specs: {
-      etcd: spec("etcd", etcdFlags(input), (signal) => answers(`https://127.0.0.1:${etcd}/health`, signal, etcdAgent)),
+      etcd: spec("etcd", etcdFlags(input), (signal) => answers(`https://127.0.0.1:${etcd}/health`, signal, etcdConnections)),
       "kube-apiserver": spec("kube-apiserver", apiServerFlags(input), async (signal) => {
         const { statusCode, body } = await keeper.request("GET", "/readyz", { signal });
         await body.dump();
@@ -89,18 +91,22 @@ export async function planCluster(binaries: Binaries, dataDir: string, withAudit
     logs,
     keeper,
     compact: async () => {
-      const { header } = (await ask(`https://127.0.0.1:${etcd}/v3/kv/range`, { key: "Lw==", count_only: true }, etcdAgent)) as EtcdAnswer;
-      await ask(`https://127.0.0.1:${etcd}/v3/kv/compaction`, { revision: header.revision, physical: true }, etcdAgent);
+      const { header } = (await ask(
+        `https://127.0.0.1:${etcd}/v3/kv/range`,
+        { key: "Lw==", count_only: true },
+        etcdConnections,
+      )) as EtcdAnswer;
+      await ask(`https://127.0.0.1:${etcd}/v3/kv/compaction`, { revision: header.revision, physical: true }, etcdConnections);
     },
     close: async () => {
       await keeper.close();
-      await etcdAgent.destroy();
+      await etcdConnections.destroy();
     },
   };
 }
 
-async function answers(url: string, signal: AbortSignal, dispatcher: Dispatcher): Promise<boolean> {
-  const { statusCode, body } = await request(new URL(url), { method: "GET", signal, dispatcher });
+async function answers(url: string, signal: AbortSignal, connections: Connections): Promise<boolean> {
+  const { statusCode, body } = await connections.request(new URL(url), { method: "GET", signal });
   await body.dump();
   return statusCode === 200;
 }
@@ -110,9 +116,9 @@ interface EtcdAnswer {
 }
 
 /** One call of etcd's gRPC interface, as its HTTP gateway takes it. @throws Error with etcd's answer when that is no success. */
-async function ask(url: string, message: object, dispatcher: Dispatcher): Promise<unknown> {
-  const { statusCode, body } = await request(new URL(url), { method: "POST", body: JSON.stringify(message), dispatcher });
-  const text = await body.text();
+async function ask(url: string, message: object, connections: Connections): Promise<unknown> {
+  const { statusCode, body } = await connections.request(new URL(url), { method: "POST", body: JSON.stringify(message) });
+  const text = await textOf(body);
   if (statusCode !== 200) throw new Error(`etcd answered ${statusCode} to ${url}: ${text}`);
   return JSON.parse(text);
 }

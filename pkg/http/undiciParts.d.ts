@@ -1,4 +1,4 @@
-// Types of the files of undici that `client.ts` imports; undici declares types for its main file only.
+// Types of the files of undici that `undici.ts` imports; undici declares types for its main file only.
 
 declare module "undici/lib/dispatcher/agent.js" {
   export { Agent as default } from "undici";
@@ -8,9 +8,11 @@ declare module "undici/lib/dispatcher/proxy-agent.js" {
   export { ProxyAgent as default } from "undici";
 }
 
-declare module "undici/lib/api/api-request.js" {
-  import type { Dispatcher } from "undici";
+declare module "undici/lib/dispatcher/dispatcher.js" {
+  export { Dispatcher as default } from "undici";
+}
 
-  /** The method `request` of a dispatcher. */
-  export default function request(this: Dispatcher, options: Dispatcher.RequestOptions): Promise<Dispatcher.ResponseData>;
+declare module "undici/lib/api/index.js" {
+  const api: Record<string, (...args: never[]) => unknown>;
+  export default api;
 }

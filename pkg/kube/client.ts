@@ -1,5 +1,5 @@
 import { type GroupVersionKind, type KubeObject, type ObjectRef, refOf } from "../api/k8s.ts";
-import type { Dispatcher } from "../http/client.ts";
+import type { HttpResponse } from "../http/types.ts";
 import { answerOf, errorOf, type Told } from "./answer.ts";
 import { readBytes } from "./body.ts";
 import { Credentials } from "./credentials.ts";
@@ -202,13 +202,13 @@ export class Client {
   }
 
   /** Sends any request and parses the answer. @throws KubeError on every status from 400. */
-  async raw(method: Dispatcher.HttpMethod, path: string, body?: unknown, options: CallOptions = {}): Promise<unknown> {
+  async raw(method: string, path: string, body?: unknown, options: CallOptions = {}): Promise<unknown> {
     const init = body === undefined ? { signal: options.signal } : bodyInit(body, JSON_TYPE, options);
     return answerOf(await this.#transport.request(method, path, init), this.#told);
   }
 
   /** Sends any request; the answer is returned as it comes, whatever its status. The caller must consume its body. */
-  request(method: Dispatcher.HttpMethod, path: string, init: RequestInit = {}): Promise<Dispatcher.ResponseData> {
+  request(method: string, path: string, init: RequestInit = {}): Promise<HttpResponse> {
     return this.#transport.request(method, path, init);
   }
 
@@ -217,12 +217,12 @@ export class Client {
     return this.#transport.close();
   }
 
-  async #call(method: Dispatcher.HttpMethod, gvk: GroupVersionKind, location: Location, query: Query, init: RequestInit): Promise<unknown> {
+  async #call(method: string, gvk: GroupVersionKind, location: Location, query: Query, init: RequestInit): Promise<unknown> {
     return answerOf(await this.#send(method, gvk, location, query, init), this.#told);
   }
 
   /** Sends one request about a kind; a path that is not served is looked up once more, since CRDs come and go. */
-  async #send(method: Dispatcher.HttpMethod, gvk: GroupVersionKind, location: Location, query: Query, init: RequestInit) {
+  async #send(method: string, gvk: GroupVersionKind, location: Location, query: Query, init: RequestInit) {
     for (let fresh = false; ; fresh = true) {
       const resource = await this.#discovery.resourceFor(gvk);
       const response = await this.#transport.request(method, resourcePath(gvk, resource, location, query), init);

@@ -1,4 +1,5 @@
-import { Agent, type Dispatcher, ProxyAgent } from "../http/client.ts";
+import { openConnections } from "../http/connections.ts";
+import type { Connections } from "../http/types.ts";
 import type { Credentials, Endpoint, TlsMaterial } from "./credentials.ts";
 
 /** Under the API server's own idle timeout of 90 s. */
@@ -18,47 +19,43 @@ export class Pools {
     this.credentials = credentials;
   }
 
-  forUser(endpoint: Endpoint): Dispatcher {
-    this.#user = refreshed(this.#user, { tls: endpoint.tls, proxyUrl: endpoint.proxyUrl, allowH2: false });
-    return this.#user.dispatcher;
+  forUser(endpoint: Endpoint): Connections {
+    this.#user = refreshed(this.#user, { tls: endpoint.tls, proxyUrl: endpoint.proxyUrl, http2: false });
+    return this.#user.connections;
   }
 
-  forTokens({ tls: { ca, servername, rejectUnauthorized }, proxyUrl }: Endpoint): Dispatcher {
+  forTokens({ tls: { ca, servername, rejectUnauthorized }, proxyUrl }: Endpoint): Connections {
     const tls: TlsMaterial = {};
     if (ca !== undefined) tls.ca = ca;
     if (servername !== undefined) tls.servername = servername;
     if (rejectUnauthorized !== undefined) tls.rejectUnauthorized = rejectUnauthorized;
-    this.#tokens = refreshed(this.#tokens, { tls, proxyUrl, allowH2: true });
-    return this.#tokens.dispatcher;
+    this.#tokens = refreshed(this.#tokens, { tls, proxyUrl, http2: true });
+    return this.#tokens.connections;
   }
 
   async destroy(): Promise<void> {
     const pools = [this.#user, this.#tokens];
     this.#user = undefined;
     this.#tokens = undefined;
-    for (const pool of pools) await pool?.dispatcher.destroy();
+    for (const pool of pools) await pool?.connections.destroy();
   }
 }
 
 interface PoolInit {
   tls: TlsMaterial;
   proxyUrl: string | undefined;
-  allowH2: boolean;
+  http2: boolean;
 }
 
 interface Pool extends PoolInit {
-  dispatcher: Dispatcher;
+  connections: Connections;
 }
 
 function refreshed(pool: Pool | undefined, init: PoolInit): Pool {
   if (pool && pool.proxyUrl === init.proxyUrl && sameTls(pool.tls, init.tls)) return pool;
-  if (pool) void pool.dispatcher.close();
-  const common = { allowH2: init.allowH2, keepAliveTimeout: KEEP_ALIVE_MS, keepAliveMaxTimeout: KEEP_ALIVE_MS };
-  const connect = { ...init.tls, keepAlive: true, keepAliveInitialDelay: 30_000 };
-  const dispatcher = init.proxyUrl
-    ? new ProxyAgent({ ...common, uri: init.proxyUrl, requestTls: { ...connect, allowH2: init.allowH2 } })
-    : new Agent({ ...common, connect });
-  return { ...init, dispatcher };
+  if (pool) void pool.connections.close();
+  const { tls, proxyUrl: proxy, http2 } = init;
+  return { ...init, connections: openConnections({ tls, proxy, http2, keepAliveMs: KEEP_ALIVE_MS }) };
 }
 
 function sameTls(a: TlsMaterial, b: TlsMaterial): boolean {

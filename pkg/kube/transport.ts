@@ -1,5 +1,5 @@
 import { messageOf } from "../errors/errors.ts";
-import { type Dispatcher, request } from "../http/client.ts";
+import type { HttpResponse } from "../http/types.ts";
 import type { Credentials, Endpoint } from "./credentials.ts";
 import { NoCredential } from "./errors.ts";
 import { Pools } from "./pools.ts";
@@ -82,15 +82,15 @@ export class Transport {
    * Sends one request. A 401 is answered once with fresh credentials; a 429 that says how long to wait is waited for, a few times
    * and not for long; a GET or an apply whose connection broke before the answer is sent once more.
    * @param path absolute, already percent-encoded, for example "/apis/olm.operatorframework.io/v1/clusterextensions".
-   * @throws NoCredential Retrying when no credential could be had; undici's errors when there was no answer.
+   * @throws NoCredential Retrying when no credential could be had; the error of the connection when there was no answer.
    */
-  async request(method: Dispatcher.HttpMethod, path: string, init: RequestInit = {}): Promise<Dispatcher.ResponseData> {
+  async request(method: string, path: string, init: RequestInit = {}): Promise<HttpResponse> {
     let reauthorized = false;
     let resent = false;
     for (let throttled = 0; ; ) {
       const endpoint = await this.#endpoint();
       const authorization = await this.#authorize(endpoint);
-      let response: Dispatcher.ResponseData;
+      let response: HttpResponse;
       try {
         response = await this.#send(endpoint, authorization, method, path, init);
       } catch (err) {
@@ -143,20 +143,20 @@ export class Transport {
     return { headers: { authorization: `Bearer ${token}` }, refused };
   }
 
-  async #send(endpoint: Endpoint, authorization: Authorization, method: Dispatcher.HttpMethod, path: string, init: RequestInit) {
+  async #send(endpoint: Endpoint, authorization: Authorization, method: string, path: string, init: RequestInit) {
     const url = new URL(endpoint.server + path);
     const headers: Record<string, string> = { accept: "application/json", ...init.headers, ...authorization.headers };
     if (this.#options.userAgent) headers["user-agent"] = this.#options.userAgent;
-    const dispatcher = this.#token ? this.#pools.forTokens(endpoint) : this.#pools.forUser(endpoint);
-    const { body = null, signal, bodyTimeoutMs: bodyTimeout = BODY_TIMEOUT_MS } = init;
+    const connections = this.#token ? this.#pools.forTokens(endpoint) : this.#pools.forUser(endpoint);
+    const { body = null, signal, bodyTimeoutMs = BODY_TIMEOUT_MS } = init;
     if (method !== "GET" && method !== "HEAD") this.#mayWrite();
     const started = performance.now();
     let code = "<error>";
     try {
-      const options = { method, headers, body, dispatcher, bodyTimeout, headersTimeout: HEADERS_TIMEOUT_MS };
+      const request = { method, headers, body, bodyTimeoutMs, headersTimeoutMs: HEADERS_TIMEOUT_MS };
       const response = await (body === null || !this.#token
-        ? request(url, signal ? { ...options, signal } : options)
-        : unaborted(() => request(url, options), signal));
+        ? connections.request(url, signal ? { ...request, signal } : request)
+        : unaborted(() => connections.request(url, request), signal));
       code = String(response.statusCode);
       return response;
     } finally {
@@ -171,7 +171,7 @@ export class Transport {
  * undici 8.12, each time); requests without a body are aborted as ever.
  * @see https://github.com/nodejs/node/issues/52952
  */
-async function unaborted(send: () => Promise<Dispatcher.ResponseData>, signal: AbortSignal | undefined): Promise<Dispatcher.ResponseData> {
+async function unaborted(send: () => Promise<HttpResponse>, signal: AbortSignal | undefined): Promise<HttpResponse> {
   signal?.throwIfAborted();
   const aborted = Promise.withResolvers<never>();
   const abort = (): void => aborted.reject(signal?.reason);

@@ -2,7 +2,8 @@ import { Readable } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import { createSecureContext, getCACertificates } from "node:tls";
 import type { Logger } from "pino";
-import { Agent, type Dispatcher, ProxyAgent, request } from "../http/client.ts";
+import { openConnections } from "../http/connections.ts";
+import type { Connections, HttpResponse as ConnectionsResponse, HttpBody } from "../http/types.ts";
 import type { TlsMaterial } from "./certificates.ts";
 import { innerAddress, outerLookup, refusal } from "./innerAddress.ts";
 import { failureOf, isTransient } from "./networkError.ts";
@@ -38,8 +39,8 @@ export interface HttpRequest {
 /** An answer; whoever asked must read the body or `dump()` it. */
 export interface HttpResponse {
   readonly status: number;
-  readonly headers: Dispatcher.ResponseData["headers"];
-  readonly body: Dispatcher.ResponseData["body"];
+  readonly headers: ConnectionsResponse["headers"];
+  readonly body: HttpBody;
   /** a redirect led to another origin, whose words must not be quoted to a user */
   readonly foreign: boolean;
 }
@@ -56,13 +57,15 @@ const REDIRECTS = new Set([301, 302, 303, 307, 308]);
 const RETRIED = new Set([408, 429, 500, 502, 503, 504]);
 const REDIRECT_LIMIT = 5;
 const AGENT_LIMIT = 32;
+const KEEP_ALIVE_MS = 4_000;
+const CONNECT_TIMEOUT_MS = 30_000;
 
 /**
  * HTTP to registries over keep-alive pools, one per way to reach a peer. Retries what can be repeated, follows redirects by hand so that
  * credentials and our own certificate stay with the origin they are for, and honours the proxy variables.
  */
 export class Transport {
-  readonly #agents = new Map<string, Dispatcher>();
+  readonly #agents = new Map<string, Connections>();
   readonly #limits: TransportLimits;
   readonly #env: NodeJS.ProcessEnv;
   readonly #log: Logger;
@@ -116,14 +119,14 @@ export class Transport {
       if (refused !== undefined) throw new Error(refused);
       const headers: Record<string, string> = { "user-agent": "olmv1", ...ask.headers };
       if (ask.authorization !== undefined && !foreign) headers["authorization"] = ask.authorization;
-      const answer = await request(url, {
+      const connections = this.#agent(url, ask.peer, { foreign, outer: url.hostname !== home && innerAddress(home) === undefined });
+      const answer = await connections.request(url, {
         method: ask.method,
         headers,
         body: typeof ask.body === "function" ? Readable.from(ask.body(), { objectMode: false }) : (ask.body ?? null),
-        dispatcher: this.#agent(url, ask.peer, { foreign, outer: url.hostname !== home && innerAddress(home) === undefined }),
         signal: ask.signal,
-        headersTimeout: this.#limits.stallMs,
-        bodyTimeout: this.#limits.stallMs,
+        headersTimeoutMs: this.#limits.stallMs,
+        bodyTimeoutMs: this.#limits.stallMs,
       });
       const location = answer.headers["location"];
       if (!REDIRECTS.has(answer.statusCode) || typeof location !== "string" || (ask.method !== "GET" && ask.method !== "HEAD"))
@@ -136,7 +139,7 @@ export class Transport {
     }
   }
 
-  #agent(url: URL, peer: Peer, way: Way): Dispatcher {
+  #agent(url: URL, peer: Peer, way: Way): Connections {
     const proxy = proxyFor(url, this.#env);
     const key = [proxy?.href ?? "", peer.insecure, way.foreign, way.outer, peer.tls.fingerprint].join("|");
     const known = this.#agents.get(key);
@@ -160,19 +163,20 @@ interface Way {
   readonly outer: boolean;
 }
 
-function agentFor(proxy: URL | undefined, peer: Peer, { foreign, outer }: Way): Dispatcher {
+function agentFor(proxy: URL | undefined, peer: Peer, { foreign, outer }: Way): Connections {
   const identity = foreign ? undefined : peer.tls.identity;
   // An unverified peer needs no authorities, and reading them all takes a tenth of a second.
   const ca = peer.insecure ? [] : trusted(peer.tls.ca);
-  const tls = {
-    secureContext: createSecureContext({ ca, ...identity }),
-    rejectUnauthorized: !peer.insecure,
-    allowH2: false,
-    timeout: 30_000,
-    ...(outer ? { lookup: outerLookup } : {}),
-  };
-  if (proxy) return new ProxyAgent({ uri: proxy.href, requestTls: tls, connections: 16 });
-  return new Agent({ connect: tls, connections: 16, allowH2: false });
+  const tls = { secureContext: createSecureContext({ ca, ...identity }), rejectUnauthorized: !peer.insecure };
+  const lookup = outer ? outerLookup : undefined;
+  return openConnections({
+    tls,
+    lookup,
+    proxy: proxy?.href,
+    perServer: 16,
+    keepAliveMs: KEEP_ALIVE_MS,
+    connectTimeoutMs: CONNECT_TIMEOUT_MS,
+  });
 }
 
 /** The authorities of Node, of the system (SSL_CERT_FILE and SSL_CERT_DIR included) and of the registry, each once. */

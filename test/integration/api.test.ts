@@ -1,3 +1,4 @@
+import { json } from "node:stream/consumers";
 import { beforeAll, describe, expect, test } from "vitest";
 import { crdFrom } from "../../cmd/crdgen/crd.ts";
 import { KINDS } from "../../cmd/crdgen/kinds.ts";
@@ -35,7 +36,7 @@ describeWithCluster("ClusterExtension and ClusterCatalog on the API server", (cl
     ] as const) {
       const headers = { accept: "application/json;as=Table;v=v1;g=meta.k8s.io" };
       const response = await cluster.client.request("GET", `/apis/${API_VERSION}/${plural}`, { headers });
-      const table = (await response.body.json()) as { columnDefinitions: { name: string; priority: number }[] };
+      const table = (await json(response.body)) as { columnDefinitions: { name: string; priority: number }[] };
       const shown = (wide: boolean): string[] =>
         table.columnDefinitions.filter(({ priority }) => priority > 0 === wide).map(({ name }) => name);
       expect([shown(false), shown(true)]).toEqual([columns, wide]);

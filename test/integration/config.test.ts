@@ -2,6 +2,7 @@ import { readdirSync, readFileSync, statSync } from "node:fs";
 import { mkdtemp, realpath, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
+import { text } from "node:stream/consumers";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { parseFlags as parseCatalogdFlags } from "../../cmd/catalogd/flags.ts";
 import { parseFlags } from "../../cmd/operator-controller/flags.ts";
@@ -534,8 +535,8 @@ async function dryRun(cluster: TestCluster, object: KubeObject): Promise<string[
   const query = "dryRun=All&fieldValidation=Strict&fieldManager=test&force=true";
   const headers = { "content-type": "application/apply-patch+yaml" };
   const response = await cluster.client.request("PATCH", `${path}?${query}`, { headers, body: JSON.stringify(object) });
-  const text = await response.body.text();
-  expect(response.statusCode, text).toBeLessThan(300);
+  const body = await text(response.body);
+  expect(response.statusCode, body).toBeLessThan(300);
   return [response.headers["warning"] ?? []].flat();
 }
 

@@ -1,4 +1,5 @@
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
+import { text } from "node:stream/consumers";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import type { KubeObject } from "../../pkg/api/k8s.ts";
 import { Client } from "../../pkg/kube/client.ts";
@@ -182,7 +183,8 @@ describeWithCluster("a client of the API server", (cluster) => {
     const thing = { ...kind, metadata: { name: "x", namespace }, spec };
     await eventually(() => cluster.client.apply(thing, { fieldManager: "m" }));
     expect(await cluster.client.resourceFor(kind)).toMatchObject({ resource: "things", namespaced: true });
-    const raw = await (await cluster.client.request("GET", `/apis/${group}/v1/namespaces/${namespace}/things/x`)).body.text();
+    const { body } = await cluster.client.request("GET", `/apis/${group}/v1/namespaces/${namespace}/things/x`);
+    const raw = await text(body);
     expect(raw).toContain('"minimum":-9223372036854775808');
     expect(raw).toContain('"x-kubernetes-preserve-unknown-fields":true');
     await cluster.client.delete({ ...definition, name: definition.metadata.name });

@@ -1,3 +1,4 @@
+import { json } from "node:stream/consumers";
 import type { ClusterCatalog } from "../../../pkg/api/clusterCatalog.ts";
 import { API_VERSION, CLUSTER_CATALOG } from "../../../pkg/api/constants.ts";
 import type { KubeObject, ObjectRef } from "../../../pkg/api/k8s.ts";
@@ -52,7 +53,7 @@ const SERVICE_MONITOR = { apiVersion: "monitoring.coreos.com/v1", kind: "Service
 /** Reads all of it. @throws Error when the API server cannot be reached, or knows nobody by these credentials. */
 export async function readFacts(client: Client, namespace: string, signal: AbortSignal): Promise<DoctorFacts> {
   const answer = await client.request("GET", "/version", { signal });
-  const { gitVersion = "" } = (await answer.body.json()) as { gitVersion?: string };
+  const { gitVersion = "" } = (await json(answer.body)) as { gitVersion?: string };
   const date = answer.headers["date"];
   const get = (ref: ObjectRef): Promise<Answer<KubeObject | undefined>> => answered(() => client.get(ref, { signal }), undefined);
   const programs = PROGRAMS.map(async ({ program, lease }): Promise<ProgramFacts> => {

@@ -1,5 +1,6 @@
 import { rootCertificates } from "node:tls";
-import { Agent, type Dispatcher, ProxyAgent, request } from "../../http/client.ts";
+import { openConnections } from "../../http/connections.ts";
+import type { Connections, HttpResponse } from "../../http/types.ts";
 import { failureOf } from "../../oci/networkError.ts";
 import { proxyFor } from "../../oci/proxy.ts";
 import type { TlsSettings } from "../../serving/tlsProfile.ts";
@@ -23,7 +24,7 @@ export class CatalogConnections {
   readonly #tls: () => Partial<TlsSettings>;
   readonly #authorities: readonly AuthoritySource[];
   /** By address of the proxy; "" is none. */
-  readonly #pools = new Map<string, Dispatcher>();
+  readonly #pools = new Map<string, Connections>();
   /** Of the authorities that the pools trust, and the settings that they have. */
   #trusted = "";
 
@@ -38,11 +39,11 @@ export class CatalogConnections {
    * @param headers sent beside `accept`.
    * @throws as `failureOf` tells it when there is no answer.
    */
-  async get(url: URL, signal: AbortSignal, headers: Record<string, string>): Promise<Dispatcher.ResponseData> {
+  async get(url: URL, signal: AbortSignal, headers: Record<string, string>): Promise<HttpResponse> {
     const proxy = proxyFor(url, this.#env);
-    const dispatcher = this.#pool(proxy, await this.#trustedNow());
+    const connections = this.#pool(proxy, await this.#trustedNow());
     try {
-      return await request(url, { method: "GET", dispatcher, signal, headers: { accept: "application/jsonl", ...headers } });
+      return await connections.request(url, { method: "GET", signal, headers: { accept: "application/jsonl", ...headers } });
     } catch (err) {
       throw failureOf("GET", url, err, proxy);
     }
@@ -60,7 +61,7 @@ export class CatalogConnections {
   }
 
   /** Pools that trust other authorities than these, or have other settings, end with their last request. */
-  #pool(proxy: URL | undefined, authorities: Authorities | undefined): Dispatcher {
+  #pool(proxy: URL | undefined, authorities: Authorities | undefined): Connections {
     const { fingerprint = "", certificates } = authorities ?? {};
     const settings = this.#tls();
     const trusted = `${fingerprint} ${JSON.stringify(settings)}`;
@@ -72,9 +73,8 @@ export class CatalogConnections {
     const key = proxy?.href ?? "";
     const known = this.#pools.get(key);
     if (known) return known;
-    const options = { keepAliveTimeout: 30_000, connections: 16 };
     const tls = { ...settings, ...(certificates ? { ca: [...rootCertificates, ...certificates] } : {}) };
-    const pool = proxy ? new ProxyAgent({ ...options, uri: proxy.href, requestTls: tls }) : new Agent({ ...options, connect: tls });
+    const pool = openConnections({ tls, proxy: proxy?.href, perServer: 16, keepAliveMs: 30_000 });
     this.#pools.set(key, pool);
     return pool;
   }

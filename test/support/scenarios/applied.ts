@@ -1,3 +1,4 @@
+import { text } from "node:stream/consumers";
 import type { KubeObject } from "../../../pkg/api/k8s.ts";
 import type { Client } from "../../../pkg/kube/client.ts";
 import { kubeErrorFrom } from "../../../pkg/kube/status.ts";
@@ -20,7 +21,7 @@ export async function applyExtension(admin: Client, object: KubeObject, options:
   const path = `/apis/${object.apiVersion}/clusterextensions/${object.metadata.name}?${query.toString()}`;
   const headers = { "content-type": "application/apply-patch+yaml", ...impersonation };
   const { statusCode, headers: got, body } = await admin.request("PATCH", path, { headers, body: JSON.stringify(object) });
-  const text = await body.text();
-  if (statusCode >= 400) throw kubeErrorFrom(statusCode, JSON.parse(text));
+  const received = await text(body);
+  if (statusCode >= 400) throw kubeErrorFrom(statusCode, JSON.parse(received));
   return [got["warning"] ?? []].flat();
 }

@@ -1,0 +1,123 @@
+import { once } from "node:events";
+import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from "node:http";
+import { type AddressInfo, createServer as createTcpServer } from "node:net";
+import { text } from "node:stream/consumers";
+import { afterEach, expect, test } from "vitest";
+import { openConnections } from "./connections.ts";
+import type { Connections } from "./types.ts";
+
+const opened: (Server | Connections)[] = [];
+
+afterEach(async () => {
+  for (const one of opened.splice(0)) {
+    if ("closeAllConnections" in one) {
+      one.close();
+      one.closeAllConnections();
+    } else await one.destroy();
+  }
+});
+
+async function serve(listener: RequestListener): Promise<{ url: URL; server: Server }> {
+  const server = createServer(listener);
+  opened.push(server);
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  return { url: new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`), server };
+}
+
+function connections(options: Partial<Parameters<typeof openConnections>[0]> = {}): Connections {
+  const made = openConnections({ tls: {}, keepAliveMs: 10_000, ...options });
+  opened.push(made);
+  return made;
+}
+
+test("a request sends the length of its body when it is a DELETE", async () => {
+  const { url } = await serve(async (request: IncomingMessage, response: ServerResponse) => {
+    response.end(`${request.headers["content-length"]} ${await text(request)}`);
+  });
+  const { body } = await connections().request(url, { method: "DELETE", body: "ä" });
+  expect(await text(body)).toBe("2 ä");
+});
+
+test("a header that was sent several times is an array", async () => {
+  const { url } = await serve((_request, response) =>
+    response.setHeader("warning", ["299 - one", "299 - two"]).setHeader("etag", "x").end(),
+  );
+  const { headers, body } = await connections().request(url, { method: "GET" });
+  await body.dump();
+  expect(headers).toMatchObject({ warning: ["299 - one", "299 - two"], etag: "x" });
+});
+
+test("a request reuses a connection when the response before it was read or dumped", async () => {
+  const { url, server } = await serve((_request, response) => response.end("x".repeat(1_000)));
+  let sockets = 0;
+  server.on("connection", () => sockets++);
+  const kept = connections();
+  await (await kept.request(url, { method: "GET" })).body.dump();
+  await text((await kept.request(url, { method: "GET" })).body);
+  await (await kept.request(url, { method: "GET" })).body.dump();
+  expect(sockets).toBe(1);
+});
+
+test("a request fails with the reason of its signal when that aborts before the response", async () => {
+  const { url } = await serve(() => undefined);
+  const stop = new AbortController();
+  const reason = new Error("nobody waits");
+  const asked = connections().request(url, { method: "GET", signal: stop.signal });
+  stop.abort(reason);
+  await expect(asked).rejects.toBe(reason);
+});
+
+test("a body ends with the reason of the signal when that aborts while it is read", async () => {
+  const { url } = await serve((_request, response) => void response.write("begun"));
+  const stop = new AbortController();
+  const { body } = await connections().request(url, { method: "GET", signal: stop.signal });
+  await once(body, "readable");
+  const reason = new Error("nobody waits");
+  stop.abort(reason);
+  await expect(text(body)).rejects.toBe(reason);
+});
+
+test("a body ends with an error when the server cuts the connection, also before anybody reads it", async () => {
+  const { url } = await serve((_request, response) => {
+    response.writeHead(200, { "content-length": "100" }).write("begun");
+    setImmediate(() => response.destroy());
+  });
+  const { body } = await connections().request(url, { method: "GET" });
+  await new Promise((resolve) => body.once("close", resolve));
+  await expect(text(body)).rejects.toMatchObject({ code: "ECONNRESET" });
+});
+
+test.each([
+  ["a server that does not answer", () => undefined, { headersTimeoutMs: 50 }, "UND_ERR_HEADERS_TIMEOUT"],
+  ["a body that stops", (response: ServerResponse) => void response.write("begun"), { bodyTimeoutMs: 50 }, "UND_ERR_BODY_TIMEOUT"],
+] as const)("a request fails with a code when it meets %s", async (_what, answer, limits, code) => {
+  const { url } = await serve((_request, response) => answer(response));
+  const read = async (): Promise<string> => text((await connections().request(url, { method: "GET", ...limits })).body);
+  await expect(read()).rejects.toMatchObject({ code });
+});
+
+test("a request fails with a code when the connection is not ready in time", async () => {
+  // Accepts connections and never speaks TLS.
+  const silent = createTcpServer(() => undefined);
+  silent.listen(0, "127.0.0.1");
+  await once(silent, "listening");
+  const url = new URL(`https://127.0.0.1:${(silent.address() as AddressInfo).port}/`);
+  await expect(connections({ connectTimeoutMs: 50 }).request(url, { method: "GET" })).rejects.toMatchObject({
+    code: "UND_ERR_CONNECT_TIMEOUT",
+  });
+  silent.close();
+});
+
+test("closed connections let a response that has begun come to its end", async () => {
+  const { url, server } = await serve((_request, response) => void response.write("begun, "));
+  const kept = connections();
+  let answering: ServerResponse | undefined;
+  server.on("request", (_request, response: ServerResponse) => {
+    answering = response;
+  });
+  const { body } = await kept.request(url, { method: "GET" });
+  await kept.close();
+  answering?.end("ended");
+  expect(await text(body)).toBe("begun, ended");
+});

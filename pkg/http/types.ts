@@ -1,0 +1,71 @@
+import type { Readable } from "node:stream";
+import type { ConnectionOptions } from "node:tls";
+
+/** One HTTP request. */
+export interface HttpRequest {
+  readonly method: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string | Uint8Array | Readable | null;
+  readonly signal?: AbortSignal;
+  /** Longest wait for the status line, from when the request is sent. Default 5 minutes. */
+  readonly headersTimeoutMs?: number;
+  /** Longest pause between two chunks of the body. Default 5 minutes. */
+  readonly bodyTimeoutMs?: number;
+}
+
+/** A response whose body is not read yet. The caller must read the body or dump it. */
+export interface HttpResponse {
+  readonly statusCode: number;
+  /** By name in lower case; an array for a header that was sent several times. */
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  readonly body: HttpBody;
+}
+
+/** The body of a response. An aborted or broken connection ends it with an error. */
+export type HttpBody = Readable & {
+  /** Reads the rest and drops it, so that the connection can be used again; closes the connection instead if more than `limit` bytes follow. Default 128 KiB. */
+  dump(options?: { limit: number }): Promise<unknown>;
+};
+
+/** Keep-alive connections to the servers of one set of TLS options. */
+export interface Connections {
+  /** @throws the error of Node or undici, with its `code`, when there is no response; the signal's reason when it aborts. */
+  request(url: URL, request: HttpRequest): Promise<HttpResponse>;
+  /** Closes idle connections now and the others after their last response. */
+  close(): Promise<void>;
+  /** Closes all connections; requests under way fail. */
+  destroy(): Promise<void>;
+}
+
+/** How connections are made. */
+export interface ConnectionsOptions {
+  readonly tls: Pick<ConnectionOptions, (typeof TLS_OPTIONS)[number]>;
+  /** Resolves host names; Node's own by default. */
+  readonly lookup?: ConnectionOptions["lookup"] | undefined;
+  /** Most connections to one server. Unlimited by default. */
+  readonly perServer?: number;
+  /** How long an idle connection stays open. */
+  readonly keepAliveMs: number;
+  /** Longest time until a connection is ready, TLS included. Default 10 s. */
+  readonly connectTimeoutMs?: number;
+  /** URL of the proxy that all requests go through. */
+  readonly proxy?: string | undefined;
+  /** Uses HTTP/2 if the server offers it. Default false. */
+  readonly http2?: boolean;
+}
+
+/** The TLS options of Node that connections take. */
+export const TLS_OPTIONS = [
+  "ca",
+  "cert",
+  "key",
+  "passphrase",
+  "servername",
+  "rejectUnauthorized",
+  "secureContext",
+  "minVersion",
+  "maxVersion",
+  "ciphers",
+  "ecdhCurve",
+  "sigalgs",
+] as const;

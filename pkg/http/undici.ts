@@ -1,0 +1,60 @@
+import type { Dispatcher } from "undici";
+import api from "undici/lib/api/index.js";
+import Agent from "undici/lib/dispatcher/agent.js";
+import DispatcherBase from "undici/lib/dispatcher/dispatcher.js";
+import ProxyAgent from "undici/lib/dispatcher/proxy-agent.js";
+import type { Connections, ConnectionsOptions, HttpRequest, HttpResponse } from "./types.ts";
+
+// Imports the files of undici that are used: its main file also loads fetch, WebSocket, caches and mocks. As that file does, this one gives dispatchers
+// their methods.
+Object.assign(DispatcherBase.prototype, api);
+
+const CONNECT_TIMEOUT_MS = 10_000;
+/** Between two TCP probes of an idle connection, so that a dead peer is noticed under a watch that is silent. */
+const TCP_PROBE_MS = 30_000;
+
+/** Connections of undici, for HTTP/2 and for proxies. */
+export class UndiciConnections implements Connections {
+  readonly #dispatcher: Dispatcher;
+
+  constructor({ tls, lookup, perServer, keepAliveMs, connectTimeoutMs, proxy, http2 = false }: ConnectionsOptions) {
+    const common = {
+      allowH2: http2,
+      keepAliveTimeout: keepAliveMs,
+      keepAliveMaxTimeout: keepAliveMs,
+      ...(perServer === undefined ? {} : { connections: perServer }),
+    };
+    const connect = {
+      ...tls,
+      ...(lookup ? { lookup } : {}),
+      timeout: connectTimeoutMs ?? CONNECT_TIMEOUT_MS,
+      keepAlive: true,
+      keepAliveInitialDelay: TCP_PROBE_MS,
+    };
+    this.#dispatcher =
+      proxy === undefined
+        ? new Agent({ ...common, connect })
+        : new ProxyAgent({ ...common, uri: proxy, requestTls: { ...connect, allowH2: http2 } });
+  }
+
+  request(url: URL, { method, headers, body, signal, headersTimeoutMs, bodyTimeoutMs }: HttpRequest): Promise<HttpResponse> {
+    return this.#dispatcher.request({
+      origin: url.origin,
+      path: `${url.pathname}${url.search}`,
+      method: method as Dispatcher.HttpMethod,
+      headers: headers ?? {},
+      body: body ?? null,
+      ...(signal ? { signal } : {}),
+      ...(headersTimeoutMs === undefined ? {} : { headersTimeout: headersTimeoutMs }),
+      ...(bodyTimeoutMs === undefined ? {} : { bodyTimeout: bodyTimeoutMs }),
+    });
+  }
+
+  close(): Promise<void> {
+    return this.#dispatcher.close();
+  }
+
+  destroy(): Promise<void> {
+    return this.#dispatcher.destroy();
+  }
+}
