@@ -41,7 +41,7 @@ export class UndiciConnections implements Connections {
     return this.#dispatcher.request({
       origin: url.origin,
       path: `${url.pathname}${url.search}`,
-      method: method as Dispatcher.HttpMethod,
+      method,
       headers: headers ?? {},
       body: body ?? null,
       ...(signal ? { signal } : {}),
