@@ -1,7 +1,9 @@
 import { execFile, spawnSync } from "node:child_process";
 import { promisify } from "node:util";
+import { runInNewContext } from "node:vm";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { ContentWorld } from "../../../test/support/contentWorld.ts";
+import { PAGE_JS } from "../page/script.ts";
 
 const SCRIPT = "<script>document.title='run'</script>";
 const SVG = `<svg xmlns="http://www.w3.org/2000/svg">${SCRIPT}<rect width="9" height="9"/></svg>`;
@@ -67,6 +69,16 @@ test.for<[path: string, type: string]>([
 test("every address of the page is its own, and relative", async () => {
   const texts = await Promise.all(["/ui", "/ui/script.js", "/ui/style.css"].map(async (path) => String((await world.get(path)).body)));
   for (const text of texts) expect(text).not.toMatch(/(?:src|href)="(?:https?:)?\/|(?:fetch|get|json|lines)\("\/|url\(/);
+});
+
+test("the page says how many versions it does not list, and how to list them", () => {
+  const constants = /const PLAIN = .*\n|const VERSIONS = .*\n/g;
+  const source = [...(PAGE_JS.match(constants) ?? []), /function versionList[\s\S]*?\n}\n/.exec(PAGE_JS)?.[0]].join("");
+  const versionList = (name: string, count: number): unknown =>
+    runInNewContext(`${source}; versionList(name, versions)`, { name, versions: Array.from({ length: count }, (_, i) => `1.${i}.0`) });
+  expect(versionList("db", 30)).toHaveLength(30);
+  expect(versionList("db", 32)).toMatch(/^1\.0\.0, .*, 1\.29\.0 and 2 more: olmv1 versions db$/);
+  expect(versionList("db; rm", 32)).toMatch(/1\.29\.0 and 2 more$/);
 });
 
 const BROWSER = ["chromium", "chromium-browser", "google-chrome"].find((name) => !spawnSync(name, ["--version"]).error);
