@@ -242,6 +242,20 @@ describe("too many at once", () => {
     expect((await server.get(TINY)).status).toBe(200);
   });
 
+  test("a transfer that makes no progress loses its place to one that waits", async () => {
+    const server = await limited({ transfers: 2, transferWaitMs: 60_000, transferFloor: 1e12, transferCheckMs: 20 });
+    await Promise.all([server.stalled(), server.stalled()]);
+    await server.underWay(2);
+    expect(await server.get(ALL)).toMatchObject({ status: 200, bytes: LARGE.length });
+  });
+
+  test("an address in X-Forwarded-For gives no places", async () => {
+    const server = await limited({ transfers: 4, transfersPerClient: 1, transferWaitMs: 50 });
+    await server.stalled();
+    await server.underWay(1);
+    expect((await server.get(ALL, { "x-forwarded-for": "192.0.2.1", forwarded: "for=192.0.2.1" })).status).toBe(503);
+  });
+
   test("a large answer starts when another has ended", async () => {
     const server = await limited({ transfers: 1, transferWaitMs: 60_000 });
     const first = await server.stalled();

@@ -12,7 +12,7 @@ import { cleanPath, requestTarget } from "./requestTarget.ts";
 import type { Prepared, Route, RouteMethod } from "./route.ts";
 import { sendAnswer } from "./send.ts";
 import type { ServerLimits } from "./serverLimits.ts";
-import { Transfers } from "./transfers.ts";
+import { type Transfer, Transfers } from "./transfers.ts";
 
 /** What a request handler is built from. */
 export interface RequestHandlerInit {
@@ -142,15 +142,15 @@ export class RequestHandler {
     const answer =
       request.method === "HEAD" ? withoutBody(this.#formed(made, request, outcome.route)) : this.#formed(made, request, outcome.route);
     if (bodyBytes(answer) <= SMALL_BODY_BYTES) return this.#hand(response, answer, outcome);
-    const client = request.socket.remoteAddress ?? "";
-    if (!(await this.#transfers.enter(client, goneSignal(response)))) {
+    const transfer = transferOn(request.socket, response);
+    if (!(await this.#transfers.enter(transfer, goneSignal(response)))) {
       if (response.destroyed) return 0;
       return this.#hand(response, this.#formed(overloaded(), request, outcome.route), outcome);
     }
     try {
       return await this.#hand(response, answer, outcome);
     } finally {
-      this.#transfers.leave(client);
+      this.#transfers.leave(transfer);
     }
   }
 
@@ -189,6 +189,15 @@ export class RequestHandler {
     const uri = loggedUri(request);
     log[level]({ host: headers.host, username: "-", method, uri, protocol: `HTTP/${httpVersion}`, status, size: bytes }, "handled request");
   }
+}
+
+function transferOn(socket: Socket, response: ServerResponse): Transfer {
+  return {
+    client: socket.remoteAddress ?? "",
+    progress: () => socket.bytesWritten - socket.writableLength,
+    pending: () => socket.writableLength,
+    cut: () => response.destroy(),
+  };
 }
 
 function overloaded(): Answer {

@@ -26,6 +26,12 @@ export interface ServerLimits {
   transfersPerClient: number;
   /** Milliseconds that such an answer waits before it is 503. */
   transferWaitMs: number;
+  /** Answers that wait; more are 503 at once. One client may have half of them. */
+  transferQueue: number;
+  /** Bytes a second: while others wait, a slower transfer loses its place. */
+  transferFloor: number;
+  /** Milliseconds between two looks at the progress while others wait. */
+  transferCheckMs: number;
 }
 
 /** As the Go server where it has a limit: 5 s for a request, 5 min for an answer. */
@@ -43,5 +49,8 @@ export const SERVER_LIMITS: ServerLimits = {
   requests: 1_024,
   transfers: 128,
   transfersPerClient: 64,
-  transferWaitMs: 10_000,
+  transferWaitMs: 20_000,
+  transferQueue: 256,
+  transferFloor: 128 * 1_024,
+  transferCheckMs: 1_000,
 };

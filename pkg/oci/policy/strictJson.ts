@@ -18,7 +18,8 @@ export function utf8Text(bytes: Uint8Array): string {
   }
 }
 
-const TOKEN = /"(?:[^"\\]|\\.)*"|[{}[\],]/g;
+const MARK = /["{}[\],]/g;
+const BACKSLASH = 0x5c;
 
 /**
  * Reads JSON in which no object names a member twice: two readers could take different ones of them.
@@ -35,23 +36,36 @@ export function parseStrictJson(text: string): unknown {
   return value;
 }
 
-/** Walks over the tokens of text that is JSON already. */
+/** Walks over text that is JSON already. Not by a pattern for strings: it would need stack for each escape of a long one. */
 function refuseDuplicates(json: string): void {
   const open: (Set<string> | undefined)[] = [];
   let atKey = false;
-  for (const [token] of json.matchAll(TOKEN)) {
-    if (token.startsWith('"')) {
-      if (atKey) note(open.at(-1), JSON.parse(token) as string);
+  const marks = new RegExp(MARK);
+  for (let match = marks.exec(json); match; match = marks.exec(json)) {
+    const [mark] = match;
+    if (mark === '"') {
+      marks.lastIndex = stringEnd(json, match.index);
+      if (atKey) note(open.at(-1), JSON.parse(json.slice(match.index, marks.lastIndex)) as string);
       atKey = false;
-    } else if (token === "{" || token === "[") {
-      open.push(token === "{" ? new Set() : undefined);
-      atKey = token === "{";
-    } else if (token === ",") atKey = open.at(-1) !== undefined;
+    } else if (mark === "{" || mark === "[") {
+      open.push(mark === "{" ? new Set() : undefined);
+      atKey = mark === "{";
+    } else if (mark === ",") atKey = open.at(-1) !== undefined;
     else {
       open.pop();
       atKey = false;
     }
   }
+}
+
+/** Where the string that begins at `start` ends. */
+function stringEnd(json: string, start: number): number {
+  for (let quote = json.indexOf('"', start + 1); quote >= 0; quote = json.indexOf('"', quote + 1)) {
+    let first = quote;
+    while (json.charCodeAt(first - 1) === BACKSLASH) first--;
+    if ((quote - first) % 2 === 0) return quote + 1;
+  }
+  return json.length;
 }
 
 function note(keys: Set<string> | undefined, key: string): void {

@@ -1,0 +1,141 @@
+import { afterEach, describe, expect, test } from "vitest";
+import { type Transfer, Transfers } from "./transfers.ts";
+
+/** A transfer whose progress a test decides. */
+class FakeTransfer implements Transfer {
+  readonly client: string;
+  bytes = 0;
+  waiting = 0;
+  isCut = false;
+
+  constructor(client: string) {
+    this.client = client;
+  }
+
+  progress(): number {
+    return this.bytes;
+  }
+
+  pending(): number {
+    return this.waiting;
+  }
+
+  cut(): void {
+    this.isCut = true;
+  }
+}
+
+const LIMITS = {
+  transfers: 4,
+  transfersPerClient: 2,
+  transferWaitMs: 60_000,
+  transferQueue: 4,
+  transferFloor: 1_000,
+  transferCheckMs: 60_000,
+};
+const here = new AbortController();
+const leaving: (() => void)[] = [];
+afterEach(() => {
+  for (const leave of leaving.splice(0)) leave();
+});
+
+/** Starts transfers of these clients, which all find room. */
+async function started(transfers: Transfers, ...clients: string[]): Promise<FakeTransfer[]> {
+  const fakes = clients.map((client) => new FakeTransfer(client));
+  for (const fake of fakes) expect(await transfers.enter(fake, here.signal)).toBe(true);
+  leaving.push(() => {
+    for (const fake of fakes) transfers.leave(fake);
+  });
+  return fakes;
+}
+
+/** Lets a client wait; `order` gets its name when it is admitted. */
+function waits(transfers: Transfers, client: string, order: string[] = [], name = client): FakeTransfer {
+  const fake = new FakeTransfer(client);
+  void transfers.enter(fake, here.signal).then((admitted) => {
+    if (admitted) order.push(name);
+    return admitted;
+  });
+  leaving.push(() => transfers.leave(fake));
+  return fake;
+}
+
+describe("a transfer that makes too little progress", () => {
+  test("loses its place when others wait", async () => {
+    const transfers = new Transfers(LIMITS);
+    const [fast, slow] = await started(transfers, "a", "b", "a", "b");
+    const order: string[] = [];
+    waits(transfers, "c", order);
+    transfers.check(0);
+    if (fast) fast.bytes = 2_000;
+    if (slow) slow.bytes = 500;
+    transfers.check(1_000);
+    expect([fast?.isCut, slow?.isCut]).toEqual([false, true]);
+    if (slow) transfers.leave(slow);
+    await Promise.resolve();
+    expect(order).toEqual(["c"]);
+  });
+
+  test("keeps its place when nobody waits", async () => {
+    const transfers = new Transfers({ ...LIMITS, transferCheckMs: 1 });
+    const all = await started(transfers, "a", "b", "a", "b");
+    const gone = new AbortController();
+    const waiting = transfers.enter(new FakeTransfer("c"), gone.signal);
+    gone.abort();
+    expect(await waiting).toBe(false);
+    transfers.check(0);
+    expect(all.map(({ isCut }) => isCut)).toEqual([false, false, false, false]);
+  });
+
+  test("is given the time that what it was sent takes at the floor", async () => {
+    const transfers = new Transfers({ ...LIMITS, transfers: 2 });
+    const [one] = await started(transfers, "a", "b");
+    if (one) one.waiting = 3_000;
+    waits(transfers, "c");
+    transfers.check(0);
+    transfers.check(2_900);
+    expect(one?.isCut).toBe(false);
+    transfers.check(3_100);
+    expect(one?.isCut).toBe(true);
+  });
+});
+
+describe("clients share the places", () => {
+  test("a client with more than its share loses its slowest transfer to one that waits", async () => {
+    const transfers = new Transfers({ ...LIMITS, transfersPerClient: 4 });
+    const all = await started(transfers, "a", "a", "a", "a");
+    waits(transfers, "b");
+    transfers.check(0);
+    for (const [i, transfer] of all.entries()) transfer.bytes = 1e9 + i;
+    transfers.check(14_000);
+    expect(all.filter(({ isCut }) => isCut)).toEqual([]);
+    for (const [i, transfer] of all.entries()) transfer.bytes = 2e9 + i;
+    transfers.check(15_000);
+    expect(all.filter(({ isCut }) => isCut)).toHaveLength(1);
+  });
+
+  test("a free place goes to the client with the fewest, then in order", async () => {
+    const transfers = new Transfers({ ...LIMITS, transfersPerClient: 4 });
+    const all = await started(transfers, "a", "a", "a", "b");
+    const order: string[] = [];
+    waits(transfers, "a", order, "a2");
+    waits(transfers, "c", order, "c1");
+    waits(transfers, "d", order, "d1");
+    for (const done of all.slice(0, 3)) {
+      transfers.leave(done);
+      await Promise.resolve();
+    }
+    expect(order).toEqual(["c1", "d1", "a2"]);
+  });
+
+  test("the queue is bounded, and one client may fill half of it", async () => {
+    const transfers = new Transfers(LIMITS);
+    await started(transfers, "a", "a", "b", "b");
+    waits(transfers, "a");
+    waits(transfers, "a");
+    expect(await transfers.enter(new FakeTransfer("a"), here.signal)).toBe(false);
+    waits(transfers, "b");
+    waits(transfers, "c");
+    expect(await transfers.enter(new FakeTransfer("d"), here.signal)).toBe(false);
+  });
+});
