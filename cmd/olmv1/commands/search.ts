@@ -7,7 +7,7 @@ import { addSourceOptions, SOURCES_HELP } from "../views/sourceOptions.ts";
 const AFTER_HELP = `
 Words are looked for in name, display name, description, keywords, provider and provided kinds; all of them have to be found, in whatever order. The
 best match comes first: a name before a keyword before a description. Filters look at every version, and one version has to match all of them; shown is
-the head of the default channel where it matches, else the highest version that does. Without words and filters all packages are listed.
+the default version to install where it matches, else the highest version that does. Without words and filters all packages are listed.
 --installable asks the API server whether you may create ClusterExtensions, and compares Kubernetes and OpenShift version and the nodes' architectures.
 ${SOURCES_HELP}
 Examples:

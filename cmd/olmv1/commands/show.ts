@@ -5,7 +5,7 @@ import type { ShowOptions } from "../views/show.ts";
 import { addSourceOptions, SOURCES_HELP } from "../views/sourceOptions.ts";
 
 const AFTER_HELP = `
-Shown is the version that the package is presented by, the head of its default channel, unless a version, a bundle or --channel says otherwise; of
+Shown is the default version to install, which olmv1 resolve chooses, unless a version, a bundle or --channel says otherwise; of
 several catalogs the one with the highest priority that has it. -o wide tells all APIs, all images and the whole description.
 --examples prints the custom resources that the author gives to begin with (annotation alm-examples), as YAML documents for kubectl.
 ${SOURCES_HELP}
