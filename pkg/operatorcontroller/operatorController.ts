@@ -140,6 +140,7 @@ export class OperatorController {
       name: NAME,
       queue: this.#queue,
       workers,
+      ...(options.slowReconcileMs === undefined ? {} : { slowAfterMs: options.slowReconcileMs }),
       log,
       metrics: controllerMetrics(metrics, NAME),
       reconcile,

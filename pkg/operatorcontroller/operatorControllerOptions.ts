@@ -30,6 +30,8 @@ export interface OperatorControllerOptions {
   sharedWatches?: boolean;
   /** Extensions worked on at once. */
   workers: number;
+  /** When a reconcile is slow and gives its place to another one, in milliseconds; 10,000 unless a test is in a hurry. */
+  slowReconcileMs?: number;
   /** Objects of an unchanged release that cannot be watched are compared with the cluster this often, with a tenth of jitter. */
   driftIntervalMs: number;
   /** Longest wait between two tries of a failing extension. */

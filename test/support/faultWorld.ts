@@ -121,7 +121,7 @@ export class FaultWorld implements AsyncDisposable {
 }
 
 /** The controller's ServiceAccount behind the proxy. */
-async function controllerBehind(proxy: FaultProxy, admin: Client): Promise<Client> {
+export async function controllerBehind(proxy: FaultProxy, admin: Client): Promise<Client> {
   const token = await new ServiceAccountTokens(admin).tokenFor(CONTROLLER_SUBJECT.namespace, CONTROLLER_SUBJECT.name)();
   return Client.of(
     new Credentials(() => {

@@ -46,6 +46,7 @@ export class OperatorWorld implements AsyncDisposable {
   /** Extensions whose pulls were cancelled. */
   readonly cancelled: string[] = [];
   readonly #hanging = new Map<string, Promise<void>>();
+  readonly #failing = new Map<string, Error>();
   readonly #folder = new TempFolder();
   /** Digests by name, as hex. */
   readonly #tags = new Map<string, string>();
@@ -91,7 +92,10 @@ export class OperatorWorld implements AsyncDisposable {
         remove: () => Promise.resolve(),
       },
       packages: {
-        packageContent: (_base, _ref, name) => Promise.resolve(this.#contents.get(name)),
+        packageContent: async (_base, _ref, name) => {
+          await this.#hanging.get(name);
+          return this.#contents.get(name);
+        },
         offers: () => offersOf(this.#contents.values()),
       },
       systemNamespace: SYSTEM,
@@ -102,6 +106,7 @@ export class OperatorWorld implements AsyncDisposable {
       driftIntervalMs: times.driftIntervalMs ?? 600_000,
       recheckIntervalMs: times.recheckIntervalMs ?? 15_000,
       maxBackoffMs: times.maxBackoffMs ?? 500,
+      ...(times.slowReconcileMs === undefined ? {} : { slowReconcileMs: times.slowReconcileMs }),
       ...(times.certificates ? { certificateTimes: times.certificates } : {}),
       ...(times.webhookCertProvider ? { webhookCertProvider: times.webhookCertProvider } : {}),
       ...(times.clusterProxy ? { clusterProxy: times.clusterProxy } : {}),
@@ -148,7 +153,13 @@ export class OperatorWorld implements AsyncDisposable {
     this.#tags.delete(name);
   }
 
-  /** Makes pulls of a bundle's image hang, as with a registry that does not answer. @returns what ends that. */
+  /** Makes pulls of a bundle's image fail. @returns what ends that. */
+  fail(name: string, error: Error): () => void {
+    this.#failing.set(name, error);
+    return () => void this.#failing.delete(name);
+  }
+
+  /** Makes pulls of a bundle's image hang, as with a registry that does not answer, or requests for a package. @returns what ends that. */
   hang(name: string): () => void {
     const end = Promise.withResolvers<void>();
     this.#hanging.set(name, end.promise);
@@ -159,7 +170,10 @@ export class OperatorWorld implements AsyncDisposable {
   }
 
   async #pullAs(owner: string, ref: string, signal: AbortSignal): Promise<{ canonical: string; digest: string; dir: string }> {
-    const hanging = this.#hanging.get(ref.slice(ref.lastIndexOf("/") + 1));
+    const name = ref.slice(ref.lastIndexOf("/") + 1);
+    const failure = this.#failing.get(name);
+    if (failure) throw failure;
+    const hanging = this.#hanging.get(name);
     if (hanging) {
       const cancelled = Promise.withResolvers<never>();
       signal.addEventListener(
@@ -318,6 +332,7 @@ export interface Times {
   clusterProxy?: ClusterProxyReader;
   driftIntervalMs?: number;
   maxBackoffMs?: number;
+  slowReconcileMs?: number;
   recheckIntervalMs?: number;
   /** How long a minute of the progress deadline is. */
   minuteMs?: number;
