@@ -12,6 +12,7 @@ import { resolveMeasurement } from "./resolve.ts";
 import { restMeasurement } from "./rest.ts";
 import { solverMeasurement } from "./solver.ts";
 import { steadyStateMeasurement } from "./steadyState.ts";
+import { thousandMeasurement } from "./thousand.ts";
 import { unpackMeasurement } from "./unpack.ts";
 import { watchesMeasurement } from "./watches.ts";
 
@@ -29,6 +30,7 @@ export const MEASUREMENTS: readonly Measurement[] = [
   restMeasurement,
   installMeasurement,
   manyMeasurement,
+  thousandMeasurement,
   manyCatalogsMeasurement,
   watchesMeasurement,
   steadyStateMeasurement,

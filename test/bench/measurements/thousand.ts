@@ -1,0 +1,71 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { BenchCluster } from "../benchCluster.ts";
+import { changeCatalog } from "../many/catalogChange.ts";
+import { untilQuiet } from "../many/quiet.ts";
+import { TinyWorld } from "../many/tinyWorld.ts";
+import type { BenchContext, Measurement } from "../measurement.ts";
+import { type ProcessUse, processUse } from "../processUse.ts";
+
+const FEW = 100;
+const MANY = 1_000;
+const REST_SECONDS = 60;
+const QUIET_TIMEOUT_MS = 600_000;
+
+/** Installs 100 and then 1,000 small extensions, each time by a process that has just started, and compares what one of them costs. */
+export const thousandMeasurement: Measurement = {
+  name: "thousand-extensions",
+  title: "1,000 small extensions (--extensions) applied at once, 60 s of rest, one change of their catalog; cost of each against 100",
+  figures: [
+    "thousand.time",
+    "thousand.cpu",
+    "thousand.few-cpu",
+    "thousand.ratio",
+    "thousand.rest",
+    "thousand.memory",
+    "thousand.quiet",
+    "thousand.quiet-cpu",
+  ],
+  async *run(context) {
+    const few = await cpuForEach(context, FEW);
+    const count = context.extensions ?? MANY;
+    await using cluster = await BenchCluster.start(context);
+    await using world = await cluster.startServers();
+    const tiny = await TinyWorld.start(cluster, world, count, context.say);
+    const { catalogd, "operator-controller": controller } = world.installation.servers;
+    const use = (): Promise<ProcessUse> => processUse(controller.pid);
+    const before = await use();
+    const seconds = await tiny.install();
+    const each = ((await use()).cpuSeconds - before.cpuSeconds) / count;
+    context.say(`${count} extensions installed in ${seconds.toFixed(1)} s`);
+    yield {
+      id: "thousand.time",
+      samples: [seconds],
+      note: `${count} extensions of 7 objects, each with its own namespace and ServiceAccount`,
+    };
+    yield { id: "thousand.cpu", samples: [each] };
+    yield { id: "thousand.few-cpu", samples: [few] };
+    yield { id: "thousand.ratio", samples: [each / few] };
+    await untilQuiet([controller.pid, catalogd.pid], QUIET_TIMEOUT_MS);
+    const quiet = await use();
+    await sleep(REST_SECONDS * 1_000);
+    const rested = await use();
+    yield { id: "thousand.rest", samples: [(rested.cpuSeconds - quiet.cpuSeconds) / REST_SECONDS], note: `${REST_SECONDS} s` };
+    yield { id: "thousand.memory", samples: [rested.rssBytes], note: `peak ${Math.round(rested.peakRssBytes / 1e6)} MB` };
+    const change = await changeCatalog(tiny, cluster, world, 1);
+    const note = `requests to the API server: ${change.requests.length}`;
+    yield { id: "thousand.quiet", samples: [change.seconds], note };
+    yield { id: "thousand.quiet-cpu", samples: [change.cpuSeconds] };
+  },
+};
+
+/** CPU time of operator-controller for each of `count` extensions that are applied at once. */
+async function cpuForEach(context: BenchContext, count: number): Promise<number> {
+  await using cluster = await BenchCluster.start(context);
+  await using world = await cluster.startServers();
+  const tiny = await TinyWorld.start(cluster, world, count, context.say);
+  const { pid } = world.installation.servers["operator-controller"];
+  const before = await processUse(pid);
+  const seconds = await tiny.install();
+  context.say(`${count} extensions installed in ${seconds.toFixed(1)} s`);
+  return ((await processUse(pid)).cpuSeconds - before.cpuSeconds) / count;
+}
