@@ -68,14 +68,17 @@ describe("the bundled programs", () => {
         .filter((name) => !parts.test(name))
         .sort(),
     ).toEqual([
+      "bundleWorker.js",
       "catalogd.js",
       "celRules.js",
       "issueWorker.js",
       "loadWorker.js",
+      "objectWorker.js",
       "olmv1.js",
       "operator-controller.js",
       "queryWorker.js",
       "segmentWorker.js",
+      "undici.js",
     ]);
     expect(await contents(join(folder, "second"))).toEqual(first);
   });
