@@ -60,8 +60,8 @@ async function create(client: Client, object: ClusterCatalog, dryRun: boolean, s
 }
 
 /**
- * Waits until the catalog is served, or has failed for something that a retry does not cure. Each error that catalogd retries is told once, and again
- * when it changes.
+ * Waits until the catalog is served, or has failed for something that a retry does not cure. Each error that catalogd retries is printed once, and
+ * again when it changes.
  * @returns why it is not served, and what to do.
  */
 export async function served(

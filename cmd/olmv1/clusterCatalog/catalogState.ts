@@ -28,8 +28,8 @@ const REMEDIES: Partial<Record<CatalogFailureReason, string>> = {
 };
 
 /**
- * Returns why a catalog is not served as its spec asks, in catalogd's words; undefined where nothing failed. `isFinal` where retries do not cure it
- * by themselves, with what to do where that is known.
+ * Returns why a catalog is not served as its spec asks, in catalogd's words; undefined if nothing failed. `isFinal` if retries cannot
+ * succeed, with what to do if that is known.
  */
 export function catalogFault({
   metadata,

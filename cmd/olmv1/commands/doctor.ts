@@ -5,7 +5,7 @@ import type { Terminal } from "../cli/terminal.ts";
 import type { DoctorOptions } from "../doctor/doctor.ts";
 
 const AFTER_HELP = `
-It looks at API server, definitions, both programs with their leaders and certificates, catalogs, admission policies and metrics, and changes nothing. A check
+It checks API server, definitions, both programs with their leaders and certificates, catalogs, admission policies and metrics, and changes nothing. A check
 that you have no permission for is "unknown" and counted apart. Doctor needs permission to get these objects and the Secrets of the certificates.
 
 Examples:

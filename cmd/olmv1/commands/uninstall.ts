@@ -8,7 +8,7 @@ const AFTER_HELP = `
 It shows first which custom resources would be lost, and which definitions stay with theirs, and somebody has to agree, or --yes. Once the extension is gone it
 removes what olmv1 install made for it, which has label olm.operatorframework.io/created-for with the extension's name, and nothing else. The namespace stays
 unless --delete-namespace says otherwise. It waits until these objects are gone; of one that is not, such as a namespace with custom resources that have
-finalizers, it prints what holds it. Run again it goes on where it stopped.
+finalizers, it prints what holds it. Run it again to continue where it stopped.
 
 Examples:
   olmv1 uninstall argocd

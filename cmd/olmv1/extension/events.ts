@@ -29,7 +29,7 @@ export async function events(terminal: Terminal, name: string, { watch = false, 
   });
 }
 
-/** The extension of that name, or the name where there is none or you may not read it. */
+/** Returns the extension of that name, or the name if the extension does not exist or you may not read it. */
 async function subjectOf(client: Client, name: string): Promise<EventSubject> {
   try {
     return (await client.get(extensionRef(name), { metadataOnly: true }))?.metadata ?? { name };

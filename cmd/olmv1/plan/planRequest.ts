@@ -19,7 +19,7 @@ export interface PlanRequest {
   scoped: Client;
   /** Whether `scoped` is the extension's ServiceAccount, whose rights are looked at then. */
   isServiceAccount: boolean;
-  /** Asks for the permissions of the extension's ServiceAccount although `scoped` is somebody else: what it lacks is told, and is not a finding. */
+  /** Asks for the permissions of the extension's ServiceAccount although `scoped` is another user. Missing permissions are reported, not counted as findings. */
   account?: { readonly client: Client; readonly tell: (lacking: LackingPermissions | undefined) => void } | undefined;
   reader: BundleReader;
   /** Chooses who provides the certificates of webhooks, as operator-controller does. */

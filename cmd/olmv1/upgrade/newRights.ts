@@ -83,7 +83,7 @@ export function grantsMore({ diff }: NewRights): boolean {
   return !isNothing(diff.installer.added) || !isNothing(diff.operator.added);
 }
 
-/** The permissions that an upgrade takes, for somebody who has to agree to them. */
+/** Formats the permissions that an upgrade needs, for the user who must agree to them. */
 export function newRightsText(terminal: Pick<Terminal, "width">, rights: NewRights, account: AccountPermissions): string {
   const { isOurs, diff, command } = rights;
   const parts = [isOurs ? grantedText(terminal, rights) : lackingText(terminal, rights, account)];
