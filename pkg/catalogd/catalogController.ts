@@ -89,7 +89,7 @@ export class CatalogController {
         puller.pull(name, ref, { signal, filter: catalogRoot, identity }),
       remove: (name: string) => puller.remove(name),
     };
-    const images = new CatalogImages(source, (name) => this.#queue.addNotLater(name));
+    const images = new CatalogImages(source, (name) => this.#queue.add(name));
     this.#images = images;
     const reported = new CatalogMetrics(metrics);
     this.#leader = new CatalogLeader({

@@ -1,3 +1,4 @@
+import { systemClock } from "../controller/clock.ts";
 import { PullPool, type PullState, targetOf } from "../oci/pullPool.ts";
 import type { ResolvedImage, UnpackedImage } from "./facts.ts";
 import type { CatalogKeeper } from "./steps/withdraw.ts";
@@ -33,7 +34,7 @@ export class CatalogImages implements CatalogImageSource {
 
   constructor(puller: CatalogPuller, wake: (catalog: string) => void) {
     this.#puller = puller;
-    this.#pool = new PullPool({ onEnd: wake });
+    this.#pool = new PullPool({ onChange: wake, clock: systemClock });
   }
 
   fetch(name: string, ref: string, isStored: (canonical: string) => boolean): PullState<FetchedImage> {

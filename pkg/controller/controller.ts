@@ -136,7 +136,7 @@ export class Controller {
         log.debug({ seconds, requeueAfterMs: ending.ms }, "reconciled");
         break;
       case "pending":
-        if (ending.ms !== undefined && !queue.isAdded(key)) queue.addAfter(key, ending.ms);
+        if (ending.ms !== undefined) queue.addAfter(key, ending.ms);
         metrics?.finished("requeue_after", seconds, false);
         log.debug({ seconds, requeueAfterMs: ending.ms }, "reconcile waits for work under way");
         break;

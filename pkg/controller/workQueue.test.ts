@@ -138,14 +138,3 @@ test("no key is ever worked on twice at once, and none that was added is lost", 
     }),
   );
 });
-
-test("a key added in place of a later addition comes once", async () => {
-  const { queue, clock } = start();
-  queue.addAfter("a", 300);
-  queue.addNotLater("a");
-  expect([queue.isAdded("a"), await queue.get(), queue.isAdded("a")]).toEqual([true, "a", false]);
-  clock.advance(300);
-  expect(queue.isAdded("a")).toBe(false);
-  queue.add("a");
-  expect(queue.isAdded("a")).toBe(true);
-});

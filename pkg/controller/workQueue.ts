@@ -56,18 +56,6 @@ export class WorkQueue {
     else this.#push(key);
   }
 
-  /** Adds a key now and drops its delayed addition: the work that begins now decides anew when the key comes again. */
-  addNotLater(key: string): void {
-    this.#delayed.get(key)?.cancel();
-    this.#delayed.delete(key);
-    this.add(key);
-  }
-
-  /** Reports whether a key is ready, or comes again as soon as the work on it ends. */
-  isAdded(key: string): boolean {
-    return this.#ready.has(key) || this.#working.get(key)?.again === true;
-  }
-
   /** Adds a key later; of several delays for one key the shortest holds. */
   addAfter(key: string, ms: number): void {
     if (this.#stopped) return;

@@ -1,5 +1,6 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
+import { FakeClock } from "../../test/support/fakeClock.ts";
 import { PullPool, type PullPoolLimits, targetOf } from "./pullPool.ts";
 
 const LIMITS: PullPoolLimits = { total: 6, reserved: 2, perHost: 3, perRepository: 2 };
@@ -9,12 +10,12 @@ class Bench {
   /** Owners whose pulls were started, in order. */
   readonly started: string[] = [];
   readonly ended: string[] = [];
-  now = 0;
+  readonly clock = new FakeClock();
   readonly pool: PullPool<string>;
   readonly #open = new Map<string, { end: (value: string | Error) => void; signal: AbortSignal }>();
 
   constructor(limits: PullPoolLimits = LIMITS) {
-    this.pool = new PullPool({ limits, now: () => this.now, onEnd: (owner) => void this.ended.push(owner) });
+    this.pool = new PullPool({ limits, clock: this.clock, onChange: (owner) => void this.ended.push(owner) });
   }
 
   /** Asks for an image such as "host/repository:tag". */
@@ -42,7 +43,7 @@ class Bench {
 }
 
 const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
-const pending = (isNew: boolean, lastError?: unknown): object => ({ kind: "pending", isNew, ageMs: 0, lastError });
+const pending = (isNew: boolean, lastError?: unknown): object => ({ kind: "pending", isNew, isSlow: false, lastError });
 
 test("a pull is started once, joined while it runs, and gives its result once", async () => {
   const bench = new Bench();
@@ -71,7 +72,7 @@ test("a result that nobody collected for a minute is not used", async () => {
   bench.ask("a", "h/r:1");
   await settled();
   await bench.end("a");
-  bench.now += 60_001;
+  bench.clock.advance(60_001);
   expect(bench.ask("a", "h/r:1")).toEqual(pending(true));
 });
 
@@ -168,4 +169,17 @@ test("every pull runs in the end, and never more than allowed, whatever is asked
     }),
     { numRuns: 50 },
   );
+});
+
+test("a pull that is slow wakes its owner once, and one that has ended does so no more", async () => {
+  const bench = new Bench();
+  bench.ask("slow", "h/r:1");
+  bench.ask("fast", "g/r:1");
+  await settled();
+  await bench.end("fast");
+  bench.clock.advance(300);
+  expect(bench.ended).toEqual(["fast", "slow"]);
+  expect(bench.ask("slow", "h/r:1")).toMatchObject({ kind: "pending", isNew: false, isSlow: true });
+  bench.clock.advance(10_000);
+  expect(bench.ended).toEqual(["fast", "slow"]);
 });

@@ -16,13 +16,13 @@ export function targetOf(image: string): PullTarget {
 }
 
 /**
- * How a pull stands. `ageMs` is how long ago it was asked for; `lastError` is the failure of the attempt before, for which nothing better is known
- * yet.
+ * How a pull stands. `isSlow` once it was under way for 300 ms, when its owner was woken; `lastError` is the failure of the attempt before, for which
+ * nothing better is known yet.
  */
 export type PullState<T> =
   | { readonly kind: "done"; readonly value: T }
   | { readonly kind: "failed"; readonly error: unknown }
-  | { readonly kind: "pending"; readonly isNew: boolean; readonly ageMs: number; readonly lastError: unknown };
+  | { readonly kind: "pending"; readonly isNew: boolean; readonly isSlow: boolean; readonly lastError: unknown };
 
 /** How many pulls run at once. */
 export interface PullPoolLimits {
@@ -33,16 +33,23 @@ export interface PullPoolLimits {
   readonly perRepository: number;
 }
 
+/** The time of a pool: milliseconds from any start, and a call after a while, which the returned function prevents. */
+export interface PullClock {
+  now(): number;
+  after(ms: number, call: () => void): () => void;
+}
+
 /** What a pool is built from. */
 export interface PullPoolInit {
-  /** Called when the pull of an owner has ended, whatever came of it; the owner then asks again. */
-  readonly onEnd: (owner: string) => void;
+  /** Called when the pull of an owner has ended, whatever came of it, and once before when it is slow; the owner then asks again. */
+  readonly onChange: (owner: string) => void;
   readonly limits?: PullPoolLimits;
-  /** Milliseconds from any start; the default is the process's clock. */
-  readonly now?: () => number;
+  readonly clock: PullClock;
 }
 
 const LIMITS: PullPoolLimits = { total: 64, reserved: 16, perHost: 8, perRepository: 6 };
+/** A pull that ends sooner is not reported: the reconcile that it wakes writes the status. */
+const SLOW_AFTER_MS = 300;
 /** A result that nobody collected for so long may be out of date: a tag names another image by then. */
 const FRESH_MS = 60_000;
 
@@ -57,7 +64,8 @@ interface Pull<T> {
   readonly after: Promise<void>;
   readonly settled: PromiseWithResolvers<void>;
   readonly lastError: unknown;
-  readonly askedAt: number;
+  isSlow: boolean;
+  cancelSlow: () => void;
   result?: { readonly state: Exclude<PullState<T>, { kind: "pending" }>; readonly at: number; isCollected: boolean };
   /** What it was started with, such as credentials, has changed since: a failure does not count. */
   isOutdated: boolean;
@@ -68,9 +76,9 @@ interface Pull<T> {
  * the fewest running pulls come first, then who asked first; a host or a repository that hangs holds only its own share.
  */
 export class PullPool<T> {
-  readonly #onEnd: (owner: string) => void;
+  readonly #onChange: (owner: string) => void;
   readonly #limits: PullPoolLimits;
-  readonly #now: () => number;
+  readonly #clock: PullClock;
   /** The wanted pull of each owner, whatever its state. */
   readonly #pulls = new Map<string, Pull<T>>();
   readonly #waiting = new Set<Pull<T>>();
@@ -78,10 +86,10 @@ export class PullPool<T> {
   readonly #counts = new Map<string, number>();
   #isClosed = false;
 
-  constructor({ onEnd, limits = LIMITS, now = () => performance.now() }: PullPoolInit) {
-    this.#onEnd = onEnd;
+  constructor({ onChange, limits = LIMITS, clock }: PullPoolInit) {
+    this.#onChange = onChange;
     this.#limits = limits;
-    this.#now = now;
+    this.#clock = clock;
   }
 
   /** Number of pulls that run. */
@@ -107,9 +115,9 @@ export class PullPool<T> {
     const known = this.#pulls.get(owner);
     if (known?.key !== key) return this.#start(owner, key, target, work, undefined);
     const { result } = known;
-    if (!result) return { kind: "pending", isNew: false, ageMs: this.#now() - known.askedAt, lastError: known.lastError };
+    if (!result) return { kind: "pending", isNew: false, isSlow: known.isSlow, lastError: known.lastError };
     const { state } = result;
-    if (!result.isCollected && this.#now() - result.at <= FRESH_MS) {
+    if (!result.isCollected && this.#clock.now() - result.at <= FRESH_MS) {
       result.isCollected = true;
       if (state.kind === "done") this.#pulls.delete(owner);
       return state;
@@ -151,13 +159,24 @@ export class PullPool<T> {
   ): PullState<T> & { kind: "pending" } {
     const before = this.#pulls.get(owner);
     const after = before ? this.#drop(before) : Promise.resolve();
-    this.#enqueue({ owner, key, target, work, lastError, after, askedAt: this.#now() });
-    return { kind: "pending", isNew: true, ageMs: 0, lastError };
+    this.#enqueue({ owner, key, target, work, lastError, after, isSlow: false });
+    return { kind: "pending", isNew: true, isSlow: false, lastError };
   }
 
-  #enqueue(init: Pick<Pull<T>, "owner" | "key" | "target" | "work" | "lastError" | "after" | "askedAt">): void {
+  #enqueue(init: Pick<Pull<T>, "owner" | "key" | "target" | "work" | "lastError" | "after" | "isSlow">): void {
     if (this.#isClosed) return;
-    const pull: Pull<T> = { ...init, abort: new AbortController(), settled: Promise.withResolvers<void>(), isOutdated: false };
+    const pull: Pull<T> = {
+      ...init,
+      abort: new AbortController(),
+      settled: Promise.withResolvers<void>(),
+      isOutdated: false,
+      cancelSlow: () => undefined,
+    };
+    if (!pull.isSlow)
+      pull.cancelSlow = this.#clock.after(SLOW_AFTER_MS, () => {
+        pull.isSlow = true;
+        this.#onChange(pull.owner);
+      });
     this.#pulls.set(pull.owner, pull);
     this.#waiting.add(pull);
     this.#startMore();
@@ -165,6 +184,7 @@ export class PullPool<T> {
 
   #drop(pull: Pull<T>): Promise<void> {
     if (this.#pulls.get(pull.owner) === pull) this.#pulls.delete(pull.owner);
+    pull.cancelSlow();
     pull.abort.abort(new Error("the image is not wanted any more"));
     if (this.#waiting.delete(pull)) void pull.after.then(pull.settled.resolve);
     return pull.settled.promise;
@@ -205,14 +225,15 @@ export class PullPool<T> {
 
   async #run(pull: Pull<T>): Promise<void> {
     const state = await this.#outcome(pull);
+    pull.cancelSlow();
     this.#running.delete(pull);
     this.#count(pull, -1);
     pull.settled.resolve();
     if (this.#pulls.get(pull.owner) === pull) {
       if (pull.isOutdated && state.kind === "failed") this.#enqueue({ ...pull, after: Promise.resolve() });
       else {
-        pull.result = { state, at: this.#now(), isCollected: false };
-        this.#onEnd(pull.owner);
+        pull.result = { state, at: this.#clock.now(), isCollected: false };
+        this.#onChange(pull.owner);
       }
     }
     this.#startMore();

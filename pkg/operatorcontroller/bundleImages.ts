@@ -1,4 +1,5 @@
 import type { ObjectMeta } from "../api/k8s.ts";
+import { systemClock } from "../controller/clock.ts";
 import { bundleRoot } from "../oci/bundleRoot.ts";
 import type { ImageFilter } from "../oci/puller.ts";
 import { PullPool, type PullState, targetOf } from "../oci/pullPool.ts";
@@ -56,7 +57,7 @@ export class BundleImages implements BundleImageSource {
 
   constructor(puller: BundlePuller, wake: (extension: string) => void) {
     this.#puller = puller;
-    this.#pool = new PullPool({ onEnd: wake });
+    this.#pool = new PullPool({ onChange: wake, clock: systemClock });
   }
 
   async obtain(asking: Asking, wanted: WantedImage, signal: AbortSignal): Promise<PullState<ObtainedImage>> {

@@ -121,7 +121,7 @@ export class OperatorController {
       reader: options.packages,
       wake: (name) => this.#queue.add(name),
     });
-    this.#images = new BundleImages(options.puller, (name) => this.#queue.addNotLater(name));
+    this.#images = new BundleImages(options.puller, (name) => this.#queue.add(name));
     this.#reconciler = this.#newReconciler();
     this.#gate = new ClusterUpgradeGate({
       client,

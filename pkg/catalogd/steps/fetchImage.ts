@@ -19,8 +19,8 @@ export interface FetchDependencies {
   now: () => number;
 }
 
-/** A fetch that ends sooner is not shown: the pass that it wakes writes the status. */
-const SHOWN_AFTER_MS = 300;
+/** Until content that was lost while its image was looked up is fetched. */
+const LOST_RETRY_MS = 300;
 
 /**
  * Finds out which image is wanted, and fetches it unless its content is stored. The registry is asked only when the spec changed, when the
@@ -44,10 +44,9 @@ export function fetchImage({ images, contents, polls, now }: FetchDependencies):
       if (fetched.kind === "failed") throw wrapError("source catalog content: ", fetched.error);
       if (fetched.kind === "pending" && fetched.isNew) log.debug({ reason, source: spec.source.type }, "unpack required");
       if (fetched.kind === "pending") {
-        const isRecent = fetched.ageMs < SHOWN_AFTER_MS;
-        if (isRecent || !isToldOf(facts.catalog)) facts.leave = true;
+        if (!fetched.isSlow || !isToldOf(facts.catalog)) facts.leave = true;
         else facts.unpacking = ref;
-        return isRecent ? { isPending: true, requeueAfterMs: SHOWN_AFTER_MS - fetched.ageMs } : { isPending: true };
+        return { isPending: true };
       }
       const { resolved, unpacked, pullBegan } = fetched.value;
       facts.resolved = resolved;
@@ -55,7 +54,7 @@ export function fetchImage({ images, contents, polls, now }: FetchDependencies):
       else if (stored?.origin.ref === resolved.canonical) facts.content = stored;
       else {
         facts.leave = true; // what was stored is lost since then
-        return { isPending: true, requeueAfterMs: SHOWN_AFTER_MS };
+        return { isPending: true, requeueAfterMs: LOST_RETRY_MS };
       }
       if (pullBegan !== undefined) facts.pullBegan = pullBegan;
       return undefined;

@@ -18,8 +18,6 @@ export interface UnpackDependencies {
   providers: Pick<CertificateProviders, "choose" | "isOutdated">;
 }
 
-/** A pull that ends sooner is not shown: the pass that it wakes writes the status. */
-const SHOWN_AFTER_MS = 300;
 /** Raised when rendering changes what it makes of the same input, so that installed bundles are rendered anew. */
 const RENDERING = "1";
 
@@ -43,9 +41,9 @@ export function unpackBundle({ images, bundles, providers }: UnpackDependencies)
       if (isSame && !providers.isOutdated(latest.objects)) return notWanted();
       try {
         const pull = await images.obtain(extension, { ref: pullReference(resolved), substitute: substituteOf(facts) }, signal);
-        if (pull.kind === "pending" && pull.ageMs < SHOWN_AFTER_MS) {
+        if (pull.kind === "pending" && !pull.isSlow) {
           facts.leave = true;
-          return { isPending: true, requeueAfterMs: SHOWN_AFTER_MS - pull.ageMs };
+          return { isPending: true };
         }
         if (pull.kind === "pending" && (pull.lastError === undefined || !isInstalled(facts, resolved))) {
           facts.unpacking = { image: pullReference(resolved), lastError: pull.lastError };
