@@ -19,6 +19,7 @@ const entryPoints = {
   queryWorker: "pkg/catalogd/graphql/queryWorker.ts",
   segmentWorker: "pkg/catalogd/store/segmentWorker.ts",
   bundleWorker: "pkg/operatorcontroller/bundleWorker.ts",
+  responseWorker: "pkg/operatorcontroller/catalogs/responseWorker.ts",
   objectWorker: "pkg/operatorcontroller/crdupgrade/objectWorker.ts",
   issueWorker: "pkg/serving/certificates/issueWorker.ts",
   celRules: "pkg/resolve/cel/celRules.ts",
@@ -35,11 +36,16 @@ if (missing.length > 0) throw new Error(`nothing to build from: ${missing.join("
 const onlyWhatIsUsed = {
   name: "only-what-is-used",
   setup(builder) {
-    builder.onResolve({ filter: /^(@kubernetes\/client-node$|\.)/ }, async ({ path, importer, resolveDir, kind, pluginData }) => {
-      if (pluginData === "resolving" || !(path + importer).includes("@kubernetes/client-node")) return undefined;
-      const found = await builder.resolve(path, { importer, resolveDir, kind, pluginData: "resolving" });
-      return { ...found, sideEffects: found.path.endsWith("polyfill.js") };
+    builder.onResolve({ filter: /^@kubernetes\/client-node$/ }, async ({ path, importer, resolveDir, kind, pluginData }) => {
+      if (pluginData === "resolving") return undefined;
+      return { ...(await builder.resolve(path, { importer, resolveDir, kind, pluginData: "resolving" })), sideEffects: false };
     });
+    // Thousands of imports: the file is named in full, so esbuild need not look for it.
+    builder.onResolve({ filter: /^\.{1,2}\/.*\.js$/ }, ({ path, resolveDir }) =>
+      resolveDir.includes("@kubernetes/client-node")
+        ? { path: join(resolveDir, path), sideEffects: path.endsWith("polyfill.js") }
+        : undefined,
+    );
   },
 };
 
