@@ -5,6 +5,7 @@ import type { Client } from "../../kube/client.ts";
 import { isForbidden } from "../../kube/errors.ts";
 import { activeReleases } from "../../release/history.ts";
 import { lastDeployed, type ReleaseRecord } from "../../release/record.ts";
+import { isOfAnotherWriter } from "../../release/takenOver.ts";
 import { providerOf } from "../../render/providers.ts";
 import { ExtensionCertificates } from "../certificates/extensionCertificates.ts";
 import { configOf, type PassFacts } from "../facts.ts";
@@ -54,12 +55,13 @@ export class ApplyPass {
 
   /**
    * Puts back what was deleted or changed since the last deployed release was applied, as far as a comparison is due, and looks after its
-   * certificates whatever comes of that.
+   * certificates whatever comes of that. A release of another operator-controller is left alone: it is taken over with the next release.
    * @throws RetryableError with everything that could not be put back, or provided.
    */
   async maintain(): Promise<void> {
     const deployed = lastDeployed(this.#facts.history.current);
     if (!deployed) throw new RetryableError(Reason.Retrying, "catalog content unavailable and no release installed");
+    if (isOfAnotherWriter(deployed)) return;
     if (this.#journal.isUnsettled) await this.#journal.settle(deployed);
     await this.#rights.warn(() => this.#rightsSubject(deployed));
     const objects = maintain(deployed, this.#pass);
