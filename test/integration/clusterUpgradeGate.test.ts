@@ -245,7 +245,7 @@ describeWithPrivateCluster("whether the cluster may be upgraded", (cluster) => {
     await gate.restart("SIGKILL", async () => {
       await cluster.client.delete({ ...chunk, name: chunk.metadata.name, namespace: SYSTEM_NAMESPACE });
     });
-    const because = `failed to get chunk 2 secret "${chunk.metadata.name}": it is not there`;
+    const because = `release secret "sh.helm.release.v1.big.v1" cannot be read: failed to get chunk 2 secret "${chunk.metadata.name}": it does not exist`;
     expect(await firstLine("InstalledOLMOperatorsUpgradeable: error returning")).toBe(
       `InstalledOLMOperatorsUpgradeable: error returning the last deployed release for big; ${because}`,
     );
