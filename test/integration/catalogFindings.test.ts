@@ -52,7 +52,7 @@ describeWithPrivateCluster("the check of catalogs", (cluster) => {
     const object = await world.condition(
       "ClusterCatalog",
       name,
-      (c, { metadata }) => c("Progressing")?.observedGeneration === metadata.generation,
+      (c, { metadata }) => c("Progressing")?.observedGeneration === metadata.generation && c("Progressing")?.reason !== "RollingOut",
     );
     const status = (object["status"] ?? {}) as ClusterCatalogStatus;
     return { status, of: (type) => findCondition(status.conditions, type) };

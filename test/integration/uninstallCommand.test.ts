@@ -5,6 +5,9 @@ import { eventually } from "../support/eventually.ts";
 import type { Ended } from "../support/olmv1Command.ts";
 import { runCli } from "../support/runCli.ts";
 
+/** All test files share the controller that empties namespaces. */
+const SLOW = { timeoutMs: 240_000 };
+
 describeWithCluster("olmv1 uninstall of what olmv1 install made", (cluster) => {
   const uninstall = (name: string, ...args: string[]): Promise<Ended> =>
     runCli(["uninstall", name, "--delete-namespace", "--yes", ...args, "--kubeconfig", cluster.kubeconfig], { width: 200 });
@@ -26,7 +29,7 @@ describeWithCluster("olmv1 uninstall of what olmv1 install made", (cluster) => {
       const again = await uninstall(name, "--timeout", "1s");
       expect([again.code, again.out]).toEqual([1, expect.stringMatching(/^Namespace .*: deletion requested\n(.*\n)*.*example\.com\/hold/)]);
       expect(again.err).toContain(`Namespace ${name} is not gone after 1 s`);
-    });
+    }, SLOW);
     const waiting = uninstall(name, "--timeout", "5m");
     await cluster.client.patch(
       { apiVersion: "v1", kind: "ConfigMap", namespace: name, name: "held" },
