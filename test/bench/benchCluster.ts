@@ -9,11 +9,11 @@ import { type BenchContext, Skipped } from "./measurement.ts";
 export class BenchCluster implements AsyncDisposable {
   readonly client: Client;
   readonly #dev: DevCluster;
-  readonly #programs: string;
+  readonly programs: string;
 
   private constructor(dev: DevCluster, programs: string) {
     this.#dev = dev;
-    this.#programs = programs;
+    this.programs = programs;
     this.client = Client.fromKubeConfig(dev.kubeconfig);
   }
 
@@ -44,7 +44,7 @@ export class BenchCluster implements AsyncDisposable {
 
   /** Starts both bundled servers with empty caches; they are to be stopped before the cluster is. */
   async startServers(extraArgs: Partial<Record<ServerName, readonly string[]>> = {}): Promise<World & AsyncDisposable> {
-    const world = await World.start(this, { extraArgs, programs: this.#programs });
+    const world = await World.start(this, { extraArgs });
     return Object.assign(world, { [Symbol.asyncDispose]: () => world.stop() });
   }
 

@@ -3,9 +3,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { API_VERSION } from "../../pkg/api/constants.ts";
-import { builtPrograms } from "../support/builtPrograms.ts";
 import { describeWithPrivateCluster } from "../support/cluster.ts";
-import { TempFolder } from "../support/contentFixture.ts";
 import { ContentWatch, type LinesOf } from "../support/contentWatch.ts";
 import { eventually } from "../support/eventually.ts";
 import { seeded } from "../support/seeded.ts";
@@ -33,19 +31,16 @@ describeWithPrivateCluster("catalogd killed while it unpacks, stores and compres
   const contents = Array.from({ length: CONTENTS }, (_, i) => content(i));
   const refs: string[] = [];
   let world: World;
-  let folder: TempFolder;
   let watch: ContentWatch;
 
   beforeAll(async () => {
-    folder = new TempFolder();
-    world = await World.start(cluster, { programs: await builtPrograms(`${folder.path}/programs`) });
+    world = await World.start(cluster);
     for (const [i, linesOf] of contents.entries())
       refs.push(await world.pushCatalog("test/killed", `v${i}`, new Map([["catalog.json", Buffer.from(linesOf(undefined))]])));
   });
   afterAll(async () => {
     await watch?.stop();
     await world?.stop();
-    folder[Symbol.dispose]();
   });
 
   const want = (number: number): Promise<unknown> =>

@@ -1,6 +1,6 @@
+import { cp } from "node:fs/promises";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { API_VERSION } from "../../pkg/api/constants.ts";
-import { builtPrograms } from "../support/builtPrograms.ts";
 import { describeWithPrivateCluster } from "../support/cluster.ts";
 import { TempFolder } from "../support/contentFixture.ts";
 import { eventually } from "../support/eventually.ts";
@@ -28,7 +28,8 @@ if (reason !== undefined) {
 
     beforeAll(async () => {
       folder = new TempFolder();
-      const programs = await builtPrograms(`${folder.path}/programs`);
+      const programs = `${folder.path}/programs`;
+      await cp(cluster.programs, programs, { recursive: true });
       putOnSmallDisk(programs);
       world = await World.start(cluster, { programs });
       disk = new SmallDisk(world);

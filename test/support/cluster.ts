@@ -41,6 +41,11 @@ export class TestCluster {
     return { host: this.#available().registryHost, insecure: true };
   }
 
+  /** Folder of the built programs; copy it to change one. */
+  get programs(): string {
+    return this.#available().programs;
+  }
+
   /** Path of the API server's audit log. */
   get auditLog(): string {
     return this.#available().auditLog;
@@ -143,7 +148,7 @@ export function describeWithPrivateCluster(
   };
   const cluster = new TestCluster(() => {
     const { server, kubeconfig, registry, auditLog, logs } = dev();
-    return { available: true, server, kubeconfig, registryHost: registry.host, auditLog, logs };
+    return { available: true, server, kubeconfig, registryHost: registry.host, auditLog, logs, programs: testCluster().programs };
   });
   describe.skipIf(!clusterAvailable())(name, () => {
     beforeAll(async () => {

@@ -11,6 +11,8 @@ export type ClusterContext =
       readonly auditLog: string;
       /** Folder with one log file for each server. */
       readonly logs: string;
+      /** Folder of the built programs. */
+      readonly programs: string;
     }
   | { readonly available: false; readonly reason: string };
 

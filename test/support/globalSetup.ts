@@ -1,26 +1,31 @@
+import { rm } from "node:fs/promises";
 import type { TestProject } from "vitest/node";
 import { NoBinariesError } from "../../pkg/devcluster/binaries.ts";
 import { type DevCluster, startDevCluster } from "../../pkg/devcluster/devCluster.ts";
+import { buildPrograms } from "./builtPrograms.ts";
 import type { ClusterContext } from "./clusterContext.ts";
 
 /** The control plane of this vitest process. Each project loads this module for itself, so it hangs on the process, not on the module. */
 interface Shared {
   users: number;
   readonly cluster: Promise<DevCluster | NoBinariesError>;
+  /** Folder of the built programs. */
+  readonly programs: Promise<string>;
 }
 
 const KEY = Symbol.for("olmv1.test.cluster");
 
-/** Starts one control plane for all projects of a run, tells the test files where it is, and stops it after the last project. */
+/** Starts one control plane and builds the programs for all projects of a run, tells the test files where they are, and stops it after the last project. */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
   const holder = globalThis as { [KEY]?: Shared };
-  const shared = (holder[KEY] ??= { users: 0, cluster: start() });
+  const shared = (holder[KEY] ??= { users: 0, cluster: start(), programs: buildPrograms() });
   shared.users++;
-  const cluster = await shared.cluster;
-  project.provide("cluster", contextOf(cluster));
+  const [cluster, programs] = await Promise.all([shared.cluster, shared.programs]);
+  project.provide("cluster", contextOf(cluster, programs));
   return async () => {
     if (--shared.users > 0) return;
     delete holder[KEY];
+    await rm(programs, { recursive: true, force: true });
     if (cluster instanceof NoBinariesError) console.warn(`\nNOT RUN: tests that need a control plane; ${cluster.message}\n`);
     else await cluster.stop();
   };
@@ -35,8 +40,8 @@ async function start(): Promise<DevCluster | NoBinariesError> {
   }
 }
 
-function contextOf(cluster: DevCluster | NoBinariesError): ClusterContext {
+function contextOf(cluster: DevCluster | NoBinariesError, programs: string): ClusterContext {
   if (cluster instanceof NoBinariesError) return { available: false, reason: cluster.message };
   const { server, kubeconfig, registry, auditLog, logs } = cluster;
-  return { available: true, server, kubeconfig, registryHost: registry.host, auditLog, logs };
+  return { available: true, server, kubeconfig, registryHost: registry.host, auditLog, logs, programs };
 }

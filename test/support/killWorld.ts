@@ -4,7 +4,6 @@ import type { ClusterExtension } from "../../pkg/api/clusterExtension.ts";
 import { API_VERSION, CLUSTER_EXTENSION } from "../../pkg/api/constants.ts";
 import { CONTROLLER_SUBJECT } from "../../pkg/devcluster/installation.ts";
 import { toYaml } from "../../pkg/fbc/yaml.ts";
-import { builtPrograms } from "./builtPrograms.ts";
 import type { TestCluster } from "./cluster.ts";
 import { TempFolder } from "./contentFixture.ts";
 import { eventually } from "./eventually.ts";
@@ -43,13 +42,10 @@ export class KillWorld implements AsyncDisposable {
     const proxy = await FaultProxy.start(cluster.server);
     const kubeconfig = join(folder.path, "kubeconfig");
     await writeFile(kubeconfig, kubeconfigOf(proxy));
-    const { client, registry } = cluster;
+    const { client, registry, programs } = cluster;
     const world = await World.start(
-      { client, registry, kubeconfig },
-      {
-        extraArgs: { "operator-controller": ["--max-backoff", "1s"] },
-        programs: await builtPrograms(join(folder.path, "programs")),
-      },
+      { client, registry, programs, kubeconfig },
+      { extraArgs: { "operator-controller": ["--max-backoff", "1s"] } },
     );
     const made = new KillWorld(cluster, proxy, world, folder);
     await made.#serve();

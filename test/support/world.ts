@@ -18,7 +18,7 @@ const PACKAGE_LABEL = "operators.operatorframework.io.bundle.package.v1";
 export const MIRRORED_REGISTRY = "mirrored.example.com";
 
 /** What a world needs of a cluster. */
-export type WorldCluster = Pick<TestCluster, "client" | "kubeconfig" | "registry">;
+export type WorldCluster = Pick<TestCluster, "client" | "kubeconfig" | "registry" | "programs">;
 
 /**
  * The whole product at work: both servers as processes beside a control plane, with the rights of config/rbac and no other,
@@ -37,7 +37,7 @@ export class World {
     this.unexpectedEnds = unexpectedEnds;
   }
 
-  /** Any image is taken unless `signaturePolicy` says otherwise. */
+  /** Starts the built programs. Any image is taken unless `signaturePolicy` says otherwise. */
   static async start(
     cluster: WorldCluster,
     options: Pick<InstallationOptions, "env" | "extraArgs" | "programs" | "signaturePolicy"> = {},
@@ -55,6 +55,7 @@ export class World {
       registriesConf,
       signaturePolicy,
       onExit: (text) => unexpectedEnds.push(text),
+      programs: cluster.programs,
       ...options,
     });
     return new World(cluster, installation, workDir, unexpectedEnds);
