@@ -2,6 +2,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { deserialize } from "node:v8";
 import { Reason } from "../api/constants.ts";
 import type { KubeObject } from "../api/k8s.ts";
+import { type Ask, movable, TaskThread, type TaskThreadLimits, ThreadLimitExceeded } from "../async/taskThread.ts";
 import { bundleTooLarge } from "../bundle/bundleLimits.ts";
 import type { BundleFiles } from "../bundle/types.ts";
 import type { Clock } from "../controller/clock.ts";
@@ -9,7 +10,6 @@ import { messageOf, RetryableError, TerminalError } from "../errors/errors.ts";
 import type { RenderOptions } from "../render/render.ts";
 import type { BundleContent } from "./bundleContent.ts";
 import type { BundleRequest, BundleResponse, EncodedObject } from "./bundleMessage.ts";
-import { type Ask, movable, TaskThread, type TaskThreadLimits, ThreadLimitExceeded } from "./threads/taskThread.ts";
 
 /** Ten times the largest public bundle takes 3 s of CPU; the rest of the deadline is for machines that do much else. */
 const LIMITS: TaskThreadLimits = { heapMib: 192, deadlineMs: 120_000, idleMs: 3_000 };

@@ -1,6 +1,8 @@
 import { serialize } from "node:v8";
 import { Reason } from "../api/constants.ts";
 import type { KubeObject } from "../api/k8s.ts";
+import { type Served, serveTasks } from "../async/serveTasks.ts";
+import { movable } from "../async/taskThread.ts";
 import { summarizeBundle } from "../bundle/bundleSummary.ts";
 import { loadBundle } from "../bundle/load.ts";
 import type { RegistryV1Bundle } from "../bundle/types.ts";
@@ -8,8 +10,6 @@ import { messageOf, ReconcileError, terminalIn } from "../errors/errors.ts";
 import { CERTIFICATE_PROVIDERS } from "../render/providers.ts";
 import { renderBundle } from "../render/render.ts";
 import type { BundleRequest, BundleResponse, EncodedObject } from "./bundleMessage.ts";
-import { type Served, serveTasks } from "./threads/serveTasks.ts";
-import { movable } from "./threads/taskThread.ts";
 
 // The body of the worker thread that `bundleThread.ts` starts.
 

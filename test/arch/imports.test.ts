@@ -6,7 +6,7 @@ import { describe, expect, test } from "vitest";
 const LAYERS = [
   ["cmd"],
   ["pkg/catalogd", "pkg/operatorcontroller", "pkg/devcluster"],
-  ["pkg/controller", "pkg/kube", "pkg/oci", "pkg/telemetry", "pkg/serving", "pkg/deadline", "pkg/http"],
+  ["pkg/async", "pkg/controller", "pkg/kube", "pkg/oci", "pkg/telemetry", "pkg/serving", "pkg/deadline", "pkg/http"],
   [
     "pkg/resolve",
     "pkg/fbcrender",

@@ -1,6 +1,5 @@
-import { existsSync } from "node:fs";
-import { join } from "node:path";
 import { Worker } from "node:worker_threads";
+import { workerFile } from "../../async/workerFile.ts";
 import { type GraphLines, GraphRefusedError, type GraphRequest } from "./drawGraph.ts";
 import type { LineRange, PageQuery } from "./queryContext.ts";
 import type { CatalogFiles, FromQueryThread, ToQueryThread } from "./queryMessage.ts";
@@ -53,7 +52,7 @@ export class QueryThread {
 
   constructor(limits: ThreadLimits = THREAD_LIMITS) {
     this.#limits = limits;
-    this.#worker = new Worker(workerFile(), { resourceLimits: HEAP, env: {} });
+    this.#worker = new Worker(workerFile(import.meta.dirname, "queryWorker"), { resourceLimits: HEAP, env: {} });
     this.#worker.unref();
     this.#worker.on("error", (err: Error) => {
       this.#failure = err;
@@ -164,10 +163,4 @@ export class QueryThread {
 
 function failedAnswer(reason: FailedQuery): Uint8Array {
   return Buffer.from(failedQuery(reason === "late" ? "context deadline exceeded" : TOO_MUCH_MEMORY));
-}
-
-/** Beside a bundled program stands the bundled worker; in a checkout the source runs as it is. */
-function workerFile(): string {
-  const bundled = join(import.meta.dirname, "queryWorker.js");
-  return existsSync(bundled) ? bundled : join(import.meta.dirname, "queryWorker.ts");
 }

@@ -1,6 +1,6 @@
-import { existsSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { dirname } from "node:path";
 import { Worker } from "node:worker_threads";
+import { workerFile } from "../../async/workerFile.ts";
 import { excerpt } from "../../fbc/excerpt.ts";
 import type { IndexColumns } from "../store/contentIndex.ts";
 import type { FindingsSummary } from "../store/findingsSummary.ts";
@@ -92,7 +92,11 @@ async function run(task: Omit<LoadTask, "at">, { deadline, heapMib }: Bounds, si
   const resourceLimits = { maxYoungGenerationSizeMb: YOUNG_MIB, maxOldGenerationSizeMb: heapMib };
   const current = new CurrentFile();
   const at = (): string => excerpt(current.get()) || "its list of files";
-  const worker = new Worker(workerFile(), { workerData: { ...task, at: current.shared } satisfies LoadTask, resourceLimits, env: {} });
+  const worker = new Worker(workerFile(import.meta.dirname, "loadWorker"), {
+    workerData: { ...task, at: current.shared } satisfies LoadTask,
+    resourceLimits,
+    env: {},
+  });
   const stop = (): void => void worker.terminate();
   signal.addEventListener("abort", stop, { once: true });
   let timer: NodeJS.Timeout | undefined;
@@ -126,10 +130,4 @@ async function run(task: Omit<LoadTask, "at">, { deadline, heapMib }: Bounds, si
 
 function outOfMemory(err: unknown): boolean {
   return (err as NodeJS.ErrnoException).code === "ERR_WORKER_OUT_OF_MEMORY";
-}
-
-/** Beside a bundled program stands the bundled worker; in a checkout the source runs as it is. */
-function workerFile(): string {
-  const bundled = join(import.meta.dirname, "loadWorker.js");
-  return existsSync(bundled) ? bundled : join(import.meta.dirname, "loadWorker.ts");
 }

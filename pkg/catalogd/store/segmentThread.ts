@@ -1,6 +1,5 @@
-import { existsSync } from "node:fs";
-import { join } from "node:path";
 import { Worker } from "node:worker_threads";
+import { workerFile } from "../../async/workerFile.ts";
 import type { SegmentMessage, SegmentTask } from "./segmentMessage.ts";
 
 /** The thread holds two buffers and one segment at a time. */
@@ -48,17 +47,11 @@ export class SegmentThread {
   }
 
   #newWorker(): Worker {
-    const worker = new Worker(workerFile(), { resourceLimits: HEAP, env: {} });
+    const worker = new Worker(workerFile(import.meta.dirname, "segmentWorker"), { resourceLimits: HEAP, env: {} });
     worker.on("error", () => undefined); // who waits for an answer hears of it; while nobody does it is no reason to end the program
     worker.once("exit", () => {
       if (this.#worker === worker) this.#worker = undefined; // it would never answer
     });
     return worker;
   }
-}
-
-/** Beside a bundled program stands the bundled worker; in a checkout the source runs as it is. */
-function workerFile(): string {
-  const bundled = join(import.meta.dirname, "segmentWorker.js");
-  return existsSync(bundled) ? bundled : join(import.meta.dirname, "segmentWorker.ts");
 }

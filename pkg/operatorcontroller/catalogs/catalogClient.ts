@@ -1,15 +1,14 @@
-import { countValues } from "../../bundle/yamlText.ts";
+import { type Clock, systemClock } from "../../controller/clock.ts";
 import { Deadline } from "../../deadline/deadline.ts";
 import { messageOf } from "../../errors/errors.ts";
 import { packageContent } from "../../fbc/content.ts";
-import { decodeMetas } from "../../fbc/decode.ts";
-import { excerpt } from "../../fbc/excerpt.ts";
 import type { Meta, PackageContent } from "../../fbc/types.ts";
 import { type OfferIndex, OfferIndexBuilder } from "../../resolve/offers/offerIndex.ts";
-import { slim } from "../slimMeta.ts";
 import { CatalogConnections, type CatalogConnectionsOptions } from "./catalogConnections.ts";
 import type { KnownPackage } from "./catalogContents.ts";
 import type { KnownOffers } from "./catalogOffers.ts";
+import type { ReadLimits, ReadTask } from "./responseReader.ts";
+import { ResponseThread } from "./responseThread.ts";
 import { UnexpectedContent, UnexpectedStatus } from "./unexpectedAnswer.ts";
 
 const REQUEST_TIMEOUT_MS = 5 * 60_000;
@@ -36,21 +35,15 @@ interface Reading {
 }
 
 /** How large a package may be; a larger one is refused. */
-export interface PackageLimits {
+export interface PackageLimits extends ReadLimits {
   /** The response of the catalog about one package. */
   readonly answerBytes: number;
-  /** One object of it, which is parsed whole. */
-  readonly objectBytes: number;
-  readonly objectValues: number;
-  /** What resolution reads of it, as JSON. */
-  readonly keptBytes: number;
-  /** Maps, lists and scalars of what resolution reads. */
-  readonly keptValues: number;
 }
 
 /** How catalogs are reached, and how much is accepted of one package. */
 export interface CatalogClientOptions extends CatalogConnectionsOptions {
   limits?: Partial<PackageLimits>;
+  clock?: Clock;
 }
 
 /**
@@ -60,9 +53,11 @@ export interface CatalogClientOptions extends CatalogConnectionsOptions {
 export class CatalogClient {
   readonly #connections: CatalogConnections;
   readonly #limits: PackageLimits;
+  readonly #thread: ResponseThread;
 
-  constructor({ limits = {}, ...connections }: CatalogClientOptions = {}) {
+  constructor({ limits = {}, clock = systemClock, ...connections }: CatalogClientOptions = {}) {
     this.#limits = { ...LIMITS, ...limits };
+    this.#thread = new ResponseThread(clock);
     this.#connections = new CatalogConnections(connections);
   }
 
@@ -103,18 +98,21 @@ export class CatalogClient {
     return { index: index ?? known?.index ?? new OfferIndexBuilder().build(), tags };
   }
 
-  /** Ends all connections, those in use included. */
+  /** Ends all connections, those in use included, and the thread that reads large responses. */
   async close(): Promise<void> {
-    await this.#connections.close();
+    await Promise.all([this.#connections.close(), this.#thread.end()]);
   }
 
   async #packageMetas(base: string, packageName: string, reading: Reading): Promise<Meta[] | "unchanged"> {
     const name = encodeURIComponent(packageName);
     const ofPackageUrl = `${base}/api/v1/metas?package=${name}`;
     const packagesUrl = `${base}/api/v1/metas?schema=olm.package&name=${name}`;
+    const wanted = { kind: "package", name: packageName } as const;
     const { answerBytes } = this.#limits;
-    const read = (url: string, tags = reading.tags): Promise<Meta[] | undefined> =>
-      this.#metas(url, () => true, { ...reading, tags }, answerBytes);
+    const read = async (url: string, tags = reading.tags, maxBytes = answerBytes): Promise<Meta[] | undefined> => {
+      const metas = await this.#open(new URL(url), wanted, { ...reading, tags }, maxBytes);
+      return metas && (await Array.fromAsync(metas));
+    };
     // One of the two may have changed without the other: both are needed then, and the tag of what had not is still right.
     const readWhole = (url: string): Promise<Meta[] | undefined> => read(url, new Map());
     try {
@@ -125,36 +123,8 @@ export class CatalogClient {
     } catch (err) {
       reading.tags.clear();
       if (!(err instanceof UnexpectedStatus) || err.status !== 404) throw err;
-      return (await this.#metas(`${base}/api/v1/all`, (meta) => ownerOf(meta) === packageName, reading)) ?? "unchanged";
+      return (await read(`${base}/api/v1/all`, reading.tags, Number.POSITIVE_INFINITY)) ?? "unchanged";
     }
-  }
-
-  /**
-   * @param answerBytes limit of the response.
-   * @returns undefined when the answer is the one whose tag is known.
-   * @throws Error that names the limit and the object at which it was exceeded.
-   */
-  async #metas(
-    url: string,
-    keep: (meta: Meta) => boolean,
-    reading: Reading,
-    answerBytes = Number.POSITIVE_INFINITY,
-  ): Promise<Meta[] | undefined> {
-    const read = await this.#open(new URL(url), reading, answerBytes);
-    if (!read) return undefined;
-    const { keptBytes, keptValues } = this.#limits;
-    const metas: Meta[] = [];
-    let [bytes, values] = [0, 0];
-    for await (const meta of read) {
-      if (!keep(meta)) continue;
-      const kept = slim(meta);
-      bytes += JSON.stringify(kept.blob).length;
-      values = countValues(kept.blob, values, keptValues);
-      if (bytes > keptBytes) throw tooLarge(`${keptBytes} bytes`, meta);
-      if (values > keptValues) throw tooLarge(`${keptValues} values`, meta);
-      metas.push(kept);
-    }
-    return metas;
   }
 
   /** @returns undefined when the answer is the one whose tag is known. */
@@ -171,15 +141,23 @@ export class CatalogClient {
   }
 
   async #offersAt(url: URL, reading: Reading): Promise<OfferIndex | undefined> {
-    const lines = await this.#open(url, reading, Number.POSITIVE_INFINITY);
+    const lines = await this.#open(url, { kind: "offers" }, reading, Number.POSITIVE_INFINITY);
     if (!lines) return undefined;
     const builder = new OfferIndexBuilder();
     for await (const line of lines) builder.add(line);
     return builder.build();
   }
 
-  /** The lines of an answer; undefined when it is the one whose tag is known. */
-  async #open(at: URL, { ref, signal, tags }: Reading, maxBytes: number): Promise<AsyncIterable<Meta> | undefined> {
+  /**
+   * Requests `at`, and returns the wanted objects of the response; undefined when it is the one whose tag is known.
+   * @param maxBytes limit of the response.
+   */
+  async #open(
+    at: URL,
+    wanted: ReadTask["wanted"],
+    { ref, signal, tags }: Reading,
+    maxBytes: number,
+  ): Promise<AsyncIterable<Meta> | undefined> {
     const path = at.pathname + at.search;
     const known = tags.get(path);
     const answer = await this.#connections.get(at, signal, known === undefined ? {} : { "if-none-match": known });
@@ -200,8 +178,7 @@ export class CatalogClient {
     const { etag } = answer.headers;
     if (typeof etag === "string") tags.set(path, etag);
     else tags.delete(path);
-    const { objectBytes: maxDocumentBytes, objectValues: maxValues } = this.#limits;
-    return decodeMetas(within(maxBytes, answer.body), at.pathname, { maxDocumentBytes, maxValues });
+    return this.#thread.read({ path: at.pathname, wanted, limits: this.#limits }, within(maxBytes, answer.body));
   }
 }
 
@@ -217,11 +194,6 @@ async function inTime<T>(signal: AbortSignal, work: (until: AbortSignal) => Prom
   }
 }
 
-/** The error for a package of which more than `limit` would be kept. */
-function tooLarge(limit: string, { schema, name }: Meta): Error {
-  return new Error(`the package holds more than the ${limit} allowed for resolution, reached at ${excerpt(`${schema} ${name}`)}`);
-}
-
 /** Passes chunks on. @throws Error after more than `maxBytes`. */
 async function* within(maxBytes: number, chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   let bytes = 0;
@@ -230,8 +202,4 @@ async function* within(maxBytes: number, chunks: AsyncIterable<Uint8Array>): Asy
     if (bytes > maxBytes) throw new Error(`the package is larger than the ${maxBytes} bytes allowed`);
     yield chunk;
   }
-}
-
-function ownerOf(meta: Meta): string {
-  return meta.schema === "olm.package" ? meta.name : meta.package;
 }

@@ -1,5 +1,6 @@
 import { Reason } from "../../api/constants.ts";
 import type { KubeObject } from "../../api/k8s.ts";
+import { movable, TaskThread, type TaskThreadLimits, ThreadLimitExceeded } from "../../async/taskThread.ts";
 import type { Clock } from "../../controller/clock.ts";
 import type { ObjectCheck } from "../../crdsafety/existingObjects.ts";
 import { messageOf, RetryableError } from "../../errors/errors.ts";
@@ -7,7 +8,6 @@ import { goQuote } from "../../errors/goQuote.ts";
 import type { Client } from "../../kube/client.ts";
 import { isExpired, isForbidden, KindNotServed } from "../../kube/errors.ts";
 import { wireJson } from "../../kube/wire.ts";
-import { movable, TaskThread, type TaskThreadLimits, ThreadLimitExceeded } from "../threads/taskThread.ts";
 import { type CrdComparison, type CrdComparisonTask, compareCrds } from "./crdComparison.ts";
 import { listIn, OBJECTS_NAMED, type PageFindings, type PageTask } from "./objectPage.ts";
 

@@ -1,4 +1,4 @@
-import { serveTasks } from "../threads/serveTasks.ts";
+import { serveTasks } from "../../async/serveTasks.ts";
 import { type CrdComparisonTask, compareCrds } from "./crdComparison.ts";
 import { checkPage, type PageTask } from "./objectPage.ts";
 

@@ -11,6 +11,13 @@ export type OfferedBundle = Readonly<Pick<FbcBundle, "package" | "name" | "prope
 /** Properties that hold manifests; no constraint is about them, and they are most of a catalog. */
 const MANIFESTS: ReadonlySet<unknown> = new Set(["olm.bundle.object", "olm.csv.metadata"]);
 
+/** Returns a line of the properties endpoint, or a meta of schema olm.bundle, with only what `OfferIndexBuilder.add` reads. */
+export function slimOffer({ blob, ...meta }: Meta): Meta {
+  const { bundle, properties } = blob;
+  const kept = Array.isArray(properties) ? properties.filter((property) => isObject(property) && !MANIFESTS.has(property["type"])) : [];
+  return { ...meta, blob: { ...(bundle !== undefined && { bundle }), properties: kept } };
+}
+
 /** How much an index may hold. */
 export interface OfferLimits {
   readonly maxBundles: number;

@@ -1,6 +1,5 @@
-import { existsSync } from "node:fs";
-import { join } from "node:path";
 import { Worker } from "node:worker_threads";
+import { workerFile } from "../../async/workerFile.ts";
 import { messageOf } from "../../errors/errors.ts";
 import type { IssuedCertificate, IssueTask } from "./issueMessage.ts";
 
@@ -23,7 +22,7 @@ export class ThreadIssuer implements CertificateIssuer {
 
 async function run(task: IssueTask, signal: AbortSignal): Promise<IssuedCertificate> {
   signal.throwIfAborted();
-  const worker = new Worker(workerFile(), { workerData: task, env: {} });
+  const worker = new Worker(workerFile(import.meta.dirname, "issueWorker"), { workerData: task, env: {} });
   const stop = (): void => void worker.terminate();
   signal.addEventListener("abort", stop, { once: true });
   try {
@@ -36,10 +35,4 @@ async function run(task: IssueTask, signal: AbortSignal): Promise<IssuedCertific
     signal.removeEventListener("abort", stop);
     await worker.terminate();
   }
-}
-
-/** Beside a bundled program stands the bundled worker; in a checkout the source runs as it is. */
-function workerFile(): string {
-  const bundled = join(import.meta.dirname, "issueWorker.js");
-  return existsSync(bundled) ? bundled : join(import.meta.dirname, "issueWorker.ts");
 }

@@ -1,7 +1,6 @@
-import { existsSync } from "node:fs";
-import { join } from "node:path";
 import { Worker } from "node:worker_threads";
-import type { Clock } from "../../controller/clock.ts";
+import type { Clock } from "../controller/clock.ts";
+import { workerFile } from "./workerFile.ts";
 
 /** What a thread may use, and how long it is kept. */
 export interface TaskThreadLimits {
@@ -42,11 +41,11 @@ export class TaskThread<Request, Response> {
   #last: Promise<unknown> = Promise.resolve();
   #worker: Worker | undefined;
   #cancelEnd: () => void = () => undefined;
+  #keepers = 0;
 
   /** @param folder of the module that starts the thread. @param name of the worker's file beside it, without ending. */
   constructor(folder: string, name: string, limits: TaskThreadLimits, clock: Clock) {
-    const bundled = join(folder, `${name}.js`);
-    this.#file = existsSync(bundled) ? bundled : join(folder, `${name}.ts`);
+    this.#file = workerFile(folder, name);
     this.#limits = limits;
     this.#clock = clock;
   }
@@ -66,11 +65,20 @@ export class TaskThread<Request, Response> {
       try {
         return await work((request, transfer) => this.#ask(request, transfer));
       } finally {
-        this.#cancelEnd = this.#clock.after(this.#limits.idleMs, () => void this.end());
+        this.#endWhenIdle();
       }
     });
     this.#last = turn.catch(() => undefined);
     return turn;
+  }
+
+  /** Keeps the thread when it is idle, as it remembers something, until the function returned is called. */
+  keep(): () => void {
+    this.#keepers++;
+    return () => {
+      this.#keepers--;
+      this.#endWhenIdle();
+    };
   }
 
   /** Ends the thread; a request under way fails. The next request starts another one. */
@@ -79,6 +87,11 @@ export class TaskThread<Request, Response> {
     const worker = this.#worker;
     this.#worker = undefined;
     await worker?.terminate();
+  }
+
+  #endWhenIdle(): void {
+    this.#cancelEnd();
+    if (this.#keepers === 0) this.#cancelEnd = this.#clock.after(this.#limits.idleMs, () => void this.end());
   }
 
   async #ask(request: Request, transfer: ArrayBuffer[] = []): Promise<Response> {
