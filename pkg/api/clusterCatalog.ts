@@ -84,6 +84,7 @@ export const CATALOG_FAILURE_REASONS = [
   "image",
   "rejected",
   "content",
+  "storage",
   "api",
   "other",
 ] as const;

@@ -8,8 +8,12 @@ import { RejectedError } from "../oci/policy/rejectedError.ts";
 import type { AskedImage } from "../oci/pullJob.ts";
 import { RegistryError } from "../oci/registryError.ts";
 import { failureReason } from "./failureReason.ts";
+import { InvalidCatalogError } from "./load/loader.ts";
+import { StoreFailedError } from "./steps/storeContent.ts";
 
 const pulling = (err: unknown): Error => wrapError("source catalog content: ", wrapError("error copying image: ", err));
+const storing = (cause: unknown): Error =>
+  new StoreFailedError("Retrying", "error storing fbc: error walking FBC root: a.yaml: broken", { cause });
 const refused = Object.assign(new Error("connect ECONNREFUSED"), { code: "ECONNREFUSED" });
 const late = new DOMException("The operation was aborted due to timeout", "TimeoutError");
 
@@ -38,7 +42,9 @@ const CASES: [what: string, error: unknown, reason: string][] = [
   ["an image by tag that is too large", pulling(new RefusedError("too large")), "image"],
   ["an image by tag that is not a catalog", pulling(thrownBy(() => catalogRoot(CONFIG, { isPinned: false } as AskedImage))), "image"],
   ["an image that nobody signed", pulling(new RejectedError("A signature was required, but no signature exists")), "rejected"],
-  ["a broken document", new RetryableError("Retrying", "error storing fbc: error walking FBC root: a.yaml: broken"), "content"],
+  ["a broken document", storing(new InvalidCatalogError("a.yaml: broken")), "content"],
+  ["a catalog that takes too long to read", storing(late), "timeout"],
+  ["a full disk below the content", storing(Object.assign(new Error("no space left"), { code: "ENOSPC" })), "storage"],
   ["the API server", wrapError("error updating status: ", new Error("conflict")), "api"],
   ["a full disk", pulling(Object.assign(new Error("no space left"), { code: "ENOSPC" })), "other"],
   ["something that is no error", "thrown", "other"],

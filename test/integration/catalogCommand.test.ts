@@ -174,6 +174,16 @@ describeWithPrivateCluster("the catalogs of a cluster on the command line", (clu
     await run("catalog", "remove", "nowhere");
   });
 
+  test("catalog add --wait ends at once when the content is broken", async () => {
+    const ref = await push("cli/broken", `${catalogOf("1.20.0")}\n{"schema": "olm.channel", "name": ]}\n`);
+    const { code, out, err } = await run("catalog", "add", "broken", ref, "--wait", "--timeout", "10m");
+    const text =
+      /^clustercatalog\.olm\.operatorframework\.io\/broken is not served: .*catalog\.json: document 5.*Find its errors with olmv1 catalog validate\n$/;
+    expect([code, out, err]).toEqual([1, expect.stringMatching(text), ""]);
+    expect((await catalogd.get("broken"))?.status?.failure).toEqual({ reason: "content" });
+    await run("catalog", "remove", "broken");
+  });
+
   test("with a package that wants another Kubernetes say so", async () => {
     const ref = await push("cli/later", catalogOf("1.99.0"));
     await run("catalog", "add", "later", ref, "--wait");

@@ -24,6 +24,7 @@ const REMEDIES: Partial<Record<CatalogFailureReason, string>> = {
   not_found: "check the name and the tag of the image",
   unauthorized: "give catalogd credentials for the registry: docs/how-to/air-gap.md",
   image: "build a catalog image with olmv1 catalog build",
+  content: "find its errors with olmv1 catalog validate",
   rejected: "sign the image, or change the signature policy: docs/how-to/image-signatures.md",
 };
 

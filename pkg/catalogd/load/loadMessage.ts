@@ -23,7 +23,8 @@ export interface LoadTask {
 /** How reading a catalog ended. */
 export type LoadEnd =
   | { kind: "loaded"; files: number; parts: ReadonlyMap<PartName, IndexColumns>; findings: FindingsSummary }
-  | { kind: "failed"; message: string };
+  /** `isContent`: the catalog is at fault, and not the machine that reads it. */
+  | { kind: "failed"; message: string; isContent: boolean };
 
 /** What the worker thread that loads a catalog says: how much there is to read, and how it ended. */
 export type LoadMessage = { kind: "listed"; bytes: number } | LoadEnd;

@@ -91,7 +91,7 @@ function answer(): LoadEnd {
   try {
     return load(workerData as LoadTask);
   } catch (err) {
-    return { kind: "failed", message: messageOf(err) };
+    return { kind: "failed", message: messageOf(err), isContent: (err as NodeJS.ErrnoException).syscall === undefined };
   }
 }
 

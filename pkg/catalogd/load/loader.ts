@@ -52,6 +52,11 @@ export interface LoaderOptions {
   heapMib?: number;
 }
 
+/** A catalog that cannot be read however often it is tried. */
+export class InvalidCatalogError extends Error {
+  override readonly name = "InvalidCatalogError";
+}
+
 /** The end of the worker's heap: a catalog that does not fit fails, and the process goes on. */
 const HEAP_MIB = 768;
 /** With many small generations the memory stays small; with smaller ones a tenth of the time goes into collecting them. */
@@ -105,7 +110,8 @@ async function run(task: Omit<LoadTask, "at">, { deadline, heapMib }: Bounds, si
       const endAfter = (ms: number): void => {
         clearTimeout(timer);
         timer = setTimeout(() => {
-          reject(new Error(`reading the catalog did not end within ${Math.round(ms / 1_000)} s and was stopped at ${at()}; ${ADVICE}`));
+          const text = `reading the catalog did not end within ${Math.round(ms / 1_000)} s and was stopped at ${at()}; ${ADVICE}`;
+          reject(new DOMException(text, "TimeoutError"));
           stop();
         }, ms);
       };
@@ -115,11 +121,15 @@ async function run(task: Omit<LoadTask, "at">, { deadline, heapMib }: Bounds, si
         else resolve(said);
       });
       worker.on("error", (err) =>
-        reject(outOfMemory(err) ? new Error(`reading the catalog took more than ${heapMib} MiB of memory at ${at()}; ${ADVICE}`) : err),
+        reject(
+          outOfMemory(err)
+            ? new InvalidCatalogError(`reading the catalog took more than ${heapMib} MiB of memory at ${at()}; ${ADVICE}`)
+            : err,
+        ),
       );
       worker.once("exit", () => reject(signal.reason ?? new Error(`the thread that reads the catalog ended early, at ${at()}`)));
     });
-    if (message.kind === "failed") throw new Error(message.message);
+    if (message.kind === "failed") throw message.isContent ? new InvalidCatalogError(message.message) : new Error(message.message);
     return { files: message.files, parts: message.parts, findings: message.findings };
   } finally {
     clearTimeout(timer);

@@ -3,7 +3,7 @@ import { join, sep } from "node:path";
 import type { EventSink } from "../../api/events.ts";
 import { timeText } from "../../api/time.ts";
 import type { Step } from "../../controller/steps.ts";
-import { messageOf, RetryableError, TerminalError, wrapError } from "../../errors/errors.ts";
+import { messageOf, RetryableError, TerminalError, terminalIn, wrapError } from "../../errors/errors.ts";
 import { goQuote } from "../../errors/goQuote.ts";
 import type { CatalogFacts, UnpackedImage } from "../facts.ts";
 import type { CatalogContent, ContentOrigin } from "../store/content.ts";
@@ -28,6 +28,11 @@ const FIRST_FINDINGS = 3;
 const CHEAP_MS = 20_000;
 const REST_FACTOR = 4;
 const EMPTY = "the catalog holds no objects";
+
+/** The content of a catalog could not be read or stored; the cause says which. */
+export class StoreFailedError extends RetryableError {
+  override readonly name = "StoreFailedError";
+}
 
 /** Reads the unpacked catalog and serves it from now on; what was served before stays when that fails. */
 export function storeContent({
@@ -57,8 +62,9 @@ export function storeContent({
 }
 
 /**
- * Not terminal whatever the cause, as in Go, so the cause is not passed on: an image by tag may become right, and so may a full disk. What failed
- * after minutes is not tried again at once, which would keep a processor busy.
+ * Retried whatever the cause, as in Go: the image of a tag can be replaced, and a full disk can be emptied. What failed after minutes is not
+ * retried at once, because that would keep a processor busy.
+ * @throws StoreFailedError
  */
 async function stored(store: () => Promise<CatalogContent>, signal: AbortSignal, now: () => number): Promise<CatalogContent> {
   const began = now();
@@ -68,7 +74,8 @@ async function stored(store: () => Promise<CatalogContent>, signal: AbortSignal,
     signal.throwIfAborted();
     const tookMs = now() - began;
     const rest = tookMs < CHEAP_MS ? {} : { restMs: Math.round(tookMs * REST_FACTOR) };
-    throw new RetryableError("Retrying", `error storing fbc: error walking FBC root: ${messageOf(err)}`, rest);
+    const cause = terminalIn(err) ? {} : { cause: err };
+    throw new StoreFailedError("Retrying", `error storing fbc: error walking FBC root: ${messageOf(err)}`, { ...rest, ...cause });
   }
 }
 
