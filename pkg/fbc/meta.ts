@@ -1,7 +1,7 @@
 import type { JsonObject } from "../api/k8s.ts";
 import { goQuote } from "../errors/goQuote.ts";
 import { excerpt } from "./excerpt.ts";
-import { foldKey } from "./keys.ts";
+import { foldCase } from "./keys.ts";
 import type { Meta } from "./types.ts";
 
 const MAX_LISTED = 10;
@@ -50,7 +50,7 @@ function namesByFold(blob: JsonObject): Map<string, string> {
   const names = new Map<string, string>();
   const duplicates = new Map<string, string[]>();
   for (const key of Object.keys(blob)) {
-    const folded = foldKey(key);
+    const folded = foldCase(key);
     const other = names.get(folded);
     const known = duplicates.get(folded);
     if (other === undefined) names.set(folded, key);

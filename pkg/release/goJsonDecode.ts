@@ -1,6 +1,7 @@
 import { goTime } from "../bundle/goTime.ts";
 import { messageOf } from "../errors/errors.ts";
 import { goQuote } from "../errors/goQuote.ts";
+import { foldKey } from "../fbc/keys.ts";
 
 /**
  * The Go type that JSON is decoded into. `time` is RFC 3339, `helmTime` also accepts the empty string; `object` and `any` are parsed and not
@@ -56,12 +57,7 @@ export function decodeGoStruct(json: string, shape: GoStruct): GoMembers {
 
 /** A struct type by the names of its members. */
 export function goStruct(fields: Readonly<Record<string, GoShape>>): GoStruct {
-  return { fields: new Map(Object.entries(fields).map(([name, shape]) => [folded(name), { name, shape }])) };
-}
-
-/** The member's name in the form in which encoding/json compares names: Unicode's simple folding, for names in ASCII. */
-function folded(name: string): string {
-  return name.replace(/[A-Z\u017f\u212a]/g, (char) => (char === "\u017f" ? "s" : char === "\u212a" ? "k" : char.toLowerCase()));
+  return { fields: new Map(Object.entries(fields).map(([name, shape]) => [foldKey(name), { name, shape }])) };
 }
 
 class Cursor {
@@ -99,7 +95,7 @@ class Cursor {
   #struct({ fields }: GoStruct, before: unknown, path: string): Map<string, unknown> {
     const members = before instanceof Map ? (before as Map<string, unknown>) : new Map<string, unknown>();
     this.#members((key) => {
-      const field = fields.get(folded(key));
+      const field = fields.get(foldKey(key));
       if (!field) {
         this.decode("skip", undefined, path);
         return;
