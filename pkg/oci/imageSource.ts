@@ -87,22 +87,26 @@ export class ImageSource {
     for (const source of sources) {
       if (start && nameOf(start.repository.ref) === nameOf(source.ref)) continue;
       const isLast = source === sources.at(-1);
-      const done = await attempt(source.ref, () => (isLast ? this.#locate(source, signal) : this.#locateSoon(source, signal)));
+      const done = await attempt(source.ref, () => this.#ask(isLast, signal, (until) => this.#locate(source, until)));
       if (done) return done.value;
     }
     throw combined(failures);
   }
 
   /**
-   * Asks whether the first place that answers has the image, without fetching its manifest where the registry can tell so.
+   * Asks whether the first place that answers has the image, without fetching its manifest where the registry can tell so. A place that does not
+   * answer in time is passed over while there are others.
    * @throws as `withImage`, where no place has it
    */
   async look(ref: Reference, signal: AbortSignal): Promise<void> {
     const failures: Failure[] = [];
-    for (const source of await this.#sources(ref)) {
+    const sources = await this.#sources(ref);
+    for (const source of sources) {
       try {
-        const repository = await this.#open(source, signal);
-        await lookForManifest(repository, nameIn(source.ref), this.#options.manifestBytes, signal);
+        await this.#ask(source === sources.at(-1), signal, async (until) => {
+          const repository = await this.#open(source, until);
+          await lookForManifest(repository, nameIn(source.ref), this.#options.manifestBytes, until);
+        });
         return;
       } catch (err) {
         signal.throwIfAborted();
@@ -116,12 +120,13 @@ export class ImageSource {
     return pullSources(await loadRegistriesConf(this.#options.registriesConf), ref);
   }
 
-  /** A place that hangs must not use up the time of those after it. */
-  async #locateSoon(source: PullSource, signal: AbortSignal): Promise<Located> {
+  /** Asks a place for a manifest. One that hangs must not use up the time of those after it. @throws Error after `placeMs` unless it is the last. */
+  async #ask<T>(isLast: boolean, signal: AbortSignal, ask: (until: AbortSignal) => Promise<T>): Promise<T> {
+    if (isLast) return ask(signal);
     const { placeMs } = this.#options;
     using deadline = new Deadline(signal, placeMs);
     try {
-      return await this.#locate(source, deadline.signal);
+      return await ask(deadline.signal);
     } catch (err) {
       if (!deadline.isOver || signal.aborted) throw err;
       throw new Error(`no manifest within ${placeMs / 1000} s`, { cause: err });
