@@ -271,6 +271,14 @@ test("requests use connections again", async () => {
   expect(new Set(api.requests.map(({ connection }) => connection)).size).toBeLessThan(10);
 });
 
+test.for<[when: string, answer: Answer]>([
+  ["it does not answer", () => undefined],
+  ["its answer stops", (response) => void response.writeHead(200).write(JSON.stringify(CHANNEL))],
+])("CatalogClient ends a request to a catalog that is silent when %s", async ([, answer]) => {
+  const { read } = await start({ ...SERVED, [OF_PACKAGE]: answer }, { silenceMs: 50 });
+  await expect(read()).rejects.toThrow(/^error performing request: .*within 50 ms$/);
+});
+
 test("a stop ends a request that is not answered, with the stop's own reason", async () => {
   const { read } = await start({ [OF_PACKAGE]: () => undefined, [PACKAGES]: () => undefined });
   const stop = new AbortController();

@@ -16,21 +16,28 @@ export interface CatalogConnectionsOptions {
   env?: NodeJS.ProcessEnv;
   /** Versions, ciphers and curves to speak to catalogs with, as they are by then; default: Node's own. */
   tls?: () => TlsSettings;
+  /** Longest wait for the next bytes of a response, in milliseconds. Default 30 s. */
+  silenceMs?: number;
 }
+
+/** A reconcile waits no longer for a catalogd that hangs, and neither does the deletion of its extension. */
+const SILENCE_MS = 30_000;
 
 /** Keep-alive connections to catalogs, through the proxies that the environment names; new ones follow the authorities and settings. */
 export class CatalogConnections {
   readonly #env: NodeJS.ProcessEnv;
   readonly #tls: () => Partial<TlsSettings>;
+  readonly #silenceMs: number;
   readonly #authorities: readonly AuthoritySource[];
   /** By address of the proxy; "" is none. */
   readonly #pools = new Map<string, Connections>();
   /** Of the authorities that the pools trust, and the settings that they have. */
   #trusted = "";
 
-  constructor({ caDir, authorities, env = process.env, tls }: CatalogConnectionsOptions = {}) {
+  constructor({ caDir, authorities, env = process.env, tls, silenceMs = SILENCE_MS }: CatalogConnectionsOptions = {}) {
     this.#env = env;
     this.#tls = tls ?? (() => ({}));
+    this.#silenceMs = silenceMs;
     this.#authorities = [...(caDir ? [new AuthorityFolder(caDir)] : []), ...(authorities ? [authorities] : [])];
   }
 
@@ -43,7 +50,13 @@ export class CatalogConnections {
     const proxy = proxyFor(url, this.#env);
     const connections = this.#pool(proxy, await this.#trustedNow());
     try {
-      return await connections.request(url, { method: "GET", signal, headers: { accept: "application/jsonl", ...headers } });
+      return await connections.request(url, {
+        method: "GET",
+        signal,
+        headers: { accept: "application/jsonl", ...headers },
+        headersTimeoutMs: this.#silenceMs,
+        bodyTimeoutMs: this.#silenceMs,
+      });
     } catch (err) {
       throw failureOf("GET", url, err, proxy);
     }
