@@ -50,8 +50,9 @@ export function changedFields(
   after: KubeObject,
   hidden?: Hidden,
 ): { changes: FieldChange[]; more: number } {
-  const found = differences(before, after).map((difference) => fieldChange(difference, hidden));
-  const changes = found.sort((a, b) => (a.path < b.path ? -1 : 1)).slice(0, MAX_FIELD_CHANGES);
+  const found = differences(before, after).map((difference) => ({ difference, at: pathText(difference.path) }));
+  found.sort((a, b) => (a.at < b.at ? -1 : 1));
+  const changes = found.slice(0, MAX_FIELD_CHANGES).map(({ difference, at }) => fieldChange(difference, at, hidden));
   const secret = after.kind === "Secret" && after.apiVersion === "v1";
   return { changes: secret ? changes.map(masked) : changes, more: found.length - changes.length };
 }
@@ -84,10 +85,10 @@ function compare(before: unknown, after: unknown, path: readonly PathStep[], fou
   }
 }
 
-function fieldChange({ path, before, after }: Difference, hidden: Hidden | undefined): FieldChange {
+function fieldChange({ before, after }: Difference, path: string, hidden: Hidden | undefined): FieldChange {
   const [from, to] = [before, after].map((value) => textOf(hidden ? hidden.hideIn(value) : value));
   return {
-    path: hidden ? hidden.hide(pathText(path)) : pathText(path),
+    path: hidden ? hidden.hide(path) : path,
     ...(from === undefined ? {} : { before: shown(from) }),
     ...(to === undefined ? {} : { after: shown(to) }),
   };

@@ -13,9 +13,9 @@ import type { ReleaseEvents } from "./releaseEvents.ts";
 
 const MAX_PATH = 256;
 
-/** Whether a plan with that digest may be carried out. */
-export function isApproved({ spec, metadata }: Readonly<ClusterExtension>, digest: string): boolean {
-  return spec.approval !== "Manual" || metadata.annotations?.[ANNOTATION_APPROVE] === digest;
+/** Whether the plan with that digest is approved. */
+export function isApproved({ metadata }: Readonly<ClusterExtension>, digest: string): boolean {
+  return metadata.annotations?.[ANNOTATION_APPROVE] === digest;
 }
 
 /**
@@ -30,11 +30,9 @@ export async function requireApproval(
   { live, after }: Pick<Passed, "live" | "after">,
 ): Promise<void> {
   const { extension, inputDigest, hidden } = pass.facts;
+  if (extension.spec.approval !== "Manual") return;
   const digest = planDigest({ inputDigest, rendered: rendered.objects, base: base?.version ?? 0 });
-  if (isApproved(extension, digest)) {
-    if (extension.spec.approval === "Manual") events.approved(bundle.name, digest);
-    return;
-  }
+  if (isApproved(extension, digest)) return events.approved(bundle.name, digest);
   const leaving = await leavingObjects(pass.applier, pass.pruneRequest(desired));
   const plan = planStatus(changePlan({ digest, desired, live, after, leaving, widens: widensRights, hidden }), bundle);
   pass.facts.plan = plan;
