@@ -70,6 +70,15 @@ test("law: compaction and leaving out covered rules change no right", () => {
   );
 });
 
+test.for<[count: number, left: number]>([
+  [999, 1],
+  [1_000, 1_001],
+])("withoutCovered leaves %i covered rules out, or none when there are more than 1,000 rules: %i", ([count, left]) => {
+  const everything: PolicyRule = { apiGroups: ["*"], resources: ["*"], verbs: ["*"] };
+  const others = Array.from({ length: count }, (_, i): PolicyRule => ({ apiGroups: [""], resources: ["pods"], verbs: [`v${i}`] }));
+  expect(withoutCovered([everything, ...others])).toHaveLength(left);
+});
+
 test("law: the union of versions holds what each needs and nothing else", () => {
   const required = fc.record({ clusterRules: fc.array(rule, { maxLength: 3 }), ns: fc.array(rule, { maxLength: 3 }) });
   fc.assert(

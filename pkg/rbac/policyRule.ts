@@ -39,9 +39,13 @@ export function covers(holder: PolicyRule, rule: PolicyRule): boolean {
   );
 }
 
-/** `rules` in normal form, sorted, without those that another one covers. */
+/** Every rule is compared with every other one, so the time grows with the square of their number. */
+const COMPARED_MAX = 1_000;
+
+/** Returns `rules` in normal form, sorted, without those that another one covers; of more than 1,000 only without equal ones. */
 export function withoutCovered(rules: readonly PolicyRule[]): PolicyRule[] {
   const sorted = [...new Map(rules.map(normalRule).map((rule) => [JSON.stringify(rule), rule])).values()].sort(compareRules);
+  if (sorted.length > COMPARED_MAX) return sorted;
   return sorted.filter((rule, i) => !sorted.some((other, j) => i !== j && covers(other, rule) && (j < i || !covers(rule, other))));
 }
 
