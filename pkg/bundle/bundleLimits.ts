@@ -40,10 +40,17 @@ export function bundleTooLarge(message: string, options?: ErrorOptions): Termina
   return new TerminalError(Reason.Blocked, `bundle is too large: ${message}`, options);
 }
 
+/** So many bytes are read before a count is compared with its limit. */
+const COUNTED_BYTES = 16_384;
+
 /** Counts the separators in a file; stops soon after `most`. Reads every byte once and builds nothing. */
 export function countSeparators(content: Uint8Array, most: number = Number.POSITIVE_INFINITY): number {
   let count = 0;
-  for (let at = 0; at < content.length && count <= most; at++) count += IS_SEPARATOR[content[at] ?? 0] ?? 0;
+  for (let at = 0; at < content.length && count <= most; ) {
+    const end = Math.min(content.length, at + COUNTED_BYTES);
+    // Without a default for what is never missing, the loop takes a third of the time.
+    for (; at < end; at++) count += IS_SEPARATOR[content[at] as number] as number;
+  }
   return count;
 }
 
@@ -69,6 +76,7 @@ export function checkFiles(files: BundleFiles): void {
   for (const content of files.values()) bytes += content.byteLength;
   if (files.size > mostFiles) throw bundleTooLarge(`it holds ${files.size} files, more than the ${mostFiles} allowed`);
   if (bytes > mostBytes) throw bundleTooLarge(`it holds ${bytes} bytes, more than the ${mostBytes} allowed`);
+  if (bytes <= fileSeparators) return; // every separator is a byte
   let separators = 0;
   for (const [path, content] of files) {
     const count = countSeparators(content);
