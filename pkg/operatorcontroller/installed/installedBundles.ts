@@ -23,25 +23,33 @@ const COALESCE_MS = 200;
 
 /**
  * What all extensions of the cluster have installed: the bundle of the last release of each that was applied completely. Made of what the
- * controller knows of their releases anyway, so that asking costs no request.
+ * controller knows of their releases anyway, so that asking costs no request. A change costs a look at the extension that it is about.
  */
 export class InstalledBundles {
   readonly #options: InstalledBundlesOptions;
   readonly #clock: Clock;
   readonly #handlers: (() => void)[] = [];
-  /** By uid of the extension: what was known last stays while a newer version of its Secret is being read. */
-  #known = new Map<string, InstalledProvider>();
-  #unread: string[] = [];
-  #unreadable = new Map<string, string>();
-  #isOutdated = true;
+  /** By name of the extension: what was known last stays while a newer version of its Secret is being read. */
+  readonly #known = new Map<string, { uid: string; provider: InstalledProvider }>();
+  /** Uids of all extensions, by name. */
+  #extensions = new Map<string, string>();
+  readonly #unread = new Set<string>();
+  readonly #unreadable = new Map<string, string>();
+  /** Names of the extensions of which something has changed; undefined: everything has. */
+  #outdated: Set<string> | undefined;
+  /** Of `#known`, by name; undefined when it has changed. */
+  #list: readonly InstalledProvider[] | undefined = [];
   #isTold = true;
 
   constructor(options: InstalledBundlesOptions) {
     this.#options = options;
     this.#clock = options.clock ?? systemClock;
-    options.releases.onChange(() => this.#outdate());
-    options.extensions.onEvent(({ type, object, old }) => {
-      if (type !== "update" || old?.metadata.uid !== object.metadata.uid) this.#outdate();
+    options.releases.onChange((extension) => this.#outdate(extension));
+    options.extensions.onEvent(({ type, object: { metadata }, old }) => {
+      if (type === "update" && old?.metadata.uid === metadata.uid) return;
+      if (type === "delete") this.#extensions.delete(metadata.name);
+      else this.#extensions.set(metadata.name, metadata.uid ?? "");
+      this.#outdate(metadata.name);
     });
   }
 
@@ -53,13 +61,13 @@ export class InstalledBundles {
   /** One for each extension that has something installed, by name of the extension. Read-only: it is shared with everybody. */
   list(): readonly InstalledProvider[] {
     this.#refresh();
-    return [...this.#known.values()];
+    return (this.#list ??= [...this.#known].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, { provider }]) => provider));
   }
 
   /** Names of the extensions whose releases are being read for the first time: what they have installed is not in `list` yet. */
   unread(): readonly string[] {
     this.#refresh();
-    return this.#unread;
+    return [...this.#unread].sort();
   }
 
   /** Why the releases of an extension cannot be read, by its name; what was known of them before is in `list`. */
@@ -68,40 +76,52 @@ export class InstalledBundles {
     return this.#unreadable;
   }
 
-  #outdate(): void {
-    this.#isOutdated = true;
+  #outdate(extension: string | undefined): void {
+    if (extension === undefined) this.#outdated = undefined;
+    else this.#outdated?.add(extension);
     if (!this.#isTold) return;
     this.#isTold = false;
-    const before = [...this.#known.values()];
-    const [unread, unreadable] = [this.#unread.length, this.#unreadable.size];
+    const before = this.#list;
+    const [unread, unreadable] = [this.#unread.size, this.#unreadable.size];
     this.#clock.after(COALESCE_MS, () => {
       this.#isTold = true;
-      this.#refresh();
-      const after = [...this.#known.values()];
-      const same = after.length === before.length && after.every((one, i) => one === before[i]);
-      if (same && unread === this.#unread.length && unreadable === this.#unreadable.size) return;
+      if (this.list() === before && unread === this.#unread.size && unreadable === this.#unreadable.size) return;
       for (const handler of this.#handlers) handler();
     });
   }
 
+  /** Looks at the extensions of which something has changed. */
   #refresh(): void {
-    if (!this.#isOutdated) return;
-    this.#isOutdated = false;
-    const before = this.#known;
-    this.#known = new Map();
-    this.#unread = [];
-    this.#unreadable = new Map();
-    const all = this.#options.extensions.list().map(({ metadata: { name, uid = "" } }) => ({ name, uid }));
-    for (const { name, uid } of all.sort((a, b) => (a.name < b.name ? -1 : 1))) {
-      const state = this.#options.releases.providedBy({ name, uid });
-      const last = before.get(uid);
-      if (state.kind === "installed") this.#known.set(uid, last && isOf(last, state.bundle) ? last : { ...state.bundle, extension: name });
-      else if (state.kind === "unknown") {
-        if (last) this.#known.set(uid, last);
-        if (state.because !== undefined) this.#unreadable.set(name, state.because);
-        else if (!last) this.#unread.push(name);
-      }
+    const outdated = this.#outdated;
+    if (outdated?.size === 0) return;
+    this.#outdated = new Set();
+    if (outdated === undefined) {
+      const all = this.#options.extensions.list();
+      this.#extensions = new Map(all.map(({ metadata: { name, uid = "" } }) => [name, uid]));
     }
+    for (const name of outdated ??
+      new Set([...this.#known.keys(), ...this.#unread, ...this.#unreadable.keys(), ...this.#extensions.keys()]))
+      this.#refreshOne(name);
+  }
+
+  #refreshOne(name: string): void {
+    const uid = this.#extensions.get(name);
+    this.#unread.delete(name);
+    this.#unreadable.delete(name);
+    const known = this.#known.get(name);
+    const last = known?.uid === uid ? known?.provider : undefined;
+    const state = uid === undefined ? undefined : this.#options.releases.providedBy({ name, uid });
+    let provider: InstalledProvider | undefined;
+    if (state?.kind === "installed") provider = last && isOf(last, state.bundle) ? last : { ...state.bundle, extension: name };
+    else if (state?.kind === "unknown") {
+      provider = last;
+      if (state.because !== undefined) this.#unreadable.set(name, state.because);
+      else if (!last) this.#unread.add(name);
+    }
+    if (provider === known?.provider) return;
+    this.#list = undefined;
+    if (provider && uid !== undefined) this.#known.set(name, { uid, provider });
+    else this.#known.delete(name);
   }
 }
 

@@ -49,8 +49,12 @@ export class InstalledReleases {
   readonly #secrets: Informer;
   readonly #reader: ReleaseReader;
   readonly #systemNamespace: string;
-  readonly #handlers: (() => void)[] = [];
+  readonly #handlers: ((extension?: string) => void)[] = [];
   readonly #secretHandlers: ((extension: string) => void)[] = [];
+  /** Extensions by the uid of their Secrets. */
+  readonly #extensions = new Map<string, string>();
+  /** What the Secrets of an extension tell, and what was answered about it, until something of it changes. */
+  readonly #kept = new Map<string, { uid: string; found: FoundReleases; answer?: Answer }>();
   readonly #answered = Promise.withResolvers<void>();
   #isAnswered = false;
   /** Why nothing can be read. */
@@ -66,14 +70,22 @@ export class InstalledReleases {
     };
     this.#secrets = new Informer(client, SECRET, { ...selection, transform: withoutBulk, clock, listed, failed }, log);
     this.#secrets.addIndex(BY_EXTENSION, ({ metadata }) => [metadata.labels?.["name"] ?? ""]);
-    this.#secrets.onEvent(({ type, object }) => {
+    this.#secrets.onEvent(({ type, object, old }) => {
+      const { uid, labels } = object.metadata;
+      const extension = labels?.["name"] ?? "";
       if (type !== "delete") this.#reader.moved(object.metadata);
-      else if (object.metadata.uid !== undefined) this.#reader.forget(object.metadata.uid);
-      for (const handler of this.#secretHandlers) handler(object.metadata.labels?.["name"] ?? "");
-      this.#changed();
+      else if (uid !== undefined) this.#reader.forget(uid);
+      if (uid !== undefined && type === "delete") this.#extensions.delete(uid);
+      else if (uid !== undefined) this.#extensions.set(uid, extension);
+      // Its label may have been another one.
+      this.#changed(old && old.metadata.labels?.["name"] !== extension ? undefined : extension);
+      for (const handler of this.#secretHandlers) handler(extension);
     });
-    this.#reader.onChange(() => this.#changed());
-    cache.onChange(() => this.#changed());
+    this.#reader.onChange((extension) => this.#changed(extension));
+    cache.onChange((secret) => {
+      const extension = this.#extensions.get(secret);
+      if (extension !== undefined) this.#changed(extension); // else its Secret is still to come
+    });
   }
 
   /** Resolves when the first complete list of release Secrets is in, or was refused; not when stopped before. */
@@ -81,8 +93,8 @@ export class InstalledReleases {
     return this.#answered.promise;
   }
 
-  /** Calls `handler` whenever `of` or `providedBy` may give something else. */
-  onChange(handler: () => void): void {
+  /** Calls `handler` whenever `of` or `providedBy` may return something else for an extension; without its name, for any of them. */
+  onChange(handler: (extension?: string) => void): void {
     this.#handlers.push(handler);
   }
 
@@ -104,7 +116,7 @@ export class InstalledReleases {
    * their Secrets exist, unless the status names another bundle than they hold.
    * @returns undefined while some of them are still being read.
    */
-  of(extensions: readonly ReleasesQuestion[]): (ActiveRelease | UnreadableReleases)[] | undefined {
+  of(extensions: readonly ReleasesQuestion[]): Releases | undefined {
     const refusal = this.#refusal;
     if (refusal !== undefined) return extensions.map(({ name }) => ({ extension: name, because: refusal }));
     const all = extensions.map((extension) => this.#ofOne(extension));
@@ -129,9 +141,17 @@ export class InstalledReleases {
     return outcome === undefined ? { kind: "unknown" } : { kind: "unknown", because: outcome.because };
   }
 
-  #ofOne(question: ReleasesQuestion): (ActiveRelease | UnreadableReleases)[] | undefined {
-    const { name: extension, installed, isDeleted } = question;
-    const { own, foreign, unreadable } = this.#found(question);
+  #ofOne(question: ReleasesQuestion): Releases | undefined {
+    const found = this.#found(question);
+    const kept = this.#kept.get(question.name);
+    const key = `${question.installed?.name}/${question.installed?.version}/${question.isDeleted === true}`;
+    if (kept?.answer?.key === key) return kept.answer.releases;
+    const releases = this.#answer(question, found);
+    if (kept && releases) kept.answer = { key, releases };
+    return releases;
+  }
+
+  #answer({ name: extension, installed, isDeleted }: ReleasesQuestion, { own, foreign, unreadable }: FoundReleases): Releases | undefined {
     const active = activeReleases(own);
     const counting = new Set([...active, ...activeReleases(foreign)]);
     const stillDeployed = [...own, ...foreign].filter((index) => index.status === "deployed" && !counting.has(index));
@@ -156,7 +176,15 @@ export class InstalledReleases {
   }
 
   /** The Secrets of an extension by what their metadata tells; `foreign` refer to another extension of the same name. */
-  #found({ name, uid }: ReleaseOwner): { own: Found[]; foreign: Found[]; unreadable: UnreadableRelease[] } {
+  #found({ name, uid }: ReleaseOwner): FoundReleases {
+    const kept = this.#kept.get(name);
+    if (kept?.uid === uid) return kept.found;
+    const found = this.#find({ name, uid });
+    this.#kept.set(name, { uid, found });
+    return found;
+  }
+
+  #find({ name, uid }: ReleaseOwner): FoundReleases {
     const all = this.#secrets.byIndex(BY_EXTENSION, name).map((secret) => ({ secret, index: releaseIndex(secret.metadata) }));
     const indexes = all.flatMap(({ secret, index }) => (index.kind === "index" ? [{ ...index, secret }] : []));
     const isOwn = (index: ReleaseIndex): boolean => index.uid === undefined || index.uid === uid;
@@ -175,12 +203,27 @@ export class InstalledReleases {
     if (!isSame) this.#changed();
   }
 
-  #changed(): void {
-    for (const handler of this.#handlers) handler();
+  /** @param extension undefined: of all of them. */
+  #changed(extension?: string): void {
+    if (extension === undefined) this.#kept.clear();
+    else this.#kept.delete(extension);
+    for (const handler of this.#handlers) handler(extension);
   }
 }
 
 type Found = ReleaseIndex & { readonly secret: KubeObject };
+type Releases = (ActiveRelease | UnreadableReleases)[];
+
+interface FoundReleases {
+  readonly own: Found[];
+  readonly foreign: Found[];
+  readonly unreadable: UnreadableRelease[];
+}
+
+interface Answer {
+  readonly key: string;
+  readonly releases: Releases;
+}
 
 /** Whether a release holds the bundle that a status names. */
 function isOf({ name, version }: NonNullable<ReleasesQuestion["installed"]>, facts: ReleaseFacts): boolean {

@@ -46,7 +46,7 @@ export class ReleaseReader {
   readonly #options: ReleaseReaderOptions;
   readonly #readings = new Map<string, Reading>();
   readonly #due = new Map<string, ObjectMeta>();
-  readonly #handlers: (() => void)[] = [];
+  readonly #handlers: ((extension: string) => void)[] = [];
   #running = 0;
   #signal: AbortSignal | undefined;
 
@@ -65,8 +65,8 @@ export class ReleaseReader {
     this.#work();
   }
 
-  /** Calls `handler` after every outcome. */
-  onChange(handler: () => void): void {
+  /** Calls `handler` after every outcome, with the name of the extension. */
+  onChange(handler: (extension: string) => void): void {
     this.#handlers.push(handler);
   }
 
@@ -139,7 +139,7 @@ export class ReleaseReader {
       if (outcome.kind === "unreadable" && before?.kind !== "unreadable")
         this.#options.log.warn({ secret: index.name, reason: outcome.because, retryAfterMs }, "release cannot be read");
     }
-    for (const handler of this.#handlers) handler();
+    for (const handler of this.#handlers) handler(index.labels?.["name"] ?? "");
   }
 
   /** Never throws. */
