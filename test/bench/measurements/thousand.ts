@@ -8,6 +8,8 @@ import { type ProcessUse, processUse } from "../processUse.ts";
 
 const FEW = 100;
 const MANY = 1_000;
+/** After so much work V8 collects garbage for some seconds in threads of its own. */
+const SETTLE_SECONDS = 30;
 const REST_SECONDS = 60;
 const QUIET_TIMEOUT_MS = 600_000;
 
@@ -46,6 +48,7 @@ export const thousandMeasurement: Measurement = {
     yield { id: "thousand.few-cpu", samples: [few] };
     yield { id: "thousand.ratio", samples: [each / few] };
     await untilQuiet([controller.pid, catalogd.pid], QUIET_TIMEOUT_MS);
+    await sleep(SETTLE_SECONDS * 1_000);
     const quiet = await use();
     await sleep(REST_SECONDS * 1_000);
     const rested = await use();
