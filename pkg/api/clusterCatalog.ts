@@ -88,6 +88,8 @@ export const CATALOG_FAILURE_REASONS = [
   "api",
   "other",
 ] as const;
+/** The classes in one sentence, for descriptions. */
+export const CATALOG_FAILURE_REASONS_TEXT = `${CATALOG_FAILURE_REASONS.slice(0, -1).join(", ")} or ${CATALOG_FAILURE_REASONS.at(-1)}`;
 /** Class of a failed pass. */
 export type CatalogFailureReason = (typeof CATALOG_FAILURE_REASONS)[number];
 
@@ -103,12 +105,7 @@ Serving: whether content is served (Available), not served (Unavailable), or swi
     urls: z.object({ base }).optional().describe("urls are where the catalog is served."),
     failure: z
       .object({
-        reason: z
-          .string()
-          .max(64)
-          .describe(
-            `reason is the class of the failure: ${CATALOG_FAILURE_REASONS.slice(0, -1).join(", ")} or ${CATALOG_FAILURE_REASONS.at(-1)}.`,
-          ),
+        reason: z.string().max(64).describe(`reason is the class of the failure: ${CATALOG_FAILURE_REASONS_TEXT}.`),
       })
       .optional()
       .describe(

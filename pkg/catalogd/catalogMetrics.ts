@@ -1,4 +1,4 @@
-import { CATALOG_FAILURE_REASONS } from "../api/clusterCatalog.ts";
+import { CATALOG_FAILURE_REASONS, CATALOG_FAILURE_REASONS_TEXT } from "../api/clusterCatalog.ts";
 import type { Step } from "../controller/steps.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
 import type { CatalogFacts } from "./facts.ts";
@@ -49,7 +49,7 @@ export class CatalogMetrics {
     });
     this.#failures = metrics.counter({
       name: "catalog_failures_total",
-      help: "Failed passes over a catalog, by what failed: blocked, unauthorized, not_found, rate_limited, registry, unreachable, timeout, image, rejected, content, api or other",
+      help: `Failed passes over a catalog, by what failed: ${CATALOG_FAILURE_REASONS_TEXT}`,
       labels: ["catalog", "reason"],
     });
   }
