@@ -55,13 +55,12 @@ export class ApplyPass {
 
   /**
    * Puts back what was deleted or changed since the last deployed release was applied, as far as a comparison is due, and looks after its
-   * certificates whatever comes of that. A release of another operator-controller is left alone: it is taken over with the next release.
+   * certificates whatever comes of that.
    * @throws RetryableError with everything that could not be put back, or provided.
    */
   async maintain(): Promise<void> {
     const deployed = lastDeployed(this.#facts.history.current);
     if (!deployed) throw new RetryableError(Reason.Retrying, "catalog content unavailable and no release installed");
-    if (isOfAnotherWriter(deployed)) return;
     if (this.#journal.isUnsettled) await this.#journal.settle(deployed);
     await this.#rights.warn(() => this.#rightsSubject(deployed));
     const objects = maintain(deployed, this.#pass);
@@ -83,6 +82,7 @@ export class ApplyPass {
   async keep(isAim: boolean): Promise<void> {
     const { extension, history, unpacking } = this.#facts;
     const deployed = lastDeployed(history.current);
+    if (deployed && unpacking && isOfAnotherWriter(deployed)) return; // the next pass takes it over as it is
     if (deployed && isAim) this.#deps.handovers.settle(extension, deployed.objects);
     else if (deployed && !unpacking) this.#deps.handovers.assume(extension, deployed.objects);
     if (isAim) this.#facts.isAimed = true;
