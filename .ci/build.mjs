@@ -59,14 +59,23 @@ const loadedLate = {
   },
 };
 
-/** client-node imports undici for calls that we do not make; pkg/http imports the files of undici that it needs. */
-const withoutUndici = {
-  name: "without-undici",
+/**
+ * What libraries import for features that the programs do not use, and what takes its place: client-node's own calls and proxies (pkg/http has others,
+ * and imports the files of undici that it needs), prom-client's exemplars, fastify's requests for tests.
+ */
+const UNUSED = {
+  undici: "export const Agent = undefined, ProxyAgent = undefined, fetch = undefined;",
+  hpagent: "export class HttpProxyAgent {} export class HttpsProxyAgent {}",
+  socks: "export class SocksClient {}",
+  "socks-proxy-agent": "export class SocksProxyAgent {}",
+  "@opentelemetry/api": "module.exports = {};",
+  "light-my-request": "module.exports = undefined;",
+};
+const withoutUnused = {
+  name: "without-unused",
   setup(builder) {
-    builder.onResolve({ filter: /^undici$/ }, () => ({ path: "undici", namespace: "without-undici" }));
-    builder.onLoad({ filter: /.*/, namespace: "without-undici" }, () => ({
-      contents: "export const Agent = undefined, ProxyAgent = undefined, fetch = undefined;",
-    }));
+    builder.onResolve({ filter: new RegExp(`^(${Object.keys(UNUSED).join("|")})$`) }, ({ path }) => ({ path, namespace: "without-unused" }));
+    builder.onLoad({ filter: /.*/, namespace: "without-unused" }, ({ path }) => ({ contents: UNUSED[path] }));
   },
 };
 
@@ -114,9 +123,8 @@ const common = {
   platform: "node",
   target: "node24",
   format: "esm",
-  // Errors and stack traces carry the names of the sources; their lines are in the maps, for `node --enable-source-maps` when it is
-  // needed: in memory all the time they cost 90 MB.
-  keepNames: true,
+  // The lines of the sources are in the maps, for `node --enable-source-maps` when it is needed: in memory all the time they cost 90 MB.
+  // Names stay without `keepNames`, but for a number behind one that several modules have; with it each function costs a call when it is created.
   sourcemap: true,
   sourcesContent: false,
   // V8 keeps the text of a program, with two bytes a letter when one of its comments is not ASCII.
@@ -124,7 +132,7 @@ const common = {
   legalComments: "linked",
   // Packages in CommonJS form call require for the modules of Node.
   banner: { js: 'import { createRequire as __createRequire } from "node:module"; const require = __createRequire(import.meta.url);' },
-  plugins: [httpOnly, onlyWhatIsUsed, withoutUndici, noSchemaCompilers, loadedLate],
+  plugins: [httpOnly, onlyWhatIsUsed, withoutUnused, noSchemaCompilers, loadedLate],
   // Leaves out undici's second, experimental parser of HTTP.
   define: { esbuildDetection: "true" },
   logLevel: "warning",

@@ -3,14 +3,13 @@
  * the world around it.
  */
 export class ContentError extends Error {
-  constructor(message: string, options?: ErrorOptions) {
-    super(message, options);
-    this.name = new.target.name;
-  }
+  override readonly name: string = "ContentError";
 }
 
 /** What the image holds is whole, but refused: beyond a limit, or hostile. An image by digest stays refused for ever. */
-export class RefusedError extends ContentError {}
+export class RefusedError extends ContentError {
+  override readonly name = "RefusedError";
+}
 
 /** The first RefusedError in the cause chain. */
 export function refusalIn(err: unknown): RefusedError | undefined {
