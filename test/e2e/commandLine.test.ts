@@ -143,7 +143,15 @@ describeWithPrivateCluster("the command line", (cluster) => {
     expect(upgraded.err).toContain("manage configmaps: hello-operator-languages");
     expect(upgraded.err).toContain("story: hello-operator.v1.1.0 (version 1.1.0) is installed and ready after");
 
-    expect(await olmv1("upgrade", "story", "--version", "1.2.0", ...WAITING)).toMatchObject({ code: 0 });
+    expect(await olmv1("catalog", "add", "broken", "localhost:1/no/such:v1")).toMatchObject({ code: 0 });
+    const without = await olmv1("upgrade", "story", "--version", "1.2.0", ...WAITING);
+    expect(without).toMatchObject({ code: 0, err: expect.stringContaining("olmv1: catalog broken is left out: ") as string });
+    expect(await olmv1("upgrade", "story", ...WAITING)).toMatchObject({
+      code: 0,
+      out: expect.stringContaining("newest that may follow") as string,
+      err: expect.stringMatching(/^olmv1: catalog broken is left out: catalog "broken" is not being served/) as string,
+    });
+    expect(await olmv1("catalog", "remove", "broken")).toMatchObject({ code: 0 });
     const back = await olmv1("rollback", "story", "1");
     expect(back).toMatchObject({ code: 0 });
     // The rights that only 1.0.0 needs were withdrawn when 1.2.0 was ready.

@@ -8,6 +8,7 @@ import type { WebhookCertProvider } from "../../../pkg/operatorcontroller/certif
 import { createLogger } from "../../../pkg/telemetry/log.ts";
 import type { ReleaseOptions } from "../cli/clusterOptions.ts";
 import { EXIT } from "../cli/exitCodes.ts";
+import { printLeftOutCatalogs } from "../cli/leftOutCatalogs.ts";
 import { type Output, print } from "../cli/output.ts";
 import type { ProxyOptions } from "../cli/proxyOptions.ts";
 import type { Terminal } from "../cli/terminal.ts";
@@ -54,6 +55,7 @@ async function run(terminal: Terminal, given: ClusterExtension, options: PlanOpt
   const clusterProxy = await readClusterProxy(client, proxySettings);
   const asked = { wanted, catalogs, client, scoped, isServiceAccount, reader, systemNamespace, log, signal };
   const plan = await makePlan({ ...asked, providers, clusterProxy });
+  printLeftOutCatalogs(terminal, plan.unavailableCatalogs);
   await print(terminal, options.output, { data: plan, text: () => planText(plan, terminal.width) });
   if (plan.findings.length > 0) terminal.exit(EXIT.no);
 }

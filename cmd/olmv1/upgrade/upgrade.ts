@@ -12,6 +12,7 @@ import { createLogger } from "../../../pkg/telemetry/log.ts";
 import type { ReleaseOptions } from "../cli/clusterOptions.ts";
 import { agreed } from "../cli/confirm.ts";
 import { EXIT } from "../cli/exitCodes.ts";
+import { printLeftOutCatalogs } from "../cli/leftOutCatalogs.ts";
 import { withProgress } from "../cli/progress.ts";
 import type { Terminal } from "../cli/terminal.ts";
 import { withCluster } from "../cluster.ts";
@@ -53,11 +54,8 @@ export async function upgrade(terminal: Terminal, name: string, options: Upgrade
     const { plan, account } = planned;
     const isLacking = "lacking" in account && account.lacking?.doubtful === false;
     const isSame = plan.installed?.bundle === plan.bundle.name;
-    if (isSame && !isLacking && isUnchanged(extension, wanted)) {
-      for (const { catalog, because } of plan.unavailableCatalogs)
-        terminal.err(`olmv1: catalog ${printable(catalog)} is left out: ${printable(because)}\n`);
-      return terminal.out(upToDateText(extension));
-    }
+    printLeftOutCatalogs(terminal, plan.unavailableCatalogs);
+    if (isSame && !isLacking && isUnchanged(extension, wanted)) return terminal.out(upToDateText(extension));
     terminal.err(`${planText(plan, terminal.width)}\n`);
     if (plan.findings.length > 0) {
       terminal.err("nothing was changed, since it would be refused for the findings above\n");

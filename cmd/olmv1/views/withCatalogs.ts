@@ -3,6 +3,7 @@ import { messageOf, wrapError } from "../../../pkg/errors/errors.ts";
 import { goQuote } from "../../../pkg/errors/goQuote.ts";
 import type { Client } from "../../../pkg/kube/client.ts";
 import { layoutNamed } from "../../../pkg/oci/store/layoutNamed.ts";
+import { printLeftOutCatalogs } from "../cli/leftOutCatalogs.ts";
 import { type Progress, withProgress } from "../cli/progress.ts";
 import type { Terminal } from "../cli/terminal.ts";
 import type { BundleReader } from "../rbac/bundleReader.ts";
@@ -69,7 +70,7 @@ async function withSources<T>(
       }
     });
     if (catalogs.length === 0) throw new Error(noneText(leftOut, options.catalog.length > 0));
-    for (const { catalog, because } of leftOut) terminal.err(`olmv1: catalog ${catalog} is left out: ${because}\n`);
+    printLeftOutCatalogs(terminal, leftOut);
     return await work({ catalogs, leftOut, client, signal });
   } finally {
     await Promise.all(catalogs.map(({ book }) => book.close()));
