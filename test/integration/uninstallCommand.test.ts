@@ -1,14 +1,12 @@
 import { expect, test } from "vitest";
 import { LABEL_CREATED_FOR } from "../../pkg/api/constants.ts";
-import { describeWithCluster } from "../support/cluster.ts";
+import { describeWithPrivateCluster } from "../support/cluster.ts";
 import { eventually } from "../support/eventually.ts";
 import type { Ended } from "../support/olmv1Command.ts";
 import { runCli } from "../support/runCli.ts";
 
-/** All test files share the controller that empties namespaces. */
-const SLOW = { timeoutMs: 240_000 };
-
-describeWithCluster("olmv1 uninstall of what olmv1 install made", (cluster) => {
+// On the shared control plane the controller that empties namespaces has those of all test files to do.
+describeWithPrivateCluster("olmv1 uninstall of what olmv1 install made", (cluster) => {
   const uninstall = (name: string, ...args: string[]): Promise<Ended> =>
     runCli(["uninstall", name, "--delete-namespace", "--yes", ...args, "--kubeconfig", cluster.kubeconfig], { width: 200 });
 
@@ -29,7 +27,7 @@ describeWithCluster("olmv1 uninstall of what olmv1 install made", (cluster) => {
       const again = await uninstall(name, "--timeout", "1s");
       expect([again.code, again.out]).toEqual([1, expect.stringMatching(/^Namespace .*: deletion requested\n(.*\n)*.*example\.com\/hold/)]);
       expect(again.err).toContain(`Namespace ${name} is not gone after 1 s`);
-    }, SLOW);
+    });
     const waiting = uninstall(name, "--timeout", "5m");
     await cluster.client.patch(
       { apiVersion: "v1", kind: "ConfigMap", namespace: name, name: "held" },
