@@ -74,7 +74,10 @@ const UNUSED = {
 const withoutUnused = {
   name: "without-unused",
   setup(builder) {
-    builder.onResolve({ filter: new RegExp(`^(${Object.keys(UNUSED).join("|")})$`) }, ({ path }) => ({ path, namespace: "without-unused" }));
+    builder.onResolve({ filter: new RegExp(`^(${Object.keys(UNUSED).join("|")})$`) }, ({ path }) => ({
+      path,
+      namespace: "without-unused",
+    }));
     builder.onLoad({ filter: /.*/, namespace: "without-unused" }, ({ path }) => ({ contents: UNUSED[path] }));
   },
 };
