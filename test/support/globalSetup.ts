@@ -15,7 +15,7 @@ interface Shared {
 
 const KEY = Symbol.for("olmv1.test.cluster");
 
-/** Starts one control plane and builds the programs for all projects of a run, tells the test files where they are, and stops it after the last project. */
+/** Starts one control plane and builds the programs for all projects of a run, provides both to the test files, and stops it after the last project. */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
   const holder = globalThis as { [KEY]?: Shared };
   const shared = (holder[KEY] ??= { users: 0, cluster: start(), programs: buildPrograms() });

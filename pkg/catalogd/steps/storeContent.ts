@@ -62,7 +62,7 @@ export function storeContent({
 }
 
 /**
- * Retried whatever the cause, as in Go: the image of a tag can be replaced, and a full disk can be emptied. What failed after minutes is not
+ * Every cause is retried, as in Go: the image of a tag can be replaced, and a full disk can be emptied. What failed after minutes is not
  * retried at once, because that would keep a processor busy.
  * @throws StoreFailedError
  */

@@ -82,7 +82,7 @@ export class ApplyPass {
   async keep(isAim: boolean): Promise<void> {
     const { extension, history, unpacking } = this.#facts;
     const deployed = lastDeployed(history.current);
-    if (deployed && unpacking && isOfAnotherWriter(deployed)) return; // the next pass takes it over as it is
+    if (deployed && unpacking && isOfAnotherWriter(deployed)) return; // the next reconcile takes it over unchanged
     if (deployed && isAim) this.#deps.handovers.settle(extension, deployed.objects);
     else if (deployed && !unpacking) this.#deps.handovers.assume(extension, deployed.objects);
     if (isAim) this.#facts.isAimed = true;

@@ -7,7 +7,7 @@ export type ReadRequest =
   | { readonly kind: "push"; readonly id: number; readonly bytes: Uint8Array }
   | { readonly kind: "end" | "drop"; readonly id: number };
 
-/** An object whose members are one JSON text, which keeps numbers as they are written. */
+/** An object with its members as one JSON text, which keeps the text of each number. */
 export interface EncodedMeta extends Omit<Meta, "blob"> {
   readonly blob: string;
 }

@@ -23,7 +23,7 @@ const COALESCE_MS = 200;
 
 /**
  * What all extensions of the cluster have installed: the bundle of the last release of each that was applied completely. Made of what the
- * controller knows of their releases anyway, so that asking costs no request. A change costs a look at the extension that it is about.
+ * controller knows of their releases anyway, so that asking costs no request. After a change, only the changed extension is read again.
  */
 export class InstalledBundles {
   readonly #options: InstalledBundlesOptions;
@@ -35,7 +35,7 @@ export class InstalledBundles {
   #extensions = new Map<string, string>();
   readonly #unread = new Set<string>();
   readonly #unreadable = new Map<string, string>();
-  /** Names of the extensions of which something has changed; undefined: everything has. */
+  /** Names of the changed extensions; undefined: all of them. */
   #outdated: Set<string> | undefined;
   /** Of `#known`, by name; undefined when it has changed. */
   #list: readonly InstalledProvider[] | undefined = [];
@@ -90,7 +90,7 @@ export class InstalledBundles {
     });
   }
 
-  /** Looks at the extensions of which something has changed. */
+  /** Reads the changed extensions again. */
   #refresh(): void {
     const outdated = this.#outdated;
     if (outdated?.size === 0) return;
