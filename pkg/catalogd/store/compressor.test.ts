@@ -1,4 +1,4 @@
-import { existsSync } from "node:fs";
+import { existsSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { TempFolder } from "../../../test/support/contentFixture.ts";
@@ -55,4 +55,32 @@ test("a form given up at any moment does not keep the next one from being made",
     expect((await compressor.make(task, never)).bytes).toBeGreaterThan(0);
   }
   await compressor.close();
+});
+
+// Node 24.21 aborts the process, not each time, when a thread is terminated that sets up a zlib stream.
+test("a form given up while its lines are compressed stops the work and leaves the thread", { timeout: 120_000 }, async () => {
+  using folder = new TempFolder();
+  const never = new AbortController().signal;
+  const staging = folder.write("staging", {});
+  const text = Array.from({ length: 100_000 }, (_, i) => `{"schema":"s","name":"n${i}"}`).join("\n");
+  const { parts } = await new Loader().load(folder.write("catalog", { "a.json": text }), staging, never);
+  const columns = parts.get("catalog");
+  if (!columns) throw new Error("no metas");
+  const to = join(folder.path, "to");
+  const task: CompressTask = { encoding: "gzip", from: join(staging, "catalog.jsonl"), index: new ContentIndex(columns), to };
+  let threads = 0;
+  const count = (): void => void threads++;
+  process.on("worker", count);
+  const compressor = new Compressor();
+  const { bytes } = await compressor.make(task, never);
+  for (let turn = 0; turn < 20; turn++) {
+    const leaving = new AbortController();
+    const made = compressor.make(task, leaving.signal);
+    setTimeout(() => leaving.abort(new Error("given up")), 20 + turn);
+    await expect(made).rejects.toThrow("given up");
+    expect(statSync(to).size).toBeLessThan(bytes);
+  }
+  await compressor.close();
+  process.off("worker", count);
+  expect(threads).toBe(1);
 });

@@ -63,6 +63,7 @@ export class Compressor {
     const message = await this.#thread.run({ from, to, lengths: index.columns.lengths, crc32: index.crc32 }, signal);
     if (message.kind === "damaged") throw new DamagedError(`${from}: ${message.message}`);
     if (message.kind === "failed") throw new Error(message.message);
+    if (message.kind === "stopped") throw new Error(`${from}: compression was stopped`);
     return { bytes: message.bytes, crc32: message.crc32, segments: message.lengths };
   }
 }

@@ -6,6 +6,8 @@ export interface SegmentTask {
   lengths: Uint32Array;
   /** CRC-32 that the file must have. */
   crc32: number;
+  /** One number, shared with the thread: the thread stops before the next line once it is not 0. */
+  stop: Int32Array<SharedArrayBuffer>;
 }
 
 /** What the worker thread says when it is done. */
@@ -14,4 +16,6 @@ export type SegmentMessage =
   | { kind: "made"; lengths: Uint32Array<ArrayBuffer>; bytes: number; crc32: number }
   /** The file is not what its index says. */
   | { kind: "damaged"; message: string }
-  | { kind: "failed"; message: string };
+  | { kind: "failed"; message: string }
+  /** The task's `stop` was set. */
+  | { kind: "stopped" };

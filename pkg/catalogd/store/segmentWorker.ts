@@ -15,6 +15,7 @@ const IO_BYTES = 1024 * 1024;
 const SEGMENT = { level: GZIP_LEVEL, finishFlush: constants.Z_FULL_FLUSH } as const;
 
 class Damage extends Error {}
+class Stopped extends Error {}
 
 /** Reads a file from its start to its end, counting its CRC-32. */
 class Source {
@@ -88,22 +89,30 @@ class Target {
 }
 
 /** A line too long to be held, piece by piece. */
-function* piecesOf(source: Source, bytes: number): Generator<Buffer> {
-  for (let left = bytes; left > 0; left -= IO_BYTES) yield Buffer.from(source.take(Math.min(left, IO_BYTES)));
+function* piecesOf(source: Source, bytes: number, stop: SegmentTask["stop"]): Generator<Buffer> {
+  for (let left = bytes; left > 0; left -= IO_BYTES) {
+    throwIfStopped(stop);
+    yield Buffer.from(source.take(Math.min(left, IO_BYTES)));
+  }
+}
+
+function throwIfStopped(stop: SegmentTask["stop"]): void {
+  if (Atomics.load(stop, 0) !== 0) throw new Stopped();
 }
 
 async function writeAll(pieces: AsyncIterable<Buffer>, target: Target): Promise<void> {
   for await (const piece of pieces) target.write(piece);
 }
 
-async function compress({ lengths, crc32: wanted }: SegmentTask, source: Source, target: Target): Promise<Uint32Array<ArrayBuffer>> {
+async function compress({ lengths, crc32: wanted, stop }: SegmentTask, source: Source, target: Target): Promise<Uint32Array<ArrayBuffer>> {
   const segments = new Uint32Array(lengths.length);
   target.write(GZIP_HEADER);
   let size = 0;
   for (const [line, length] of lengths.entries()) {
+    throwIfStopped(stop);
     const before = target.bytes;
     if (length <= IO_BYTES) target.write(deflateRawSync(source.take(length), { ...SEGMENT, chunkSize: chunkSize(length) }));
-    else await pipeline(Readable.from(piecesOf(source, length)), createDeflateRaw(SEGMENT), (pieces) => writeAll(pieces, target));
+    else await pipeline(Readable.from(piecesOf(source, length, stop)), createDeflateRaw(SEGMENT), (pieces) => writeAll(pieces, target));
     segments[line] = target.bytes - before;
     size += length;
   }
@@ -130,6 +139,7 @@ async function make(task: SegmentTask): Promise<SegmentMessage> {
     fsyncSync(to);
     return { kind: "made", lengths, bytes: target.bytes, crc32: target.crc32 };
   } catch (err) {
+    if (err instanceof Stopped) return { kind: "stopped" };
     return { kind: err instanceof Damage ? "damaged" : "failed", message: messageOf(err) };
   } finally {
     if (from !== undefined) closeSync(from);
@@ -137,7 +147,8 @@ async function make(task: SegmentTask): Promise<SegmentMessage> {
   }
 }
 
-// One task at a time: the next one is sent when the last one is answered.
-parentPort?.on("message", (task: SegmentTask) => {
+// One task at a time: the next one is sent when the last one is answered. Without a task the thread ends.
+parentPort?.on("message", (task: SegmentTask | undefined) => {
+  if (task === undefined) return parentPort?.close();
   void make(task).then((message) => parentPort?.postMessage(message, message.kind === "made" ? [message.lengths.buffer] : []));
 });
