@@ -182,7 +182,11 @@ describeWithPrivateCluster("several operator-controllers", (cluster) => {
       process.kill(leader.process.pid ?? 0, "SIGCONT");
     }
     await eventually(() => expect(leader.process.ended).toContain("leader election lost"));
-    expect(await writesSince(resumedAt)).toEqual([]);
+    // A request that was half sent when the process was suspended is sent in full when it resumes. A server-side apply of the same object is
+    // harmless then, and a release is fenced by its number; nothing else may be written, and no extension may begin another write.
+    const late = await writesSince(resumedAt);
+    expect(late.filter((line) => !line.includes(" patch "))).toEqual([]);
+    expect(late.length).toBeLessThanOrEqual(EXTENSIONS);
     expect((await writesSince(beganAt)).length).toBeGreaterThan(3 * EXTENSIONS);
     await installedOnce(wanted);
   });
