@@ -11,7 +11,7 @@ const MAX_ERROR_CHARACTERS = 300;
 
 /**
  * Writes `{crashed: [{file, signal}], failed: [{file, first}], others}`: files by their paths in the checkout; `first` is the first test that
- * failed and the first line of its error; `others` counts what failed and belongs to no file.
+ * failed and the first line of its error; `others` has the first line of each error that belongs to no file.
  */
 export default class FailureReporter {
   #root = process.cwd();
@@ -22,10 +22,10 @@ export default class FailureReporter {
 
   onTestRunEnd(modules, errors) {
     const crashed = new Map();
-    let others = 0;
+    const others = [];
     for (const error of errors) {
       const found = [error, error.cause].map((each) => CRASH.exec(each?.message ?? "")).find((match) => match);
-      if (!found) others++;
+      if (!found) others.push(firstLine([error.cause ?? error]));
       else for (const file of found[2].split(", ")) crashed.set(relative(this.#root, file), found[1]);
     }
     const failed = modules

@@ -45,12 +45,17 @@ export function countTests(names) {
  * @param part "unit" or "cluster"
  * @returns {{file: string, why: string, crashed: boolean}[]} `why` is a signal, or the test that failed with the first line of its error.
  */
-export function filesToRunAgain(part, { crashed = [], failed = [], others = 0 } = read("failures") ?? {}) {
-  if (others > 0 || crashed.length + failed.length > MAX_AGAIN || (part === "unit" && failed.length > 0)) return [];
+export function filesToRunAgain(part, { crashed = [], failed = [], others = [] } = read("failures") ?? {}) {
+  if (others.length > 0 || crashed.length + failed.length > MAX_AGAIN || (part === "unit" && failed.length > 0)) return [];
   return [
     ...crashed.map(({ file, signal }) => ({ file, why: signal, crashed: true })),
     ...failed.map(({ file, first }) => ({ file, why: first, crashed: false })),
   ];
+}
+
+/** Returns a line for each file that failed in the last run of vitest, with its first error, and for each error outside a file. */
+export function describeFailures({ crashed = [], failed = [], others = [] } = read("failures") ?? {}) {
+  return [...crashed.map(({ file, signal }) => `${file}: ${signal}`), ...failed.map(({ file, first }) => `${file}: ${first}`), ...others];
 }
 
 /** A line for each file of tests that failed at first and passed when it was run again, as `test.mjs` noted them. */

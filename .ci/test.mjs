@@ -3,7 +3,7 @@ import { spawn } from "node:child_process";
 import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { countTests, filesToRunAgain, reportFile, unstable, VITEST_PARTS } from "./report.mjs";
+import { countTests, describeFailures, filesToRunAgain, reportFile, unstable, VITEST_PARTS } from "./report.mjs";
 
 const USAGE = `npm test -- [options] [vitest arguments]
 
@@ -104,7 +104,7 @@ async function runVitest(name, projects) {
       return;
     }
   }
-  failures.push(`${projects.join(" and ")} tests`);
+  failures.push(`${projects.join(" and ")} tests`, ...describeFailures());
 }
 
 /** Looks for the control plane's programs, or builds them, while checks and unit tests run. */
@@ -139,7 +139,8 @@ function summarize() {
   console.log(`\n${passed} tests passed, ${failed} failed, ${skipped} skipped; ${seconds(started)} in all`);
   if (performance.now() - started > GOAL_MS) console.log(`it took longer than the ${GOAL_MS / 60_000} minutes that it is to take`);
   if (crashes.length > 0) console.log(`Node crashed and these were run again: ${crashes.join("; ")}`);
-  if (failures.length > 0) console.log(`FAILED: ${failures.join(", ")}`);
+  // The last lines of a run are often all that a reader gets of it, so they name what failed.
+  for (const failure of failures) console.log(`FAILED: ${failure}`);
   if (accidents.length > 0)
     loudly([...unstable(), "Passed when run again, alone: no defect of this change, perhaps, but a race that somebody has to mend."]);
   if (notRun !== undefined) loudly([notRun]);

@@ -132,7 +132,7 @@ test.for<Case>([
 interface AgainCase {
   name: string;
   part: "unit" | "cluster";
-  failures: { crashed?: { file: string; signal: string }[]; failed?: { file: string; first: string }[]; others?: number };
+  failures: { crashed?: { file: string; signal: string }[]; failed?: { file: string; first: string }[]; others?: string[] };
   want: string[];
 }
 
@@ -155,7 +155,7 @@ test.for<AgainCase>([
     failures: { failed: ["a", "b"].map(failure), crashed: [crash("c")] },
     want: [],
   },
-  { name: "nothing beside failures of no file", part: "cluster", failures: { failed: [failure("a")], others: 1 }, want: [] },
+  { name: "nothing beside failures of no file", part: "cluster", failures: { failed: [failure("a")], others: ["no file"] }, want: [] },
   { name: "of unit tests, what crashed", part: "unit", failures: { crashed: [crash("a")] }, want: ["a: SIGSEGV (crashed)"] },
   { name: "of unit tests, never what failed", part: "unit", failures: { failed: [failure("a")] }, want: [] },
   {
@@ -170,4 +170,10 @@ test.for<AgainCase>([
   };
   const found = filesToRunAgain(part, failures);
   expect(found.map(({ file, why, crashed }) => `${file}: ${why}${crashed ? " (crashed)" : ""}`)).toEqual(want);
+});
+
+test("describeFailures names the files with their first errors and keeps errors that belong to no file", async () => {
+  const { describeFailures } = (await import(PROGRAM)) as { describeFailures: (failures: object) => string[] };
+  const failures = { failed: [failure("a")], crashed: [crash("b")], others: ["Worker exited unexpectedly"] };
+  expect(describeFailures(failures)).toEqual(["b: SIGSEGV", "a: it waits: no", "Worker exited unexpectedly"]);
 });
