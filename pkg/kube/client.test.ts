@@ -190,6 +190,12 @@ test("a watch gives events as they come, however they are cut", async () => {
   expect(asked()).toEqual(["GET /apis/g.io/v1/things?watch=true&allowWatchBookmarks=true&resourceVersion=5&timeoutSeconds=300"]);
 });
 
+test("a watch asks for no bookmarks when its caller wants none", async () => {
+  const { client, asked } = await start(() => (response) => response.end());
+  await Array.fromAsync(client.watch(THING, { resourceVersion: "5", timeoutSeconds: 300, bookmarks: false }));
+  expect(asked()).toEqual(["GET /apis/g.io/v1/things?watch=true&resourceVersion=5&timeoutSeconds=300"]);
+});
+
 test.for<[string, Answer]>([
   ["an ERROR event", { text: line("ERROR", { kind: "Status", code: 410, reason: "Expired", message: "too old resource version" }) }],
   ["an answer", statusAnswer(410, "Expired", "too old resource version")],

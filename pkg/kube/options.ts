@@ -43,6 +43,8 @@ export interface ListResult<T extends KubeObject = KubeObject> {
  */
 export interface WatchOptions extends Selection, CallOptions {
   resourceVersion: string;
+  /** Whether the server sends the latest resourceVersion about once a minute while nothing changes. Default true. */
+  bookmarks?: boolean;
   timeoutSeconds?: number;
   opened?: () => void;
 }

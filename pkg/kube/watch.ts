@@ -27,9 +27,10 @@ export async function* watchEvents<T extends KubeObject>(
   options: WatchOptions,
   open: OpenStream,
 ): AsyncGenerator<WatchEvent<T>> {
-  const { labelSelector, fieldSelector, resourceVersion, metadataOnly, signal } = options;
+  const { labelSelector, fieldSelector, resourceVersion, metadataOnly, bookmarks = true, signal } = options;
   const timeoutSeconds = options.timeoutSeconds ?? Math.ceil(MIN_WATCH_SECONDS * (1 + Math.random()));
-  const query: Query = { watch: true, allowWatchBookmarks: true, labelSelector, fieldSelector, resourceVersion, timeoutSeconds };
+  const allowWatchBookmarks = bookmarks || undefined;
+  const query: Query = { watch: true, allowWatchBookmarks, labelSelector, fieldSelector, resourceVersion, timeoutSeconds };
   if (signal?.aborted) return;
   try {
     const headers = { accept: acceptFor("object", metadataOnly) };

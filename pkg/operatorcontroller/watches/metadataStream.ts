@@ -65,6 +65,8 @@ export class MetadataStream {
   #refusals = 0;
   /** Where to watch from; undefined when a list must come first. */
   #resourceVersion: string | undefined;
+  /** The watch begins where an earlier one ended. Its resourceVersion may have expired: without bookmarks it is that of the last change. */
+  #isResumed = false;
 
   constructor(client: MetadataClient, spec: StreamSpec, listener: StreamListener, options: StreamOptions) {
     this.#client = client;
@@ -85,7 +87,9 @@ export class MetadataStream {
       try {
         await this.#follow(signal);
       } catch (err) {
-        if (!signal.aborted) await this.#recoverFrom(err, signal);
+        if (signal.aborted) continue;
+        if (this.#isResumed && isExpired(err)) this.#resourceVersion = undefined;
+        else await this.#recoverFrom(err, signal);
       }
     }
   }
@@ -108,6 +112,7 @@ export class MetadataStream {
     let events = 0;
     let openedAt: number | undefined;
     try {
+      this.#isResumed = this.#resourceVersion !== undefined;
       const from = this.#resourceVersion ?? (await this.#list(signal));
       if (signal.aborted) return; // what an attempt that was given up has read may be older than what it was given up for
       this.#resourceVersion = from;
@@ -120,14 +125,15 @@ export class MetadataStream {
         this.#turn({ kind: "open" });
       };
       const timeoutSeconds = Math.ceil(WATCH_SECONDS * (1 + Math.random()));
-      const options = { ...this.#selection, resourceVersion: from, timeoutSeconds, opened, signal };
+      // A bookmark a minute for each of thousands of streams takes 1 % of a core; an expired resourceVersion takes one more list.
+      const options = { ...this.#selection, resourceVersion: from, bookmarks: false, timeoutSeconds, opened, signal };
       for await (const { type, object } of this.#client.watch(this.#spec, options)) {
         if (signal.aborted) return;
         events++;
         this.#backoff.reset();
         this.#resourceVersion = object.metadata.resourceVersion ?? this.#resourceVersion;
         if (type === "DELETED") this.#listener.deleted(object);
-        else if (type !== "BOOKMARK") this.#listener.changed(object);
+        else this.#listener.changed(object);
       }
     } finally {
       leave();
@@ -152,7 +158,7 @@ export class MetadataStream {
   /**
    * Decides where to go on, and waits, not for less than the server asked for.
    * refused (403)                    list again, after seconds at first, later minutes
-   * expired (410)                    list again
+   * expired (410)                    list again; a resumed watch does so at once
    * first failure, any other         watch on from where the stream broke
    * second and later ones in a row   list again: after a long absence the server may even be one with an older history
    */

@@ -189,6 +189,21 @@ test("a broken stream goes on where it broke, and is listed anew when that fails
   expect(b).toBeDefined();
 });
 
+test("a stream lists again at once, and is never broken, when its resourceVersion has expired by the time its watch ends", async () => {
+  const { server, clock, follow, suspects, isOpen, watches, lines } = start();
+  const a = server.put(map("a"));
+  follow("x", [a]);
+  await isOpen(1);
+  clock.advance(60_000);
+  server.cut(); // the server ends each watch after some minutes
+  await expect.poll(() => server.calls.length, SOON).toBe(3);
+  server.delete(a);
+  server.cut(refusal(410, "Expired"));
+  await expect.poll(() => server.calls.map((call) => call.split(" ")[0]), SOON).toEqual(["list", "watch", "watch", "list", "watch"]);
+  expect([suspects(), watches.states.open]).toEqual([["a"], 1]);
+  expect(lines.filter(({ msg }) => msg === "watch of objects interrupted")).toEqual([]);
+});
+
 test("of many streams that cannot be connected one speaks for the others", async () => {
   const { server, clock, watches, follow, identity, isOpen, lines } = start();
   const maps = ["a", "b", "c"].map((name) => server.put(map(name, name, name)));
