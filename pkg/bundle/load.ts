@@ -1,7 +1,7 @@
 import { Reason } from "../api/constants.ts";
 import { isObject } from "../api/jsonObject.ts";
 import type { KubeObject } from "../api/k8s.ts";
-import { messageOf, RetryableError, TerminalError, terminalIn } from "../errors/errors.ts";
+import { messageOf, RetryableError, terminalIn } from "../errors/errors.ts";
 import { goQuote } from "../errors/goQuote.ts";
 import { excerpt } from "../fbc/excerpt.ts";
 import { ANNOTATIONS_FILE, bundleAnnotations, foldersIn } from "./annotations.ts";
