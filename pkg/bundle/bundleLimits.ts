@@ -3,7 +3,7 @@ import { TerminalError } from "../errors/errors.ts";
 import { goQuote } from "../errors/goQuote.ts";
 import { excerpt } from "../fbc/excerpt.ts";
 import type { BundleFiles } from "./types.ts";
-import { countValues } from "./yamlText.ts";
+import { countValues, eachMember } from "./yamlText.ts";
 
 const MIB = 1024 * 1024;
 
@@ -20,9 +20,17 @@ export const BUNDLE_LIMITS = {
   /** Of `metadata/annotations.yaml`, which is read before the rest; real ones have some 2,000 bytes. */
   annotationsBytes: MIB,
   annotationsSeparators: 20_000,
+  /** Of the folder of metadata: several times what a whole real bundle has, as a bundle may state one folder for both. */
+  metadataSeparators: 200_000,
   /** Maps, lists and scalars of the manifests, each as often as an alias repeats it. */
   values: 750_000,
   objectValues: 250_000,
+  /**
+   * Different names of members, in manifests and metadata together and in one object; the public bundles with most have 1,151 and 613. A map
+   * with a name of its own costs ten times what a map of usual names does, in every copy: V8 has a hidden class for it, or a hash table.
+   */
+  memberNames: 20_000,
+  objectMemberNames: 6_500,
   /** Of the manifests, and of what they render to. */
   objects: 2_000,
   renderedObjects: 10_000,
@@ -101,6 +109,19 @@ export function checkAnnotations(path: string, content: Uint8Array): void {
   throw bundleTooLarge(`file ${named(path)} holds ${found} allowed in this file`);
 }
 
+/** @throws TerminalError Blocked when the files in folder `metadata` hold more separators than the limit together. */
+export function checkMetadata(files: BundleFiles, metadata: string): void {
+  let found = 0;
+  for (const [path, content] of files) {
+    if (!path.startsWith(`${metadata}/`)) continue;
+    found += countSeparators(content);
+    if (found > BUNDLE_LIMITS.metadataSeparators)
+      throw bundleTooLarge(
+        `folder ${named(metadata)} holds ${found} lines, list items and members up to file ${named(path)}, more than the ${BUNDLE_LIMITS.metadataSeparators} allowed for metadata`,
+      );
+  }
+}
+
 /** Counts the values of a bundle's objects as they are read. */
 export class ValueCount {
   #values = 0;
@@ -117,6 +138,37 @@ export class ValueCount {
     this.#values += count;
     if (this.#values > values)
       throw bundleTooLarge(`it holds ${this.#values} values up to file ${named(path)}, more than the ${values} allowed`);
+  }
+}
+
+/** Counts the different names of members as they are read. */
+export class NameCount {
+  readonly #names = new Set<string>();
+
+  /**
+   * Counts a name that occurs in the file at `path`.
+   * @throws TerminalError Blocked for the first name above the limit.
+   */
+  add(path: string, name: string): void {
+    this.#names.add(name);
+    const { memberNames } = BUNDLE_LIMITS;
+    if (this.#names.size > memberNames)
+      throw bundleTooLarge(`it holds more than the ${memberNames} different names of members allowed, up to file ${named(path)}`);
+  }
+
+  /**
+   * Counts the names in an object of the file at `path`, which were added before.
+   * @throws TerminalError Blocked for an object with more names than one object may have.
+   */
+  checkObject(path: string, object: unknown): void {
+    const { objectMemberNames } = BUNDLE_LIMITS;
+    if (this.#names.size <= objectMemberNames) return; // no object has more than the bundle
+    const names = new Set<string>();
+    eachMember(object, (name) => names.add(name));
+    if (names.size > objectMemberNames)
+      throw bundleTooLarge(
+        `an object of file ${named(path)} holds ${names.size} different names of members, more than the ${objectMemberNames} allowed in one object`,
+      );
   }
 }
 

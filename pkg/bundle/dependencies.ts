@@ -1,14 +1,15 @@
 import { isObject } from "../api/jsonObject.ts";
 import type { JsonObject } from "../api/k8s.ts";
-import { messageOf } from "../errors/errors.ts";
+import { messageOf, terminalIn } from "../errors/errors.ts";
 import { goJson } from "../fbc/canonical.ts";
 import { excerpt } from "../fbc/excerpt.ts";
 import { memberOf } from "../fbc/keys.ts";
 import { kindOf, wrongKind } from "../fbc/meta.ts";
 import type { Property } from "../fbc/types.ts";
+import type { NameCount } from "./bundleLimits.ts";
 import type { BundleFiles, DeclaredDependencies } from "./types.ts";
 import { unwrapped } from "./unwrapped.ts";
-import { yamlDocument } from "./yamlText.ts";
+import { type OnMember, yamlDocument } from "./yamlText.ts";
 
 const MAX_BYTES = 1024 * 1024;
 const MAX_DEPENDENCIES = 512;
@@ -19,17 +20,19 @@ const MAX_FAULTS = 20;
  * `olm.package.required`, `olm.gvk` becomes `olm.gvk.required` (none twice), every other type stays, all ordered by type and then by value.
  * The file may have any name in folder `metadata`; the first with dependencies counts. Of a file that is no YAML, or an item that cannot be read,
  * there is a fault and nothing else: a bundle with one is rendered and installed all the same, as Go does it.
+ * @param memberNames counts the names of members of the files. @throws TerminalError as `NameCount.add`.
  * @see operator-registry v1.63.0 pkg/registry/parse.go, addMetadata; pkg/registry/registry_to_model.go
  */
-export function dependenciesIn(files: BundleFiles, metadata = "metadata"): DeclaredDependencies {
+export function dependenciesIn(files: BundleFiles, metadata = "metadata", memberNames?: NameCount): DeclaredDependencies {
   const inside = `${metadata}/`;
   const names = [...files.keys()].filter((path) => path.startsWith(inside) && !path.slice(inside.length).includes("/"));
   const faults: string[] = [];
   for (const path of names.sort()) {
     try {
-      const items = itemsIn(files.get(path) ?? new Uint8Array());
+      const items = itemsIn(files.get(path) ?? new Uint8Array(), (name) => memberNames?.add(path, name));
       if (items.length > 0) return declared(path, items);
     } catch (err) {
+      if (terminalIn(err)) throw err;
       if (path === `${inside}dependencies.yaml`) faults.push(`${path}: ${messageOf(err)}`);
     }
   }
@@ -37,9 +40,9 @@ export function dependenciesIn(files: BundleFiles, metadata = "metadata"): Decla
 }
 
 /** The list under `dependencies`; empty where there is none. @throws Error when the text cannot be read. */
-function itemsIn(content: Uint8Array): readonly unknown[] {
+function itemsIn(content: Uint8Array, onMember: OnMember): readonly unknown[] {
   if (content.byteLength > MAX_BYTES) throw new Error(`the file has ${content.byteLength} bytes, more than the ${MAX_BYTES} that are read`);
-  const document = yamlDocument(new TextDecoder().decode(content));
+  const document = yamlDocument(new TextDecoder().decode(content), onMember);
   const items = isObject(document) ? memberOf(document, "dependencies") : undefined;
   if (items === undefined || items === null) return [];
   if (!Array.isArray(items)) throw new Error(`dependencies: expected a list, got ${kindOf(items)}`);

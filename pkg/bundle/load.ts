@@ -1,11 +1,11 @@
 import { Reason } from "../api/constants.ts";
 import { isObject } from "../api/jsonObject.ts";
 import type { KubeObject } from "../api/k8s.ts";
-import { messageOf, RetryableError, TerminalError } from "../errors/errors.ts";
+import { messageOf, RetryableError, terminalIn } from "../errors/errors.ts";
 import { goQuote } from "../errors/goQuote.ts";
 import { excerpt } from "../fbc/excerpt.ts";
 import { ANNOTATIONS_FILE, bundleAnnotations, foldersIn } from "./annotations.ts";
-import { BUNDLE_LIMITS, bundleTooLarge, checkFiles, ValueCount } from "./bundleLimits.ts";
+import { BUNDLE_LIMITS, bundleTooLarge, checkFiles, checkMetadata, NameCount, ValueCount } from "./bundleLimits.ts";
 import { dependenciesIn } from "./dependencies.ts";
 import { sortedKeys } from "./goSpecial.ts";
 import { MANIFEST_TYPES } from "./goTypes.ts";
@@ -30,8 +30,7 @@ export function loadBundle(files: BundleFiles): RegistryV1Bundle {
   try {
     return load(files);
   } catch (err) {
-    if (err instanceof TerminalError) throw err;
-    throw new RetryableError(Reason.Retrying, messageOf(err), { cause: err });
+    throw terminalIn(err) ?? new RetryableError(Reason.Retrying, messageOf(err), { cause: err });
   }
 }
 
@@ -41,7 +40,9 @@ function load(files: BundleFiles): RegistryV1Bundle {
   if (!annotations) throw new Error(`open ${ANNOTATIONS_FILE}: no such file or directory: ${NO_BUNDLE}`);
   const { packageName, ...stated } = bundleAnnotations(annotations);
   const { manifests, metadata, cautions } = foldersIn(files.keys(), stated);
-  const dependencies = dependenciesIn(files, metadata);
+  checkMetadata(files, metadata);
+  const names = new NameCount();
+  const dependencies = dependenciesIn(files, metadata, names);
   const bundle: Omit<RegistryV1Bundle, "csv" | "statedVersion"> = {
     packageName,
     crds: [],
@@ -54,8 +55,9 @@ function load(files: BundleFiles): RegistryV1Bundle {
   const values = new ValueCount();
   for (const path of manifestPaths(files, manifests)) {
     try {
-      for (const object of manifestObjects(path, files.get(path) ?? new Uint8Array())) {
+      for (const object of manifestObjects(path, files.get(path) ?? new Uint8Array(), (name) => names.add(path, name))) {
         values.add(path, object);
+        names.checkObject(path, object);
         if (object.kind === "ClusterServiceVersion") csvs.push(csvFrom(path, object));
         else if (object.kind === "CustomResourceDefinition") {
           bundle.crds.push(MANIFEST_TYPES.convert("apiextensions/v1.CustomResourceDefinition", object) as Crd);
@@ -64,7 +66,7 @@ function load(files: BundleFiles): RegistryV1Bundle {
         } else bundle.others.push(sortedKeys(object) as KubeObject);
       }
     } catch (err) {
-      if (err instanceof TerminalError) throw err;
+      if (terminalIn(err)) throw err;
       const reason = err instanceof RangeError ? "its content is nested too deeply" : messageOf(err);
       throw new Error(`error parsing objects in ${goQuote(path)}: ${reason}`, { cause: err });
     }
@@ -73,7 +75,7 @@ function load(files: BundleFiles): RegistryV1Bundle {
   if (!last) throw new Error(`no ClusterServiceVersion found in ${goQuote(manifests)}`);
   checkCount(bundle.crds.length + bundle.others.length + csvs.length + standsFor(last.csv));
   if (csvs.length > 1) cautions.push(severalCsvs(csvs));
-  addProperties(last.csv, `${metadata}/properties.yaml`, files);
+  addProperties(last.csv, `${metadata}/properties.yaml`, files, names);
   return { ...bundle, csv: last.csv, statedVersion: last.statedVersion };
 }
 

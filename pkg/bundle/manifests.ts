@@ -6,7 +6,7 @@ import { goJson } from "../fbc/canonical.ts";
 import { GoTypeError } from "./goErrors.ts";
 import { checkMetadata } from "./goTypes.ts";
 import { jsonMismatch, kindOf } from "./goValues.ts";
-import { yamlDocument } from "./yamlText.ts";
+import { eachMember, type OnMember, yamlDocument } from "./yamlText.ts";
 
 type Members = Record<string, unknown>;
 
@@ -18,30 +18,34 @@ const LONG_INTEGER = /\d{16}/;
 /**
  * The objects of one manifest file, YAML or JSON, any number of documents; lists are replaced by their items.
  * Empty documents are skipped.
- * @param path for messages.
+ * @param path for messages. @param onMember may throw to stop reading; the error that it throws is the cause of the one that is thrown.
  * @throws Error in the words of Kubernetes' resource builder.
  * @see https://pkg.go.dev/k8s.io/cli-runtime/pkg/resource#StreamVisitor
  */
-export function manifestObjects(path: string, content: Uint8Array): KubeObject[] {
+export function manifestObjects(path: string, content: Uint8Array, onMember?: OnMember): KubeObject[] {
   let documents: unknown[];
   try {
-    documents = documentsOf(new TextDecoder("utf-8", { ignoreBOM: false }).decode(content));
+    documents = documentsOf(new TextDecoder("utf-8", { ignoreBOM: false }).decode(content), onMember);
   } catch (err) {
     throw new Error(`error parsing ${path}: ${messageOf(err)}`, { cause: err });
   }
   return documents.flatMap((document) => (document === null || document === undefined ? [] : objectsOf(path, document)));
 }
 
-function documentsOf(text: string): unknown[] {
-  if (text.slice(0, GUESS_LENGTH).trimStart().startsWith("{")) {
-    try {
-      return [parseJson(text)];
-    } catch {
-      const stream = jsonStream(text);
-      if (stream) return stream;
-    }
+function documentsOf(text: string, onMember: OnMember | undefined): unknown[] {
+  const json = text.slice(0, GUESS_LENGTH).trimStart().startsWith("{") ? jsonDocuments(text, onMember) : undefined;
+  if (!json) return yamlDocuments(text).map((document) => yamlDocument(document, onMember));
+  if (onMember) eachMember(json, onMember);
+  return json;
+}
+
+/** The documents of a text that is JSON, or undefined. */
+function jsonDocuments(text: string, onMember: OnMember | undefined): unknown[] | undefined {
+  try {
+    return [parseJson(text, onMember)];
+  } catch {
+    return jsonStream(text, onMember);
   }
-  return yamlDocuments(text).map(yamlDocument);
 }
 
 /** The documents between lines that start with `---`; after it only a comment may follow. */
@@ -64,16 +68,16 @@ function yamlDocuments(text: string): string[] {
   return documents.filter((document) => document.trim() !== "");
 }
 
-function parseJson(text: string): unknown {
+function parseJson(text: string, onMember: OnMember | undefined): unknown {
   if (!LONG_INTEGER.test(text)) return JSON.parse(text);
-  return yamlDocument(text);
+  return yamlDocument(text, onMember);
 }
 
 /** Matches wherever a quote is, also one that nothing closes: text after it would be gone through once for each quote otherwise. */
 const TOKEN = /"[^"\\]*(?:\\.?[^"\\]*)*"?|[{}]/gs;
 
 /** The objects of a text such as `{…} {…}`, or undefined when it is none. */
-function jsonStream(text: string): unknown[] | undefined {
+function jsonStream(text: string, onMember: OnMember | undefined): unknown[] | undefined {
   const documents: unknown[] = [];
   let depth = 0;
   let start = -1;
@@ -82,7 +86,7 @@ function jsonStream(text: string): unknown[] | undefined {
     if (token !== "}" || --depth > 0) continue;
     if (depth < 0) return undefined;
     try {
-      documents.push(parseJson(text.slice(start, index + 1)));
+      documents.push(parseJson(text.slice(start, index + 1), onMember));
     } catch {
       return undefined;
     }

@@ -4,6 +4,7 @@ import type { JsonObject } from "../api/k8s.ts";
 import { messageOf } from "../errors/errors.ts";
 import { goJson } from "../fbc/canonical.ts";
 import { memberOf } from "../fbc/keys.ts";
+import type { NameCount } from "./bundleLimits.ts";
 import { sortedKeys } from "./goSpecial.ts";
 import { jsonMismatch, kindOf } from "./goValues.ts";
 import { propertiesText, type RawProperty, rawProperties } from "./propertyList.ts";
@@ -18,13 +19,13 @@ const CSV_ANNOTATION = "csv.metadata.annotations['olm.properties']";
  * without that file (or with an empty one) the annotation is only checked. Items of the file may have a member `property` around them.
  * Numbers of the annotation stay as they are written, 4.10 for one, while those of the file are read as floating point first: 4.10 becomes
  * 4.1 and 5.0 becomes 5.
- * @throws Error when one of the two cannot be read.
+ * @param names counts the names of members of the file. @throws Error when one of the two cannot be read.
  */
-export function addProperties(csv: Csv, path: string, files: BundleFiles): void {
+export function addProperties(csv: Csv, path: string, files: BundleFiles, names?: NameCount): void {
   const properties = annotated(csv);
   const file = files.get(path);
   if (!file || file.byteLength === 0) return;
-  properties.push(...reading(path, () => propertiesIn(yamlDocument(new TextDecoder().decode(file)))));
+  properties.push(...reading(path, () => propertiesIn(yamlDocument(new TextDecoder().decode(file), (name) => names?.add(path, name)))));
   csv.metadata.annotations = sortedKeys({ ...csv.metadata.annotations, [ANNOTATION_PROPERTIES]: propertiesText(properties) }) as Record<
     string,
     string

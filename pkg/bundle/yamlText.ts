@@ -5,13 +5,16 @@ import { parseFirstYamlDocument } from "../fbc/yaml.ts";
 /** Aliases let a small text stand for a huge value; the largest real manifests have some 100,000 values. */
 const MAX_VALUES = 5_000_000;
 
+/** Called with the name of each member that is read. May throw. */
+export type OnMember = (name: string) => void;
+
 /**
  * The document in `text`, null when there is none; what follows a line of three dots is not looked at.
- * @throws Error that begins as Go's does and names the line.
+ * @throws Error that begins as Go's does and names the line; what `onMember` throws is its cause.
  */
-export function yamlDocument(text: string): unknown {
+export function yamlDocument(text: string, onMember?: OnMember): unknown {
   try {
-    const document = parseFirstYamlDocument(text);
+    const document = parseFirstYamlDocument(text, { onMember });
     if (text.includes("&") && text.includes("*") && countValues(document, 0) > MAX_VALUES)
       throw new Error("document contains excessive aliasing");
     return document;
@@ -19,6 +22,17 @@ export function yamlDocument(text: string): unknown {
     const line = err instanceof YAMLException && err.mark ? `line ${err.mark.line + 1}: ` : "";
     const reason = err instanceof YAMLException ? err.reason : messageOf(err);
     throw new Error(`error converting YAML to JSON: yaml: ${line}${reason}`, { cause: err });
+  }
+}
+
+/** Calls `onMember` with the name of each member in `value`, at any depth and without recursion. */
+export function eachMember(value: unknown, onMember: OnMember): void {
+  const left = [value];
+  while (left.length > 0) {
+    const one = left.pop();
+    if (typeof one !== "object" || one === null) continue;
+    if (!Array.isArray(one)) for (const name of Object.keys(one)) onMember(name);
+    for (const item of Object.values(one)) if (typeof item === "object") left.push(item);
   }
 }
 

@@ -119,9 +119,11 @@ function emitText(text: string, emit: Emit): void {
 function emitHtmlText(text: string, emit: Emit): void {
   const quoted = JSON.stringify(text);
   if (!GO_DIFFERS_HTML.test(quoted)) return emit(quoted);
-  return emit(escapeLineSeparators(JSON.stringify(text.toWellFormed())).replace(/[<>&]/g, (c) => `\\u00${c.charCodeAt(0).toString(16)}`));
+  // One character and one text at a time: V8 replaces these in one pass, without a call for each.
+  const escaped = escapeLineSeparators(JSON.stringify(text.toWellFormed()));
+  return emit(escaped.replace(/</g, "\\u003c").replace(/>/g, "\\u003e").replace(/&/g, "\\u0026"));
 }
 
 function escapeLineSeparators(quoted: string): string {
-  return quoted.replaceAll("\u2028", "\\u2028").replaceAll("\u2029", "\\u2029");
+  return quoted.replace(/\u2028/g, "\\u2028").replace(/\u2029/g, "\\u2029");
 }

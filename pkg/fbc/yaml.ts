@@ -1,7 +1,7 @@
 import { DUMP_SCHEMA, defineScalarTag, dump, intCoreTag, intYaml11Tag, NOT_RESOLVED, YAMLException } from "js-yaml";
 import { checkAliases } from "./goyaml/aliases.ts";
 import { Parser, type YamlNode } from "./goyaml/parser.ts";
-import { type NumberOptions, ValueBuilder } from "./goyaml/values.ts";
+import { ValueBuilder, type ValueOptions } from "./goyaml/values.ts";
 
 /** Deeper nesting than this is refused instead of exhausting the stack. */
 const MAX_DEPTH = 1_000;
@@ -51,7 +51,7 @@ export function parseYamlDocuments(text: string): unknown[] {
  * @throws YAMLException as `parseYamlDocuments` does.
  * @see https://pkg.go.dev/sigs.k8s.io/yaml#YAMLToJSON
  */
-export function parseFirstYamlDocument(text: string, options: NumberOptions = {}): unknown {
+export function parseFirstYamlDocument(text: string, options: ValueOptions = {}): unknown {
   const parser = newParser(text);
   const node = parser.next();
   return node ? valueOf(node, parser, text, options) : null;
@@ -62,7 +62,7 @@ function newParser(text: string): Parser {
   return new Parser(text, MAX_DEPTH);
 }
 
-function valueOf(node: YamlNode, parser: Parser, text: string, options: NumberOptions = {}): unknown {
+function valueOf(node: YamlNode, parser: Parser, text: string, options: ValueOptions = {}): unknown {
   const fail = (reason: string, position: number): never => YAMLException.throwAt(text, position, reason, "");
   const value = new ValueBuilder(parser.targets, fail, options).document(node);
   if (parser.targets.size > 0) checkAliases(value, { length: text.length, maxDepth: MAX_DEPTH });

@@ -1,8 +1,8 @@
-import { setImmediate as nextTurn } from "node:timers/promises";
 import { deserialize } from "node:v8";
 import { Reason } from "../api/constants.ts";
 import type { KubeObject } from "../api/k8s.ts";
 import { type Ask, movable, TaskThread, type TaskThreadLimits, ThreadLimitExceeded } from "../async/taskThread.ts";
+import { Turns } from "../async/turns.ts";
 import { bundleTooLarge } from "../bundle/bundleLimits.ts";
 import type { BundleFiles } from "../bundle/types.ts";
 import type { Clock } from "../controller/clock.ts";
@@ -15,8 +15,6 @@ import type { BundleRequest, BundleResponse, EncodedObject } from "./bundleMessa
 const LIMITS: TaskThreadLimits = { heapMib: 192, deadlineMs: 120_000, idleMs: 3_000 };
 /** A machine that is too busy for a bundle is not asked again at once. */
 const REST_MS = 300_000;
-/** The main thread decodes objects for so long before it does other work. */
-const TURN_MS = 10;
 
 type AskThread = Ask<BundleRequest, BundleResponse>;
 
@@ -88,12 +86,10 @@ function errorOf(response: BundleResponse): Error {
 
 async function decodeAll(encoded: readonly EncodedObject[]): Promise<KubeObject[]> {
   const objects: KubeObject[] = [];
-  let began = performance.now();
+  const turns = new Turns();
   for (const { format, bytes } of encoded) {
     objects.push((format === "json" ? JSON.parse(new TextDecoder().decode(bytes)) : deserialize(bytes)) as KubeObject);
-    if (performance.now() - began < TURN_MS) continue;
-    await nextTurn();
-    began = performance.now();
+    await turns.pause();
   }
   return objects;
 }

@@ -5,7 +5,8 @@ import { countSeparators } from "../bundle/bundleLimits.ts";
 import { messageOf } from "../errors/errors.ts";
 import { goQuote } from "../errors/goQuote.ts";
 import { MAX_CHUNKS, releaseKey } from "./encode.ts";
-import { recordFrom } from "./payload.ts";
+import { partsFrom, type ReleaseParts, recordFrom } from "./payload.ts";
+import { PAYLOAD_LIMITS } from "./payloadLimits.ts";
 import { isPending, RELEASE_STATUSES, type ReleaseRecord, type ReleaseStatus, type ReleaseSummary } from "./record.ts";
 
 /** Annotation of an index Secret while its writer stores the other chunks; nothing is applied from the release before it is removed. */
@@ -35,15 +36,6 @@ export type DecodedRelease =
   | { readonly kind: "unfinished" }
   | UnreadableRelease;
 
-/**
- * Most of what a payload may hold once it is decompressed. The largest bundle within `BUNDLE_LIMITS` renders to 32 MiB, which a release holds
- * twice, once in base64.
- */
-export const PAYLOAD_LIMITS = {
-  bytes: 128 * 1024 * 1024,
-  /** Characters of which at least one is between two values: an upper bound of the values, read off the text before it is parsed. */
-  separators: 2_000_000,
-} as const;
 const MAX_CAUSE = 1_024;
 /** Characters of a label that a message repeats; a label's value has at most 63. */
 const MAX_LABEL = 63;
@@ -76,12 +68,49 @@ export function releaseIndex({ name: secret, labels = {}, ownerReferences = [] }
   return { kind: "index", key: secret, version: number, status: statusFrom(status), uid: owner?.uid };
 }
 
+/** What an index Secret and its chunks hold before it is decompressed. */
+export interface CompressedRelease {
+  readonly kind: "compressed";
+  readonly index: ReleaseIndex;
+  readonly data: Buffer;
+  /** The bundle's labels where the payload has none. */
+  readonly labels: Readonly<Record<string, string>>;
+}
+
 /**
  * The release that `index` and its chunks hold, ours or one of the Go operator-controller. What encoding/json would reject is unreadable, and
  * so is a payload that contradicts the labels of its Secret, in name, version or status.
  * @param chunks in any order; those of other releases are ignored.
  */
 export function decodeRelease(index: KubeObject, chunks: readonly KubeObject[]): DecodedRelease {
+  const found = compressedRelease(index, chunks);
+  if (found.kind !== "compressed") return found;
+  try {
+    return readRelease(found, recordFrom(payloadText(decompress(found), found), found.labels));
+  } catch (err) {
+    return unreadable(found.index.key, messageOf(err));
+  }
+}
+
+/** The record of a release, or what in it contradicts the labels of its Secret. */
+export function readRelease({ index }: CompressedRelease, record: ReleaseRecord): DecodedRelease {
+  const contradiction = contradictionIn(record, index);
+  return contradiction === undefined ? { kind: "readable", record } : unreadable(index.key, contradiction);
+}
+
+/**
+ * Reads all of a decompressed payload but its objects.
+ * @param source what the payload comes from. @throws Error as `payloadText` and `partsFrom`.
+ */
+export function readPayload(payload: Uint8Array, source: Pick<CompressedRelease, "labels"> & { index: { key: string } }): ReleaseParts {
+  return partsFrom(payloadText(payload, source), source.labels);
+}
+
+/** The data of `index` and its chunks, put together. @param chunks as for `decodeRelease`. */
+export function compressedRelease(
+  index: KubeObject,
+  chunks: readonly KubeObject[],
+): CompressedRelease | { readonly kind: "unfinished" } | UnreadableRelease {
   const { name: secret, annotations } = index.metadata;
   const labelled = releaseIndex(index.metadata);
   if (labelled.kind === "unreadable") return labelled;
@@ -100,9 +129,7 @@ export function decodeRelease(index: KubeObject, chunks: readonly KubeObject[]):
       if (!chunk) return unreadable(secret, `failed to get chunk ${i + 2} secret ${goQuote(name)}: it does not exist`);
       parts.push(dataOf(chunk, "chunk") ?? missing(`chunk ${i + 2} secret ${goQuote(name)} missing chunk data`));
     }
-    const record = recordFrom(decompress(Buffer.concat(parts), secret), bundleLabels(index));
-    const contradiction = contradictionIn(record, labelled);
-    return contradiction === undefined ? { kind: "readable", record } : unreadable(secret, contradiction);
+    return { kind: "compressed", index: labelled, data: Buffer.concat(parts), labels: bundleLabels(index) };
   } catch (err) {
     return unreadable(secret, messageOf(err));
   }
@@ -141,20 +168,34 @@ function contradictionIn(record: ReleaseRecord, { key, version, status }: Releas
   return record.status === status ? undefined : `its payload holds status ${record.status}, its label says ${status}`;
 }
 
-/** @throws Error when the data are not compressed, or hold more than `PAYLOAD_LIMITS` allow. */
-function decompress(data: Buffer, secret: string): string {
-  const { bytes, separators } = PAYLOAD_LIMITS;
-  const failed = `failed to decode release from index secret ${goQuote(secret)}`;
-  let payload: Buffer;
+/** How data are decompressed; `decompressionFailure` is for what that throws. */
+export const GUNZIP_OPTIONS = { maxOutputLength: PAYLOAD_LIMITS.bytes } as const;
+
+/** @throws Error as `decompressionFailure`. */
+function decompress(found: CompressedRelease): Buffer {
   try {
-    payload = gunzipSync(data, { maxOutputLength: bytes });
+    return gunzipSync(found.data, GUNZIP_OPTIONS);
   } catch (err) {
-    const isTooLarge = err instanceof RangeError;
-    throw new Error(`${failed}: ${isTooLarge ? `it holds more than the ${bytes} bytes allowed` : messageOf(err)}`, { cause: err });
+    throw decompressionFailure(found, err);
   }
+}
+
+/** The error for data that are not compressed, or hold more bytes than `PAYLOAD_LIMITS` allow. */
+export function decompressionFailure({ index: { key } }: CompressedRelease, err: unknown): Error {
+  const why = err instanceof RangeError ? `it holds more than the ${PAYLOAD_LIMITS.bytes} bytes allowed` : messageOf(err);
+  return new Error(`${failed(key)}: ${why}`, { cause: err });
+}
+
+/** @throws Error for a payload with more separators than `PAYLOAD_LIMITS` allow. */
+function payloadText(payload: Uint8Array, { index: { key } }: { index: { key: string } }): string {
+  const { separators } = PAYLOAD_LIMITS;
   if (countSeparators(payload, separators) > separators)
-    throw new Error(`${failed}: it holds more than the ${separators} lines, list items and members allowed`);
-  return payload.toString("utf8");
+    throw new Error(`${failed(key)}: it holds more than the ${separators} lines, list items and members allowed`);
+  return Buffer.from(payload.buffer, payload.byteOffset, payload.byteLength).toString("utf8");
+}
+
+function failed(secret: string): string {
+  return `failed to decode release from index secret ${goQuote(secret)}`;
 }
 
 function dataOf(secret: KubeObject, key: string): Buffer | undefined {

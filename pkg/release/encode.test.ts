@@ -5,8 +5,9 @@ import { decodedRecord } from "../../test/support/releases.ts";
 import type { KubeObject } from "../api/k8s.ts";
 import { TerminalError } from "../errors/errors.ts";
 import { goJson } from "../fbc/canonical.ts";
-import { decodeRelease, extraChunks, PAYLOAD_LIMITS } from "./decode.ts";
+import { decodeRelease, extraChunks } from "./decode.ts";
 import { CHUNK_BYTES, encodeRelease, keyLabel, releaseKey } from "./encode.ts";
+import { PAYLOAD_LIMITS } from "./payloadLimits.ts";
 import { RELEASE_STATUSES, type ReleaseRecord } from "./record.ts";
 import type { RolledBack } from "./rolledBack.ts";
 
@@ -210,7 +211,7 @@ test.for<[name: string, change: (index: KubeObject) => KubeObject, text: RegExp]
   [
     "more bytes than a release may hold",
     (index) => withData(index, { chunk: gzipSync(Buffer.alloc(PAYLOAD_LIMITS.bytes + 1, 32)) }),
-    /: it holds more than the 134217728 bytes allowed$/,
+    /: it holds more than the 100663296 bytes allowed$/,
   ],
   [
     "more values than a release may hold",

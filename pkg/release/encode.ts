@@ -1,10 +1,12 @@
 import { constants, gzipSync } from "node:zlib";
 import { API_VERSION, CLUSTER_EXTENSION } from "../api/constants.ts";
 import type { KubeObject } from "../api/k8s.ts";
+import { countSeparators } from "../bundle/bundleLimits.ts";
 import { TerminalError } from "../errors/errors.ts";
 import { goQuote } from "../errors/goQuote.ts";
 import { chunkHash } from "./chunkName.ts";
-import { payloadFrom } from "./payload.ts";
+import { payloadPieces } from "./payload.ts";
+import { PAYLOAD_LIMITS } from "./payloadLimits.ts";
 import type { ReleaseRecord } from "./record.ts";
 
 /** Value of the label `owner` on every Secret of a release. */
@@ -17,6 +19,8 @@ const CHUNK_SECRET_TYPE = "operatorframework.io/chunk.v1";
 export const CHUNK_BYTES = (1024 - 8) * 1024;
 /** More than about 11 MB compressed are refused. */
 export const MAX_CHUNKS = 11;
+/** As Go compresses. */
+export const GZIP_OPTIONS = { level: constants.Z_BEST_COMPRESSION } as const;
 /** What a label's value may have. */
 const MAX_LABEL = 63;
 
@@ -45,12 +49,56 @@ export function keyLabel(key: string): string {
 /**
  * The Secrets that hold `record`, the index first; the same record gives the same bytes.
  * `createdAt` is the record's last deployment. Chunk Secrets need an ownerReference to the index Secret once that has a uid.
- * @throws TerminalError Blocked when the record needs more than eleven chunks.
+ * @throws TerminalError Blocked when the record needs more than eleven chunks, or more than `PAYLOAD_LIMITS` allow.
  * @see helm-operator-plugins v0.9 pkg/storage/chunked.go
  */
-export function encodeRelease(record: ReleaseRecord, { systemNamespace, owner }: EncodeOptions): KubeObject[] {
+export function encodeRelease(record: ReleaseRecord, options: EncodeOptions): KubeObject[] {
+  const payload = new PayloadBytes(record.name);
+  for (const piece of payloadPieces(record)) payload.add(piece);
+  return releaseSecrets(record, gzipSync(payload.all(), GZIP_OPTIONS), options);
+}
+
+/** Takes the pieces of a payload. */
+export class PayloadBytes {
+  readonly #name: string;
+  readonly #pieces: Buffer[] = [];
+  #bytes = 0;
+  #separators = 0;
+
+  /** @param name of the release, for messages. */
+  constructor(name: string) {
+    this.#name = name;
+  }
+
+  /** @throws TerminalError Blocked when the pieces so far hold more than `PAYLOAD_LIMITS` allow. */
+  add(piece: string): void {
+    const bytes = Buffer.from(piece, "utf8");
+    this.#bytes += bytes.byteLength;
+    this.#separators += countSeparators(bytes);
+    this.#check(this.#bytes, PAYLOAD_LIMITS.bytes, "bytes");
+    this.#check(this.#separators, PAYLOAD_LIMITS.separators, "lines, list items and members");
+    this.#pieces.push(bytes);
+  }
+
+  /** All pieces, joined. */
+  all(): Buffer {
+    return Buffer.concat(this.#pieces);
+  }
+
+  #check(found: number, most: number, what: string): void {
+    if (found > most)
+      throw new TerminalError(
+        "Blocked",
+        `release too large: ${goQuote(this.#name)} has more than the ${most} ${what} that can be read again`,
+      );
+  }
+}
+
+/** The Secrets of a release whose payload was compressed with `GZIP_OPTIONS`. @throws TerminalError as `encodeRelease`. */
+export function releaseSecrets(record: ReleaseRecord, compressed: Buffer, { systemNamespace, owner }: EncodeOptions): KubeObject[] {
   const key = releaseKey(record.name, record.version);
-  const [first = Buffer.alloc(0), ...rest] = chunksOf(compress(payloadFrom(record)));
+  compressed[9] = 0xff; // "unknown" instead of the operating system of this build, as Go writes it
+  const [first = Buffer.alloc(0), ...rest] = chunksOf(compressed);
   if (rest.length + 1 > MAX_CHUNKS) {
     const text = `release too large: ${goQuote(record.name)} requires ${rest.length + 1} chunks, which exceeds the maximum of ${MAX_CHUNKS}`;
     throw new TerminalError("Blocked", text);
@@ -104,12 +152,6 @@ function chunksOf(data: Buffer): Buffer[] {
   const chunks: Buffer[] = [];
   for (let start = 0; start < data.byteLength; start += CHUNK_BYTES) chunks.push(data.subarray(start, start + CHUNK_BYTES));
   return chunks;
-}
-
-function compress(payload: string): Buffer {
-  const data = gzipSync(payload, { level: constants.Z_BEST_COMPRESSION });
-  data[9] = 0xff; // "unknown" instead of the operating system of this build, as Go writes it
-  return data;
 }
 
 function base64Json(value: unknown): string {

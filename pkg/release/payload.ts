@@ -21,12 +21,20 @@ import { rolledBackFrom } from "./rolledBack.ts";
  * @see helm.sh/helm/v3 v3.21 pkg/release/release.go
  */
 export function payloadFrom(record: ReleaseRecord): string {
-  const rendered = record.objects.map((object) => goJson(withoutOwner(withoutBundleLabels(object))));
-  const files = rendered.map((json) => ({ name: fileName(json), data: base64(json) }));
-  const unique = [...new Map(files.map((file) => [file.name, file])).values()];
-  const templates = unique.map(({ name }) => ({ name, data: base64(`{{.Files.Get "${name}"}}`) }));
+  return [...payloadPieces(record)].join("");
+}
+
+/** Yields the same text in pieces, each of which takes as long as one object does. A piece may be empty. */
+export function* payloadPieces(record: ReleaseRecord): Generator<string> {
+  const files = new Map<string, string>();
+  for (const object of record.objects) {
+    const rendered = goJson(withoutOwner(withoutBundleLabels(object)));
+    files.set(fileName(rendered), base64(rendered));
+    yield "";
+  }
+  const templates = [...files.keys()].map((name) => ({ name, data: base64(`{{.Files.Get "${name}"}}`) }));
   const hasAnnotations = Object.keys(record.annotations).length > 0;
-  const release = {
+  const head = {
     name: record.name,
     info: {
       first_deployed: record.firstDeployed,
@@ -35,15 +43,18 @@ export function payloadFrom(record: ReleaseRecord): string {
       ...(record.description === "" ? {} : { description: record.description }),
       status: record.status,
     },
-    chart: {
-      metadata: hasAnnotations ? { annotations: sorted(record.annotations) } : {},
-      lock: null,
-      templates,
-      values: null,
-      schema: null,
-      files: unique,
-    },
-    manifest: record.objects.map((object) => `${goJson(object)}\n`).join(""),
+  };
+  const metadata = hasAnnotations ? { annotations: sorted(record.annotations) } : {};
+  const chart = { metadata, lock: null, templates, values: null, schema: null };
+  yield `${open(head)},"chart":${open(chart)},"files":[`;
+  let comma = "";
+  for (const [name, data] of files) {
+    yield `${comma}${structJson({ name, data })}`;
+    comma = ",";
+  }
+  yield ']},"manifest":"';
+  for (const object of record.objects) yield goJson(`${goJson(object)}\n`).slice(1, -1);
+  const tail = {
     version: record.version,
     namespace: record.namespace,
     labels: sorted(record.labels),
@@ -61,11 +72,28 @@ export function payloadFrom(record: ReleaseRecord): string {
     ...(record.sourced === undefined ? {} : { sourced: record.sourced }),
     ...(record.left === undefined ? {} : { left: record.left }),
   };
-  return `${goJson(release, { sortKeys: false })}\n`;
+  yield `",${structJson(tail).slice(1)}\n`;
+}
+
+/** Members in the order in which they are given, as those of Go's structs. */
+function structJson(value: JsonObject): string {
+  return goJson(value, { sortKeys: false });
+}
+
+/** The JSON of an object with members, without the brace at its end. */
+function open(value: JsonObject): string {
+  return structJson(value).slice(0, -1);
 }
 
 /** The payload is not that of a release. The message names the member; it quotes no value, since a release may hold Secrets. */
 export class PayloadFault extends Error {}
+
+/** A payload that was decoded, except for its objects. */
+export interface ReleaseParts {
+  readonly head: Omit<ReleaseRecord, "objects">;
+  /** The objects as JSON. */
+  readonly lines: readonly string[];
+}
 
 /**
  * Reads what `payloadFrom` or the Go operator-controller wrote, as Go's decoder reads it.
@@ -73,6 +101,12 @@ export class PayloadFault extends Error {}
  * @throws PayloadFault that says what is wrong with the payload.
  */
 export function recordFrom(payload: string, fallbackLabels: Readonly<Record<string, string>>): ReleaseRecord {
+  const { head, lines } = partsFrom(payload, fallbackLabels);
+  return { ...head, objects: lines.map(objectFrom) };
+}
+
+/** Reads all of a payload but its objects. @throws PayloadFault as `recordFrom`. */
+export function partsFrom(payload: string, fallbackLabels: Readonly<Record<string, string>>): ReleaseParts {
   const release = decoded(payload);
   const info = members(release.get("info"));
   const annotations = members(members(members(release.get("chart")).get("metadata")).get("annotations"));
@@ -85,7 +119,7 @@ export function recordFrom(payload: string, fallbackLabels: Readonly<Record<stri
   const requirements = requirementsFrom(release.get("requirements"));
   const proxy = proxyFrom(release.get("proxy"));
   const rolledBack = rolledBackFrom(release.get("rolledBack"));
-  return {
+  const head: Omit<ReleaseRecord, "objects"> = {
     name: text(release.get("name")),
     namespace: text(release.get("namespace")),
     version: typeof version === "number" ? version : 0,
@@ -95,7 +129,6 @@ export function recordFrom(payload: string, fallbackLabels: Readonly<Record<stri
     lastDeployed: text(info.get("last_deployed")),
     labels: release.has("labels") ? strings(members(release.get("labels"))) : { ...fallbackLabels },
     annotations: strings(annotations),
-    objects: objectsFrom(text(release.get("manifest"))),
     ...(typeof properties === "string" ? { properties } : {}),
     ...(requirements ? { requirements } : {}),
     ...(typeof inputDigest === "string" ? { inputDigest } : {}),
@@ -110,6 +143,8 @@ export function recordFrom(payload: string, fallbackLabels: Readonly<Record<stri
     ...(release.get("takenOver") === true ? { takenOver: true } : {}),
     ...(Array.isArray(left) ? { left: refsIn(left) } : {}),
   };
+  const lines = text(release.get("manifest")).split("\n");
+  return { head, lines: lines.filter((line) => line.trim() !== "") };
 }
 
 function decoded(payload: string): GoMembers {
@@ -134,13 +169,11 @@ function textsIn(list: readonly unknown[]): string[] {
   return list.filter((item) => typeof item === "string");
 }
 
-function objectsFrom(manifest: string): KubeObject[] {
-  const lines = manifest.split("\n").filter((line) => line.trim() !== "");
-  return lines.map((line, i) => {
-    const object = parse(line, `failed to decode object ${i + 1} of the release's manifest`);
-    if (!isKubeObject(object)) throw new PayloadFault(`object ${i + 1} of the release's manifest names no apiVersion, kind or name`);
-    return object;
-  });
+/** Reads the object of a line. @param i its index among the lines. @throws PayloadFault as `recordFrom`. */
+export function objectFrom(line: string, i: number): KubeObject {
+  const object = parse(line, `failed to decode object ${i + 1} of the release's manifest`);
+  if (!isKubeObject(object)) throw new PayloadFault(`object ${i + 1} of the release's manifest names no apiVersion, kind or name`);
+  return object;
 }
 
 function isKubeObject(object: JsonObject): object is KubeObject {

@@ -8,7 +8,21 @@ export interface Range {
   contains(version: Version): boolean;
 }
 
-type Test = (version: Version) => boolean;
+/** A range that can be looked up in a sorted list. */
+export interface SortedRange extends Range {
+  /**
+   * Returns the positions, from the first to before the second, of versions that the range contains. Compares as often as a binary search does for
+   * each comparison of the range. Positions may occur twice.
+   * @param sorted by rising version.
+   */
+  spans(sorted: readonly Version[]): [from: number, to: number][];
+}
+
+/** A comparison with a version; `holds` is given the order of another one to it. */
+interface Comparison {
+  readonly holds: (order: number) => boolean;
+  readonly bound: Version;
+}
 
 const COMPARATORS: Readonly<Record<string, (order: number) => boolean>> = {
   "": (order) => order === 0,
@@ -29,11 +43,45 @@ const COMPARATORS: Readonly<Record<string, (order: number) => boolean>> = {
  * @throws Error in blang/semver's words.
  * @see https://github.com/blang/semver/blob/v4.0.0/v4/range.go ParseRange
  */
-export function parseRange(text: string): Range {
+export function parseRange(text: string): SortedRange {
   const groups = splitGroups(tokens(text)).map((group) => group.flatMap(expandWildcard));
   const tests = groups.map((group) => group.map(parseComparison));
   if (tests.some((group) => group.length === 0)) throw new Error(`Could not parse Range ${goQuote(text)}: nothing between two '||'`);
-  return { contains: (version) => tests.some((group) => group.every((test) => test(version))) };
+  return {
+    contains: (version) => tests.some((group) => group.every(({ holds, bound }) => holds(compareVersions(version, bound)))),
+    spans: (sorted) => tests.flatMap((group) => spansOf(group, sorted)),
+  };
+}
+
+function spansOf(group: readonly Comparison[], sorted: readonly Version[]): [from: number, to: number][] {
+  let [from, to] = [0, sorted.length];
+  const left: [from: number, to: number][] = [];
+  for (const { holds, bound } of group) {
+    const same = firstFrom(sorted, (version) => compareVersions(version, bound) >= 0);
+    const higher = firstFrom(sorted, (version) => compareVersions(version, bound) > 0);
+    if (!holds(-1)) from = Math.max(from, holds(0) ? same : higher);
+    if (!holds(1)) to = Math.min(to, holds(0) ? higher : same);
+    if (holds(-1) && holds(1)) left.push([same, higher]);
+  }
+  const spans: [from: number, to: number][] = [];
+  for (const [start, end] of left.sort(([a], [b]) => a - b)) {
+    if (from < Math.min(start, to)) spans.push([from, Math.min(start, to)]);
+    from = Math.max(from, end);
+  }
+  if (from < to) spans.push([from, to]);
+  return spans;
+}
+
+/** Position of the first version for which `isReached`, which is true of all behind it; the length where there is none. */
+function firstFrom(sorted: readonly Version[], isReached: (version: Version) => boolean): number {
+  let [from, to] = [0, sorted.length];
+  while (from < to) {
+    const middle = (from + to) >> 1;
+    const version = sorted[middle];
+    if (version === undefined || isReached(version)) to = middle;
+    else from = middle + 1;
+  }
+  return from;
 }
 
 /** Splits at blanks, except after `>`, `<` or `=`; tokens of fewer than two bytes are dropped, blanks inside one removed. */
@@ -117,7 +165,7 @@ function nextAfter(version: string, flat: string): string {
   return parts.with(index, String(BigInt.asIntN(64, value + 1n))).join(".");
 }
 
-function parseComparison(token: string): Test {
+function parseComparison(token: string): Comparison {
   const [operator, text] = splitComparison(token);
   const holds = Object.hasOwn(COMPARATORS, operator) ? COMPARATORS[operator] : undefined;
   const failed = (what: string, written: string, reason: string): Error =>
@@ -126,8 +174,7 @@ function parseComparison(token: string): Test {
     );
   if (!holds) throw failed("comparator", operator, "");
   try {
-    const bound = parseVersion(text);
-    return (version) => holds(compareVersions(version, bound));
+    return { holds, bound: parseVersion(text) };
   } catch (err) {
     throw failed("version", text, `: ${messageOf(err)}`);
   }

@@ -82,3 +82,30 @@ test("on releases without wildcards the two dialects agree", () => {
     }),
   );
 });
+
+test("spans of a range hold the positions of the versions that it contains, and few comparisons find them", () => {
+  const texts = ["1.0.0-a", "1.0.0", "1.0.0+b", "1.1.0-0", "1.1.0", "1.2.0", "1.2.3", "2.0.0-rc.1", "2.0.0", "3.0.0"];
+  const versions = texts.map((text) => parseVersion(text));
+  const bounds = texts.flatMap((text) => ["", "!", ">", ">=", "<", "<="].map((operator) => `${operator}${text}`));
+  for (const one of bounds)
+    for (const other of bounds)
+      for (const text of [`${one} ${other}`, `${one} || ${other}`, `!=1.1.0 ${one} ${other} !=1.2.3`]) {
+        const range = parseRange(text);
+        const spanned = range.spans(versions).flatMap(([from, to]) => texts.slice(from, to));
+        expect([...new Set(spanned)].sort(), text).toEqual(
+          texts.filter((_, i) => range.contains(versions[i] ?? parseVersion("9.9.9"))).sort(),
+        );
+      }
+  let reads = 0;
+  const many = new Proxy(
+    Array.from({ length: 100_000 }, (_, i) => parseVersion(`1.${i}.0`)),
+    {
+      get: (target, key, receiver) => {
+        if (key !== "length") reads++;
+        return Reflect.get(target, key, receiver) as unknown;
+      },
+    },
+  );
+  expect(parseRange(">=1.5.0 <1.99000.0").spans(many)).toEqual([[5, 99_000]]);
+  expect(reads).toBeLessThan(4 * 18);
+});

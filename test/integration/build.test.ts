@@ -77,6 +77,7 @@ describe("the bundled programs", () => {
       "olmv1.js",
       "operator-controller.js",
       "queryWorker.js",
+      "releaseWorker.js",
       "responseWorker.js",
       "segmentWorker.js",
       "undici.js",

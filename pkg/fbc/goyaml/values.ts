@@ -8,10 +8,12 @@ const MOST_VALUES = 4_000_000;
 /** Merge keys may add so many members to a document. */
 const MAX_MERGED = 10_000;
 
-/** How numbers are read. */
-export interface NumberOptions {
+/** How values are read. */
+export interface ValueOptions {
   /** Whether integers beyond 2^53 lose digits, as in a Go program that decodes into values without a type. Default: they become bigint. */
   float64?: boolean;
+  /** Called with the name of each member before it is set. May throw, because members are what costs most. */
+  onMember?: ((name: string) => void) | undefined;
 }
 
 interface Built {
@@ -30,6 +32,7 @@ export class ValueBuilder {
   /** Values that aliases may lead to, and "open" for those that are not complete. */
   readonly #shared = new Map<YamlNode, Built | "open">();
   readonly #float64: boolean;
+  readonly #onMember: ((name: string) => void) | undefined;
   readonly #targets: ReadonlySet<YamlNode>;
   #decoded = 0;
   #aliased = 0;
@@ -37,10 +40,15 @@ export class ValueBuilder {
   #notFinite: { value: string; start: number } | undefined;
 
   /** @param targets the nodes that aliases lead to. @param fail throws for a value that has no JSON form, with the offset of its node. */
-  constructor(targets: ReadonlySet<YamlNode>, fail: (reason: string, position: number) => never, { float64 = false }: NumberOptions = {}) {
+  constructor(
+    targets: ReadonlySet<YamlNode>,
+    fail: (reason: string, position: number) => never,
+    { float64 = false, onMember }: ValueOptions = {},
+  ) {
     this.#targets = targets;
     this.#fail = fail;
     this.#float64 = float64;
+    this.#onMember = onMember;
   }
 
   /** The value of a document. @throws YAMLException for aliases that contain themselves or add too much, and for what has no JSON form. */
@@ -96,8 +104,13 @@ export class ValueBuilder {
       const key = children[at];
       const value = children[at + 1];
       if (!key || !value) break;
-      if (isMergeKey(key)) this.#merge(members, value);
-      else setMember(members, this.#key(key), this.#value(value));
+      if (isMergeKey(key)) {
+        this.#merge(members, value);
+        continue;
+      }
+      const name = this.#key(key);
+      this.#onMember?.(name);
+      setMember(members, name, this.#value(value));
     }
     return members;
   }

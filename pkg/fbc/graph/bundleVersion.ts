@@ -1,4 +1,4 @@
-import { parseRange, type Range } from "../../version/blang.ts";
+import { parseRange, type SortedRange } from "../../version/blang.ts";
 import { compareVersionRelease, parseVersionRelease, type VersionRelease } from "../../version/version.ts";
 
 const AT_END = /\.v?(\d+\.\d+\.\d+(?:[-+].*)?)$/;
@@ -36,7 +36,8 @@ export function rangeTest(text: string): (version: BundleVersion | undefined) =>
   return (version) => range !== undefined && version?.parsed !== undefined && range.contains(version.parsed.version);
 }
 
-function rangeFrom(text: string): Range | undefined {
+/** The range in a text; undefined where there is none. */
+export function rangeFrom(text: string): SortedRange | undefined {
   try {
     return parseRange(text);
   } catch {

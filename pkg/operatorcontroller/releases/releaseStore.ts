@@ -84,6 +84,12 @@ export function recordOf(release: DecodedRelease | undefined): ReleaseRecord | u
   return release?.kind === "readable" ? release.record : undefined;
 }
 
+/** Turns releases into Secrets and back. */
+export interface ReleaseCodec {
+  encode(...args: Parameters<typeof encodeRelease>): KubeObject[] | Promise<KubeObject[]>;
+  decode(...args: Parameters<typeof decodeRelease>): DecodedRelease | Promise<DecodedRelease>;
+}
+
 /** Told of every release that the store has read or written as a whole, with the metadata of its index Secret. */
 export interface ReleaseObserver {
   note(index: ObjectMeta, record: ReleaseRecord): void;
@@ -102,11 +108,19 @@ export class ReleaseStore {
   readonly #client: Client;
   readonly #systemNamespace: string;
   readonly #observer: ReleaseObserver | undefined;
+  readonly #codec: ReleaseCodec;
 
-  constructor(client: Client, systemNamespace: string, observer?: ReleaseObserver) {
+  /** @param codec for a process that must stay responsive; by default all work is done at once. */
+  constructor(
+    client: Client,
+    systemNamespace: string,
+    observer?: ReleaseObserver,
+    codec: ReleaseCodec = { encode: encodeRelease, decode: decodeRelease },
+  ) {
     this.#client = client;
     this.#systemNamespace = systemNamespace;
     this.#observer = observer;
+    this.#codec = codec;
   }
 
   /**
@@ -129,7 +143,7 @@ export class ReleaseStore {
    * @throws RetryableError Retrying when that number exists already.
    */
   async create(record: ReleaseRecord, owner: ReleaseOwner, options: CallOptions = {}): Promise<void> {
-    const { index, chunks } = this.#encode(record, owner);
+    const { index, chunks } = await this.#encode(record, owner);
     const isLarge = chunks.length > 0;
     let stored: KubeObject;
     try {
@@ -153,7 +167,7 @@ export class ReleaseStore {
     const live = await this.#client.get({ ...SECRET, name: key, namespace: this.#systemNamespace }, options);
     if (!live)
       throw new RetryableError("Retrying", `release "${record.name}" v${record.version} is gone from namespace "${this.#systemNamespace}"`);
-    const { index, chunks } = this.#encode(record, owner);
+    const { index, chunks } = await this.#encode(record, owner);
     const before = extraChunks(live);
     const isSmall = chunks.length === 0 && Array.isArray(before) && before.length === 0;
     const known = new Set(isSmall ? [] : (await this.#chunksOf(key, options)).map((chunk) => chunk.metadata.name));
@@ -226,17 +240,17 @@ export class ReleaseStore {
     const now = await this.#client.get({ ...SECRET, name, namespace: this.#systemNamespace }, { ...options, metadataOnly: true });
     if (now?.metadata.resourceVersion !== resourceVersion)
       throw new ChangedMeanwhile("Retrying", `release secret "${name}" was written while it was read`);
-    return decodeRelease(index, chunks);
+    return await this.#codec.decode(index, chunks);
   }
 
-  #decoded(index: KubeObject, chunks: readonly KubeObject[]): DecodedRelease {
-    const release = decodeRelease(index, chunks);
+  async #decoded(index: KubeObject, chunks: readonly KubeObject[]): Promise<DecodedRelease> {
+    const release = await this.#codec.decode(index, chunks);
     if (release.kind === "readable") this.#observer?.note(index.metadata, release.record);
     return release;
   }
 
-  #encode(record: ReleaseRecord, owner: ReleaseOwner): { index: KubeObject; chunks: KubeObject[] } {
-    const [index, ...chunks] = encodeRelease(record, { systemNamespace: this.#systemNamespace, owner });
+  async #encode(record: ReleaseRecord, owner: ReleaseOwner): Promise<{ index: KubeObject; chunks: KubeObject[] }> {
+    const [index, ...chunks] = await this.#codec.encode(record, { systemNamespace: this.#systemNamespace, owner });
     if (!index) throw new Error(`release ${record.name} v${record.version} has no index Secret`);
     return { index, chunks };
   }

@@ -42,11 +42,14 @@ export const GRAPH_LINTS: LintTable = {
   ),
 };
 
+/** A message names so many entries. */
+const MAX_NAMES = 3;
+
 type FindInChannel = (paths: ChannelPaths, channel: LintedChannel, owner: LintedPackage) => Breach[];
 
 function perChannel(find: FindInChannel): (catalog: LintedCatalog) => Breach[] {
   return ({ packages }) =>
-    [...packages.values()].flatMap((owner) => owner.channels.flatMap((channel) => find(new ChannelPaths(channel, owner), channel, owner)));
+    [...packages.values()].flatMap((owner) => owner.channels.flatMap((channel) => find(ChannelPaths.of(channel, owner), channel, owner)));
 }
 
 function at(channel: LintedChannel, { index }: LintedEntry, member: string, message: string): Breach {
@@ -65,12 +68,12 @@ function highestFollowed(paths: ChannelPaths, channel: LintedChannel): Breach[] 
 function deadEnds(paths: ChannelPaths, channel: LintedChannel): Breach[] {
   const { heads } = paths;
   if (heads.length === 0) return [];
-  const leading = paths.leadingTo(heads);
+  const leading = paths.leadingTo(heads, paths.entries.keys());
+  if (!leading) return [];
+  const told = firstOf(heads);
   return [...paths.entries.values()]
     .filter(({ name }) => !leading.has(name))
-    .map((entry) =>
-      at(channel, entry, "name", `no update leads from ${quoted(entry.name)} to the head of the channel, ${heads.map(quoted).join(", ")}`),
-    );
+    .map((entry) => at(channel, entry, "name", `no update leads from ${quoted(entry.name)} to the head of the channel, ${told}`));
 }
 
 function unreachable(paths: ChannelPaths, channel: LintedChannel): Breach[] {
@@ -112,17 +115,26 @@ function lateZStream(paths: ChannelPaths, channel: LintedChannel): Breach[] {
     const version = paths.parsed(entry.name)?.version;
     if (version === undefined) continue;
     const minor = `${version.major}.${version.minor}`;
-    minors.set(minor, [...(minors.get(minor) ?? []), entry]);
+    const patches = minors.get(minor);
+    if (patches) patches.push(entry);
+    else minors.set(minor, [entry]);
   }
   return [...minors.values()].flatMap((patches) => {
     const latest = patches.at(-1);
     if (!latest || patches.length === 1) return [];
-    const leading = paths.leadingTo([latest.name]);
-    const cut = patches.filter(({ name }) => !leading.has(name)).map(({ name }) => quoted(name));
+    const names = patches.map(({ name }) => name);
+    const leading = paths.leadingTo([latest.name], names);
+    const cut = leading ? names.filter((name) => !leading.has(name)) : [];
     if (cut.length === 0) return [];
-    const from = cut.length > 3 ? `${cut.slice(0, 3).join(", ")} and ${cut.length - 3} more` : cut.join(", ");
-    return [at(channel, latest, "name", `no update leads to ${quoted(latest.name)}, the latest of its minor version, from ${from}`)];
+    const message = `no update leads to ${quoted(latest.name)}, the latest of its minor version, from ${firstOf(cut)}`;
+    return [at(channel, latest, "name", message)];
   });
+}
+
+/** The first names of a list, and how many more there are. */
+function firstOf(names: readonly string[]): string {
+  const told = names.slice(0, MAX_NAMES).map(quoted).join(", ");
+  return names.length > MAX_NAMES ? `${told} and ${names.length - MAX_NAMES} more` : told;
 }
 
 function replacesHigher(paths: ChannelPaths, channel: LintedChannel): Breach[] {

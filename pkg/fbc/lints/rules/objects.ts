@@ -95,11 +95,12 @@ function headDeprecated({ packages }: LintedCatalog): Breach[] {
   return [...packages.values()].flatMap((owner) => {
     const channel = owner.channels.find(({ name }) => name === owner.package?.defaultChannel);
     if (!channel || !owner.package || owner.deprecated.channels.has(channel.name)) return [];
-    return new ChannelPaths(channel, owner).heads
+    const { heads, entries } = ChannelPaths.of(channel, owner);
+    return heads
       .filter((head) => owner.deprecated.bundles.has(head))
       .map((head) => ({
         subject: channel,
-        path: ["entries", channel.entries.findIndex(({ name }) => name === head), "name"],
+        path: ["entries", entries.get(head)?.index ?? 0, "name"],
         message: `${quoted(head)}, the head of the default channel, is deprecated`,
       }));
   });
