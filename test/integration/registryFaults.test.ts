@@ -146,6 +146,8 @@ describeWithPrivateCluster("a registry at fault", (cluster) => {
       const { condition } = await catalogd.progressing(name, "RollingOut");
       expect([condition.status, condition.message]).toEqual(["True", `Unpacking image ${proxy.host}/hanging/image:v1`]);
     }
+    const text = await catalogd.metrics.text();
+    expect(text).toContain(`catalogd_image_pulls{state="running"} 1\ncatalogd_image_pulls{state="waiting"} ${hanging.length - 1}\n`);
     await catalogd.apply("other", `${cluster.registry.host}/faults/other:v1`);
     await catalogd.progressing("other", "Succeeded");
     for (const name of [...hanging, "other"]) await catalogd.remove(name);
