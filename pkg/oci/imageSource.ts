@@ -54,7 +54,7 @@ export class ImageSource {
   /** Finds the image at the first place that has it. @throws as `withImage` */
   async locate(ref: Reference, signal: AbortSignal): Promise<Located> {
     const found = await this.withImage(ref, { signal }, (image) => Promise.resolve(image));
-    // Whoever uses it later has no other place at hand.
+    // The caller has no other place to ask.
     return { ...found, repository: found.repository.withAlternative(false) };
   }
 
