@@ -1,6 +1,7 @@
 import { CatalogMetrics } from "../../pkg/catalogd/catalogMetrics.ts";
 import { HttpMetrics } from "../../pkg/catalogd/http/httpMetrics.ts";
 import { replicaMetrics } from "../../pkg/catalogd/replica/replicaMetrics.ts";
+import { pullMetrics } from "../../pkg/controller/pullMetrics.ts";
 import { pullSecretStates } from "../../pkg/controller/pullSecrets.ts";
 import { GateMetrics } from "../../pkg/operatorcontroller/clusterupgrade/gateMetrics.ts";
 import { ExtensionMetrics } from "../../pkg/operatorcontroller/status/extensionMetrics.ts";
@@ -22,6 +23,7 @@ export function programMetrics(): ProgramMetrics[] {
     controllerMetrics(metrics, "x");
     queueMetrics(metrics, "x");
     restClientMetrics(metrics);
+    pullMetrics(metrics, () => ({ running: 0, waiting: 0 }));
     pullSecretStates(metrics);
     leaderMetrics(metrics, "x");
   }

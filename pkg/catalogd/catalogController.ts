@@ -6,6 +6,7 @@ import { systemClock } from "../controller/clock.ts";
 import { Controller, type ReconcileContext, type ReconcileOutcome } from "../controller/controller.ts";
 import { Informer, withoutBulk } from "../controller/informer.ts";
 import { LeadershipLost } from "../controller/leaderElection.ts";
+import { pullMetrics } from "../controller/pullMetrics.ts";
 import type { StepResult } from "../controller/steps.ts";
 import { WorkQueue } from "../controller/workQueue.ts";
 import { isRetryable, messageOf } from "../errors/errors.ts";
@@ -91,6 +92,7 @@ export class CatalogController {
     };
     const images = new CatalogImages(source, (name) => this.#queue.add(name));
     this.#images = images;
+    pullMetrics(metrics, () => images.pulls);
     const reported = new CatalogMetrics(metrics);
     this.#leader = new CatalogLeader({
       client: leaderClient,

@@ -1,4 +1,5 @@
 import { systemClock } from "../controller/clock.ts";
+import type { PullCounts } from "../controller/pullMetrics.ts";
 import { PullPool, type PullState, targetOf } from "../oci/pullPool.ts";
 import type { ResolvedImage, UnpackedImage } from "./facts.ts";
 import type { CatalogKeeper } from "./steps/withdraw.ts";
@@ -35,6 +36,11 @@ export class CatalogImages implements CatalogImageSource {
   constructor(puller: CatalogPuller, wake: (catalog: string) => void) {
     this.#puller = puller;
     this.#pool = new PullPool({ onChange: wake, clock: systemClock });
+  }
+
+  /** How many pulls run and wait. */
+  get pulls(): PullCounts {
+    return this.#pool;
   }
 
   fetch(name: string, ref: string, isStored: (canonical: string) => boolean): PullState<FetchedImage> {

@@ -6,6 +6,7 @@ import { certificateDir, readCertificates } from "./certificates.ts";
 import { ContentError } from "./contentError.ts";
 import { lookForManifest } from "./lookForManifest.ts";
 import { type PullSource, pullSources } from "./mirrors.ts";
+import { isSilence } from "./networkError.ts";
 import { RejectedError } from "./policy/rejectedError.ts";
 import { nameOf, type Reference, referenceText } from "./reference.ts";
 import { loadRegistriesConf, type RegistriesConfPaths } from "./registriesConf.ts";
@@ -14,7 +15,7 @@ import type { TokenSource } from "./tokens.ts";
 import type { Transport } from "./transport.ts";
 
 /** Where blobs are read from; `Repository` says how. */
-export type BlobSource = Pick<Repository, "blob">;
+export type BlobSource = Pick<Repository, "blob"> & Partial<Pick<Repository, "hasAlternative">>;
 
 /** A manifest that was found, and where the rest of its image is. */
 export interface FoundContent {
@@ -50,9 +51,17 @@ export class ImageSource {
     this.#options = options;
   }
 
+  /** Finds the image at the first place that has it. @throws as `withImage` */
+  async locate(ref: Reference, signal: AbortSignal): Promise<Located> {
+    const found = await this.withImage(ref, { signal }, (image) => Promise.resolve(image));
+    // The caller has no other place to ask.
+    return { ...found, repository: found.repository.withAlternative(false) };
+  }
+
   /**
    * Calls `work` with the image at the first place that has it, and, when that fails, at the next: mirrors in their order, then the source. A
-   * place that does not answer in time is passed over while there are others.
+   * place that does not answer in time is passed over while there are others. One that goes silent during `work` is asked again, with all
+   * retries, after all others have failed.
    * @param o.start where the image was found before, by tag; that place is tried first and `ref` names the digest found there
    * @param o.doing what to put before the error when the last place has no such manifest
    * @throws what `work` threw as ContentError, at once, for another place has the same content; what it threw as RejectedError, at once, for an
@@ -64,33 +73,33 @@ export class ImageSource {
     work: (image: Located) => Promise<T>,
   ): Promise<T> {
     const { start, signal } = o;
-    const failures: Failure[] = [];
-    const attempt = async (at: Reference, locate: () => Promise<Located>): Promise<{ value: T } | undefined> => {
+    const attempt = async (place: Place, hasAlternative: boolean): Promise<{ value: T } | undefined> => {
       let doing = o.doing ?? "";
       try {
-        const image = await locate();
+        place.found ??= await place.locate(!hasAlternative);
         doing = "";
-        return { value: await work(image) };
+        const repository = place.found.repository.withAlternative(hasAlternative);
+        return { value: await work({ ...place.found, repository }) };
       } catch (err) {
         signal.throwIfAborted();
         if (err instanceof ContentError || err instanceof RejectedError) throw err;
-        failures.push({ ref: referenceText(at), doing, err });
-        this.#options.log.debug({ ref: referenceText(at), err }, "image is not to be had here");
+        place.failure = { ref: referenceText(place.ref), doing, err };
+        this.#options.log.debug({ ref: referenceText(place.ref), err }, "image is not to be had here");
         return undefined;
       }
     };
-    if (start) {
-      const done = await attempt(start.repository.ref, () => Promise.resolve(start));
+    const places = await this.#places(ref, start, signal);
+    for (const place of places) {
+      const done = await attempt(place, place !== places.at(-1));
       if (done) return done.value;
     }
-    const sources = await this.#sources(ref);
-    for (const source of sources) {
-      if (start && nameOf(start.repository.ref) === nameOf(source.ref)) continue;
-      const isLast = source === sources.at(-1);
-      const done = await attempt(source.ref, () => this.#ask(isLast, signal, (until) => this.#locate(source, until)));
+    // The last place was asked with all retries.
+    for (const place of places.slice(0, -1)) {
+      if (!place.found || !isSilence(place.failure?.err)) continue;
+      const done = await attempt(place, false);
       if (done) return done.value;
     }
-    throw combined(failures);
+    throw combined(places.flatMap(({ failure }) => failure ?? []));
   }
 
   /**
@@ -114,6 +123,20 @@ export class ImageSource {
       }
     }
     throw combined(failures);
+  }
+
+  /** Where to look, in order. */
+  async #places(ref: Reference, start: Located | undefined, signal: AbortSignal): Promise<Place[]> {
+    const sources = await this.#sources(ref);
+    const isStart = (source: PullSource): boolean => start !== undefined && nameOf(start.repository.ref) === nameOf(source.ref);
+    const others = sources
+      .filter((source) => !isStart(source))
+      .map((source): Place => {
+        const locate = (isLast: boolean): Promise<Located> => this.#ask(isLast, signal, (until) => this.#locate(source, until));
+        return { ref: source.ref, locate };
+      });
+    if (!start) return others;
+    return [{ ref: start.repository.ref, locate: () => Promise.resolve(start) }, ...others];
   }
 
   async #sources(ref: Reference): Promise<PullSource[]> {
@@ -162,6 +185,15 @@ export class ImageSource {
 
 function nameIn(ref: Reference): string {
   return ref.digest ?? ref.tag ?? "latest";
+}
+
+/** One place to look for an image. */
+interface Place {
+  readonly ref: Reference;
+  readonly locate: (isLast: boolean) => Promise<Located>;
+  found?: Located;
+  /** why it failed last */
+  failure?: Failure;
 }
 
 /** One place that failed, and what was being done there. */

@@ -21,6 +21,8 @@ export interface Limits {
   readonly stallMs: number;
   /** a place that has not sent the manifest by then is passed over, while there are others to ask */
   readonly placeMs: number;
+  /** a place that sends less of a blob than this within `stallMs` is passed over, while there are others to ask */
+  readonly trickleBytes: number;
   /** tries of one request, the first included */
   readonly attempts: number;
   /** wait before the second try; doubles each time, with up to a quarter of jitter */
@@ -43,6 +45,7 @@ export const CATALOG_LIMITS: Limits = {
   timeoutMs: 15 * 60_000,
   stallMs: 60_000,
   placeMs: 15_000,
+  trickleBytes: 64 * 1024,
   attempts: 4,
   backoffMs: 250,
   retryAfterMs: 30_000,

@@ -12,6 +12,8 @@ const TRANSIENT = new Set([
   "UND_ERR_HEADERS_TIMEOUT",
   "UND_ERR_BODY_TIMEOUT",
 ]);
+/** Codes of connections, responses and bodies that did not come in time. */
+const SILENCE = new Set(["UND_ERR_CONNECT_TIMEOUT", "UND_ERR_HEADERS_TIMEOUT", "UND_ERR_BODY_TIMEOUT"]);
 /** What is wrong with a certificate, by OpenSSL's code, in Go's words and with what helps; Node's own words are about Node's command line. */
 const UNTRUSTED =
   "x509: certificate signed by unknown authority; put its authority into the folder of authorities, see the flags ending in -cas-dir";
@@ -30,6 +32,19 @@ const NO_TLS = /wrong version number|packet length too long|http request|unexpec
 /** Whether a failed request may succeed when it is sent again. */
 export function isTransient(err: unknown): boolean {
   return errorsIn(err).some((e) => e.code !== undefined && TRANSIENT.has(e.code));
+}
+
+/** A server sent too little of a body in too long a time. */
+export class TrickleError extends Error {
+  constructor(bytes: number, ms: number) {
+    super(`less than ${bytes} bytes within ${ms / 1000} s`);
+    this.name = new.target.name;
+  }
+}
+
+/** Whether a request failed because the server sent nothing, or next to nothing, in time. */
+export function isSilence(err: unknown): boolean {
+  return errorsIn(err).some((e) => e instanceof TrickleError || (e.code !== undefined && SILENCE.has(e.code)));
 }
 
 /**

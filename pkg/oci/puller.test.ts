@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { mkdir, readdir, readFile, stat, writeFile } from "node:fs/promises";
+import type { ServerResponse } from "node:http";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { describe, expect, test } from "vitest";
@@ -8,8 +9,10 @@ import { insecureRegistry, loopbackRegistry, puller } from "../../test/support/p
 import { type TarEntry, tarball } from "../../test/support/tarball.ts";
 import { RetryableError, TerminalError } from "../errors/errors.ts";
 import { CONFIG_DIR_LABEL, catalogRoot } from "./catalogRoot.ts";
+import { digestOf } from "./digest.ts";
 import type { Limits } from "./limits.ts";
 import { MediaType } from "./manifest.ts";
+import type { Puller } from "./puller.ts";
 
 const signal = new AbortController().signal;
 
@@ -709,6 +712,85 @@ describe("mirrors", () => {
     const { dir } = await puller.pull("ext", "quay.io/ns/app:v1", { signal });
     expect(await readFile(join(dir, "a"), "utf8")).toBe("1");
     expect(source.paths(/manifests/)).toEqual([expect.stringMatching(/^\/v2\/ns\/app\/manifests\/sha256:/)]);
+  });
+
+  describe("that stop within a layer", () => {
+    /** Sends the first byte of each layer asked for and then what `rest` sends. */
+    const stopWithin = (registry: LoopbackRegistry, layerDigest: string, rest: (res: ServerResponse) => void = () => undefined): void => {
+      registry.misbehave = (req, res) => {
+        if (!req.url?.endsWith(layerDigest)) return false;
+        const body = registry.blob(layerDigest);
+        const from = Number(/^bytes=(\d+)-$/.exec(req.headers.range ?? "")?.[1] ?? 0);
+        if (from > 0) res.writeHead(206, { "content-range": `bytes ${from}-${body.byteLength - 1}/${body.byteLength}` }).flushHeaders();
+        else res.writeHead(200, { "content-length": body.byteLength }).write(body.subarray(0, 1));
+        rest(res);
+        return true;
+      };
+    };
+    async function withLayer(limits: Partial<Limits>) {
+      const made = await mirrored("", { stallMs: 500, ...limits });
+      const digest = digestOf(made.image.layers[0] ?? Buffer.of());
+      return { ...made, digest, layersAsked: (registry: LoopbackRegistry) => registry.paths(new RegExp(digest)).length };
+    }
+    const pull = (from: Puller) => from.pull("ext", "quay.io/ns/app:v1", { signal });
+
+    test.for<[string, (registry: LoopbackRegistry, digest: string) => void]>([
+      ["sends nothing more", (registry, digest) => stopWithin(registry, digest)],
+      [
+        "sends no headers",
+        (registry, digest) => {
+          registry.misbehave = ({ url }) => url?.endsWith(digest) ?? false;
+        },
+      ],
+      [
+        "trickles",
+        (registry, digest) =>
+          stopWithin(registry, digest, (res) => {
+            const timer = setInterval(() => res.write(registry.blob(digest).subarray(1, 2)), 50);
+            res.on("close", () => clearInterval(timer));
+          }),
+      ],
+    ])("the next one is asked after one request when the first %s", async ([, misbehave]) => {
+      const { one, two, source, image, digest, layersAsked, puller } = await withLayer({});
+      for (const mirror of [one, two]) mirror.addImage("mirror/ns/app", "v1", image);
+      misbehave(one, digest);
+      const { dir } = await pull(puller);
+      expect(await readFile(join(dir, "a"), "utf8")).toBe("1");
+      expect([layersAsked(one), layersAsked(two), source.requests]).toEqual([1, 1, []]);
+    });
+
+    test("the first is asked again when no other one has the image", async () => {
+      const { one, two, source, image, digest, layersAsked, puller } = await withLayer({});
+      one.addImage("mirror/ns/app", "v1", image);
+      stopWithin(one, digest, () => {
+        one.misbehave = () => false;
+      });
+      const { dir } = await pull(puller);
+      expect(await readFile(join(dir, "a"), "utf8")).toBe("1");
+      expect([layersAsked(one), one.paths(/manifests/).length]).toEqual([2, 1]);
+      expect([two.paths(/manifests/).length, source.paths(/manifests/).length]).toEqual([1, 1]);
+    });
+
+    test("each is named once when all stop, and only the last one and then the others are retried", async () => {
+      const { one, two, source, image, digest, layersAsked, puller } = await withLayer({ stallMs: 200, attempts: 2 });
+      for (const mirror of [one, two]) mirror.addImage("mirror/ns/app", "v1", image);
+      source.addImage("ns/app", "v1", image);
+      for (const registry of [one, two, source]) stopWithin(registry, digest);
+      const { message } = await failure(pull(puller));
+      expect(message).toMatch(/^error copying image: \(Mirrors also failed: \[.*\]\n\[.*\]\): .*: reading blob /);
+      expect([layersAsked(one), layersAsked(two), layersAsked(source)]).toEqual([3, 3, 2]);
+    });
+
+    test("the only source is retried as often as any request", async () => {
+      const registry = await loopbackRegistry();
+      const only = layer({ a: "1" });
+      registry.addImage("ns/app", "v1", { layers: [only] });
+      const digest = digestOf(only);
+      stopWithin(registry, digest);
+      const made = await puller({ conf: insecureRegistry(registry.host, "quay.io"), limits: { stallMs: 200, attempts: 3 } });
+      expect((await failure(pull(made.puller))).message).toContain("reading blob ");
+      expect(registry.paths(new RegExp(digest))).toHaveLength(3);
+    });
   });
 
   test("are named when nobody has the image", async () => {

@@ -267,7 +267,7 @@ export class Puller {
   }
 
   #locateTag(ref: Reference, signal: AbortSignal): Promise<Located> {
-    return doing("error creating image source: ", () => this.#source.withImage(ref, { signal }, (found) => Promise.resolve(found)));
+    return doing("error creating image source: ", () => this.#source.locate(ref, signal));
   }
 
   #remember(digest: string, owner: string): void {

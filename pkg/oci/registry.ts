@@ -24,6 +24,8 @@ export interface RepositoryOptions {
   readonly tokens: TokenSource;
   /** "pull" or "pull,push" */
   readonly actions: string;
+  /** see {@link Repository.hasAlternative} */
+  readonly hasAlternative?: boolean;
 }
 
 /** A request to a repository: below /v2/<repository>/, or to a full address that the registry named. */
@@ -42,12 +44,23 @@ interface Contact {
 /** One repository of one registry, over the distribution API. */
 export class Repository {
   readonly ref: Reference;
+  /** Another place may have the same content: requests that get no answer in time are not repeated here. */
+  readonly hasAlternative: boolean;
   readonly #options: RepositoryOptions;
   #contact: Promise<Contact> | undefined;
 
   constructor(options: RepositoryOptions) {
     this.ref = options.ref;
+    this.hasAlternative = options.hasAlternative ?? false;
     this.#options = options;
+  }
+
+  /** Returns this repository, over the same connections, for a caller that has another place to ask or has none. */
+  withAlternative(hasAlternative: boolean): Repository {
+    if (hasAlternative === this.hasAlternative) return this;
+    const other = new Repository({ ...this.#options, hasAlternative });
+    other.#contact = this.#contact;
+    return other;
   }
 
   /**
@@ -105,7 +118,14 @@ export class Repository {
     const { path: _, reads = [], ...rest } = ask;
     const namedBy = foreign ? { namedBy: base } : {};
     const send = (authorization: string | undefined): Promise<HttpResponse> =>
-      this.#options.transport.send({ ...rest, ...namedBy, url, peer: this.#options.peer, authorization });
+      this.#options.transport.send({
+        leavesSilent: this.hasAlternative,
+        ...rest,
+        ...namedBy,
+        url,
+        peer: this.#options.peer,
+        authorization,
+      });
     const scope = `repository:${this.ref.repository}:${this.#options.actions}`;
     const wanted = [scope, ...reads.map((repository) => `repository:${repository}:pull`)];
     const first = foreign ? undefined : await this.#authorization({ base, challenges }, wanted, ask.signal);

@@ -6,7 +6,7 @@ import { openConnections } from "../http/connections.ts";
 import type { Connections, HttpResponse as ConnectionsResponse, HttpBody } from "../http/types.ts";
 import type { TlsMaterial } from "./certificates.ts";
 import { innerAddress, outerLookup, refusal } from "./innerAddress.ts";
-import { failureOf, isTransient } from "./networkError.ts";
+import { failureOf, isSilence, isTransient } from "./networkError.ts";
 import { proxyFor } from "./proxy.ts";
 
 /** How to reach one registry; `insecure` accepts any certificate and plain HTTP. */
@@ -34,6 +34,8 @@ export interface HttpRequest {
   readonly signal: AbortSignal;
   /** fewer tries than the transport would make */
   readonly attempts?: number | undefined;
+  /** Do not retry when the server stays silent: the caller has another server to ask. */
+  readonly leavesSilent?: boolean | undefined;
 }
 
 /** An answer; whoever asked must read the body or `dump()` it. */
@@ -96,7 +98,8 @@ export class Transport {
         this.#log.debug({ url: ask.url.href, status: answer.status, wait }, "registry request is tried again");
       } catch (err) {
         ask.signal.throwIfAborted();
-        if (attempt >= attempts || !isTransient(err)) throw failureOf(ask.method, ask.url, err, proxyFor(ask.url, this.#env));
+        const isLeft = ask.leavesSilent === true && isSilence(err);
+        if (attempt >= attempts || isLeft || !isTransient(err)) throw failureOf(ask.method, ask.url, err, proxyFor(ask.url, this.#env));
         this.#log.debug({ url: ask.url.href, err, wait }, "registry request is tried again");
       }
       await sleep(wait, undefined, { signal: ask.signal });

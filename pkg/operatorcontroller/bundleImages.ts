@@ -1,5 +1,6 @@
 import type { ObjectMeta } from "../api/k8s.ts";
 import { systemClock } from "../controller/clock.ts";
+import type { PullCounts } from "../controller/pullMetrics.ts";
 import { bundleRoot } from "../oci/bundleRoot.ts";
 import type { ImageFilter } from "../oci/puller.ts";
 import { PullPool, type PullState, targetOf } from "../oci/pullPool.ts";
@@ -58,6 +59,11 @@ export class BundleImages implements BundleImageSource {
   constructor(puller: BundlePuller, wake: (extension: string) => void) {
     this.#puller = puller;
     this.#pool = new PullPool({ onChange: wake, clock: systemClock });
+  }
+
+  /** How many pulls run and wait. */
+  get pulls(): PullCounts {
+    return this.#pool;
   }
 
   async obtain(asking: Asking, wanted: WantedImage, signal: AbortSignal): Promise<PullState<ObtainedImage>> {

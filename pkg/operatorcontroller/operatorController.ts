@@ -7,6 +7,7 @@ import { Alarms } from "../controller/alarms.ts";
 import { systemClock } from "../controller/clock.ts";
 import { Controller, type ReconcileContext, type ReconcileOutcome } from "../controller/controller.ts";
 import { Informer, withoutBulk } from "../controller/informer.ts";
+import { pullMetrics } from "../controller/pullMetrics.ts";
 import { WorkQueue } from "../controller/workQueue.ts";
 import { isRetryable } from "../errors/errors.ts";
 import { EventRecorder } from "../kube/events.ts";
@@ -123,6 +124,7 @@ export class OperatorController {
       wake: (name) => this.#queue.add(name),
     });
     this.#images = new BundleImages(options.puller, (name) => this.#queue.add(name));
+    pullMetrics(metrics, () => this.#images.pulls);
     this.#reconciler = this.#newReconciler();
     this.#gate = new ClusterUpgradeGate({
       client,

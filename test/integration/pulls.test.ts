@@ -37,6 +37,8 @@ describeWithPrivateCluster("pulls of bundle images", (cluster) => {
       const { Progressing } = await world.conditions(name, UNPACKING);
       expect(Progressing).toBe("Unpacking bundle image registry.example/p.v2.0.0");
     }
+    // The four extensions want one image, which is pulled once at a time.
+    expect(await world.metric("operator_controller_image_pulls")).toEqual({ running: 1, waiting: HANGING.length - 1 });
     await install("quick", "1.0.0");
     await world.conditions("quick", INSTALLED);
     await world.remove("quick");
@@ -50,6 +52,7 @@ describeWithPrivateCluster("pulls of bundle images", (cluster) => {
     await world.conditions("hang-d", INSTALLED);
     await patch("hang-b", { suspend: false });
     await world.conditions("hang-b", INSTALLED);
+    expect(await world.metric("operator_controller_image_pulls")).toEqual({ running: 0, waiting: 0 });
     for (const name of ["hang-b", "hang-c", "hang-d"]) await world.remove(name);
   });
 

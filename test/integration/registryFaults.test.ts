@@ -7,8 +7,10 @@ import { type CaseHead, loadCases } from "../support/caseFiles.ts";
 import { CatalogdAtWork } from "../support/catalogdAtWork.ts";
 import { ClosedRegistry, PASSWORD } from "../support/closedRegistry.ts";
 import { describeWithPrivateCluster, eventually } from "../support/cluster.ts";
+import { TempFolder } from "../support/contentFixture.ts";
 import { insecureRegistry, puller, QUICK } from "../support/pulling.ts";
 import { type RegistryFault, RegistryProxy } from "../support/registryProxy.ts";
+import { pushSignatures, Signer, signedBy } from "../support/signing.ts";
 
 /** A fault, and what a user sees of it. */
 interface FaultCase extends CaseHead {
@@ -29,21 +31,37 @@ interface FaultCase extends CaseHead {
 
 /** How long a pull may take. */
 const PULL_MS = 8_000;
+/** How long a mirror may be silent. */
+const SILENT_MS = 2_000;
+/** Stands for a source whose first mirror is the proxy, and whose second is the registry. */
+const MIRRORED = "mirrored.example";
+/** Stands for the proxy, with images that must be signed. */
+const SIGNED = "signed.example";
 const LABELS = { [CONFIG_DIR_LABEL]: "/configs" };
 
 describeWithPrivateCluster("a registry at fault", (cluster) => {
+  const signer = new Signer();
+  const files = new TempFolder();
   let proxy: RegistryProxy;
   let catalogd: CatalogdAtWork;
   beforeAll(async () => {
     await cluster.installCrds();
     proxy = await RegistryProxy.start(cluster.registry.host);
-    catalogd = await CatalogdAtWork.start(cluster, insecureRegistry(proxy.host) + insecureRegistry(cluster.registry.host), {
-      limits: { ...QUICK, timeoutMs: PULL_MS },
+    const { host } = cluster.registry;
+    const mirrors = [proxy.host, host].map((location) => `[[registry.mirror]]\nlocation = "${location}"\ninsecure = true\n`).join("");
+    const conf = insecureRegistry(proxy.host) + insecureRegistry(host) + insecureRegistry(proxy.host, SIGNED);
+    const anything = [{ type: "insecureAcceptAnything" }];
+    const policy = signedBy([signer], { [proxy.host]: anything, [host]: anything, [MIRRORED]: anything });
+    files.write("policy", { "policy.json": policy });
+    catalogd = await CatalogdAtWork.start(cluster, `${conf}[[registry]]\nlocation = "${MIRRORED}"\n${mirrors}`, {
+      limits: { ...QUICK, timeoutMs: PULL_MS, placeMs: SILENT_MS, stallMs: SILENT_MS },
+      signaturePolicy: `${files.path}/policy/policy.json`,
     });
   });
   afterAll(async () => {
     await catalogd?.[Symbol.asyncDispose]();
     await proxy?.[Symbol.asyncDispose]();
+    files[Symbol.dispose]();
   });
 
   /** Pushes a catalog straight into the registry. @returns its digest. */
@@ -52,6 +70,11 @@ describeWithPrivateCluster("a registry at fault", (cluster) => {
     const files = new Map([["configs/catalog.json", Buffer.from(JSON.stringify(meta))]]);
     return (await pushImage(cluster.registry, repository, tag, { files, labels: LABELS })).digest;
   }
+  /** Pushes a small catalog. @returns its repository and tag. */
+  const pushed = async (repository: string): Promise<string> => {
+    await push(repository, "v1");
+    return `${repository}:v1`;
+  };
   const served = (name: string): string | undefined => catalogd.store.get(name)?.origin.digest;
   const count = (counts: Record<string, number>): number => Object.values(counts).reduce((sum, one) => sum + one, 0);
 
@@ -146,10 +169,49 @@ describeWithPrivateCluster("a registry at fault", (cluster) => {
       const { condition } = await catalogd.progressing(name, "RollingOut");
       expect([condition.status, condition.message]).toEqual(["True", `Unpacking image ${proxy.host}/hanging/image:v1`]);
     }
+    const text = await catalogd.metrics.text();
+    expect(text).toContain(`catalogd_image_pulls{state="running"} 1\ncatalogd_image_pulls{state="waiting"} ${hanging.length - 1}\n`);
     await catalogd.apply("other", `${cluster.registry.host}/faults/other:v1`);
     await catalogd.progressing("other", "Succeeded");
     for (const name of [...hanging, "other"]) await catalogd.remove(name);
     proxy.arm();
+  });
+
+  test.for<[how: string, fault: RegistryFault, asked: number]>([
+    ["sends no manifest", { on: "manifest", hang: true }, 2], // once to look the tag up, once for the pull
+    ["sends no layer", { on: "blob", hang: true }, 1],
+    ["trickles", { on: "blob", bytesPerSecond: 10 }, 1],
+  ])("that is the first mirror and %s is passed over, and holds up no other catalog", async ([how, fault, asked]) => {
+    const [name, repository] = [`mirrored-${how.replaceAll(" ", "-")}`, `mirrored/${how.replaceAll(" ", "-")}`];
+    const digest = await push(repository, "v1", 2_000);
+    proxy.arm({ ...fault, repository });
+    await catalogd.apply(name, `${MIRRORED}/${repository}:v1`);
+    await eventually(() => expect(proxy.count(fault.on, repository)).toBeGreaterThan(0));
+    await catalogd.apply("beside", `${proxy.host}/${await pushed("faults/beside")}`);
+    await catalogd.progressing("beside", "Succeeded");
+    const { catalog } = await catalogd.progressing(name, "Succeeded");
+    expect(catalog.status?.resolvedSource?.image.ref).toBe(`${MIRRORED}/${repository}@${digest}`);
+    expect([proxy.count(fault.on, repository), await catalogd.failures(name)]).toEqual([asked, {}]);
+    proxy.arm();
+    for (const one of [name, "beside"]) await catalogd.remove(one);
+  });
+
+  test("that does not send signatures holds up no other catalog of the same registry and no deletion", async () => {
+    const repository = "signed/image";
+    const digest = await push(repository, "v1");
+    await pushSignatures(cluster.registry, repository, digest, [signer.claim(digest, `${SIGNED}/${repository}`)]);
+    proxy.arm({ on: "manifest", repository: `${repository}/manifests/sha256-`, hang: true });
+    const names = ["signed-a", "signed-b", "signed-c"];
+    for (const name of names) await catalogd.apply(name, `${SIGNED}/${repository}:v1`);
+    for (const name of names) await catalogd.progressing(name, "RollingOut");
+    await catalogd.apply("beside", `${proxy.host}/${await pushed("faults/beside")}`);
+    await catalogd.progressing("beside", "Succeeded");
+    await catalogd.remove("signed-a");
+    expect(served("signed-b")).toBeUndefined();
+    proxy.arm();
+    await catalogd.progressing("signed-b", "Succeeded");
+    await catalogd.progressing("signed-c", "Succeeded");
+    for (const name of ["signed-b", "signed-c", "beside"]) await catalogd.remove(name);
   });
 
   test("is asked for a manifest when a catalog changes, and for layers only when the image did", async () => {

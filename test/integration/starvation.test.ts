@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { API_VERSION, CLUSTER_EXTENSION } from "../../pkg/api/constants.ts";
 import { CONTROLLER_SUBJECT, installConfig } from "../../pkg/devcluster/installation.ts";
@@ -11,6 +12,8 @@ import { tinyBundle } from "../support/tinyBundle.ts";
 const INSTALLED = { Installed: "True/Succeeded", Progressing: "True/Succeeded" };
 /** More than the controller has workers. */
 const AFFECTED = ["a", "b", "c"];
+/** With it every reconcile is slow. */
+const DELAY_MS = 100;
 
 /** A fault, and how extensions meet it. */
 interface Fault {
@@ -77,6 +80,16 @@ describeWithPrivateCluster("while something is at fault for more extensions than
             answered.resolve();
           };
         },
+      },
+    ],
+    [
+      "the API server is slow with every request",
+      {
+        begin: (_world, proxy) => {
+          proxy.before(() => sleep(DELAY_MS));
+          return () => proxy.before(undefined);
+        },
+        shows: { reason: "True/Succeeded", message: /^Desired state reached/ },
       },
     ],
   ])("others are installed, corrected and uninstalled when %s", async ([what, { begin, packageName = "p", shows }]) => {

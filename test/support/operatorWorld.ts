@@ -18,7 +18,7 @@ import type { ClusterProxyReader } from "../../pkg/operatorcontroller/proxy/clus
 import { installerManifests } from "../../pkg/rbac/manifest.ts";
 import type { RequiredRules } from "../../pkg/rbac/rules.ts";
 import { createLogger } from "../../pkg/telemetry/log.ts";
-import { createMetrics } from "../../pkg/telemetry/metrics.ts";
+import { createMetrics, type Metrics } from "../../pkg/telemetry/metrics.ts";
 import { type CatalogFixture, type ClusterFixture, clusterFrom, contentFrom } from "./catalogFixture.ts";
 import { catalogNamed } from "./catalogs.ts";
 import type { TestCluster } from "./cluster.ts";
@@ -75,6 +75,12 @@ export class OperatorWorld implements AsyncDisposable {
     return this.#running.controller;
   }
 
+  /** The samples of a metric of the controller that runs, by the value of its only label. */
+  async metric(name: string): Promise<Record<string, number>> {
+    const samples = (await this.#running.metrics.text()).matchAll(/^(\w+)\{\w+="([^"]*)"\} (\S+)$/gm);
+    return Object.fromEntries([...samples].filter(([, other]) => other === name).map(([, , value = "", count]) => [value, Number(count)]));
+  }
+
   /** Ends the controller and starts another one, which remembers nothing. @param between is done while none runs. */
   async restart(between: () => void = () => undefined): Promise<void> {
     await this.#running.end();
@@ -84,6 +90,7 @@ export class OperatorWorld implements AsyncDisposable {
 
   #run(client: Client): Running {
     const times = this.#times;
+    const metrics = createMetrics("operator_controller");
     const controller = new OperatorController({
       client,
       puller: {
@@ -116,12 +123,13 @@ export class OperatorWorld implements AsyncDisposable {
         level: times.lines ? "debug" : "silent",
         destination: { write: (line) => times.lines?.push(line) },
       }),
-      metrics: createMetrics("operator_controller"),
+      metrics,
     });
     const stop = new AbortController();
     const running = controller.run(stop.signal);
     return {
       controller,
+      metrics,
       end: () => {
         stop.abort();
         return running;
@@ -291,6 +299,7 @@ export class OperatorWorld implements AsyncDisposable {
 }
 
 interface Running {
+  readonly metrics: Metrics;
   readonly controller: OperatorController;
   end(): Promise<void>;
 }

@@ -61,7 +61,7 @@ export class RegistryAccess {
 
   /** Where an image is found, its mirrors first. @throws Error with what each place said. */
   locate(ref: Reference, signal: AbortSignal): Promise<Located> {
-    return this.#source.withImage(ref, { signal }, (found) => Promise.resolve(found));
+    return this.#source.locate(ref, signal);
   }
 
   /** Asks whether an image is there, its mirrors first. @throws Error with what each place said, where it is not */

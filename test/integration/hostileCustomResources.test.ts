@@ -1,0 +1,139 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { API_VERSION, CLUSTER_EXTENSION } from "../../pkg/api/constants.ts";
+import type { KubeObject } from "../../pkg/api/k8s.ts";
+import type { Client } from "../../pkg/kube/client.ts";
+import { ServiceAccountTokens } from "../../pkg/kube/tokens.ts";
+import { describeWithPrivateCluster } from "../support/cluster.ts";
+import { grantInstaller } from "../support/installer.ts";
+import { SmallPackage, type SmallVersion } from "../support/smallPackage.ts";
+import { thingDefinition } from "../support/thingDefinition.ts";
+import { whileAsking } from "../support/whileAsking.ts";
+import { World } from "../support/world.ts";
+
+const GROUP = "hostile.example.com";
+const [OLD, NEW] = [{ version: "1.0.0" }, { version: "2.0.0" }];
+const TENANT = "tenant";
+/** More than the 64 MiB that are checked of a version. */
+const COUNT = 80;
+/** About 1 MB of JSON. */
+const VALUES = Array.from({ length: 60_000 }, (_, i) => `value-${i}`.padEnd(14, "x"));
+const RBAC = "rbac.authorization.k8s.io";
+/** The end of the finding; its first number is of valid custom resources. */
+const FINDING =
+  /; (\d+) custom resources of CRD "things\.hostile\.example\.com" would still be valid; existingObjects: checked (\d+) of 80 custom resources of CRD "things\.hostile\.example\.com": the limit is 67108864 bytes$/;
+
+/** The definition of a version; `maxLength` of `size` makes the next one read the custom resources. */
+function definition(of: SmallVersion): KubeObject {
+  const size = of === OLD ? { type: "string" } : { type: "string", maxLength: 3 };
+  const list = { type: "array", items: { type: "string" } };
+  return thingDefinition(GROUP, { properties: { size, list } });
+}
+
+describeWithPrivateCluster("operator-controller and custom resources that were made to do harm", (cluster) => {
+  let world: World;
+  beforeAll(async () => {
+    world = await World.start(cluster);
+  });
+  afterAll(() => world?.stop());
+
+  test("stays ready, says how many it checked, and installs another extension while it checks 80 MB of custom resources", async () => {
+    const [things, good] = [new SmallPackage("things", OLD, NEW), new SmallPackage("good", OLD)];
+    const metas: object[] = [];
+    for (const one of [things, good]) {
+      const refs = new Map<SmallVersion, string>();
+      for (const of of one.versions) {
+        const files = one.bundleFiles(of);
+        if (one === things) files.set("manifests/crd.yaml", Buffer.from(JSON.stringify(definition(of))));
+        refs.set(of, await world.pushBundle(`test/${one.name}`, `v${of.version}`, one.name, files));
+      }
+      metas.push(...one.catalogMetas((of) => refs.get(of) ?? ""));
+      const { namespace, serviceAccount: account } = one.extension().spec;
+      const definitions = one === things ? one.versions.map(definition) : [];
+      await grantInstaller(cluster.client, one.extension(), [...one.objects(namespace), ...definitions]);
+      await allow(cluster.client, "Cluster", { name: account?.name ?? "", namespace }, "list");
+    }
+    const text = metas.map((meta) => JSON.stringify(meta)).join("\n");
+    await world.serve("catalog", await world.pushCatalog("test/catalog", "v1", new Map([["catalog.json", Buffer.from(text)]])));
+    await world.apply(things.extension({ version: OLD.version }));
+    await world.installed("things", OLD.version);
+    await createThings(await tenant(cluster.client));
+
+    const ask = async (): Promise<void> => {
+      for (const path of ["/healthz", "/readyz"]) {
+        const answer = await fetch(`${world.installation.probes["operator-controller"]}${path}`);
+        expect([path, answer.status]).toEqual([path, 200]);
+        await answer.body?.cancel();
+      }
+      await sleep(20);
+    };
+    let message = "";
+    let isCheckedFirst: boolean | undefined;
+    const asked = await whileAsking(ask, async () => {
+      await cluster.client.patch(
+        { apiVersion: API_VERSION, kind: CLUSTER_EXTENSION, name: "things" },
+        { spec: { source: { catalog: { version: NEW.version } } } },
+        { type: "merge" },
+      );
+      await world.apply(good.extension());
+      const found = world.condition(
+        "ClusterExtension",
+        "things",
+        (c) => {
+          ({ message = "" } = c("Progressing") ?? {});
+          return c("Progressing")?.reason === "Retrying" && message.includes("existingObjects: ");
+        },
+        240_000,
+      );
+      const install = async (): Promise<void> => {
+        await world.installed("good", OLD.version);
+        isCheckedFirst = message.includes("existingObjects: ");
+      };
+      await Promise.all([install(), found]);
+    });
+    expect(isCheckedFirst).toBe(false);
+    expect(asked.failures).toEqual([]);
+    expect(asked.answers).toBeGreaterThan(0);
+    expect(message).toMatch(FINDING);
+    const [, valid, checked] = FINDING.exec(message) ?? [];
+    expect(valid).toBe(checked);
+    expect(Number(checked)).toBeGreaterThan(COUNT / 2);
+    expect(world.unexpectedEnds).toEqual([]);
+  });
+});
+
+/** Allows a ServiceAccount one verb on Things, in its namespace or in all. */
+async function allow(admin: Client, scope: "" | "Cluster", subject: { name: string; namespace: string }, verb: string): Promise<void> {
+  const metadata = { name: `${subject.namespace}-${verb}-things`, ...(scope === "" ? { namespace: subject.namespace } : {}) };
+  const apply = (object: KubeObject): Promise<KubeObject> => admin.apply(object, { fieldManager: "test", force: true });
+  const rules = [{ apiGroups: [GROUP], resources: ["things"], verbs: [verb] }];
+  await apply({ apiVersion: `${RBAC}/v1`, kind: `${scope}Role`, metadata, rules });
+  await apply({
+    apiVersion: `${RBAC}/v1`,
+    kind: `${scope}RoleBinding`,
+    metadata,
+    subjects: [{ kind: "ServiceAccount", ...subject }],
+    roleRef: { apiGroup: RBAC, kind: `${scope}Role`, name: metadata.name },
+  });
+}
+
+/** A user who may create Things in one namespace, and nothing else. */
+async function tenant(admin: Client): Promise<Client> {
+  const metadata = { name: "user", namespace: TENANT };
+  await admin.apply({ apiVersion: "v1", kind: "Namespace", metadata: { name: TENANT } }, { fieldManager: "test" });
+  await admin.apply({ apiVersion: "v1", kind: "ServiceAccount", metadata }, { fieldManager: "test" });
+  await allow(admin, "", metadata, "create");
+  return admin.withToken(new ServiceAccountTokens(admin).tokenFor(TENANT, metadata.name));
+}
+
+/** Creates one Thing at a time, to spare the API server. */
+async function createThings(user: Client): Promise<void> {
+  for (let i = 0; i < COUNT; i++)
+    await user.create({
+      apiVersion: `${GROUP}/v1`,
+      kind: "Thing",
+      metadata: { name: `t${i}`, namespace: TENANT },
+      size: "s",
+      list: VALUES,
+    });
+}
