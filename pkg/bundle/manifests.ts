@@ -3,6 +3,7 @@ import { boundedText } from "../errors/boundedText.ts";
 import { messageOf } from "../errors/errors.ts";
 import { goQuote } from "../errors/goQuote.ts";
 import { goJson } from "../fbc/canonical.ts";
+import { parseExactJson } from "../fbc/exactJson.ts";
 import { GoTypeError } from "./goErrors.ts";
 import { checkMetadata } from "./goTypes.ts";
 import { jsonMismatch, kindOf } from "./goValues.ts";
@@ -12,8 +13,6 @@ type Members = Record<string, unknown>;
 
 /** How far into a file a leading brace is looked for, as Kubernetes' decoder does. */
 const GUESS_LENGTH = 4_096;
-/** Digits that a double cannot hold for sure. */
-const LONG_INTEGER = /\d{16}/;
 
 /**
  * The objects of one manifest file, YAML or JSON, any number of documents; lists are replaced by their items.
@@ -35,7 +34,7 @@ export function manifestObjects(path: string, content: Uint8Array): KubeObject[]
 function documentsOf(text: string): unknown[] {
   if (text.slice(0, GUESS_LENGTH).trimStart().startsWith("{")) {
     try {
-      return [parseJson(text)];
+      return [parseExactJson(text)];
     } catch {
       const stream = jsonStream(text);
       if (stream) return stream;
@@ -64,11 +63,6 @@ function yamlDocuments(text: string): string[] {
   return documents.filter((document) => document.trim() !== "");
 }
 
-function parseJson(text: string): unknown {
-  if (!LONG_INTEGER.test(text)) return JSON.parse(text);
-  return yamlDocument(text);
-}
-
 /** Matches wherever a quote is, also one that nothing closes: text after it would be gone through once for each quote otherwise. */
 const TOKEN = /"[^"\\]*(?:\\.?[^"\\]*)*"?|[{}]/gs;
 
@@ -82,7 +76,7 @@ function jsonStream(text: string): unknown[] | undefined {
     if (token !== "}" || --depth > 0) continue;
     if (depth < 0) return undefined;
     try {
-      documents.push(parseJson(text.slice(start, index + 1)));
+      documents.push(parseExactJson(text.slice(start, index + 1)));
     } catch {
       return undefined;
     }
