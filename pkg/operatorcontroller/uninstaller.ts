@@ -11,7 +11,8 @@ import { ownershipOf } from "../release/ownership.ts";
 import { crdPolicyOf } from "../release/plan.ts";
 import type { LeftObject } from "../release/record.ts";
 import type { Applier } from "./apply/applier.ts";
-import { servedKindOf } from "./apply/crdUse.ts";
+import { otherServer } from "./apply/crdServing.ts";
+import { type CustomResourceKind, servedKindsOf } from "./apply/crdUse.ts";
 import { isKept, keptText, recheckKept } from "./apply/keptCrds.ts";
 import { dropConversions } from "./apply/lostConversions.ts";
 import { removeCrds } from "./apply/removeCrds.ts";
@@ -135,10 +136,19 @@ export class Uninstaller {
   async #deleteCustomResources(crds: readonly KubeObject[]): Promise<string[]> {
     const waitingFor: string[] = [];
     for (const crd of crds) {
-      const kind = servedKindOf(crd);
+      const kind = await this.#ownKindOf(crd);
       if (kind) waitingFor.push(...(await this.#delete(await this.#customResources(kind))));
     }
     return waitingFor;
+  }
+
+  /**
+   * A version through which the definition itself serves. Through one that another API server answers for, the objects of that server would be
+   * deleted; without any, the custom resources go with the definition.
+   */
+  async #ownKindOf(crd: KubeObject): Promise<CustomResourceKind | undefined> {
+    for (const kind of servedKindsOf(crd)) if (!(await otherServer(this.#client, crd, kind, this.#signal))) return kind;
+    return undefined;
   }
 
   async #customResources(kind: { apiVersion: string; kind: string }): Promise<KubeObject[]> {

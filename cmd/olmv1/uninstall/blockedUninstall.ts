@@ -15,7 +15,7 @@ import { refFrom } from "../tree/extensionTree.ts";
  * @returns a sentence for each definition that stops it.
  */
 export async function blockedUninstall(
-  client: Pick<Client, "get" | "list">,
+  client: Pick<Client, "get" | "list" | "raw">,
   extension: ClusterExtension,
   policy: CrdPolicy,
   crds: readonly KubeObject[],

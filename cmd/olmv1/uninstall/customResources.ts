@@ -28,7 +28,10 @@ const PARALLEL = 4;
 export const COUNTED_MAX = 1_000;
 
 /** The definitions of an extension, those that upgrades have kept too, with their custom resources, as far as the user may see them. */
-export async function customResourcesOf(client: Pick<Client, "get" | "list">, { status }: ClusterExtension): Promise<CustomResources[]> {
+export async function customResourcesOf(
+  client: Pick<Client, "get" | "list" | "raw">,
+  { status }: ClusterExtension,
+): Promise<CustomResources[]> {
   const kept = (status?.keptCRDs ?? []).map(({ name }) => ({ apiVersion: CRD_API_VERSION, kind: "CustomResourceDefinition", name }));
   const refs = [...(status?.inventory?.objects ?? []).map(refFrom).filter(isCrd), ...kept];
   const found = await inParallel(refs, PARALLEL, async (ref) => {
@@ -38,7 +41,7 @@ export async function customResourcesOf(client: Pick<Client, "get" | "list">, { 
   return found.filter((one) => one !== undefined);
 }
 
-async function countIn(client: Pick<Client, "get" | "list">, crd: KubeObject): Promise<CustomResources> {
+async function countIn(client: Pick<Client, "get" | "list" | "raw">, crd: KubeObject): Promise<CustomResources> {
   const use = await crdUse(client, crd, new AbortController().signal);
   const served = servedKindOf(crd);
   const none = { crd, kind: served?.kind ?? crd.metadata.name, names: [], isMore: false };

@@ -50,7 +50,7 @@ export function keptText({ kept = "", ...ref }: LeftObject): string {
  */
 export async function recheckKept(
   applier: Pick<Applier, "readEach" | "remove" | "removeUnchanged">,
-  client: Pick<Client, "get" | "list">,
+  client: Pick<Client, "get" | "list" | "raw">,
   definitions: readonly LeftObject[],
   { policy, owner, isWanted }: RecheckRequest,
   signal: AbortSignal,

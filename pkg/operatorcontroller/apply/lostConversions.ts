@@ -52,7 +52,7 @@ export interface NeededConversion {
  * them. Each of them stops the upgrade or uninstall.
  */
 export async function neededConversions(
-  client: Pick<Client, "get" | "list">,
+  client: Pick<Client, "get" | "list" | "raw">,
   request: Omit<LostConversionRequest, "extension" | "refusal">,
   signal: AbortSignal,
 ): Promise<NeededConversion[]> {
@@ -67,7 +67,7 @@ export async function neededConversions(
  * @throws WaitingError ConversionNeeded that names the definitions, their custom resources, and what to do.
  */
 export async function requireConversions(
-  client: Pick<Client, "get" | "list">,
+  client: Pick<Client, "get" | "list" | "raw">,
   request: LostConversionRequest,
   signal: AbortSignal,
 ): Promise<void> {
@@ -89,7 +89,7 @@ export async function requireConversions(
  * @throws KubeError 409 if another writer changed a definition in between; WaitingError as `requireConversions`.
  */
 export async function dropConversions(
-  client: Pick<Client, "get" | "list" | "patch">,
+  client: Pick<Client, "get" | "list" | "patch" | "raw">,
   request: LostConversionRequest,
   signal: AbortSignal,
 ): Promise<string[]> {
@@ -119,7 +119,7 @@ export function upgradeConversions(
 }
 
 async function lostConversions(
-  client: Pick<Client, "get" | "list">,
+  client: Pick<Client, "get" | "list" | "raw">,
   { crds, policy, recorded, isForced }: Omit<LostConversionRequest, "extension" | "refusal">,
   signal: AbortSignal,
 ): Promise<LostConversion[]> {

@@ -40,7 +40,7 @@ const CHECKS_MAX = 5;
  */
 export async function removeCrds(
   applier: Pick<Applier, "remove" | "removeUnchanged">,
-  client: Pick<Client, "get" | "list">,
+  client: Pick<Client, "get" | "list" | "raw">,
   crds: readonly KubeObject[],
   policy: CrdPolicy,
   signal: AbortSignal,
@@ -68,7 +68,7 @@ function keptCrd(crd: KubeObject, because: string): KeptCrd {
 /** @returns the use that decided; after "unused" the definition is deleted. */
 async function removeUnused(
   applier: Pick<Applier, "removeUnchanged">,
-  client: Pick<Client, "get" | "list">,
+  client: Pick<Client, "get" | "list" | "raw">,
   crd: KubeObject,
   signal: AbortSignal,
 ): Promise<CrdUse> {
