@@ -1,12 +1,11 @@
 import { createHash } from "node:crypto";
 import { isObject } from "../../api/jsonObject.ts";
-import { groupOf, type KubeObject, type ObjectRef, versionOf } from "../../api/k8s.ts";
+import { type GroupVersionKind, groupOf, type KubeObject, type ObjectRef, versionOf } from "../../api/k8s.ts";
 import { versionsOf } from "../../crdsafety/crdParts.ts";
 import { messageOf } from "../../errors/errors.ts";
 import type { Client } from "../../kube/client.ts";
 import { groupVersionPath } from "../../kube/discovery.ts";
 import { isForbidden, isNotFound, KindNotServed } from "../../kube/errors.ts";
-import type { CustomResourceKind } from "./crdUse.ts";
 
 /** Bytes of a hash that discovery shows. */
 const HASH_BYTES = 8;
@@ -29,7 +28,7 @@ const HASH_BYTES = 8;
 export async function otherServer(
   client: Pick<Client, "get" | "raw">,
   crd: KubeObject,
-  { apiVersion, kind }: CustomResourceKind,
+  { apiVersion, kind }: GroupVersionKind,
   signal: AbortSignal,
 ): Promise<string | undefined> {
   const name = `${versionOf(apiVersion)}.${groupOf(apiVersion)}`;
