@@ -5,7 +5,7 @@ import { CRD_UPGRADE_CHECKS } from "./crdUpgradeChecks.ts";
 import { drift } from "./drift.ts";
 import { extensionConfig } from "./extensionConfig.ts";
 import { conditions, labelSelector } from "./fields.ts";
-import { Inventory, ProvidedApis } from "./inventory.ts";
+import { Inventory, KeptCrds, ProvidedApis } from "./inventory.ts";
 import type { KubeObject } from "./k8s.ts";
 import { Plan } from "./plan.ts";
 import { DNS1123_LABEL, DNS1123_SUBDOMAIN, immutable, matches, type Rule, unionMember, withRules } from "./rules.ts";
@@ -282,6 +282,7 @@ Installed: whether a bundle is installed. Progressing: True when the desired sta
       .describe("install describes what is installed. Absent when nothing is."),
     inventory: Inventory.optional(),
     providedAPIs: ProvidedApis.optional(),
+    keptCRDs: KeptCrds.optional(),
     availableUpdates: AvailableUpdates.optional(),
     blockedUpdate: BlockedUpdate.optional(),
     plan: Plan.optional(),

@@ -140,6 +140,8 @@ export type Reason = (typeof Reason)[keyof typeof Reason];
 
 /** Objects that status.inventory names at most. */
 export const INVENTORY_MAX = 100;
+/** Definitions that status.keptCRDs names at most. */
+export const KEPT_CRDS_MAX = 100;
 /** APIs that status.providedAPIs names at most. */
 export const PROVIDED_APIS_MAX = 100;
 /** Versions that status.availableUpdates names at most. */

@@ -26,7 +26,11 @@ export const EVENTS = {
     on: EXTENSION,
     when: "Another bundle or configuration was applied completely; from which bundle, and with what was done.",
   },
-  Pruned: { type: "Normal", on: EXTENSION, when: "Objects that the new release no longer holds were deleted; with their names." },
+  Pruned: {
+    type: "Normal",
+    on: EXTENSION,
+    when: "Objects that the new release no longer holds were deleted, or a CustomResourceDefinition that an earlier release had kept; with their names.",
+  },
   Recreated: {
     type: "Normal",
     on: EXTENSION,

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { INVENTORY_MAX, PROVIDED_APIS_MAX } from "./constants.ts";
+import { INVENTORY_MAX, KEPT_CRDS_MAX, PROVIDED_APIS_MAX } from "./constants.ts";
 
 const inventoryObject = z
   .object({
@@ -39,3 +39,19 @@ export const ProvidedApis = z
     `providedAPIs are the APIs that the installed bundle brings, custom resources and those that the operator serves itself, the first ${PROVIDED_APIS_MAX} of them.`,
   );
 export type ProvidedApis = z.input<typeof ProvidedApis>;
+
+/** The definitions that earlier bundles left. */
+export const KeptCrds = z
+  .array(
+    z
+      .object({
+        name: z.string().describe("name is the definition's name."),
+        message: z.string().describe("message says why the definition stays, as of the last check."),
+      })
+      .describe("One CustomResourceDefinition."),
+  )
+  .max(KEPT_CRDS_MAX)
+  .describe(
+    `keptCRDs are CustomResourceDefinitions of earlier bundles that the installed bundle does not contain and that still belong to this extension, the first ${KEPT_CRDS_MAX} of them. Absent if there are none. The controller deletes them once they are unused, see spec.uninstall.crdPolicy.`,
+  );
+export type KeptCrds = z.input<typeof KeptCrds>;

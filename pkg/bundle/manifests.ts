@@ -3,6 +3,7 @@ import { boundedText } from "../errors/boundedText.ts";
 import { messageOf } from "../errors/errors.ts";
 import { goQuote } from "../errors/goQuote.ts";
 import { goJson } from "../fbc/canonical.ts";
+import { parseExactJson } from "../fbc/exactJson.ts";
 import { GoTypeError } from "./goErrors.ts";
 import { checkMetadata } from "./goTypes.ts";
 import { jsonMismatch, kindOf } from "./goValues.ts";
@@ -12,8 +13,6 @@ type Members = Record<string, unknown>;
 
 /** How far into a file a leading brace is looked for, as Kubernetes' decoder does. */
 const GUESS_LENGTH = 4_096;
-/** Digits that a double cannot hold for sure. */
-const LONG_INTEGER = /\d{16}/;
 
 /**
  * The objects of one manifest file, YAML or JSON, any number of documents; lists are replaced by their items.
@@ -33,18 +32,18 @@ export function manifestObjects(path: string, content: Uint8Array, onMember?: On
 }
 
 function documentsOf(text: string, onMember: OnMember | undefined): unknown[] {
-  const json = text.slice(0, GUESS_LENGTH).trimStart().startsWith("{") ? jsonDocuments(text, onMember) : undefined;
+  const json = text.slice(0, GUESS_LENGTH).trimStart().startsWith("{") ? jsonDocuments(text) : undefined;
   if (!json) return yamlDocuments(text).map((document) => yamlDocument(document, onMember));
   if (onMember) eachMember(json, onMember);
   return json;
 }
 
 /** The documents of a text that is JSON, or undefined. */
-function jsonDocuments(text: string, onMember: OnMember | undefined): unknown[] | undefined {
+function jsonDocuments(text: string): unknown[] | undefined {
   try {
-    return [parseJson(text, onMember)];
+    return [parseExactJson(text)];
   } catch {
-    return jsonStream(text, onMember);
+    return jsonStream(text);
   }
 }
 
@@ -68,16 +67,11 @@ function yamlDocuments(text: string): string[] {
   return documents.filter((document) => document.trim() !== "");
 }
 
-function parseJson(text: string, onMember: OnMember | undefined): unknown {
-  if (!LONG_INTEGER.test(text)) return JSON.parse(text);
-  return yamlDocument(text, onMember);
-}
-
 /** Matches wherever a quote is, also one that nothing closes: text after it would be gone through once for each quote otherwise. */
 const TOKEN = /"[^"\\]*(?:\\.?[^"\\]*)*"?|[{}]/gs;
 
 /** The objects of a text such as `{…} {…}`, or undefined when it is none. */
-function jsonStream(text: string, onMember: OnMember | undefined): unknown[] | undefined {
+function jsonStream(text: string): unknown[] | undefined {
   const documents: unknown[] = [];
   let depth = 0;
   let start = -1;
@@ -86,7 +80,7 @@ function jsonStream(text: string, onMember: OnMember | undefined): unknown[] | u
     if (token !== "}" || --depth > 0) continue;
     if (depth < 0) return undefined;
     try {
-      documents.push(parseJson(text.slice(start, index + 1), onMember));
+      documents.push(parseExactJson(text.slice(start, index + 1)));
     } catch {
       return undefined;
     }

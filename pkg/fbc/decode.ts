@@ -8,6 +8,7 @@ import { jsonFaultIn } from "./jsonError.ts";
 import { JsonScanner, MAX_DEPTH, MAX_VALUES, type Scan } from "./jsonScanner.ts";
 import { metaFrom } from "./meta.ts";
 import { withNumberTokens } from "./numberTokens.ts";
+import { withoutHalves } from "./surrogates.ts";
 import type { PlacedMeta } from "./types.ts";
 import { parseFirstYamlDocument } from "./yaml.ts";
 import { newlinesIn, YamlSplitter } from "./yamlSplitter.ts";
@@ -156,7 +157,8 @@ export class MetaDecoder {
     this.#onEmpty?.({ file: this.#file, document: this.#document, line: this.#lines + line });
   }
 
-  #parseJson(text: string, scan: Scan): unknown {
+  #parseJson(written: string, scan: Scan): unknown {
+    const text = withoutHalves(written);
     try {
       const value: unknown = JSON.parse(text);
       if (mayOverflow(text) && hasInfinity(value)) throw new RangeError("a number that is no float64");

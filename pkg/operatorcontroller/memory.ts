@@ -1,10 +1,10 @@
 import type { ClusterExtension } from "../api/clusterExtension.ts";
 import { CLUSTER_EXTENSION } from "../api/constants.ts";
-import { type KubeObject, type ObjectRef, refOf } from "../api/k8s.ts";
+import { type KubeObject, refOf } from "../api/k8s.ts";
 import { certificateSecrets } from "../certificates/wantedCertificates.ts";
 import type { Availability } from "../release/health/availability.ts";
 import { objectKey } from "../release/identity.ts";
-import type { ReleaseRecord } from "../release/record.ts";
+import type { LeftObject, ReleaseRecord } from "../release/record.ts";
 import type { HiddenTexts } from "../render/values/hiddenTexts.ts";
 
 /** Least time between two readings of health that changes of status ask for. */
@@ -67,8 +67,8 @@ export interface Remembered {
   uninstalling?: boolean;
   /** What is shown neither in its status nor in its Events, since it came from objects that its configuration names. */
   hidden?: HiddenTexts;
-  /** Number of the release whose left objects are all taken by other extensions or deleted. */
-  clearedOf?: number;
+  /** When the CustomResourceDefinitions that earlier releases left were last checked; milliseconds since the epoch. */
+  keptCheckedAt?: number;
   /** Whether its ServiceAccount lacked rights when they were last looked up for a release. */
   lacked?: boolean;
   /** Some release could not be read in the last pass: a change of the extension's release Secrets asks for another. */
@@ -77,7 +77,7 @@ export interface Remembered {
    * The objects of the releases that were last seen. A deletion in the foreground makes the garbage collector delete the releases at once,
    * which would leave nothing to tell which CustomResourceDefinitions have to be looked after.
    */
-  recorded: readonly ObjectRef[];
+  recorded: readonly LeftObject[];
 }
 
 /** What is remembered of the extensions there are, by name; one that was made anew under its name starts with nothing. */
@@ -100,7 +100,10 @@ export class ExtensionMemory {
   /** Remembers the objects of these releases in place of those before, or beside them. */
   record(extension: Readonly<ClusterExtension>, releases: readonly ReleaseRecord[], { keep = false }: { keep?: boolean } = {}): void {
     const remembered = this.of(extension);
-    const refs = releases.flatMap(({ objects, left = [] }) => [...left, ...[...objects, ...certificateSecrets(objects)].map(refOf)]);
+    const refs = releases.flatMap(({ objects, left = [] }): LeftObject[] => [
+      ...left,
+      ...[...objects, ...certificateSecrets(objects)].map(refOf),
+    ]);
     const all = keep ? [...remembered.recorded, ...refs] : refs;
     remembered.recorded = [...new Map(all.map((ref) => [objectKey(ref), ref])).values()];
   }

@@ -1,6 +1,6 @@
 import type { ClusterExtension } from "../api/clusterExtension.ts";
 import { ANNOTATION_DROP_CONVERSION, Reason } from "../api/constants.ts";
-import { type KubeObject, type ObjectRef, refOf } from "../api/k8s.ts";
+import { type KubeObject, refOf } from "../api/k8s.ts";
 import { isApiService } from "../bundle/aggregatedApis.ts";
 import { RetryableError } from "../errors/errors.ts";
 import type { Client } from "../kube/client.ts";
@@ -9,17 +9,21 @@ import { describeObject, isCrd, objectKey } from "../release/identity.ts";
 import { uninstallOrder } from "../release/order.ts";
 import { ownershipOf } from "../release/ownership.ts";
 import { crdPolicyOf } from "../release/plan.ts";
+import type { LeftObject } from "../release/record.ts";
 import type { Applier } from "./apply/applier.ts";
-import { servedKindOf } from "./apply/crdUse.ts";
+import { otherServer } from "./apply/crdServing.ts";
+import { type CustomResourceKind, servedKindsOf } from "./apply/crdUse.ts";
+import { isKept, keptText, recheckKept } from "./apply/keptCrds.ts";
 import { dropConversions } from "./apply/lostConversions.ts";
-import { type KeptCrd, removeCrds } from "./apply/removeCrds.ts";
+import { removeCrds } from "./apply/removeCrds.ts";
 import { takeOver } from "./apply/takeOver.ts";
 
 /** What one pass of an uninstall came to; what was deleted is in the applier's actions. */
 export interface UninstallProgress {
   /** Such as "Deployment ns/x"; empty once nothing is left to wait for. */
   waitingFor: string[];
-  kept: KeptCrd[];
+  /** The definitions that stay, each with the reason, for Events. */
+  kept: { readonly text: string }[];
 }
 
 type Stage = () => Promise<string[]>;
@@ -63,15 +67,18 @@ export class Uninstaller {
    * @throws WaitingError ConversionNeeded before anything is removed, see `requireConversions`.
    * @throws RetryableError Retrying with every refusal of the step at which it stopped; nothing that comes after it was touched.
    */
-  async run(recorded: readonly ObjectRef[], tell: (text: string) => void = () => undefined): Promise<UninstallProgress> {
-    const live = await this.#applier.read(recorded);
+  async run(recorded: readonly LeftObject[], tell: (text: string) => void = () => undefined): Promise<UninstallProgress> {
+    const policy = crdPolicyOf(this.#extension.spec);
+    const before = recorded.filter((one) => policy !== "Delete" && isKept(one));
+    const isBefore = (object: KubeObject): boolean => before.some((one) => objectKey(one) === objectKey(object));
+    const { objects: keptBefore } = await this.#applier.readEach(before);
+    const live = new Map([...(await this.#applier.read(recorded.filter((one) => !before.includes(one)))), ...keptBefore]);
     const { name, uid = "" } = this.#extension.metadata;
     const owner = { name, uid, installNamespace: this.#extension.spec.namespace };
     const ours = uninstallOrder([...live.values()].filter((object) => ownershipOf(object, owner).kind === "ours"));
     const crds = ours.filter(isCrd);
     const others = ours.filter((object) => !isCrd(object));
-    const policy = crdPolicyOf(this.#extension.spec);
-    const kept: KeptCrd[] = [];
+    const kept: { text: string }[] = [];
     const { annotations } = this.#extension.metadata;
     const isForced = annotations?.[ANNOTATION_DROP_CONVERSION] === "true";
     const conversions = { extension: name, crds, policy, recorded, isForced, refusal: "not uninstalled" };
@@ -91,12 +98,16 @@ export class Uninstaller {
         ),
       () => this.#delete(others.filter((object) => !WEBHOOKS.has(object.kind) && !WORKLOADS.has(object.kind) && !isApiService(object))),
       async () => {
-        const removal = await removeCrds(this.#applier, this.#client, crds, policy, this.#signal);
-        const unsure = removal.kept.find(({ retry }) => retry !== undefined);
+        const leaving = crds.filter((crd) => !isBefore(crd));
+        const removal = await removeCrds(this.#applier, this.#client, leaving, policy, this.#signal);
+        const request = { policy, owner, isWanted: () => false };
+        const still = await recheckKept(this.#applier, this.#client, before, request, this.#signal);
+        const staying = [...removal.kept, ...still.map(({ left, ...rest }) => ({ text: keptText(left), ...rest }))];
+        const unsure = staying.find(({ retry }) => retry !== undefined);
         if (unsure) throw new RetryableError(Reason.Retrying, unsure.text, { cause: unsure.retry?.cause });
         const keeping = removal.kept.map(({ crd }) => crd);
         await takeOver(this.#client, keeping, uid, this.#signal);
-        kept.push(...removal.kept);
+        kept.push(...staying);
         return this.#left(removal.deleting);
       },
     ];
@@ -125,10 +136,19 @@ export class Uninstaller {
   async #deleteCustomResources(crds: readonly KubeObject[]): Promise<string[]> {
     const waitingFor: string[] = [];
     for (const crd of crds) {
-      const kind = servedKindOf(crd);
+      const kind = await this.#ownKindOf(crd);
       if (kind) waitingFor.push(...(await this.#delete(await this.#customResources(kind))));
     }
     return waitingFor;
+  }
+
+  /**
+   * A version through which the definition itself serves. Through one that another API server answers for, the objects of that server would be
+   * deleted; without any, the custom resources go with the definition.
+   */
+  async #ownKindOf(crd: KubeObject): Promise<CustomResourceKind | undefined> {
+    for (const kind of servedKindsOf(crd)) if (!(await otherServer(this.#client, crd, kind, this.#signal))) return kind;
+    return undefined;
   }
 
   async #customResources(kind: { apiVersion: string; kind: string }): Promise<KubeObject[]> {

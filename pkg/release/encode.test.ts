@@ -310,7 +310,9 @@ const anyRecord: fc.Arbitrary<ReleaseRecord> = fc.record(
     pinnedTo: fc.nat(),
     takenOver: fc.constant(true as const),
     sourced: fc.array(text, { maxLength: 3 }),
-    left: fc.array(fc.record({ apiVersion: text, kind: text, name: text }), { maxLength: 3 }),
+    left: fc.array(fc.record({ apiVersion: text, kind: text, name: text, kept: text }, { requiredKeys: ["apiVersion", "kind", "name"] }), {
+      maxLength: 3,
+    }),
   },
   {
     requiredKeys: [

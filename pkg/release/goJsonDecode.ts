@@ -2,6 +2,7 @@ import { goTime } from "../bundle/goTime.ts";
 import { messageOf } from "../errors/errors.ts";
 import { goQuote } from "../errors/goQuote.ts";
 import { foldKey } from "../fbc/keys.ts";
+import { withoutHalves } from "../fbc/surrogates.ts";
 
 /**
  * The Go type that JSON is decoded into. `time` is RFC 3339, `helmTime` also accepts the empty string; `object` and `any` are parsed and not
@@ -47,7 +48,8 @@ const MAX_NAME = 64;
  * @throws GoMismatch when a member has another type.
  * @see https://github.com/golang/go/blob/go1.25.0/src/encoding/json/decode.go object
  */
-export function decodeGoStruct(json: string, shape: GoStruct): GoMembers {
+export function decodeGoStruct(text: string, shape: GoStruct): GoMembers {
+  const json = withoutHalves(text);
   JSON.parse(json); // checks the syntax: the cursor expects valid JSON
   const cursor = new Cursor(json);
   const decoded = cursor.decode(shape, undefined, "release");

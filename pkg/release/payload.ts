@@ -1,15 +1,15 @@
 import { createHash } from "node:crypto";
 import { isObject } from "../api/jsonObject.ts";
-import type { JsonObject, KubeObject, ObjectRef } from "../api/k8s.ts";
+import type { JsonObject, KubeObject } from "../api/k8s.ts";
 import { requirementsFrom } from "../bundle/requirements.ts";
 import { goJson } from "../fbc/canonical.ts";
+import { parseExactJson } from "../fbc/exactJson.ts";
 import { jsonFaultIn } from "../fbc/jsonError.ts";
 import { proxyFrom } from "../render/proxy.ts";
 import { withoutBundleLabels } from "./bundleLabels.ts";
-import { parseExactJson } from "./exactJson.ts";
 import { decodeGoStruct, type GoMembers, GoMismatch } from "./goJsonDecode.ts";
 import { withoutOwner } from "./ownerMarks.ts";
-import { RELEASE_STATUSES, type ReleaseRecord, type ReleaseStatus } from "./record.ts";
+import { type LeftObject, RELEASE_STATUSES, type ReleaseRecord, type ReleaseStatus } from "./record.ts";
 import { RELEASE_SHAPE } from "./releaseShape.ts";
 import { rolledBackFrom } from "./rolledBack.ts";
 
@@ -141,7 +141,7 @@ export function partsFrom(payload: string, fallbackLabels: Readonly<Record<strin
     ...(rolledBack ? { rolledBack } : {}),
     ...(typeof pinnedTo === "number" ? { pinnedTo } : {}),
     ...(release.get("takenOver") === true ? { takenOver: true } : {}),
-    ...(Array.isArray(left) ? { left: refsIn(left) } : {}),
+    ...(Array.isArray(left) ? { left: leftIn(left) } : {}),
   };
   const lines = text(release.get("manifest")).split("\n");
   return { head, lines: lines.filter((line) => line.trim() !== "") };
@@ -156,12 +156,14 @@ function decoded(payload: string): GoMembers {
   }
 }
 
-function refsIn(list: readonly unknown[]): ObjectRef[] {
+function leftIn(list: readonly unknown[]): LeftObject[] {
   return list.flatMap((item) => {
     if (!isObject(item)) return [];
-    const { apiVersion, kind, namespace, name } = item;
+    const { apiVersion, kind, namespace, name, kept } = item;
     if (typeof apiVersion !== "string" || typeof kind !== "string" || typeof name !== "string") return [];
-    return [{ apiVersion, kind, name, ...(typeof namespace === "string" ? { namespace } : {}) }];
+    return [
+      { apiVersion, kind, name, ...(typeof namespace === "string" ? { namespace } : {}), ...(typeof kept === "string" ? { kept } : {}) },
+    ];
   });
 }
 

@@ -19,6 +19,12 @@ export const RELEASE_STATUSES = [
 /** One of `RELEASE_STATUSES`. */
 export type ReleaseStatus = (typeof RELEASE_STATUSES)[number];
 
+/** An object of earlier releases that still carries the extension's marks. */
+export interface LeftObject extends ObjectRef {
+  /** Why a CustomResourceDefinition stays. Absent on an object that stays because another extension wants it. */
+  readonly kept?: string;
+}
+
 /** One numbered release of an extension: what was applied, of which bundle, and how that went. */
 export interface ReleaseRecord {
   /** The extension's name. */
@@ -57,8 +63,11 @@ export interface ReleaseRecord {
   cautions?: readonly string[];
   /** What is wrong with the bundle itself, a sentence each; absent where nothing is, and on releases of other writers. */
   flaws?: readonly string[];
-  /** Objects of earlier releases that still carry the extension's marks, since another extension wants them; absent where there are none. */
-  left?: readonly ObjectRef[];
+  /**
+   * Objects of earlier releases that still carry the extension's marks: those that another extension wants, and CustomResourceDefinitions that are
+   * kept. Absent if there are none, and on releases of other writers.
+   */
+  left?: readonly LeftObject[];
   /** When all of it was healthy for the first time, RFC 3339; absent on releases of other writers. */
   rolledOutAt?: string;
   /** On a release that went back to an earlier one: what was given up for it. */

@@ -14,6 +14,7 @@ import { parseYaml, toYaml } from "../../pkg/fbc/yaml.ts";
 import { catalogObject } from "../../pkg/fbcrender/catalogObject.ts";
 import { cleanObject, withStringData } from "../../pkg/release/clean.ts";
 import { differences } from "../../pkg/release/diff.ts";
+import { objectsDigest } from "../../pkg/release/digest.ts";
 import { driftIn, positionsIn } from "../../pkg/release/driftedFields.ts";
 import { encodeRelease } from "../../pkg/release/encode.ts";
 import { replacedAt, valueAt } from "../../pkg/release/jsonPointer.ts";
@@ -103,6 +104,31 @@ test("law: a release gives back the objects, labels and annotations that were st
       const { labels, annotations, objects } = decodedRecord(index ?? object, []);
       expect(json([labels, annotations, objects])).toBe(json([wellFormed, wellFormed, [object]]));
     }),
+  );
+});
+
+test("law: halves of characters in a JSON manifest are the same in the objects, their digest, the release and the request", () => {
+  const half = fc.constantFrom("\\ud800", "\\udfff", "\\uD83D\\uDE00", "\\\\ud800", "a");
+  const texts = fc.uniqueArray(
+    fc.array(half, { maxLength: 4 }).map((parts) => parts.join("")),
+    { minLength: 1, maxLength: 4 },
+  );
+  fc.assert(
+    fc.property(texts, (list) => {
+      const members = list.map((text) => `"${text}":"${text}"`).join(",");
+      const manifest = `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"c"},"data":{${members}}}`;
+      const loaded = loadBundle(files({ ...tinyBundle("1.0.0"), "manifests/c.json": manifest })).others;
+      const sent = JSON.parse(Buffer.from(JSON.stringify(loaded), "utf8").toString("utf8")) as KubeObject[];
+      const record = releaseRecord(1, "deployed", { objects: loaded });
+      const [index] = encodeRelease(record, { systemNamespace: "system", owner: { name: "x", uid: "u" } });
+      expect(decodedRecord(index ?? configMap({}), []).objects).toEqual(loaded);
+      expect(sent).toEqual(loaded);
+      expect(
+        Object.entries(loaded[0]?.["data"] as object).every(([name, text]) => name.isWellFormed() && (text as string).isWellFormed()),
+      ).toBe(true);
+      expect(objectsDigest(sent)).toBe(objectsDigest(loaded));
+    }),
+    { numRuns: 60 },
   );
 });
 

@@ -1,8 +1,15 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import type { InstallPlan } from "../../cmd/olmv1/plan/installPlan.ts";
 import { API_VERSION, CLUSTER_EXTENSION } from "../../pkg/api/constants.ts";
 import type { JsonObject, KubeObject, ObjectRef } from "../../pkg/api/k8s.ts";
+import { pushImage } from "../../pkg/oci/push.ts";
 import { describeWithPrivateCluster, eventually } from "../support/cluster.ts";
 import { OperatorWorld } from "../support/operatorWorld.ts";
+import { insecureRegistry } from "../support/pulling.ts";
+import { runCli } from "../support/runCli.ts";
 import { tinyBundle } from "../support/tinyBundle.ts";
 import { webhook, webhookBundle } from "../support/webhookBundle.ts";
 
@@ -47,6 +54,7 @@ function bundleWith(version: string, group: string, v2: JsonObject): Record<stri
 // Nothing serves these webhooks: a request that needs one fails, as it does once an operator is gone.
 describeWithPrivateCluster("kept definitions whose conversion webhook goes away", (cluster) => {
   let world: OperatorWorld;
+  let dir: string;
 
   const crdOf = (group: string): ObjectRef => ({
     apiVersion: "apiextensions.k8s.io/v1",
@@ -70,9 +78,14 @@ describeWithPrivateCluster("kept definitions whose conversion webhook goes away"
 
   beforeAll(async () => {
     world = await OperatorWorld.start(cluster, { maxBackoffMs: 1_000 });
+    dir = await mkdtemp(join(tmpdir(), "olmv1-conversion-"));
     world.bundle("p.v1.0.0", bundleWith("1.0.0", "same.example.com", ANY));
     world.bundle("p.v2.0.0", bundleWith("2.0.0", "other.example.com", STRICT));
-    world.bundle("p.v3.0.0", tinyBundle("3.0.0"));
+    const last = tinyBundle("3.0.0");
+    const { digest } = await pushImage(cluster.registry, "p", "p.v3.0.0", {
+      files: new Map(Object.entries(last).map(([path, text]) => [path, Buffer.from(text)])),
+    });
+    world.bundle("p.v3.0.0", last, digest);
     await world.serve({
       channels: { same: ["p.v1.0.0"], other: [{ name: "p.v2.0.0" }, { name: "p.v3.0.0", replaces: "p.v2.0.0" }] },
       bundles: ["p.v1.0.0", "p.v2.0.0", "p.v3.0.0"],
@@ -80,7 +93,51 @@ describeWithPrivateCluster("kept definitions whose conversion webhook goes away"
   });
   afterAll(async () => {
     await world?.[Symbol.asyncDispose]();
+    await rm(dir, { recursive: true, force: true });
   });
+
+  /** Runs `olmv1 plan` for the upgrade of an extension to version 3.0.0. */
+  async function planned(name: string): Promise<InstallPlan> {
+    const version = (of: string): object => ({ type: "olm.package", value: { packageName: "p", version: of } });
+    const bundle = (of: string): object => ({
+      schema: "olm.bundle",
+      package: "p",
+      name: `p.v${of}`,
+      image: `registry.example/p:p.v${of}`,
+      properties: [version(of)],
+    });
+    const catalog = [
+      { schema: "olm.package", name: "p" },
+      {
+        schema: "olm.channel",
+        package: "p",
+        name: "other",
+        entries: [{ name: "p.v2.0.0" }, { name: "p.v3.0.0", replaces: "p.v2.0.0" }],
+      },
+      bundle("2.0.0"),
+      bundle("3.0.0"),
+    ];
+    const { apiVersion, kind, metadata, spec } = await world.get(name);
+    const source = { ...spec.source, catalog: { ...spec.source.catalog, version: "3.0.0" } };
+    const { annotations } = metadata;
+    await writeFile(join(dir, "catalog.json"), catalog.map((meta) => JSON.stringify(meta)).join("\n"));
+    await writeFile(
+      join(dir, "extension.json"),
+      JSON.stringify({ apiVersion, kind, metadata: { name, annotations }, spec: { ...spec, source } }),
+    );
+    await writeFile(join(dir, "registries.conf"), insecureRegistry(cluster.registry.host, "registry.example"));
+    const files = ["-f", join(dir, "extension.json"), "--catalog", join(dir, "catalog.json")];
+    const access = ["--kubeconfig", cluster.kubeconfig, "--registries-conf", join(dir, "registries.conf")];
+    const { out, err } = await runCli(["plan", ...files, ...access, "--output", "json"]);
+    expect(err).toBe("");
+    return JSON.parse(out) as InstallPlan;
+  }
+
+  /** The uninstall with these arguments shows nothing that will stop it. */
+  async function expectUnblocked(name: string, ...args: string[]): Promise<void> {
+    const { code, err } = await runCli(["uninstall", name, ...args, "--kubeconfig", cluster.kubeconfig], { width: 300 });
+    expect([code, err]).toEqual([2, expect.not.stringContaining("ConversionNeeded")]);
+  }
 
   async function start(name: string, channel: string, version: string, group: string): Promise<void> {
     await world.extension(name, { catalog: { channels: [channel], version } });
@@ -109,6 +166,14 @@ describeWithPrivateCluster("kept definitions whose conversion webhook goes away"
 
   test("uninstall stops before anything is removed when schemas differ, and resumes when the custom resources are deleted", async () => {
     await start("held", "other", "2.0.0", "other.example.com");
+    const asked = await runCli(["uninstall", "held", "--kubeconfig", cluster.kubeconfig], { width: 300 });
+    expect([asked.code, asked.err]).toEqual([
+      2,
+      expect.stringMatching(
+        /The uninstall will stop before it removes anything, with reason ConversionNeeded:\n {2}CustomResourceDefinition things\.other\.example\.com stays because custom resources of it exist, .*: mine\n(.*\n)+.*drop-conversion=true/,
+      ),
+    ]);
+    await expectUnblocked("held", "--crd-policy", "Delete");
     await remove("held");
     const { Progressing } = await world.conditions("held", HELD);
     expect(Progressing).toBe(
@@ -174,9 +239,12 @@ describeWithPrivateCluster("kept definitions whose conversion webhook goes away"
 
   test("an upgrade that leaves the definition out is not applied while its custom resources need the webhook", async () => {
     await start("upgraded", "other", "2.0.0", "other.example.com");
+    const { findings } = await planned("upgraded");
     await patch("upgraded", { spec: { source: { catalog: { version: "3.0.0" } } } });
     const { Progressing } = await world.conditions("upgraded", { ...HELD, Installed: "True/Succeeded" });
     expect(Progressing).toContain("not applied: CustomResourceDefinition things.other.example.com stays");
+    expect(findings.map(({ kind }) => kind)).toEqual(["conversion"]);
+    expect(Progressing).toContain(findings[0]?.text);
     expect((await world.get("upgraded")).status?.install?.bundle.version).toBe("2.0.0");
     await annotate("upgraded");
     await world.conditions("upgraded", DONE);

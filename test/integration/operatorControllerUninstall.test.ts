@@ -256,8 +256,9 @@ describeWithCluster("removing an extension's objects on a real API server", (clu
     const crd = (await cluster.client.get(refOf(set.of("CustomResourceDefinition"))))!;
     await eventually(() => cluster.client.list({ apiVersion: `${set.x.metadata.name}.example.com/v1`, kind: "Thing" }));
     let lists = 0;
-    const client: Pick<Client, "get" | "list"> = {
+    const client: Pick<Client, "get" | "list" | "raw"> = {
       get: (ref, options) => set.account.client.get(ref, options),
+      raw: (...request) => set.account.client.raw(...request),
       list: async (gvk, options) => {
         const found = await set.account.client.list(gvk, options);
         if (lists++ === 0) {

@@ -54,6 +54,7 @@ export function describeText(screen: Screen, described: Described, now: number):
     ["Conditions:", ...conditionLines(screen, extension)],
     catalogLines(screen, catalogs),
     inventory ? [objectsHead(inventory.count, notReady.length), ...notReady.flatMap((one) => objectLines(screen, one))] : [],
+    keptLines(screen, extension),
     listed("Releases:", releases, (rows) => releasesText({ ...screen, width: screen.width - 2 }, rows, now)),
     listed("Events:", recent(events), (shown) => eventsText({ ...screen, width: screen.width - 2 }, shown, now)),
   ];
@@ -185,6 +186,17 @@ function sameReason({ status }: ClusterExtension, { type, reason }: Condition): 
 function shortened(lines: readonly string[], name: string): readonly string[] {
   const more = lines.length - MESSAGE_LINES;
   return more <= 1 ? lines : [...lines.slice(0, MESSAGE_LINES), `      … and ${more} more lines: olmv1 get ${name} -o yaml`];
+}
+
+/** The definitions that upgrades have kept, and why. */
+function keptLines(screen: Screen, { status }: ClusterExtension): string[] {
+  const { keptCRDs = [] } = status ?? {};
+  if (keptCRDs.length === 0) return [];
+  const textOf = ({ name, message }: (typeof keptCRDs)[number]): string => printable(`${name}: ${message}`);
+  return [
+    "CustomResourceDefinitions kept of earlier bundles:",
+    ...keptCRDs.flatMap((one) => wrapped(textOf(one), screen.width, "      ").map((line, i) => (i === 0 ? `  ${line.trimStart()}` : line))),
+  ];
 }
 
 /** Each catalog that fails, its own error, and the next command; or why the catalogs cannot be read. */

@@ -4,11 +4,13 @@ import { messageOf } from "../../../pkg/errors/errors.ts";
 import type { Client } from "../../../pkg/kube/client.ts";
 import { isForbidden } from "../../../pkg/kube/errors.ts";
 import { Applier } from "../../../pkg/operatorcontroller/apply/applier.ts";
+import { requireConversions, upgradeConversions } from "../../../pkg/operatorcontroller/apply/lostConversions.ts";
 import { type PreparedObjects } from "../../../pkg/operatorcontroller/apply/preparedObjects.ts";
-import { leavingObjects, type PruneRequest, unwanted } from "../../../pkg/operatorcontroller/apply/prune.ts";
+import { leavingCrds, leavingObjects, type PruneRequest, removals } from "../../../pkg/operatorcontroller/apply/prune.ts";
 import { configOf, type PassFacts } from "../../../pkg/operatorcontroller/facts.ts";
 import { type LackingPermissions, lackingPermissions } from "../../../pkg/operatorcontroller/rights/permissions.ts";
 import { rbacCommand } from "../../../pkg/operatorcontroller/rights/rbacCommand.ts";
+import { WaitingError } from "../../../pkg/operatorcontroller/waiting.ts";
 import type { ResourceOf } from "../../../pkg/rbac/resources.ts";
 import { widensRights } from "../../../pkg/rbac/widening.ts";
 import { type ChangePlan, changePlan } from "../../../pkg/release/changePlan.ts";
@@ -37,7 +39,7 @@ export async function compare(
   const images = [installed, resolved].flatMap((bundle) => (bundle ? [bundle.image] : []));
   const lackingOf = (identity: Client): Promise<LackingPermissions | undefined> => {
     const resourceOf: ResourceOf = (gvk) => kinds.resourceOf(gvk);
-    const permissions = { extension, desired, pruned: unwanted(pruning), images, config: configOf(facts), resourceOf };
+    const permissions = { extension, desired, pruned: removals(pruning), images, config: configOf(facts), resourceOf };
     return lackingPermissions(identity, permissions, signal);
   };
   const lacking = isServiceAccount ? await lackingOf(scoped) : undefined;
@@ -70,6 +72,15 @@ export async function compare(
     findings.push({ kind: "read", text: messageOf(err) });
     return [];
   });
+  // As operator-controller, which asks it before it writes: what is not known here is no finding, since the reads above say why.
+  if (history.current.length > 0) {
+    const kept = await leavingCrds(applier, pruning)
+      .then((crds) => requireConversions(scoped, upgradeConversions(extension, crds), signal))
+      .catch((err: unknown) => err);
+    signal.throwIfAborted();
+    if (kept instanceof WaitingError) findings.push({ kind: "conversion", text: messageOf(kept) });
+    else if (kept !== undefined && !findings.some(({ kind }) => kind === "read")) findings.push({ kind: "read", text: messageOf(kept) });
+  }
   return { plan: changePlan({ digest, desired, live, after, leaving, widens: widensRights, hidden }), refused, findings, warnings, notes };
 }
 

@@ -6,9 +6,20 @@ export interface Finding {
   /**
    * namespace: spec.namespace does not exist; kindNotServed: the cluster does not know a kind; read: an object may not be read;
    * ownership: an object is somebody else's; crdUpgrade: a CustomResourceDefinition may not replace the one that exists;
+   * conversion: custom resources of a definition that stays need the conversion webhook that would go;
    * requirements: the cluster lacks what the bundle requires; permissions: the ServiceAccount lacks rights; dryRun: the API server refuses an object; quota: a ResourceQuota has no room for all of them.
    */
-  readonly kind: "namespace" | "kindNotServed" | "read" | "ownership" | "crdUpgrade" | "requirements" | "permissions" | "dryRun" | "quota";
+  readonly kind:
+    | "namespace"
+    | "kindNotServed"
+    | "read"
+    | "ownership"
+    | "crdUpgrade"
+    | "conversion"
+    | "requirements"
+    | "permissions"
+    | "dryRun"
+    | "quota";
   readonly text: string;
 }
 

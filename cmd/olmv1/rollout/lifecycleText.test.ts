@@ -84,13 +84,21 @@ const MADE: KubeObject[] = [{ apiVersion: "v1", kind: "ServiceAccount", metadata
 
 test("an uninstall tells what is lost and what stays, for each policy", async () => {
   const staying = ["Namespace kafka stays; --delete-namespace deletes it with all that is in it."];
-  const summary = { extension: STRIMZI, customResources: USED, made: MADE, staying };
+  const summary = { extension: STRIMZI, customResources: USED, blocked: [], made: MADE, staying };
   const text = atWidths((screen) =>
     (["DeleteIfUnused", "Delete", "Retain"] as const)
       .map((crdPolicy) => `-- ${crdPolicy}\n${uninstallText(screen, { ...summary, crdPolicy })}`)
       .join(""),
   );
   await expect(text).toMatchFileSnapshot(golden("uninstall"));
+});
+
+test("uninstallText reports what will stop the uninstall, with the ways out", async () => {
+  const blocked = [
+    "CustomResourceDefinition kafkas.kafka.strimzi.io stays because custom resources of it exist, and only the conversion webhook of this extension can convert them (stored versions: v1beta2): a/one",
+  ];
+  const summary = { extension: STRIMZI, crdPolicy: "DeleteIfUnused" as const, customResources: [], blocked, made: [], staying: [] };
+  await expect(atWidths((screen) => uninstallText(screen, summary))).toMatchFileSnapshot(golden("uninstall-blocked"));
 });
 
 test("what waits for approval is shown", async () => {

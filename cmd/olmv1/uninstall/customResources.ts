@@ -22,13 +22,18 @@ export interface CustomResources {
 /** What becomes of a definition and its custom resources. */
 export type Fate = "deleted" | "kept";
 
+const CRD_API_VERSION = "apiextensions.k8s.io/v1";
 const PARALLEL = 4;
 /** Custom resources of one kind that are counted. */
 export const COUNTED_MAX = 1_000;
 
-/** The definitions of an extension with their custom resources, as far as the user may see them. */
-export async function customResourcesOf(client: Pick<Client, "get" | "list">, { status }: ClusterExtension): Promise<CustomResources[]> {
-  const refs = (status?.inventory?.objects ?? []).map(refFrom).filter(isCrd);
+/** The definitions of an extension, those that upgrades have kept too, with their custom resources, as far as the user may see them. */
+export async function customResourcesOf(
+  client: Pick<Client, "get" | "list" | "raw">,
+  { status }: ClusterExtension,
+): Promise<CustomResources[]> {
+  const kept = (status?.keptCRDs ?? []).map(({ name }) => ({ apiVersion: CRD_API_VERSION, kind: "CustomResourceDefinition", name }));
+  const refs = [...(status?.inventory?.objects ?? []).map(refFrom).filter(isCrd), ...kept];
   const found = await inParallel(refs, PARALLEL, async (ref) => {
     const crd = await client.get(ref);
     return crd && countIn(client, crd);
@@ -36,7 +41,7 @@ export async function customResourcesOf(client: Pick<Client, "get" | "list">, { 
   return found.filter((one) => one !== undefined);
 }
 
-async function countIn(client: Pick<Client, "get" | "list">, crd: KubeObject): Promise<CustomResources> {
+async function countIn(client: Pick<Client, "get" | "list" | "raw">, crd: KubeObject): Promise<CustomResources> {
   const use = await crdUse(client, crd, new AbortController().signal);
   const served = servedKindOf(crd);
   const none = { crd, kind: served?.kind ?? crd.metadata.name, names: [], isMore: false };

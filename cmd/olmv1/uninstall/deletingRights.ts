@@ -5,7 +5,10 @@ import type { CustomResources } from "./customResources.ts";
 
 const RBAC_GROUP = "rbac.authorization.k8s.io";
 
-/** The right of an installer to delete the custom resources of definitions, which crdPolicy Delete takes; marked as made for the extension. */
+/**
+ * The permissions of an installer to delete definitions with their custom resources, which crdPolicy Delete takes; marked as made for the extension.
+ * The definitions are named too, because the roles of the installed bundle do not cover those that an upgrade has kept.
+ */
 export function deletingRights(
   extension: string,
   { namespace, name }: Installer,
@@ -16,9 +19,15 @@ export function deletingRights(
     const { group = "", names } = (crd["spec"] ?? {}) as { group?: string; names?: { plural?: string } };
     return { apiGroups: [group], resources: [names?.plural ?? ""], verbs: ["get", "list", "delete"] };
   });
+  const definitions = {
+    apiGroups: ["apiextensions.k8s.io"],
+    resources: ["customresourcedefinitions"],
+    resourceNames: customResources.map(({ crd }) => crd.metadata.name),
+    verbs: ["get", "delete"],
+  };
   const apiVersion = `${RBAC_GROUP}/v1`;
   return [
-    { apiVersion, kind: "ClusterRole", metadata, rules },
+    { apiVersion, kind: "ClusterRole", metadata, rules: [definitions, ...rules] },
     {
       apiVersion,
       kind: "ClusterRoleBinding",

@@ -20,6 +20,7 @@ import { extensionRef, extensionsOf, readExtension } from "../extension/readExte
 import { applyObjects, CLI_MANAGER } from "../install/applyObjects.ts";
 import type { WaitOptions } from "../install/installOptions.ts";
 import { readPatiently } from "../rollout/readPatiently.ts";
+import { blockedUninstall } from "./blockedUninstall.ts";
 import { type CustomResources, customResourcesOf } from "./customResources.ts";
 import { deletingRights } from "./deletingRights.ts";
 import { madeObjects, removeObjects } from "./madeObjects.ts";
@@ -42,8 +43,10 @@ export async function uninstall(terminal: Terminal, name: string, options: Unins
     const extension = made.length > 0 ? await client.get<ClusterExtension>(extensionRef(name)) : await readExtension(client, name);
     const crdPolicy = options.crdPolicy ?? (extension ? crdPolicyOf(extension.spec) : "DeleteIfUnused");
     const customResources = extension ? await customResourcesOf(client, extension) : [];
+    const crds = customResources.map(({ crd }) => crd);
+    const blocked = extension ? await blockedUninstall(client, extension, crdPolicy, crds, terminal.signal) : [];
     const { going, staying } = await sorted(client, name, made, options);
-    terminal.err(uninstallText(terminal, { extension, crdPolicy, customResources, made: going, staying }));
+    terminal.err(uninstallText(terminal, { extension, crdPolicy, customResources, blocked, made: going, staying }));
     if (!(await agreed(terminal, `Uninstall ${name}?`, options.yes))) {
       terminal.err("nothing was changed\n");
       return terminal.exit(EXIT.no);

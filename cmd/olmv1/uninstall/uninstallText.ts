@@ -1,4 +1,5 @@
 import type { ClusterExtension } from "../../../pkg/api/clusterExtension.ts";
+import { Reason } from "../../../pkg/api/constants.ts";
 import type { KubeObject } from "../../../pkg/api/k8s.ts";
 import { printable } from "../../../pkg/errors/printable.ts";
 import { describeObject } from "../../../pkg/release/identity.ts";
@@ -6,6 +7,7 @@ import type { CrdPolicy } from "../../../pkg/release/plan.ts";
 import type { Terminal } from "../cli/terminal.ts";
 import { wrapped } from "../cli/wrapped.ts";
 import { counted } from "../counted.ts";
+import { plainWords } from "../extension/plainWords.ts";
 import { type CustomResources, fateOf } from "./customResources.ts";
 
 /** What an uninstall is going to do. */
@@ -14,6 +16,8 @@ export interface UninstallSummary {
   readonly extension: ClusterExtension | undefined;
   readonly crdPolicy: CrdPolicy;
   readonly customResources: readonly CustomResources[];
+  /** Definitions for which operator-controller will stop the uninstall, a sentence each. */
+  readonly blocked: readonly string[];
   /** What goes after the extension. */
   readonly made: readonly KubeObject[];
   /** Sentences about what stays, and why. */
@@ -24,7 +28,7 @@ const NAMES_SHOWN = 5;
 
 /** What an uninstall is going to do, for somebody who has to agree to it: what is lost comes first. */
 export function uninstallText(screen: Pick<Terminal, "width">, summary: UninstallSummary): string {
-  const { extension, customResources, crdPolicy, made, staying } = summary;
+  const { extension, customResources, crdPolicy, blocked, made, staying } = summary;
   const lost = customResources.filter((one) => fateOf(one, crdPolicy) === "deleted");
   const kept = customResources.filter((one) => fateOf(one, crdPolicy) === "kept");
   const data = lost.filter(({ names, unknown }) => names.length > 0 || unknown !== undefined);
@@ -51,8 +55,20 @@ export function uninstallText(screen: Pick<Terminal, "width">, summary: Uninstal
       : []),
     ...(made.length > 0 ? ["What olmv1 install made goes after it:", ...made.map((object) => `  ${describeObject(object)}`)] : []),
     ...staying,
+    ...(extension && blocked.length > 0 ? ["", ...blockedLines(screen, extension, blocked)] : []),
   ];
   return `${lines.map(printable).join("\n")}\n`;
+}
+
+/** What will stop the uninstall, and the ways out, as `olmv1 describe` shows them once it has stopped. */
+function blockedLines(screen: Pick<Terminal, "width">, extension: ClusterExtension, blocked: readonly string[]): string[] {
+  const { next } = plainWords(extension, { reason: Reason.ConversionNeeded, message: "" });
+  return [
+    ...wrapped("The uninstall will stop before it removes anything, with reason ConversionNeeded:", screen.width),
+    ...blocked.flatMap((text) => wrapped(text, screen.width, "    ").map((line, i) => (i === 0 ? line.slice(2) : line))),
+    ...wrapped("It resumes once the custom resources are deleted, or after one of:", screen.width),
+    ...next.map((line) => `  ${line}`),
+  ];
 }
 
 function usedLines(screen: Pick<Terminal, "width">, { crd, names, isMore, unknown }: CustomResources): string[] {

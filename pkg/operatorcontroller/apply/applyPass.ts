@@ -66,7 +66,11 @@ export class ApplyPass {
     const objects = maintain(deployed, this.#pass);
     await objects.catch(() => undefined);
     this.#pass.context.signal.throwIfAborted();
-    const outcomes = await Promise.allSettled([objects, this.#certificates.maintain(deployed), pruneLeft(deployed, this.#pass)]);
+    const outcomes = await Promise.allSettled([
+      objects,
+      this.#certificates.maintain(deployed),
+      pruneLeft(deployed, this.#pass, this.#journal),
+    ]);
     const failures = outcomes.flatMap((outcome): unknown[] => (outcome.status === "rejected" ? [outcome.reason] : []));
     if (failures.some((err) => err instanceof Error && isForbidden(err.cause))) {
       await this.#rights.warnOfRefusal(() => this.#rightsSubject(deployed)).catch(() => undefined); // what was refused is told in any case

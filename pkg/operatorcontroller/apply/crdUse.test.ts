@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { refusal } from "../../../test/support/extensionFakes.ts";
 import { thingDefinition } from "../../../test/support/thingDefinition.ts";
-import type { GroupVersionKind, KubeObject } from "../../api/k8s.ts";
+import type { GroupVersionKind, KubeObject, ObjectRef } from "../../api/k8s.ts";
 import { KindNotServed, KubeError } from "../../kube/errors.ts";
 import type { ListResult } from "../../kube/options.ts";
 import { type CrdUse, crdUse } from "./crdUse.ts";
@@ -38,10 +38,27 @@ function definition({
 /** What the list through each version answers; KindNotServed without an entry. */
 type Lists = Record<string, KubeObject[] | Error>;
 
-async function useOf(live: KubeObject | undefined, lists: Lists = {}): Promise<{ use: CrdUse; listed: string[] }> {
+/** Who answers for the versions: APIServices by apiVersion, or a refusal to read them, and the resource lists of discovery by path. */
+interface Serving {
+  apiServices?: Record<string, KubeObject> | Error;
+  discovery?: Record<string, unknown>;
+}
+
+async function useOf(
+  live: KubeObject | undefined,
+  lists: Lists = {},
+  { apiServices = {}, discovery = {} }: Serving = {},
+): Promise<{ use: CrdUse; listed: string[] }> {
   const listed: string[] = [];
   const client = {
-    get: <T extends KubeObject>() => Promise.resolve(live as T | undefined),
+    get: <T extends KubeObject>({ kind, name }: ObjectRef): Promise<T | undefined> => {
+      if (kind !== "APIService") return Promise.resolve(live as T | undefined);
+      return apiServices instanceof Error ? Promise.reject(apiServices) : Promise.resolve(apiServices[name] as T | undefined);
+    },
+    raw: (_method: string, path: string): Promise<unknown> => {
+      const answer = discovery[path];
+      return answer instanceof Error ? Promise.reject(answer) : Promise.resolve(answer);
+    },
     list: <T extends KubeObject>({ apiVersion, kind }: GroupVersionKind): Promise<ListResult<T>> => {
       listed.push(apiVersion);
       const answer = lists[apiVersion] ?? new KindNotServed(apiVersion, kind);
@@ -89,4 +106,55 @@ test("crdUse returns gone when the definition does not exist", async () => {
 test("crdUse lists through the storage version first, so that nothing has to be converted", async () => {
   const live = definition({ versions: [V2, V1] });
   expect((await useOf(live, { "g.io/v1": [], "g.io/v2": WEBHOOK })).listed).toEqual(["g.io/v1"]);
+});
+
+const apiService = (spec: object): KubeObject => ({
+  apiVersion: "apiregistration.k8s.io/v1",
+  kind: "APIService",
+  metadata: { name: "x" },
+  spec,
+});
+const LOCAL = apiService({ group: "g.io" });
+const SHADOW = apiService({ group: "g.io", service: { namespace: "ns", name: "server" } });
+const DENIED = refusal(403, "Forbidden", "no");
+const discovered = (...resources: object[]): object => ({ kind: "APIResourceList", resources });
+/** Of g.io/v1/Thing. */
+const HASH = "bME24V7Wk94=";
+const STATUS = { name: "things/status", kind: "Thing" };
+
+test.for<[name: string, versions: Version[], serving: Serving, want: string]>([
+  ["its APIService is local", [V1], { apiServices: { "v1.g.io": LOCAL } }, "unused"],
+  ["another API server answers for its version", [V1], { apiServices: { "v1.g.io": SHADOW } }, "ServedElsewhere"],
+  ["another API server answers for the first of two versions", [V1, V2], { apiServices: { "v1.g.io": SHADOW } }, "unused"],
+  ["another API server answers for both versions", [V1, V2], { apiServices: { "v1.g.io": SHADOW, "v2.g.io": SHADOW } }, "ServedElsewhere"],
+  ["the cluster has no APIServices", [V1], { apiServices: new KindNotServed("apiregistration.k8s.io/v1", "APIService") }, "unused"],
+  [
+    "APIServices are denied and discovery has its hash",
+    [V1],
+    {
+      apiServices: DENIED,
+      discovery: { "/apis/g.io/v1": discovered(STATUS, { name: "things", kind: "Thing", storageVersionHash: HASH }) },
+    },
+    "unused",
+  ],
+  [
+    "APIServices are denied and discovery has another hash",
+    [V1],
+    {
+      apiServices: DENIED,
+      discovery: { "/apis/g.io/v1": discovered({ name: "things", kind: "Thing", storageVersionHash: "AAAAAAAAAAA=" }) },
+    },
+    "ServedElsewhere",
+  ],
+  [
+    "APIServices are denied and discovery has no hash",
+    [V1],
+    { apiServices: DENIED, discovery: { "/apis/g.io/v1": discovered({ name: "things", kind: "Thing" }) } },
+    "ServedElsewhere",
+  ],
+  ["APIServices and discovery are denied", [V1], { apiServices: DENIED, discovery: { "/apis/g.io/v1": DENIED } }, "ServedElsewhere"],
+  ["the API server is busy when its APIService is read", [V1], { apiServices: BUSY }, "ListFailed, retry"],
+])("crdUse decides for an empty list when %s", async ([, versions, serving, want]) => {
+  const { use } = await useOf(definition({ versions }), { "g.io/v1": [], "g.io/v2": [] }, serving);
+  expect(use.kind === "in use" ? `${use.reason}${use.retry ? ", retry" : ""}` : use.kind).toBe(want);
 });

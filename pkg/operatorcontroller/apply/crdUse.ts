@@ -2,6 +2,7 @@ import { type KubeObject, refOf } from "../../api/k8s.ts";
 import { messageOf } from "../../errors/errors.ts";
 import type { Client } from "../../kube/client.ts";
 import { isForbidden, isPassing, KindNotServed, KubeError } from "../../kube/errors.ts";
+import { otherServer } from "./crdServing.ts";
 
 /** Why a CustomResourceDefinition counts as in use. */
 export type CrdUseReason =
@@ -13,6 +14,8 @@ export type CrdUseReason =
   | "NoServedVersion"
   /** The API server does not answer for a version that the definition serves, as shortly after a restart. */
   | "NotServed"
+  /** Another API server answers for the versions that the definition serves, see `otherServer`. */
+  | "ServedElsewhere"
   | "ListDenied"
   | "ListFailed"
   /** Other writers change the definition each time that it is checked. */
@@ -40,11 +43,11 @@ export interface CustomResourceKind {
 
 /**
  * Decides whether a CustomResourceDefinition is in use. It is unused only if the API server lists its custom resources now, through a version
- * that is served now, and the complete list is empty. Everything else counts as in use, because deleting the definition deletes
+ * that the definition itself serves now, and the complete list is empty. Everything else counts as in use, because deleting the definition deletes
  * all of its custom resources, also those that no version serves.
  * @throws what reading the definition throws.
  */
-export async function crdUse(client: Pick<Client, "get" | "list">, crd: KubeObject, signal: AbortSignal): Promise<CrdUse> {
+export async function crdUse(client: Pick<Client, "get" | "list" | "raw">, crd: KubeObject, signal: AbortSignal): Promise<CrdUse> {
   const live = await client.get(refOf(crd), { signal });
   if (!live || (crd.metadata.uid !== undefined && live.metadata.uid !== crd.metadata.uid)) return { kind: "gone" };
   const inUse = (reason: CrdUseReason, text: string): CrdUse => ({ kind: "in use", crd: live, reason, text });
@@ -61,10 +64,14 @@ export async function crdUse(client: Pick<Client, "get" | "list">, crd: KubeObje
       "it counts as in use because none of its versions is served, so that its custom resources cannot be listed",
     );
   let last: unknown;
+  let elsewhere: string | undefined;
   for (const kind of kinds) {
     try {
       const { items } = await client.list(kind, { limit: 1, maxItems: 1, metadataOnly: true, signal });
-      return items.length === 0 ? { kind: "unused", crd: live } : inUse("CustomResourcesExist", "custom resources of it exist");
+      if (items.length > 0) return inUse("CustomResourcesExist", "custom resources of it exist");
+      const other = await otherServer(client, live, kind, signal);
+      if (other === undefined) return { kind: "unused", crd: live };
+      elsewhere ??= other;
     } catch (err) {
       signal.throwIfAborted();
       if (isForbidden(err))
@@ -72,6 +79,8 @@ export async function crdUse(client: Pick<Client, "get" | "list">, crd: KubeObje
       last = err;
     }
   }
+  if (elsewhere !== undefined)
+    return inUse("ServedElsewhere", `it counts as in use because its custom resources cannot be listed: ${elsewhere}`);
   if (last instanceof KindNotServed)
     return inUse("NotServed", `it counts as in use because the API server does not serve its custom resources now (${messageOf(last)})`);
   const text = `it counts as in use because its custom resources could not be listed (${messageOf(last)})`;

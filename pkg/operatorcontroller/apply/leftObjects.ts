@@ -1,43 +1,113 @@
 import type { KubeObject } from "../../api/k8s.ts";
-import { isCrd } from "../../release/identity.ts";
+import { describeObject, isCrd, objectKey } from "../../release/identity.ts";
 import { crdPolicyOf } from "../../release/plan.ts";
-import type { ReleaseRecord } from "../../release/record.ts";
+import type { LeftObject, ReleaseRecord } from "../../release/record.ts";
+import { reconcileRequestOf } from "../reconcileRequest.ts";
+import type { ReleaseJournal } from "../releases/releaseJournal.ts";
 import { either } from "../waiting.ts";
+import { asLeft, isKept, recheckKept } from "./keptCrds.ts";
+import { listed } from "./objectAction.ts";
+import { asObject, oursOf } from "./ownedObjects.ts";
 import type { PassObjects } from "./passObjects.ts";
-import { asObject, oursOf } from "./prune.ts";
 import { removeCrds } from "./removeCrds.ts";
 
 /**
- * Deletes what earlier releases left for other extensions, once none of them wants it any more. What one of them has taken by now is not touched.
+ * Looks after what earlier releases left behind, and records what stays:
+ *
+ * | object                                | is deleted                                  | checked                                        |
+ * | left for another extension            | once none wants it                          | in every reconcile                             |
+ * | a CustomResourceDefinition that is kept | once it is unused, unless policy is Retain | after a start, on request, once a drift interval |
+ *
+ * Objects that other extensions have taken are forgotten.
  * @throws RetryableError Retrying with every refused deletion.
  */
-export async function pruneLeft(deployed: ReleaseRecord, pass: PassObjects): Promise<void> {
-  const { applier, scoped, facts, owner, context, deps } = pass;
-  const remembered = deps.memory.of(facts.extension);
-  const left = (deployed.left ?? []).map(asObject);
-  if (left.length === 0 || remembered.clearedOf === deployed.version) return;
-  await pass.claiming(left, async () => {
-    const ours = oursOf(left, await applier.read(deployed.left ?? []), owner);
-    const going = ours.filter((object) => !isWanted(object, pass));
-    await applier.remove(going.filter((object) => !isCrd(object)));
-    const { kept } = await removeCrds(applier, scoped, going.filter(isCrd), crdPolicyOf(facts.extension.spec), context.signal);
-    for (const { text } of kept) deps.events.record(facts.extension, "Normal", "Kept", text);
-    if (going.length === ours.length) remembered.clearedOf = deployed.version;
+export async function pruneLeft(deployed: ReleaseRecord, pass: PassObjects, journal: Pick<ReleaseJournal, "leave">): Promise<void> {
+  const { applier, facts, context, deps } = pass;
+  const { left = [] } = deployed;
+  const given = left.filter((one) => !isKept(one));
+  const isDue = left.some(isKept) && isRecheckDue(left, pass);
+  if (given.length === 0 && !isDue) return watchLeft(deployed, pass);
+  let release = deployed;
+  await pass.claiming(left.map(asObject), async () => {
+    const kept = isDue ? await recheck(left.filter(isKept), pass) : left.filter(isKept);
+    const stays = [...(await removeGiven(given, pass)), ...kept];
+    const keys = new Set(left.map(objectKey));
+    const deleted = applier.actions.filter(({ verb, ref }) => verb === "deleted" && keys.has(objectKey(ref)));
+    if (deleted.length > 0) {
+      const text = `deleted what an earlier bundle left: ${listed(deleted.map(({ ref }) => describeObject(ref)))}`;
+      deps.events.record(facts.extension, "Normal", "Pruned", text);
+    }
+    if (isSame(left, stays)) return;
+    context.log.info(
+      { left: stays.map(({ kept, ...ref }) => ({ target: describeObject(ref), kept })) },
+      "what earlier releases left changed",
+    );
+    release = await journal.leave(deployed, stays);
+    const { history } = facts;
+    facts.history = { ...history, current: history.current.map((one) => (one.version === release.version ? release : one)) };
   });
-  watchLeft(deployed, pass);
+  watchLeft(release, pass);
 }
 
-/** Lets a pass follow when something that was left may be deleted, or has been taken. */
-export function watchLeft(deployed: ReleaseRecord, pass: PassObjects): void {
-  const { facts, deps, owner } = pass;
-  const left = (deployed.left ?? []).map(asObject);
-  if (left.length === 0 || deps.memory.of(facts.extension).clearedOf === deployed.version) return;
-  const { handovers } = deps;
+/** Lets a reconcile follow when something that was left for others may be deleted, or anything that was left has been taken. */
+export function watchLeft({ left = [] }: ReleaseRecord, pass: PassObjects): void {
+  if (left.length === 0) return;
+  const { facts } = pass;
   const isOver = (): Promise<boolean> =>
-    Promise.resolve(left.some((object) => !isWanted(object, pass) || handovers.isSettledOn(owner.name, object)));
+    Promise.resolve(left.some((one) => (!isKept(one) && !isWanted(asObject(one), pass)) || isTaken(one, pass)));
   facts.awaits = either(facts.awaits, isOver);
+}
+
+/** @returns what stays. */
+async function removeGiven(given: readonly LeftObject[], pass: PassObjects): Promise<LeftObject[]> {
+  if (given.length === 0) return [];
+  const { applier, scoped, facts, owner, context, deps } = pass;
+  const ours = oursOf(given.map(asObject), await applier.read(given), owner);
+  const going = ours.filter((object) => !isWanted(object, pass));
+  await applier.remove(going.filter((object) => !isCrd(object)));
+  const { kept } = await removeCrds(applier, scoped, going.filter(isCrd), crdPolicyOf(facts.extension.spec), context.signal);
+  for (const { text } of kept) deps.events.record(facts.extension, "Normal", "Kept", text);
+  const wanted = new Set(ours.filter((object) => !going.includes(object)).map(objectKey));
+  return [...given.filter((one) => wanted.has(objectKey(one))), ...kept.map(asLeft)];
+}
+
+/**
+ * Never deletes custom resources: who sets policy Delete before an uninstall, or for the next upgrade, does not expect data to go at once.
+ * @returns what stays.
+ */
+async function recheck(kept: readonly LeftObject[], pass: PassObjects): Promise<LeftObject[]> {
+  const { applier, scoped, facts, owner, context, deps } = pass;
+  const policy = crdPolicyOf(facts.extension.spec) === "Retain" ? "Retain" : "DeleteIfUnused";
+  const request = { policy, owner, isWanted: (crd: KubeObject): boolean => isWanted(crd, pass) } as const;
+  const still = await recheckKept(applier, scoped, kept, request, context.signal);
+  deps.memory.of(facts.extension).keptCheckedAt = deps.now();
+  // What another extension owns may no longer be readable for this one.
+  return still.map(({ left }) => left).filter((one) => !(isKept(one) && isTaken(one, pass)));
+}
+
+function isRecheckDue(left: readonly LeftObject[], pass: PassObjects): boolean {
+  const { facts, deps } = pass;
+  const { keptCheckedAt } = deps.memory.of(facts.extension);
+  const request = reconcileRequestOf(facts.extension);
+  const sinceMs = keptCheckedAt === undefined ? Number.POSITIVE_INFINITY : deps.now() - keptCheckedAt;
+  return (
+    sinceMs < 0 ||
+    sinceMs >= deps.driftIntervalMs ||
+    (request !== undefined && request !== facts.extension.status?.lastHandledReconcileAt) ||
+    left.some((one) => isKept(one) && isTaken(one, pass))
+  );
+}
+
+function isSame(before: readonly LeftObject[], after: readonly LeftObject[]): boolean {
+  const keyOf = (one: LeftObject): string => JSON.stringify([objectKey(one), one.kept]);
+  const keys = new Set(before.map(keyOf));
+  return keys.size === after.length && after.every((one) => keys.has(keyOf(one)));
 }
 
 function isWanted(object: KubeObject, { deps, owner }: PassObjects): boolean {
   return deps.handovers.isWanted(owner.name, object);
+}
+
+function isTaken(one: LeftObject, { deps, owner }: PassObjects): boolean {
+  return deps.handovers.isSettledOn(owner.name, asObject(one));
 }

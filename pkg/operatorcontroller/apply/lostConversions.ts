@@ -1,3 +1,4 @@
+import type { ClusterExtension } from "../../api/clusterExtension.ts";
 import { ANNOTATION_DROP_CONVERSION, FIELD_MANAGER, Reason } from "../../api/constants.ts";
 import { type KubeObject, type ObjectRef, refOf } from "../../api/k8s.ts";
 import { conversionServiceOf, isConvertibleByName } from "../../crdsafety/conversion.ts";
@@ -39,24 +40,43 @@ const RECHECK_MS = 3_000;
 /** Custom resources that are read to name them. */
 const READ_MAX = 100;
 
+/** A CRD that is kept and whose custom resources only the leaving operator can convert. */
+export interface NeededConversion {
+  readonly crd: KubeObject;
+  /** The definition, why it stays, and its custom resources. */
+  readonly text: string;
+}
+
 /**
  * Finds kept CRDs whose custom resources only the leaving operator can convert: without its webhook the API server can neither read nor delete
- * them.
+ * them. Each of them stops the upgrade or uninstall.
+ */
+export async function neededConversions(
+  client: Pick<Client, "get" | "list" | "raw">,
+  request: Omit<LostConversionRequest, "extension" | "refusal">,
+  signal: AbortSignal,
+): Promise<NeededConversion[]> {
+  const needed: NeededConversion[] = [];
+  for (const lost of await lostConversions(client, request, signal))
+    if (!lost.isSafe) needed.push({ crd: lost.crd, text: await descriptionOf(client, lost, signal) });
+  return needed;
+}
+
+/**
+ * Stops at what `neededConversions` finds.
  * @throws WaitingError ConversionNeeded that names the definitions, their custom resources, and what to do.
  */
 export async function requireConversions(
-  client: Pick<Client, "get" | "list">,
+  client: Pick<Client, "get" | "list" | "raw">,
   request: LostConversionRequest,
   signal: AbortSignal,
 ): Promise<void> {
-  const blocked = (await lostConversions(client, request, signal)).filter(({ isSafe }) => !isSafe);
-  const [first] = blocked;
+  const needed = await neededConversions(client, request, signal);
+  const [first] = needed;
   if (!first) return;
-  const found: string[] = [];
-  for (const lost of blocked) found.push(await descriptionOf(client, lost, signal));
   const { extension, refusal } = request;
   const text =
-    `${refusal}: ${found.join("; ")}. Nothing was removed. Delete the custom resources, set spec.uninstall.crdPolicy to Delete to delete them with their ` +
+    `${refusal}: ${needed.map((one) => one.text).join("; ")}. Nothing was removed. Delete the custom resources, set spec.uninstall.crdPolicy to Delete to delete them with their ` +
     `definition, or keep them without conversion, which can hide fields that only one version has: ` +
     `kubectl annotate clusterextension ${extension} ${ANNOTATION_DROP_CONVERSION}=true`;
   const isOver = async (until: AbortSignal): Promise<boolean> => (await crdUse(client, first.crd, until)).kind !== "in use";
@@ -69,7 +89,7 @@ export async function requireConversions(
  * @throws KubeError 409 if another writer changed a definition in between; WaitingError as `requireConversions`.
  */
 export async function dropConversions(
-  client: Pick<Client, "get" | "list" | "patch">,
+  client: Pick<Client, "get" | "list" | "patch" | "raw">,
   request: LostConversionRequest,
   signal: AbortSignal,
 ): Promise<string[]> {
@@ -90,9 +110,17 @@ export async function dropConversions(
   return dropped;
 }
 
+/** The request for an upgrade or rollback of an extension to a release without the definitions that `leavingCrds` found. */
+export function upgradeConversions(
+  { metadata: { name, annotations } }: Readonly<ClusterExtension>,
+  leaving: Pick<LostConversionRequest, "crds" | "policy" | "recorded">,
+): LostConversionRequest {
+  return { ...leaving, extension: name, isForced: annotations?.[ANNOTATION_DROP_CONVERSION] === "true", refusal: "not applied" };
+}
+
 async function lostConversions(
-  client: Pick<Client, "get" | "list">,
-  { crds, policy, recorded, isForced }: LostConversionRequest,
+  client: Pick<Client, "get" | "list" | "raw">,
+  { crds, policy, recorded, isForced }: Omit<LostConversionRequest, "extension" | "refusal">,
   signal: AbortSignal,
 ): Promise<LostConversion[]> {
   if (policy === "Delete") return [];

@@ -1,4 +1,3 @@
-import { ANNOTATION_DROP_CONVERSION } from "../../api/constants.ts";
 import type { KubeObject } from "../../api/k8s.ts";
 import type { StepContext } from "../../controller/steps.ts";
 import type { Client } from "../../kube/client.ts";
@@ -12,7 +11,7 @@ import { Applier, type LiveObjects } from "./applier.ts";
 import type { ApplyDependencies } from "./applyDependencies.ts";
 import { DryRun } from "./dryRun.ts";
 import type { Need } from "./handovers.ts";
-import type { LostConversionRequest } from "./lostConversions.ts";
+import { type LostConversionRequest, upgradeConversions } from "./lostConversions.ts";
 import { type PreparedObjects, prepareFor } from "./preparedObjects.ts";
 import { leavingCrds, type PruneRequest } from "./prune.ts";
 import { takeFrom } from "./takeFrom.ts";
@@ -100,10 +99,7 @@ export class PassObjects {
 
   /** What becomes of the custom resources of definitions that `desired` leaves out. */
   async lostConversions(desired: readonly KubeObject[]): Promise<LostConversionRequest> {
-    const { metadata } = this.facts.extension;
-    const isForced = metadata.annotations?.[ANNOTATION_DROP_CONVERSION] === "true";
-    const leaving = await leavingCrds(this.applier, this.pruneRequest(desired));
-    return { ...leaving, extension: metadata.name, isForced, refusal: "not applied" };
+    return upgradeConversions(this.facts.extension, await leavingCrds(this.applier, this.pruneRequest(desired)));
   }
 
   /**

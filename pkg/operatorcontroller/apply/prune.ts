@@ -1,12 +1,14 @@
-import { type KubeObject, type ObjectRef, refOf } from "../../api/k8s.ts";
+import { type KubeObject, refOf } from "../../api/k8s.ts";
 import { certificateSecrets } from "../../certificates/wantedCertificates.ts";
 import type { Client } from "../../kube/client.ts";
 import { isCrd, objectKey } from "../../release/identity.ts";
-import { type Owner, ownershipOf } from "../../release/ownership.ts";
+import type { Owner } from "../../release/ownership.ts";
 import { type CrdPolicy, planRelease, type ReleasePlan } from "../../release/plan.ts";
-import type { ReleaseRecord } from "../../release/record.ts";
-import type { Applier, LiveObjects } from "./applier.ts";
+import type { LeftObject, ReleaseRecord } from "../../release/record.ts";
+import type { Applier } from "./applier.ts";
+import { asLeft, isKept, recheckKept } from "./keptCrds.ts";
 import type { LostConversionRequest } from "./lostConversions.ts";
+import { asObject, oursOf } from "./ownedObjects.ts";
 import { type KeptCrd, removeCrds } from "./removeCrds.ts";
 import { takeOver } from "./takeOver.ts";
 
@@ -23,16 +25,20 @@ export interface PruneRequest {
 
 /** What stays after a removal. */
 export interface Pruned {
-  /** CustomResourceDefinitions. */
+  /** CustomResourceDefinitions that stay from now on, for Events. */
   kept: KeptCrd[];
-  /** What other extensions want, still with the owner's marks. */
-  left: ObjectRef[];
+  /** Everything that stays with the owner's marks: what other extensions want, and the definitions that stay from now on or stayed before. */
+  left: LeftObject[];
 }
 
-/** What is live and the owner's that the history holds and the desired objects do not: what `prune` would look at, in that order. */
+/**
+ * What is live and the owner's that the history holds and the desired objects do not: what `prune` would look at, in that order. Definitions that an
+ * earlier release has left in use are not expected to go.
+ */
 export async function leavingObjects(applier: Applier, request: PruneRequest): Promise<KubeObject[]> {
   const { prune: leaving, crds } = planOf(request);
-  const candidates = [...leaving, ...crds.ifUnused];
+  const kept = keptBefore(request);
+  const candidates = [...leaving, ...crds.ifUnused].filter((object) => request.crdPolicy === "Delete" || !kept.has(objectKey(object)));
   const live = await applier.read(candidates.map(refOf));
   return oursOf(candidates, live, request.owner);
 }
@@ -44,8 +50,10 @@ export async function leavingObjects(applier: Applier, request: PruneRequest): P
 export async function prune(applier: Applier, scoped: Client, request: PruneRequest, signal: AbortSignal): Promise<Pruned> {
   const { crdPolicy, owner, isWanted = () => false } = request;
   const plan = planOf(request);
-  const leaving = [...plan.prune, ...plan.crds.ifUnused, ...plan.crds.kept];
-  if (leaving.length === 0) return { kept: [], left: [] };
+  const before = keptBefore(request);
+  const all = [...plan.prune, ...plan.crds.ifUnused, ...plan.crds.kept];
+  if (all.length === 0) return { kept: [], left: [] };
+  const leaving = all.filter((object) => !before.has(objectKey(object)));
   const ours = oursOf(leaving, await applier.read(leaving.map(refOf)), owner);
   const left = ours.filter(isWanted);
   const going = ours.filter((object) => !left.includes(object));
@@ -53,7 +61,14 @@ export async function prune(applier: Applier, scoped: Client, request: PruneRequ
   const { kept } = await removeCrds(applier, scoped, going.filter(isCrd), crdPolicy, signal);
   // A reference to the extension, as the Go operator-controller writes it, would let the garbage collector delete it with the extension.
   await takeOver(scoped, crdsOf(kept), owner.uid, signal);
-  return { kept, left: left.map(refOf) };
+  const still = await recheckKept(
+    applier,
+    scoped,
+    all.flatMap((object) => before.get(objectKey(object)) ?? []),
+    { policy: crdPolicy, owner, isWanted },
+    signal,
+  );
+  return { kept, left: [...left.map(refOf), ...kept.map(asLeft), ...still.map((one) => one.left)] };
 }
 
 /**
@@ -64,8 +79,14 @@ export async function leavingCrds(
   applier: Applier,
   request: PruneRequest,
 ): Promise<Pick<LostConversionRequest, "crds" | "policy" | "recorded">> {
-  const leaving = unwanted(request).filter(isCrd);
-  const crds = leaving.length === 0 ? [] : oursOf(leaving, await applier.read(leaving.map(refOf)), request.owner);
+  const before = keptBefore(request);
+  const all = unwanted(request).filter(isCrd);
+  const leaving = all.filter((crd) => !before.has(objectKey(crd)));
+  const earlier = all.filter((crd) => before.has(objectKey(crd)));
+  const live = leaving.length === 0 ? new Map<string, KubeObject>() : await applier.read(leaving.map(refOf));
+  // One that may no longer be read stays as it is, see recheckKept.
+  const { objects: readable } = await applier.readEach(earlier.map(refOf));
+  const crds = oursOf(all, new Map([...live, ...readable]), request.owner);
   return { crds, policy: request.crdPolicy, recorded: request.history.flatMap(({ objects }) => objects.map(refOf)) };
 }
 
@@ -73,6 +94,18 @@ export async function leavingCrds(
 export function unwanted(request: Omit<PruneRequest, "owner">): KubeObject[] {
   const { prune: going, crds } = planOf(request);
   return [...going, ...crds.ifUnused, ...crds.kept];
+}
+
+/** The same without definitions that stay because they may not be deleted: what takes permissions to remove. */
+export function removals(request: Omit<PruneRequest, "owner">): KubeObject[] {
+  const kept = keptBefore(request);
+  return unwanted(request).filter((object) => request.crdPolicy === "Delete" || !kept.has(objectKey(object)));
+}
+
+/** The definitions that an earlier release has kept, by `objectKey`. */
+function keptBefore({ history }: Pick<PruneRequest, "history">): ReadonlyMap<string, LeftObject> {
+  const left = history.flatMap((release) => release.left ?? []).filter(isKept);
+  return new Map(left.map((one) => [objectKey(one), one]));
 }
 
 function crdsOf(kept: readonly KeptCrd[]): KubeObject[] {
@@ -88,20 +121,7 @@ function planOf({ history, desired, crdPolicy }: Omit<PruneRequest, "owner">): R
   return planRelease({ recorded: [...recorded.values()], desired: withSecrets(desired), crdPolicy });
 }
 
-/** What names an object, as an object. */
-export function asObject({ apiVersion, kind, name, namespace }: ObjectRef): KubeObject {
-  return { apiVersion, kind, metadata: { name, ...(namespace === undefined ? {} : { namespace }) } };
-}
-
 /** Certificates are in no release, but come and go with the objects that need them. */
 function withSecrets(objects: readonly KubeObject[]): KubeObject[] {
   return [...objects, ...certificateSecrets(objects)];
-}
-
-/** Those of `objects` that are live and the owner's, as they are on the cluster. */
-export function oursOf(objects: readonly KubeObject[], live: LiveObjects, owner: Owner): KubeObject[] {
-  return objects.flatMap((object) => {
-    const found = live.get(objectKey(object));
-    return found && ownershipOf(found, owner).kind === "ours" ? [found] : [];
-  });
 }

@@ -8,6 +8,7 @@ import { type CrdUse, crdUse } from "./crdUse.ts";
 /** A CustomResourceDefinition that stays on the cluster. */
 export interface KeptCrd {
   crd: KubeObject;
+  because: string;
   /** The definition and the reason, for Events. */
   text: string;
   /** Set when the next try may find the definition unused. */
@@ -39,14 +40,13 @@ const CHECKS_MAX = 5;
  */
 export async function removeCrds(
   applier: Pick<Applier, "remove" | "removeUnchanged">,
-  client: Pick<Client, "get" | "list">,
+  client: Pick<Client, "get" | "list" | "raw">,
   crds: readonly KubeObject[],
   policy: CrdPolicy,
   signal: AbortSignal,
 ): Promise<CrdRemoval> {
   if (policy === "Retain") {
-    const kept = crds.map((crd) => ({ crd, text: `${describeObject(crd)}: spec.uninstall.crdPolicy is Retain` }));
-    return { kept, deleting: [] };
+    return { kept: crds.map((crd) => keptCrd(crd, "spec.uninstall.crdPolicy is Retain")), deleting: [] };
   }
   if (policy === "Delete") {
     await applier.remove(crds.filter(({ metadata }) => metadata.deletionTimestamp === undefined));
@@ -56,16 +56,19 @@ export async function removeCrds(
   for (const crd of crds) {
     const use = await removeUnused(applier, client, crd, signal);
     if (use.kind === "unused" || (use.kind === "in use" && use.reason === "BeingDeleted")) removal.deleting.push(use.crd);
-    else if (use.kind === "in use")
-      removal.kept.push({ crd: use.crd, text: `${describeObject(crd)}: ${use.text}`, ...(use.retry ? { retry: use.retry } : {}) });
+    else if (use.kind === "in use") removal.kept.push({ ...keptCrd(use.crd, use.text), ...(use.retry ? { retry: use.retry } : {}) });
   }
   return removal;
+}
+
+function keptCrd(crd: KubeObject, because: string): KeptCrd {
+  return { crd, because, text: `${describeObject(crd)}: ${because}` };
 }
 
 /** @returns the use that decided; after "unused" the definition is deleted. */
 async function removeUnused(
   applier: Pick<Applier, "removeUnchanged">,
-  client: Pick<Client, "get" | "list">,
+  client: Pick<Client, "get" | "list" | "raw">,
   crd: KubeObject,
   signal: AbortSignal,
 ): Promise<CrdUse> {

@@ -8,7 +8,7 @@ import type { PassFacts } from "../facts.ts";
 import { Applier } from "./applier.ts";
 import type { ApplyDependencies } from "./applyDependencies.ts";
 import { changes, summary } from "./objectAction.ts";
-import { oursOf } from "./prune.ts";
+import { oursOf } from "./ownedObjects.ts";
 import { isQuotaRefusal } from "./quotaCheck.ts";
 import { removeCrds } from "./removeCrds.ts";
 

@@ -1,12 +1,13 @@
 import { CLUSTER_EXTENSION, LABEL_BUNDLE_NAME } from "../../api/constants.ts";
-import type { ObjectRef } from "../../api/k8s.ts";
 import { CLASSIC_FIELD_MANAGERS, isMigrated } from "../../classic/names.ts";
 import { describeObject } from "../../release/identity.ts";
 import { withoutDrifted } from "../../release/leftAsIs.ts";
 import { GO_FIELD_MANAGER } from "../../release/managedFields.ts";
+import type { LeftObject } from "../../release/record.ts";
 import type { ExtensionCertificates } from "../certificates/extensionCertificates.ts";
 import type { PassFacts } from "../facts.ts";
 import type { Need } from "./handovers.ts";
+import { isKept } from "./keptCrds.ts";
 import { dropConversions } from "./lostConversions.ts";
 import type { NextRelease } from "./nextRelease.ts";
 import { listed } from "./objectAction.ts";
@@ -26,8 +27,8 @@ export interface WriteTools {
 export interface Written {
   /** Something is left as somebody changed it. */
   isDriftLeft: boolean;
-  /** What the release no longer contains and other extensions want. */
-  left: ObjectRef[];
+  /** What the release no longer contains and stays: what other extensions want, and kept definitions. */
+  left: LeftObject[];
 }
 
 /**
@@ -51,7 +52,8 @@ export async function writeRelease(
     events.record("Normal", "ConversionDropped", text);
   const { kept, left } = await prune(applier, scoped, pass.pruneRequest(objects), context.signal);
   for (const { text } of kept) events.record("Normal", "Kept", text);
-  if (left.length > 0) events.record("Normal", "HandedOver", `left for other extensions: ${listed(left.map(describeObject))}`);
+  const given = left.filter((one) => !isKept(one));
+  if (given.length > 0) events.record("Normal", "HandedOver", `left for other extensions: ${listed(given.map(describeObject))}`);
   await certificates.keep(objects);
   events.applied(bundle.name, applier.actions, live, owner, deps.extensionExists);
   return { isDriftLeft: written.length < applied.length || written.some((object) => !applied.includes(object)), left };

@@ -3,7 +3,7 @@ import type { CallOptions } from "../../kube/options.ts";
 import { hasHealth } from "../../release/health/health.ts";
 import { releasesToRemove } from "../../release/history.ts";
 import { objectKey } from "../../release/identity.ts";
-import { isPending, lastDeployed, type ReleaseRecord, type ReleaseStatus } from "../../release/record.ts";
+import { isPending, type LeftObject, lastDeployed, type ReleaseRecord, type ReleaseStatus } from "../../release/record.ts";
 import type { ReleaseState } from "../../release/state.ts";
 import type { Logger } from "../../telemetry/log.ts";
 import { type ReleaseHistory, type ReleaseOwner, type ReleaseStore, recordOf, requireReadable } from "./releaseStore.ts";
@@ -132,6 +132,18 @@ export class ReleaseJournal {
       ...(sourced === undefined ? {} : { sourced }),
     };
     await this.#options.store.update(renewed, this.#options.owner, this.#calls);
+  }
+
+  /**
+   * Stores what a release leaves behind by now. The record is read again, because an earlier step of the reconcile may have renewed it.
+   * @returns the record as it is stored.
+   */
+  async leave(release: ReleaseRecord, left: readonly LeftObject[]): Promise<ReleaseRecord> {
+    const { store, owner } = this.#options;
+    const { left: _before, ...rest } = recordOf(await store.read(owner.name, release.version, this.#calls)) ?? release;
+    const record: ReleaseRecord = left.length > 0 ? { ...rest, left } : rest;
+    await store.update(record, owner, this.#calls);
+    return record;
   }
 
   /**

@@ -4,7 +4,7 @@ import { messageOf } from "../../errors/errors.ts";
 import type { Client } from "../../kube/client.ts";
 import { crdPolicyOf } from "../../release/plan.ts";
 import type { ServedKinds } from "../apply/kinds.ts";
-import { unwanted } from "../apply/prune.ts";
+import { removals } from "../apply/prune.ts";
 import type { ReleaseEvents } from "../apply/releaseEvents.ts";
 import { configOf, type PassFacts } from "../facts.ts";
 import type { ExtensionMemory } from "../memory.ts";
@@ -50,7 +50,7 @@ export class RightsCheck {
   async require({ desired, images, kinds }: RightsSubject): Promise<LackingPermissions | undefined> {
     const { facts, scoped, events, memory, now, signal } = this.#options;
     const { extension, history } = facts;
-    const pruned = unwanted({ history: history.current, desired, crdPolicy: crdPolicyOf(extension.spec) });
+    const pruned = removals({ history: history.current, desired, crdPolicy: crdPolicyOf(extension.spec) });
     const request = { extension, config: configOf(facts), desired, pruned, images, resourceOf: kinds.resourceOf.bind(kinds) };
     const lacking = await lackingPermissions(scoped, request, signal);
     if (!lacking?.doubtful) events.permissions(lacking !== undefined);

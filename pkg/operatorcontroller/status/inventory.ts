@@ -1,8 +1,10 @@
-import { INVENTORY_MAX, PROVIDED_APIS_MAX } from "../../api/constants.ts";
-import type { Inventory, ProvidedApis } from "../../api/inventory.ts";
+import { boundedMessage } from "../../api/conditions.ts";
+import { INVENTORY_MAX, KEPT_CRDS_MAX, PROVIDED_APIS_MAX } from "../../api/constants.ts";
+import type { Inventory, KeptCrds, ProvidedApis } from "../../api/inventory.ts";
 import { groupOf, type KubeObject, versionOf } from "../../api/k8s.ts";
 import { type AggregatedApi, aggregatedApis } from "../../bundle/aggregatedApis.ts";
 import { isCrd } from "../../release/identity.ts";
+import type { LeftObject } from "../../release/record.ts";
 
 /** What status says of the objects of a release: the first hundred by name, and how many there are. */
 export function inventoryOf(objects: readonly KubeObject[]): Inventory {
@@ -35,6 +37,12 @@ export function providedApis(objects: readonly KubeObject[]): ProvidedApis {
     return { group, kind, versions: [...new Set(apis.map(({ version }) => version))] };
   });
   return [...defined, ...aggregated].sort((a, b) => (key(a) < key(b) ? -1 : 1)).slice(0, PROVIDED_APIS_MAX);
+}
+
+/** What status says of the definitions that earlier releases left. */
+export function keptCrds(left: readonly LeftObject[], hide: (text: string) => string): KeptCrds {
+  const kept = left.flatMap(({ name, kept: because }) => (because === undefined ? [] : [{ name, message: boundedMessage(hide(because)) }]));
+  return kept.slice(0, KEPT_CRDS_MAX);
 }
 
 interface CrdSpec {

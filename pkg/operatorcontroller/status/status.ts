@@ -9,7 +9,7 @@ import { upgradeVerdict } from "../clusterupgrade/clusterUpgradeVerdict.ts";
 import { type DeprecationFacts, type InstalledBundle, installedFrom, type PassFacts } from "../facts.ts";
 import { reconcileRequestOf } from "../reconcileRequest.ts";
 import type { ConditionVerdict } from "./conditionVerdict.ts";
-import { inventoryOf, providedApis } from "./inventory.ts";
+import { inventoryOf, keptCrds, providedApis } from "./inventory.ts";
 import { updateStatus } from "./updates.ts";
 
 /** Reasons of errors that are over once others have done something: nothing of the extension goes wrong, and nothing is under way. */
@@ -50,16 +50,26 @@ export function statusFrom(extension: Readonly<ClusterExtension>, facts: PassFac
 
 /** What was known to be installed. It stays while releases cannot be read or found, as it is all that tells that something is installed. */
 function installBefore({ status }: Readonly<ClusterExtension>): Partial<ClusterExtensionStatus> {
-  const { install, inventory, providedAPIs } = status ?? {};
-  return { ...(install ? { install } : {}), ...(inventory ? { inventory } : {}), ...(providedAPIs ? { providedAPIs } : {}) };
+  const { install, inventory, providedAPIs, keptCRDs } = status ?? {};
+  return {
+    ...(install ? { install } : {}),
+    ...(inventory ? { inventory } : {}),
+    ...(providedAPIs ? { providedAPIs } : {}),
+    ...(keptCRDs ? { keptCRDs } : {}),
+  };
 }
 
 /** What the deployed release holds. */
-function contentStatus({ deployed, history }: PassFacts): Pick<ClusterExtensionStatus, "inventory" | "providedAPIs"> {
+function contentStatus({ deployed, history, hidden }: PassFacts): Pick<ClusterExtensionStatus, "inventory" | "providedAPIs" | "keptCRDs"> {
   const release = deployed ?? lastDeployed(history.current);
   if (!release) return {};
   const apis = providedApis(release.objects);
-  return { inventory: inventoryOf(release.objects), ...(apis.length > 0 ? { providedAPIs: apis } : {}) };
+  const kept = keptCrds(release.left ?? [], (text) => hidden.hide(text));
+  return {
+    inventory: inventoryOf(release.objects),
+    ...(apis.length > 0 ? { providedAPIs: apis } : {}),
+    ...(kept.length > 0 ? { keptCRDs: kept } : {}),
+  };
 }
 
 /** A request counts as handled once a pass ended, whatever became of it: one that failed is tried again in any case. A pull has to end before. */

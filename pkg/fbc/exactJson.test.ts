@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { goJson } from "../fbc/canonical.ts";
+import { goJson } from "./canonical.ts";
 import { parseExactJson } from "./exactJson.ts";
 
 test.for([

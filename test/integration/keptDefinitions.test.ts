@@ -1,0 +1,141 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { ANNOTATION_RECONCILE_REQUESTED_AT, API_VERSION, CLUSTER_EXTENSION, LABEL_OWNER_NAME } from "../../pkg/api/constants.ts";
+import { type KubeObject, refOf } from "../../pkg/api/k8s.ts";
+import { describeWithPrivateCluster, eventually } from "../support/cluster.ts";
+import { OperatorWorld } from "../support/operatorWorld.ts";
+import { serviceAccount } from "../support/serviceAccount.ts";
+import { thingDefinition } from "../support/thingDefinition.ts";
+import { tinyBundle } from "../support/tinyBundle.ts";
+
+const DONE = { Installed: "True/Succeeded", Progressing: "True/Succeeded" };
+const THINGS = thingDefinition("kept.example.com");
+const THING: KubeObject = { apiVersion: "kept.example.com/v1", kind: "Thing", metadata: { name: "mine", namespace: "default" } };
+const KEPT = [{ name: "things.kept.example.com", message: "custom resources of it exist" }];
+
+/** What each version of the one package contains. */
+const BUNDLES: Readonly<Record<string, readonly KubeObject[]>> = { "1.0.0": [THINGS], "2.0.0": [], "3.0.0": [] };
+
+describeWithPrivateCluster("definitions that an upgrade keeps", (cluster) => {
+  let world: OperatorWorld;
+
+  beforeAll(async () => {
+    world = await OperatorWorld.start(cluster, { maxBackoffMs: 1_000, recheckIntervalMs: 1_000 });
+    const versions = Object.entries(BUNDLES);
+    for (const [version, objects] of versions) world.bundle(`p.v${version}`, tinyBundle(version, { objects }));
+    const names = versions.map(([version]) => `p.v${version}`);
+    await world.serve({ channels: { all: names }, bundles: names });
+  });
+  afterAll(async () => {
+    await world?.[Symbol.asyncDispose]();
+  });
+
+  const patch = (name: string, body: object): Promise<KubeObject> =>
+    cluster.client.patch({ apiVersion: API_VERSION, kind: CLUSTER_EXTENSION, name }, body, { type: "merge" });
+  const move = async (name: string, version: string): Promise<void> => {
+    await patch(name, { spec: { source: { catalog: { version } } } });
+    await world.until(name, ({ status }) => expect(status?.install?.bundle.version).toBe(version));
+    await world.conditions(name, DONE);
+  };
+  const start = async (name: string, version = "1.0.0"): Promise<void> => {
+    await world.extension(name, { catalog: { version, upgradeConstraintPolicy: "SelfCertified" } });
+    await world.conditions(name, DONE);
+  };
+  /** An extension whose upgrade has kept the definition, since a custom resource exists. */
+  const keeping = async (name: string): Promise<void> => {
+    await start(name);
+    await eventually(() => cluster.client.create(THING));
+    await move(name, "2.0.0");
+    await world.until(name, ({ status }) => expect(status?.keptCRDs).toEqual(KEPT));
+  };
+  const definition = (): Promise<KubeObject | undefined> => cluster.client.get(refOf(THINGS));
+  const request = (name: string): Promise<KubeObject> =>
+    patch(name, { metadata: { annotations: { [ANNOTATION_RECONCILE_REQUESTED_AT]: new Date().toISOString() } } });
+  const isForgotten = (name: string): Promise<void> => world.until(name, ({ status }) => expect(status?.keptCRDs).toBeUndefined());
+
+  test("a kept definition is still known after further upgrades and a restart, and deleted once it is unused", async () => {
+    await keeping("later");
+    await move("later", "3.0.0");
+    await world.until("later", ({ status }) => expect(status?.keptCRDs).toEqual(KEPT));
+    await world.restart();
+    await request("later");
+    await world.until("later", ({ status }) => expect(status?.keptCRDs).toEqual(KEPT));
+    expect(await definition()).toBeDefined();
+    await cluster.client.delete(refOf(THING));
+    await request("later");
+    await isForgotten("later");
+    expect(await definition()).toBeUndefined();
+    await eventually(async () =>
+      expect(await world.events("later")).toContain(
+        "Pruned: deleted what an earlier bundle left: CustomResourceDefinition things.kept.example.com",
+      ),
+    );
+    await world.remove("later");
+  });
+
+  test("an uninstall with crdPolicy Delete deletes what an upgrade has kept, with its custom resources", async () => {
+    await keeping("deleting");
+    await move("deleting", "3.0.0");
+    await patch("deleting", { spec: { uninstall: { crdPolicy: "Delete" } } });
+    await request("deleting");
+    await world.until("deleting", ({ status }) => expect(status?.lastHandledReconcileAt).toBeDefined());
+    expect(await cluster.client.get(refOf(THING))).toBeDefined();
+    await world.remove("deleting");
+    await eventually(async () => expect(await definition()).toBeUndefined());
+  });
+
+  test("an uninstall keeps what an upgrade has kept, and the next extension adopts it", async () => {
+    await keeping("leaving");
+    await world.remove("leaving");
+    expect(await definition()).toBeDefined();
+    expect((await world.events("leaving")).filter((text) => text.startsWith("Kept: ")).length).toBeGreaterThan(0);
+    await start("adopting");
+    expect((await definition())?.metadata.labels?.[LABEL_OWNER_NAME]).toBe("adopting");
+    await cluster.client.delete(refOf(THING));
+    await world.remove("adopting");
+    expect(await definition()).toBeUndefined();
+  });
+
+  test("another extension takes a kept definition over, and a rollback to a bundle with it takes it back", async () => {
+    await keeping("giving");
+    await start("taking");
+    expect((await definition())?.metadata.labels?.[LABEL_OWNER_NAME]).toBe("taking");
+    await isForgotten("giving");
+    await move("taking", "2.0.0");
+    await world.until("taking", ({ status }) => expect(status?.keptCRDs).toEqual(KEPT));
+    await move("giving", "1.0.0");
+    expect((await definition())?.metadata.labels?.[LABEL_OWNER_NAME]).toBe("giving");
+    await isForgotten("taking");
+    expect(await cluster.client.get(refOf(THING))).toBeDefined();
+    await move("giving", "2.0.0");
+    await move("giving", "1.0.0");
+    await isForgotten("giving");
+    await cluster.client.delete(refOf(THING));
+    await world.remove("giving");
+    await world.remove("taking");
+  });
+
+  test("a definition that may no longer be read or deleted stays and holds up neither upgrade nor uninstall", async () => {
+    await keeping("denied");
+    await cluster.client.delete(refOf(THING));
+    const others = { apiGroups: ["", "apps", "kept.example.com"], resources: ["*"], verbs: ["*"] };
+    const account = async (verbs: string[]): Promise<unknown> =>
+      (await serviceAccount(cluster.client, "denied-system", "denied-installer", [others])).grant([
+        others,
+        ...(verbs.length > 0 ? [{ apiGroups: ["apiextensions.k8s.io"], resources: ["customresourcedefinitions"], verbs }] : []),
+      ]);
+    await account(["get"]);
+    await move("denied", "3.0.0");
+    await world.until("denied", ({ status }) =>
+      expect(status?.keptCRDs?.[0]?.message).toMatch(/^it is unused but may not be deleted \(.*cannot delete resource/),
+    );
+    await account([]);
+    await request("denied");
+    await world.until("denied", ({ status }) =>
+      expect(status?.keptCRDs?.[0]?.message).toMatch(/^it may not be read \(.*cannot get resource/),
+    );
+    await world.conditions("denied", DONE);
+    await world.remove("denied");
+    expect(await definition()).toBeDefined();
+    await cluster.client.delete(refOf(THINGS));
+  });
+});

@@ -1,0 +1,107 @@
+import { beforeAll, expect, onTestFinished, test } from "vitest";
+import { type KubeObject, type ObjectRef, refOf } from "../../pkg/api/k8s.ts";
+import { secretFrom } from "../../pkg/certificates/storedCertificates.ts";
+import { Applier } from "../../pkg/operatorcontroller/apply/applier.ts";
+import { type CrdUse, crdUse } from "../../pkg/operatorcontroller/apply/crdUse.ts";
+import { Uninstaller } from "../../pkg/operatorcontroller/uninstaller.ts";
+import type { PolicyRule } from "../../pkg/rbac/policyRule.ts";
+import { issueCertificate } from "../../pkg/serving/certificates/issueCertificate.ts";
+import { describeWithPrivateCluster, eventually } from "../support/cluster.ts";
+import { stepContext } from "../support/extensionFakes.ts";
+import { extensionNamed } from "../support/extensions.ts";
+import { EVERYTHING, loneExtension, preparedFor } from "../support/ownedObjects.ts";
+import { serviceAccount } from "../support/serviceAccount.ts";
+import { ServingPod } from "../support/servingPod.ts";
+import { thingDefinition } from "../support/thingDefinition.ts";
+
+const GROUP = "shadowed.example.com";
+const API_VERSION = `${GROUP}/v1`;
+const CRD = thingDefinition(GROUP);
+const THING: KubeObject = { apiVersion: API_VERSION, kind: "Thing", metadata: { name: "mine", namespace: "default" } };
+const API_SERVICE: ObjectRef = { apiVersion: "apiregistration.k8s.io/v1", kind: "APIService", name: `v1.${GROUP}` };
+/** All that a ServiceAccount needs to check a definition. */
+const CHECKING: PolicyRule[] = [
+  { apiGroups: ["apiextensions.k8s.io"], resources: ["customresourcedefinitions"], verbs: ["get"] },
+  { apiGroups: [GROUP], resources: ["things"], verbs: ["list"] },
+];
+const signal = new AbortController().signal;
+const { log } = stepContext(extensionNamed("x", { packageName: "p" }));
+
+describeWithPrivateCluster("definitions whose group version another API server serves", (cluster) => {
+  const reasonOf = (use: CrdUse): string => (use.kind === "in use" ? use.reason : use.kind);
+  const crd = async (): Promise<KubeObject> => (await cluster.client.get(refOf(CRD))) ?? CRD;
+
+  /** An API server behind a Service, in which Things are served and none exist. */
+  async function otherServer(namespace: string): Promise<ServingPod> {
+    const host = `server.${namespace}.svc`;
+    const [startsAt, endsAt] = [Date.now() - 60_000, Date.now() + 3_600_000];
+    const { certificate, key } = await issueCertificate({ host, dnsNames: [host], startsAt, endsAt });
+    const secret = { apiVersion: "v1", kind: "Secret", namespace, name: "server" };
+    await cluster.client.create(secretFrom(secret, { serving: { certificate, key }, authorities: [] }));
+    const ports = [{ name: "443", port: 443, targetPort: 443 }];
+    await cluster.client.create({ apiVersion: "v1", kind: "Service", metadata: { namespace, name: "server" }, spec: { ports } });
+    return ServingPod.start(cluster.client, {
+      namespace,
+      service: "server",
+      secret: "server",
+      answer({ path }) {
+        const resources = [{ name: "things", singularName: "thing", namespaced: true, kind: "Thing", verbs: ["get", "list"] }];
+        if (path === `/apis/${API_VERSION}`) return { kind: "APIResourceList", apiVersion: "v1", groupVersion: API_VERSION, resources };
+        return path.endsWith("/things") ? { apiVersion: API_VERSION, kind: "ThingList", metadata: {}, items: [] } : undefined;
+      },
+    });
+  }
+
+  async function shadow(namespace: string): Promise<void> {
+    const spec = {
+      group: GROUP,
+      version: "v1",
+      groupPriorityMinimum: 1_000,
+      versionPriority: 100,
+      insecureSkipTLSVerify: true,
+      service: { namespace, name: "server", port: 443 },
+    };
+    // Without the label the API server leaves the APIService as it is.
+    const labels = { "kube-aggregator.kubernetes.io/automanaged": null };
+    await cluster.client.patch(API_SERVICE, { metadata: { labels }, spec }, { type: "merge" });
+    await eventually(async () => {
+      const { items } = await cluster.client.list({ apiVersion: API_VERSION, kind: "Thing" });
+      expect(items).toEqual([]);
+    });
+  }
+
+  beforeAll(() => cluster.installCrds());
+
+  test("a definition in use is kept, with and without permission to read APIServices, and is unused only once it answers itself", async () => {
+    const { x, ns, account } = await loneExtension(cluster);
+    const objects = preparedFor(x, [CRD]);
+    await new Applier(account.client, log, signal).apply(objects, new Map());
+    const narrow = await serviceAccount(cluster.client, ns, "narrow", CHECKING);
+    await eventually(() => cluster.client.create(THING));
+    await eventually(async () => expect(reasonOf(await crdUse(narrow.client, await crd(), signal))).toBe("CustomResourcesExist"));
+    const server = await otherServer(ns);
+    onTestFinished(() => server[Symbol.asyncDispose]());
+    await shadow(ns);
+
+    const allowed = await crdUse(account.client, await crd(), signal);
+    expect(allowed).toMatchObject({
+      kind: "in use",
+      reason: "ServedElsewhere",
+      text: `it counts as in use because its custom resources cannot be listed: APIService v1.${GROUP} has Service ${ns}/server answer for ${API_VERSION}`,
+    });
+    const denied = await crdUse(narrow.client, await crd(), signal);
+    expect(reasonOf(denied)).toBe("ServedElsewhere");
+    expect(denied).toMatchObject({ text: expect.stringContaining(`APIService v1.${GROUP} may not be read`) as string });
+    const { kept } = await new Uninstaller(account.client, new Applier(account.client, log, signal), x, signal).run(objects.map(refOf));
+    expect(kept.map(({ text }) => text)).toEqual([expect.stringContaining("cannot be listed: APIService") as string]);
+
+    await cluster.client.delete(API_SERVICE);
+    await eventually(async () => expect(await cluster.client.get(refOf(THING))).toBeDefined());
+    await cluster.client.delete(refOf(THING));
+    // By its hash in discovery the definition is known to answer itself.
+    await eventually(async () => expect(reasonOf(await crdUse(narrow.client, await crd(), signal))).toBe("unused"));
+    expect(reasonOf(await crdUse(account.client, await crd(), signal))).toBe("unused");
+    await narrow.grant([EVERYTHING]);
+    await cluster.client.delete(refOf(CRD));
+  });
+});
