@@ -72,7 +72,7 @@ export async function compare(
     findings.push({ kind: "read", text: messageOf(err) });
     return [];
   });
-  // As operator-controller, which asks it before it writes: what is not known here is no finding, since the reads above say why.
+  // As operator-controller checks it before it writes. An unknown answer is not reported again: the reads above have reported why.
   if (history.current.length > 0) {
     const kept = await leavingCrds(applier, pruning)
       .then((crds) => requireConversions(scoped, upgradeConversions(extension, crds), signal))

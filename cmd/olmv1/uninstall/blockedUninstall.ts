@@ -11,7 +11,7 @@ import { refFrom } from "../tree/extensionTree.ts";
 
 /**
  * Predicts that operator-controller will stop an uninstall with reason ConversionNeeded, with its own function.
- * @param crds the definitions of the extension, as they are.
+ * @param crds the definitions of the extension, as the API server returned them.
  * @returns a sentence for each definition that stops it.
  */
 export async function blockedUninstall(

@@ -27,7 +27,7 @@ const PARALLEL = 4;
 /** Custom resources of one kind that are counted. */
 export const COUNTED_MAX = 1_000;
 
-/** The definitions of an extension, those that upgrades have kept too, with their custom resources, as far as the user may see them. */
+/** The definitions of an extension, including those that upgrades have kept, with the custom resources that the user may list. */
 export async function customResourcesOf(
   client: Pick<Client, "get" | "list" | "raw">,
   { status }: ClusterExtension,

@@ -16,7 +16,7 @@ export interface UninstallSummary {
   readonly extension: ClusterExtension | undefined;
   readonly crdPolicy: CrdPolicy;
   readonly customResources: readonly CustomResources[];
-  /** Definitions for which operator-controller will stop the uninstall, a sentence each. */
+  /** Definitions that will stop the uninstall in operator-controller, a sentence each. */
   readonly blocked: readonly string[];
   /** What goes after the extension. */
   readonly made: readonly KubeObject[];

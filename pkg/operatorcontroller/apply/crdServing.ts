@@ -6,6 +6,7 @@ import { messageOf } from "../../errors/errors.ts";
 import type { Client } from "../../kube/client.ts";
 import { groupVersionPath } from "../../kube/discovery.ts";
 import { isForbidden, isNotFound, KindNotServed } from "../../kube/errors.ts";
+import { isAllowed } from "../rights/ownRules.ts";
 
 /** Bytes of a hash that discovery shows. */
 const HASH_BYTES = 8;
@@ -19,8 +20,7 @@ const HASH_BYTES = 8;
  * | with a Service                  | another API server                                                                 |
  * | may not be read                 | the definition, if discovery has the storage version's hash of it for the resource |
  *
- * Few ServiceAccounts may read APIServices, because no bundle needs that, so a denial must not keep every definition for ever. Discovery may be
- * read by everyone. Its hash proves less: an API server that stores the same group, version and kind has the same one. An API server without a
+ * Few ServiceAccounts may read APIServices, because no bundle needs that, so a denial must not keep every definition. Everyone may read discovery. Its hash proves less: an API server that stores the same group, version and kind has the same one. An API server without a
  * hash, or that stores another version, is found.
  * @returns undefined if the definition answers; otherwise who does, as a sentence.
  * @throws what the requests throw.
@@ -33,19 +33,26 @@ export async function otherServer(
 ): Promise<string | undefined> {
   const name = `${versionOf(apiVersion)}.${groupOf(apiVersion)}`;
   try {
-    const service = serviceOf(await client.get(apiServiceRef(name), { signal }));
-    return service && `APIService ${name} has Service ${service} answer for ${apiVersion}`;
+    if (await mayRead(client, name, signal)) {
+      const service = serviceOf(await client.get(apiServiceRef(name), { signal }));
+      return service && `APIService ${name} has Service ${service} answer for ${apiVersion}`;
+    }
   } catch (err) {
     if (err instanceof KindNotServed) return undefined; // an API server without an aggregation layer
     if (!isForbidden(err)) throw err;
-    const answer = await client.raw("GET", groupVersionPath(apiVersion), undefined, { signal }).catch((fault: unknown) => {
-      if (isForbidden(fault) || isNotFound(fault)) return fault;
-      throw fault;
-    });
-    if (answer instanceof Error) return `whether the definition itself answers for ${apiVersion} cannot be told (${messageOf(answer)})`;
-    if (hashIn(answer, kind) === storageHash(crd, groupOf(apiVersion), kind)) return undefined;
-    return `discovery of ${apiVersion} has not the storage version of the definition, and APIService ${name} may not be read (${messageOf(err)})`;
   }
+  const answer = await client.raw("GET", groupVersionPath(apiVersion), undefined, { signal }).catch((fault: unknown) => {
+    if (isForbidden(fault) || isNotFound(fault)) return fault;
+    throw fault;
+  });
+  if (answer instanceof Error) return `discovery of ${apiVersion} failed (${messageOf(answer)}), and APIService ${name} may not be read`;
+  if (hashIn(answer, kind) === storageHash(crd, groupOf(apiVersion), kind)) return undefined;
+  return `discovery of ${apiVersion} does not show the storage version of the definition, and APIService ${name} may not be read`;
+}
+
+/** Asks first, because a denied request looks like an attack in an audit log. */
+function mayRead(client: Pick<Client, "raw">, name: string, signal: AbortSignal): Promise<boolean> {
+  return isAllowed(client, "", { group: "apiregistration.k8s.io", resource: "apiservices", name, verb: "get" }, signal);
 }
 
 function apiServiceRef(name: string): ObjectRef {
