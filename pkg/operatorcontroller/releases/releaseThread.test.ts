@@ -82,12 +82,12 @@ test.for<[what: string, payload: string]>([
 });
 
 test("ReleaseThread finds a release unreadable when it takes more memory than the thread has, and reads the next one", async () => {
-  const thread = start({ heapMib: 16 });
+  const thread = start({ heapMib: 32 });
   const maps = `{"config":{${Array.from({ length: 300_000 }, (_, i) => `"k${i}":[]`).join(",")}}}`;
   expect(await thread.decode(withPayload(maps), [])).toEqual({
     kind: "unreadable",
     secret: "sh.helm.release.v1.x.v1",
-    because: 'failed to decode release from index secret "sh.helm.release.v1.x.v1": it took more than 16 MiB of memory',
+    because: 'failed to decode release from index secret "sh.helm.release.v1.x.v1": it took more than 32 MiB of memory',
   });
   const { index, chunks } = indexOf(large(20, 40_000));
   expect((await thread.decode(index, chunks)).kind).toBe("readable");
