@@ -41,12 +41,12 @@ export const extensionConfig = withRules(
         minProperties: 1,
         "x-kubernetes-preserve-unknown-fields": true,
         description:
-          "inline is the configuration itself, with at least one member; it may be left out where valuesFrom is there. The bundle's schema decides which ones there may be: registry+v1 bundles know deploymentConfig and deploymentConfigs and, by their install modes, watchNamespace and watchNamespaces.",
+          "inline is the configuration itself, with at least one member; it may be left out where valuesFrom is there. The bundle's schema decides which ones there may be: registry+v1 bundles know deploymentConfig and deploymentConfigs and, by their install modes, watchNamespace and watchNamespaces. With valuesFrom at most 256 KiB as JSON and 10,000 values.",
       }),
     valuesFrom: z.array(ValuesSource).min(1).max(VALUES_FROM_MAX).optional().meta({
       "x-kubernetes-list-type": "atomic",
       description:
-        "valuesFrom names ConfigMaps and Secrets of spec.namespace that hold parts of the configuration. Each is merged over those before it, and inline over all of them: objects member by member, everything else as a whole, and null removes a member. They are read as the extension's ServiceAccount, a change of them is noticed, and what they hold is shown neither in status nor in Events or plans. At most 16.",
+        "valuesFrom names ConfigMaps and Secrets of spec.namespace that hold parts of the configuration. Each is merged over those before it, and inline over all of them: objects member by member, everything else as a whole, and null removes a member. They are read as the extension's ServiceAccount, a change of them is noticed, and what they hold is shown neither in status nor in Events or plans. At most 16, with at most 256 KiB together.",
     }),
   }),
   {

@@ -35,17 +35,20 @@ const MAX_INT64 = 2n ** 63n - 1n;
 const NANO = 9;
 /** Digits that always fit an int64. */
 const MAX_INT64_DIGITS = 18;
+/** Big arithmetic takes time that grows with the square of the digits; 19 digits are the largest int64. */
+const MAX_LENGTH = 256;
 /** A larger exponent would only fill the memory with zeros. */
 const MAX_EXPONENT = 1_000;
 
 /**
  * The canonical text of a resource quantity, as Kubernetes writes it back: "1024Mi" gives "1Gi", "0.5" gives "500m".
  * What is already canonical by Go's quick look ("1.500", "+5") is kept as it is.
- * @throws Error in apimachinery's words on text that is no quantity.
+ * @throws Error in apimachinery's words on text that is not a quantity, in ours on text of more than 256 characters.
  * @see https://pkg.go.dev/k8s.io/apimachinery/pkg/api/resource#Quantity
  */
 export function canonicalQuantity(text: string): string {
   const trimmed = text.trim();
+  if (trimmed.length > MAX_LENGTH) throw new Error(`a quantity of ${trimmed.length} characters is longer than the ${MAX_LENGTH} allowed`);
   const parts = trimmed === "" ? null : PARTS.exec(trimmed);
   if (!parts) throw new Error(FORMAT_WRONG);
   const negative = parts[1] === "-";

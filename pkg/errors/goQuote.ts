@@ -10,12 +10,16 @@ const ESCAPES: Readonly<Record<string, string>> = {
   '"': '\\"',
 };
 
+/** Texts that Go prints unchanged between the quotes. They are most texts. */
+const PLAIN = /^[ !#-[\]-~]*$/;
+
 /**
  * `text` as Go's `%q` prints it: in double quotes, with Go's escapes; printable Unicode stays as it is.
  * Messages that users match on are written with it.
  * @see https://pkg.go.dev/strconv#Quote
  */
 export function goQuote(text: string): string {
+  if (PLAIN.test(text)) return `"${text}"`;
   let out = '"';
   for (const char of text) {
     const code = char.codePointAt(0) ?? 0;

@@ -3,7 +3,7 @@ import type { ClusterExtension } from "../api/clusterExtension.ts";
 import { findCondition } from "../api/conditions.ts";
 import { COLLECTOR_FINALIZERS } from "../api/constants.ts";
 import { canonicalJson } from "../fbc/canonical.ts";
-import { matchesSelector } from "../resolve/selector.ts";
+import { compileSelector } from "../resolve/selector.ts";
 
 /** The part of a catalog that a resolution can depend on beside its content, as one text. */
 function circumstances({ spec, status, metadata }: ClusterCatalog): string {
@@ -37,7 +37,7 @@ export function extensionsToResolve(
 ): ClusterExtension[] {
   if (isNewEdition(after, before) && contentRef(after) === contentRef(before)) return [];
   const labels = [before, after].flatMap((catalog) => (catalog ? [catalog.metadata.labels ?? {}] : []));
-  return extensions.filter((extension) => labels.some((set) => matchesSelector(extension.spec?.source?.catalog?.selector, set)));
+  return extensions.filter((extension) => labels.some(compileSelector(extension.spec?.source?.catalog?.selector).matches));
 }
 
 /** Whether an update of an extension asks for a pass: an edit of spec, of metadata we read, or a deletion; our own status writes do not. */

@@ -102,3 +102,22 @@ test("a configuration with very many mistakes tells some of them, and how many m
   expect(fault.split("\n")).toHaveLength(22);
   expect(fault).toMatch(/and 480 more$/);
 });
+
+test.for<[what: string, env: unknown[]]>([
+  ["empty items", Array.from({ length: 9_000 }, () => ({}))],
+  ["numbers", Array.from({ length: 9_000 }, (_, i) => i)],
+  ["fields of wrong types", Array.from({ length: 3_000 }, () => ({ name: null, value: 3 }))],
+])("a list with thousands of %s is rejected with a text that ends with the length of a message", ([, env]) => {
+  const first = { deploymentConfig: { env: env.slice(0, 100) } };
+  const known = faultOf(() => check(["AllNamespaces"], "ns", first)).split("; ")[0] ?? "";
+  const text = faultOf(() => check(["AllNamespaces"], "ns", { deploymentConfig: { env } }));
+  expect(text.startsWith(known)).toBe(true);
+  expect(Buffer.byteLength(text)).toBeLessThanOrEqual(32_768);
+});
+
+test("of thousands of unknown fields twenty are listed, and the others counted", () => {
+  const fields = Object.fromEntries(Array.from({ length: 9_000 }, (_, i) => [`deploymentConfi${i}`, 1]));
+  const lines = faultOf(() => check(["AllNamespaces"], "ns", fields)).split("\n");
+  expect(lines).toHaveLength(22);
+  expect(lines.at(-1)).toBe("  - and 8980 more");
+});

@@ -7,6 +7,7 @@ import { messageOf, TerminalError } from "../errors/errors.ts";
 import { type LabelSelector, selectorError } from "../resolve/selector.ts";
 import { configErrorText } from "./configErrors.ts";
 import { configFormats } from "./configFormats.ts";
+import { checkConfigSize, INVALID_CONFIG } from "./configLimits.ts";
 import { type ConfigSchemaOptions, configSchema } from "./configSchema.ts";
 import { type Failure, type JsonSchema, SchemaChecker } from "./jsonSchema.ts";
 import kubernetes from "./kubeSchemas.json" with { type: "json" };
@@ -52,22 +53,26 @@ interface ConfigMembers {
   watchNamespaces?: string[];
 }
 
-const INVALID = "invalid ClusterExtension configuration: invalid configuration: ";
-
 /**
  * Checks `spec.config.inline` against what the bundle accepts.
  * @param inline parsed JSON; undefined counts as `{}`, so that what is required is still asked for.
- * @throws TerminalError InvalidConfiguration.
+ * @throws TerminalError InvalidConfiguration, also for what is larger than `CONFIG_LIMITS`.
  */
 export function bundleConfig(csv: Csv, inline: unknown, options: ConfigOptions): BundleConfig {
   const { installNamespace, extended = false } = options;
   const given = inline ?? {};
+  checkConfigSize(given);
   const { asked, rest } = watchScope(csv, given, extended);
   const checker = new SchemaChecker(kubernetes.schemas as ConstructorParameters<typeof SchemaChecker>[0], configFormats(installNamespace));
-  const failures = [...checker.check(schemaFor(configSchema(csv, options), rest), rest)];
-  if (extended) failures.push(...extendedFaults(csv, given, { asked, rest, installNamespace, isSound: failures.length === 0 }));
+  const found = checker.check(schemaFor(configSchema(csv, options), rest), rest);
+  const failures = extended
+    ? found.concat(extendedFaults(csv, given, { asked, rest, installNamespace, isSound: found.length === 0 }))
+    : found;
   if (failures.length > 0)
-    throw new TerminalError(Reason.InvalidConfiguration, `${INVALID}${configErrorText(failures, watchRemarks(csv, given, extended))}`);
+    throw new TerminalError(
+      Reason.InvalidConfiguration,
+      `${INVALID_CONFIG}${configErrorText(failures, watchRemarks(csv, given, extended))}`,
+    );
   const { deploymentConfig, deploymentConfigs = [] } = rest as ConfigMembers;
   const configs = options.deploymentConfig ? [...(deploymentConfig ? [deploymentConfig] : []), ...deploymentConfigs] : [];
   return { ...(asked ? { watchNamespaces: asked } : {}), deploymentConfigs: configs.map(decoded) };

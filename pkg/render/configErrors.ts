@@ -4,6 +4,19 @@ import type { Failure } from "./jsonSchema.ts";
 
 /** Sentences beyond operator-controller's at most; who makes more mistakes reads on after correcting these. */
 const MAX_UNTOLD = 20;
+/** Most unknown fields of one object that are compared with known names; further fields are not shown. */
+const MAX_COMPARED = MAX_UNTOLD + 1;
+/** Characters of operator-controller's text that are enough: messages are cut at so many bytes. */
+const MAX_TOLD = 32_768;
+
+/** What is put together of a text. */
+interface Lines {
+  /** Operator-controller's sentences. */
+  readonly told: string[];
+  toldLength: number;
+  /** What these do not say. */
+  readonly untold: string[];
+}
 
 /**
  * All that is wrong with a configuration: operator-controller's text, then after `; ` what that text does not say (faults hidden behind a
@@ -13,9 +26,9 @@ const MAX_UNTOLD = 20;
  * @see operator-controller internal/operator-controller/config formatSchemaError
  */
 export function configErrorText(failures: readonly Failure[], remarks: ReadonlyMap<string, string> = new Map()): string {
-  const told: string[] = [];
-  const untold: string[] = [];
-  for (const failure of failures) tell(failure, remarks, told, untold);
+  const lines: Lines = { told: [], toldLength: 0, untold: [] };
+  for (const failure of failures) tell(failure, remarks, lines);
+  const { told, untold } = lines;
   const text = told.length === 1 ? (told[0] ?? "") : `multiple errors found:${listed(told)}`;
   const more = [...new Set([...untold, ...remarks.values()])];
   const shown = more.slice(0, MAX_UNTOLD);
@@ -28,19 +41,27 @@ function listed(sentences: readonly string[]): string {
   return sentences.map((sentence) => `\n  - ${sentence}`).join("");
 }
 
-function tell(failure: Failure, remarks: ReadonlyMap<string, string>, told: string[], untold: string[]): void {
+/** Adds the lines of a failure; none once operator-controller's are longer than any message. */
+function tell(failure: Failure, remarks: ReadonlyMap<string, string>, lines: Lines): void {
+  if (lines.toldLength > MAX_TOLD) return;
   const { fault, path, causes } = failure;
-  told.push(sentence(failure));
+  const text = sentence(failure);
+  lines.told.push(text);
+  lines.toldLength += text.length;
   // The text of these two does not tell the place, and of several names it tells one.
   if (fault.keyword === "required") {
-    untold.push(...missingFields(path, path.length > 0 ? fault.missing : fault.missing.slice(1)));
+    add(lines, missingFields(path, path.length > 0 ? fault.missing : fault.missing.slice(1)));
   }
-  if (fault.keyword === "additionalProperties") untold.push(...unknownFields(failure, path.length === 0 ? remarks : undefined));
+  if (fault.keyword === "additionalProperties") add(lines, unknownFields(failure, path.length === 0 ? remarks : undefined));
   if (fault.keyword === "$ref" && causes.length === 1) {
-    for (const cause of causes) untold.push(...details(cause));
+    for (const cause of causes) add(lines, details(cause));
     return;
   }
-  for (const cause of causes) tell(cause, remarks, told, untold);
+  for (const cause of causes) tell(cause, remarks, lines);
+}
+
+function add({ untold }: Lines, more: readonly string[]): void {
+  for (const line of more) untold.push(line);
 }
 
 /** The sentences of the innermost faults, with full paths. */
@@ -59,7 +80,7 @@ function unknownFields({ fault, path }: Failure, remarks?: ReadonlyMap<string, s
   const lines: string[] = [];
   let isExplained = known.length === 0;
   unknown.forEach((name, index) => {
-    const meant = remarks?.has(name) ? undefined : similarName(name, known);
+    const meant = index >= MAX_COMPARED || remarks?.has(name) ? undefined : similarName(name, known);
     const hint = meant === undefined ? "" : `did you mean ${goQuote(fieldPath([...path, meant]))}?`;
     const isTold = remarks !== undefined && index === 0;
     const parts = [isTold ? "" : `unknown field ${goQuote(fieldPath([...path, name]))}`, hint].filter((part) => part !== "");

@@ -3,7 +3,7 @@ import type { KubeObject } from "../api/k8s.ts";
 import type { DeploymentSpec } from "../bundle/types.ts";
 import { clipped } from "../errors/clipped.ts";
 import { goQuote } from "../errors/goQuote.ts";
-import { type LabelSelector, matchesSelector } from "../resolve/selector.ts";
+import { compileSelector, type LabelSelector } from "../resolve/selector.ts";
 import { deploymentLabels } from "./deploymentConfig.ts";
 import { ignoredMembers } from "./ignoredMembers.ts";
 
@@ -36,16 +36,18 @@ export function configNotes(config: unknown, objects: readonly KubeObject[]): st
   const configs: [path: string, config: SelectedConfig][] = deploymentConfigs.map((each, index) => [`deploymentConfigs.${index}`, each]);
   if (deploymentConfig) configs.unshift(["deploymentConfig", deploymentConfig]);
   const deployments = objects.filter(({ kind }) => kind === "Deployment");
+  const labels = deployments.map(labelsOf);
   const unused = configs.flatMap(([path, { selector }]): string[] => {
-    if (selector === undefined || deployments.some((deployment) => matchesSelector(selector, labelsOf(deployment)))) return [];
+    if (selector === undefined || labels.some(compileSelector(selector).matches)) return [];
     return [
       `${path}.selector of the configuration chooses none of the bundle's Deployments, so nothing comes of it; there are ${named(deployments)}`,
     ];
   });
   const ignored = configs.flatMap(([path, each]) => ignoredMembers(each, path));
-  const told = ignored.slice(0, MAX_IGNORED).map(({ field, meant }) => {
+  const told = ignored.slice(0, MAX_IGNORED).map((member) => {
+    const meant = member.meant();
     const hint = meant === undefined ? "" : `, did you mean ${goQuote(meant)}?`;
-    return `field ${goQuote(clipped(field, MAX_NAME_LENGTH))} of the configuration is left out, since Kubernetes does not know it${hint}`;
+    return `field ${goQuote(clipped(member.field, MAX_NAME_LENGTH))} of the configuration is left out, since Kubernetes does not know it${hint}`;
   });
   const more = ignored.length - told.length;
   return [...unused, ...told, ...(more > 0 ? [`and so are ${more} more`] : [])];

@@ -3,10 +3,12 @@ import { deploymentConfigSchema } from "./configSchema.ts";
 import type { JsonSchema } from "./jsonSchema.ts";
 import kubernetes from "./kubeSchemas.json" with { type: "json" };
 
-/** A field that is accepted and then left out: its full path, and the name that may have been meant. */
+/** A field that is accepted and then left out. */
 export interface IgnoredMember {
+  /** Its full path. */
   readonly field: string;
-  readonly meant: string | undefined;
+  /** Returns the name that may have been meant. It is compared only when asked for: there may be thousands of such fields. */
+  meant(): string | undefined;
 }
 
 const REFERENCES: Readonly<Record<string, JsonSchema>> = kubernetes.schemas as Record<string, JsonSchema>;
@@ -30,7 +32,7 @@ function membersIn(schema: JsonSchema, value: unknown, path: string): IgnoredMem
     if (!properties) return [];
     const known = Object.keys(properties);
     const found = known.find((other) => other.toLowerCase() === name.toLowerCase());
-    if (found === undefined) return [{ field, meant: similarName(name, known) }];
+    if (found === undefined) return [{ field, meant: () => similarName(name, known) }];
     return membersIn(properties[found] ?? {}, member, field);
   });
 }

@@ -82,13 +82,16 @@ export class SchemaChecker {
       if (reason !== undefined) return leaf({ keyword: "format", value, format: schema.format, reason }, path);
     }
     if (schema.$ref !== undefined) return this.#checkReference(schema.$ref, value, path);
-    const failures: (Failure | undefined)[] = [];
-    if (got === "object") failures.push(...this.#checkObject(schema, value as Readonly<Record<string, unknown>>, path));
-    else if (got === "array") failures.push(...this.#checkList(schema, value as readonly unknown[], path));
-    else if (typeof value === "string") failures.push(...checkString(schema, value, path));
+    const failures = this.#checkContent(schema, value, got, path);
     failures.push(this.#checkAll(schema, value, path), this.#checkAny(schema, value, path), this.#checkOne(schema, value, path));
     const found = failures.filter((failure) => failure !== undefined);
     return found.length > 1 ? { fault: { keyword: "group" }, path, causes: found } : found[0];
+  }
+
+  #checkContent(schema: JsonSchema, value: unknown, got: JsonType, path: readonly string[]): (Failure | undefined)[] {
+    if (got === "object") return this.#checkObject(schema, value as Readonly<Record<string, unknown>>, path);
+    if (got === "array") return this.#checkList(schema, value as readonly unknown[], path);
+    return typeof value === "string" ? checkString(schema, value, path) : [];
   }
 
   #checkReference(reference: string, value: unknown, path: readonly string[]): Failure | undefined {
@@ -111,8 +114,7 @@ export class SchemaChecker {
       else if (additional === false) unknown.push(name);
       else if (typeof additional === "object") failures.push(this.#check(additional, object[name], [...path, name]));
     }
-    const known = Object.keys(properties).sort();
-    if (unknown.length > 0) failures.push(leaf({ keyword: "additionalProperties", unknown, known }, path));
+    if (unknown.length > 0) failures.push(leaf({ keyword: "additionalProperties", unknown, known: Object.keys(properties).sort() }, path));
     return failures;
   }
 
@@ -124,7 +126,7 @@ export class SchemaChecker {
     if (got > maxItems) return [leaf({ keyword: "maxItems", got, want: maxItems }, path)];
     const repeated = uniqueItems ? repeatedIn(list) : [];
     if (repeated.length > 0) failures.push(leaf({ keyword: "uniqueItems", repeated }, path));
-    if (items) failures.push(...list.map((item, index) => this.#check(items, item, [...path, String(index)])));
+    if (items) for (const [index, item] of list.entries()) failures.push(this.#check(items, item, [...path, String(index)]));
     return failures;
   }
 
@@ -160,8 +162,10 @@ function checkString(schema: JsonSchema, text: string, path: readonly string[]):
 }
 
 function repeatedIn(list: readonly unknown[]): string[] {
-  const texts = list.filter((item) => typeof item === "string");
-  return [...new Set(texts.filter((text, index) => texts.indexOf(text) < index))];
+  const seen = new Set<string>();
+  const repeated = new Set<string>();
+  for (const item of list) if (typeof item === "string") (seen.has(item) ? repeated : seen).add(item);
+  return [...repeated];
 }
 
 function leaf(fault: Fault, path: readonly string[]): Failure {

@@ -1,5 +1,5 @@
 import type { PackageContent } from "../fbc/types.ts";
-import { type LabelSelector, matchesSelector } from "./selector.ts";
+import { compileSelector, type LabelSelector } from "./selector.ts";
 
 /** One catalog that is to be asked, with what it says about the package. */
 export interface CatalogContent {
@@ -18,7 +18,8 @@ export interface CatalogContent {
 
 /** Those of `catalogs` that are selected, by name. */
 export function selectedCatalogs(selector: LabelSelector | undefined, catalogs: readonly CatalogContent[]): CatalogContent[] {
-  return catalogs.filter(({ labels }) => matchesSelector(selector, labels)).sort((a, b) => (a.name < b.name ? -1 : 1));
+  const { matches } = compileSelector(selector);
+  return catalogs.filter(({ labels }) => matches(labels)).sort((a, b) => (a.name < b.name ? -1 : 1));
 }
 
 /** Whether a catalog says anything about the package. */

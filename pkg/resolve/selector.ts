@@ -23,17 +23,51 @@ const MAX_PREFIX_BYTES = 253;
 const NEEDS_VALUES = "for 'in', 'notin' operators, values set can't be empty";
 const TAKES_NO_VALUES = "values set must be empty for exists and does not exist";
 
-/**
- * Whether an object with these labels is selected. No selector and an empty one select everything, an invalid one nothing.
- * @see https://github.com/kubernetes/apimachinery/blob/v0.36.3/pkg/labels/selector.go
- */
-export function matchesSelector(selector: LabelSelector | undefined, labels: Readonly<Record<string, string>>): boolean {
-  return selectorError(selector) === undefined && requirementsOf(selector).every((requirement) => matches(requirement, labels));
+/** Labels, expressions and values of one selector at most; selectors of people have a handful. */
+export const MAX_SELECTOR_PARTS = 1_000;
+
+/** A selector that was checked and prepared, for many objects. */
+export interface CompiledSelector {
+  /** The first fault, in Go's words; labels are checked in order of key. Undefined for a valid selector. */
+  readonly error: string | undefined;
+  /** How many comparisons one object takes at most. */
+  readonly requirements: number;
+  /** Returns whether an object with these labels is selected. No selector and an empty one select everything, an invalid one nothing. */
+  readonly matches: (labels: Readonly<Record<string, string>>) => boolean;
 }
 
-/** What is wrong with `selector`, in Go's words, or undefined. Of several faults the first is told; labels are looked at in order of key. */
+/**
+ * Checks and prepares a selector once. One with more than `MAX_SELECTOR_PARTS` is invalid, and nothing else of it is read.
+ * @see https://github.com/kubernetes/apimachinery/blob/v0.36.3/pkg/labels/selector.go
+ */
+export function compileSelector(selector: LabelSelector | undefined): CompiledSelector {
+  const tooLarge = sizeError(selector);
+  const requirements = tooLarge === undefined ? requirementsOf(selector) : [];
+  const error = tooLarge ?? requirementsError(requirements);
+  if (error !== undefined) return { error, requirements: 0, matches: () => false };
+  const tests = requirements.map(matcherOf);
+  return { error, requirements: tests.length, matches: (labels) => tests.every((test) => test(labels)) };
+}
+
+/** Returns whether one object with these labels is selected; `compileSelector` is for several. */
+export function matchesSelector(selector: LabelSelector | undefined, labels: Readonly<Record<string, string>>): boolean {
+  return compileSelector(selector).matches(labels);
+}
+
+/** Returns the first fault of `selector`, in Go's words, or undefined. */
 export function selectorError(selector: LabelSelector | undefined): string | undefined {
-  for (const requirement of requirementsOf(selector)) {
+  return compileSelector(selector).error;
+}
+
+function sizeError(selector: LabelSelector | undefined): string | undefined {
+  let parts = Object.keys(selector?.matchLabels ?? {}).length + (selector?.matchExpressions?.length ?? 0);
+  for (const { values = [] } of parts > MAX_SELECTOR_PARTS ? [] : (selector?.matchExpressions ?? [])) parts += values.length;
+  if (parts <= MAX_SELECTOR_PARTS) return undefined;
+  return `it has ${parts} labels, expressions and values, more than the ${MAX_SELECTOR_PARTS} allowed`;
+}
+
+function requirementsError(requirements: readonly LabelSelectorRequirement[]): string | undefined {
+  for (const requirement of requirements) {
     const { operator } = requirement;
     if (!["In", "NotIn", "Exists", "DoesNotExist"].includes(operator)) return `${goQuote(operator)} is not a valid label selector operator`;
     const faults = requirementFaults(requirement);
@@ -47,18 +81,21 @@ function requirementsOf(selector: LabelSelector | undefined): LabelSelectorRequi
   return [...labels.map(([key, value]) => ({ key, operator: "In", values: [value] })), ...(selector?.matchExpressions ?? [])];
 }
 
-function matches({ key, operator, values = [] }: LabelSelectorRequirement, labels: Readonly<Record<string, string>>): boolean {
-  const value = Object.hasOwn(labels, key) ? labels[key] : undefined;
-  switch (operator) {
-    case "In":
-      return value !== undefined && values.includes(value);
-    case "NotIn":
-      return value === undefined || !values.includes(value);
-    case "Exists":
-      return value !== undefined;
-    default:
-      return value === undefined;
-  }
+function matcherOf({ key, operator, values = [] }: LabelSelectorRequirement): CompiledSelector["matches"] {
+  const wanted = new Set(values);
+  return (labels) => {
+    const value = Object.hasOwn(labels, key) ? labels[key] : undefined;
+    switch (operator) {
+      case "In":
+        return value !== undefined && wanted.has(value);
+      case "NotIn":
+        return value === undefined || !wanted.has(value);
+      case "Exists":
+        return value !== undefined;
+      default:
+        return value === undefined;
+    }
+  };
 }
 
 function requirementFaults({ key, operator, values = [] }: LabelSelectorRequirement): string[] {

@@ -208,6 +208,29 @@ describeWithPrivateCluster("configuration of an operator", (cluster) => {
     await world.conditions(name, { Ready: "True/Succeeded" });
   });
 
+  test.for<[what: string, config: JsonObject, text: string]>([
+    [
+      "holds too many values",
+      { deploymentConfig: { env: Array.from({ length: 100_000 }, () => ({})) } },
+      'it holds more than the 10000 values allowed: field "deploymentConfig.env" has 100000 items',
+    ],
+    [
+      "is too long",
+      { deploymentConfig: { annotations: { a: "x".repeat(1_000_000) } } },
+      'it holds more than the 262144 bytes allowed as JSON: field "deploymentConfig.annotations.a" alone has 1000000',
+    ],
+    ["has thousands of faults", { deploymentConfig: { env: Array.from({ length: 5_000 }, () => ({})) } }, "multiple errors found:"],
+  ])("a configuration that %s is refused with a short message, and corrected by an edit", async ([, config, text]) => {
+    const name = cluster.name("large");
+    const watchNamespaces = await namespaces(2);
+    await world.extension(name, inline({ watchNamespaces, ...config }));
+    const { Progressing = "" } = await world.conditions(name, { Progressing: "False/InvalidConfiguration" });
+    expect(Progressing).toContain(`invalid ClusterExtension configuration: invalid configuration: ${text}`);
+    expect(Buffer.byteLength(Progressing)).toBeLessThanOrEqual(32_768);
+    await configure(name, { watchNamespaces });
+    await world.conditions(name, { Ready: "True/Succeeded" });
+  });
+
   test("deploymentConfig changes the Deployments that its selector chooses, and says so when it chooses none", async () => {
     const name = cluster.name("chosen");
     const watchNamespaces = await namespaces(2);

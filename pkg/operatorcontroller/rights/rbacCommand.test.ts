@@ -80,3 +80,11 @@ test.for<[why: string, spec: Partial<ClusterExtensionSpec>, images: string[], co
   const x = extensionNamed("x", { packageName: "p" });
   expect(rbacCommand({ spec: { ...x.spec, ...spec } }, images)).toBe(command);
 });
+
+test("a configuration adds at most 100 namespaces, and as many ConfigMaps", () => {
+  const { spec } = extensionNamed("x", { packageName: "p" });
+  const deploymentConfigs = Array.from({ length: 1_000 }, (_, i) => ({ trustedCA: { configMapName: `c${i}`, create: true } }));
+  const command = rbacCommand({ spec }, [], undefined, { watchNamespaces: deploymentConfigs.map((_, i) => `n${i}`), deploymentConfigs });
+  expect(command.match(/--watch-namespace/g)).toHaveLength(100);
+  expect(command.match(/--trusted-ca-config-map/g)).toHaveLength(100);
+});

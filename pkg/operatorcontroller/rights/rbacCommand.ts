@@ -1,6 +1,9 @@
 import type { ClusterExtension } from "../../api/clusterExtension.ts";
 import { createdTrustedCas } from "../../render/trustedCa.ts";
 
+/** Most options of one kind that a configuration adds, and most namespaces that a valid one names. It may be invalid, and large. */
+const MAX_NAMED = 100;
+
 /** A word that a shell takes as it is. */
 const PLAIN = /^[\w@%+=:,./-]+$/;
 
@@ -21,8 +24,12 @@ export function rbacCommand(
     "--namespace",
     spec.namespace,
     ...(spec.serviceAccount?.name ? ["--service-account", spec.serviceAccount.name] : []),
-    ...watchedIn(config).flatMap((namespace) => ["--watch-namespace", namespace]),
-    ...createdTrustedCas(config).flatMap((name) => ["--trusted-ca-config-map", name]),
+    ...watchedIn(config)
+      .slice(0, MAX_NAMED)
+      .flatMap((namespace) => ["--watch-namespace", namespace]),
+    ...createdTrustedCas(config)
+      .slice(0, MAX_NAMED)
+      .flatMap((name) => ["--trusted-ca-config-map", name]),
     ...(sources.size > 0 ? ["--values-from", ...sources] : []),
     ...(spec.uninstall?.crdPolicy && spec.uninstall.crdPolicy !== "DeleteIfUnused" ? ["--crd-policy", spec.uninstall.crdPolicy] : []),
     ...(certProvider === undefined ? [] : ["--webhook-cert-provider", certProvider]),

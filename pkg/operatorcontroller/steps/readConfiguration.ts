@@ -6,6 +6,7 @@ import type { Client } from "../../kube/client.ts";
 import { isForbidden } from "../../kube/errors.ts";
 import { knownResource } from "../../rbac/resources.ts";
 import { describeObject } from "../../release/identity.ts";
+import { checkConfigSize } from "../../render/configLimits.ts";
 import { mergedConfig } from "../../render/values/mergedConfig.ts";
 import { listed } from "../apply/objectAction.ts";
 import { readSources, type Sources, sourceRefs } from "../configuration/readSources.ts";
@@ -30,7 +31,9 @@ export interface ReadConfigurationDependencies {
  * Puts the configuration together from `spec.config` and the objects that it names, as the extension's ServiceAccount:
  *
  * | sources                                  | the pass                                                             |
- * | none named, or an earlier release pinned | goes on with `spec.config.inline`                                    |
+ * | an earlier release is pinned             | continues, since nothing is rendered                                 |
+ * | `spec.config.inline` is too large        | ends with InvalidConfiguration, until the extension changes          |
+ * | none named                               | continues with `spec.config.inline`                                  |
  * | all of them can be read and merged       | goes on                                                              |
  * | one may not be read                      | ends, and goes on by itself once the rights are there                |
  * | one is missing and not optional          | ends, and goes on by itself once it is there                         |
@@ -45,6 +48,7 @@ export function readConfiguration(deps: ReadConfigurationDependencies): Step<Pas
     async run(facts, { signal, log }) {
       const { extension, scoped, hidden } = facts;
       const { name } = extension.metadata;
+      if (!facts.pinned) checkConfigSize(extension.spec.config?.inline);
       if (!extension.spec.config?.valuesFrom || facts.pinned || !scoped) {
         watches?.forget(name);
         return undefined;
@@ -59,6 +63,7 @@ export function readConfiguration(deps: ReadConfigurationDependencies): Step<Pas
         throw explained ? await denied(facts, scoped, sources.failures, signal) : failed(sources.failures);
       }
       if (!merged.config) throw faulty(merged, changedSince(scoped, extension, sources));
+      checkConfigSize(merged.config);
       const identities = sources.read.map(({ object }) => object?.metadata.uid ?? "");
       facts.sourcedConfig = { config: merged.config, identities };
       log.debug({ sources: sources.read.length }, "configuration read");

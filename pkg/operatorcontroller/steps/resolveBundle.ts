@@ -14,7 +14,7 @@ import { conditionText } from "../../resolve/explanation/conditionText.ts";
 import { blockingCatalog } from "../../resolve/offers.ts";
 import type { Considered, Resolved, Unresolved } from "../../resolve/resolution.ts";
 import { choose, consider } from "../../resolve/resolve.ts";
-import { matchesSelector } from "../../resolve/selector.ts";
+import { compileSelector } from "../../resolve/selector.ts";
 import { silenceReason } from "../../resolve/unresolved.ts";
 import { parseConstraint } from "../../version/masterminds.ts";
 import { formatVersion, formatVersionRelease, parseVersionRelease } from "../../version/version.ts";
@@ -120,9 +120,8 @@ export function resolveBundle({ catalogs, contents, dependencies }: ResolveDepen
 
 /** Returns the catalogs that `source` selects, by name. A catalog that is being deleted never answers again, so it is not one of them. */
 export function matchingCatalogs(catalogs: CatalogLister, source: CatalogSource): ClusterCatalog[] {
-  const matching = catalogs
-    .list()
-    .filter(({ metadata }) => metadata.deletionTimestamp === undefined && matchesSelector(source.selector, metadata.labels ?? {}));
+  const { matches } = compileSelector(source.selector);
+  const matching = catalogs.list().filter(({ metadata }) => metadata.deletionTimestamp === undefined && matches(metadata.labels ?? {}));
   return matching.sort((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1));
 }
 

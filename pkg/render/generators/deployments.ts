@@ -2,10 +2,10 @@ import type { KubeObject } from "../../api/k8s.ts";
 import { ownedApiServices } from "../../bundle/apiServices.ts";
 import { MANIFEST_TYPES } from "../../bundle/goTypes.ts";
 import type { Csv, DeploymentSpec, RegistryV1Bundle, StrategyDeployment } from "../../bundle/types.ts";
-import { matchesSelector } from "../../resolve/selector.ts";
 import { certificateNames } from "../certificateProvider.ts";
 import { withCertificateVolumes, withOwnMountsKept } from "../certificateVolumes.ts";
-import { deploymentLabels, withDeploymentConfig } from "../deploymentConfig.ts";
+import { chooseConfigs } from "../configWork.ts";
+import { withDeploymentConfig } from "../deploymentConfig.ts";
 import { withProxy } from "../proxy.ts";
 import type { GeneratorOptions } from "./options.ts";
 
@@ -17,16 +17,19 @@ import type { GeneratorOptions } from "./options.ts";
 export function deployments({ csv }: RegistryV1Bundle, options: GeneratorOptions): KubeObject[] {
   const withWebhooks = new Set((csv.spec.webhookdefinitions ?? []).map(({ deploymentName = "" }) => deploymentName));
   const withApis = new Set(ownedApiServices(csv).map(({ deploymentName }) => deploymentName));
-  return (csv.spec.install.spec.deployments ?? []).map((deployment) => {
+  const all = csv.spec.install.spec.deployments ?? [];
+  const configs = chooseConfigs(all, options.deploymentConfigs);
+  return all.map((deployment, index) => {
     const mount = withApis.has(deployment.name)
       ? withOwnMountsKept
       : withWebhooks.has(deployment.name)
         ? withCertificateVolumes
         : undefined;
-    return generated(csv, deployment, mount, options);
+    return generated(csv, deployment, mount, { ...options, deploymentConfigs: configs[index] ?? [] });
   });
 }
 
+/** @param options with the configurations of this Deployment only. */
 function generated(
   csv: Csv,
   { name, spec, label }: StrategyDeployment,
@@ -39,10 +42,8 @@ function generated(
     const secret = certProvider.secret(certificateNames(name, installNamespace));
     content = { ...content, spec: mount(content.spec, secret) };
   }
-  const labels = deploymentLabels({ label, spec });
-  const configs = deploymentConfigs.filter(({ selector }) => matchesSelector(selector, labels));
-  for (const config of configs) content = withDeploymentConfig(content, config);
-  content = withProxy(content, configs, proxy);
+  for (const config of deploymentConfigs) content = withDeploymentConfig(content, config);
+  content = withProxy(content, deploymentConfigs, proxy);
   return {
     kind: "Deployment",
     apiVersion: "apps/v1",

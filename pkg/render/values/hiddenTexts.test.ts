@@ -61,3 +61,10 @@ test("whatever surrounds it, a value of eight characters or more is never left, 
     }),
   );
 });
+
+test("nothing is shown of a text that would take too many comparisons", () => {
+  expect(new HiddenTexts(["a".repeat(100_000)]).hide(`x ${"a".repeat(30_000)} y`)).toBe(HIDDEN);
+  const lines = Array.from({ length: 10_000 }, (_, i) => `line number ${i}`);
+  expect(new HiddenTexts([lines.join("\n")]).hide("short line number 5 text")).toBe(`short ${HIDDEN} text`);
+  expect(new HiddenTexts([lines.join("\n")]).hide("another text ".repeat(1_000))).toBe(HIDDEN);
+});

@@ -11,6 +11,10 @@ const LEAST = 3;
 const LEAST_ANYWHERE = 8;
 /** Of longer texts so many characters give them away: whatever cuts a message short may have cut them. */
 const PREFIX = 24;
+/** Steps that one text may take, some 50 ms. Only texts that were made for it take more; nothing of them is shown then. */
+const MAX_STEPS = 5_000_000;
+/** Characters that are searched in the time of a step, which compares one. */
+const SEARCHED_CHARACTERS = 16;
 /** Words that are in any text, and tell nothing. */
 const PLAIN_WORDS: ReadonlySet<string> = new Set(["true", "false", "null"]);
 const WORD = /[\p{L}\p{N}]/u;
@@ -56,14 +60,15 @@ export class HiddenTexts {
     this.#parts = undefined;
   }
 
-  /** `text` without any of them. */
+  /** `text` without any of them; nothing of it where too many of them, or too long ones, would have to be compared. */
   hide(text: string): string {
     this.#parts ??= partsOf(this.texts);
     const parts = this.#parts;
     if (parts.length === 0) return text;
+    const steps: Steps = { left: MAX_STEPS };
     return text
       .split(HIDDEN)
-      .map((piece) => withoutParts(piece, parts))
+      .map((piece) => withoutParts(piece, parts, steps))
       .join(HIDDEN);
   }
 
@@ -94,8 +99,18 @@ function partsOf(texts: readonly string[]): Part[] {
   return [...parts].map((text) => ({ text, search: text.slice(0, PREFIX) }));
 }
 
-function withoutParts(text: string, parts: readonly Part[]): string {
-  const found = parts.flatMap((part) => placesOf(text, part)).sort(([a], [b]) => a - b);
+/** Counts steps down; below 0 they are used up. */
+interface Steps {
+  left: number;
+}
+
+function withoutParts(text: string, parts: readonly Part[], steps: Steps): string {
+  const found: [number, number][] = [];
+  for (const part of parts) {
+    addPlaces(text, part, steps, found);
+    if (steps.left < 0) return HIDDEN;
+  }
+  found.sort(([a], [b]) => a - b);
   let out = "";
   let end = 0;
   for (const [from, to] of found) {
@@ -106,15 +121,15 @@ function withoutParts(text: string, parts: readonly Part[]): string {
   return out + text.slice(end);
 }
 
-/** From and to of each place; where the text was cut, as far as it goes. */
-function placesOf(text: string, { text: hidden, search }: Part): [from: number, to: number][] {
-  const places: [number, number][] = [];
+/** Adds from and to of each place until the steps are used up. A place at the end of a text that was cut is shorter. */
+function addPlaces(text: string, { text: hidden, search }: Part, steps: Steps, places: [number, number][]): void {
   const isWord = hidden.length < LEAST_ANYWHERE;
-  for (let from = text.indexOf(search); from >= 0; from = text.indexOf(search, from + 1)) {
+  steps.left -= Math.ceil(text.length / SEARCHED_CHARACTERS);
+  for (let from = text.indexOf(search); from >= 0 && steps.left >= 0; from = text.indexOf(search, from + 1)) {
     let to = from + search.length;
     for (let at = search.length; at < hidden.length && text[to] === hidden[at]; at++) to++;
+    steps.left -= to - from;
     if (isWord && (WORD.test(text[from - 1] ?? "") || WORD.test(text[to] ?? ""))) continue;
     places.push([from, to]);
   }
-  return places;
 }

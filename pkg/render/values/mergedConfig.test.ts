@@ -47,11 +47,43 @@ test("the strings and numbers of all sources are known, also of one that another
 });
 
 test.for<[string, string, string]>([
-  ["a text that is too large", `a: ${"x".repeat(1_048_576)}`, 'key "values.yaml" of ConfigMap ns/a holds more than 1048576 bytes'],
+  [
+    "a text that is too large",
+    `a: ${"x".repeat(262_144)}`,
+    'key "values.yaml" of ConfigMap ns/a holds 262147 bytes: all sources may hold 262144 together, and 262144 are left',
+  ],
+  [
+    "too many list items",
+    `a: [${"1,".repeat(20_001)}]`,
+    'key "values.yaml" of ConfigMap ns/a holds too many lines, list items and members: all sources may hold 20000 together, and 20000 are left',
+  ],
+  [
+    "a value that aliases make huge",
+    `a: &a [${"1,".repeat(500)}]\nb: [${Array.from({ length: 50 }, () => "*a").join(", ")}]`,
+    'key "values.yaml" of ConfigMap ns/a is too large: it holds more than the 10000 values allowed',
+  ],
+  [
+    "a value that is nested too deep",
+    `a: ${"[".repeat(100)}${"]".repeat(100)}`,
+    'key "values.yaml" of ConfigMap ns/a is too large: it is nested deeper than the 64 levels allowed',
+  ],
   ["too many values", `a: [${Array.from({ length: 2_001 }, (_, i) => i).join()}]`, "the sources hold more than 2000 different values"],
 ])("limits: %s", ([, text, fault]) => {
   const { invalid } = mergedConfig([readSource({ kind: "ConfigMap", name: "a", text })], "ns", undefined);
   expect(invalid.join()).toContain(fault);
+});
+
+test("limits: all sources together have the room of one", () => {
+  const text = `a: ${"x".repeat(100_000)}`;
+  const sources = ["a", "b", "c", "d"].map((name) => readSource({ kind: "Secret", name, text }));
+  const { invalid, config } = mergedConfig(sources, "ns", undefined);
+  expect(invalid).toEqual(
+    ["c", "d"].map(
+      (name, i) =>
+        `spec.config.valuesFrom[${i + 2}]: key "values.yaml" of Secret ns/${name} holds 100003 bytes: all sources may hold 262144 together, and 62138 are left`,
+    ),
+  );
+  expect(config).toBeUndefined();
 });
 
 const json = fc.jsonValue({ maxDepth: 3 }) as fc.Arbitrary<unknown>;

@@ -1,7 +1,9 @@
 import { VALUES_KEY, type ValuesSource } from "../../api/extensionConfig.ts";
 import { isObject } from "../../api/jsonObject.ts";
 import type { JsonObject, KubeObject } from "../../api/k8s.ts";
+import { countSeparators } from "../../bundle/bundleLimits.ts";
 import { parseYaml } from "../../fbc/yaml.ts";
+import { CONFIG_LIMITS, configSizeFault } from "../configLimits.ts";
 
 /**
  * What a source of configuration comes to. `missing`: it is waited for; `invalid`: somebody has to change it. Texts begin with a noun and hold
@@ -11,14 +13,18 @@ export type SourceValues =
   | { readonly kind: "values"; readonly values: JsonObject }
   | { readonly kind: "missing" | "invalid"; readonly text: string };
 
-/** As many bytes may stand under the key of one source, as many as an object of a cluster can have. */
-const MAX_BYTES = 1_048_576;
+/** How much the texts of sources may hold, see `CONFIG_LIMITS`. */
+export interface TextRoom {
+  bytes: number;
+  separators: number;
+}
 
 /**
  * The values that a source of `namespace` holds; none of an optional one where object or key do not exist.
  * @param object as it was read; undefined where it does not exist.
+ * @param room what the text may hold, and less of it afterwards. What does not fit is not parsed.
  */
-export function valuesOf(source: ValuesSource, namespace: string, object: KubeObject | undefined): SourceValues {
+export function valuesOf(source: ValuesSource, namespace: string, object: KubeObject | undefined, room: TextRoom): SourceValues {
   const { kind, name, key = VALUES_KEY, optional = false } = source;
   const owner = `${kind} ${namespace}/${name}`;
   const lacking = (what: string): SourceValues =>
@@ -27,7 +33,15 @@ export function valuesOf(source: ValuesSource, namespace: string, object: KubeOb
   const bytes = bytesAt(object, key);
   if (!bytes) return lacking(`${owner} has no key "${key}"`);
   const invalid = (fault: string): SourceValues => ({ kind: "invalid", text: `key "${key}" of ${owner} ${fault}` });
-  if (bytes.length > MAX_BYTES) return invalid(`holds more than ${MAX_BYTES} bytes`);
+  if (bytes.length > room.bytes)
+    return invalid(`holds ${bytes.length} bytes: all sources may hold ${CONFIG_LIMITS.bytes} together, and ${room.bytes} are left`);
+  const separators = countSeparators(bytes, room.separators);
+  if (separators > room.separators)
+    return invalid(
+      `holds too many lines, list items and members: all sources may hold ${CONFIG_LIMITS.separators} together, and ${room.separators} are left`,
+    );
+  room.bytes -= bytes.length;
+  room.separators -= separators;
   const text = textFrom(bytes);
   if (text === undefined) return invalid("holds no UTF-8 text");
   let values: unknown;
@@ -38,7 +52,8 @@ export function valuesOf(source: ValuesSource, namespace: string, object: KubeOb
   }
   if (values === null) return { kind: "values", values: {} };
   if (!isObject(values)) return invalid(`holds ${Array.isArray(values) ? "a list" : `a ${typeof values}`}, where an object is expected`);
-  return { kind: "values", values };
+  const tooLarge = configSizeFault(values);
+  return tooLarge ? invalid(`is too large: ${tooLarge.limit}`) : { kind: "values", values };
 }
 
 /** What stands under a key of a ConfigMap or Secret. */
