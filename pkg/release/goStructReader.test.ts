@@ -4,6 +4,8 @@ import { type GoMembers, GoMismatch, type GoShape, type GoStruct, goStruct } fro
 import { GoStructReader } from "./goStructReader.ts";
 import { ManifestLines } from "./manifestLines.ts";
 
+const MOST_VALUES = 1_000;
+
 const SHAPE = goStruct({
   text: "string",
   kind: "string",
@@ -28,7 +30,7 @@ function read(
   json: string,
   { shape = SHAPE, bytesAtOnce = json.length * 3 + 1 }: { shape?: GoStruct; bytesAtOnce?: number | undefined } = {},
 ): GoMembers {
-  const reader = new GoStructReader(shape, () => new ManifestLines(() => undefined));
+  const reader = new GoStructReader(shape, MOST_VALUES, () => new ManifestLines(() => undefined));
   const bytes = Buffer.from(json);
   for (let at = 0; at < bytes.byteLength; at += bytesAtOnce) reader.add(bytes.subarray(at, at + bytesAtOnce));
   return reader.end();
@@ -87,6 +89,14 @@ test("GoStructReader rejects what is not one object", () => {
   expect(() => read("null")).toThrow(GoMismatch);
   expect(() => read("[]")).toThrow(GoMismatch);
   for (const json of ["", "{}{}", "{", '{"text":}', "\ufeff{}"]) expect(() => read(json)).toThrow(SyntaxError);
+});
+
+test.for<[what: string, value: (names: number) => string]>([
+  ["members", (names) => `{"byName":{${Array.from({ length: names }, (_, i) => `"k${i}":""`).join(",")}}}`],
+  ["items", (names) => `{"texts":[${Array.from({ length: names }, () => '""').join(",")}]}`],
+])("GoStructReader rejects more %s than it may keep", ([, value]) => {
+  expect(() => read(value(MOST_VALUES - 1))).not.toThrow();
+  expect(() => read(value(MOST_VALUES))).toThrow("it is beyond the 1000 values allowed");
 });
 
 test("GoStructReader reads past nesting that is deeper than the stack", () => {

@@ -33,9 +33,9 @@ export class GoStructReader {
   readonly #scanner: JsonScanner;
   readonly #visitor: StructVisitor;
 
-  /** @param lines called for each string of shape `lines` that begins; the last one counts. */
-  constructor(shape: GoStruct, lines: () => StringSink) {
-    this.#visitor = new StructVisitor(shape, lines);
+  /** @param mostValues members and items that are kept; more are a mismatch. @param lines called for each string of shape `lines` that begins; the last one counts. */
+  constructor(shape: GoStruct, mostValues: number, lines: () => StringSink) {
+    this.#visitor = new StructVisitor(shape, mostValues, lines);
     this.#scanner = new JsonScanner(this.#visitor);
   }
 
@@ -57,13 +57,16 @@ class StructVisitor implements JsonVisitor {
   /** The first one; after it nothing is decoded, as only the syntax still counts. */
   mismatch: GoMismatch | undefined;
   readonly #shape: GoStruct;
+  readonly #mostValues: number;
   readonly #lines: () => StringSink;
   readonly #frames: Frame[] = [];
   /** The shape of the value whose text is captured. */
   #captured: GoScalar = "skip";
+  #values = 0;
 
-  constructor(shape: GoStruct, lines: () => StringSink) {
+  constructor(shape: GoStruct, mostValues: number, lines: () => StringSink) {
     this.#shape = shape;
+    this.#mostValues = mostValues;
     this.#lines = lines;
   }
 
@@ -108,7 +111,7 @@ class StructVisitor implements JsonVisitor {
     if ("valuesOf" in frame.shape) {
       if (shape !== "any") return this.#reject(wantedKind("another value", "n"));
       this.#store(undefined);
-    } else if (Array.isArray(frame.into)) frame.into.push(undefined);
+    } else if (Array.isArray(frame.into)) this.#store(undefined);
     else if (typeof shape === "object" || shape === "object" || shape === "any") frame.into?.delete(frame.name);
     return "skip"; // a null does not change a scalar, as in Go
   }
@@ -143,8 +146,10 @@ class StructVisitor implements JsonVisitor {
   #store(value: unknown): void {
     const { into, name, valueShape } = this.#frames.at(-1) ?? {};
     if (typeof valueShape === "object" && "checked" in valueShape) return;
-    if (Array.isArray(into)) into.push(value);
-    else into?.set(name ?? "", value);
+    if (!into) return;
+    if (++this.#values > this.#mostValues) this.#reject(`it is beyond the ${this.#mostValues} values allowed`);
+    else if (Array.isArray(into)) into.push(value);
+    else into.set(name ?? "", value);
   }
 
   #reject(reason: string): Visit {

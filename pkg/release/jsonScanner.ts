@@ -57,7 +57,7 @@ export class JsonScanner {
   /** How the value under way is visited. Unless it is entered, it ends when as many brackets are open as before it. */
   #visit: Visit = "enter";
   #depth = 0;
-  /** Earlier bytes of what is captured, and where it goes on in `#bytes`. */
+  /** Earlier bytes of the captured text, and where the rest begins in `#bytes`. */
   #captured: Uint8Array[] | undefined;
   #captureFrom = 0;
   /** The string under way, and where it begins in `#bytes` unless an earlier piece held the beginning. */
@@ -102,7 +102,7 @@ export class JsonScanner {
     this.#at = 0;
   }
 
-  /** Reads as far as `#bytes` tell what they hold. @param isAll whether nothing follows them. */
+  /** Reads `#bytes` up to the last complete token. @param isAll whether nothing follows them. */
   #run(isAll: boolean): void {
     for (;;) {
       if (this.#string) {

@@ -37,14 +37,14 @@ export class PayloadReader {
 
   constructor(source: PayloadSource) {
     this.#source = source;
-    this.#struct = new GoStructReader(RELEASE_SHAPE, () => {
+    this.#struct = new GoStructReader(RELEASE_SHAPE, PAYLOAD_LIMITS.values, () => {
       this.#objects = [];
       this.#objectFault = undefined;
       return new ManifestLines((line) => this.#addObject(line));
     });
   }
 
-  /** Reads the next bytes; they must not change afterwards. What is wrong with them `end` throws. */
+  /** Reads the next bytes; they must not change afterwards. `end` throws the first fault. */
   add(bytes: Uint8Array): void {
     if (this.#separators > PAYLOAD_LIMITS.separators) return;
     this.#separators += countSeparators(bytes);
@@ -58,7 +58,7 @@ export class PayloadReader {
 
   /**
    * Returns the release when all bytes were added.
-   * @throws PayloadFault that says what is wrong with the payload; Error for one with more separators than `PAYLOAD_LIMITS` allow.
+   * @throws PayloadFault for a payload that cannot be decoded; Error for one with more separators than `PAYLOAD_LIMITS` allow.
    */
   end(): ReleaseRecord {
     const { labels, index } = this.#source;
@@ -122,7 +122,7 @@ function parse(json: string, doing: string): JsonObject {
   return value;
 }
 
-/** What is wrong with the JSON; the engine would quote it, and a release may hold Secrets. */
+/** Describes the fault of JSON; the engine would quote it, and a release may hold Secrets. */
 function faultIn(json: string): string {
   const fault = jsonFaultIn(json);
   return fault ? `line ${fault.line}, column ${fault.column}: ${fault.reason}` : "no JSON";

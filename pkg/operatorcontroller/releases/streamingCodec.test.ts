@@ -60,6 +60,10 @@ test.for<[what: string, payload: string]>([
   ["an object that begins with a byte order mark", `{${padding(MIB)},"manifest":"\ufeff{}\\n"}`],
   ["the release of another Secret", `{${padding(MIB)},"name":"y"}`],
   ["more bytes than a release may hold", `{${padding(PAYLOAD_LIMITS.bytes)}}`],
+  [
+    "more labels than a release may hold",
+    `{"labels":{${Array.from({ length: PAYLOAD_LIMITS.values }, (_, i) => `"k${i}":""`).join(",")}}}`,
+  ],
   ["more values than a release may hold", `[${"1,".repeat(PAYLOAD_LIMITS.separators)}1]`],
 ])("StreamingCodec decodes as decodeRelease does when a payload holds %s", async ([, payload]) => {
   const index = withPayload(payload);
