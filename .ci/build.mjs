@@ -20,7 +20,6 @@ const entryPoints = {
   segmentWorker: "pkg/catalogd/store/segmentWorker.ts",
   bundleWorker: "pkg/operatorcontroller/bundleWorker.ts",
   responseWorker: "pkg/operatorcontroller/catalogs/responseWorker.ts",
-  releaseWorker: "pkg/operatorcontroller/releases/releaseWorker.ts",
   objectWorker: "pkg/operatorcontroller/crdupgrade/objectWorker.ts",
   issueWorker: "pkg/serving/certificates/issueWorker.ts",
   celRules: "pkg/resolve/cel/celRules.ts",

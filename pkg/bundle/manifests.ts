@@ -3,7 +3,7 @@ import { boundedText } from "../errors/boundedText.ts";
 import { messageOf } from "../errors/errors.ts";
 import { goQuote } from "../errors/goQuote.ts";
 import { goJson } from "../fbc/canonical.ts";
-import { parseExactJson } from "../fbc/exactJson.ts";
+import { MAX_INT64, parseExactJson } from "../fbc/exactJson.ts";
 import { GoTypeError } from "./goErrors.ts";
 import { checkMetadata } from "./goTypes.ts";
 import { jsonMismatch, kindOf } from "./goValues.ts";
@@ -16,7 +16,7 @@ const GUESS_LENGTH = 4_096;
 
 /**
  * The objects of one manifest file, YAML or JSON, any number of documents; lists are replaced by their items.
- * Empty documents are skipped.
+ * Empty documents are skipped. Integers that int64 does not hold become numbers, as in Go.
  * @param path for messages. @param onMember may throw to stop reading; the error that it throws is the cause of the one that is thrown.
  * @throws Error in the words of Kubernetes' resource builder.
  * @see https://pkg.go.dev/k8s.io/cli-runtime/pkg/resource#StreamVisitor
@@ -33,7 +33,7 @@ export function manifestObjects(path: string, content: Uint8Array, onMember?: On
 
 function documentsOf(text: string, onMember: OnMember | undefined): unknown[] {
   const json = text.slice(0, GUESS_LENGTH).trimStart().startsWith("{") ? jsonDocuments(text) : undefined;
-  if (!json) return yamlDocuments(text).map((document) => yamlDocument(document, onMember));
+  if (!json) return yamlDocuments(text).map((document) => yamlDocument(document, onMember, MAX_INT64));
   if (onMember) eachMember(json, onMember);
   return json;
 }

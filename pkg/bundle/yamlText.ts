@@ -10,11 +10,12 @@ export type OnMember = (name: string) => void;
 
 /**
  * The document in `text`, null when there is none; what follows a line of three dots is not looked at.
+ * @param maxInteger integers beyond it become numbers, as in `ValueOptions`.
  * @throws Error that begins as Go's does and names the line; what `onMember` throws is its cause.
  */
-export function yamlDocument(text: string, onMember?: OnMember): unknown {
+export function yamlDocument(text: string, onMember?: OnMember, maxInteger?: bigint): unknown {
   try {
-    const document = parseFirstYamlDocument(text, { onMember });
+    const document = parseFirstYamlDocument(text, { onMember, ...(maxInteger === undefined ? {} : { maxInteger }) });
     if (text.includes("&") && text.includes("*") && countValues(document, 0) > MAX_VALUES)
       throw new Error("document contains excessive aliasing");
     return document;

@@ -217,7 +217,7 @@ export class MetaDecoder {
   #parseYaml(text: string, first: number): unknown {
     try {
       // Go's reader ends every line with a newline, the last one too.
-      const value = parseFirstYamlDocument(text.endsWith("\n") ? text : `${text}\n`, { float64: true });
+      const value = parseFirstYamlDocument(text.endsWith("\n") ? text : `${text}\n`, { maxInteger: 0n });
       if (value === null) this.#empty(first - this.#lines);
       return value;
     } catch (err) {

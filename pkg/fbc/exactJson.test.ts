@@ -15,9 +15,9 @@ test("what is no JSON throws", () => {
   expect(() => parseExactJson('{"a":12345678901234567890')).toThrow(SyntaxError);
 });
 
-test("law: any 64-bit integer is written back as it was read", () => {
+test("law: any integer of int64 is written back with its digits", () => {
   fc.assert(
-    fc.property(fc.bigInt({ min: -(2n ** 63n), max: 2n ** 64n - 1n }), (n) => {
+    fc.property(fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n }), (n) => {
       expect(goJson(parseExactJson(`{"n":${n}}`))).toBe(`{"n":${n}}`);
     }),
   );

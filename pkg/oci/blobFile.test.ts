@@ -10,19 +10,17 @@ const chunk = fc
   .record({ bytes: fc.oneof(fc.integer({ min: 0, max: 100 }), fc.integer({ min: 0, max: 3 * MIB })), value: fc.nat(255) })
   .map(({ bytes, value }) => Buffer.alloc(bytes, value));
 
-test("a file holds what was written since it began again, whatever the size of the pieces", async () => {
+test("a file holds what was written, whatever the size of the pieces", async () => {
   using folder = new TempFolder();
   let count = 0;
   await fc.assert(
-    fc.asyncProperty(fc.array(chunk, { maxLength: 8 }), fc.array(chunk, { maxLength: 8 }), async (before, after) => {
+    fc.asyncProperty(fc.array(chunk, { maxLength: 8 }), async (chunks) => {
       const path = join(folder.path, `blob${count++}`);
       const file = await BlobFile.create(path);
-      for (const one of before) await file.write(one);
-      await file.restart();
-      for (const one of after) await file.write(one);
+      for (const one of chunks) await file.write(one);
       await file.flush();
       await file.close();
-      expect(readFileSync(path).equals(Buffer.concat(after))).toBe(true);
+      expect(readFileSync(path).equals(Buffer.concat(chunks))).toBe(true);
     }),
     { numRuns: 30 },
   );

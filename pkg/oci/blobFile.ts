@@ -34,13 +34,6 @@ export class BlobFile {
     await this.#writing;
   }
 
-  /** Begins again with an empty file. */
-  async restart(): Promise<void> {
-    await this.flush();
-    await this.#file.truncate(0);
-    this.#position = 0;
-  }
-
   async close(): Promise<void> {
     await this.#writing.catch(() => undefined); // whoever wrote or flushed was told
     await this.#file.close();

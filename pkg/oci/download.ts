@@ -3,7 +3,7 @@ import { messageOf } from "../errors/errors.ts";
 import { BlobFile } from "./blobFile.ts";
 import type { BlobSource } from "./imageSource.ts";
 import type { Descriptor } from "./manifest.ts";
-import { isSilence, isTransient, TrickleError } from "./networkError.ts";
+import { FetchError, isSilence, isTransient, TrickleError } from "./networkError.ts";
 import { Verifier } from "./verify.ts";
 
 /** How often a broken download is taken up again, and from when on one is too slow, see Limits. */
@@ -16,23 +16,15 @@ export interface DownloadLimits {
 
 /** A small blob in memory, checked. @throws as {@link downloadBlob} */
 export async function readBlob(from: BlobSource, blob: Descriptor, limits: DownloadLimits, signal: AbortSignal): Promise<Buffer> {
-  let parts: Uint8Array[] = [];
-  await fetchBlob(from, blob, limits, signal, {
-    restart: () => {
-      parts = [];
-    },
-    write: (chunk) => {
-      parts.push(chunk);
-    },
-  });
+  const parts: Uint8Array[] = [];
+  for await (const chunk of blobBytes(from, blob, 0, limits, signal)) parts.push(chunk);
   return Buffer.concat(parts);
 }
 
 /**
- * Downloads a blob into a new file at `path`, checking size and digest on the way; a connection that breaks is taken up where it broke. A
- * source that has an alternative is left as soon as it is silent or trickles.
+ * Downloads a blob into a new file at `path`, as `blobBytes` does.
  * When this returns, the file holds exactly the blob; when it throws, the file is worth nothing.
- * @throws Error `fetching blob: …`, `Digest did not match, …`, or when there is more than the descriptor states
+ * @throws as `blobBytes`
  */
 export async function downloadBlob(
   from: BlobSource,
@@ -43,52 +35,66 @@ export async function downloadBlob(
 ): Promise<void> {
   const file = await BlobFile.create(path);
   try {
-    await fetchBlob(from, blob, limits, signal, file);
+    for await (const chunk of blobBytes(from, blob, 0, limits, signal)) await file.write(chunk);
     await file.flush();
   } finally {
     await file.close();
   }
 }
 
-interface Sink {
-  restart(): void | Promise<void>;
-  write(chunk: Uint8Array): void | Promise<void>;
-}
-
-async function fetchBlob(from: BlobSource, blob: Descriptor, limits: DownloadLimits, signal: AbortSignal, sink: Sink): Promise<void> {
-  const verifier = new Verifier(blob);
+/**
+ * Yields a blob from the offset `start` on; a connection that breaks is resumed where it broke. A source that has an alternative is left as soon as it
+ * is silent or trickles. Size and digest are checked if `start` is 0.
+ * @throws FetchError `fetching blob: …`; Error `Digest did not match, …`, or when there is more than the descriptor states
+ */
+export async function* blobBytes(
+  from: BlobSource,
+  blob: Descriptor,
+  start: number,
+  limits: DownloadLimits,
+  signal: AbortSignal,
+): AsyncGenerator<Uint8Array> {
+  const verifier = start === 0 ? new Verifier(blob) : undefined;
+  let position = start;
   for (let failures = 0; ; ) {
-    const before = verifier.received;
+    const before = position;
     using pace = new Pace(signal, limits);
     const { body, offset } = await from.blob(blob, before, pace.signal);
     if (from.hasAlternative) pace.watch();
-    if (offset !== before) {
-      verifier.reset();
-      await sink.restart();
-    }
+    let skip = before - offset;
     try {
       for await (const chunk of body) {
-        verifier.update(chunk);
         pace.received += chunk.byteLength;
-        await sink.write(chunk);
+        const fresh = chunk.subarray(Math.min(skip, chunk.byteLength));
+        skip -= chunk.byteLength - fresh.byteLength;
+        if (fresh.byteLength === 0) continue;
+        verifier?.update(fresh);
+        position += fresh.byteLength;
+        pace.hold();
+        yield fresh;
+        pace.resume();
       }
       break;
     } catch (err) {
       signal.throwIfAborted();
       // Progress earns new patience, so that a large layer survives a connection that breaks every few megabytes.
-      failures = verifier.received > before ? 1 : failures + 1;
+      failures = position > before ? 1 : failures + 1;
       const isLeft = from.hasAlternative === true && isSilence(err);
-      if (isLeft || !isTransient(err) || failures >= limits.attempts) throw new Error(`fetching blob: ${messageOf(err)}`, { cause: err });
+      if (isLeft || !isTransient(err) || failures >= limits.attempts)
+        throw new FetchError(`fetching blob: ${messageOf(err)}`, { cause: err });
       await sleep(limits.backoffMs * 2 ** (failures - 1), undefined, { signal });
     }
   }
-  verifier.finish();
+  verifier?.finish();
 }
 
 /** Aborts the download of a body that trickles: no single pause is too long, but the body would never end. */
 class Pace implements Disposable {
   /** Bytes since the last look. */
   received = 0;
+  /** Since when the receiver has had the last bytes, and how long it took for those before, since the last look; milliseconds. */
+  #heldSince: number | undefined;
+  #held = 0;
   readonly #controller = new AbortController();
   readonly #parent: AbortSignal;
   readonly #limits: DownloadLimits;
@@ -106,11 +112,32 @@ class Pace implements Disposable {
     return this.#controller.signal;
   }
 
+  /** The receiver works on what it was given: the source is not waited for. */
+  hold(): void {
+    this.#heldSince = performance.now();
+  }
+
+  /** The source is waited for again. */
+  resume(): void {
+    if (this.#heldSince !== undefined) this.#held += performance.now() - this.#heldSince;
+    this.#heldSince = undefined;
+  }
+
+  #takeHeld(): number {
+    const isHeld = this.#heldSince !== undefined;
+    this.resume();
+    if (isHeld) this.hold();
+    const held = this.#held;
+    this.#held = 0;
+    return held;
+  }
+
   /** Begins once the body begins: waiting for the response has limits of its own. */
   watch(): void {
     const { stallMs, trickleBytes } = this.#limits;
     this.#timer = setInterval(() => {
-      if (this.received < trickleBytes) this.#controller.abort(new TrickleError(trickleBytes, stallMs));
+      const isReceiverSlow = this.#takeHeld() > stallMs / 2; // such as a registry that the blob is copied to
+      if (this.received < trickleBytes && !isReceiverSlow) this.#controller.abort(new TrickleError(trickleBytes, stallMs));
       this.received = 0;
     }, stallMs);
     this.#timer.unref();

@@ -42,6 +42,14 @@ export class TrickleError extends Error {
   }
 }
 
+/** The bytes of a blob cannot be had from where it is, retries included. */
+export class FetchError extends Error {}
+
+/** Whether something failed because a blob cannot be had from where it is: to send it again does not help. */
+export function isFetchFailure(err: unknown): boolean {
+  return errorsIn(err).some((e) => e instanceof FetchError);
+}
+
 /** Whether a request failed because the server sent nothing, or next to nothing, in time. */
 export function isSilence(err: unknown): boolean {
   return errorsIn(err).some((e) => e instanceof TrickleError || (e.code !== undefined && SILENCE.has(e.code)));

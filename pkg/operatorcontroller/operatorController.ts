@@ -31,7 +31,7 @@ import type { OperatorControllerOptions } from "./operatorControllerOptions.ts";
 import { Rechecks } from "./rechecks.ts";
 import type { Reconciler } from "./reconciler.ts";
 import { ReleaseStore } from "./releases/releaseStore.ts";
-import { ReleaseThread } from "./releases/releaseThread.ts";
+import { StreamingCodec } from "./releases/streamingCodec.ts";
 import { resolutionRecord } from "./resolutionRecord.ts";
 import { controllerWatchIdentity, Identities } from "./rights/identity.ts";
 import { ClusterApis } from "./served/clusterApis.ts";
@@ -92,7 +92,7 @@ export class OperatorController {
     this.#identities = new Identities(client, new ServiceAccountTokens(client), options.serviceAccountFallback);
     this.#metrics = new ExtensionMetrics(metrics);
     const facts = new ReleaseFactsCache();
-    this.#releases = new ReleaseStore(client, options.systemNamespace, facts, new ReleaseThread(systemClock));
+    this.#releases = new ReleaseStore(client, options.systemNamespace, facts, new StreamingCodec());
     this.#alarms = new Alarms(systemClock, (name) => this.#queue.add(name));
     this.#certificateAlarms = new Alarms(systemClock, (name) => this.#queue.add(name));
     const wake = (name: string, inMs: number): void => this.#alarms.set(name, inMs);

@@ -1,12 +1,11 @@
 import { gunzipSync } from "node:zlib";
 import { API_VERSION, CLUSTER_EXTENSION } from "../api/constants.ts";
 import { groupOf, type JsonObject, type KubeObject, type ObjectMeta } from "../api/k8s.ts";
-import { countSeparators } from "../bundle/bundleLimits.ts";
 import { messageOf } from "../errors/errors.ts";
 import { goQuote } from "../errors/goQuote.ts";
 import { MAX_CHUNKS, releaseKey } from "./encode.ts";
-import { partsFrom, type ReleaseParts, recordFrom } from "./payload.ts";
 import { PAYLOAD_LIMITS } from "./payloadLimits.ts";
+import { decodeFailure, PayloadReader } from "./payloadReader.ts";
 import { isPending, RELEASE_STATUSES, type ReleaseRecord, type ReleaseStatus, type ReleaseSummary } from "./record.ts";
 
 /** Annotation of an index Secret while its writer stores the other chunks; nothing is applied from the release before it is removed. */
@@ -86,7 +85,9 @@ export function decodeRelease(index: KubeObject, chunks: readonly KubeObject[]):
   const found = compressedRelease(index, chunks);
   if (found.kind !== "compressed") return found;
   try {
-    return readRelease(found, recordFrom(payloadText(decompress(found), found), found.labels));
+    const reader = new PayloadReader(found);
+    reader.add(decompress(found));
+    return readRelease(found, reader.end());
   } catch (err) {
     return unreadable(found.index.key, messageOf(err));
   }
@@ -96,14 +97,6 @@ export function decodeRelease(index: KubeObject, chunks: readonly KubeObject[]):
 export function readRelease({ index }: CompressedRelease, record: ReleaseRecord): DecodedRelease {
   const contradiction = contradictionIn(record, index);
   return contradiction === undefined ? { kind: "readable", record } : unreadable(index.key, contradiction);
-}
-
-/**
- * Reads all of a decompressed payload but its objects.
- * @param source what the payload comes from. @throws Error as `payloadText` and `partsFrom`.
- */
-export function readPayload(payload: Uint8Array, source: Pick<CompressedRelease, "labels"> & { index: { key: string } }): ReleaseParts {
-  return partsFrom(payloadText(payload, source), source.labels);
 }
 
 /** The data of `index` and its chunks, put together. @param chunks as for `decodeRelease`. */
@@ -168,34 +161,23 @@ function contradictionIn(record: ReleaseRecord, { key, version, status }: Releas
   return record.status === status ? undefined : `its payload holds status ${record.status}, its label says ${status}`;
 }
 
-/** How data are decompressed; `decompressionFailure` is for what that throws. */
-export const GUNZIP_OPTIONS = { maxOutputLength: PAYLOAD_LIMITS.bytes } as const;
-
 /** @throws Error as `decompressionFailure`. */
 function decompress(found: CompressedRelease): Buffer {
   try {
-    return gunzipSync(found.data, GUNZIP_OPTIONS);
+    return gunzipSync(found.data, { maxOutputLength: PAYLOAD_LIMITS.bytes });
   } catch (err) {
-    throw decompressionFailure(found, err);
+    throw err instanceof RangeError ? payloadTooLarge(found) : decompressionFailure(found, err);
   }
 }
 
-/** The error for data that are not compressed, or hold more bytes than `PAYLOAD_LIMITS` allow. */
+/** The error for data that cannot be decompressed. */
 export function decompressionFailure({ index: { key } }: CompressedRelease, err: unknown): Error {
-  const why = err instanceof RangeError ? `it holds more than the ${PAYLOAD_LIMITS.bytes} bytes allowed` : messageOf(err);
-  return new Error(`${failed(key)}: ${why}`, { cause: err });
+  return new Error(`${decodeFailure(key)}: ${messageOf(err)}`, { cause: err });
 }
 
-/** @throws Error for a payload with more separators than `PAYLOAD_LIMITS` allow. */
-function payloadText(payload: Uint8Array, { index: { key } }: { index: { key: string } }): string {
-  const { separators } = PAYLOAD_LIMITS;
-  if (countSeparators(payload, separators) > separators)
-    throw new Error(`${failed(key)}: it holds more than the ${separators} lines, list items and members allowed`);
-  return Buffer.from(payload.buffer, payload.byteOffset, payload.byteLength).toString("utf8");
-}
-
-function failed(secret: string): string {
-  return `failed to decode release from index secret ${goQuote(secret)}`;
+/** The error for data that hold more bytes than `PAYLOAD_LIMITS` allow. */
+export function payloadTooLarge({ index: { key } }: CompressedRelease): Error {
+  return new Error(`${decodeFailure(key)}: it holds more than the ${PAYLOAD_LIMITS.bytes} bytes allowed`);
 }
 
 function dataOf(secret: KubeObject, key: string): Buffer | undefined {

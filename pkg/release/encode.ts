@@ -53,44 +53,23 @@ export function keyLabel(key: string): string {
  * @see helm-operator-plugins v0.9 pkg/storage/chunked.go
  */
 export function encodeRelease(record: ReleaseRecord, options: EncodeOptions): KubeObject[] {
-  const payload = new PayloadBytes(record.name);
-  for (const piece of payloadPieces(record)) payload.add(piece);
-  return releaseSecrets(record, gzipSync(payload.all(), GZIP_OPTIONS), options);
+  return releaseSecrets(record, gzipSync(Buffer.concat([...payloadBytes(record)]), GZIP_OPTIONS), options);
 }
 
-/** Takes the pieces of a payload. */
-export class PayloadBytes {
-  readonly #name: string;
-  readonly #pieces: Buffer[] = [];
-  #bytes = 0;
-  #separators = 0;
-
-  /** @param name of the release, for messages. */
-  constructor(name: string) {
-    this.#name = name;
-  }
-
-  /** @throws TerminalError Blocked when the pieces so far hold more than `PAYLOAD_LIMITS` allow. */
-  add(piece: string): void {
-    const bytes = Buffer.from(piece, "utf8");
-    this.#bytes += bytes.byteLength;
-    this.#separators += countSeparators(bytes);
-    this.#check(this.#bytes, PAYLOAD_LIMITS.bytes, "bytes");
-    this.#check(this.#separators, PAYLOAD_LIMITS.separators, "lines, list items and members");
-    this.#pieces.push(bytes);
-  }
-
-  /** All pieces, joined. */
-  all(): Buffer {
-    return Buffer.concat(this.#pieces);
-  }
-
-  #check(found: number, most: number, what: string): void {
-    if (found > most)
-      throw new TerminalError(
-        "Blocked",
-        `release too large: ${goQuote(this.#name)} has more than the ${most} ${what} that can be read again`,
-      );
+/**
+ * Yields the bytes of a payload as `payloadPieces` does.
+ * @throws TerminalError Blocked when the pieces so far hold more than `PAYLOAD_LIMITS` allow.
+ */
+export function* payloadBytes(record: ReleaseRecord): Generator<Buffer> {
+  let bytes = 0;
+  let separators = 0;
+  for (const text of payloadPieces(record)) {
+    const piece = Buffer.from(text, "utf8");
+    bytes += piece.byteLength;
+    separators += countSeparators(piece);
+    checkSize(record, bytes, PAYLOAD_LIMITS.bytes, "bytes");
+    checkSize(record, separators, PAYLOAD_LIMITS.separators, "lines, list items and members");
+    yield piece;
   }
 }
 
@@ -135,6 +114,11 @@ export function releaseSecrets(record: ReleaseRecord, compressed: Buffer, { syst
     data: { chunk: first.toString("base64"), extraChunks: base64Json(chunks.map((chunk) => chunk.metadata.name)) },
   };
   return [index, ...chunks];
+}
+
+function checkSize({ name }: ReleaseRecord, found: number, most: number, what: string): void {
+  if (found > most)
+    throw new TerminalError("Blocked", `release too large: ${goQuote(name)} has more than the ${most} ${what} that can be read again`);
 }
 
 function chunkSecret(key: string, data: Buffer, namespace: string): KubeObject {

@@ -6,4 +6,6 @@ export const PAYLOAD_LIMITS = {
   bytes: 96 * 1024 * 1024,
   /** Characters of which at least one is between two values: an upper bound of the values, read off the text before it is parsed. */
   separators: 2_000_000,
+  /** Members and list items that are kept of everything but the objects. A bundle has at most 20,000 names of annotations, and leaves some objects. */
+  values: 100_000,
 } as const;

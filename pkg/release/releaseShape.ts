@@ -1,32 +1,35 @@
-import { type GoShape, goStruct } from "./goJsonDecode.ts";
+import { type GoShape, goStruct } from "./goShape.ts";
 
 const TEXTS: GoShape = { itemsOf: "string" };
+const CHECKED_TEXTS: GoShape = { checked: TEXTS };
 const TEXT_BY_NAME: GoShape = { valuesOf: "string" };
-const ANY_BY_NAME: GoShape = { valuesOf: "any" };
-const FILES: GoShape = { itemsOf: goStruct({ name: "string", data: "bytes" }) };
+const ANY_BY_NAME: GoShape = { checked: { valuesOf: "any" } };
+const FILES: GoShape = { checked: { itemsOf: goStruct({ name: "string", data: "bytes" }) } };
 
 const DEPENDENCIES: GoShape = {
-  itemsOf: goStruct({
-    name: "string",
-    version: "string",
-    repository: "string",
-    condition: "string",
-    tags: TEXTS,
-    enabled: "bool",
-    "import-values": { itemsOf: "any" },
-    alias: "string",
-  }),
+  checked: {
+    itemsOf: goStruct({
+      name: "string",
+      version: "string",
+      repository: "string",
+      condition: "string",
+      tags: CHECKED_TEXTS,
+      enabled: "bool",
+      "import-values": { itemsOf: "any" },
+      alias: "string",
+    }),
+  },
 };
 
 const CHART = goStruct({
   metadata: goStruct({
     name: "string",
     home: "string",
-    sources: TEXTS,
+    sources: CHECKED_TEXTS,
     version: "string",
     description: "string",
-    keywords: TEXTS,
-    maintainers: { itemsOf: goStruct({ name: "string", email: "string", url: "string" }) },
+    keywords: CHECKED_TEXTS,
+    maintainers: { checked: { itemsOf: goStruct({ name: "string", email: "string", url: "string" }) } },
     icon: "string",
     apiVersion: "string",
     condition: "string",
@@ -46,21 +49,24 @@ const CHART = goStruct({
 });
 
 const HOOKS: GoShape = {
-  itemsOf: goStruct({
-    name: "string",
-    kind: "string",
-    path: "string",
-    manifest: "string",
-    events: TEXTS,
-    last_run: goStruct({ started_at: "helmTime", completed_at: "helmTime", phase: "string" }),
-    weight: "int",
-    delete_policies: TEXTS,
-    output_log_policies: TEXTS,
-  }),
+  checked: {
+    itemsOf: goStruct({
+      name: "string",
+      kind: "string",
+      path: "string",
+      manifest: "string",
+      events: TEXTS,
+      last_run: goStruct({ started_at: "helmTime", completed_at: "helmTime", phase: "string" }),
+      weight: "int",
+      delete_policies: TEXTS,
+      output_log_policies: TEXTS,
+    }),
+  },
 };
 
 /**
  * The types of a stored release: Helm's, with the bundle's labels as helm-operator-plugins stores them, and the members of our own.
+ * What nothing reads is checked and not kept: it may be most of a release.
  * @see https://github.com/helm/helm/blob/v3.20.2/pkg/release/release.go
  * @see https://github.com/helm/helm/blob/v3.20.2/pkg/chart/metadata.go
  */
@@ -73,11 +79,11 @@ export const RELEASE_SHAPE = goStruct({
     description: "string",
     status: "string",
     notes: "string",
-    resources: { valuesOf: { itemsOf: "any" } },
+    resources: { checked: { valuesOf: { itemsOf: "any" } } },
   }),
   chart: CHART,
   config: ANY_BY_NAME,
-  manifest: "string",
+  manifest: "lines",
   hooks: HOOKS,
   version: "int",
   namespace: "string",

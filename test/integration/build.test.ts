@@ -77,7 +77,6 @@ describe("the bundled programs", () => {
       "olmv1.js",
       "operator-controller.js",
       "queryWorker.js",
-      "releaseWorker.js",
       "responseWorker.js",
       "segmentWorker.js",
       "undici.js",

@@ -5,6 +5,7 @@ import { Applier } from "../../pkg/operatorcontroller/apply/applier.ts";
 import { ApplyPass } from "../../pkg/operatorcontroller/apply/applyPass.ts";
 import { DryRun } from "../../pkg/operatorcontroller/apply/dryRun.ts";
 import type { PassFacts } from "../../pkg/operatorcontroller/facts.ts";
+import { checkHealth } from "../../pkg/operatorcontroller/health/healthCheck.ts";
 import { keepInstalled } from "../../pkg/operatorcontroller/steps/applyBundle.ts";
 import type { PolicyRule } from "../../pkg/rbac/policyRule.ts";
 import { INSTALLED, passOver } from "../support/applyPasses.ts";
@@ -252,6 +253,29 @@ describeWithCluster("applying an extension's objects on a real API server", (clu
     await lift();
     expect(await counting()).toEqual(["p.v1.0.0"]);
     expect(releases.state).toEqual(["v1 superseded", "v2 deployed"]);
+  });
+
+  test("a health check keeps what the same pass stored when the release becomes healthy for the first time", async () => {
+    const { x, ns, account } = await loneExtension(cluster);
+    const releases = new MemoryReleases();
+    const labels = { app: "w" };
+    const containers = [{ name: "c", image: "registry.example.com/i" }];
+    const metadata = { name: "w", namespace: ns };
+    const workload = { apiVersion: "apps/v1", kind: "Deployment", metadata };
+    const spec = { replicas: 0, selector: { matchLabels: labels }, template: { metadata: { labels }, spec: { containers } } };
+    const pass = async (inputDigest: string): Promise<void> => {
+      const { deps, facts, memory, context } = passOver(cluster.client, x, account.client, releases);
+      facts.inputDigest = inputDigest;
+      const rendered = { bundle: { ...INSTALLED, explanation: "" }, objects: [{ ...workload, spec }], annotations: {} };
+      await new ApplyPass(deps, facts, account.client, context).release(rendered);
+      await checkHealth({ releases, memory, now: Date.now, comeBack: () => undefined, minuteMs: 60_000 }, facts, context);
+    };
+    await pass("d1");
+    expect(releases.records.get(1)).toMatchObject({ inputDigest: "d1" });
+    const status = { observedGeneration: 1, conditions: [{ type: "Available", status: "True" }] };
+    await cluster.client.patch(refOf(workload), { status }, { type: "merge", subresource: "status" });
+    await pass("d2");
+    expect(releases.records.get(1)).toMatchObject({ inputDigest: "d2", rolledOutAt: expect.any(String) as string });
   });
 
   test("a failure is told although it cannot be recorded", async () => {

@@ -1,6 +1,7 @@
 import { messageOf } from "../../../pkg/errors/errors.ts";
 import { destinationOf, type MirroredImage } from "../../../pkg/mirror/mirroredImages.ts";
 import { allOrNone } from "../../../pkg/oci/allOrNone.ts";
+import { isFetchFailure } from "../../../pkg/oci/networkError.ts";
 import { copyAttached } from "../../../pkg/oci/store/attached.ts";
 import { BlobBook } from "../../../pkg/oci/store/blobBook.ts";
 import { copyImage } from "../../../pkg/oci/store/copyImage.ts";
@@ -25,7 +26,8 @@ export interface MirrorOutcome {
 
 /** Where images are copied from and to. */
 export interface MirrorEnds {
-  find(image: MirroredImage, signal: AbortSignal): Promise<FoundImage>;
+  /** Calls `work` with an image at its source, and at the next mirror when one fails. */
+  withImage<T>(image: MirroredImage, signal: AbortSignal, work: (found: FoundImage) => Promise<T>): Promise<T>;
   writer(image: MirroredImage): Promise<ImageWriter>;
 }
 
@@ -68,10 +70,10 @@ export function mirrorEnds(
   { from, to }: { from?: LayoutStore | undefined; to?: LayoutStore | undefined },
 ): MirrorEnds {
   return {
-    find: async (image, signal) => {
-      if (!from) return stores.find(parsePlace(image.source), signal);
+    withImage: async (image, signal, work) => {
+      if (!from) return stores.withImage(parsePlace(image.source), signal, work);
       const reader = new LayoutRepository(from, image.sourceRepository);
-      return { reader, manifest: await reader.manifest(image.digest ?? image.tag, signal) };
+      return work({ reader, manifest: await reader.manifest(image.digest ?? image.tag, signal) });
     },
     writer: async (image) => {
       if (to) return new LayoutRepository(to, image.repository);
@@ -84,9 +86,22 @@ export function mirrorEnds(
 
 async function mirrored(ends: MirrorEnds, image: MirroredImage, book: BlobBook, signal: AbortSignal): Promise<MirrorOutcome> {
   const destination = destinationOf(image);
-  const { reader, manifest } = await ends.find(image, signal);
   const writer = await ends.writer(image);
-  const copied = await copyImage(reader, manifest, writer, { tag: image.tag, signal, book });
-  const attached = await copyAttached(reader, copied, writer, { signal, book });
-  return { source: image.source, destination, status: copied.fate, digest: copied.digest, bytes: copied.bytes, attached };
+  const done = await ends.withImage(
+    image,
+    signal,
+    async ({ reader, manifest }): Promise<{ outcome: MirrorOutcome } | { failure: unknown }> => {
+      try {
+        const copied = await copyImage(reader, manifest, writer, { tag: image.tag, signal, book });
+        const attached = await copyAttached(reader, copied, writer, { signal, book });
+        const { fate: status, digest, bytes } = copied;
+        return { outcome: { source: image.source, destination, status, digest, bytes, attached } };
+      } catch (err) {
+        if (isFetchFailure(err)) throw err;
+        return { failure: err }; // another mirror does not help
+      }
+    },
+  );
+  if ("failure" in done) throw done.failure;
+  return done.outcome;
 }

@@ -10,8 +10,11 @@ const MAX_MERGED = 10_000;
 
 /** How values are read. */
 export interface ValueOptions {
-  /** Whether integers beyond 2^53 lose digits, as in a Go program that decodes into values without a type. Default: they become bigint. */
-  float64?: boolean;
+  /**
+   * Integers beyond 2^53 become bigint up to this one, and numbers beyond it. Default: bigint up to 64 bits. 0 for none, as in a Go program that
+   * decodes into values without a type.
+   */
+  maxInteger?: bigint;
   /** Called with the name of each member before it is set. May throw, because members are what costs most. */
   onMember?: ((name: string) => void) | undefined;
 }
@@ -31,7 +34,7 @@ export class ValueBuilder {
   readonly #fail: (reason: string, position: number) => never;
   /** Values that aliases may lead to, and "open" for those that are not complete. */
   readonly #shared = new Map<YamlNode, Built | "open">();
-  readonly #float64: boolean;
+  readonly #maxInteger: bigint | undefined;
   readonly #onMember: ((name: string) => void) | undefined;
   readonly #targets: ReadonlySet<YamlNode>;
   #decoded = 0;
@@ -43,11 +46,11 @@ export class ValueBuilder {
   constructor(
     targets: ReadonlySet<YamlNode>,
     fail: (reason: string, position: number) => never,
-    { float64 = false, onMember }: ValueOptions = {},
+    { maxInteger, onMember }: ValueOptions = {},
   ) {
     this.#targets = targets;
     this.#fail = fail;
-    this.#float64 = float64;
+    this.#maxInteger = maxInteger;
     this.#onMember = onMember;
   }
 
@@ -62,7 +65,8 @@ export class ValueBuilder {
   #value(node: YamlNode): unknown {
     const value = this.#build(node);
     if (typeof value === "number" && !Number.isFinite(value)) this.#notFinite ??= textOf(node);
-    return this.#float64 && typeof value === "bigint" ? Number(value) : value;
+    const max = this.#maxInteger;
+    return typeof value === "bigint" && max !== undefined && (value > max || value < -max - 1n) ? Number(value) : value;
   }
 
   #build(node: YamlNode): unknown {

@@ -35,6 +35,17 @@ export class ImageStores {
     return { reader, manifest: await reader.manifest(place.tag, signal) };
   }
 
+  /**
+   * Calls `work` with an image; of a registry with that of each mirror in turn, until one does not fail.
+   * @throws Error that says where the image is not, or what `work` threw.
+   */
+  async withImage<T>(place: ImagePlace, signal: AbortSignal, work: (found: FoundImage) => Promise<T>): Promise<T> {
+    if (place.kind !== "registry") return work(await this.find(place, signal));
+    return this.#access.withImage(place.ref, signal, ({ repository, manifest }) =>
+      work({ reader: new RegistryStore(repository, this.#access.limits), manifest }),
+    );
+  }
+
   /** Lends `work` somewhere to write an image to; an archive is written when it has ended. */
   async writing<T>(place: ImagePlace, signal: AbortSignal, work: (writer: ImageWriter) => Promise<T>): Promise<T> {
     if (place.kind === "registry") return work(await this.registry(place.ref));

@@ -64,6 +64,11 @@ export class RegistryAccess {
     return this.#source.locate(ref, signal);
   }
 
+  /** Calls `work` with the image at the first place that has it, and at the next one when a place fails. @throws as `ImageSource.withImage` */
+  withImage<T>(ref: Reference, signal: AbortSignal, work: (image: Located) => Promise<T>): Promise<T> {
+    return this.#source.withImage(ref, { signal }, work);
+  }
+
   /** Asks whether an image is there, its mirrors first. @throws Error with what each place said, where it is not */
   look(ref: Reference, signal: AbortSignal): Promise<void> {
     return this.#source.look(ref, signal);

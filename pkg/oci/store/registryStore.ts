@@ -1,13 +1,9 @@
-import { setTimeout as sleep } from "node:timers/promises";
-import { messageOf } from "../../errors/errors.ts";
-import type { DownloadLimits } from "../download.ts";
+import { blobBytes, type DownloadLimits } from "../download.ts";
 import { ACCEPTED_MANIFESTS, type Descriptor } from "../manifest.ts";
-import { isTransient } from "../networkError.ts";
 import { type Referrer, referrersOf } from "../policy/referrers.ts";
 import { nameOf } from "../reference.ts";
 import type { FetchedManifest, Repository } from "../registry.ts";
 import { RegistryError, registryError } from "../registryError.ts";
-import { Verifier } from "../verify.ts";
 import type { BlobBytes, BlobFate, ImageReader, ImageWriter } from "./imageStore.ts";
 import { pushFailure } from "./pushFailure.ts";
 import { uploadBlob } from "./upload.ts";
@@ -94,38 +90,4 @@ export class RegistryStore implements ImageReader, ImageWriter {
       throw pushFailure(doing, this.#repository.ref, err);
     }
   }
-}
-
-/** Reads a blob and goes on where its connection broke. */
-async function* blobBytes(
-  from: Repository,
-  blob: Descriptor,
-  start: number,
-  limits: DownloadLimits,
-  signal: AbortSignal,
-): AsyncGenerator<Uint8Array> {
-  const verifier = start === 0 ? new Verifier(blob) : undefined;
-  let position = start;
-  for (let failures = 0; ; ) {
-    const before = position;
-    const { body, offset } = await from.blob(blob, before, signal);
-    let skip = before - offset;
-    try {
-      for await (const chunk of body) {
-        const fresh = chunk.subarray(Math.min(skip, chunk.byteLength));
-        skip -= chunk.byteLength - fresh.byteLength;
-        if (fresh.byteLength === 0) continue;
-        verifier?.update(fresh);
-        position += fresh.byteLength;
-        yield fresh;
-      }
-      break;
-    } catch (err) {
-      signal.throwIfAborted();
-      failures = position > before ? 1 : failures + 1;
-      if (!isTransient(err) || failures >= limits.attempts) throw new Error(`fetching blob: ${messageOf(err)}`, { cause: err });
-      await sleep(limits.backoffMs * 2 ** (failures - 1), undefined, { signal });
-    }
-  }
-  verifier?.finish();
 }

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { DownloadLimits } from "../download.ts";
 import type { Descriptor } from "../manifest.ts";
-import { isTransient } from "../networkError.ts";
+import { isFetchFailure, isTransient } from "../networkError.ts";
 import type { Repository } from "../registry.ts";
 import { RegistryError, registryError } from "../registryError.ts";
 import type { HttpResponse } from "../transport.ts";
@@ -60,7 +60,7 @@ export async function uploadBlob(to: Repository, blob: Descriptor, bytes: BlobBy
 
 /** Milliseconds until it is worth another try; undefined where it is not. */
 function waitFor(err: unknown, failures: number, limits: UploadOptions["limits"]): number | undefined {
-  if (failures + 1 >= limits.attempts) return undefined;
+  if (failures + 1 >= limits.attempts || isFetchFailure(err)) return undefined;
   const backoff = limits.backoffMs * 2 ** failures * (1 + Math.random() / 4);
   if (!(err instanceof RegistryError)) return isTransient(err) ? backoff : undefined;
   const wait = err.retryAfterMs ?? backoff;

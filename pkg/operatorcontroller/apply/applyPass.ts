@@ -10,6 +10,7 @@ import { providerOf } from "../../render/providers.ts";
 import { ExtensionCertificates } from "../certificates/extensionCertificates.ts";
 import { configOf, type PassFacts } from "../facts.ts";
 import { ReleaseJournal } from "../releases/releaseJournal.ts";
+import { withCurrent } from "../releases/releaseStore.ts";
 import type { LackingPermissions } from "../rights/permissions.ts";
 import { rbacCommand } from "../rights/rbacCommand.ts";
 import { NOTHING_CHANGED, RightsCheck, type RightsSubject, withLacking } from "../rights/rightsCheck.ts";
@@ -106,7 +107,8 @@ export class ApplyPass {
     const { extension } = this.#facts;
     const { handovers } = this.#deps;
     if (state.kind === "Unchanged") {
-      await this.#journal.renew(state.release, next.content);
+      const renewed = await this.#journal.renew(state.release, next.content);
+      this.#facts.history = withCurrent(this.#facts.history, renewed);
       handovers.settle(extension, state.release.objects);
       this.#facts.isAimed = true;
       return this.maintain();

@@ -4,6 +4,7 @@ import { crdPolicyOf } from "../../release/plan.ts";
 import type { LeftObject, ReleaseRecord } from "../../release/record.ts";
 import { reconcileRequestOf } from "../reconcileRequest.ts";
 import type { ReleaseJournal } from "../releases/releaseJournal.ts";
+import { withCurrent } from "../releases/releaseStore.ts";
 import { either } from "../waiting.ts";
 import { asLeft, isKept, recheckKept } from "./keptCrds.ts";
 import { listed } from "./objectAction.ts";
@@ -43,8 +44,7 @@ export async function pruneLeft(deployed: ReleaseRecord, pass: PassObjects, jour
       "what earlier releases left changed",
     );
     release = await journal.leave(deployed, stays);
-    const { history } = facts;
-    facts.history = { ...history, current: history.current.map((one) => (one.version === release.version ? release : one)) };
+    facts.history = withCurrent(facts.history, release);
   });
   watchLeft(release, pass);
 }

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import { extensionNamed } from "../../../test/support/extensions.ts";
-import { releaseRecord } from "../../../test/support/releases.ts";
+import { decodedRecord, releaseRecord } from "../../../test/support/releases.ts";
 import type { JsonObject } from "../../api/k8s.ts";
-import { payloadFrom, recordFrom } from "../../release/payload.ts";
+import { encodeRelease } from "../../release/encode.ts";
 import type { ReleaseRecord } from "../../release/record.ts";
 import { newFacts, type ResolvedBundle } from "../facts.ts";
 import { inputDigest } from "../steps/unpackBundle.ts";
@@ -74,9 +74,10 @@ test("what is rendered differs with the proxy that is used, and with nothing els
   expect(digest({ proxy: UNKNOWN, deployed: { ...OURS, proxy: NEW } })).toBe(digest({ proxy: KNOWN }));
 });
 
-test("a release tells the variables that it was rendered with", () => {
-  expect(recordFrom(payloadFrom(releaseRecord(1, "deployed", { proxy: NEW })), {}).proxy).toEqual(NEW);
-  expect(recordFrom(payloadFrom(releaseRecord(1, "deployed")), {})).not.toHaveProperty("proxy");
+test.for([[NEW], [undefined]])("a release that is stored and read again keeps the variables that it was rendered with: %o", ([proxy]) => {
+  const record = releaseRecord(1, "deployed", proxy ? { proxy } : {});
+  const [index] = encodeRelease(record, { systemNamespace: "olmv1-system", owner: { name: "x", uid: "1" } });
+  expect(index && decodedRecord(index, [])).toEqual(record);
 });
 
 test.for([

@@ -112,13 +112,14 @@ export class ReleaseJournal {
   /**
    * Renews what an unchanged release was rendered from, so that the next pass need not render again to find it unchanged, and adds what
    * is known of its bundle by now where the release does not say it.
+   * @returns the record as it is stored: what else this reconcile stores of the release must start from it.
    */
   async renew(
     release: ReleaseRecord,
     content: Pick<ReleaseContent, "inputDigest" | "imageDigest" | "properties" | "requirements" | "proxy" | "sourced">,
-  ): Promise<void> {
+  ): Promise<ReleaseRecord> {
     const { inputDigest, imageDigest, proxy, sourced } = content;
-    if (inputDigest === undefined || release.inputDigest === inputDigest) return;
+    if (inputDigest === undefined || release.inputDigest === inputDigest) return release;
     const properties = release.properties ?? content.properties;
     const requirements = release.requirements ?? content.requirements;
     const { proxy: _before, ...kept } = release;
@@ -132,6 +133,7 @@ export class ReleaseJournal {
       ...(sourced === undefined ? {} : { sourced }),
     };
     await this.#options.store.update(renewed, this.#options.owner, this.#calls);
+    return renewed;
   }
 
   /**

@@ -50,6 +50,11 @@ export function noReleases(): ReleaseHistory {
   return { current: [], older: [], unfinished: [], highest: 0, orphaned: false, unreadable: [], foreign: [] };
 }
 
+/** Returns a history with `release` in place of the current release that has its number. */
+export function withCurrent(history: ReleaseHistory, release: ReleaseRecord): ReleaseHistory {
+  return { ...history, current: history.current.map((one) => (one.version === release.version ? release : one)) };
+}
+
 /** A release that is needed cannot be read. Retries succeed once its Secret is repaired or deleted. */
 export class ReleaseUnreadable extends RetryableError {
   readonly releases: readonly UnreadableRelease[];

@@ -1,7 +1,5 @@
 import { gzipSync } from "node:zlib";
-import { afterEach, expect, test } from "vitest";
-import { eventually } from "../../../test/support/eventually.ts";
-import { FakeClock } from "../../../test/support/fakeClock.ts";
+import { expect, test } from "vitest";
 import { configMap, releaseRecord } from "../../../test/support/releases.ts";
 import type { KubeObject } from "../../api/k8s.ts";
 import { BUNDLE_LIMITS } from "../../bundle/bundleLimits.ts";
@@ -10,22 +8,10 @@ import { decodeRelease } from "../../release/decode.ts";
 import { encodeRelease } from "../../release/encode.ts";
 import { PAYLOAD_LIMITS } from "../../release/payloadLimits.ts";
 import type { ReleaseRecord } from "../../release/record.ts";
-import { ReleaseThread } from "./releaseThread.ts";
+import { StreamingCodec } from "./streamingCodec.ts";
 
-const LIMITS = { heapMib: 192, deadlineMs: 60_000, idleMs: 3_000 };
 const WHERE = { systemNamespace: "olmv1-system", owner: { name: "x", uid: "11111111-2222-3333-4444-555555555555" } };
 const MIB = 1024 * 1024;
-
-const threads: ReleaseThread[] = [];
-afterEach(async () => {
-  for (const thread of threads.splice(0)) await thread.end();
-});
-
-function start(limits: Partial<typeof LIMITS> = {}, clock = new FakeClock()): ReleaseThread {
-  const thread = new ReleaseThread(clock, { ...LIMITS, ...limits });
-  threads.push(thread);
-  return thread;
-}
 
 /** A release of so many ConfigMaps with a text of so many characters each, and others. */
 function large(count: number, characters: number, others: readonly KubeObject[] = []): ReleaseRecord {
@@ -54,17 +40,16 @@ const SURROGATE = JSON.stringify(`${JSON.stringify({ apiVersion: "v1", kind: "A"
 /** Members that Go passes over, of so many bytes. */
 const padding = (bytes: number): string => `"other":"${"x".repeat(bytes)}"`;
 
-test.for<[what: string, record: ReleaseRecord, inThread: boolean]>([
-  ["a small release", releaseRecord(1, "deployed"), false],
-  ["a release of which the payload has more than 1 MiB", large(20, 40_000), true],
-  ["integers that JSON would round", large(20, 40_000, [UNUSUAL]), true],
-])("ReleaseThread encodes and decodes %s as encodeRelease and decodeRelease do", async ([, record, inThread]) => {
-  const thread = start();
+test.for<[what: string, record: ReleaseRecord]>([
+  ["a small release", releaseRecord(1, "deployed")],
+  ["a release whose payload has more than 1 MiB", large(20, 40_000)],
+  ["integers that JSON would round", large(20, 40_000, [UNUSUAL])],
+  ["many small objects, one of them twice", large(2_000, 40, [configMap("c0", "x"), configMap("c0", "x")])],
+])("StreamingCodec encodes and decodes %s as encodeRelease and decodeRelease do", async ([, record]) => {
+  const codec = new StreamingCodec();
   const { index, chunks } = indexOf(record);
-  expect(await thread.encode(record, WHERE)).toEqual([index, ...chunks]);
-  expect(thread.isRunning).toBe(false);
-  expect(await thread.decode(index, chunks)).toEqual(decodeRelease(index, chunks));
-  expect(thread.isRunning).toBe(inThread);
+  expect(await codec.encode(record, WHERE)).toEqual([index, ...chunks]);
+  expect(await codec.decode(index, chunks)).toEqual(decodeRelease(index, chunks));
 });
 
 test.for<[what: string, payload: string]>([
@@ -75,44 +60,52 @@ test.for<[what: string, payload: string]>([
   ["an object that begins with a byte order mark", `{${padding(MIB)},"manifest":"\ufeff{}\\n"}`],
   ["the release of another Secret", `{${padding(MIB)},"name":"y"}`],
   ["more bytes than a release may hold", `{${padding(PAYLOAD_LIMITS.bytes)}}`],
+  [
+    "more labels than a release may hold",
+    `{"labels":{${Array.from({ length: PAYLOAD_LIMITS.values }, (_, i) => `"k${i}":""`).join(",")}}}`,
+  ],
   ["more values than a release may hold", `[${"1,".repeat(PAYLOAD_LIMITS.separators)}1]`],
-])("ReleaseThread decodes as decodeRelease does when a payload holds %s", async ([, payload]) => {
+])("StreamingCodec decodes as decodeRelease does when a payload holds %s", async ([, payload]) => {
   const index = withPayload(payload);
-  expect(await start().decode(index, [])).toEqual(decodeRelease(index, []));
+  expect(await new StreamingCodec().decode(index, [])).toEqual(decodeRelease(index, []));
 });
 
-test("ReleaseThread finds a release unreadable when it takes more memory than the thread has, and reads the next one", async () => {
-  const thread = start({ heapMib: 32 });
-  const maps = `{"config":{${Array.from({ length: 300_000 }, (_, i) => `"k${i}":[]`).join(",")}}}`;
-  expect(await thread.decode(withPayload(maps), [])).toEqual({
-    kind: "unreadable",
-    secret: "sh.helm.release.v1.x.v1",
-    because: 'failed to decode release from index secret "sh.helm.release.v1.x.v1": it took more than 32 MiB of memory',
-  });
+test.for<[what: string, change: (data: Buffer) => Buffer]>([
+  ["end early", (data) => data.subarray(0, -12)],
+  ["have another checksum", (data) => Buffer.concat([data.subarray(0, -8), Buffer.alloc(8)])],
+  ["are not compressed", () => Buffer.from("{}")],
+  ["are empty", () => Buffer.alloc(0)],
+])("StreamingCodec decodes as decodeRelease does when the data %s", async ([, change]) => {
+  const { index, chunks } = indexOf(releaseRecord(1, "deployed"));
+  const data = index["data"] as Record<string, string>;
+  const chunk = change(Buffer.from(data["chunk"] ?? "", "base64")).toString("base64");
+  const broken = { ...index, data: { ...data, chunk } };
+  const decoded = await new StreamingCodec().decode(broken, chunks);
+  expect(decoded.kind).toBe("unreadable");
+  expect(decoded).toEqual(decodeRelease(broken, chunks));
+});
+
+test("StreamingCodec processes one release at a time when it is called several times", async () => {
+  const codec = new StreamingCodec();
   const { index, chunks } = indexOf(large(20, 40_000));
-  expect((await thread.decode(index, chunks)).kind).toBe("readable");
+  const order: number[] = [];
+  const done = (i: number) => (): number => order.push(i);
+  await Promise.all([
+    codec.decode(index, chunks).then(done(0)),
+    codec.decode(indexOf(releaseRecord(1, "deployed")).index, []).then(done(1)),
+  ]);
+  expect(order).toEqual([0, 1]);
 });
 
-test("ReleaseThread fails with a retryable error when a release takes longer than the deadline", async () => {
-  const clock = new FakeClock();
-  const thread = start({}, clock);
-  const { index, chunks } = indexOf(large(20, 40_000));
-  const decoding = thread.decode(index, chunks).catch((err: unknown) => err);
-  await eventually(() => expect(thread.isRunning).toBe(true));
-  clock.advance(LIMITS.deadlineMs);
-  const err = await decoding;
-  expect([isRetryable(err), String(err)]).toEqual([true, expect.stringContaining("it took more than 60 s")]);
-});
-
-test("ReleaseThread encodes and decodes a release of the most bytes that a bundle may render to", async () => {
+test("StreamingCodec encodes and decodes a release of the most bytes that a bundle may render to", async () => {
   const bytes = BUNDLE_LIMITS.renderedObjectBytes - 1_000;
   const count = Math.floor(BUNDLE_LIMITS.renderedBytes / bytes);
   const objects = Array.from({ length: count }, (_, i) => configMap(`c${i}`, "x", { a: "x".repeat(bytes) }));
-  const thread = start();
+  const codec = new StreamingCodec();
   const record = releaseRecord(1, "deployed", { objects });
-  const [index, ...chunks] = await thread.encode(record, WHERE);
+  const [index, ...chunks] = await codec.encode(record, WHERE);
   if (!index) throw new Error("no index");
-  expect(await thread.decode(index, chunks)).toEqual({ kind: "readable", record });
+  expect(await codec.decode(index, chunks)).toEqual({ kind: "readable", record });
 });
 
 test.for<[what: string, text: string, message: string]>([
@@ -125,7 +118,7 @@ test.for<[what: string, text: string, message: string]>([
 ])("a release with more %s than can be read again is not encoded", async ([, text, message]) => {
   const record = releaseRecord(1, "deployed", { objects: Array.from({ length: 8 }, (_, i) => configMap(`c${i}`, "x", { a: text })) });
   expect(() => encodeRelease(record, WHERE)).toThrow(message);
-  const failed = start().encode(record, WHERE);
+  const failed = new StreamingCodec().encode(record, WHERE);
   await expect(failed).rejects.toThrow(message);
   await expect(failed).rejects.not.toSatisfy(isRetryable);
 });
