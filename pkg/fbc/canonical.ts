@@ -113,17 +113,49 @@ function emitText(text: string, emit: Emit): void {
     return;
   }
   const quoted = JSON.stringify(text);
-  emit(GO_DIFFERS.test(quoted) ? escapeLineSeparators(JSON.stringify(text.toWellFormed())) : quoted);
+  emit(GO_DIFFERS.test(quoted) ? quoteAsGo(text, false) : quoted);
 }
 
 function emitHtmlText(text: string, emit: Emit): void {
   const quoted = JSON.stringify(text);
-  if (!GO_DIFFERS_HTML.test(quoted)) return emit(quoted);
-  // One character and one text at a time: V8 replaces these in one pass, without a call for each.
-  const escaped = escapeLineSeparators(JSON.stringify(text.toWellFormed()));
-  return emit(escaped.replace(/</g, "\\u003c").replace(/>/g, "\\u003e").replace(/&/g, "\\u0026"));
+  emit(GO_DIFFERS_HTML.test(quoted) ? quoteAsGo(text, true) : quoted);
 }
 
-function escapeLineSeparators(quoted: string): string {
-  return quoted.replace(/\u2028/g, "\\u2028").replace(/\u2029/g, "\\u2029");
+/** What Go writes for a byte. The last byte of U+2028 and U+2029 stands for all three. */
+const ESCAPES: readonly (Uint8Array | undefined)[] = tableOf({ "<": "\\u003c", ">": "\\u003e", "&": "\\u0026" });
+const LINE_ESCAPES: readonly (Uint8Array | undefined)[] = tableOf({ "\xa8": "\\u2028", "\xa9": "\\u2029" });
+const [LINE_FIRST, LINE_SECOND, LINE_BYTES] = [0xe2, 0x80, 3];
+
+/** Quotes a text as Go does. Replaces bytes, as replacing patterns takes three times as long when most of a text is replaced. */
+function quoteAsGo(text: string, isHtml: boolean): string {
+  const bytes = Buffer.from(JSON.stringify(text.toWellFormed()));
+  const escapeAt = (at: number): Uint8Array | undefined => {
+    const byte = bytes[at] as number;
+    if (byte === LINE_FIRST) return bytes[at + 1] === LINE_SECOND ? LINE_ESCAPES[bytes[at + 2] as number] : undefined;
+    return isHtml ? ESCAPES[byte] : undefined;
+  };
+  const escaped = (at: number): number => (bytes[at] === LINE_FIRST ? LINE_BYTES : 1);
+  let length = bytes.byteLength;
+  for (let at = 0; at < bytes.byteLength; at++) {
+    const escape = escapeAt(at);
+    if (escape) length += escape.byteLength - escaped(at);
+  }
+  const out = Buffer.allocUnsafe(length);
+  let to = 0;
+  for (let at = 0; at < bytes.byteLength; at++) {
+    const escape = escapeAt(at);
+    if (escape) {
+      for (let i = 0; i < escape.byteLength; i++) out[to++] = escape[i] as number;
+      at += escaped(at) - 1;
+    } else out[to++] = bytes[at] as number;
+  }
+  return out.toString();
+}
+
+/** @param escapes by the character with the number of the byte. */
+function tableOf(escapes: Readonly<Record<string, string>>): (Uint8Array | undefined)[] {
+  return Array.from({ length: 256 }, (_, byte) => {
+    const escape = escapes[String.fromCharCode(byte)];
+    return escape === undefined ? undefined : Buffer.from(escape, "latin1");
+  });
 }

@@ -141,6 +141,19 @@ test("the payload is Helm's release, members in Go's order, HTML escaped, with a
   expect(payload.indexOf('bundle-name"')).toBeLessThan(payload.indexOf('bundle-version"'));
 });
 
+test.for(["", "x"])("encodeRelease keeps characters of two UTF-16 units whole when a text is long and begins with %j", (start) => {
+  const object: KubeObject = {
+    apiVersion: "v1",
+    kind: "ConfigMap",
+    metadata: { name: "b" },
+    data: { text: `${start}${"\u{1f600}".repeat(200_000)}` },
+  };
+  const [index] = encodeRelease({ ...RECORD, objects: [object] }, WHERE);
+  const payload = JSON.parse(gunzipSync(dataOf(index, "chunk")).toString()) as { chart: { files: { data: string }[] }; manifest: string };
+  expect(payload.manifest).toBe(`${goJson(object)}\n`);
+  expect(Buffer.from(payload.chart.files[0]?.data ?? "", "base64").toString()).toBe(goJson(object));
+});
+
 test("the same record gives the same bytes, whatever the order of its maps", () => {
   const turned = {
     ...RECORD,

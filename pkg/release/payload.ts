@@ -5,12 +5,15 @@ import { withoutBundleLabels } from "./bundleLabels.ts";
 import { withoutOwner } from "./ownerMarks.ts";
 import type { ReleaseRecord } from "./record.ts";
 
+/** Characters or bytes in a piece of a long text; a multiple of 3, so that pieces of base64 can be joined. */
+const PIECE = 3 * 65_536;
+
 /**
  * Yields a release as Helm's JSON, members in the order in which Go writes them, ended by a newline:
  * the manifest holds one object a line; the chart holds each object as it was rendered, with a template that prints it.
  * `properties`, `requirements`, `inputDigest`, `imageDigest`, `proxy`, `cautions`, `flaws`, `rolledOutAt`, `rolledBack`, `pinnedTo`, `takenOver`,
  * `sourced` and `left` are members of our own, which Go passes over.
- * A piece takes as long as one object does, and may be empty. Objects are written twice rather than kept.
+ * A piece takes no longer than writing one object does, and may be empty. Objects are written twice rather than kept.
  * @see helm.sh/helm/v3 v3.21 pkg/release/release.go
  */
 export function* payloadPieces(record: ReleaseRecord): Generator<string> {
@@ -36,11 +39,13 @@ export function* payloadPieces(record: ReleaseRecord): Generator<string> {
   yield `${open(head)},"chart":${open(chart)},"files":[`;
   let comma = "";
   for (const [name, object] of files) {
-    yield `${comma}${structJson({ name, data: base64(rendered(object)) })}`;
+    yield `${comma}${open({ name })},"data":"`;
+    yield* base64Pieces(rendered(object));
+    yield '"}';
     comma = ",";
   }
   yield ']},"manifest":"';
-  for (const object of record.objects) yield goJson(`${goJson(object)}\n`).slice(1, -1);
+  for (const object of record.objects) yield* escapedPieces(`${goJson(object)}\n`);
   const tail = {
     version: record.version,
     namespace: record.namespace,
@@ -84,6 +89,23 @@ function fileName(json: string): string {
 
 function base64(content: string): string {
   return Buffer.from(content, "utf8").toString("base64");
+}
+
+/** Yields base64 of the UTF-8 of a text. */
+function* base64Pieces(content: string): Generator<string> {
+  const bytes = Buffer.from(content, "utf8");
+  for (let from = 0; from < bytes.byteLength; from += PIECE) yield bytes.toString("base64", from, from + PIECE);
+}
+
+/** Yields a well-formed text as it stands between the quotes of a JSON string. */
+function* escapedPieces(text: string): Generator<string> {
+  for (let from = 0; from < text.length; ) {
+    const piece = text.slice(from, from + PIECE);
+    // Half a character is no text that can be written.
+    const whole = piece.isWellFormed() ? piece : text.slice(from, from + PIECE + 1);
+    yield goJson(whole).slice(1, -1);
+    from += whole.length;
+  }
 }
 
 function sorted(map: Readonly<Record<string, string>>): Record<string, string> {
