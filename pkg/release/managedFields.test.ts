@@ -44,8 +44,11 @@ describe("what another manager wrote by updates", () => {
     const labels = { ".": {}, "f:app": {}, "f:app.kubernetes.io/managed-by": {} };
     const annotations = { ".": {}, "f:meta.helm.sh/release-name": {}, "f:meta.helm.sh/release-namespace": {} };
     const given = entry("operator-controller", "Update", { "f:metadata": { "f:labels": labels, "f:annotations": annotations, "f:x": {} } });
-    const wanted = { "f:metadata": { "f:labels": { "f:app": {} }, "f:annotations": {}, "f:x": {} } };
+    const wanted = { "f:metadata": { "f:labels": { "f:app": {} }, "f:x": {} } };
     expect(moved([given])).toEqual([entry(OURS, "Apply", wanted)]);
+    expect(moved([entry("operator-controller", "Update", { "f:metadata": { "f:annotations": annotations } })])).toEqual([
+      entry(OURS, "Apply", {}),
+    ]);
   });
 
   test("entries without fields or with odd ones are no obstacle", () => {

@@ -48,16 +48,21 @@ function timeOf({ time }: Entry): string {
   return typeof time === "string" ? time : "";
 }
 
-/** A map that keeps a mark is not owned as a whole any more, or an apply without it would remove the mark with it. */
+/**
+ * A map that keeps a mark is not owned as a whole any more, or an apply without it would remove the mark with it. An empty tree stands for the
+ * whole as well, so a map of which nothing is owned any more is left out.
+ */
 function withoutHelmMarks(fieldsV1: JsonObject): JsonObject {
   const metadata = fieldsV1["f:metadata"];
   if (!isObject(metadata)) return fieldsV1;
-  const owned = Object.entries(metadata).map(([map, members]) => {
+  const owned = Object.entries(metadata).flatMap(([map, members]): [string, unknown][] => {
     const marks = HELM_MARKS[map] ?? [];
-    if (!isObject(members) || !marks.some((mark) => mark in members)) return [map, members];
-    return [map, Object.fromEntries(Object.entries(members).filter(([member]) => member !== "." && !marks.includes(member)))];
+    if (!isObject(members) || !marks.some((mark) => mark in members)) return [[map, members]];
+    const rest = Object.entries(members).filter(([member]) => member !== "." && !marks.includes(member));
+    return rest.length === 0 ? [] : [[map, Object.fromEntries(rest)]];
   });
-  return { ...fieldsV1, "f:metadata": Object.fromEntries(owned) };
+  const { "f:metadata": _whole, ...others } = fieldsV1;
+  return owned.length === 0 ? others : { ...others, "f:metadata": Object.fromEntries(owned) };
 }
 
 /** A set of fields is a tree of its path elements, so the union of two sets is their trees merged. */
