@@ -4,10 +4,12 @@ import { type KubeObject, refOf } from "../../pkg/api/k8s.ts";
 import { Applier } from "../../pkg/operatorcontroller/apply/applier.ts";
 import { ApplyPass } from "../../pkg/operatorcontroller/apply/applyPass.ts";
 import { DryRun } from "../../pkg/operatorcontroller/apply/dryRun.ts";
+import { takeOver } from "../../pkg/operatorcontroller/apply/takeOver.ts";
 import type { PassFacts } from "../../pkg/operatorcontroller/facts.ts";
 import { checkHealth } from "../../pkg/operatorcontroller/health/healthCheck.ts";
 import { keepInstalled } from "../../pkg/operatorcontroller/steps/applyBundle.ts";
 import type { PolicyRule } from "../../pkg/rbac/policyRule.ts";
+import { GO_FIELD_MANAGER } from "../../pkg/release/managedFields.ts";
 import { INSTALLED, passOver } from "../support/applyPasses.ts";
 import { describeWithCluster, eventually } from "../support/cluster.ts";
 import { MemoryReleases, stepContext } from "../support/extensionFakes.ts";
@@ -40,6 +42,21 @@ describeWithCluster("applying an extension's objects on a real API server", (clu
     await applier.remove([...(await applier.read(objects.map(refOf))).values()]);
     expect(verbsOf(applier)).toEqual(["deleted ConfigMap", "deleted ConfigMap"]);
     expect(await liveKinds(cluster, objects)).toEqual([]);
+  });
+
+  test("takeOver keeps the marks of Helm through the next apply when nobody else owns labels or annotations", async () => {
+    const { x, ns, account } = await loneExtension(cluster);
+    const marks = {
+      labels: { "app.kubernetes.io/managed-by": "Helm" },
+      annotations: { "meta.helm.sh/release-name": "x", "meta.helm.sh/release-namespace": ns },
+    };
+    const object = configMap("a", ns, { k: "v" });
+    await cluster.client.create({ ...object, metadata: { ...object.metadata, ...marks } }, { fieldManager: GO_FIELD_MANAGER });
+    const applier = new Applier(account.client, log, signal);
+    const live = await applier.read([refOf(object)]);
+    await takeOver(account.client, [...live.values()], x.metadata.uid ?? "", signal);
+    await applier.apply(preparedFor(x, [object]), await applier.read([refOf(object)]));
+    expect((await cluster.client.get(refOf(object)))?.metadata).toMatchObject(marks);
   });
 
   test("a dry run tells all refusals at once and writes nothing; a binding to a role of the same set is none", async () => {
@@ -272,8 +289,14 @@ describeWithCluster("applying an extension's objects on a real API server", (clu
     };
     await pass("d1");
     expect(releases.records.get(1)).toMatchObject({ inputDigest: "d1" });
-    const status = { observedGeneration: 1, conditions: [{ type: "Available", status: "True" }] };
-    await cluster.client.patch(refOf(workload), { status }, { type: "merge", subresource: "status" });
+    await eventually(async () => {
+      const live = await cluster.client.get(refOf(workload));
+      const conditions = [
+        expect.objectContaining({ reason: "MinimumReplicasAvailable" }),
+        expect.objectContaining({ reason: "NewReplicaSetAvailable" }),
+      ];
+      expect(live?.["status"]).toMatchObject({ observedGeneration: 1, conditions: expect.arrayContaining(conditions) as unknown[] });
+    });
     await pass("d2");
     expect(releases.records.get(1)).toMatchObject({ inputDigest: "d2", rolledOutAt: expect.any(String) as string });
   });
