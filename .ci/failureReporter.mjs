@@ -7,11 +7,13 @@ import { reportFile } from "./report.mjs";
 
 /** Signals that no JavaScript can cause: the fault is in Node. An abort is none of them, running out of memory is one. */
 const CRASH = /with signal (SIGSEGV|SIGBUS|SIGILL) .*while running test files? (.+)$/;
-const MAX_ERROR_CHARACTERS = 300;
+/** Of an error's text, its start and its end are kept: a message before what was expected can be long, and a process's last lines come last. */
+const START_CHARACTERS = 300;
+const END_CHARACTERS = 500;
 
 /**
  * Writes `{crashed: [{file, signal}], failed: [{file, first}], others}`: files by their paths in the checkout; `first` is the first test that
- * failed and the first line of its error; `others` has the first line of each error that belongs to no file.
+ * failed and its error on one line; `others` has the error on one line of each that belongs to no file.
  */
 export default class FailureReporter {
   #root = process.cwd();
@@ -25,7 +27,7 @@ export default class FailureReporter {
     const others = [];
     for (const error of errors) {
       const found = [error, error.cause].map((each) => CRASH.exec(each?.message ?? "")).find((match) => match);
-      if (!found) others.push(firstLine([error.cause ?? error]));
+      if (!found) others.push(onOneLine([error.cause ?? error]));
       else for (const file of found[2].split(", ")) crashed.set(relative(this.#root, file), found[1]);
     }
     const failed = modules
@@ -39,13 +41,17 @@ export default class FailureReporter {
 
 function firstFailure(module) {
   const [test] = module.children.allTests("failed");
-  if (test) return `${test.fullName}: ${firstLine(test.result().errors)}`;
+  if (test) return `${test.fullName}: ${onOneLine(test.result().errors)}`;
   // A hook failed, or the file could not be loaded.
   const suite = [...module.children.allSuites()].find((each) => each.errors().length > 0);
-  return suite ? `${suite.fullName}: ${firstLine(suite.errors())}` : firstLine(module.errors());
+  return suite ? `${suite.fullName}: ${onOneLine(suite.errors())}` : onOneLine(module.errors());
 }
 
-function firstLine([error]) {
-  const text = stripVTControlCharacters(error?.message ?? "no error is known").trim();
-  return text.split("\n", 1)[0].slice(0, MAX_ERROR_CHARACTERS);
+function onOneLine([error]) {
+  const lines = stripVTControlCharacters(error?.message ?? "no error is known")
+    .trim()
+    .split(/\s*\n\s*/);
+  const text = lines.join(" | ");
+  if (text.length <= START_CHARACTERS + END_CHARACTERS) return text;
+  return `${text.slice(0, START_CHARACTERS)} … ${text.slice(-END_CHARACTERS)}`;
 }

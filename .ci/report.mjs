@@ -43,7 +43,7 @@ export function countTests(names) {
  * What is run again, once, after a run of vitest that failed: files during which the runtime crashed, and of the tests on a control plane those that
  * failed, since much goes on there at the same time. Nothing where that is more than a few files, or where anything else failed as well.
  * @param part "unit" or "cluster"
- * @returns {{file: string, why: string, crashed: boolean}[]} `why` is a signal, or the test that failed with the first line of its error.
+ * @returns {{file: string, why: string, crashed: boolean}[]} `why` is a signal, or the test that failed with its error on one line.
  */
 export function filesToRunAgain(part, { crashed = [], failed = [], others = [] } = read("failures") ?? {}) {
   if (others.length > 0 || crashed.length + failed.length > MAX_AGAIN || (part === "unit" && failed.length > 0)) return [];

@@ -42,7 +42,12 @@ test.for<Case>([
   {
     name: "a hook fails",
     files: { a: `describe("outer", () => { beforeAll(() => { throw new Error("no\\nwhy"); }); ${passes} });` },
-    want: { crashed: [], failed: [{ file: "a.test.js", first: "outer: no" }], others: [] },
+    want: { crashed: [], failed: [{ file: "a.test.js", first: "outer: no | why" }], others: [] },
+  },
+  {
+    name: "a test fails with a long error",
+    files: { a: `test("one", () => { throw new Error("b".repeat(1000) + "e".repeat(1000)); });` },
+    want: { crashed: [], failed: [{ file: "a.test.js", first: `one: ${"b".repeat(300)} … ${"e".repeat(500)}` }], others: [] },
   },
   {
     name: "a file cannot be loaded",
