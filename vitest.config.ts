@@ -8,6 +8,7 @@ const LONG = [
   "faults",
   "leastPrivilege",
   "killed",
+  "hostileCustomResources",
   "faultsOfServers",
   "replicas",
   "permissions",
@@ -38,7 +39,7 @@ class LongFirst extends BaseSequencer {
 }
 
 /** Files on a control plane that run at the same time, on however few processors. */
-const ON_CLUSTER = { globalSetup: ["test/support/globalSetup.ts"], hookTimeout: 900_000, maxWorkers: 4, sequence: { groupOrder: 1 } };
+const ON_CLUSTER = { globalSetup: ["test/support/globalSetup.ts"], hookTimeout: 900_000, maxWorkers: 3, sequence: { groupOrder: 1 } };
 
 /**
  * Three projects: `unit` needs nothing, and its files share processes, as nothing of them outlives a file; `integration` and `e2e` share one embedded

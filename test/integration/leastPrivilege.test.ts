@@ -131,7 +131,10 @@ const SORTS: readonly (readonly [verbs: readonly string[], count: number])[] = [
   [["delete"], 1],
 ];
 
+/** Rights of every other sort, so that two operators with seeds in succession have rights of each. */
 function sample(rights: readonly Right[], seed: number): Right[] {
   const mixed = shuffled(rights, seed);
-  return SORTS.flatMap(([verbs, count]) => mixed.filter(({ verb }) => verbs.includes(verb)).slice(0, count));
+  return SORTS.filter((_, at) => (at + seed) % 2 === 0).flatMap(([verbs, count]) =>
+    mixed.filter(({ verb }) => verbs.includes(verb)).slice(0, count),
+  );
 }

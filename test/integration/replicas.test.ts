@@ -95,10 +95,12 @@ describeWithPrivateCluster("several catalogds", (cluster) => {
     expect([answer.status, answer.headers.get("retry-after")]).toEqual([503, "5"]);
     expect(await replicas.ready(lost)).toContain("serving ok: 0 of 1 catalogs; not here as their status says: shared");
     expect((await get(lost, "/catalogs/unknown/api/v1/all")).status).toBe(404);
-    const metrics = await (await fetch(`${lost.probes}/metrics`)).text();
-    expect(metrics).toMatch(/catalogd_catalog_behind\{catalog="shared"\} 1/);
-    expect(metrics).toMatch(/catalogd_follower_load_failures_total\{catalog="shared"\} [1-9]/);
-    expect(metrics).toMatch(/leader_election_master_status\{name="catalogd-operator-lock"\} 0/);
+    await eventually(async () => {
+      const metrics = await (await fetch(`${lost.probes}/metrics`)).text();
+      expect(metrics).toMatch(/catalogd_catalog_behind\{catalog="shared"\} 1/);
+      expect(metrics).toMatch(/catalogd_follower_load_failures_total\{catalog="shared"\} [1-9]/);
+      expect(metrics).toMatch(/leader_election_master_status\{name="catalogd-operator-lock"\} 0/);
+    });
     await lost.process.stop();
   });
 
