@@ -18,6 +18,7 @@ test("an extension that was made anew under its name starts with nothing", () =>
     uid: "2",
     drifted: new Map(),
     recorded: [],
+    newestRecorded: 0,
     certificates: { checkAt: 0, trustedSince: new Map() },
   });
   expect(memory.size).toBe(1);
@@ -45,6 +46,18 @@ test("objects are remembered once each, in place of those before or beside them"
   expect(names(memory, "1")).toEqual(["a", "b", "c", "d"]);
   memory.record(withUid("1"), [release("d")]);
   expect(names(memory, "1")).toEqual(["d"]);
+});
+
+test("objects stay remembered when the garbage collector deletes the newest release first, until a newer one is recorded", () => {
+  const memory = new ExtensionMemory();
+  const [first, second, third] = [1, 2, 3].map((version) => releaseRecord(version, "deployed", { objects: [`of ${version}`] }));
+  memory.record(withUid("1"), [first!, second!]);
+  memory.record(withUid("1"), [first!]);
+  expect(names(memory, "1")).toEqual(["of 1", "of 2"]);
+  memory.record(withUid("1"), []);
+  expect(names(memory, "1")).toEqual(["of 1", "of 2"]);
+  memory.record(withUid("1"), [third!]);
+  expect(names(memory, "1")).toEqual(["of 3"]);
 });
 
 test("an object has one writer at a time, and a refused claim holds nothing", () => {

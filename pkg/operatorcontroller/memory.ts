@@ -78,6 +78,8 @@ export interface Remembered {
    * which would leave nothing to tell which CustomResourceDefinitions have to be looked after.
    */
   recorded: readonly LeftObject[];
+  /** The highest version of the releases in `recorded`; 0 before the first. */
+  newestRecorded: number;
 }
 
 /** What is remembered of the extensions there are, by name; one that was made anew under its name starts with nothing. */
@@ -92,19 +94,32 @@ export class ExtensionMemory {
   of({ metadata: { name, uid = "" } }: Readonly<ClusterExtension>): Remembered {
     const known = this.#byName.get(name);
     if (known?.uid === uid) return known;
-    const fresh: Remembered = { uid, drifted: new Map(), recorded: [], certificates: { checkAt: 0, trustedSince: new Map() } };
+    const fresh: Remembered = {
+      uid,
+      drifted: new Map(),
+      recorded: [],
+      newestRecorded: 0,
+      certificates: { checkAt: 0, trustedSince: new Map() },
+    };
     this.#byName.set(name, fresh);
     return fresh;
   }
 
-  /** Remembers the objects of these releases in place of those before, or beside them. */
+  /**
+   * Remembers the objects of these releases in place of those before, or in addition to them. They are kept as well if the newest known release is
+   * not among `releases`: the controller deletes only older ones, so the garbage collector is deleting them, and the controller may not know yet
+   * that the extension is deleted.
+   */
   record(extension: Readonly<ClusterExtension>, releases: readonly ReleaseRecord[], { keep = false }: { keep?: boolean } = {}): void {
     const remembered = this.of(extension);
+    const newest = Math.max(0, ...releases.map(({ version }) => version));
+    const isNewestGone = newest < remembered.newestRecorded;
+    remembered.newestRecorded = Math.max(remembered.newestRecorded, newest);
     const refs = releases.flatMap(({ objects, left = [] }): LeftObject[] => [
       ...left,
       ...[...objects, ...certificateSecrets(objects)].map(refOf),
     ]);
-    const all = keep ? [...remembered.recorded, ...refs] : refs;
+    const all = keep || isNewestGone ? [...remembered.recorded, ...refs] : refs;
     remembered.recorded = [...new Map(all.map((ref) => [objectKey(ref), ref])).values()];
   }
 

@@ -4,7 +4,7 @@ import { existsSync } from "node:fs";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { findBinaries } from "../../pkg/devcluster/binaries.ts";
 import { type DevCluster, startDevCluster } from "../../pkg/devcluster/devCluster.ts";
 import { isAlive } from "../../pkg/devcluster/directoryLock.ts";
@@ -17,6 +17,13 @@ const CONFIG_MAP = { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "kep
 
 describeWithCluster("the life of a control plane", () => {
   test("nothing is left after its process was killed, and the next start removes the data", async () => {
+    // A start removes what killed ones left in the folder for temporary files, and other tests start control planes meanwhile.
+    const folder = await mkdtemp(join(tmpdir(), "olmv1-alone-"));
+    vi.stubEnv("TMPDIR", folder);
+    onTestFinished(async () => {
+      vi.unstubAllEnvs();
+      await rm(folder, { recursive: true });
+    });
     const script = `
       const { startDevCluster } = await import(${JSON.stringify(join(import.meta.dirname, "../../pkg/devcluster/devCluster.ts"))});
       const cluster = await startDevCluster();

@@ -41,6 +41,13 @@ test("installed is what was deployed last, whatever was tried after it; all that
   expect(memory.of(X).recorded.map(({ name }) => name)).toEqual(["b", "a"]);
 });
 
+test("retrieveReleases keeps what it remembers when the garbage collector has deleted the releases", async () => {
+  const memory = new ExtensionMemory();
+  memory.record(X, [releaseRecord(1, "deployed", { labels, objects: ["a"] })]);
+  await retrieveReleases(new MemoryReleases(), memory).run(newFacts(X), stepContext(X));
+  expect(memory.of(X).recorded.map(({ name }) => name)).toEqual(["a"]);
+});
+
 test("a history that cannot be read makes it unknown what is installed", async () => {
   const releases = new MemoryReleases();
   releases.failures.history = new Error("connection refused");
