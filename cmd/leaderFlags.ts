@@ -1,9 +1,8 @@
 import { LeaderElection, type LeaderElectionInit } from "../pkg/controller/leaderElection.ts";
 import { electionTimesProblem } from "../pkg/controller/leaseRecord.ts";
 import type { Client } from "../pkg/kube/client.ts";
-import { leaderMetrics } from "../pkg/telemetry/controllerMetrics.ts";
 import type { Logger } from "../pkg/telemetry/log.ts";
-import type { Metrics } from "../pkg/telemetry/metrics.ts";
+import { type Metrics, leaderMetrics } from "../pkg/telemetry/metrics.ts";
 import { duration, switchFlag } from "./flags.ts";
 
 /** Flags about leader election that both servers have, to be spread into their flags. @param led what the leader alone does */

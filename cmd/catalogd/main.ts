@@ -1,4 +1,4 @@
-import { setFlagsFromString } from "node:v8";
+import { systemClock } from "../../pkg/async/clock.ts";
 import { CatalogController, cacheFolders } from "../../pkg/catalogd/catalogController.ts";
 import { startContentServer } from "../../pkg/catalogd/http/contentServer.ts";
 import { HttpMetrics } from "../../pkg/catalogd/http/httpMetrics.ts";
@@ -6,23 +6,22 @@ import { serveUntil } from "../../pkg/catalogd/http/serveUntil.ts";
 import { Loader } from "../../pkg/catalogd/load/loader.ts";
 import { ReplicaReadiness } from "../../pkg/catalogd/replica/readiness.ts";
 import { CatalogStore } from "../../pkg/catalogd/store/store.ts";
-import { systemClock } from "../../pkg/controller/clock.ts";
 import { runUntilStopped, stopOnSignals } from "../../pkg/controller/shutdown.ts";
 import { Client } from "../../pkg/kube/client.ts";
 import { CATALOG_LIMITS } from "../../pkg/oci/limits.ts";
-import { restClientMetrics } from "../../pkg/telemetry/controllerMetrics.ts";
 import { parseBindAddress, startProbeServer } from "../../pkg/telemetry/health.ts";
 import { createLogger } from "../../pkg/telemetry/log.ts";
-import { createMetrics } from "../../pkg/telemetry/metrics.ts";
+import { createMetrics, restClientMetrics } from "../../pkg/telemetry/metrics.ts";
 import { logLevelOf, tellIgnored } from "../goFlags.ts";
-import { pullerFor, pullSecretsFor } from "../imageFlags.ts";
+import { pullSecretsFor, pullerFor } from "../imageFlags.ts";
 import { leadershipFor } from "../leaderFlags.ts";
 import { runProgram } from "../program.ts";
 import { serveMetrics } from "../servingFlags.ts";
 import { servingTls } from "../servingTls.ts";
 import { surviveLostConnections } from "../strayErrors.ts";
-import { checkPlainHttp, type Flags, METRICS_ADDRESS, parseFlags, usage } from "./flags.ts";
+import { type Flags, METRICS_ADDRESS, checkPlainHttp, parseFlags, usage } from "./flags.ts";
 import { gatedEndpoints } from "./gatedEndpoints.ts";
+import { setFlagsFromString } from "node:v8";
 
 /** Under which the replicas agree on a leader; the Go program's, so that the two never lead together. */
 const LEASE_NAME = "catalogd-operator-lock";

@@ -1,4 +1,4 @@
-import { RULE_TOPICS } from "../../pkg/bundlecheck/rules.ts";
+import { RULE_TOPICS } from "../../pkg/authoring/bundlecheck/checkBundle.ts";
 
 /** The reference of the rules for bundles in Markdown: a table for each topic. */
 export function bundleRuleReference(): string {

@@ -7,8 +7,7 @@ import { GateMetrics } from "../../pkg/operatorcontroller/clusterupgrade/gateMet
 import { ExtensionMetrics } from "../../pkg/operatorcontroller/status/extensionMetrics.ts";
 import { watchMetrics } from "../../pkg/operatorcontroller/watches/watchMetrics.ts";
 import { servingCertificateEnd } from "../../pkg/serving/serverTls.ts";
-import { controllerMetrics, leaderMetrics, queueMetrics, restClientMetrics } from "../../pkg/telemetry/controllerMetrics.ts";
-import { createMetrics, type Metrics } from "../../pkg/telemetry/metrics.ts";
+import { type Metrics, controllerMetrics, createMetrics, leaderMetrics, queueMetrics, restClientMetrics } from "../../pkg/telemetry/metrics.ts";
 
 /** One program with all metrics that it has when it runs, those of its process left out. */
 export interface ProgramMetrics {

@@ -1,4 +1,3 @@
-import { setFlagsFromString } from "node:v8";
 import { servingSecretName } from "../../pkg/certificates/servingSecret.ts";
 import { runUntilStopped, stopOnSignals } from "../../pkg/controller/shutdown.ts";
 import { Client } from "../../pkg/kube/client.ts";
@@ -9,12 +8,11 @@ import { ClusterVersionSource } from "../../pkg/operatorcontroller/clusterupgrad
 import { OperatorController } from "../../pkg/operatorcontroller/operatorController.ts";
 import { clusterProxySource } from "../../pkg/operatorcontroller/proxy/clusterProxy.ts";
 import { clientSettings } from "../../pkg/serving/tlsProfile.ts";
-import { restClientMetrics } from "../../pkg/telemetry/controllerMetrics.ts";
 import { startProbeServer } from "../../pkg/telemetry/health.ts";
 import { createLogger } from "../../pkg/telemetry/log.ts";
-import { createMetrics } from "../../pkg/telemetry/metrics.ts";
+import { createMetrics, restClientMetrics } from "../../pkg/telemetry/metrics.ts";
 import { logLevelOf, tellIgnored } from "../goFlags.ts";
-import { pullerFor, pullSecretsFor } from "../imageFlags.ts";
+import { pullSecretsFor, pullerFor } from "../imageFlags.ts";
 import { leadershipFor } from "../leaderFlags.ts";
 import { operatorProxySettings } from "../operatorProxyFlags.ts";
 import { runProgram } from "../program.ts";
@@ -23,6 +21,7 @@ import { servingTls } from "../servingTls.ts";
 import { surviveLostConnections } from "../strayErrors.ts";
 import { type Flags, METRICS_ADDRESS, parseFlags, usage } from "./flags.ts";
 import { resolutionPage } from "./resolutionPage.ts";
+import { setFlagsFromString } from "node:v8";
 
 /** The Lease that the reference implementation takes too. */
 const LEASE_NAME = "9c4404e7.operatorframework.io";

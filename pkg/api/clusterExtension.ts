@@ -1,15 +1,78 @@
-import * as z from "zod";
-import { AvailableUpdates, BlockedUpdate } from "./availableUpdates.ts";
-import { EXTENSION_NAME_MAX } from "./constants.ts";
-import { CRD_UPGRADE_CHECKS } from "./crdUpgradeChecks.ts";
-import { drift } from "./drift.ts";
+import { AvailableUpdates, BlockedUpdate, Inventory, KeptCrds, Plan, ProvidedApis } from "./clusterExtensionStatus.ts";
+import { CRD_UPGRADE_CHECKS, EXTENSION_NAME_MAX } from "./constants.ts";
 import { extensionConfig } from "./extensionConfig.ts";
 import { conditions, labelSelector } from "./fields.ts";
-import { Inventory, KeptCrds, ProvidedApis } from "./inventory.ts";
 import type { KubeObject } from "./k8s.ts";
-import { Plan } from "./plan.ts";
-import { DNS1123_LABEL, DNS1123_SUBDOMAIN, immutable, matches, type Rule, unionMember, withRules } from "./rules.ts";
-import { versionExpression } from "./versionExpression.ts";
+import { DNS1123_LABEL, DNS1123_SUBDOMAIN, type Rule, immutable, matches, unionMember, withRules } from "./rules.ts";
+import * as z from "zod";
+
+/** RFC 6901; what an object is, where it is and whose it is cannot be left to others. */
+const POINTER = "^(/([^/~]|~[01])+)+$";
+const RESERVED = "^/(apiVersion|kind|status)(/|$)";
+const METADATA = "^/metadata(/|$)";
+const OPEN_METADATA = "^/metadata/(annotations|labels)(/|$)";
+const POINTER_TEXT = "paths entries must be JSON pointers such as /spec/replicas";
+const RESERVED_TEXT = "paths entries may not be below /apiVersion, /kind or /status, and of /metadata only below annotations and labels";
+
+const isReserved = new RegExp(RESERVED);
+const isMetadata = new RegExp(METADATA);
+const isOpenMetadata = new RegExp(OPEN_METADATA);
+
+const path = withRules(z.string().max(256), matches(POINTER, POINTER_TEXT), {
+  rule: `!self.matches("${RESERVED}") && (!self.matches("${METADATA}") || self.matches("${OPEN_METADATA}"))`,
+  message: RESERVED_TEXT,
+  holds: (text) => !isReserved.test(text) && (!isMetadata.test(text) || isOpenMetadata.test(text)),
+});
+
+const target = z
+  .object({
+    group: z.string().max(253).optional().describe('group is the API group, "" for the core group. Without it, any group is meant.'),
+    kind: z.string().min(1).max(63).describe("kind is the kind of the objects."),
+    namespace: z.string().max(63).optional().describe("namespace is where the objects are. Without it, any namespace is meant."),
+    name: z.string().max(253).optional().describe("name is the name of one object. Without it, all objects of the kind are meant."),
+  })
+  .describe("target selects objects of the bundle.");
+
+const ignoreRule = z
+  .object({
+    paths: z.array(path).min(1).max(16).meta({
+      "x-kubernetes-list-type": "atomic",
+      description:
+        "paths are JSON pointers (RFC 6901) of fields that others decide, such as /spec/replicas or /metadata/annotations/example.com~1team. Positions of a list are those of the bundle's object. At most 16.",
+    }),
+    target,
+  })
+  .describe("Fields of some objects that others decide.");
+
+/** What happens when somebody changes or deletes what is installed. */
+const drift = z
+  .object({
+    policy: z
+      .enum(["Correct", "Warn", "Ignore"])
+      .optional()
+      .describe(
+        "policy is what happens when an object of the bundle is deleted or a field of it changed. Correct puts it back, Warn reports it and changes nothing, Ignore does not look. Fields that the bundle does not set are never drift. Without it, Correct; but Warn on an extension that was taken over from the Go operator-controller, until its first upgrade.",
+      ),
+    ignore: z.array(ignoreRule).max(16).optional().meta({
+      "x-kubernetes-list-type": "atomic",
+      description:
+        "ignore names fields that are left as others set them, also by upgrades. An object that does not exist is made as the bundle has it. At most 16.",
+    }),
+  })
+  .describe("drift configures what happens when somebody changes or deletes what is installed.");
+
+/**
+ * What `spec.source.catalog.version` may look like. The odd parts are the upstream API's own (a first "version" of `|`, `*]` for a wildcard in
+ * some places) and stay, since they decide what is accepted; what a version range means is another matter.
+ */
+function versionExpression(): string {
+  const operator = String.raw`(=||!=|>|<|>=|=>|<=|=<|~|~>|\^)`;
+  const preRelease = String.raw`(-([0-9A-Za-z\-]+(\.[0-9A-Za-z\-]+)*))?`;
+  const build = String.raw`(\+([0-9A-Za-z\-]+(\.[0-9A-Za-z\-]+)*))?`;
+  const first = String.raw`(v?(0|[1-9]\d*|[x|X|\*])(\.(0|[1-9]\d*|x|X|\*]))?(\.(0|[1-9]\d*|x|X|\*))?${preRelease}${build})`;
+  const further = String.raw`(v?(0|[1-9]\d*|x|X|\*])(\.(0|[1-9]\d*|x|X|\*))?(\.(0|[1-9]\d*|x|X|\*]))?${preRelease}${build})`;
+  return String.raw`^(\s*${operator}\s*${first}\s*)((?:\s+|,\s*|\s*\|\|\s*)${operator}\s*${further}\s*)*$`;
+}
 
 const SUBDOMAIN_TEXT =
   "must be a valid DNS1123 subdomain. It must contain only lowercase alphanumeric characters, hyphens (-) or periods (.), " +

@@ -1,5 +1,5 @@
-import { boundedText } from "../errors/boundedText.ts";
-import { withoutUserinfo } from "../errors/userinfo.ts";
+import { truncateMessage } from "../text/truncate.ts";
+import { redactUserinfo } from "../text/redact.ts";
 import type { Condition } from "./k8s.ts";
 
 const TERMINAL = /(^|: )terminal error: /g;
@@ -46,8 +46,8 @@ export function changedConditions(
  * `keepTerminal` is set (a ClusterCatalog shows them inside a chain of causes), at most 32768 bytes of UTF-8 with a note where it was cut.
  */
 export function boundedMessage(text: string, options: { keepTerminal?: boolean } = {}): string {
-  const stable = withoutUserinfo(sanitizeNetworkError(text));
-  return boundedText(options.keepTerminal ? stable : stable.replace(TERMINAL, "$1"));
+  const stable = redactUserinfo(sanitizeNetworkError(text));
+  return truncateMessage(options.keepTerminal ? stable : stable.replace(TERMINAL, "$1"));
 }
 
 /** `text` without "read tcp 10.0.0.1:52341->10.0.0.2:443: " and its like. */

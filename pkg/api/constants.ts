@@ -1,3 +1,5 @@
+import type { KubeObject } from "./k8s.ts";
+
 /** API group of every kind of ours. */
 export const GROUP = "olm.operatorframework.io";
 /** The one version that is served and stored. */
@@ -154,3 +156,43 @@ export const PLAN_FIELDS_MAX = 5;
 export const EXTENSION_NAME_MAX = 53;
 /** Longest message of a condition. The API server counts characters, we keep to bytes. */
 export const MESSAGE_MAX_BYTES = 32_768;
+
+/** Checks of one CRD against another: of the whole, of each value in the schema, and for what none of these looks at. In the order of findings. */
+export const CRD_CHECKS = [
+  "scope",
+  "storedVersionRemoval",
+  "existingFieldRemoval",
+  "type",
+  "required",
+  "enum",
+  "default",
+  "maximum",
+  "maxItems",
+  "maxLength",
+  "maxProperties",
+  "minimum",
+  "minItems",
+  "minLength",
+  "minProperties",
+  "pattern",
+  "nullable",
+  "oneOf",
+  "unhandled",
+] as const;
+export type CrdCheck = (typeof CRD_CHECKS)[number];
+
+/** Checks of a CRD against the custom resources that exist; the Go operator-controller has none of them. */
+export const EXISTING_CHECKS = ["existingObjects", "servedVersionRemoval"] as const;
+
+/** Everything that spec.install.preflight.crdUpgradeSafety.ignore may name. */
+export const CRD_UPGRADE_CHECKS = [...CRD_CHECKS, ...EXISTING_CHECKS] as const;
+
+/** With "true", OpenShift's network operator writes the certificate authorities of the cluster into a ConfigMap. */
+export const TRUSTED_CA_LABEL = "config.openshift.io/inject-trusted-cabundle";
+/** The key under which it writes them. */
+export const TRUSTED_CA_KEY = "ca-bundle.crt";
+
+/** Whether OpenShift writes into an object. */
+export function takesTrustedCa({ apiVersion, kind, metadata }: KubeObject): boolean {
+  return kind === "ConfigMap" && apiVersion === "v1" && metadata.labels?.[TRUSTED_CA_LABEL] === "true";
+}

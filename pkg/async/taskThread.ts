@@ -1,6 +1,16 @@
-import { Worker } from "node:worker_threads";
-import type { Clock } from "../controller/clock.ts";
-import { workerFile } from "./workerFile.ts";
+import type { Clock } from "./clock.ts";
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { Worker, parentPort } from "node:worker_threads";
+
+/**
+ * Returns the path of a worker thread's program. In a built program the bundled worker is in the same folder; in a checkout the source runs.
+ * @param folder of the module that starts the thread. @param name of the worker's file in it, without ending.
+ */
+export function workerFile(folder: string, name: string): string {
+  const bundled = join(folder, `${name}.js`);
+  return existsSync(bundled) ? bundled : join(folder, `${name}.ts`);
+}
 
 /** What a thread may use, and how long it is kept. */
 export interface TaskThreadLimits {
@@ -143,4 +153,18 @@ export function movable(views: Iterable<Uint8Array>): ArrayBuffer[] {
   for (const { buffer, byteLength } of views)
     if (buffer instanceof ArrayBuffer && buffer.byteLength === byteLength && byteLength > 0) buffers.add(buffer);
   return [...buffers];
+}
+
+/** A response, and the buffers that are moved with it. */
+export interface Served<Response> {
+  readonly response: Response;
+  readonly transfer?: ArrayBuffer[];
+}
+
+/** Answers each request that a `TaskThread` sends to this thread. */
+export function serveTasks(serve: (request: unknown) => Served<unknown>): void {
+  parentPort?.on("message", (request: unknown) => {
+    const { response, transfer = [] } = serve(request);
+    parentPort?.postMessage(response, transfer);
+  });
 }

@@ -1,9 +1,9 @@
 import { isObject } from "../api/jsonObject.ts";
-import { goQuote } from "../errors/goQuote.ts";
+import { goQuote } from "../golang/quote.ts";
 import { excerpt } from "../fbc/excerpt.ts";
-import { checkAnnotations } from "./bundleLimits.ts";
-import { jsonMismatch, kindOf } from "./goValues.ts";
-import { yamlDocument } from "./yamlText.ts";
+import { checkAnnotations } from "./limits.ts";
+import { jsonMismatch, goKindOf } from "../golang/types.ts";
+import { yamlDocument } from "./yamlDocument.ts";
 
 /** Where a bundle says what it is, whatever folders it names. */
 export const ANNOTATIONS_FILE = "metadata/annotations.yaml";
@@ -138,7 +138,7 @@ function textIn(annotations: unknown, key: string): string | undefined {
 /** The member of a map (or of nothing) under `key` in any letter case, as Go's decoder takes it; the last one counts. */
 function memberIn(value: unknown, key: string): unknown {
   if (value === null || value === undefined) return undefined;
-  if (kindOf(value) !== "map") throw wrongType(value, "registry.AnnotationsFile");
+  if (goKindOf(value) !== "map") throw wrongType(value, "registry.AnnotationsFile");
   return Object.entries(value).findLast(([name]) => name.toLowerCase() === key)?.[1];
 }
 

@@ -1,3 +1,6 @@
+import { ANNOTATION_API_KINDS } from "../api/constants.ts";
+import { isObject } from "../api/jsonObject.ts";
+import { type GroupVersionKind, type KubeObject, groupOf } from "../api/k8s.ts";
 import type { Csv } from "./types.ts";
 
 /** A group version that an operator serves itself: what becomes one APIService. */
@@ -14,7 +17,7 @@ export interface OwnedApiService {
 }
 
 /** A kind that a group version serves. */
-export interface ApiKind {
+interface ApiKind {
   readonly kind: string;
   /** Plural name in paths. */
   readonly name: string;
@@ -46,4 +49,45 @@ export function portOf(containerPort: number | undefined): number {
 export function servingDeployments({ spec }: Pick<Csv, "spec">): Set<string> {
   const described = [...(spec.webhookdefinitions ?? []), ...(spec.apiservicedefinitions.owned ?? [])];
   return new Set(described.map(({ deploymentName = "" }) => deploymentName));
+}
+
+/** A kind that an API server of an operator serves behind an APIService. */
+export interface AggregatedApi extends ApiKind {
+  readonly group: string;
+  readonly version: string;
+}
+
+/** Kinds of one APIService at most. */
+const MAX_KINDS = 200;
+
+/** True for an APIService of the API server's aggregation layer. */
+export function isApiService({ apiVersion, kind }: GroupVersionKind): boolean {
+  return kind === "APIService" && groupOf(apiVersion) === "apiregistration.k8s.io";
+}
+
+/** The annotation that notes the kinds of an APIService on it. */
+export function apiKindsAnnotation(kinds: readonly ApiKind[]): Record<string, string> {
+  return { [ANNOTATION_API_KINDS]: JSON.stringify(kinds.map(({ kind, name }) => ({ kind, name }))) };
+}
+
+/** The kinds that the APIServices among `objects` serve, as they are noted on them, in their order; none where nothing legible is. */
+export function aggregatedApis(objects: readonly KubeObject[]): AggregatedApi[] {
+  return objects.filter(isApiService).flatMap((object) => {
+    const { group, version } = (object["spec"] ?? {}) as { group?: unknown; version?: unknown };
+    if (typeof group !== "string" || typeof version !== "string") return [];
+    return kindsIn(object.metadata.annotations?.[ANNOTATION_API_KINDS]).map(({ kind, name }) => ({ group, version, kind, name }));
+  });
+}
+
+function kindsIn(text: string | undefined): ApiKind[] {
+  try {
+    const listed: unknown = JSON.parse(text ?? "[]");
+    return (Array.isArray(listed) ? listed : []).filter(isApiKind).slice(0, MAX_KINDS);
+  } catch {
+    return [];
+  }
+}
+
+function isApiKind(value: unknown): value is ApiKind {
+  return isObject(value) && typeof value["kind"] === "string" && value["kind"] !== "" && typeof value["name"] === "string";
 }

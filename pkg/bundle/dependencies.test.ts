@@ -5,7 +5,7 @@ import { bundleFiles } from "../../test/support/bundleFixture.ts";
 import { type CaseHead, loadCases } from "../../test/support/caseFiles.ts";
 import { describeWithData } from "../../test/support/sharedData.ts";
 import type { Property } from "../fbc/types.ts";
-import { dependenciesIn } from "./dependencies.ts";
+import { dependenciesIn } from "./properties.ts";
 import { loadBundle } from "./load.ts";
 
 interface DependencyCase extends CaseHead {

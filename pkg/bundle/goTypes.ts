@@ -1,7 +1,100 @@
-import { ListType, MapType, type Member, PointerType, StructType } from "./goComposites.ts";
-import { specialType } from "./goSpecial.ts";
 import table from "./goTypes.json" with { type: "json" };
-import { ANY_CASE_JSON, bool, bytes, CONVERTER, float64, type GoMode, type GoType, integer, STRICT_CASE_JSON, string } from "./goValues.ts";
+import { messageOf } from "../errors/errors.ts";
+import { goJson } from "../fbc/canonical.ts";
+import { canonicalQuantity } from "../golang/quantity.ts";
+import { goTime } from "../golang/time.ts";
+import { ANY_CASE_JSON, CONVERTER, type GoMode, type GoType, GoTypeError, ListType, MapType, type Member, PointerType, STRICT_CASE_JSON, StructType, bool, bytes, float64, goKindOf, integer, jsonMismatch, setMember, string } from "../golang/types.ts";
+import { operatorRelease, operatorVersion } from "../version/version.ts";
+
+/**
+ * The types that have JSON code of their own. `schema` gives the type of a CRD's JSON schema, for the three unions that hold one.
+ * @throws Error for a name that has no code here, so that a new table cannot go unnoticed.
+ */
+function specialType(name: string, schema: () => GoType): GoType {
+  switch (name) {
+    case "Quantity":
+      return own("resource.Quantity", "0", (value) => asGoError(() => canonicalQuantity(quantityText(value))));
+    case "IntOrString":
+      return own("intstr.IntOrString", 0, intOrString);
+    case "Time":
+      return { ...own("v1.Time", null, (value) => asGoError(() => goTime(text(value)))), isEmpty: () => false };
+    case "FieldsV1":
+    case "JSON":
+      return own("v1.JSON", null, sortedKeys);
+    case "RawMessage":
+      return { ...own("json.RawMessage", null, sortedKeys), isEmpty: (converted) => converted === null };
+    case "OperatorVersion":
+      return own("version.OperatorVersion", "0.0.0", (value) => asGoError(() => operatorVersion(text(value))));
+    case "OperatorRelease":
+      return own("release.OperatorRelease", "", (value) => asGoError(() => operatorRelease(text(value))));
+    case "JSONSchemaPropsOrArray":
+      return own("v1.JSONSchemaPropsOrArray", null, (value) => schemaOr(value, schema(), listOf));
+    case "JSONSchemaPropsOrStringArray":
+      return own("v1.JSONSchemaPropsOrStringArray", null, (value) => schemaOr(value, schema(), stringsOf));
+    case "JSONSchemaPropsOrBool":
+      return own("v1.JSONSchemaPropsOrBool", false, (value) => {
+        if (typeof value === "boolean") return value;
+        if (goKindOf(value) === "map") return schema().convert(value);
+        throw new GoTypeError("boolean or JSON schema expected");
+      });
+    default:
+      throw new Error(`there is no code for the Go type ${name}`);
+  }
+}
+
+/** A copy of a JSON value with the members of each object in the order of their names, as Go prints maps. */
+export function sortedKeys(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(sortedKeys);
+  if (typeof value !== "object" || value === null) return value;
+  const source = value as Readonly<Record<string, unknown>>;
+  const out: Record<string, unknown> = {};
+  for (const key of Object.keys(source).sort()) setMember(out, key, sortedKeys(source[key]));
+  return out;
+}
+
+/** Struct types are never empty for `omitempty`. */
+function own(goName: string, zero: unknown, convert: (value: unknown) => unknown): GoType {
+  return { goName, convert, zero: () => zero, isEmpty: () => false };
+}
+
+function text(value: unknown): string {
+  if (typeof value === "string") return value;
+  throw jsonMismatch(value, "string");
+}
+
+/** A list or map is no quantity, whatever JavaScript would make of it as text. */
+function quantityText(value: unknown): string {
+  return typeof value === "string" ? value : goJson(value);
+}
+
+function asGoError(convert: () => string): string {
+  try {
+    return convert();
+  } catch (err) {
+    if (err instanceof GoTypeError) throw err;
+    throw new GoTypeError(messageOf(err), { cause: err });
+  }
+}
+
+function intOrString(value: unknown): number | string {
+  if (typeof value === "string") return value;
+  if (typeof value === "number" && Number.isInteger(value) && value === (value | 0)) return value;
+  throw jsonMismatch(value, "int32");
+}
+
+/** A schema, or what `list` makes of a list; anything else is silently nothing, as in Go. */
+function schemaOr(value: unknown, schema: GoType, list: (items: readonly unknown[], schema: GoType) => unknown): unknown {
+  if (Array.isArray(value)) return value.length === 0 ? null : list(value, schema);
+  return goKindOf(value) === "map" ? schema.convert(value) : null;
+}
+
+function listOf(items: readonly unknown[], schema: GoType): unknown {
+  return items.map((item) => (item === null ? schema.zero() : schema.convert(item)));
+}
+
+function stringsOf(items: readonly unknown[]): unknown {
+  return items.map((item) => (item === null ? "" : text(item)));
+}
 
 /**
  * The Go struct types that bundles and configuration pass through, read in one of the ways that GoMode names.
@@ -88,6 +181,6 @@ export const CONFIG_TYPES = new GoTypes(ANY_CASE_JSON, STRICT_TYPES);
  * Checks `kind`, `apiVersion` and `metadata` of any object, as Kubernetes does before it looks at the rest.
  * @throws GoTypeError in Go's words when one has the wrong type.
  */
-export function checkMetadata(object: Readonly<Record<string, unknown>>): void {
+export function checkObjectMeta(object: Readonly<Record<string, unknown>>): void {
   STRICT_TYPES.convert("metadataOnlyObject", object);
 }

@@ -1,6 +1,6 @@
 import { isObject } from "../api/jsonObject.ts";
 import type { JsonObject, KubeObject } from "../api/k8s.ts";
-import { goQuote } from "../errors/goQuote.ts";
+import { goQuote } from "../golang/quote.ts";
 import { excerpt } from "../fbc/excerpt.ts";
 import type { BundleSummary } from "./bundleSummary.ts";
 import type { LegacyCrd } from "./types.ts";

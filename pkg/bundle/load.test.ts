@@ -3,7 +3,7 @@ import { bundleFiles } from "../../test/support/bundleFixture.ts";
 import { type CaseHead, loadCases } from "../../test/support/caseFiles.ts";
 import { messageOf, RetryableError } from "../errors/errors.ts";
 import { goJson } from "../fbc/canonical.ts";
-import { installModes } from "./installModes.ts";
+import { installModes } from "./validate.ts";
 import { loadBundle } from "./load.ts";
 
 interface LoadCase extends CaseHead {

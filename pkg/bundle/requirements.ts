@@ -1,5 +1,5 @@
 import { isObject } from "../api/jsonObject.ts";
-import { goQuote } from "../errors/goQuote.ts";
+import { goQuote } from "../golang/quote.ts";
 import { shortened } from "../fbc/boundedTexts.ts";
 import type { Crd, Csv } from "./types.ts";
 

@@ -1,5 +1,5 @@
 import { isObject } from "../api/jsonObject.ts";
-import { similarName } from "../api/similarName.ts";
+import { similarName } from "../text/compare.ts";
 import type { YamlPath } from "../fbc/yamlLines.ts";
 import table from "./goTypes.json" with { type: "json" };
 

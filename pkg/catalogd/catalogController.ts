@@ -1,8 +1,7 @@
-import { join } from "node:path";
 import type { ClusterCatalog } from "../api/clusterCatalog.ts";
 import { API_VERSION, CLUSTER_CATALOG } from "../api/constants.ts";
+import { systemClock } from "../async/clock.ts";
 import { Alarms } from "../controller/alarms.ts";
-import { systemClock } from "../controller/clock.ts";
 import { Controller, type ReconcileContext, type ReconcileOutcome } from "../controller/controller.ts";
 import { Informer, withoutBulk } from "../controller/informer.ts";
 import { LeadershipLost } from "../controller/leaderElection.ts";
@@ -13,9 +12,8 @@ import { isRetryable, messageOf } from "../errors/errors.ts";
 import type { Client } from "../kube/client.ts";
 import { catalogRoot } from "../oci/catalogRoot.ts";
 import type { Puller } from "../oci/puller.ts";
-import { controllerMetrics, queueMetrics } from "../telemetry/controllerMetrics.ts";
 import type { Logger } from "../telemetry/log.ts";
-import type { Metrics } from "../telemetry/metrics.ts";
+import { type Metrics, controllerMetrics, queueMetrics } from "../telemetry/metrics.ts";
 import { CatalogImages } from "./catalogImages.ts";
 import { CatalogLeader } from "./catalogLeader.ts";
 import { CatalogMetrics } from "./catalogMetrics.ts";
@@ -26,6 +24,7 @@ import { replicaMetrics } from "./replica/replicaMetrics.ts";
 import { servedImage } from "./replica/servedImage.ts";
 import { Scrubber } from "./scrubber.ts";
 import type { CatalogStore } from "./store/store.ts";
+import { join } from "node:path";
 
 /** Everything the controller is built from. */
 export interface CatalogControllerOptions {

@@ -1,4 +1,4 @@
-import { systemClock } from "../controller/clock.ts";
+import { systemClock } from "../async/clock.ts";
 import type { PullCounts } from "../controller/pullMetrics.ts";
 import { PullPool, type PullState, targetOf } from "../oci/pullPool.ts";
 import type { ResolvedImage, UnpackedImage } from "./facts.ts";

@@ -1,6 +1,6 @@
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
-import { type Clock, sleep, systemClock } from "../controller/clock.ts";
+import { type Clock, sleep, systemClock } from "../async/clock.ts";
 import { messageOf } from "../errors/errors.ts";
 import { removeTree } from "../oci/cache.ts";
 import type { Logger } from "../telemetry/log.ts";

@@ -3,7 +3,7 @@ import { changedConditions } from "../api/conditions.ts";
 import { FINALIZER_DELETE_SERVER_CACHE } from "../api/constants.ts";
 import { EVENTS, type EventSink } from "../api/events.ts";
 import type { KubeObject, ObjectMeta } from "../api/k8s.ts";
-import { timeText } from "../api/time.ts";
+import { formatTime } from "../golang/time.ts";
 import { replaceStatus } from "../controller/objectStatus.ts";
 import { runSteps, type Step, type StepResult, withoutStep } from "../controller/steps.ts";
 import { isRetryable, wrapError } from "../errors/errors.ts";
@@ -111,7 +111,7 @@ export class CatalogReconciler {
     log: Logger,
   ): Promise<Pick<ObjectMeta, "resourceVersion">> {
     const { client, baseOf, now } = this.#deps;
-    const time = timeText(new Date(now()));
+    const time = formatTime(new Date(now()));
     const status = statusFrom(catalog, facts, { error, base: baseOf(catalog.metadata.name), now: time });
     if (canonicalJson(status) === canonicalJson(catalog.status ?? {})) return {};
     let written: KubeObject | undefined;

@@ -1,4 +1,4 @@
-import { type Clock, sleep, systemClock } from "../controller/clock.ts";
+import { type Clock, sleep, systemClock } from "../async/clock.ts";
 import type { Logger } from "../telemetry/log.ts";
 
 /** What scrubbing is built from. */

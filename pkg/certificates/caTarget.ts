@@ -1,6 +1,6 @@
 import { CERTIFICATES_FIELD_MANAGER } from "../api/constants.ts";
 import { type GroupVersionKind, groupOf, type KubeObject, type ObjectRef } from "../api/k8s.ts";
-import { isApiService } from "../bundle/aggregatedApis.ts";
+import { isApiService } from "../bundle/apiServices.ts";
 import { hasApplied } from "../release/fieldManagers.ts";
 import { isCrd } from "../release/identity.ts";
 

@@ -1,6 +1,6 @@
 import { ANNOTATION_INJECT_CA_FROM_SECRET } from "../api/constants.ts";
 import { type KubeObject, type ObjectRef, refOf } from "../api/k8s.ts";
-import { isApiService } from "../bundle/aggregatedApis.ts";
+import { isApiService } from "../bundle/apiServices.ts";
 import { isCrd } from "../release/identity.ts";
 import type { CertificateNames } from "../render/certificateProvider.ts";
 import { providedNames } from "../render/providers.ts";

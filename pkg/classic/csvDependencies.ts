@@ -1,6 +1,6 @@
 import { isObject } from "../api/jsonObject.ts";
 import type { KubeObject } from "../api/k8s.ts";
-import { rawProperties } from "../bundle/propertyList.ts";
+import { rawProperties } from "../bundle/properties.ts";
 import { objectAt, objectsAt, textAt } from "./members.ts";
 
 /** Something that a ClusterServiceVersion depends on. */

@@ -1,6 +1,6 @@
 import { isObject } from "../api/jsonObject.ts";
 import type { BundleFiles } from "../bundle/types.ts";
-import { goQuote } from "../errors/goQuote.ts";
+import { goQuote } from "../golang/quote.ts";
 import { memberOf } from "../fbc/keys.ts";
 import { objectMembers, textMember } from "../fbc/members.ts";
 import { firstDocument } from "../fbcrender/bundleObjects.ts";

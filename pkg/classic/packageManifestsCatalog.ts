@@ -1,6 +1,6 @@
-import { compareText } from "../api/compareText.ts";
+import { compareText } from "../text/compare.ts";
 import type { BundleFiles } from "../bundle/types.ts";
-import { goQuote } from "../errors/goQuote.ts";
+import { goQuote } from "../golang/quote.ts";
 import type { ChannelEntry, Meta } from "../fbc/types.ts";
 import { type MigrationLevel, migrated } from "../fbcrender/migrate.ts";
 import type { BundleIdentity } from "../fbcrender/renderBundle.ts";

@@ -2,7 +2,7 @@ import { isObject } from "../api/jsonObject.ts";
 import type { JsonObject } from "../api/k8s.ts";
 import type { BundleFiles } from "../bundle/types.ts";
 import { messageOf } from "../errors/errors.ts";
-import { goQuote } from "../errors/goQuote.ts";
+import { goQuote } from "../golang/quote.ts";
 import { listMember, objectAt, textMember } from "../fbc/members.ts";
 import type { ChannelEntry } from "../fbc/types.ts";
 import { firstDocument } from "../fbcrender/bundleObjects.ts";

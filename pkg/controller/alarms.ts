@@ -1,4 +1,4 @@
-import type { Clock } from "./clock.ts";
+import type { Clock } from "../async/clock.ts";
 
 /**
  * One alarm a key: of several times that are asked for, the earliest holds until it rings, and the later ones are given up: who is rung asks

@@ -1,13 +1,12 @@
-import { expect, test } from "vitest";
 import { FakeClock } from "../../test/support/fakeClock.ts";
 import { RetryableError, TerminalError, wrapError } from "../errors/errors.ts";
 import { KubeError } from "../kube/errors.ts";
 import { RegistryError } from "../oci/registryError.ts";
-import { controllerMetrics } from "../telemetry/controllerMetrics.ts";
 import { createLogger } from "../telemetry/log.ts";
-import { createMetrics } from "../telemetry/metrics.ts";
+import { controllerMetrics, createMetrics } from "../telemetry/metrics.ts";
 import { Controller, type Reconcile } from "./controller.ts";
 import { WorkQueue } from "./workQueue.ts";
+import { expect, test } from "vitest";
 
 const SOON = { timeout: 15_000 };
 

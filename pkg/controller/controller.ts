@@ -2,9 +2,9 @@ import { randomUUID } from "node:crypto";
 import { isRetryable, restMsOf } from "../errors/errors.ts";
 import { retryAfterMsOf } from "../kube/errors.ts";
 import { registryWaitOf } from "../oci/registryError.ts";
-import type { ControllerMetrics } from "../telemetry/controllerMetrics.ts";
+import type { ControllerMetrics } from "../telemetry/metrics.ts";
 import type { Logger } from "../telemetry/log.ts";
-import { type Clock, systemClock } from "./clock.ts";
+import { type Clock, systemClock } from "../async/clock.ts";
 import type { WorkQueue } from "./workQueue.ts";
 
 /** What one reconcile gets; `log` carries controller, object and reconcileID, `signal` aborts when the program stops. */

@@ -5,7 +5,7 @@ import { isExpired, KubeError, retryAfterMsOf } from "../kube/errors.ts";
 import type { Selection, WatchEvent } from "../kube/options.ts";
 import type { Logger } from "../telemetry/log.ts";
 import { Backoff } from "./backoff.ts";
-import { type Clock, sleep, systemClock } from "./clock.ts";
+import { type Clock, sleep, systemClock } from "../async/clock.ts";
 import { Repeats } from "./repeats.ts";
 import { keyOf, Store, type StoreEvent } from "./store.ts";
 

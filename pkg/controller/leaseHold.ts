@@ -1,10 +1,9 @@
-import { Deadline } from "../deadline/deadline.ts";
+import { type Clock, Deadline } from "../async/clock.ts";
 import { messageOf } from "../errors/errors.ts";
 import type { Client } from "../kube/client.ts";
 import { isAlreadyExists, isConflict, isNotFound } from "../kube/errors.ts";
 import type { Logger } from "../telemetry/log.ts";
-import type { Clock } from "./clock.ts";
-import { type ElectionTimes, heldBy, LEASE, type Lease, released } from "./leaseRecord.ts";
+import { type ElectionTimes, LEASE, type Lease, heldBy, released } from "./leaseRecord.ts";
 import type { LeaseView } from "./leaseView.ts";
 
 /** What reading and writing a Lease needs. */

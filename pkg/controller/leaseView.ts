@@ -1,5 +1,5 @@
 import { canonicalJson } from "../fbc/canonical.ts";
-import type { Clock } from "./clock.ts";
+import type { Clock } from "../async/clock.ts";
 import type { Lease, LeaseSpec } from "./leaseRecord.ts";
 
 /**

@@ -2,7 +2,7 @@ import { messageOf } from "../errors/errors.ts";
 import type { Client } from "../kube/client.ts";
 import type { Logger } from "../telemetry/log.ts";
 import { Backoff } from "./backoff.ts";
-import { type Clock, sleep } from "./clock.ts";
+import { type Clock, sleep } from "../async/clock.ts";
 import { LEASE, type Lease } from "./leaseRecord.ts";
 import type { LeaseView } from "./leaseView.ts";
 

@@ -1,4 +1,4 @@
-import type { Clock } from "./clock.ts";
+import type { Clock } from "../async/clock.ts";
 
 /** What fails over and over is to be told when it begins, and then once in a while: a log is read by people. */
 export class Repeats {

@@ -1,5 +1,5 @@
-import type { QueueMetrics } from "../telemetry/controllerMetrics.ts";
-import { type Clock, systemClock } from "./clock.ts";
+import type { QueueMetrics } from "../telemetry/metrics.ts";
+import { type Clock, systemClock } from "../async/clock.ts";
 
 /** How long failing keys wait, and what counts them. */
 export interface WorkQueueOptions {

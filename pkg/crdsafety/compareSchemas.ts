@@ -1,12 +1,171 @@
+import { type CrdCheck, MESSAGE_MAX_BYTES } from "../api/constants.ts";
+import { goQuote } from "../golang/quote.ts";
+import { diffTree, formatDiff } from "./goDiff.ts";
+import { DIFFERENCE, goNumber, goString, signedLines } from "./goText.ts";
+import { type FlatSchema, type GoObject, type RawObject, SCHEMA, decodeNode, sameMeaning, scalarText } from "./schema.ts";
 import { createHash } from "node:crypto";
-import { MESSAGE_MAX_BYTES } from "../api/constants.ts";
-import type { CrdCheck } from "../api/crdUpgradeChecks.ts";
-import { decodeNode, type RawObject } from "./decodeSchema.ts";
-import type { FlatSchema } from "./flatten.ts";
-import { type GoObject, sameMeaning } from "./goType.ts";
-import { PROPERTY_CHECKS } from "./propertyChecks.ts";
-import { SCHEMA } from "./schemaType.ts";
-import { unhandledChange } from "./unhandled.ts";
+
+/** A check of one attribute of a schema. */
+export interface PropertyCheck {
+  readonly name: CrdCheck;
+  /** The field that it looks at, and that nobody else looks at after it. */
+  readonly field: string;
+  /** What is wrong with going from `before` to `after`; undefined when that is safe. */
+  readonly fault: (before: GoObject, after: GoObject) => string | undefined;
+}
+
+/** The checks with the texts of crdify, which users see. @see https://github.com/kubernetes-sigs/crdify */
+const PROPERTY_CHECKS: readonly PropertyCheck[] = [
+  { name: "type", field: "Type", fault: (before, after) => changed("type changed", text(before, "Type"), text(after, "Type")) },
+  { name: "required", field: "Required", fault: newRequired },
+  { name: "enum", field: "Enum", fault: enumFault },
+  { name: "default", field: "Default", fault: defaultFault },
+  ...["Maximum", "MaxItems", "MaxLength", "MaxProperties"].map((field) => boundCheck(field, "maximum")),
+  ...["Minimum", "MinItems", "MinLength", "MinProperties"].map((field) => boundCheck(field, "minimum")),
+  { name: "pattern", field: "Pattern", fault: patternFault },
+  { name: "nullable", field: "Nullable", fault: nullableFault },
+  { name: "oneOf", field: "OneOf", fault: oneOfFault },
+];
+
+function text(node: GoObject, field: string): string {
+  return scalarText(node[field]);
+}
+
+function changed(what: string, before: string, after: string): string | undefined {
+  return before === after ? undefined : `${what} : ${goQuote(before)} -> ${goQuote(after)}`;
+}
+
+function newRequired(before: GoObject, after: GoObject): string | undefined {
+  const known = new Set(list(before, "Required"));
+  const added = [...new Set(list(after, "Required") as string[])].filter((name) => !known.has(name)).sort();
+  return added.length > 0 ? `new required fields: [${added.join(" ")}]` : undefined;
+}
+
+/** Values may be added where there are some: whoever read the old ones still can. */
+function enumFault(before: GoObject, after: GoObject): string | undefined {
+  const [old, now] = [rawTexts(before), rawTexts(after)];
+  if (old.length === 0 && now.length > 0) return `enum constraint added when there was none previously : [${now.join(" ")}]`;
+  const kept = new Set(now);
+  const removed = old.filter((value) => !kept.has(value));
+  return removed.length > 0 ? `allowed enum values removed : [${removed.join(" ")}]` : undefined;
+}
+
+function rawTexts(node: GoObject): string[] {
+  return [...new Set(list(node, "Enum").map((value) => rawText(value as GoObject)))].sort();
+}
+
+function rawText(json: GoObject): string {
+  return scalarText(json["Raw"]);
+}
+
+function defaultFault(before: GoObject, after: GoObject): string | undefined {
+  const [old, now] = [before["Default"] as GoObject | null | undefined, after["Default"] as GoObject | null | undefined];
+  if (!old) return now ? `default added when there was none previously : ${goQuote(rawText(now))}` : undefined;
+  return now ? changed("default value changed", rawText(old), rawText(now)) : `default value removed : ${goQuote(rawText(old))}`;
+}
+
+/** Bounds may be dropped and widened. */
+function boundCheck(field: string, bound: "maximum" | "minimum"): PropertyCheck {
+  const kind = field === "Maximum" || field === "Minimum" ? "float" : "int";
+  const worse = bound === "maximum" ? "decreased" : "increased";
+  return {
+    name: `${field[0]?.toLowerCase() ?? ""}${field.slice(1)}` as CrdCheck,
+    field,
+    fault: (before, after) => {
+      const [old, now] = [(before[field] ?? null) as number | bigint | null, (after[field] ?? null) as number | bigint | null];
+      if (now === null) return undefined;
+      if (old === null) return `${bound} constraint added when there was none previously : ${goNumber(now, kind)}`;
+      const tighter = bound === "maximum" ? now < old : now > old;
+      return tighter ? `${bound} ${worse} : ${goNumber(old, kind)} -> ${goNumber(now, kind)}` : undefined;
+    },
+  };
+}
+
+function patternFault(before: GoObject, after: GoObject): string | undefined {
+  const [old, now] = [text(before, "Pattern"), text(after, "Pattern")];
+  return changed(old === "" ? "pattern added" : now === "" ? "pattern removed" : "pattern changed", old, now);
+}
+
+function nullableFault(before: GoObject, after: GoObject): string | undefined {
+  const [old, now] = [before["Nullable"] === true, after["Nullable"] === true];
+  if (old === now) return undefined;
+  return `nullable ${now ? "added" : "removed"} : ${old} -> ${now}`;
+}
+
+function oneOfFault(before: GoObject, after: GoObject): string | undefined {
+  const [old, now] = [alternatives(before), alternatives(after)];
+  if (old.length === 0 && now.length > 0) return `oneOf constraint added when there was none previously: [${now.join(" ")}]`;
+  const [oldOnes, newOnes] = [new Set(old), new Set(now)];
+  const removed = old.filter((one) => !newOnes.has(one));
+  if (removed.length > 0) return `allowed oneOf schemas removed: [${removed.join(" ")}]`;
+  const added = now.filter((one) => !oldOnes.has(one));
+  return added.length > 0 ? `allowed oneOf schemas added: [${added.join(" ")}]` : undefined;
+}
+
+/** The alternatives as texts, without what does not constrain values. */
+function alternatives(node: GoObject): string[] {
+  const texts = list(node, "OneOf").map((schema) => {
+    const { Description: _d, Title: _t, Example: _e, ExternalDocs: _x, ...rest } = schema as GoObject;
+    return goString(SCHEMA, rest);
+  });
+  return [...new Set(texts)].sort();
+}
+
+function list(node: GoObject, field: string): readonly unknown[] {
+  return (node[field] ?? []) as readonly unknown[];
+}
+
+/** The two sides of one field; the texts as they stood in the lines, before they were made shorter. */
+interface Change {
+  before?: string;
+  after?: string;
+  rawBefore?: string;
+  rawAfter?: string;
+}
+
+const PREFIX = "unhandled changes found";
+
+/** What differs between two schemas, and the same in few words. */
+export interface UnhandledChange {
+  /** `unhandled changes found (Format "" -> "email"; Title "a" -> "b")`. */
+  text: string;
+  /** Every line that differs; two changes are the same when these are. */
+  lines: string;
+}
+
+/**
+ * Tells what differs between two nodes by the lines that go-cmp would print for them: those of the form `field: value`, a field at its
+ * first place, values that are schemas as `<complex value>`. Lines of another form say nothing.
+ */
+function unhandledChange(before: GoObject, after: GoObject): UnhandledChange {
+  const lines = signedLines(formatDiff(diffTree({ kind: "pointer", to: SCHEMA }, before, after), DIFFERENCE));
+  const changes = new Map<string, Change>();
+  for (const line of lines) {
+    const fragment = line.slice(1).trim().replace(/,$/, "");
+    const colon = fragment.indexOf(":");
+    const field = fragment.slice(0, colon).trim();
+    if (colon < 0 || field === "") continue;
+    const raw = fragment.slice(colon + 1).trim();
+    const change = changes.get(field) ?? {};
+    changes.set(field, change);
+    if (line.startsWith("-")) Object.assign(change, { before: shortened(raw), rawBefore: raw });
+    else Object.assign(change, { after: shortened(raw), rawAfter: raw });
+  }
+  const details = [...changes].flatMap(([field, change]) => described(field, change));
+  return { text: details.length === 0 ? PREFIX : `${PREFIX} (${details.join("; ")})`, lines: lines.join("\n") };
+}
+
+function described(field: string, { before, after, rawBefore, rawAfter }: Change): string[] {
+  if (before === after && rawBefore === rawAfter) return [];
+  const changed = before === after ? " (changed)" : "";
+  return [`${field} ${before ?? "<empty>"} -> ${after ?? "<empty>"}${changed}`];
+}
+
+function shortened(raw: string): string {
+  const value = raw.replace(/,$/, "").trim();
+  if (value === "") return "<empty>";
+  return value.includes("JSONSchemaProps") ? "<complex value>" : value.replaceAll("v1.", "");
+}
 
 /** Texts up to this many characters are kept to tell faults apart, longer ones by a digest. */
 const SHORT = 256;

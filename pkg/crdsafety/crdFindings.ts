@@ -1,9 +1,8 @@
-import type { CrdCheck } from "../api/crdUpgradeChecks.ts";
-import { goQuote } from "../errors/goQuote.ts";
-import { compareSchemas, type SchemaFault } from "./compareSchemas.ts";
-import { hasWebhook, scopeOf, storedVersionsOf, versionsOf } from "./crdParts.ts";
-import { type FlatSchema, flatSchema } from "./flatten.ts";
-import { compareKubeVersions } from "./kubeVersion.ts";
+import type { CrdCheck } from "../api/constants.ts";
+import { goQuote } from "../golang/quote.ts";
+import { type SchemaFault, compareSchemas } from "./compareSchemas.ts";
+import { compareKubeVersions, hasWebhook, scopeOf, storedVersionsOf, versionsOf } from "./crdParts.ts";
+import { type FlatSchema, flatSchema } from "./schema.ts";
 
 /** One reason why a CRD must not replace another. */
 export interface CrdFinding {

@@ -1,5 +1,7 @@
 import { isObject } from "../api/jsonObject.ts";
-import type { RawObject } from "./decodeSchema.ts";
+import type { KubeObject, ObjectRef } from "../api/k8s.ts";
+import { canonicalJson } from "../fbc/canonical.ts";
+import type { RawObject } from "./schema.ts";
 
 /** A version of a CRD; a schema that is not there is undefined. */
 export interface CrdVersion {
@@ -52,4 +54,53 @@ function specOf(crd: unknown): RawObject {
 
 function textOf(value: unknown): string {
   return typeof value === "string" ? value : "";
+}
+
+const KUBE_VERSION = /^v(\d+)(?:(alpha|beta)(\d+))?$/;
+const STAGES = ["alpha", "beta", ""];
+
+/**
+ * The order of API versions by how far they are: `v1alpha1` < `v1beta1` < `v1beta2` < `v1` < `v2`. Names of another form come first,
+ * among themselves backwards.
+ * @see https://pkg.go.dev/k8s.io/apimachinery/pkg/version#CompareKubeAwareVersionStrings
+ */
+export function compareKubeVersions(a: string, b: string): number {
+  const [one, other] = [parse(a), parse(b)];
+  if (!one || !other) {
+    if (one) return 1;
+    if (other) return -1;
+    return a < b ? 1 : a > b ? -1 : 0;
+  }
+  for (const [index, part] of one.entries()) {
+    const difference = part - (other[index] ?? 0);
+    if (difference !== 0) return difference;
+  }
+  return 0;
+}
+
+function parse(name: string): number[] | undefined {
+  const [whole, major, stage = "", minor = "0"] = KUBE_VERSION.exec(name) ?? [];
+  return whole === undefined ? undefined : [STAGES.indexOf(stage), Number(major), Number(minor)];
+}
+
+/** The Service that converts the custom resources of a CRD; undefined without a conversion webhook, and for one that is called by URL. */
+export function conversionServiceOf(crd: KubeObject): ObjectRef | undefined {
+  if (!hasWebhook(crd)) return undefined;
+  const { conversion } = crd["spec"] as { conversion: { webhook?: { clientConfig?: { service?: unknown } } } };
+  const service = conversion.webhook?.clientConfig?.service;
+  if (!isObject(service) || typeof service["name"] !== "string" || typeof service["namespace"] !== "string") return undefined;
+  return { apiVersion: "v1", kind: "Service", namespace: service["namespace"], name: service["name"] };
+}
+
+/**
+ * Whether custom resources of a CRD stay what they are when their conversion only changes the apiVersion (strategy None): they are stored in one
+ * version, and every served version has the schema of that one.
+ */
+export function isConvertibleByName(crd: KubeObject): boolean {
+  const [stored, ...others] = storedVersionsOf(crd);
+  const versions = versionsOf(crd);
+  const from = versions.find(({ name }) => name === stored);
+  if (!from || others.length > 0) return false;
+  const schema = canonicalJson(from.schema ?? null);
+  return versions.every((version) => !version.served || canonicalJson(version.schema ?? null) === schema);
 }

@@ -1,7 +1,6 @@
 import { goJson } from "../fbc/canonical.ts";
-import { hasWebhook, kindOf, storedVersionsOf, versionsOf } from "./crdParts.ts";
-import { sizeFault } from "./flatten.ts";
-import { compareKubeVersions } from "./kubeVersion.ts";
+import { compareKubeVersions, hasWebhook, kindOf, storedVersionsOf, versionsOf } from "./crdParts.ts";
+import { sizeFault } from "./schema.ts";
 
 /** Under which apiVersion existing objects are to be read, and the schema that they have to be valid under afterwards. */
 export interface ObjectCheck {

@@ -1,6 +1,6 @@
 import { isObject } from "../api/jsonObject.ts";
 import { goJson } from "../fbc/canonical.ts";
-import type { RawObject } from "./decodeSchema.ts";
+import type { RawObject } from "./schema.ts";
 
 /** Whether a text matches a pattern of a schema; undefined when that cannot be told. */
 export type PatternMatcher = (pattern: string, text: string) => boolean | undefined;

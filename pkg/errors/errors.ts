@@ -1,4 +1,4 @@
-import { boundedText } from "./boundedText.ts";
+import { truncateMessage } from "../text/truncate.ts";
 
 /** Base of every error this project throws on purpose; `reason` becomes the condition's reason, the message is at most 32 KiB. */
 export abstract class ReconcileError extends Error {
@@ -6,7 +6,7 @@ export abstract class ReconcileError extends Error {
   readonly reason: string;
 
   constructor(reason: string, message: string, options?: ErrorOptions) {
-    super(boundedText(message), options);
+    super(truncateMessage(message), options);
     this.reason = reason;
     this.name = new.target.name;
   }

@@ -1,5 +1,5 @@
 import type { JsonObject } from "../api/k8s.ts";
-import { goQuote } from "../errors/goQuote.ts";
+import { goQuote } from "../golang/quote.ts";
 import { memberOf } from "./keys.ts";
 import { kindOf, wrongKind } from "./meta.ts";
 import type {

@@ -1,4 +1,4 @@
-import { goQuote } from "../errors/goQuote.ts";
+import { goQuote } from "../golang/quote.ts";
 
 /** Deeper nesting than this is a fault. */
 const MAX_DEPTH = 10_000;

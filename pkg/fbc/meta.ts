@@ -1,5 +1,5 @@
 import type { JsonObject } from "../api/k8s.ts";
-import { goQuote } from "../errors/goQuote.ts";
+import { goQuote } from "../golang/quote.ts";
 import { excerpt } from "./excerpt.ts";
 import { foldCase } from "./keys.ts";
 import type { Meta } from "./types.ts";

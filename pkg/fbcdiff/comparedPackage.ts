@@ -1,5 +1,5 @@
 import type { JsonObject } from "../api/k8s.ts";
-import { goQuote } from "../errors/goQuote.ts";
+import { goQuote } from "../golang/quote.ts";
 import { type BundleVersion, rangeTest, versionInName } from "../fbc/graph/bundleVersion.ts";
 import { givenText, listMember, objectMember, objectMembers, textMember } from "../fbc/members.ts";
 import { channelHeads } from "../fbc/summary/channelHeads.ts";

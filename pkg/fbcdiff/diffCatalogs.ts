@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
-import { compareText } from "../api/compareText.ts";
-import { goQuote } from "../errors/goQuote.ts";
+import { compareText } from "../text/compare.ts";
+import { goQuote } from "../golang/quote.ts";
 import { Schema } from "../fbc/content.ts";
 import type { ComparedBundle } from "./comparedBundle.ts";
 import type { ComparedCatalog } from "./comparedCatalog.ts";

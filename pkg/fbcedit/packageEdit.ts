@@ -1,6 +1,6 @@
-import { compareText } from "../api/compareText.ts";
+import { compareText } from "../text/compare.ts";
 import type { JsonObject } from "../api/k8s.ts";
-import { goQuote } from "../errors/goQuote.ts";
+import { goQuote } from "../golang/quote.ts";
 import { packageOf, Schema } from "../fbc/content.ts";
 import { type BundleVersion, bundleVersion } from "../fbc/graph/bundleVersion.ts";
 import { isSame } from "./alignment.ts";

@@ -1,10 +1,8 @@
 import { isObject } from "../api/jsonObject.ts";
 import type { JsonObject } from "../api/k8s.ts";
-import { dependenciesIn } from "../bundle/dependencies.ts";
-import { sortedKeys } from "../bundle/goSpecial.ts";
-import { rawProperties } from "../bundle/propertyList.ts";
+import { sortedKeys } from "../bundle/goTypes.ts";
+import { dependenciesIn, rawProperties, unwrapped } from "../bundle/properties.ts";
 import type { BundleFiles } from "../bundle/types.ts";
-import { unwrapped } from "../bundle/unwrapped.ts";
 import { messageOf } from "../errors/errors.ts";
 import { memberOf } from "../fbc/keys.ts";
 import { withNumberTokens } from "../fbc/numberTokens.ts";

@@ -3,7 +3,7 @@ import { isObject } from "../api/jsonObject.ts";
 import type { JsonObject } from "../api/k8s.ts";
 import { ANNOTATIONS_FILE, type BundleFolders, bundleAnnotations, foldersIn } from "../bundle/annotations.ts";
 import type { BundleFiles } from "../bundle/types.ts";
-import { countValues } from "../bundle/yamlText.ts";
+import { countValues } from "../bundle/yamlDocument.ts";
 import { messageOf } from "../errors/errors.ts";
 import { excerpt } from "../fbc/excerpt.ts";
 import { parseYamlDocuments } from "../fbc/yaml.ts";

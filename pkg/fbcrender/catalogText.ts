@@ -1,5 +1,5 @@
-import { compareText } from "../api/compareText.ts";
-import { goQuote } from "../errors/goQuote.ts";
+import { compareText } from "../text/compare.ts";
+import { goQuote } from "../golang/quote.ts";
 import { goJson } from "../fbc/canonical.ts";
 import { packageOf, Schema } from "../fbc/content.ts";
 import type { Meta } from "../fbc/types.ts";

@@ -1,4 +1,4 @@
-import { goQuote } from "../errors/goQuote.ts";
+import { goQuote } from "../golang/quote.ts";
 
 /** What the Dockerfile of a catalog image says. */
 export interface DockerfileOptions {

@@ -1,4 +1,4 @@
-import { goQuote } from "../errors/goQuote.ts";
+import { goQuote } from "../golang/quote.ts";
 import type { BundleIdentity } from "./renderBundle.ts";
 
 const ACTION = /\{\{([^{}]*)\}\}/g;

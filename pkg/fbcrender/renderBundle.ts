@@ -1,7 +1,7 @@
 import type { JsonObject } from "../api/k8s.ts";
 import type { BundleFiles } from "../bundle/types.ts";
 import { messageOf } from "../errors/errors.ts";
-import { goQuote } from "../errors/goQuote.ts";
+import { goQuote } from "../golang/quote.ts";
 import { goJson } from "../fbc/canonical.ts";
 import { excerpt } from "../fbc/excerpt.ts";
 import { memberOf } from "../fbc/keys.ts";

@@ -1,7 +1,7 @@
 import { isObject } from "../api/jsonObject.ts";
 import type { JsonObject } from "../api/k8s.ts";
 import { messageOf } from "../errors/errors.ts";
-import { goQuote } from "../errors/goQuote.ts";
+import { goQuote } from "../golang/quote.ts";
 import { packageContentsFrom, Schema } from "../fbc/content.ts";
 import { foldKey, memberOf } from "../fbc/keys.ts";
 import { textMember } from "../fbc/members.ts";

@@ -1,5 +1,5 @@
 import type { JsonObject } from "../api/k8s.ts";
-import { goQuote } from "../errors/goQuote.ts";
+import { goQuote } from "../golang/quote.ts";
 import { members } from "../fbc/checks/shape.ts";
 import { listMember, objectMembers, textMember } from "../fbc/members.ts";
 import { isPathElement } from "../fbcrender/catalogText.ts";

@@ -1,5 +1,5 @@
-import { compareText } from "../api/compareText.ts";
-import { goQuote } from "../errors/goQuote.ts";
+import { compareText } from "../text/compare.ts";
+import { goQuote } from "../golang/quote.ts";
 import { packageOf } from "../fbc/content.ts";
 import type { Meta } from "../fbc/types.ts";
 import type { CatalogReference } from "./compositeConfig.ts";

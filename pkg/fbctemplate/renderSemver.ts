@@ -1,8 +1,8 @@
-import { compareText } from "../api/compareText.ts";
+import { compareText } from "../text/compare.ts";
 import { isObject } from "../api/jsonObject.ts";
 import type { JsonObject } from "../api/k8s.ts";
 import { messageOf } from "../errors/errors.ts";
-import { goQuote } from "../errors/goQuote.ts";
+import { goQuote } from "../golang/quote.ts";
 import { objectAt, objectMembers, textMember } from "../fbc/members.ts";
 import type { Meta } from "../fbc/types.ts";
 import { formatVersion, parseVersion, type Version } from "../version/version.ts";

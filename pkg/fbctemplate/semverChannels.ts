@@ -1,4 +1,4 @@
-import { compareText } from "../api/compareText.ts";
+import { compareText } from "../text/compare.ts";
 import type { ChannelEntry } from "../fbc/types.ts";
 import { compareVersions, type Version } from "../version/version.ts";
 import { ARCHETYPES, type Archetype, type ChannelKind, type ChannelKinds } from "./semverTemplate.ts";

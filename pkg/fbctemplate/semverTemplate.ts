@@ -1,6 +1,6 @@
 import type { JsonObject } from "../api/k8s.ts";
 import { messageOf } from "../errors/errors.ts";
-import { goQuote } from "../errors/goQuote.ts";
+import { goQuote } from "../golang/quote.ts";
 import { members } from "../fbc/checks/shape.ts";
 import { memberOf } from "../fbc/keys.ts";
 import { objectMember, objectMembers, textMember } from "../fbc/members.ts";

@@ -1,7 +1,7 @@
 import { load, YAMLException } from "js-yaml";
 import { isObject } from "../api/jsonObject.ts";
 import type { JsonObject } from "../api/k8s.ts";
-import { goQuote } from "../errors/goQuote.ts";
+import { goQuote } from "../golang/quote.ts";
 import { type Shape, shapeFaults } from "../fbc/checks/shape.ts";
 import { foldKey } from "../fbc/keys.ts";
 import { kindOf } from "../fbc/meta.ts";

@@ -1,7 +1,7 @@
 import { isObject } from "../api/jsonObject.ts";
 import type { JsonObject } from "../api/k8s.ts";
 import { messageOf } from "../errors/errors.ts";
-import { goQuote } from "../errors/goQuote.ts";
+import { goQuote } from "../golang/quote.ts";
 import { Schema } from "../fbc/content.ts";
 import { memberOf } from "../fbc/keys.ts";
 import { objectAt, objectMembers, textMember } from "../fbc/members.ts";

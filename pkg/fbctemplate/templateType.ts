@@ -1,4 +1,4 @@
-import { goQuote } from "../errors/goQuote.ts";
+import { goQuote } from "../golang/quote.ts";
 import { textMember } from "../fbc/members.ts";
 import { BASIC_SCHEMA, templateDocument } from "./basicTemplate.ts";
 import { SEMVER_SCHEMA } from "./semverTemplate.ts";

@@ -1,5 +1,5 @@
 import { messageOf } from "../errors/errors.ts";
-import { goQuote } from "../errors/goQuote.ts";
+import { goQuote } from "../golang/quote.ts";
 import { compareVersions, formatVersion, parseVersion, type Version } from "../version/version.ts";
 import type { ClusterVersion } from "./clusterVersion.ts";
 import { isBelow, type MinorVersion, minorOf, minorText, nextMinor } from "./minorVersion.ts";

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import { timeText } from "../api/time.ts";
+import { formatTime } from "../golang/time.ts";
 import { ROLLOUT_LIMIT_MS } from "./deployment.ts";
 import { type FoldedCondition, foldConditions, foldedTypes, untilDegraded } from "./foldConditions.ts";
 import { keptConditions, listOf, membersOf, type NewOperatorCondition, type OperatorCondition, withTimes } from "./operatorCondition.ts";
@@ -82,7 +82,7 @@ function conditionsFrom(before: unknown, folded: readonly FoldedCondition[], now
     const at = conditions.findIndex(({ type }) => type === condition.type);
     const old = conditions[at];
     const same = old?.["status"] === condition.status && typeof old["lastTransitionTime"] === "string";
-    const next = { ...condition, lastTransitionTime: same ? old["lastTransitionTime"] : timeText(now) };
+    const next = { ...condition, lastTransitionTime: same ? old["lastTransitionTime"] : formatTime(now) };
     if (at < 0) conditions.push(next);
     else conditions[at] = next;
   }

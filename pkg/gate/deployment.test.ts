@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { type CaseHead, loadCases } from "../../test/support/caseFiles.ts";
-import { timeText } from "../api/time.ts";
+import { formatTime } from "../golang/time.ts";
 import { controllerName, deploymentConditions } from "./deployment.ts";
 
 type Row = [status: string, reason: string, message: string];
@@ -20,7 +20,7 @@ const now = new Date("2026-01-02T03:04:05.678Z");
 const controller = "CatalogdDeploymentCatalogdControllerManager";
 
 test.for(cases.filter(({ available }) => available))("$name", ({ deployment, before, available, progressing, degraded }) => {
-  const since = timeText(new Date(now.getTime() - (before ?? 0) * 60_000 + 1_000));
+  const since = formatTime(new Date(now.getTime() - (before ?? 0) * 60_000 + 1_000));
   const kept = { type: `${controller}Progressing`, status: "True" as const, reason: "Deploying", message: "", lastTransitionTime: since };
   const found = deploymentConditions(
     { component: "catalogd", name: "catalogd-controller-manager", deployment },

@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { type CaseHead, loadCases } from "../../test/support/caseFiles.ts";
 import { MESSAGE_MAX_BYTES } from "../api/constants.ts";
-import { timeText } from "../api/time.ts";
+import { formatTime } from "../golang/time.ts";
 import { foldConditions, untilDegraded } from "./foldConditions.ts";
 import type { OperatorCondition } from "./operatorCondition.ts";
 
@@ -18,7 +18,7 @@ const now = new Date("2026-01-02T03:04:05.000Z");
 const cases = loadCases<FoldCase>("gate").filter(({ folded }) => folded);
 
 function agedBy(seconds: number): string {
-  return timeText(new Date(now.getTime() - seconds * 1_000));
+  return formatTime(new Date(now.getTime() - seconds * 1_000));
 }
 
 test.for(cases)("$name", ({ conditions, folded, untilDegraded: until }) => {

@@ -1,6 +1,6 @@
-import { clipped } from "../errors/clipped.ts";
+import { truncate } from "../text/truncate.ts";
 import { messageOf } from "../errors/errors.ts";
-import { goQuote } from "../errors/goQuote.ts";
+import { goQuote } from "../golang/quote.ts";
 import { goJsonFault } from "../fbc/goJsonSyntax.ts";
 import { type MinorVersion, minorOf } from "./minorVersion.ts";
 import type { RawProperty } from "./properties.ts";
@@ -31,7 +31,7 @@ export function maxVersionIn(properties: readonly RawProperty[]): MaxVersion {
   try {
     max = maxVersionFrom(first.value);
   } catch (err) {
-    errors.push(`error converting to semver for version ${clipped(first.value, MAX_VALUE_LENGTH)}: ${messageOf(err)}`);
+    errors.push(`error converting to semver for version ${truncate(first.value, MAX_VALUE_LENGTH)}: ${messageOf(err)}`);
   }
   if (second !== undefined) errors.push(`more than one ${MAX_OPENSHIFT_VERSION} found in bundle`);
   return max === undefined || errors.length > 0 ? { kind: "invalid", errors } : { kind: "stated", max };
@@ -43,7 +43,7 @@ function maxVersionFrom(token: string): MinorVersion {
   if (fault !== undefined) throw new Error(fault);
   const value: unknown = JSON.parse(token);
   if (typeof value !== "string" && typeof value !== "number")
-    throw new Error(`invalid type ${goType(value)} for olm.maxOpenshiftVersion: ${clipped(token, MAX_VALUE_LENGTH)}`);
+    throw new Error(`invalid type ${goType(value)} for olm.maxOpenshiftVersion: ${truncate(token, MAX_VALUE_LENGTH)}`);
   if (token.length > MAX_VALUE_LENGTH) throw new Error(`invalid version format: longer than ${MAX_VALUE_LENGTH} characters`);
   if (typeof value === "number") {
     if (!Number.isFinite(value)) throw new Error(`json: cannot unmarshal number ${token} into Go value of type float64`);

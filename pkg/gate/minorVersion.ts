@@ -1,5 +1,4 @@
-import type { VersionNumber } from "../version/identifier.ts";
-import { parseVersion } from "../version/version.ts";
+import { type VersionNumber, parseVersion } from "../version/version.ts";
 
 /** The part of an OpenShift version that decides what an operator supports: major and minor, unsigned 64-bit. */
 export interface MinorVersion {

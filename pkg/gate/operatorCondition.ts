@@ -1,4 +1,4 @@
-import { timeText } from "../api/time.ts";
+import { formatTime } from "../golang/time.ts";
 
 /** A condition of one part of the operator, as library-go keeps it before several are folded into one. */
 export interface OperatorCondition {
@@ -20,7 +20,7 @@ const STATUSES: readonly unknown[] = ["True", "False", "Unknown"];
 export function withTimes(found: readonly NewOperatorCondition[], before: readonly OperatorCondition[], now: Date): OperatorCondition[] {
   return found.map((condition) => {
     const old = before.find(({ type }) => type === condition.type);
-    const lastTransitionTime = old?.status === condition.status ? old.lastTransitionTime : timeText(now);
+    const lastTransitionTime = old?.status === condition.status ? old.lastTransitionTime : formatTime(now);
     return { ...condition, lastTransitionTime };
   });
 }
@@ -35,7 +35,7 @@ export function keptConditions(status: unknown, now: Date): OperatorCondition[] 
     if (typeof type !== "string" || !isStatus(is) || typeof lastTransitionTime !== "string") return [];
     const time = Date.parse(lastTransitionTime);
     if (Number.isNaN(time)) return [];
-    const since = time > now.getTime() ? timeText(now) : lastTransitionTime;
+    const since = time > now.getTime() ? formatTime(now) : lastTransitionTime;
     return [{ type, status: is, reason: textOf(reason), message: textOf(message), lastTransitionTime: since }];
   });
 }

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import { goQuote } from "../errors/goQuote.ts";
+import { goQuote } from "../golang/quote.ts";
 import { canonicalJson } from "../fbc/canonical.ts";
 import { listOf, membersOf, textOf } from "./operatorCondition.ts";
 

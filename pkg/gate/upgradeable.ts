@@ -1,7 +1,7 @@
 import { boundedMessage } from "../api/conditions.ts";
 import { MESSAGE_MAX_BYTES } from "../api/constants.ts";
-import { CAUSE_LENGTH, clipped, NAME_LENGTH } from "../errors/clipped.ts";
-import { goQuote } from "../errors/goQuote.ts";
+import { CAUSE_LENGTH, truncate, NAME_LENGTH } from "../text/truncate.ts";
+import { goQuote } from "../golang/quote.ts";
 import type { ClusterVersion } from "./clusterVersion.ts";
 import { joinedWithin } from "./joinedWithin.ts";
 import { minorText, nextMinor } from "./minorVersion.ts";
@@ -94,12 +94,12 @@ function errorOf(verdict: Verdict, cluster: ClusterVersion): string | undefined 
   if (verdict.kind === "error") return verdict.text;
   if (verdict.kind !== "undecided" || cluster.kind === "none") return undefined;
   const { extension, bundle, max, because } = verdict;
-  return `error with cluster extension ${extension}: error in bundle ${clipped(bundle, NAME_LENGTH)}: it supports OpenShift up to ${minorText(max)} and the version of this cluster is not known: ${clipped(because, CAUSE_LENGTH)}`;
+  return `error with cluster extension ${extension}: error in bundle ${truncate(bundle, NAME_LENGTH)}: it supports OpenShift up to ${minorText(max)} and the version of this cluster is not known: ${truncate(because, CAUSE_LENGTH)}`;
 }
 
 function adviceOn(verdict: Verdict, cluster: ClusterVersion, remedy: string | undefined): string | undefined {
   const { extension, bundle, version } = verdict;
-  const what = `ClusterExtension ${goQuote(extension)}: bundle ${quoted(bundle)} version ${clipped(version, NAME_LENGTH)}`;
+  const what = `ClusterExtension ${goQuote(extension)}: bundle ${quoted(bundle)} version ${truncate(version, NAME_LENGTH)}`;
   if (verdict.kind === "blocked") {
     const instead = remedy ?? `upgrade it to a version that supports ${nextText(cluster)}, or uninstall it`;
     return `${what} supports OpenShift up to ${minorText(verdict.max)}; ${instead}`;
@@ -112,7 +112,7 @@ function adviceOn(verdict: Verdict, cluster: ClusterVersion, remedy: string | un
 
 /** A bundle's name, which is content of a catalog. */
 function quoted(name: string): string {
-  return goQuote(clipped(name, NAME_LENGTH));
+  return goQuote(truncate(name, NAME_LENGTH));
 }
 
 function nextText(cluster: ClusterVersion): string {

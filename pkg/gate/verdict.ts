@@ -1,6 +1,6 @@
-import { CAUSE_LENGTH, clipped, NAME_LENGTH } from "../errors/clipped.ts";
+import { CAUSE_LENGTH, truncate, NAME_LENGTH } from "../text/truncate.ts";
 import { messageOf } from "../errors/errors.ts";
-import { goQuote } from "../errors/goQuote.ts";
+import { goQuote } from "../golang/quote.ts";
 import type { ClusterVersion } from "./clusterVersion.ts";
 import { type MaxVersion, maxVersionIn } from "./maxVersion.ts";
 import { allowsNext, type MinorVersion } from "./minorVersion.ts";
@@ -46,7 +46,7 @@ export type Verdict = { readonly extension: string; readonly bundle: string; rea
 export function verdictOn(release: ActiveRelease | UnreadableReleases, cluster: ClusterVersion): Verdict {
   if ("because" in release) {
     const { extension, because } = release;
-    const text = `error returning the last deployed release for ${extension}; ${clipped(because, CAUSE_LENGTH)}`;
+    const text = `error returning the last deployed release for ${extension}; ${truncate(because, CAUSE_LENGTH)}`;
     return { extension, bundle: "", version: "", kind: "error", text };
   }
   const { extension, bundle, version } = release;
@@ -54,7 +54,7 @@ export function verdictOn(release: ActiveRelease | UnreadableReleases, cluster: 
   try {
     return { ...about, ...judged(maxVersionOf(release.properties), cluster, about) };
   } catch (err) {
-    const text = `error with cluster extension ${extension}: error in bundle ${clipped(bundle, NAME_LENGTH)}: could not convert olm.properties: failed to unmarshal properties annotation: ${messageOf(err)}`;
+    const text = `error with cluster extension ${extension}: error in bundle ${truncate(bundle, NAME_LENGTH)}: could not convert olm.properties: failed to unmarshal properties annotation: ${messageOf(err)}`;
     return { ...about, kind: "error", text };
   }
 }
@@ -66,7 +66,7 @@ function maxVersionOf(annotation: string | undefined): MaxVersion {
 function judged(max: MaxVersion, cluster: ClusterVersion, { extension, bundle }: { extension: string; bundle: string }) {
   if (max.kind === "none") return { kind: "unlimited" } as const;
   if (max.kind === "invalid") {
-    const text = `error(s) with cluster extension ${extension}: error in bundle ${clipped(bundle, NAME_LENGTH)}: ${max.errors.join("\n")}`;
+    const text = `error(s) with cluster extension ${extension}: error in bundle ${truncate(bundle, NAME_LENGTH)}: ${max.errors.join("\n")}`;
     return { kind: "error", text } as const;
   }
   if (cluster.kind === "known") return { kind: allowsNext(max.max, cluster.minor) ? "compatible" : "blocked", max: max.max } as const;

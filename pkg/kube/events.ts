@@ -1,6 +1,6 @@
 import { type KubeObject, refOf } from "../api/k8s.ts";
 import { messageOf } from "../errors/errors.ts";
-import { withoutUserinfo } from "../errors/userinfo.ts";
+import { redactUserinfo } from "../text/redact.ts";
 import type { Client } from "./client.ts";
 import { isNotFound } from "./errors.ts";
 import { EventSeries, type EventWrite } from "./eventSeries.ts";
@@ -50,7 +50,7 @@ export class EventRecorder {
   /** Records that something happened to `object`; `reason` is CamelCase, `message` a sentence that is cut at 1,024 characters; users and passwords in URLs are left out. */
   record(object: KubeObject, type: EventType, reason: string, text: string): void {
     if (this.#pending.length >= MAX_PENDING) return;
-    const message = withoutUserinfo(text);
+    const message = redactUserinfo(text);
     const write = this.#series.next({ uid: object.metadata.uid ?? objectKey(object), type, reason, message });
     if (!write) return;
     this.#pending.push(() => this.#write(object, type, reason, write));

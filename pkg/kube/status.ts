@@ -1,5 +1,5 @@
 import type { JsonObject } from "../api/k8s.ts";
-import { withoutUserinfo } from "../errors/userinfo.ts";
+import { redactUserinfo } from "../text/redact.ts";
 import { KubeError } from "./errors.ts";
 
 /** Text of an answer that is no Status is cut here; a proxy's HTML page is no message. */
@@ -17,7 +17,7 @@ export function kubeErrorFrom(status: number, body: unknown, retryAfter?: string
   const details = typeof s["details"] === "object" && s["details"] !== null ? (s["details"] as JsonObject) : undefined;
   const message = typeof s["message"] === "string" && s["message"] !== "" ? s["message"] : foreign || `the server answered ${status}`;
   const seconds = typeof details?.["retryAfterSeconds"] === "number" ? details["retryAfterSeconds"] : undefined;
-  return new KubeError(withoutUserinfo(message), {
+  return new KubeError(redactUserinfo(message), {
     status: typeof s["code"] === "number" ? s["code"] : status,
     reason: typeof s["reason"] === "string" ? s["reason"] : "",
     details,

@@ -1,4 +1,4 @@
-import { withoutUserinfo } from "../errors/userinfo.ts";
+import { redactUserinfo } from "../text/redact.ts";
 
 /** Warnings of one answer that are looked at; the API server itself sends about 4 KB of them. */
 const MAX_WARNINGS = 50;
@@ -31,7 +31,7 @@ export function warningsIn(header: string | readonly string[] | undefined): stri
 }
 
 function plain(text: string): string {
-  const printable = withoutUserinfo(text).trim().replace(UNPRINTABLE, "\ufffd");
+  const printable = redactUserinfo(text).trim().replace(UNPRINTABLE, "\ufffd");
   return printable.length <= MAX_TEXT ? printable : `${printable.slice(0, MAX_TEXT - 1)}…`;
 }
 

@@ -1,5 +1,5 @@
 import { messageOf } from "../errors/errors.ts";
-import { goQuote } from "../errors/goQuote.ts";
+import { goQuote } from "../golang/quote.ts";
 import { packageContent, Schema } from "../fbc/content.ts";
 import type { Meta } from "../fbc/types.ts";
 

@@ -1,5 +1,5 @@
 import { type ImageName, normalizedImageName } from "../api/imageName.ts";
-import { goQuote } from "../errors/goQuote.ts";
+import { goQuote } from "../golang/quote.ts";
 import { mirrorTag } from "./mirrorTag.ts";
 
 /** Where images are mirrored to. */

@@ -1,5 +1,5 @@
 import { messageOf } from "../errors/errors.ts";
-import { goQuote } from "../errors/goQuote.ts";
+import { goQuote } from "../golang/quote.ts";
 import { type Constraint, parseConstraint } from "../version/masterminds.ts";
 
 /** Which part of a catalog is wanted. */

@@ -1,6 +1,6 @@
 import { isObject } from "../api/jsonObject.ts";
 import type { JsonObject } from "../api/k8s.ts";
-import { goQuote } from "../errors/goQuote.ts";
+import { goQuote } from "../golang/quote.ts";
 import { packageContent, Schema } from "../fbc/content.ts";
 import { memberOf } from "../fbc/keys.ts";
 import type { FbcBundle, FbcChannel, Meta, PackageContent } from "../fbc/types.ts";

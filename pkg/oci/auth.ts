@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import * as z from "zod";
-import { goQuoted } from "./quote.ts";
+import { goQuoted } from "../golang/quote.ts";
 
 /** What a registry accepts as proof of identity; `registryToken` is used as it is, `identityToken` is exchanged for a token. */
 export interface Credentials {

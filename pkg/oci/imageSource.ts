@@ -1,5 +1,5 @@
 import type { Logger } from "pino";
-import { Deadline } from "../deadline/deadline.ts";
+import { Deadline } from "../async/clock.ts";
 import { messageOf } from "../errors/errors.ts";
 import { type AuthFile, type CredentialSource, credentialsFor, mergedEntries, readAuthFile } from "./auth.ts";
 import { certificateDir, readCertificates } from "./certificates.ts";

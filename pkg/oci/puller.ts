@@ -1,6 +1,6 @@
 import { homedir } from "node:os";
 import type { Logger } from "pino";
-import { Deadline } from "../deadline/deadline.ts";
+import { Deadline } from "../async/clock.ts";
 import { messageOf, RetryableError, TerminalError, wrapError } from "../errors/errors.ts";
 import type { CredentialSource } from "./auth.ts";
 import { type CachedImage, type Draft, ImageCache, type StoredImage } from "./cache.ts";

@@ -1,6 +1,6 @@
 import { DEFAULT_REGISTRY, type ImageName, normalizedImageName } from "../api/imageName.ts";
 import { TerminalError } from "../errors/errors.ts";
-import { goQuoted } from "./quote.ts";
+import { goQuoted } from "../golang/quote.ts";
 
 /** An image reference that names its registry: "registry/repository", with a tag, a digest, both or neither. */
 export type Reference = ImageName;

@@ -3,7 +3,7 @@ import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { parse as parseToml, TomlError } from "smol-toml";
 import * as z from "zod";
-import { goQuoted } from "./quote.ts";
+import { goQuoted } from "../golang/quote.ts";
 
 const Mirror = z.looseObject({
   location: z.string().default(""),

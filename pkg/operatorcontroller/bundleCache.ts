@@ -1,9 +1,9 @@
 import { createHash } from "node:crypto";
 import type { KubeObject } from "../api/k8s.ts";
-import { isWithin } from "../bundle/bundleLimits.ts";
+import { isWithin } from "../bundle/limits.ts";
 import { loadBundle } from "../bundle/load.ts";
 import type { BundleFiles } from "../bundle/types.ts";
-import type { Clock } from "../controller/clock.ts";
+import type { Clock } from "../async/clock.ts";
 import { TerminalError } from "../errors/errors.ts";
 import { canonicalJson } from "../fbc/canonical.ts";
 import type { RenderOptions } from "../render/render.ts";

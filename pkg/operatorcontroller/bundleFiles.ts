@@ -2,10 +2,10 @@ import type { Dirent } from "node:fs";
 import { readdir, readFile, realpath, stat } from "node:fs/promises";
 import { join, sep } from "node:path";
 import { ANNOTATIONS_FILE, foldersToRead } from "../bundle/annotations.ts";
-import { BUNDLE_LIMITS, bundleTooLarge } from "../bundle/bundleLimits.ts";
+import { BUNDLE_LIMITS, bundleTooLarge } from "../bundle/limits.ts";
 import type { BundleFiles } from "../bundle/types.ts";
 import { RetryableError } from "../errors/errors.ts";
-import { goQuote } from "../errors/goQuote.ts";
+import { goQuote } from "../golang/quote.ts";
 import { excerpt } from "../fbc/excerpt.ts";
 
 /**

@@ -1,5 +1,5 @@
 import type { ObjectMeta } from "../api/k8s.ts";
-import { systemClock } from "../controller/clock.ts";
+import { systemClock } from "../async/clock.ts";
 import type { PullCounts } from "../controller/pullMetrics.ts";
 import { bundleRoot } from "../oci/bundleRoot.ts";
 import type { ImageFilter } from "../oci/puller.ts";

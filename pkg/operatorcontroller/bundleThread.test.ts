@@ -7,7 +7,7 @@ import { webhookBundle } from "../../test/support/webhookBundle.ts";
 import { summarizeBundle } from "../bundle/bundleSummary.ts";
 import { loadBundle } from "../bundle/load.ts";
 import type { BundleFiles } from "../bundle/types.ts";
-import { systemClock } from "../controller/clock.ts";
+import { systemClock } from "../async/clock.ts";
 import { isRetryable, restMsOf } from "../errors/errors.ts";
 import { certManager } from "../render/certManager.ts";
 import { renderBundle } from "../render/render.ts";

@@ -1,6 +1,6 @@
 import type { ClusterExtension } from "../api/clusterExtension.ts";
 import { CERTIFICATE_TIMES } from "../certificates/certificatePlan.ts";
-import { systemClock } from "../controller/clock.ts";
+import { systemClock } from "../async/clock.ts";
 import type { Informer } from "../controller/informer.ts";
 import { ThreadIssuer } from "../serving/certificates/certificateIssuer.ts";
 import type { Handovers } from "./apply/handovers.ts";

@@ -1,6 +1,6 @@
 import type { ClusterExtension } from "../api/clusterExtension.ts";
 import type { JsonObject } from "../api/k8s.ts";
-import type { Plan } from "../api/plan.ts";
+import type { Plan } from "../api/clusterExtensionStatus.ts";
 import type { FbcDeprecations } from "../fbc/types.ts";
 import type { ClusterVersion } from "../gate/clusterVersion.ts";
 import type { Client } from "../kube/client.ts";

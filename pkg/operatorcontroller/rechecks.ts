@@ -1,5 +1,4 @@
-import { type Clock, sleep, systemClock } from "../controller/clock.ts";
-import { Deadline } from "../deadline/deadline.ts";
+import { type Clock, Deadline, sleep, systemClock } from "../async/clock.ts";
 import type { IsOver } from "./waiting.ts";
 
 /** How often is asked, and who is told. */

@@ -3,7 +3,7 @@ import { changedConditions, findCondition } from "../api/conditions.ts";
 import { ConditionType, Reason } from "../api/constants.ts";
 import { type EventSink, warningReason } from "../api/events.ts";
 import type { Condition } from "../api/k8s.ts";
-import { timeText } from "../api/time.ts";
+import { formatTime } from "../golang/time.ts";
 import { runSteps, type Step, type StepContext, type StepResult, withoutStep } from "../controller/steps.ts";
 import { messageOf, ReconcileError, RetryableError, TerminalError, terminalIn, wrapError } from "../errors/errors.ts";
 import { canonicalJson } from "../fbc/canonical.ts";
@@ -120,7 +120,7 @@ export class Reconciler {
     log: Logger,
   ): Promise<"written" | "unchanged" | "changed"> {
     const { statuses, now } = this.#deps;
-    const status = statusFrom(extension, facts, error, timeText(new Date(now())));
+    const status = statusFrom(extension, facts, error, formatTime(new Date(now())));
     this.#deps.metrics?.report(extension, status, facts.newest);
     if (canonicalJson(status) === canonicalJson(extension.status ?? {})) return "unchanged";
     try {

@@ -1,7 +1,7 @@
 import type { ClusterExtension } from "../api/clusterExtension.ts";
 import { ANNOTATION_DROP_CONVERSION, Reason } from "../api/constants.ts";
 import { type KubeObject, refOf } from "../api/k8s.ts";
-import { isApiService } from "../bundle/aggregatedApis.ts";
+import { isApiService } from "../bundle/apiServices.ts";
 import { RetryableError } from "../errors/errors.ts";
 import type { Client } from "../kube/client.ts";
 import { KindNotServed } from "../kube/errors.ts";

@@ -1,5 +1,5 @@
 import { groupOf, type KubeObject } from "../api/k8s.ts";
-import { aggregatedApis } from "../bundle/aggregatedApis.ts";
+import { aggregatedApis } from "../bundle/apiServices.ts";
 import { isCrd } from "../release/identity.ts";
 import type { PolicyRule } from "./policyRule.ts";
 import { definedResource } from "./resources.ts";

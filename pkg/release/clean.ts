@@ -1,6 +1,6 @@
 import { isObject } from "../api/jsonObject.ts";
 import type { KubeObject, ObjectMeta } from "../api/k8s.ts";
-import { takesTrustedCa } from "../api/trustedCaLabel.ts";
+import { takesTrustedCa } from "../api/constants.ts";
 import { isCrd } from "./identity.ts";
 
 /** Members of metadata that only the API server writes. */

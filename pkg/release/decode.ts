@@ -2,7 +2,7 @@ import { gunzipSync } from "node:zlib";
 import { API_VERSION, CLUSTER_EXTENSION } from "../api/constants.ts";
 import { groupOf, type JsonObject, type KubeObject, type ObjectMeta } from "../api/k8s.ts";
 import { messageOf } from "../errors/errors.ts";
-import { goQuote } from "../errors/goQuote.ts";
+import { goQuote } from "../golang/quote.ts";
 import { MAX_CHUNKS, releaseKey } from "./encode.ts";
 import { PAYLOAD_LIMITS } from "./payloadLimits.ts";
 import { decodeFailure, PayloadReader } from "./payloadReader.ts";

@@ -1,6 +1,6 @@
 import { isObject } from "../api/jsonObject.ts";
 import type { JsonObject, KubeObject } from "../api/k8s.ts";
-import { withoutUserinfo } from "../errors/userinfo.ts";
+import { redactUserinfo } from "../text/redact.ts";
 import { canonicalJson } from "../fbc/canonical.ts";
 import { cleanObject } from "./clean.ts";
 
@@ -130,7 +130,7 @@ function textOf(value: unknown): string | undefined {
 
 /** Without users and passwords before it is cut: the cut may go through one. */
 function shown(value: string): string {
-  const text = withoutUserinfo(value);
+  const text = redactUserinfo(value);
   return text.length <= MAX_VALUE ? text : `${text.slice(0, MAX_VALUE)}…`;
 }
 

@@ -1,9 +1,9 @@
 import { constants, gzipSync } from "node:zlib";
 import { API_VERSION, CLUSTER_EXTENSION } from "../api/constants.ts";
 import type { KubeObject } from "../api/k8s.ts";
-import { countSeparators } from "../bundle/bundleLimits.ts";
+import { countSeparators } from "../bundle/limits.ts";
 import { TerminalError } from "../errors/errors.ts";
-import { goQuote } from "../errors/goQuote.ts";
+import { goQuote } from "../golang/quote.ts";
 import { chunkHash } from "./chunkName.ts";
 import { payloadPieces } from "./payload.ts";
 import { PAYLOAD_LIMITS } from "./payloadLimits.ts";

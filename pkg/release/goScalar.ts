@@ -1,4 +1,4 @@
-import { goTime } from "../bundle/goTime.ts";
+import { goTime } from "../golang/time.ts";
 import { withoutHalves } from "../fbc/surrogates.ts";
 import type { GoShape } from "./goShape.ts";
 import type { StringSink } from "./jsonScanner.ts";

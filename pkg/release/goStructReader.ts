@@ -1,5 +1,5 @@
 import { messageOf } from "../errors/errors.ts";
-import { goQuote } from "../errors/goQuote.ts";
+import { goQuote } from "../golang/quote.ts";
 import { foldKey } from "../fbc/keys.ts";
 import { Base64Check, type GoScalar, kindMismatch, parseToken, scalar, wantedKind } from "./goScalar.ts";
 import { type GoMembers, GoMismatch, type GoShape, type GoStruct } from "./goShape.ts";

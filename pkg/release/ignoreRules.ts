@@ -1,6 +1,6 @@
 import { isObject } from "../api/jsonObject.ts";
 import { groupOf, type KubeObject } from "../api/k8s.ts";
-import { TRUSTED_CA_KEY, takesTrustedCa } from "../api/trustedCaLabel.ts";
+import { TRUSTED_CA_KEY, takesTrustedCa } from "../api/constants.ts";
 import { managersOf } from "./fieldManagers.ts";
 import { pathOf, replacedAt, valueAt } from "./jsonPointer.ts";
 

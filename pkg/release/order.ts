@@ -1,4 +1,4 @@
-import { compareText } from "../api/compareText.ts";
+import { compareText } from "../text/compare.ts";
 import { groupOf, type KubeObject } from "../api/k8s.ts";
 
 /**

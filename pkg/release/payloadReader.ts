@@ -1,8 +1,8 @@
 import { isObject } from "../api/jsonObject.ts";
 import type { JsonObject, KubeObject } from "../api/k8s.ts";
-import { countSeparators } from "../bundle/bundleLimits.ts";
+import { countSeparators } from "../bundle/limits.ts";
 import { messageOf } from "../errors/errors.ts";
-import { goQuote } from "../errors/goQuote.ts";
+import { goQuote } from "../golang/quote.ts";
 import { parseExactJson } from "../fbc/exactJson.ts";
 import { jsonFaultIn } from "../fbc/jsonError.ts";
 import { GoStructReader } from "./goStructReader.ts";

@@ -5,7 +5,7 @@ import {
   LABEL_BUNDLE_VERSION,
   LABEL_PACKAGE_NAME,
 } from "../api/constants.ts";
-import { rawProperties } from "../bundle/propertyList.ts";
+import { rawProperties } from "../bundle/properties.ts";
 import type { Property } from "../fbc/types.ts";
 import type { Gvk, Provider } from "../resolve/constraint/constraint.ts";
 import { gvkKey, providerFrom } from "../resolve/constraint/provider.ts";

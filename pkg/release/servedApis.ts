@@ -1,5 +1,5 @@
 import type { KubeObject } from "../api/k8s.ts";
-import { aggregatedApis } from "../bundle/aggregatedApis.ts";
+import { aggregatedApis } from "../bundle/apiServices.ts";
 import { kindOf, versionsOf } from "../crdsafety/crdParts.ts";
 import type { Gvk } from "../resolve/constraint/constraint.ts";
 import { isCrd } from "./identity.ts";

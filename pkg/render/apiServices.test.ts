@@ -6,7 +6,7 @@ import { type BundleParts, bundleOf } from "../../test/support/bundleFixture.ts"
 import { type CaseHead, loadCases } from "../../test/support/caseFiles.ts";
 import { describeWithData } from "../../test/support/sharedData.ts";
 import type { JsonObject, KubeObject } from "../api/k8s.ts";
-import { aggregatedApis } from "../bundle/aggregatedApis.ts";
+import { aggregatedApis } from "../bundle/apiServices.ts";
 import { loadBundle } from "../bundle/load.ts";
 import type { DeploymentSpec } from "../bundle/types.ts";
 import { withOwnMountsKept } from "./certificateVolumes.ts";

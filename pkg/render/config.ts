@@ -1,4 +1,4 @@
-import { compareText } from "../api/compareText.ts";
+import { compareText } from "../text/compare.ts";
 import { Reason } from "../api/constants.ts";
 import type { JsonObject } from "../api/k8s.ts";
 import { CONFIG_TYPES } from "../bundle/goTypes.ts";

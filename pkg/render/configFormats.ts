@@ -1,4 +1,4 @@
-import { goQuote } from "../errors/goQuote.ts";
+import { goQuote } from "../golang/quote.ts";
 import { OWN_NAMESPACE_FORMAT, SINGLE_NAMESPACE_FORMAT } from "./configSchema.ts";
 import type { Format } from "./jsonSchema.ts";
 

@@ -1,6 +1,6 @@
 import { Reason } from "../api/constants.ts";
 import { TerminalError } from "../errors/errors.ts";
-import { goQuote } from "../errors/goQuote.ts";
+import { goQuote } from "../golang/quote.ts";
 import { excerpt } from "../fbc/excerpt.ts";
 
 /** Most of what a configuration of a bundle may hold: ten times 300 environment variables with a value each, or 300 annotations. */

@@ -1,8 +1,8 @@
 import { GROUP } from "../api/constants.ts";
 import type { KubeObject } from "../api/k8s.ts";
 import type { DeploymentSpec } from "../bundle/types.ts";
-import { clipped } from "../errors/clipped.ts";
-import { goQuote } from "../errors/goQuote.ts";
+import { truncate } from "../text/truncate.ts";
+import { goQuote } from "../golang/quote.ts";
 import { compileSelector, type LabelSelector } from "../resolve/selector.ts";
 import { deploymentLabels } from "./deploymentConfig.ts";
 import { ignoredMembers } from "./ignoredMembers.ts";
@@ -47,7 +47,7 @@ export function configNotes(config: unknown, objects: readonly KubeObject[]): st
   const told = ignored.slice(0, MAX_IGNORED).map((member) => {
     const meant = member.meant();
     const hint = meant === undefined ? "" : `, did you mean ${goQuote(meant)}?`;
-    return `field ${goQuote(clipped(member.field, MAX_NAME_LENGTH))} of the configuration is left out, since Kubernetes does not know it${hint}`;
+    return `field ${goQuote(truncate(member.field, MAX_NAME_LENGTH))} of the configuration is left out, since Kubernetes does not know it${hint}`;
   });
   const more = ignored.length - told.length;
   return [...unused, ...told, ...(more > 0 ? [`and so are ${more} more`] : [])];
@@ -57,7 +57,7 @@ function named(deployments: readonly KubeObject[]): string {
   if (deployments.length === 0) return "none at all";
   const names = deployments.slice(0, MAX_NAMED).map((deployment) => {
     const labels = Object.entries(labelsOf(deployment)).map(([key, value]) => `${key}=${value}`);
-    return clipped(`${deployment.metadata.name} (${labels.length > 0 ? labels.sort().join(",") : "no labels"})`, MAX_NAME_LENGTH);
+    return truncate(`${deployment.metadata.name} (${labels.length > 0 ? labels.sort().join(",") : "no labels"})`, MAX_NAME_LENGTH);
   });
   const more = deployments.length - names.length;
   return [...names, ...(more > 0 ? [`${more} more`] : [])].join(", ");

@@ -1,4 +1,4 @@
-import { installModes } from "../bundle/installModes.ts";
+import { installModes } from "../bundle/validate.ts";
 import type { Csv } from "../bundle/types.ts";
 import type { JsonSchema } from "./jsonSchema.ts";
 import { TRUSTED_CA_SCHEMA } from "./trustedCa.ts";

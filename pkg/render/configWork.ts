@@ -1,7 +1,7 @@
 import { Reason } from "../api/constants.ts";
 import type { StrategyDeployment } from "../bundle/types.ts";
 import { TerminalError } from "../errors/errors.ts";
-import { goQuote } from "../errors/goQuote.ts";
+import { goQuote } from "../golang/quote.ts";
 import { excerpt } from "../fbc/excerpt.ts";
 import { compileSelector } from "../resolve/selector.ts";
 import type { DeploymentConfig } from "./config.ts";

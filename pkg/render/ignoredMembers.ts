@@ -1,4 +1,4 @@
-import { similarName } from "../api/similarName.ts";
+import { similarName } from "../text/compare.ts";
 import { deploymentConfigSchema } from "./configSchema.ts";
 import type { JsonSchema } from "./jsonSchema.ts";
 import kubernetes from "./kubeSchemas.json" with { type: "json" };

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { bundleFiles } from "../../test/cases/topics/render.ts";
 import { describeWithData } from "../../test/support/sharedData.ts";
-import { installModes } from "../bundle/installModes.ts";
+import { installModes } from "../bundle/validate.ts";
 import { loadBundle } from "../bundle/load.ts";
 import type { RegistryV1Bundle } from "../bundle/types.ts";
 import { messageOf } from "../errors/errors.ts";

@@ -1,8 +1,7 @@
 import { Reason } from "../api/constants.ts";
 import type { JsonObject, KubeObject } from "../api/k8s.ts";
-import { installModes } from "../bundle/installModes.ts";
 import type { Csv, RegistryV1Bundle } from "../bundle/types.ts";
-import { validateBundle } from "../bundle/validate.ts";
+import { installModes, validateBundle } from "../bundle/validate.ts";
 import { RetryableError } from "../errors/errors.ts";
 import type { CertificateProvider } from "./certificateProvider.ts";
 import { type BundleConfig, bundleConfig } from "./config.ts";

@@ -1,5 +1,5 @@
 import type { KubeObject } from "../api/k8s.ts";
-import { BUNDLE_LIMITS, bundleTooLarge } from "../bundle/bundleLimits.ts";
+import { BUNDLE_LIMITS, bundleTooLarge } from "../bundle/limits.ts";
 import type { Csv } from "../bundle/types.ts";
 import { goJson } from "../fbc/canonical.ts";
 import { excerpt } from "../fbc/excerpt.ts";

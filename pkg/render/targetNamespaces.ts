@@ -1,5 +1,5 @@
-import { compareText } from "../api/compareText.ts";
-import { installModes } from "../bundle/installModes.ts";
+import { compareText } from "../text/compare.ts";
+import { installModes } from "../bundle/validate.ts";
 import type { Csv } from "../bundle/types.ts";
 
 /**

@@ -1,10 +1,9 @@
-import { Reason } from "../api/constants.ts";
+import { Reason, TRUSTED_CA_KEY, TRUSTED_CA_LABEL } from "../api/constants.ts";
 import { isObject } from "../api/jsonObject.ts";
 import type { JsonObject, KubeObject } from "../api/k8s.ts";
-import { TRUSTED_CA_KEY, TRUSTED_CA_LABEL } from "../api/trustedCaLabel.ts";
 import type { Container, NamedItem, RegistryV1Bundle } from "../bundle/types.ts";
 import { TerminalError } from "../errors/errors.ts";
-import { goQuote } from "../errors/goQuote.ts";
+import { goQuote } from "../golang/quote.ts";
 import type { JsonSchema } from "./jsonSchema.ts";
 
 /** The certificate authorities that an operator is to trust. */

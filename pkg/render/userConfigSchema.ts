@@ -1,5 +1,5 @@
 import type { JsonObject } from "../api/k8s.ts";
-import { installModes } from "../bundle/installModes.ts";
+import { installModes } from "../bundle/validate.ts";
 import type { Csv } from "../bundle/types.ts";
 import { configSchema, OWN_NAMESPACE_FORMAT } from "./configSchema.ts";
 import type { JsonSchema } from "./jsonSchema.ts";

@@ -1,6 +1,6 @@
-import { installModes } from "../bundle/installModes.ts";
+import { installModes } from "../bundle/validate.ts";
 import type { Csv } from "../bundle/types.ts";
-import { goQuote } from "../errors/goQuote.ts";
+import { goQuote } from "../golang/quote.ts";
 import type { Failure } from "./jsonSchema.ts";
 import { targetFault, targetNamespaces } from "./targetNamespaces.ts";
 

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { type CaseHead, loadCases } from "../../test/support/caseFiles.ts";
 import { type CatalogFixture, type ClusterFixture, catalogsFrom, clusterFrom } from "../../test/support/catalogFixture.ts";
-import { AvailableUpdates, BlockedUpdate } from "../api/availableUpdates.ts";
+import { AvailableUpdates, BlockedUpdate } from "../api/clusterExtensionStatus.ts";
 import { type AvailableUpdate, availableUpdates } from "./availableUpdates.ts";
 import type { ResolveRequest } from "./resolution.ts";
 import { consider } from "./resolve.ts";

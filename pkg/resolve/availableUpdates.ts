@@ -1,5 +1,5 @@
 import { AVAILABLE_UPDATES_MAX } from "../api/constants.ts";
-import { clipped, NAME_LENGTH } from "../errors/clipped.ts";
+import { truncate, NAME_LENGTH } from "../text/truncate.ts";
 import { compareNewestFirst } from "../fbc/versionOrder.ts";
 import { compareVersionRelease } from "../version/version.ts";
 import { type Candidate } from "./candidates.ts";
@@ -80,7 +80,7 @@ function isHigher({ version: a }: Candidate, { version: b }: Candidate): boolean
 function updateFrom(ranked: Ranked, { query }: Considered): AvailableUpdate {
   const { bundle, version = "", catalog, deprecated } = recordedBundle(ranked);
   const edge = edgeTo(ranked.candidate, query, ranked.found.edges);
-  const by = edge && edge.via !== "stay" ? { edge: edge.via, channel: clipped(edge.channel, NAME_LENGTH).toWellFormed() } : {};
+  const by = edge && edge.via !== "stay" ? { edge: edge.via, channel: truncate(edge.channel, NAME_LENGTH).toWellFormed() } : {};
   return { version, bundle, catalog, ...by, deprecated };
 }
 
@@ -89,7 +89,7 @@ function blockedUpdate(ranked: Ranked, considered: Considered): BlockedUpdate | 
   const [first] = obstacles;
   if (!first) return undefined;
   const { bundle, version = "", catalog } = recordedBundle(ranked);
-  const message = clipped(
+  const message = truncate(
     obstacles.map(({ text, remedy }) => (remedy === "" ? text : `${text}: ${remedy}`)).join("; "),
     MAX_MESSAGE - 3,
   ).toWellFormed();

@@ -1,4 +1,4 @@
-import { goQuote } from "../errors/goQuote.ts";
+import { goQuote } from "../golang/quote.ts";
 import type { FbcBundle, FbcChannel, PackageContent } from "../fbc/types.ts";
 import { channelRanks } from "../fbc/versionOrder.ts";
 import { parseVersionRelease, type VersionRelease } from "../version/version.ts";

@@ -1,5 +1,5 @@
-import { clipped } from "../errors/clipped.ts";
-import { goQuote } from "../errors/goQuote.ts";
+import { truncate } from "../text/truncate.ts";
+import { goQuote } from "../golang/quote.ts";
 import { stepBetween } from "../version/step.ts";
 import type { Candidate } from "./candidates.ts";
 import { edgeTo, type Findings, type Query } from "./filters.ts";
@@ -28,5 +28,5 @@ export function cautionsOn({ edges, channels }: Pick<Findings, "edges" | "channe
   }
   const [first] = skippedBy(channels, best.bundle.name);
   if (first) cautions.push(`${subject} entry ${goQuote(first.entry)} of channel ${goQuote(first.channel)} skips it`);
-  return cautions.map((caution) => clipped(caution, MAX_CAUTION));
+  return cautions.map((caution) => truncate(caution, MAX_CAUTION));
 }

@@ -1,5 +1,5 @@
-import { clipped } from "../errors/clipped.ts";
-import { goQuote } from "../errors/goQuote.ts";
+import { truncate } from "../text/truncate.ts";
+import { goQuote } from "../golang/quote.ts";
 import { canonicalJson } from "../fbc/canonical.ts";
 import type { FbcBundle } from "../fbc/types.ts";
 import type { ClusterVersion } from "../gate/clusterVersion.ts";
@@ -47,5 +47,5 @@ export function objectionWarning(bundle: string, objection: ClusterObjection): s
 }
 
 function reason(text: string): string {
-  return clipped(text.replaceAll("\n", ", "), MAX_REASON);
+  return truncate(text.replaceAll("\n", ", "), MAX_REASON);
 }

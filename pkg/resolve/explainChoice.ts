@@ -1,4 +1,4 @@
-import { goQuote } from "../errors/goQuote.ts";
+import { goQuote } from "../golang/quote.ts";
 import { compareNewestFirst } from "../fbc/versionOrder.ts";
 import { stepBetween } from "../version/step.ts";
 import { type Candidate } from "./candidates.ts";

@@ -1,4 +1,4 @@
-import { goQuote } from "../errors/goQuote.ts";
+import { goQuote } from "../golang/quote.ts";
 import { filterSteps } from "./explanation/filterSteps.ts";
 import type { Findings, Query } from "./filters.ts";
 import { counted, listed } from "./wording.ts";

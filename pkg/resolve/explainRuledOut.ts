@@ -1,4 +1,4 @@
-import { goQuote } from "../errors/goQuote.ts";
+import { goQuote } from "../golang/quote.ts";
 import { compareNewestFirst, defaultOf } from "../fbc/versionOrder.ts";
 import { type Candidate } from "./candidates.ts";
 import { objectionText } from "./clusterObjection.ts";

@@ -1,5 +1,5 @@
 import type { CatalogSource } from "../api/clusterExtension.ts";
-import { goQuote } from "../errors/goQuote.ts";
+import { goQuote } from "../golang/quote.ts";
 import type { Obstacle, Remedy } from "./remedy.ts";
 import type { InstalledBundle } from "./successors.ts";
 import { enumerated, listed } from "./wording.ts";

@@ -1,5 +1,5 @@
 import { messageOf } from "../errors/errors.ts";
-import { goQuote } from "../errors/goQuote.ts";
+import { goQuote } from "../golang/quote.ts";
 import { defaultOf } from "../fbc/versionOrder.ts";
 import { bundleVersion, type Candidate } from "./candidates.ts";
 import { type CatalogContent, hasContent, selectedCatalogs } from "./catalogContent.ts";

@@ -1,4 +1,4 @@
-import { goQuote } from "../errors/goQuote.ts";
+import { goQuote } from "../golang/quote.ts";
 
 /** metav1.LabelSelector as it comes over the wire. */
 export interface LabelSelector {

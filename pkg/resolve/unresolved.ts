@@ -1,5 +1,5 @@
-import { clipped } from "../errors/clipped.ts";
-import { goQuote } from "../errors/goQuote.ts";
+import { truncate } from "../text/truncate.ts";
+import { goQuote } from "../golang/quote.ts";
 import type { CatalogContent } from "./catalogContent.ts";
 import type { Query } from "./filters.ts";
 import type { Offer } from "./offers.ts";
@@ -32,7 +32,7 @@ export function blocked(
     : "no other catalog has a bundle that fits";
   const others = silent.filter((catalog) => catalog !== blocking).map(silenceText);
   const more = others.length > 0 ? [`catalogs not asked either: ${enumerated(others)}`] : [];
-  const own = reports === undefined ? [] : [clipped(reports, MAX_REASON)];
+  const own = reports === undefined ? [] : [truncate(reports, MAX_REASON)];
   return unresolved("catalog", reason, [...own, explanation, ...more].join("; "));
 }
 
@@ -59,7 +59,7 @@ export function explainTie(tied: readonly Offer[]): string {
 
 /** A catalog that cannot answer, and why, in some hundred characters. */
 export function silenceText(catalog: CatalogContent): string {
-  return `${goQuote(catalog.name)} (${clipped(silenceReason(catalog), MAX_REASON)})`;
+  return `${goQuote(catalog.name)} (${truncate(silenceReason(catalog), MAX_REASON)})`;
 }
 
 /** Why a catalog cannot answer, and what it reports about itself; empty for one that can. Not clipped. */

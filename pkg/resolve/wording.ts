@@ -1,4 +1,4 @@
-import { goQuote } from "../errors/goQuote.ts";
+import { goQuote } from "../golang/quote.ts";
 import { formatVersionRelease } from "../version/version.ts";
 import type { Candidate } from "./candidates.ts";
 import type { Query } from "./filters.ts";

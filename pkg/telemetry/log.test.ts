@@ -1,7 +1,6 @@
+import { redactSecrets } from "../text/redact.ts";
+import { createLogger, prettyLine } from "./log.ts";
 import { expect, test } from "vitest";
-import { createLogger } from "./log.ts";
-import { prettyLine } from "./pretty.ts";
-import { scrub } from "./redact.ts";
 
 const TOKEN = "eyJhbGciOiJSUzI1NiIsImtpZCI6IjEifQ.eyJzdWIiOiJzeXN0ZW06c2VydmljZWFjY291bnQifQ.c2lnbmF0dXJl";
 
@@ -55,7 +54,7 @@ test.for<[string, string]>([
   ['www-authenticate: Bearer realm="https://auth.example/token"', 'www-authenticate: Bearer realm="https://auth.example/token"'],
   ["image quay.io/a/b@sha256:0123456789abcdef", "image quay.io/a/b@sha256:0123456789abcdef"],
 ])("%s is logged as %s", ([text, want]) => {
-  expect(scrub(text)).toBe(want);
+  expect(redactSecrets(text)).toBe(want);
 });
 
 test("an error is logged with kind, text and plain fields, not with the objects it drags along", () => {

@@ -1,5 +1,5 @@
 import { messageOf } from "../errors/errors.ts";
-import { goQuote } from "../errors/goQuote.ts";
+import { goQuote } from "../golang/quote.ts";
 import { compareVersions, parseVersion, type Version } from "./version.ts";
 
 /** A parsed range of `skipRange` or of a dependency. */

@@ -1,6 +1,5 @@
-import { goQuote } from "../errors/goQuote.ts";
-import { compareIdentifiers, hasLeadingZeroes, isDigits, parseUint64 } from "./identifier.ts";
-import { compareVersions, type Version } from "./version.ts";
+import { goQuote } from "../golang/quote.ts";
+import { type Version, compareIdentifiers, compareVersions, hasLeadingZeroes, isDigits, parseUint64 } from "./version.ts";
 
 /** A parsed constraint of `spec.source.catalog.version`. */
 export interface Constraint {
@@ -183,4 +182,28 @@ function caret(v: Version, { version: c, minorDirty, patchDirty }: Comparison): 
   if (v.major > 0) return false;
   if (c.minor > 0 || patchDirty) return v.minor === c.minor;
   return v.minor === 0 && v.patch === c.patch;
+}
+
+const COMPARATOR = /(>=|<=|==|!=|[<>=!])\s+/g;
+const BLANG_COMPARISON = /^(>=|<=|==|!=|[<>=!])?(\d+\.\d+\.\d+(?:-[0-9A-Za-z.-]+)?)$/;
+const OPERATOR_OF_BLANG: Readonly<Record<string, string>> = { "==": "=", "!": "!=" };
+
+/**
+ * A range in blang's language, as dependencies state it, in that of `spec.source.catalog.version`; undefined where it says something that cannot
+ * be said there. Prereleases are another matter: there only a range that names one has prereleases in it.
+ */
+export function mastermindsRange(blangRange: string): string | undefined {
+  const groups = blangRange
+    .replace(COMPARATOR, "$1")
+    .split("||")
+    .map((group) => groupText(group.trim()));
+  return groups.some((group) => group === undefined) ? undefined : groups.join(" || ");
+}
+
+function groupText(group: string): string | undefined {
+  const comparisons = group.split(/\s+/).map((comparison) => {
+    const [, operator = "", version] = BLANG_COMPARISON.exec(comparison) ?? [];
+    return version === undefined ? undefined : `${OPERATOR_OF_BLANG[operator] ?? operator}${version}`;
+  });
+  return comparisons.some((comparison) => comparison === undefined) ? undefined : comparisons.join(", ");
 }

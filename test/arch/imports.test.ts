@@ -12,7 +12,7 @@ const LAYERS = [
     "pkg/fbcrender",
     "pkg/fbctemplate",
     "pkg/render",
-    "pkg/bundlecheck",
+    "pkg/authoring/bundlecheck",
     "pkg/certificates",
     "pkg/rbac",
     "pkg/release",

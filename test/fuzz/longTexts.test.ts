@@ -1,11 +1,11 @@
 import { expect, test } from "vitest";
-import { manifestObjects } from "../../pkg/bundle/manifests.ts";
-import { canonicalQuantity } from "../../pkg/bundle/quantity.ts";
-import { schemaAllows } from "../../pkg/bundlecheck/schemaPath.ts";
+import { manifestObjects } from "../../pkg/bundle/load.ts";
+import { canonicalQuantity } from "../../pkg/golang/quantity.ts";
+import { schemaAllows } from "../../pkg/authoring/bundlecheck/ownedApiRules.ts";
 import { parseChallenges } from "../../pkg/oci/challenge.ts";
 import { parsePullReference } from "../../pkg/oci/reference.ts";
 import { labelValue } from "../../pkg/release/labelValue.ts";
-import { scrub } from "../../pkg/telemetry/redact.ts";
+import { redactSecrets } from "../../pkg/text/redact.ts";
 import { parseRange } from "../../pkg/version/blang.ts";
 import { parseConstraint } from "../../pkg/version/masterminds.ts";
 import { parseVersion } from "../../pkg/version/version.ts";
@@ -19,9 +19,9 @@ const READERS: readonly (readonly [what: string, read: (text: string) => unknown
   ["a quantity", canonicalQuantity, "", "1", "!"],
   ["a path into a schema", (text) => schemaAllows({ type: "object" }, text), "a", ".[", "!"],
   ["a label", labelValue, "a", "_.", "\n"],
-  ["a line of a log", scrub, "a", " eyJeyJ", "\n"],
-  ["a line of a log that is one word", scrub, "w-", "eyJ", "\n"],
-  ["a line of a log with URLs", scrub, "", "://", "\n"],
+  ["a line of a log", redactSecrets, "a", " eyJeyJ", "\n"],
+  ["a line of a log that is one word", redactSecrets, "w-", "eyJ", "\n"],
+  ["a line of a log with URLs", redactSecrets, "", "://", "\n"],
   ["a version", parseVersion, "1.0.0-", "a-", "!"],
   ["a range of versions", parseConstraint, ">=1 ", " ", "!"],
   ["a range of a dependency", parseRange, ">=1.0.0 ", " ", "!"],

@@ -1,10 +1,6 @@
-import { join } from "node:path";
-import { load } from "js-yaml";
-import { afterAll, beforeAll, expect, test } from "vitest";
 import { findCondition } from "../../pkg/api/conditions.ts";
 import { type KubeObject, type ObjectRef, refOf } from "../../pkg/api/k8s.ts";
-import { isApiService } from "../../pkg/bundle/aggregatedApis.ts";
-import { ownedApiServices } from "../../pkg/bundle/apiServices.ts";
+import { isApiService, ownedApiServices } from "../../pkg/bundle/apiServices.ts";
 import { loadBundle } from "../../pkg/bundle/load.ts";
 import { ServedResources } from "../../pkg/kube/servedResources.ts";
 import { requiredRules } from "../../pkg/rbac/rules.ts";
@@ -22,6 +18,9 @@ import type { ServingPod } from "../support/servingPod.ts";
 import { describeWithData } from "../support/sharedData.ts";
 import { tinyBundle } from "../support/tinyBundle.ts";
 import { whileAsking } from "../support/whileAsking.ts";
+import { load } from "js-yaml";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
 
 const NAME = "wardle";
 const NAMESPACE = `${NAME}-system`;

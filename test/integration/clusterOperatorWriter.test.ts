@@ -4,7 +4,7 @@ import { gunzipSync } from "node:zlib";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { SYSTEM_NAMESPACE } from "../../pkg/api/constants.ts";
 import type { Condition, JsonObject, KubeObject } from "../../pkg/api/k8s.ts";
-import { timeText } from "../../pkg/api/time.ts";
+import { formatTime } from "../../pkg/golang/time.ts";
 import { parseYamlDocuments } from "../../pkg/fbc/yaml.ts";
 import { CLUSTER_OPERATOR } from "../../pkg/operatorcontroller/clusterupgrade/gateMode.ts";
 import { describeWithPrivateCluster, eventually, type TestCluster } from "../support/cluster.ts";
@@ -41,7 +41,7 @@ describeWithPrivateCluster("ClusterOperator olm", (cluster, dev) => {
   const age = async (type: string, minutes: number): Promise<void> => {
     const status = (await gate.openShift.clusterOperator())?.["status"] as { extension: { conditions: Condition[] } } | undefined;
     if (status === undefined) throw new Error("there is no ClusterOperator olm whose conditions could be made older");
-    const lastTransitionTime = timeText(new Date(Date.now() - minutes * 60_000));
+    const lastTransitionTime = formatTime(new Date(Date.now() - minutes * 60_000));
     const conditions = status.extension.conditions.map((one) => (one.type === type ? { ...one, lastTransitionTime } : one));
     expect(conditions).toContainEqual(expect.objectContaining({ type, status: "True" }));
     await cluster.client.patch(CLUSTER_OPERATOR, { status: { extension: { conditions } } }, { type: "merge", subresource: "status" });

@@ -1,4 +1,4 @@
-import type { Clock } from "../../pkg/controller/clock.ts";
+import type { Clock } from "../../pkg/async/clock.ts";
 
 /** A clock that stands still until `advance` moves it; timers fire in order of time, then of creation. */
 export class FakeClock implements Clock {

@@ -1,4 +1,4 @@
-import { goQuote } from "../../../pkg/errors/goQuote.ts";
+import { goQuote } from "../../../pkg/golang/quote.ts";
 import { parseDestination, placeText } from "../../../pkg/oci/store/imagePlace.ts";
 import { readBundleFiles } from "../../../pkg/operatorcontroller/bundleFiles.ts";
 import type { BuildOptions } from "../catalog/build.ts";

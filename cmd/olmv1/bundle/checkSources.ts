@@ -1,9 +1,8 @@
-import { checkBundle } from "../../../pkg/bundlecheck/checkBundle.ts";
-import { BUNDLE_RULES } from "../../../pkg/bundlecheck/rules.ts";
+import { BUNDLE_RULES, checkBundle } from "../../../pkg/authoring/bundlecheck/checkBundle.ts";
 import { messageOf } from "../../../pkg/errors/errors.ts";
 import { Patterns } from "../../../pkg/operatorcontroller/crdupgrade/patternMatcher.ts";
 import type { BundleReader } from "../rbac/bundleReader.ts";
-import { requireIgnorable, type Selection, selected } from "../validation/selection.ts";
+import { type Selection, requireIgnorable, selected } from "../validation/selection.ts";
 import type { CheckedSource } from "./validationReport.ts";
 
 /** Checks one bundle after another. What cannot be read is a finding too. */

@@ -1,5 +1,5 @@
 import { wrapError } from "../../../pkg/errors/errors.ts";
-import { printable } from "../../../pkg/errors/printable.ts";
+import { escapeControlCharacters } from "../../../pkg/text/escape.ts";
 import type { WebhookCertProvider } from "../../../pkg/operatorcontroller/certificates/providerNames.ts";
 import { hideInError, revealNamespaces } from "../../../pkg/operatorcontroller/configuration/hiding.ts";
 import { proxyFrom } from "../../../pkg/render/proxy.ts";
@@ -39,7 +39,7 @@ export async function render(terminal: Terminal, source: string, options: Render
   try {
     const { objects, notes } = renderedBundle(bundle, { namespace: installNamespace, config, certProvider, proxy, aggregateUserRoles });
     revealNamespaces(hidden, objects);
-    for (const note of notes) terminal.err(`olmv1: ${printable(hidden.hide(note))}\n`);
+    for (const note of notes) terminal.err(`olmv1: ${escapeControlCharacters(hidden.hide(note))}\n`);
     terminal.out(printedObjects(objects, output));
   } catch (err) {
     hideInError(err, hidden);

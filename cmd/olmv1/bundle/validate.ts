@@ -1,4 +1,4 @@
-import { BUNDLE_RULES } from "../../../pkg/bundlecheck/rules.ts";
+import { BUNDLE_RULES } from "../../../pkg/authoring/bundlecheck/checkBundle.ts";
 import { EXIT } from "../cli/exitCodes.ts";
 import { print } from "../cli/output.ts";
 import type { Terminal } from "../cli/terminal.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { Finding } from "../../../pkg/bundlecheck/finding.ts";
+import type { Finding } from "../../../pkg/authoring/bundlecheck/checkBundle.ts";
 import { type CheckedSource, fails, reportData, textReport } from "./validationReport.ts";
 
 const ERROR: Finding = { rule: "a", severity: "error", message: "it is \u001b[31mwrong", file: "manifests/a.yaml", line: 3 };

@@ -1,7 +1,6 @@
-import type { CheckedBundle } from "../../../pkg/bundlecheck/checkBundle.ts";
-import { findingText } from "../../../pkg/bundlecheck/finding.ts";
-import { SEVERITIES, type Severity } from "../../../pkg/bundlecheck/severity.ts";
-import { printable } from "../../../pkg/errors/printable.ts";
+import { type CheckedBundle, findingText } from "../../../pkg/authoring/bundlecheck/checkBundle.ts";
+import { SEVERITIES, type Severity } from "../../../pkg/authoring/bundlecheck/rule.ts";
+import { escapeControlCharacters } from "../../../pkg/text/escape.ts";
 import { counted } from "../counted.ts";
 import type { SarifFinding } from "../validation/sarif.ts";
 import { countOf, failsAt } from "../validation/selection.ts";
@@ -63,5 +62,5 @@ function textOf({ source, findings }: CheckedSource, isOneOfSeveral: boolean): s
   const [errors, warnings, infos] = SEVERITIES.map((severity) => countOf(findings, severity));
   const counts = `${counted(errors ?? 0, "error")}, ${counted(warnings ?? 0, "warning")} and ${counted(infos ?? 0, "remark")}`;
   const verdict = findings.length === 0 ? NOTHING_FOUND : `the bundle is ${errors === 0 ? "valid" : "not valid"}: ${counts}`;
-  return [...head, ...findings.map(findingText), verdict, ""].map(printable).join("\n");
+  return [...head, ...findings.map(findingText), verdict, ""].map(escapeControlCharacters).join("\n");
 }

@@ -3,7 +3,7 @@ import { stat } from "node:fs/promises";
 import { catalogFiles } from "../../../pkg/catalogd/load/catalogFiles.ts";
 import { type CheckedCatalog, checkCatalogFolder } from "../../../pkg/catalogd/load/checkCatalog.ts";
 import { CONTENT_LIMITS } from "../../../pkg/catalogd/load/loader.ts";
-import { goQuote } from "../../../pkg/errors/goQuote.ts";
+import { goQuote } from "../../../pkg/golang/quote.ts";
 import { CONFIG_DIR_LABEL } from "../../../pkg/oci/catalogRoot.ts";
 import type { ImageParts } from "../../../pkg/oci/store/buildImage.ts";
 

@@ -1,5 +1,5 @@
-import { compareText } from "../../../pkg/api/compareText.ts";
-import { SEVERITIES, type Severity } from "../../../pkg/bundlecheck/severity.ts";
+import { compareText } from "../../../pkg/text/compare.ts";
+import { SEVERITIES, type Severity } from "../../../pkg/authoring/bundlecheck/rule.ts";
 import type { ReadFault } from "../../../pkg/catalogd/load/checkCatalog.ts";
 import { type Finding, findingMessage, type Subject, subjectText } from "../../../pkg/fbc/checks/finding.ts";
 import { RULES, type RuleCode } from "../../../pkg/fbc/checks/rules.ts";

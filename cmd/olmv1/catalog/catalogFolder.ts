@@ -1,4 +1,4 @@
-import { goQuote } from "../../../pkg/errors/goQuote.ts";
+import { goQuote } from "../../../pkg/golang/quote.ts";
 import { layoutNamed } from "../../../pkg/oci/store/layoutNamed.ts";
 import { type BundleReader, isDirectory } from "../rbac/bundleReader.ts";
 

@@ -1,5 +1,5 @@
 import { homedir } from "node:os";
-import { Deadline } from "../../../pkg/deadline/deadline.ts";
+import { Deadline } from "../../../pkg/async/clock.ts";
 import { messageOf } from "../../../pkg/errors/errors.ts";
 import { IMAGE_CHECKS } from "../../../pkg/fbc/lints/imageChecks.ts";
 import type { NamedImage } from "../../../pkg/fbc/lints/lintedCatalog.ts";

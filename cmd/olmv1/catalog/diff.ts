@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { catalogFiles } from "../../../pkg/catalogd/load/catalogFiles.ts";
 import { CONTENT_LIMITS } from "../../../pkg/catalogd/load/loader.ts";
-import { printable } from "../../../pkg/errors/printable.ts";
+import { escapeControlCharacters } from "../../../pkg/text/escape.ts";
 import { canonicalJson } from "../../../pkg/fbc/canonical.ts";
 import { decodeMetas } from "../../../pkg/fbc/decode.ts";
 import { ComparedCatalog } from "../../../pkg/fbcdiff/comparedCatalog.ts";
@@ -48,9 +48,9 @@ export function diffText(terminal: Pick<Terminal, "colour">, found: readonly Cat
   if (found.length === 0) return "the catalogs have the same packages, channels, edges, bundles and deprecations\n";
   const lines: string[] = [];
   for (const [name, differences] of Map.groupBy(found, (one) => one.package)) {
-    lines.push(`${styled(terminal, { text: printable(name), mood: "strong" })}:`);
+    lines.push(`${styled(terminal, { text: escapeControlCharacters(name), mood: "strong" })}:`);
     for (const { change, message, breaking } of differences) {
-      const line = styled(terminal, { text: `${SIGNS[change]} ${printable(message)}`, mood: MOODS[change] });
+      const line = styled(terminal, { text: `${SIGNS[change]} ${escapeControlCharacters(message)}`, mood: MOODS[change] });
       lines.push(`  ${line}${breaking ? ` ${styled(terminal, { text: "[breaking]", mood: "strong" })}` : ""}`);
     }
   }

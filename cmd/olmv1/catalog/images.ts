@@ -1,7 +1,7 @@
 import { createReadStream } from "node:fs";
 import { catalogFiles } from "../../../pkg/catalogd/load/catalogFiles.ts";
 import { CONTENT_LIMITS } from "../../../pkg/catalogd/load/loader.ts";
-import { goQuote } from "../../../pkg/errors/goQuote.ts";
+import { goQuote } from "../../../pkg/golang/quote.ts";
 import { decodeMetas } from "../../../pkg/fbc/decode.ts";
 import { compareKnownVersions } from "../../../pkg/fbc/graph/bundleVersion.ts";
 import { type LintedBundle, LintedCatalog } from "../../../pkg/fbc/lints/lintedCatalog.ts";

@@ -1,5 +1,5 @@
 import { catalogNameProblems } from "../../../pkg/catalogd/catalogName.ts";
-import { goQuote } from "../../../pkg/errors/goQuote.ts";
+import { goQuote } from "../../../pkg/golang/quote.ts";
 import type { Terminal } from "../cli/terminal.ts";
 import { isDirectory, type ReaderOptions, withReader } from "../rbac/bundleReader.ts";
 import { catalogNameFor } from "./catalogName.ts";

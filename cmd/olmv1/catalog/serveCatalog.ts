@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { startContentServer } from "../../../pkg/catalogd/http/contentServer.ts";
 import { CatalogStore } from "../../../pkg/catalogd/store/store.ts";
 import { messageOf } from "../../../pkg/errors/errors.ts";
-import { printable } from "../../../pkg/errors/printable.ts";
+import { escapeControlCharacters } from "../../../pkg/text/escape.ts";
 import { createLogger } from "../../../pkg/telemetry/log.ts";
 import { counted } from "../counted.ts";
 import type { ImageTerminal } from "../images/withImages.ts";
@@ -57,7 +57,7 @@ export async function serveCatalog(request: ServeRequest, terminal: ImageTermina
     );
     try {
       const base = `http://${authority(server.address)}/catalogs/${name}`;
-      terminal.err(`read ${printable(source)}: ${first}\n`);
+      terminal.err(`read ${escapeControlCharacters(source)}: ${first}\n`);
       terminal.out(`${base}\n`);
       ready?.(base);
       if (!isLoopback(server.address.address)) terminal.err("everybody who reaches this machine can read the catalog, over plain HTTP\n");
@@ -66,7 +66,7 @@ export async function serveCatalog(request: ServeRequest, terminal: ImageTermina
           (text) => `read again: ${text}`,
           (err: unknown) => `${messageOf(err)}; what was read before is still served`,
         );
-        if (!signal.aborted) terminal.err(`${printable(said)}\n`);
+        if (!signal.aborted) terminal.err(`${escapeControlCharacters(said)}\n`);
       };
       await (request.watch ? watchFolder(dir, signal, reload) : aborted(signal));
     } finally {

@@ -1,5 +1,5 @@
 import type { CheckedCatalog } from "../../../pkg/catalogd/load/checkCatalog.ts";
-import { printable } from "../../../pkg/errors/printable.ts";
+import { escapeControlCharacters } from "../../../pkg/text/escape.ts";
 import { subjectText } from "../../../pkg/fbc/checks/finding.ts";
 import { counted } from "../counted.ts";
 import type { SarifFinding } from "../validation/sarif.ts";
@@ -63,7 +63,7 @@ export function textReport(report: CatalogReport): string {
   const more = dropped(checked, "error") + dropped(checked, "warning");
   if (more > 0) lines.push(`and ${more} more`);
   if (checked.faults.length > 0) lines.push("how the objects go together was not looked at, since not all of them could be read");
-  return [...lines.map(printable), verdict(report), ""].join("\n");
+  return [...lines.map(escapeControlCharacters), verdict(report), ""].join("\n");
 }
 
 /** The same as SARIF has it. @param pathOf where a file of the catalog is, for whoever reads it. */

@@ -1,5 +1,5 @@
 import { messageOf, ReconcileError } from "../../../pkg/errors/errors.ts";
-import { printable } from "../../../pkg/errors/printable.ts";
+import { escapeControlCharacters } from "../../../pkg/text/escape.ts";
 
 /** How an error is written: a line for people, or a document for programs that asked for their answer as one. */
 export type FaultFormat = "text" | "json" | "yaml";
@@ -7,7 +7,7 @@ export type FaultFormat = "text" | "json" | "yaml";
 /** What is written of an error, its end of line included. */
 export async function faultText(err: unknown, format: FaultFormat): Promise<string> {
   const message = messageOf(err);
-  if (format === "text") return `olmv1: ${printable(message)}\n`;
+  if (format === "text") return `olmv1: ${escapeControlCharacters(message)}\n`;
   const reason = reasonOf(err);
   const fault = { error: { message, ...(reason === undefined ? {} : { reason }) } };
   return format === "yaml" ? (await import("../../../pkg/fbc/yaml.ts")).toYaml(fault) : `${JSON.stringify(fault, null, 2)}\n`;

@@ -1,4 +1,4 @@
-import { printable } from "../../../pkg/errors/printable.ts";
+import { escapeControlCharacters } from "../../../pkg/text/escape.ts";
 import type { Terminal } from "./terminal.ts";
 
 /** Prints on standard error each catalog that a command left out, and why. */
@@ -6,5 +6,5 @@ export function printLeftOutCatalogs(
   terminal: Terminal,
   catalogs: readonly { readonly catalog: string; readonly because: string }[],
 ): void {
-  for (const { catalog, because } of catalogs) terminal.err(`olmv1: catalog ${printable(catalog)} is left out: ${printable(because)}\n`);
+  for (const { catalog, because } of catalogs) terminal.err(`olmv1: catalog ${escapeControlCharacters(catalog)} is left out: ${escapeControlCharacters(because)}\n`);
 }

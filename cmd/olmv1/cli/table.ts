@@ -1,5 +1,5 @@
 import { styleText } from "node:util";
-import { printable } from "../../../pkg/errors/printable.ts";
+import { escapeControlCharacters } from "../../../pkg/text/escape.ts";
 import { columnsOf, cutTo } from "./columns.ts";
 import type { Terminal } from "./terminal.ts";
 
@@ -42,7 +42,7 @@ export function table(
 
 function cellOf(cell: Cell): Styled {
   const { text, mood } = typeof cell === "string" ? { text: cell } : cell;
-  return { text: printable(text).replaceAll("\n", " "), mood };
+  return { text: escapeControlCharacters(text).replaceAll("\n", " "), mood };
 }
 
 /** Widths that add up to no more than `room`, as far as heads allow; the widest columns give first. */

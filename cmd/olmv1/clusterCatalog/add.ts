@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { ClusterCatalog } from "../../../pkg/api/clusterCatalog.ts";
 import { wrapError } from "../../../pkg/errors/errors.ts";
-import { goQuote } from "../../../pkg/errors/goQuote.ts";
+import { goQuote } from "../../../pkg/golang/quote.ts";
 import type { Client } from "../../../pkg/kube/client.ts";
 import { isAlreadyExists } from "../../../pkg/kube/errors.ts";
 import type { ClusterOptions } from "../cli/clusterOptions.ts";

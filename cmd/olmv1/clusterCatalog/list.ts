@@ -1,9 +1,8 @@
 import type { ClusterCatalog } from "../../../pkg/api/clusterCatalog.ts";
-import { compareText } from "../../../pkg/api/compareText.ts";
 import { API_VERSION, CLUSTER_CATALOG } from "../../../pkg/api/constants.ts";
-import { similarName } from "../../../pkg/api/similarName.ts";
-import { goQuote } from "../../../pkg/errors/goQuote.ts";
+import { goQuote } from "../../../pkg/golang/quote.ts";
 import type { Client } from "../../../pkg/kube/client.ts";
+import { compareText, similarName } from "../../../pkg/text/compare.ts";
 import type { ClusterOptions } from "../cli/clusterOptions.ts";
 import { type Output, print } from "../cli/output.ts";
 import type { Terminal } from "../cli/terminal.ts";

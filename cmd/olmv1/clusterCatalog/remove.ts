@@ -1,5 +1,5 @@
 import { messageOf, wrapError } from "../../../pkg/errors/errors.ts";
-import { goQuote } from "../../../pkg/errors/goQuote.ts";
+import { goQuote } from "../../../pkg/golang/quote.ts";
 import type { Client } from "../../../pkg/kube/client.ts";
 import { type Output, print } from "../cli/output.ts";
 import type { Terminal } from "../cli/terminal.ts";

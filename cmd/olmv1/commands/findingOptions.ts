@@ -1,8 +1,7 @@
-import { type Command, Option } from "commander";
-import { SEVERITIES, type Severity } from "../../../pkg/bundlecheck/severity.ts";
-import type { Output } from "../cli/output.ts";
-import { outputOption } from "../cli/output.ts";
+import { SEVERITIES, type Severity } from "../../../pkg/authoring/bundlecheck/rule.ts";
+import { type Output, outputOption } from "../cli/output.ts";
 import { listed } from "../cli/several.ts";
+import { type Command, Option } from "commander";
 
 /** How a command that checks something tells what it found. */
 export interface FindingOptions {

@@ -1,5 +1,5 @@
 import { createReadStream } from "node:fs";
-import { compareText } from "../../../pkg/api/compareText.ts";
+import { compareText } from "../../../pkg/text/compare.ts";
 import { catalogFiles } from "../../../pkg/catalogd/load/catalogFiles.ts";
 import { CONTENT_LIMITS } from "../../../pkg/catalogd/load/loader.ts";
 import { packageOf, Schema } from "../../../pkg/fbc/content.ts";

@@ -1,4 +1,4 @@
-import { compareText } from "../../../pkg/api/compareText.ts";
+import { compareText } from "../../../pkg/text/compare.ts";
 import { API_VERSION, CLUSTER_CATALOG, CLUSTER_EXTENSION } from "../../../pkg/api/constants.ts";
 import type { GroupVersionKind } from "../../../pkg/api/k8s.ts";
 import { Credentials } from "../../../pkg/kube/credentials.ts";

@@ -1,4 +1,4 @@
-import { compareText } from "../../../pkg/api/compareText.ts";
+import { compareText } from "../../../pkg/text/compare.ts";
 import type { Terminal } from "../cli/terminal.ts";
 import { BookShelf, filesKey, imageKey, shelfFolder } from "../views/bookShelf.ts";
 import { filesDigest } from "../views/catalogMetas.ts";

@@ -1,4 +1,4 @@
-import { printable } from "../../../pkg/errors/printable.ts";
+import { escapeControlCharacters } from "../../../pkg/text/escape.ts";
 import { type Mood, styled } from "../cli/table.ts";
 import type { Terminal } from "../cli/terminal.ts";
 import { wrapped } from "../cli/wrapped.ts";
@@ -15,10 +15,10 @@ const WIDTH_MAX = 160;
 export function doctorText(terminal: Pick<Terminal, "width" | "colour">, findings: readonly Finding[]): string {
   const width = Math.min(terminal.width, WIDTH_MAX);
   const lines = findings.flatMap(({ check, status, message, next }) => {
-    const [first = "", ...more] = wrapped(printable(`${check}: ${message}`), width, INDENT);
+    const [first = "", ...more] = wrapped(escapeControlCharacters(`${check}: ${message}`), width, INDENT);
     const head = styled(terminal, { text: status, mood: MOODS[status] }) + first.slice(status.length);
     // Not broken: commands are copied.
-    return [head, ...more, ...(next === undefined ? [] : [`${INDENT}→ ${printable(next)}`])];
+    return [head, ...more, ...(next === undefined ? [] : [`${INDENT}→ ${escapeControlCharacters(next)}`])];
   });
   return `${lines.join("\n")}\n\n${summary(findings)}\n`;
 }

@@ -2,7 +2,7 @@ import type { ClusterCatalog } from "../../../pkg/api/clusterCatalog.ts";
 import type { ClusterExtension } from "../../../pkg/api/clusterExtension.ts";
 import { ANNOTATION_ROLLBACK_TO, ConditionType, Reason } from "../../../pkg/api/constants.ts";
 import type { Condition } from "../../../pkg/api/k8s.ts";
-import { printable } from "../../../pkg/errors/printable.ts";
+import { escapeControlCharacters } from "../../../pkg/text/escape.ts";
 import { lacksPermissions } from "../../../pkg/operatorcontroller/rights/permissions.ts";
 import { describeObject } from "../../../pkg/release/identity.ts";
 import { styled } from "../cli/table.ts";
@@ -100,7 +100,7 @@ function field(screen: Screen, label: string, text: string): string[] {
 
 /** Colours are our own; everything else that a terminal would act on is shown. */
 function printableOrStyled(text: string): string {
-  return text.startsWith("\u001B[") ? text : printable(text);
+  return text.startsWith("\u001B[") ? text : escapeControlCharacters(text);
 }
 
 function installerText({ extension: { spec, status }, account }: Described): string {
@@ -164,10 +164,10 @@ function conditionLines(screen: Screen, extension: ClusterExtension): string[] {
 function conditionBlock(screen: Screen, extension: ClusterExtension, condition: Condition): string[] {
   const { type, status, reason, message } = condition;
   const mood = reason === Reason.Retrying ? "bad" : moodOf(type, status);
-  const head = `  ${styled(screen, { text: `${type} is ${status}`, mood })}: ${printable(reason)}`;
+  const head = `  ${styled(screen, { text: `${type} is ${status}`, mood })}: ${escapeControlCharacters(reason)}`;
   const cause = type === ConditionType.Ready && status !== "True" ? sameReason(extension, condition) : undefined;
   if (cause !== undefined) return [`${head}, see ${cause}`];
-  const text = shortened(wrapped(printable(message), screen.width, "      "), extension.metadata.name);
+  const text = shortened(wrapped(escapeControlCharacters(message), screen.width, "      "), extension.metadata.name);
   if (mood === "good") return [head, ...text];
   const { means, next } = plainWords(extension, condition);
   return [
@@ -192,7 +192,7 @@ function shortened(lines: readonly string[], name: string): readonly string[] {
 function keptLines(screen: Screen, { status }: ClusterExtension): string[] {
   const { keptCRDs = [] } = status ?? {};
   if (keptCRDs.length === 0) return [];
-  const textOf = ({ name, message }: (typeof keptCRDs)[number]): string => printable(`${name}: ${message}`);
+  const textOf = ({ name, message }: (typeof keptCRDs)[number]): string => escapeControlCharacters(`${name}: ${message}`);
   return [
     "CustomResourceDefinitions kept of earlier bundles:",
     ...keptCRDs.flatMap((one) => wrapped(textOf(one), screen.width, "      ").map((line, i) => (i === 0 ? `  ${line.trimStart()}` : line))),
@@ -202,16 +202,16 @@ function keptLines(screen: Screen, { status }: ClusterExtension): string[] {
 /** Each catalog that fails, its own error, and the next command; or why the catalogs cannot be read. */
 function catalogLines(screen: Screen, catalogs: Described["catalogs"]): string[] {
   const head = "Catalogs that fail:";
-  if (typeof catalogs === "string") return [head, `  ${printable(catalogs)}`];
+  if (typeof catalogs === "string") return [head, `  ${escapeControlCharacters(catalogs)}`];
   if (catalogs.length === 0) return [];
   const blockOf = (catalog: ClusterCatalog): string[] => {
     const { name } = catalog.metadata;
     const because = catalogFault(catalog)?.because ?? "catalogd has reported no error";
-    const text = wrapped(printable(because), screen.width, "      ");
+    const text = wrapped(escapeControlCharacters(because), screen.width, "      ");
     return [
-      `  ${printable(name)}: ${styled(screen, catalogState(catalog))}`,
+      `  ${escapeControlCharacters(name)}: ${styled(screen, catalogState(catalog))}`,
       ...text,
-      `      kubectl describe clustercatalog ${printable(name)}`,
+      `      kubectl describe clustercatalog ${escapeControlCharacters(name)}`,
     ];
   };
   return [head, ...catalogs.flatMap(blockOf)];
@@ -223,12 +223,12 @@ function objectsHead(count: number, notReady: number): string {
 
 function objectLines(screen: Screen, { ref, state, message }: ObjectState): string[] {
   const text = `${describeObject(ref)}: ${state}${message === "" ? "" : `: ${message}`}`;
-  return wrapped(printable(text), screen.width - 2, "    ").map((line, i) => (i === 0 ? `  ${line.trimStart()}` : line));
+  return wrapped(escapeControlCharacters(text), screen.width - 2, "    ").map((line, i) => (i === 0 ? `  ${line.trimStart()}` : line));
 }
 
 /** A table below its head, or why there is none. */
 function listed<T>(head: string, found: readonly T[] | string, tableOf: (rows: readonly T[]) => string): string[] {
-  if (typeof found === "string") return [head, `  ${printable(found)}`];
+  if (typeof found === "string") return [head, `  ${escapeControlCharacters(found)}`];
   if (found.length === 0) return [];
   return [
     head,

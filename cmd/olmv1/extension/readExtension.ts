@@ -1,8 +1,8 @@
 import type { ClusterExtension } from "../../../pkg/api/clusterExtension.ts";
 import { API_VERSION, CLUSTER_EXTENSION } from "../../../pkg/api/constants.ts";
 import type { ObjectRef } from "../../../pkg/api/k8s.ts";
-import { similarName } from "../../../pkg/api/similarName.ts";
-import { goQuote } from "../../../pkg/errors/goQuote.ts";
+import { similarName } from "../../../pkg/text/compare.ts";
+import { goQuote } from "../../../pkg/golang/quote.ts";
 import type { Client } from "../../../pkg/kube/client.ts";
 
 /** The kind of extensions. */

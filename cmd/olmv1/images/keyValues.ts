@@ -1,4 +1,4 @@
-import { goQuote } from "../../../pkg/errors/goQuote.ts";
+import { goQuote } from "../../../pkg/golang/quote.ts";
 
 /** Texts `KEY=VALUE` as a record. @throws Error for one without a key. */
 export function keyValues(what: string, texts: readonly string[] = []): Record<string, string> {

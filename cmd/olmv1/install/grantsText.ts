@@ -1,4 +1,4 @@
-import { printable } from "../../../pkg/errors/printable.ts";
+import { escapeControlCharacters } from "../../../pkg/text/escape.ts";
 import type { PolicyRule } from "../../../pkg/rbac/policyRule.ts";
 import type { RequiredRules } from "../../../pkg/rbac/rules.ts";
 import type { Terminal } from "../cli/terminal.ts";
@@ -41,7 +41,7 @@ function breadth({ verbs, resources = [], resourceNames = [] }: PolicyRule): num
 
 function ruleLines(screen: Pick<Terminal, "width">, rule: PolicyRule): string[] {
   const text = `${verbsText(rule)} ${whatText(rule)}`;
-  return wrapped(printable(text), screen.width, "        ").map((line, i) => (i === 0 ? line.replace(/^ {8}/, "    ") : line));
+  return wrapped(escapeControlCharacters(text), screen.width, "        ").map((line, i) => (i === 0 ? line.replace(/^ {8}/, "    ") : line));
 }
 
 function verbsText({ verbs }: PolicyRule): string {

@@ -1,7 +1,7 @@
 import type { ClusterExtension } from "../../../pkg/api/clusterExtension.ts";
 import { LABEL_CREATED_FOR } from "../../../pkg/api/constants.ts";
 import type { KubeObject } from "../../../pkg/api/k8s.ts";
-import { goQuote } from "../../../pkg/errors/goQuote.ts";
+import { goQuote } from "../../../pkg/golang/quote.ts";
 import type { Client } from "../../../pkg/kube/client.ts";
 import { lacksPermissions } from "../../../pkg/operatorcontroller/rights/permissions.ts";
 import { configFile } from "../bundle/configFile.ts";

@@ -1,5 +1,5 @@
 import type { ClusterCatalog } from "../../../pkg/api/clusterCatalog.ts";
-import { compareText } from "../../../pkg/api/compareText.ts";
+import { compareText } from "../../../pkg/text/compare.ts";
 import { catalogNameProblems } from "../../../pkg/catalogd/catalogName.ts";
 import { type CatalogSource, catalogSourceFrom, clusterCatalogFor, sourceFault } from "../../../pkg/classic/catalogSource.ts";
 import { installedCsvFrom } from "../../../pkg/classic/installedCsv.ts";

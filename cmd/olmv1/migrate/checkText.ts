@@ -1,5 +1,5 @@
 import type { MigrationReason, MigrationState } from "../../../pkg/classic/eligibility/verdict.ts";
-import { printable } from "../../../pkg/errors/printable.ts";
+import { escapeControlCharacters } from "../../../pkg/text/escape.ts";
 import { type Mood, styled, table } from "../cli/table.ts";
 import type { Terminal } from "../cli/terminal.ts";
 import { wrapped } from "../cli/wrapped.ts";
@@ -69,5 +69,5 @@ function detail(terminal: Pick<Terminal, "width" | "colour">, { namespace, name,
 }
 
 function oneLine(text: string): string {
-  return printable(text).replaceAll("\n", " ");
+  return escapeControlCharacters(text).replaceAll("\n", " ");
 }

@@ -1,7 +1,7 @@
 import { API_VERSION, CLUSTER_EXTENSION } from "../../../pkg/api/constants.ts";
 import type { KubeObject } from "../../../pkg/api/k8s.ts";
 import type { ConvertedObject } from "../../../pkg/classic/conversionPlan.ts";
-import { printable } from "../../../pkg/errors/printable.ts";
+import { escapeControlCharacters } from "../../../pkg/text/escape.ts";
 import { toYaml } from "../../../pkg/fbc/yaml.ts";
 import { describeObject } from "../../../pkg/release/identity.ts";
 import { backupRef } from "./backup.ts";
@@ -33,7 +33,7 @@ export function conversionText(conversion: Conversion): string {
   ];
   const text = parts
     .filter((lines) => lines.length > 0)
-    .map((lines) => `${lines.map((line) => printable(line)).join("\n")}\n`)
+    .map((lines) => `${lines.map((line) => escapeControlCharacters(line)).join("\n")}\n`)
     .join("\n");
   const manifests = [...conversion.rights, extensionManifest(source.extension)];
   return `${text}\nWhat is written in namespace ${namespace} and in the cluster:\n${manifests.map((object) => `---\n${toYaml(object)}`).join("")}`;

@@ -1,5 +1,5 @@
 import { MIGRATION_FIELD_MANAGER } from "../../../pkg/classic/names.ts";
-import { printable } from "../../../pkg/errors/printable.ts";
+import { escapeControlCharacters } from "../../../pkg/text/escape.ts";
 import { toYaml } from "../../../pkg/fbc/yaml.ts";
 import type { Client } from "../../../pkg/kube/client.ts";
 import { EXIT } from "../cli/exitCodes.ts";
@@ -89,5 +89,5 @@ function detail({ source, text, next, catalog, notes }: SurveyedSource, made: Ma
   ];
   if (lines.length === 0 && !catalog) return "";
   const manifest = catalog && !yes ? `---\n${toYaml(catalog)}` : "";
-  return `${source.namespace}/${source.name}\n${lines.map((line) => `  ${printable(line)}\n`).join("")}${manifest}`;
+  return `${source.namespace}/${source.name}\n${lines.map((line) => `  ${escapeControlCharacters(line)}\n`).join("")}${manifest}`;
 }

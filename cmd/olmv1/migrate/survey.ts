@@ -1,5 +1,5 @@
 import type { ClusterExtension } from "../../../pkg/api/clusterExtension.ts";
-import { compareText } from "../../../pkg/api/compareText.ts";
+import { compareText } from "../../../pkg/text/compare.ts";
 import type { KubeObject } from "../../../pkg/api/k8s.ts";
 import { judge, judgeMigrated, unreadable } from "../../../pkg/classic/eligibility/judge.ts";
 import type { BundleOffer } from "../../../pkg/classic/eligibility/offer.ts";

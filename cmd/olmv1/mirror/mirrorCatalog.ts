@@ -1,5 +1,5 @@
-import { goQuote } from "../../../pkg/errors/goQuote.ts";
-import { printable } from "../../../pkg/errors/printable.ts";
+import { goQuote } from "../../../pkg/golang/quote.ts";
+import { escapeControlCharacters } from "../../../pkg/text/escape.ts";
 import { carriedAnnotations } from "../../../pkg/mirror/carriedCatalog.ts";
 import { destinationOf, type MirroredImage, mirroredImages } from "../../../pkg/mirror/mirroredImages.ts";
 import type { Selection } from "../../../pkg/mirror/selection.ts";
@@ -62,7 +62,7 @@ export async function mirrorCatalog(
   const isCarried = "layout" in target;
   const plan = await planMirror(request, stores, reader, terminal.signal);
   const { name = plan.name } = request;
-  const say = (text: string): void => terminal.err(`${printable(text)}\n`);
+  const say = (text: string): void => terminal.err(`${escapeControlCharacters(text)}\n`);
   const { images, unusable } = mirroredImages(plan.content.images, isCarried ? "carried" : target);
   for (const { text, why } of unusable) say(`left out ${goQuote(text)}, which the catalog names as an image: ${why}`);
   for (const note of plan.content.notes) say(note);
@@ -119,7 +119,7 @@ async function copied(
   const told = (outcome: MirrorOutcome, seconds: number): void => {
     done += 1;
     const count = `[${String(done).padStart(String(total).length)}/${total}]`;
-    err(`${printable(`${count} ${outcomeText(outcome, seconds)}`)}\n`);
+    err(`${escapeControlCharacters(`${count} ${outcomeText(outcome, seconds)}`)}\n`);
   };
   const options = { parallel, continueOnError, signal, told };
   const outcomes = await copyImages(ends, images, options);

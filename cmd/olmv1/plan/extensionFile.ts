@@ -3,7 +3,7 @@ import { ClusterExtension } from "../../../pkg/api/clusterExtension.ts";
 import { API_VERSION, CLUSTER_EXTENSION } from "../../../pkg/api/constants.ts";
 import type { KubeObject } from "../../../pkg/api/k8s.ts";
 import { messageOf, wrapError } from "../../../pkg/errors/errors.ts";
-import { goQuote } from "../../../pkg/errors/goQuote.ts";
+import { goQuote } from "../../../pkg/golang/quote.ts";
 import { parseYamlDocuments } from "../../../pkg/fbc/yaml.ts";
 import type { Client } from "../../../pkg/kube/client.ts";
 import { isForbidden } from "../../../pkg/kube/errors.ts";

@@ -1,7 +1,7 @@
 import { ANNOTATION_ROLLBACK_TO, LABEL_BUNDLE_VERSION, LABEL_PACKAGE_NAME } from "../../../pkg/api/constants.ts";
-import { CAUSE_LENGTH, clipped } from "../../../pkg/errors/clipped.ts";
+import { CAUSE_LENGTH, truncate } from "../../../pkg/text/truncate.ts";
 import { messageOf, wrapError } from "../../../pkg/errors/errors.ts";
-import { goQuote } from "../../../pkg/errors/goQuote.ts";
+import { goQuote } from "../../../pkg/golang/quote.ts";
 import { isApproved } from "../../../pkg/operatorcontroller/apply/approval.ts";
 import { prepareFor, renderFor } from "../../../pkg/operatorcontroller/apply/preparedObjects.ts";
 import { contentOf } from "../../../pkg/operatorcontroller/bundleContent.ts";
@@ -70,7 +70,7 @@ async function planFrom(request: PlanRequest, facts: PassFacts): Promise<Install
     explanation: resolved.explanation,
     unavailableCatalogs: (facts.catalogs ?? [])
       .filter(({ unavailable }) => unavailable !== undefined)
-      .map((one) => ({ catalog: one.name, because: clipped(silenceReason(one), CAUSE_LENGTH) })),
+      .map((one) => ({ catalog: one.name, because: truncate(silenceReason(one), CAUSE_LENGTH) })),
     counts: { create: counts.Create, update: counts.Update, delete: counts.Delete, unchanged: counts.Unchanged },
     objects: objectsOf(plan, refused),
     findings: [...unmet, ...findings].map((finding) => ({ ...finding, text: facts.hidden.hide(finding.text) })),

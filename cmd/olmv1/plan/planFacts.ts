@@ -1,6 +1,6 @@
 import { SYSTEM_NAMESPACE } from "../../../pkg/api/constants.ts";
 import { messageOf, wrapError } from "../../../pkg/errors/errors.ts";
-import { goQuote } from "../../../pkg/errors/goQuote.ts";
+import { goQuote } from "../../../pkg/golang/quote.ts";
 import type { Property } from "../../../pkg/fbc/types.ts";
 import type { ClusterVersion } from "../../../pkg/gate/clusterVersion.ts";
 import type { Client } from "../../../pkg/kube/client.ts";

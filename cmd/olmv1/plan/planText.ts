@@ -1,5 +1,5 @@
 import { ANNOTATION_APPROVE } from "../../../pkg/api/constants.ts";
-import { printable } from "../../../pkg/errors/printable.ts";
+import { escapeControlCharacters } from "../../../pkg/text/escape.ts";
 import type { PlannedAction } from "../../../pkg/release/changePlan.ts";
 import type { FieldChange } from "../../../pkg/release/diff.ts";
 import { describeObject } from "../../../pkg/release/identity.ts";
@@ -28,7 +28,7 @@ export function planText(plan: InstallPlan, width = Number.POSITIVE_INFINITY): s
   ];
   return parts
     .filter((lines) => lines.length > 0)
-    .map((lines) => `${lines.flatMap((line) => fitted(printable(line), width)).join("\n")}\n`)
+    .map((lines) => `${lines.flatMap((line) => fitted(escapeControlCharacters(line), width)).join("\n")}\n`)
     .join("\n");
 }
 

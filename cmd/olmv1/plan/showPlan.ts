@@ -1,6 +1,6 @@
 import type { ClusterExtension } from "../../../pkg/api/clusterExtension.ts";
 import { wrapError } from "../../../pkg/errors/errors.ts";
-import { goQuote } from "../../../pkg/errors/goQuote.ts";
+import { goQuote } from "../../../pkg/golang/quote.ts";
 import type { Client } from "../../../pkg/kube/client.ts";
 import { ServiceAccountTokens } from "../../../pkg/kube/tokens.ts";
 import { CertificateProviders } from "../../../pkg/operatorcontroller/certificates/providerChoice.ts";

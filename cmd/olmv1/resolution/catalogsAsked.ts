@@ -1,7 +1,7 @@
 import type { ClusterCatalog } from "../../../pkg/api/clusterCatalog.ts";
 import type { CatalogSource } from "../../../pkg/api/clusterExtension.ts";
 import { wrapError } from "../../../pkg/errors/errors.ts";
-import { goQuote } from "../../../pkg/errors/goQuote.ts";
+import { goQuote } from "../../../pkg/golang/quote.ts";
 import type { Client } from "../../../pkg/kube/client.ts";
 import { layoutNamed } from "../../../pkg/oci/store/layoutNamed.ts";
 import { matchingCatalogs } from "../../../pkg/operatorcontroller/steps/resolveBundle.ts";

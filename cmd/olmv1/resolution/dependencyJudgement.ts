@@ -1,6 +1,6 @@
-import { systemClock } from "../../../pkg/controller/clock.ts";
-import { clipped } from "../../../pkg/errors/clipped.ts";
-import { goQuote } from "../../../pkg/errors/goQuote.ts";
+import { systemClock } from "../../../pkg/async/clock.ts";
+import { truncate } from "../../../pkg/text/truncate.ts";
+import { goQuote } from "../../../pkg/golang/quote.ts";
 import { CatalogContents } from "../../../pkg/operatorcontroller/catalogs/catalogContents.ts";
 import { CatalogOffers } from "../../../pkg/operatorcontroller/catalogs/catalogOffers.ts";
 import { ConstraintCache } from "../../../pkg/operatorcontroller/dependencies/constraintCache.ts";
@@ -145,7 +145,7 @@ class DependencyJudgement {
 }
 
 function short(text: string): string {
-  return clipped(text, RESOLUTION_MESSAGE_MAX);
+  return truncate(text, RESOLUTION_MESSAGE_MAX);
 }
 
 function policyOf({ extension }: Question): DependencyPolicy {

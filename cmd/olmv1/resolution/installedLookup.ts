@@ -1,6 +1,6 @@
 import type { ClusterCatalog } from "../../../pkg/api/clusterCatalog.ts";
 import type { ClusterExtension } from "../../../pkg/api/clusterExtension.ts";
-import { goQuote } from "../../../pkg/errors/goQuote.ts";
+import { goQuote } from "../../../pkg/golang/quote.ts";
 import { servedFrom } from "../../../pkg/operatorcontroller/catalogs/catalogContents.ts";
 import type { InstalledProvider } from "../../../pkg/operatorcontroller/installed/installedBundles.ts";
 import { providedApis } from "../../../pkg/release/providedBundle.ts";

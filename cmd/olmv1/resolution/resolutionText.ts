@@ -1,4 +1,4 @@
-import { printable } from "../../../pkg/errors/printable.ts";
+import { escapeControlCharacters } from "../../../pkg/text/escape.ts";
 import type {
   AskedRecord,
   CatalogRecord,
@@ -15,7 +15,7 @@ export function resolutionText(record: ResolutionRecord, subject: string, explai
   const funnel = explain ? [askedLines(subject, asked), funnelLines(catalogs, moreCatalogs, width), removedLines(catalogs)] : [];
   const last = [...outcomeLines(outcome, explain), ...unjudged.map((text) => oneLine(`not judged: ${text}`))];
   const parts = [...funnel, last].filter((lines) => lines.length > 0);
-  return `${parts.map((lines) => lines.map(printable).join("\n")).join("\n\n")}\n`;
+  return `${parts.map((lines) => lines.map(escapeControlCharacters).join("\n")).join("\n\n")}\n`;
 }
 
 /** Such as `p.v1.2.0 (version 1.2.0) of catalog c`. */

@@ -1,4 +1,4 @@
-import { printable } from "../../../pkg/errors/printable.ts";
+import { escapeControlCharacters } from "../../../pkg/text/escape.ts";
 import type { QuestionedBundle, WhyNot } from "../../../pkg/resolve/explanation/whyNot.ts";
 import { bundleText } from "./resolutionText.ts";
 
@@ -18,7 +18,7 @@ export function whyNotText(answer: WhyNot, subject: string, unjudged: readonly s
     ...(because === undefined ? [] : [`it gets nothing: ${because}`]),
     ...unjudged.map((text) => `not judged: ${text}`),
   ];
-  return `${lines.map((line) => printable(line.replaceAll("\n", " "))).join("\n")}\n`;
+  return `${lines.map((line) => escapeControlCharacters(line.replaceAll("\n", " "))).join("\n")}\n`;
 }
 
 function headLine({ verdict, version, without, silent, ...rest }: WhyNot, subject: string): string {

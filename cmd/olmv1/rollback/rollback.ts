@@ -5,8 +5,8 @@ import {
   LABEL_BUNDLE_NAME,
   LABEL_BUNDLE_REFERENCE,
 } from "../../../pkg/api/constants.ts";
-import { goQuote } from "../../../pkg/errors/goQuote.ts";
-import { printable } from "../../../pkg/errors/printable.ts";
+import { goQuote } from "../../../pkg/golang/quote.ts";
+import { escapeControlCharacters } from "../../../pkg/text/escape.ts";
 import type { Client } from "../../../pkg/kube/client.ts";
 import { ReleaseStore, recordOf, requireReadable } from "../../../pkg/operatorcontroller/releases/releaseStore.ts";
 import { parseRevision, previousRevision, requireRevision } from "../../../pkg/release/rollbackTarget.ts";
@@ -60,7 +60,7 @@ async function rollBack(
   const { [LABEL_BUNDLE_NAME]: bundle, [LABEL_BUNDLE_REFERENCE]: image } = record?.labels ?? {};
   if (image !== undefined) await grantBack(terminal, client, extension, image, options);
   const awaited = await annotate(client, extension, String(revision));
-  terminal.out(`${printable(`ClusterExtension ${goQuote(name)} goes back to revision ${revision}${bundle ? ` (bundle ${goQuote(bundle)})` : ""} and stays there`)}
+  terminal.out(`${escapeControlCharacters(`ClusterExtension ${goQuote(name)} goes back to revision ${revision}${bundle ? ` (bundle ${goQuote(bundle)})` : ""} and stays there`)}
 follow the catalogs again: olmv1 rollback ${name} --cancel
 `);
   return { ...awaited, bundle };

@@ -1,6 +1,6 @@
 import type { ClusterExtension } from "../../../pkg/api/clusterExtension.ts";
-import type { Plan } from "../../../pkg/api/plan.ts";
-import { printable } from "../../../pkg/errors/printable.ts";
+import type { Plan } from "../../../pkg/api/clusterExtensionStatus.ts";
+import { escapeControlCharacters } from "../../../pkg/text/escape.ts";
 import { describeObject } from "../../../pkg/release/identity.ts";
 import type { Terminal } from "../cli/terminal.ts";
 import { wrapped } from "../cli/wrapped.ts";
@@ -35,7 +35,7 @@ function objectLines(screen: Pick<Terminal, "width">, object: PlannedObject): st
   const { action, kind, name, namespace, fields = [], widens } = object;
   const what = describeObject({ apiVersion: "", kind, name, namespace });
   return [
-    `  ${MARKS[action]} ${printable(what)}${widens ? "  (widens rights)" : ""}`,
-    ...(fields.length > 0 ? wrapped(printable(fields.join(", ")), screen.width, "      ") : []),
+    `  ${MARKS[action]} ${escapeControlCharacters(what)}${widens ? "  (widens rights)" : ""}`,
+    ...(fields.length > 0 ? wrapped(escapeControlCharacters(fields.join(", ")), screen.width, "      ") : []),
   ];
 }

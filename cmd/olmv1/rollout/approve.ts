@@ -1,6 +1,6 @@
 import type { ClusterExtension } from "../../../pkg/api/clusterExtension.ts";
 import { ANNOTATION_APPROVE } from "../../../pkg/api/constants.ts";
-import { goQuote } from "../../../pkg/errors/goQuote.ts";
+import { goQuote } from "../../../pkg/golang/quote.ts";
 import type { ClusterOptions } from "../cli/clusterOptions.ts";
 import { agreed } from "../cli/confirm.ts";
 import { EXIT } from "../cli/exitCodes.ts";

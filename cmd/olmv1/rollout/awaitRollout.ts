@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { ClusterExtension } from "../../../pkg/api/clusterExtension.ts";
 import { Reason } from "../../../pkg/api/constants.ts";
 import type { Condition } from "../../../pkg/api/k8s.ts";
-import { printable } from "../../../pkg/errors/printable.ts";
+import { escapeControlCharacters } from "../../../pkg/text/escape.ts";
 import type { Client } from "../../../pkg/kube/client.ts";
 import { describeObject } from "../../../pkg/release/identity.ts";
 import { cutTo } from "../cli/columns.ts";
@@ -115,7 +115,7 @@ class Teller {
     if (this.#told.has(text)) return;
     this.#told.add(text);
     const { err, interactive, width } = this.#terminal;
-    const line = `  ${printable(text)} (${this.#seconds()} s)`;
+    const line = `  ${escapeControlCharacters(text)} (${this.#seconds()} s)`;
     err(`${interactive ? "\r\u001B[K" : ""}${cutTo(line, width)}\n`);
   }
 }

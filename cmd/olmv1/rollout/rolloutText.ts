@@ -1,6 +1,6 @@
 import type { ClusterExtension } from "../../../pkg/api/clusterExtension.ts";
 import type { Condition } from "../../../pkg/api/k8s.ts";
-import { printable } from "../../../pkg/errors/printable.ts";
+import { escapeControlCharacters } from "../../../pkg/text/escape.ts";
 import { EXIT } from "../cli/exitCodes.ts";
 import type { Terminal } from "../cli/terminal.ts";
 import { wrapped } from "../cli/wrapped.ts";
@@ -32,7 +32,7 @@ function conditionText(terminal: Pick<Terminal, "width">, extension: ClusterExte
   if (!condition) return `${last}\n`;
   const { means, next } = plainWords(extension, condition);
   return [
-    ...wrapped(printable(`${condition.type} is ${condition.status}, ${condition.reason}: ${condition.message}`), terminal.width, "  "),
+    ...wrapped(escapeControlCharacters(`${condition.type} is ${condition.status}, ${condition.reason}: ${condition.message}`), terminal.width, "  "),
     ...(means === "" ? [] : wrapped(means, terminal.width)),
     ...next.map((line) => `  ${line}`),
     last,

@@ -1,6 +1,6 @@
 import type { ClusterExtension } from "../../../pkg/api/clusterExtension.ts";
 import { findCondition } from "../../../pkg/api/conditions.ts";
-import type { Inventory } from "../../../pkg/api/inventory.ts";
+import type { Inventory } from "../../../pkg/api/clusterExtensionStatus.ts";
 import { type KubeObject, type ObjectRef, refOf } from "../../../pkg/api/k8s.ts";
 import { inParallel } from "../../../pkg/controller/inParallel.ts";
 import { messageOf } from "../../../pkg/errors/errors.ts";

@@ -1,4 +1,4 @@
-import { printable } from "../../../pkg/errors/printable.ts";
+import { escapeControlCharacters } from "../../../pkg/text/escape.ts";
 import { wrapped } from "../cli/wrapped.ts";
 
 /** One line of a tree, with what hangs on it. */
@@ -28,6 +28,6 @@ function branches(nodes: readonly TreeNode[], width: number): string[] {
 
 /** @param below stands before all lines but the first. */
 function lines(text: string, width: number, below: string): string[] {
-  const [first = "", ...more] = wrapped(printable(text).replaceAll("\n", " "), Math.max(width, LEAST), " ".repeat(below.length));
+  const [first = "", ...more] = wrapped(escapeControlCharacters(text).replaceAll("\n", " "), Math.max(width, LEAST), " ".repeat(below.length));
   return [first.slice(below.length), ...more.map((line) => below + line.slice(below.length))];
 }

@@ -1,7 +1,7 @@
 import type { ClusterExtension } from "../../../pkg/api/clusterExtension.ts";
 import { ANNOTATION_DROP_CONVERSION } from "../../../pkg/api/constants.ts";
 import type { KubeObject, ObjectRef } from "../../../pkg/api/k8s.ts";
-import { conversionServiceOf } from "../../../pkg/crdsafety/conversion.ts";
+import { conversionServiceOf } from "../../../pkg/crdsafety/crdParts.ts";
 import type { Client } from "../../../pkg/kube/client.ts";
 import { isForbidden } from "../../../pkg/kube/errors.ts";
 import { neededConversions } from "../../../pkg/operatorcontroller/apply/lostConversions.ts";

@@ -2,9 +2,9 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { ClusterExtension } from "../../../pkg/api/clusterExtension.ts";
 import { LABEL_CREATED_FOR } from "../../../pkg/api/constants.ts";
 import { type Condition, type KubeObject, refOf } from "../../../pkg/api/k8s.ts";
-import { CAUSE_LENGTH, clipped } from "../../../pkg/errors/clipped.ts";
-import { goQuote } from "../../../pkg/errors/goQuote.ts";
-import { printable } from "../../../pkg/errors/printable.ts";
+import { CAUSE_LENGTH, truncate } from "../../../pkg/text/truncate.ts";
+import { goQuote } from "../../../pkg/golang/quote.ts";
+import { escapeControlCharacters } from "../../../pkg/text/escape.ts";
 import type { Client } from "../../../pkg/kube/client.ts";
 import { describeObject } from "../../../pkg/release/identity.ts";
 import { type CrdPolicy, crdPolicyOf } from "../../../pkg/release/plan.ts";
@@ -99,7 +99,7 @@ async function removeMade(
   const requested: KubeObject[] = [];
   await removeObjects(client, made, (object) => requested.push(object));
   for (const object of requested) {
-    const what = printable(describeObject(object));
+    const what = escapeControlCharacters(describeObject(object));
     const left = await withProgress(terminal, `waiting until ${what} is gone`, () => leftAfter(client, object, deadline, terminal.signal));
     if (!left) {
       terminal.out(`${what} deleted\n`);
@@ -127,7 +127,7 @@ function holdersText({ metadata, status }: KubeObject & { status?: { conditions?
   const reported = (status?.conditions ?? []).filter((one) => one.status === "True").map(({ message }) => message);
   const finalizers = metadata.finalizers ?? [];
   const holders = [...reported, ...(finalizers.length > 0 ? [`finalizers: ${finalizers.join(", ")}`] : [])];
-  return holders.map((line) => `\n  ${printable(clipped(line, CAUSE_LENGTH))}`).join("");
+  return holders.map((line) => `\n  ${escapeControlCharacters(truncate(line, CAUSE_LENGTH))}`).join("");
 }
 
 /** The objects of an earlier look that still carry the mark. */
@@ -225,7 +225,7 @@ function stuckText(terminal: Terminal, extension: ClusterExtension, timeoutMs: n
   if (!condition) return head;
   const { means, next } = plainWords(extension, condition);
   const lines = [
-    ...wrapped(printable(`${condition.reason}: ${condition.message}`), terminal.width, "  "),
+    ...wrapped(escapeControlCharacters(`${condition.reason}: ${condition.message}`), terminal.width, "  "),
     ...wrapped(means, terminal.width),
     ...next.map((line) => `  ${line}`),
   ];
@@ -237,6 +237,6 @@ async function tellKept(terminal: Terminal, client: Client, customResources: rea
   for (const { crd, names } of customResources) {
     const left = await client.get(refOf(crd), { metadataOnly: true });
     if (left && left.metadata.deletionTimestamp === undefined)
-      terminal.out(`${printable(describeObject(crd))} kept${names.length > 0 ? `, with ${names.length} custom resources` : ""}\n`);
+      terminal.out(`${escapeControlCharacters(describeObject(crd))} kept${names.length > 0 ? `, with ${names.length} custom resources` : ""}\n`);
   }
 }

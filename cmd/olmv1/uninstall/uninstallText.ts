@@ -1,7 +1,7 @@
 import type { ClusterExtension } from "../../../pkg/api/clusterExtension.ts";
 import { Reason } from "../../../pkg/api/constants.ts";
 import type { KubeObject } from "../../../pkg/api/k8s.ts";
-import { printable } from "../../../pkg/errors/printable.ts";
+import { escapeControlCharacters } from "../../../pkg/text/escape.ts";
 import { describeObject } from "../../../pkg/release/identity.ts";
 import type { CrdPolicy } from "../../../pkg/release/plan.ts";
 import type { Terminal } from "../cli/terminal.ts";
@@ -57,7 +57,7 @@ export function uninstallText(screen: Pick<Terminal, "width">, summary: Uninstal
     ...staying,
     ...(extension && blocked.length > 0 ? ["", ...blockedLines(screen, extension, blocked)] : []),
   ];
-  return `${lines.map(printable).join("\n")}\n`;
+  return `${lines.map(escapeControlCharacters).join("\n")}\n`;
 }
 
 /** What will stop the uninstall, and the ways out, as `olmv1 describe` shows them once it has stopped. */

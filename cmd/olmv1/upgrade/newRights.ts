@@ -1,7 +1,7 @@
 import type { ClusterExtension } from "../../../pkg/api/clusterExtension.ts";
 import { LABEL_BUNDLE_REFERENCE, LABEL_CREATED_FOR } from "../../../pkg/api/constants.ts";
 import { messageOf } from "../../../pkg/errors/errors.ts";
-import { printable } from "../../../pkg/errors/printable.ts";
+import { escapeControlCharacters } from "../../../pkg/text/escape.ts";
 import type { Client } from "../../../pkg/kube/client.ts";
 import { ReleaseStore, requireReadable } from "../../../pkg/operatorcontroller/releases/releaseStore.ts";
 import type { LackingPermissions } from "../../../pkg/operatorcontroller/rights/permissions.ts";
@@ -105,7 +105,7 @@ function lackingText(terminal: Pick<Terminal, "width">, { installer, diff, comma
   const howTo = `  grant them: ${command} | kubectl apply -f -\n`;
   if ("unknown" in account) {
     if (isNothing(diff.installer.added)) return `${who} needs no new permission\n`;
-    const head = `cannot check the permissions of ${who}: ${printable(account.unknown)}. The upgrade needs these in addition to those of the installed bundle:\n`;
+    const head = `cannot check the permissions of ${who}: ${escapeControlCharacters(account.unknown)}. The upgrade needs these in addition to those of the installed bundle:\n`;
     return `${head}${grantsText(terminal, diff.installer.added, command)}${howTo}`;
   }
   const { lacking } = account;

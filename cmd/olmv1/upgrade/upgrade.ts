@@ -2,7 +2,7 @@ import type { ClusterExtension } from "../../../pkg/api/clusterExtension.ts";
 import { ANNOTATION_APPROVE } from "../../../pkg/api/constants.ts";
 import { type KubeObject, refOf } from "../../../pkg/api/k8s.ts";
 import { messageOf } from "../../../pkg/errors/errors.ts";
-import { printable } from "../../../pkg/errors/printable.ts";
+import { escapeControlCharacters } from "../../../pkg/text/escape.ts";
 import type { Client } from "../../../pkg/kube/client.ts";
 import { CertificateProviders } from "../../../pkg/operatorcontroller/certificates/providerChoice.ts";
 import type { LackingPermissions } from "../../../pkg/operatorcontroller/rights/permissions.ts";
@@ -127,7 +127,7 @@ async function withdraw(terminal: Terminal, client: Client, name: string, own: r
   const made = await madeObjects(client, name);
   const left = made.filter((object) => object.kind !== "Namespace" && !wanted.has(objectKey(object)));
   await removeObjects(client, left, (object) =>
-    terminal.out(`${printable(`${object.kind.toLowerCase()}/${refOf(object).name}`)} deleted\n`),
+    terminal.out(`${escapeControlCharacters(`${object.kind.toLowerCase()}/${refOf(object).name}`)} deleted\n`),
   );
 }
 
@@ -164,7 +164,7 @@ async function planFor(
     return { plan, account };
   } catch (err) {
     if (!(err instanceof UnresolvedError && ANSWERS.has(err.unresolved))) throw err;
-    terminal.err(`${printable(messageOf(err))}\nnothing was changed; olmv1 resolve ${wanted.metadata.name} --explain tells more\n`);
+    terminal.err(`${escapeControlCharacters(messageOf(err))}\nnothing was changed; olmv1 resolve ${wanted.metadata.name} --explain tells more\n`);
     return undefined;
   }
 }
@@ -188,7 +188,7 @@ function upToDateText({ metadata: { name }, spec, status }: ClusterExtension): s
   return [
     `${name}: ${bundle?.name} (version ${bundle?.version}) is the newest that may follow${range === undefined ? "" : ` within version ${JSON.stringify(range)}`}`,
     ...(blocked
-      ? [`there is ${blocked.version}: ${printable(blocked.message)}`, `  olmv1 upgrade ${name} --version RANGE   # or --any-version`]
+      ? [`there is ${blocked.version}: ${escapeControlCharacters(blocked.message)}`, `  olmv1 upgrade ${name} --version RANGE   # or --any-version`]
       : []),
     "",
   ].join("\n");

@@ -1,6 +1,6 @@
 import type { CatalogSource, ClusterExtension } from "../../../pkg/api/clusterExtension.ts";
 import { ANNOTATION_ROLLBACK_TO } from "../../../pkg/api/constants.ts";
-import { goQuote } from "../../../pkg/errors/goQuote.ts";
+import { goQuote } from "../../../pkg/golang/quote.ts";
 
 /** What `olmv1 upgrade` may change of an extension. */
 export interface UpgradeChange {

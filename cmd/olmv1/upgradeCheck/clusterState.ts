@@ -1,7 +1,7 @@
 import type { ClusterExtension } from "../../../pkg/api/clusterExtension.ts";
 import { API_VERSION, CLUSTER_EXTENSION } from "../../../pkg/api/constants.ts";
 import { messageOf, ReconcileError, wrapError } from "../../../pkg/errors/errors.ts";
-import { goQuote } from "../../../pkg/errors/goQuote.ts";
+import { goQuote } from "../../../pkg/golang/quote.ts";
 import type { ExtensionReleases, UpgradeTarget } from "../../../pkg/gate/check.ts";
 import type { ClusterVersion } from "../../../pkg/gate/clusterVersion.ts";
 import { minorText, nextMinor } from "../../../pkg/gate/minorVersion.ts";

@@ -1,5 +1,5 @@
 import { messageOf } from "../../../pkg/errors/errors.ts";
-import { goQuote } from "../../../pkg/errors/goQuote.ts";
+import { goQuote } from "../../../pkg/golang/quote.ts";
 import { checkUpgrade, type UpgradeCheck, type UpgradeTarget, upgradeTarget } from "../../../pkg/gate/check.ts";
 import type { ClusterVersion } from "../../../pkg/gate/clusterVersion.ts";
 import { isForbidden } from "../../../pkg/kube/errors.ts";

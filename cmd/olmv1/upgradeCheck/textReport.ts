@@ -1,4 +1,4 @@
-import { printable } from "../../../pkg/errors/printable.ts";
+import { escapeControlCharacters } from "../../../pkg/text/escape.ts";
 import type { UpgradeCheck, UpgradeCheckRow } from "../../../pkg/gate/check.ts";
 import { tableLines } from "../tableLines.ts";
 
@@ -25,7 +25,7 @@ export function textReport(check: UpgradeCheck, width: number): string {
   ];
   return `${parts
     .filter((lines) => lines.length > 0)
-    .map((lines) => lines.map(printable).join("\n"))
+    .map((lines) => lines.map(escapeControlCharacters).join("\n"))
     .join("\n\n")}\n`;
 }
 

@@ -1,5 +1,5 @@
-import type { Severity } from "../../../pkg/bundlecheck/severity.ts";
-import { printable } from "../../../pkg/errors/printable.ts";
+import type { Severity } from "../../../pkg/authoring/bundlecheck/rule.ts";
+import { escapeControlCharacters } from "../../../pkg/text/escape.ts";
 import { VERSION } from "../../version.ts";
 
 /** Something that was found, as SARIF tells it. */
@@ -59,13 +59,13 @@ function resultOf({ rule, severity, message, file, line, subject }: SarifFinding
     file === undefined
       ? undefined
       : { artifactLocation: { uri: uriOf(file) }, ...(line === undefined ? {} : { region: { startLine: line } }) };
-  const logicalLocations = subject === undefined || subject === "" ? undefined : [{ fullyQualifiedName: printable(subject) }];
+  const logicalLocations = subject === undefined || subject === "" ? undefined : [{ fullyQualifiedName: escapeControlCharacters(subject) }];
   const location = { ...(physicalLocation ? { physicalLocation } : {}), ...(logicalLocations ? { logicalLocations } : {}) };
   return {
     ruleId: rule,
     ruleIndex,
     level: LEVELS[severity],
-    message: { text: printable(message) },
+    message: { text: escapeControlCharacters(message) },
     ...(Object.keys(location).length > 0 ? { locations: [location] } : {}),
   };
 }

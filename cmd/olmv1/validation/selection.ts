@@ -1,4 +1,4 @@
-import { SEVERITIES, type Severity } from "../../../pkg/bundlecheck/severity.ts";
+import { SEVERITIES, type Severity } from "../../../pkg/authoring/bundlecheck/rule.ts";
 
 /** Which findings count. */
 export interface Selection {

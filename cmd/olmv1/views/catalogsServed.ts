@@ -1,5 +1,5 @@
 import type { ClusterCatalog } from "../../../pkg/api/clusterCatalog.ts";
-import { compareText } from "../../../pkg/api/compareText.ts";
+import { compareText } from "../../../pkg/text/compare.ts";
 import { API_VERSION, CLUSTER_CATALOG } from "../../../pkg/api/constants.ts";
 import { wrapError } from "../../../pkg/errors/errors.ts";
 import type { Client } from "../../../pkg/kube/client.ts";

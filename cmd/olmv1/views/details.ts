@@ -1,4 +1,4 @@
-import { printable } from "../../../pkg/errors/printable.ts";
+import { escapeControlCharacters } from "../../../pkg/text/escape.ts";
 import { columnsOf } from "../cli/columns.ts";
 import { type Cell, type Styled, styled } from "../cli/table.ts";
 import type { Terminal } from "../cli/terminal.ts";
@@ -31,5 +31,5 @@ export function details(terminal: Pick<Terminal, "width" | "colour">, all: reado
 
 function styledOf(cell: Cell): Styled {
   const { text, mood } = typeof cell === "string" ? { text: cell } : cell;
-  return { text: printable(text).replaceAll("\n", " "), mood };
+  return { text: escapeControlCharacters(text).replaceAll("\n", " "), mood };
 }

@@ -1,4 +1,4 @@
-import { compareText } from "../../../pkg/api/compareText.ts";
+import { compareText } from "../../../pkg/text/compare.ts";
 import { isDeprecated, matchingVersions, searchedPackage } from "../../../pkg/catalogd/search/searchedPackage.ts";
 import type { SearchQuery } from "../../../pkg/catalogd/search/searchQuery.ts";
 import { relevance, type SearchedTexts } from "../../../pkg/fbc/search/relevance.ts";

@@ -1,4 +1,4 @@
-import { printable } from "../../../pkg/errors/printable.ts";
+import { escapeControlCharacters } from "../../../pkg/text/escape.ts";
 import { bundleVersion } from "../../../pkg/fbc/graph/bundleVersion.ts";
 import { dotGraph } from "../../../pkg/fbc/graph/dot.ts";
 import { graphTree, type TreeLine } from "../../../pkg/fbc/graph/graphTree.ts";
@@ -114,12 +114,12 @@ function textOf(terminal: Terminal, source: GraphSource, form: GraphForm): strin
 
 /** A line that is no longer than the terminal: of marks the last are cut. */
 function treeLine(terminal: Terminal, { drawing, text, marks, kind }: TreeLine): string {
-  const start = `${drawing}${printable(text).replaceAll("\n", " ")}`;
+  const start = `${drawing}${escapeControlCharacters(text).replaceAll("\n", " ")}`;
   const first = kind === "channel" ? "\n" : "";
   const mood = kind === "note" ? "faint" : kind === "bundle" ? undefined : "strong";
   let room = terminal.width - columnsOf(start);
   const shown = marks.flatMap((mark) => {
-    const whole = `  ${printable(mark.text).replaceAll("\n", " ")}`;
+    const whole = `  ${escapeControlCharacters(mark.text).replaceAll("\n", " ")}`;
     const cut = cutTo(whole, Math.max(room, 0));
     room -= columnsOf(cut);
     return cut.trim() === "" || cut.trim() === "…" ? [] : [styled(terminal, { text: cut, mood: mark.mood })];

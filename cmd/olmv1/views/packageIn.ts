@@ -1,6 +1,6 @@
-import { compareText } from "../../../pkg/api/compareText.ts";
+import { compareText } from "../../../pkg/text/compare.ts";
 import { wrapError } from "../../../pkg/errors/errors.ts";
-import { goQuote } from "../../../pkg/errors/goQuote.ts";
+import { goQuote } from "../../../pkg/golang/quote.ts";
 import { packageContent } from "../../../pkg/fbc/content.ts";
 import { closestNames } from "../../../pkg/fbc/search/closestNames.ts";
 import { type BundleFacts, newestFirst, PackageFacts } from "../../../pkg/fbc/summary/packageFacts.ts";

@@ -1,5 +1,5 @@
-import { compareText } from "../../../pkg/api/compareText.ts";
-import { printable } from "../../../pkg/errors/printable.ts";
+import { compareText } from "../../../pkg/text/compare.ts";
+import { escapeControlCharacters } from "../../../pkg/text/escape.ts";
 import { type Cell, styled, table } from "../cli/table.ts";
 import type { Terminal } from "../cli/terminal.ts";
 import { wrapped } from "../cli/wrapped.ts";
@@ -23,7 +23,7 @@ const MAX_NAMES = 12;
 export function packageText(terminal: Terminal, view: PackageView, telling: Telling): string {
   const text = (telling.isWide ? view.longDescription : undefined) ?? view.description ?? "";
   return [
-    `${styled(terminal, { text: printable(titleOf(view)), mood: "strong" })}\n`,
+    `${styled(terminal, { text: escapeControlCharacters(titleOf(view)), mood: "strong" })}\n`,
     proseText(text, terminal.width),
     details(terminal, [...versionDetails(view, telling), ...apiDetails(view, telling), ...aboutDetails(view, telling)]),
     channelTable(terminal, view),
@@ -39,7 +39,7 @@ function titleOf({ package: name, displayName, provider }: PackageView): string 
 
 /** Paragraphs as they are, each broken into lines. */
 function proseText(text: string, width: number): string {
-  return text === "" ? "" : `${wrapped(printable(text), Math.min(width, MAX_PROSE)).join("\n")}\n`;
+  return text === "" ? "" : `${wrapped(escapeControlCharacters(text), Math.min(width, MAX_PROSE)).join("\n")}\n`;
 }
 
 function versionDetails(view: PackageView, { installed, isWide }: Telling): Detail[] {

@@ -1,4 +1,4 @@
-import { compareText } from "../../../pkg/api/compareText.ts";
+import { compareText } from "../../../pkg/text/compare.ts";
 import type { BundleFacts } from "../../../pkg/fbc/summary/packageFacts.ts";
 import { messageFor } from "../../../pkg/fbc/summary/packageSummary.ts";
 import { compareNewestFirst } from "../../../pkg/fbc/versionOrder.ts";

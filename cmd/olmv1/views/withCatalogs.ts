@@ -1,6 +1,6 @@
 import { stat } from "node:fs/promises";
 import { messageOf, wrapError } from "../../../pkg/errors/errors.ts";
-import { goQuote } from "../../../pkg/errors/goQuote.ts";
+import { goQuote } from "../../../pkg/golang/quote.ts";
 import type { Client } from "../../../pkg/kube/client.ts";
 import { layoutNamed } from "../../../pkg/oci/store/layoutNamed.ts";
 import { printLeftOutCatalogs } from "../cli/leftOutCatalogs.ts";

@@ -19,7 +19,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Types whose JSON form is their own code; pkg/bundle/goValues.ts has a converter for each.
+// Types whose JSON form is their own code; pkg/golang/types.ts has a converter for each.
 var special = []string{
 	"k8s.io/apimachinery/pkg/api/resource.Quantity",
 	"k8s.io/apimachinery/pkg/apis/meta/v1.Time",

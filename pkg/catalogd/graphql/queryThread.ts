@@ -1,5 +1,5 @@
 import { Worker } from "node:worker_threads";
-import { workerFile } from "../../async/workerFile.ts";
+import { workerFile } from "../../async/taskThread.ts";
 import { type GraphLines, GraphRefusedError, type GraphRequest } from "./drawGraph.ts";
 import type { LineRange, PageQuery } from "./queryContext.ts";
 import type { CatalogFiles, FromQueryThread, ToQueryThread } from "./queryMessage.ts";

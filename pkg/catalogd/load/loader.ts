@@ -1,6 +1,6 @@
 import { dirname } from "node:path";
 import { Worker } from "node:worker_threads";
-import { workerFile } from "../../async/workerFile.ts";
+import { workerFile } from "../../async/taskThread.ts";
 import { excerpt } from "../../fbc/excerpt.ts";
 import type { IndexColumns } from "../store/contentIndex.ts";
 import type { FindingsSummary } from "../store/findingsSummary.ts";

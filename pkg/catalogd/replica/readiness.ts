@@ -1,5 +1,5 @@
 import type { ClusterCatalog } from "../../api/clusterCatalog.ts";
-import type { Clock } from "../../controller/clock.ts";
+import type { Clock } from "../../async/clock.ts";
 import type { Logger } from "../../telemetry/log.ts";
 import type { CatalogContent } from "../store/content.ts";
 import { servedImage } from "./servedImage.ts";

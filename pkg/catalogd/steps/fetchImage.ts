@@ -3,7 +3,7 @@ import { findCondition } from "../../api/conditions.ts";
 import { ConditionType, Reason } from "../../api/constants.ts";
 import type { Step } from "../../controller/steps.ts";
 import { TerminalError, wrapError } from "../../errors/errors.ts";
-import { goQuote } from "../../errors/goQuote.ts";
+import { goQuote } from "../../golang/quote.ts";
 import type { CatalogImageSource } from "../catalogImages.ts";
 import type { CatalogFacts } from "../facts.ts";
 import { type PollRecord, pollReason } from "../polling.ts";

@@ -1,10 +1,10 @@
 import { lstat, realpath } from "node:fs/promises";
 import { join, sep } from "node:path";
 import type { EventSink } from "../../api/events.ts";
-import { timeText } from "../../api/time.ts";
+import { formatTime } from "../../golang/time.ts";
 import type { Step } from "../../controller/steps.ts";
 import { messageOf, RetryableError, TerminalError, terminalIn, wrapError } from "../../errors/errors.ts";
-import { goQuote } from "../../errors/goQuote.ts";
+import { goQuote } from "../../golang/quote.ts";
 import type { CatalogFacts, UnpackedImage } from "../facts.ts";
 import type { CatalogContent, ContentOrigin } from "../store/content.ts";
 import type { FindingsSummary } from "../store/findingsSummary.ts";
@@ -48,7 +48,7 @@ export function storeContent({
       const { name } = catalog.metadata;
       if (unpacked) {
         const root = await catalogRoot(facts, unpacked);
-        const origin = { ref: unpacked.canonical, digest: unpacked.digest, lastUnpacked: timeText(unpacked.modTime) };
+        const origin = { ref: unpacked.canonical, digest: unpacked.digest, lastUnpacked: formatTime(unpacked.modTime) };
         facts.content = await stored(() => store.store(name, root, origin, signal), signal, now);
         events.record(catalog, "Normal", "ContentStored", `serving ${summary(facts.content)} of ${unpacked.canonical}`);
         const { findings } = facts.content;

@@ -1,5 +1,5 @@
 import { Worker } from "node:worker_threads";
-import { workerFile } from "../../async/workerFile.ts";
+import { workerFile } from "../../async/taskThread.ts";
 import type { SegmentMessage, SegmentTask } from "./segmentMessage.ts";
 
 /** The thread holds two buffers and one segment at a time. */

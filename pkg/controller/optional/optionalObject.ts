@@ -4,7 +4,7 @@ import type { Client } from "../../kube/client.ts";
 import { isForbidden, KindNotServed } from "../../kube/errors.ts";
 import type { Logger } from "../../telemetry/log.ts";
 import { Backoff } from "../backoff.ts";
-import { type Clock, sleep, systemClock } from "../clock.ts";
+import { type Clock, sleep, systemClock } from "../../async/clock.ts";
 import { Informer, withoutBulk } from "../informer.ts";
 
 /** What is known of one object of a kind that a cluster need not have. */

@@ -1,9 +1,8 @@
 import type { ObjectRef } from "../../api/k8s.ts";
+import { type Clock, systemClock } from "../../async/clock.ts";
 import { canonicalJson } from "../../fbc/canonical.ts";
 import type { Client } from "../../kube/client.ts";
 import type { Logger } from "../../telemetry/log.ts";
-import type { Clock } from "../clock.ts";
-import { systemClock } from "../clock.ts";
 import { type ObjectState, OptionalObject } from "./optionalObject.ts";
 
 /** What is read of a setting of the cluster, whoever reads it. */

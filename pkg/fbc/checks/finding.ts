@@ -1,4 +1,4 @@
-import { compareText } from "../../api/compareText.ts";
+import { compareText } from "../../text/compare.ts";
 import { type ContentPlace, placeText } from "../contentError.ts";
 import { quoted } from "./quoted.ts";
 import { RULES, type RuleCode, type Severity } from "./rules.ts";

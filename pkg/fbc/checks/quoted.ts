@@ -1,4 +1,4 @@
-import { goQuote } from "../../errors/goQuote.ts";
+import { goQuote } from "../../golang/quote.ts";
 
 /** Longer texts are of no use in a message, and quoting megabytes takes time. */
 export const MAX_QUOTED = 1_024;

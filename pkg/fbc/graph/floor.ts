@@ -1,4 +1,4 @@
-import { goQuote } from "../../errors/goQuote.ts";
+import { goQuote } from "../../golang/quote.ts";
 import { compareVersions, type Version } from "../../version/version.ts";
 import type { ChannelEntry, FbcChannel } from "../types.ts";
 import { rangeTest } from "./bundleVersion.ts";

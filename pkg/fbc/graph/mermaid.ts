@@ -1,5 +1,5 @@
-import { compareText } from "../../api/compareText.ts";
-import { goQuote } from "../../errors/goQuote.ts";
+import { compareText } from "../../text/compare.ts";
+import { goQuote } from "../../golang/quote.ts";
 import { channelHeads } from "../summary/channelHeads.ts";
 import type { FbcChannel } from "../types.ts";
 import { BoundedText } from "./boundedText.ts";

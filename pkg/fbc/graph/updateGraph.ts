@@ -1,4 +1,4 @@
-import { compareText } from "../../api/compareText.ts";
+import { compareText } from "../../text/compare.ts";
 import { channelHeads } from "../summary/channelHeads.ts";
 import type { ChannelEntry, FbcChannel, FbcDeprecations } from "../types.ts";
 import { type BundleVersion, compareKnownVersions, rangeTest } from "./bundleVersion.ts";

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { compareText } from "../../api/compareText.ts";
+import { compareText } from "../../text/compare.ts";
 import { compareVersionRelease, parseVersionRelease, type VersionRelease } from "../../version/version.ts";
 import { isName, MAX_TEXT, textAt } from "../boundedTexts.ts";
 import { Schema } from "../content.ts";

@@ -1,4 +1,4 @@
-import { goQuote } from "../../errors/goQuote.ts";
+import { goQuote } from "../../golang/quote.ts";
 import { rangeFaultOf } from "../../fbc/checks/propertyCheck.ts";
 import { Schema } from "../../fbc/content.ts";
 import { rangeTest } from "../../fbc/graph/bundleVersion.ts";

@@ -1,5 +1,5 @@
 import type { JsonObject } from "../../api/k8s.ts";
-import { goQuote } from "../../errors/goQuote.ts";
+import { goQuote } from "../../golang/quote.ts";
 import { Schema } from "../../fbc/content.ts";
 import type { BundleVersion } from "../../fbc/graph/bundleVersion.ts";
 import { objectMember, objectMembers, textMember } from "../../fbc/members.ts";

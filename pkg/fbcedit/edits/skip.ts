@@ -1,4 +1,4 @@
-import { goQuote } from "../../errors/goQuote.ts";
+import { goQuote } from "../../golang/quote.ts";
 import { headOf } from "../channelOrder.ts";
 import { entriesOf, withEdges } from "../entry.ts";
 import { EditError, type PackageEdit } from "../packageEdit.ts";

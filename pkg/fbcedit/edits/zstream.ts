@@ -1,5 +1,5 @@
-import { compareText } from "../../api/compareText.ts";
-import { goQuote } from "../../errors/goQuote.ts";
+import { compareText } from "../../text/compare.ts";
+import { goQuote } from "../../golang/quote.ts";
 import { Schema } from "../../fbc/content.ts";
 import { compareByVersion, type Versions, versionOf } from "../channelOrder.ts";
 import { type EditedEntry, entriesOf, withEdges, withEntries } from "../entry.ts";

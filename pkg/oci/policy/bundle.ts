@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { digestProblem } from "../../api/imageName.ts";
-import { goQuoted } from "../quote.ts";
+import { goQuoted } from "../../golang/quote.ts";
 import type { FoundSignature } from "./foundSignature.ts";
 import type { SignedClaim } from "./payload.ts";
 import { FormatError, membersOf, parseStrictJson, textMember, utf8Text } from "./strictJson.ts";

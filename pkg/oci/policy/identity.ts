@@ -1,5 +1,5 @@
 import { isNamePrefix, normalizedImageName } from "../../api/imageName.ts";
-import { goQuoted } from "../quote.ts";
+import { goQuoted } from "../../golang/quote.ts";
 import { nameOf, parse, type Reference, referenceText } from "../reference.ts";
 import { FormatError, knownMembers, membersOf, textMember } from "./strictJson.ts";
 

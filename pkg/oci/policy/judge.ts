@@ -1,6 +1,6 @@
 import type { KeyObject } from "node:crypto";
 import { messageOf } from "../../errors/errors.ts";
-import { goQuoted } from "../quote.ts";
+import { goQuoted } from "../../golang/quote.ts";
 import { familiarText, type Reference } from "../reference.ts";
 import { parseStatement, signedBytes } from "./bundle.ts";
 import type { FoundSignature } from "./foundSignature.ts";

@@ -1,5 +1,5 @@
 import { digestProblem } from "../../api/imageName.ts";
-import { goQuoted } from "../quote.ts";
+import { goQuoted } from "../../golang/quote.ts";
 import { FormatError, knownMembers, membersOf, parseStrictJson, textMember, utf8Text } from "./strictJson.ts";
 
 /** What a signature states: this image, under this name. */

@@ -1,4 +1,4 @@
-import { goQuoted } from "../quote.ts";
+import { goQuoted } from "../../golang/quote.ts";
 import { DEFAULT_IDENTITY, parseSignedIdentity, type SignedIdentity } from "./identity.ts";
 import { FormatError, knownMembers, membersOf, parseStrictJson, textMember, textsMember } from "./strictJson.ts";
 

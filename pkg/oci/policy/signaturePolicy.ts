@@ -4,7 +4,7 @@ import { open } from "node:fs/promises";
 import { join } from "node:path";
 import type { Logger } from "pino";
 import { messageOf } from "../../errors/errors.ts";
-import { goQuoted } from "../quote.ts";
+import { goQuoted } from "../../golang/quote.ts";
 import type { Reference } from "../reference.ts";
 import { readBounded } from "../verify.ts";
 import { type ReadyRequirement, refusalWithoutSignatures } from "./judge.ts";

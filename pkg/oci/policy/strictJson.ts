@@ -1,5 +1,5 @@
 import { messageOf } from "../../errors/errors.ts";
-import { goQuoted } from "../quote.ts";
+import { goQuoted } from "../../golang/quote.ts";
 
 /** A text is not the JSON that it has to be; the message never quotes more than a name of it. */
 export class FormatError extends Error {

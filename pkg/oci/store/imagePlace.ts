@@ -1,5 +1,5 @@
 import { normalizedImageName } from "../../api/imageName.ts";
-import { goQuoted } from "../quote.ts";
+import { goQuoted } from "../../golang/quote.ts";
 import { type Reference, referenceText } from "../reference.ts";
 
 /** In a layout folder, or in the tar archive of one. */

@@ -6,7 +6,7 @@ import { extract } from "tar-stream";
 import { messageOf } from "../../errors/errors.ts";
 import { ContentError, RefusedError } from "../contentError.ts";
 import { tarStream } from "../layerArchive.ts";
-import { goQuoted } from "../quote.ts";
+import { goQuoted } from "../../golang/quote.ts";
 
 /** The members of a layout; others of an archive mean nothing. */
 const MEMBER = /^(?:\.\/)?(oci-layout|index\.json|blobs\/(sha256|sha384|sha512)\/[a-f0-9]{1,128})$/;

@@ -1,7 +1,7 @@
 import type { ClusterExtension } from "../../api/clusterExtension.ts";
 import { ANNOTATION_APPROVE, PLAN_FIELDS_MAX, PLAN_OBJECTS_MAX, Reason } from "../../api/constants.ts";
 import { groupOf } from "../../api/k8s.ts";
-import type { Plan } from "../../api/plan.ts";
+import type { Plan } from "../../api/clusterExtensionStatus.ts";
 import { TerminalError } from "../../errors/errors.ts";
 import { widensRights } from "../../rbac/widening.ts";
 import { type ChangePlan, changePlan, countActions, type PlannedObject, planDigest } from "../../release/changePlan.ts";

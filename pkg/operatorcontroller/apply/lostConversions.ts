@@ -1,8 +1,7 @@
 import type { ClusterExtension } from "../../api/clusterExtension.ts";
 import { ANNOTATION_DROP_CONVERSION, FIELD_MANAGER, Reason } from "../../api/constants.ts";
 import { type KubeObject, type ObjectRef, refOf } from "../../api/k8s.ts";
-import { conversionServiceOf, isConvertibleByName } from "../../crdsafety/conversion.ts";
-import { storedVersionsOf } from "../../crdsafety/crdParts.ts";
+import { conversionServiceOf, isConvertibleByName, storedVersionsOf } from "../../crdsafety/crdParts.ts";
 import { messageOf } from "../../errors/errors.ts";
 import type { Client } from "../../kube/client.ts";
 import { isForbidden } from "../../kube/errors.ts";

@@ -1,8 +1,8 @@
 import type { ClusterExtensionSpec } from "../../api/clusterExtension.ts";
-import { compareText } from "../../api/compareText.ts";
+import { compareText } from "../../text/compare.ts";
 import { Reason } from "../../api/constants.ts";
 import type { KubeObject } from "../../api/k8s.ts";
-import { goQuote } from "../../errors/goQuote.ts";
+import { goQuote } from "../../golang/quote.ts";
 import { isNamespaceMissing } from "../../kube/errors.ts";
 import { objectKey } from "../../release/identity.ts";
 import { WaitingError } from "../waiting.ts";

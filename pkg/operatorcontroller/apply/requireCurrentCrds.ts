@@ -2,7 +2,7 @@ import { Reason } from "../../api/constants.ts";
 import type { BundleSummary } from "../../bundle/bundleSummary.ts";
 import { legacyCrdFaults } from "../../bundle/legacyCrds.ts";
 import { TerminalError } from "../../errors/errors.ts";
-import { goQuote } from "../../errors/goQuote.ts";
+import { goQuote } from "../../golang/quote.ts";
 
 /** Definitions that need the same are one finding. */
 const MAX_TOLD = 3;

@@ -1,5 +1,4 @@
-import { type Clock, systemClock } from "../../controller/clock.ts";
-import { Deadline } from "../../deadline/deadline.ts";
+import { type Clock, Deadline, systemClock } from "../../async/clock.ts";
 import { messageOf } from "../../errors/errors.ts";
 import { packageContent } from "../../fbc/content.ts";
 import type { Meta, PackageContent } from "../../fbc/types.ts";

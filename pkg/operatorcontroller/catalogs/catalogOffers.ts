@@ -1,5 +1,5 @@
 import type { ClusterCatalog } from "../../api/clusterCatalog.ts";
-import type { Clock } from "../../controller/clock.ts";
+import type { Clock } from "../../async/clock.ts";
 import { untilAborted } from "../../controller/untilAborted.ts";
 import { messageOf } from "../../errors/errors.ts";
 import type { OfferIndex } from "../../resolve/offers/offerIndex.ts";

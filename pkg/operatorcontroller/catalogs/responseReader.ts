@@ -1,4 +1,4 @@
-import { countValues } from "../../bundle/yamlText.ts";
+import { countValues } from "../../bundle/yamlDocument.ts";
 import { packageOf } from "../../fbc/content.ts";
 import { MetaDecoder } from "../../fbc/decode.ts";
 import { excerpt } from "../../fbc/excerpt.ts";

@@ -1,6 +1,6 @@
 import type { JsonObject } from "../../api/k8s.ts";
 import { movable, TaskThread, type TaskThreadLimits, ThreadLimitExceeded } from "../../async/taskThread.ts";
-import type { Clock } from "../../controller/clock.ts";
+import type { Clock } from "../../async/clock.ts";
 import { messageOf } from "../../errors/errors.ts";
 import { withNumberTokens } from "../../fbc/numberTokens.ts";
 import type { Meta } from "../../fbc/types.ts";

@@ -1,4 +1,4 @@
-import { serveTasks } from "../../async/serveTasks.ts";
+import { serveTasks } from "../../async/taskThread.ts";
 import { messageOf } from "../../errors/errors.ts";
 import type { Meta } from "../../fbc/types.ts";
 import type { EncodedMeta, ReadRequest, ReadResponse } from "./responseMessage.ts";

@@ -1,6 +1,6 @@
 import type { KubeObject } from "../../api/k8s.ts";
 import { storedIn } from "../../certificates/storedCertificates.ts";
-import { type Clock, sleep, systemClock } from "../../controller/clock.ts";
+import { type Clock, sleep, systemClock } from "../../async/clock.ts";
 import { Informer, type ListerWatcher } from "../../controller/informer.ts";
 import type { Logger } from "../../telemetry/log.ts";
 import { type Authorities, type AuthoritySource, authoritiesOf } from "./authorityFolder.ts";

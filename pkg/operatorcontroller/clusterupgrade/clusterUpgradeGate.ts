@@ -1,6 +1,6 @@
 import type { ClusterExtension } from "../../api/clusterExtension.ts";
 import type { EventSink } from "../../api/events.ts";
-import { type Clock, systemClock } from "../../controller/clock.ts";
+import { type Clock, systemClock } from "../../async/clock.ts";
 import { Controller, type ReconcileContext, type ReconcileOutcome } from "../../controller/controller.ts";
 import type { Informer } from "../../controller/informer.ts";
 import { OptionalObject } from "../../controller/optional/optionalObject.ts";
@@ -10,15 +10,14 @@ import type { ClusterVersion } from "../../gate/clusterVersion.ts";
 import { gateDegradedFrom, upgradeableFrom } from "../../gate/upgradeable.ts";
 import { type Verdict, verdictOn } from "../../gate/verdict.ts";
 import type { Client } from "../../kube/client.ts";
-import { controllerMetrics, queueMetrics } from "../../telemetry/controllerMetrics.ts";
 import type { Logger } from "../../telemetry/log.ts";
-import type { Metrics } from "../../telemetry/metrics.ts";
+import { type Metrics, controllerMetrics, queueMetrics } from "../../telemetry/metrics.ts";
 import type { InstalledReleases, ReleasesQuestion } from "../installed/installedReleases.ts";
 import { ClusterOperatorWriter } from "./clusterOperatorWriter.ts";
 import type { ClusterVersionReader } from "./clusterVersionSource.ts";
 import { ControllerDeployments } from "./controllerDeployments.ts";
 import { GateMetrics } from "./gateMetrics.ts";
-import { CLUSTER_OPERATOR, type ClusterOperatorMode, type GateMode, gateModeFrom, OLM } from "./gateMode.ts";
+import { CLUSTER_OPERATOR, type ClusterOperatorMode, type GateMode, OLM, gateModeFrom } from "./gateMode.ts";
 import { type OperatorSettings, operatorStatusFrom } from "./operatorStatus.ts";
 import { Remedies, type RemedyFinder } from "./remedies.ts";
 

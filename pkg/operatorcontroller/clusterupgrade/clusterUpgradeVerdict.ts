@@ -1,5 +1,5 @@
 import { ANNOTATION_PROPERTIES, ConditionType, LABEL_BUNDLE_NAME, LABEL_BUNDLE_VERSION, Reason } from "../../api/constants.ts";
-import { goQuote } from "../../errors/goQuote.ts";
+import { goQuote } from "../../golang/quote.ts";
 import type { ClusterVersion } from "../../gate/clusterVersion.ts";
 import { MAX_OPENSHIFT_VERSION } from "../../gate/maxVersion.ts";
 import { minorText, nextMinor } from "../../gate/minorVersion.ts";

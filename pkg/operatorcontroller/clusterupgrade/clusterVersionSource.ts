@@ -2,7 +2,7 @@ import type { KubeObject } from "../../api/k8s.ts";
 import type { ObjectState } from "../../controller/optional/optionalObject.ts";
 import { OptionalSetting, type OptionalSettingOptions, type SettingReader } from "../../controller/optional/optionalSetting.ts";
 import { messageOf } from "../../errors/errors.ts";
-import { goQuote } from "../../errors/goQuote.ts";
+import { goQuote } from "../../golang/quote.ts";
 import type { ClusterVersion } from "../../gate/clusterVersion.ts";
 import { minorOf } from "../../gate/minorVersion.ts";
 

@@ -1,5 +1,5 @@
 import type { KubeObject } from "../../api/k8s.ts";
-import type { Clock } from "../../controller/clock.ts";
+import type { Clock } from "../../async/clock.ts";
 import { Informer, withoutBulk } from "../../controller/informer.ts";
 import type { Client } from "../../kube/client.ts";
 import type { Logger } from "../../telemetry/log.ts";

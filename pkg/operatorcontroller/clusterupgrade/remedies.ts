@@ -1,4 +1,4 @@
-import { Deadline } from "../../deadline/deadline.ts";
+import { Deadline } from "../../async/clock.ts";
 import { messageOf } from "../../errors/errors.ts";
 import type { Logger } from "../../telemetry/log.ts";
 

@@ -1,10 +1,10 @@
 import type { ClusterExtension } from "../../api/clusterExtension.ts";
 import { Reason } from "../../api/constants.ts";
 import type { KubeObject } from "../../api/k8s.ts";
-import { systemClock } from "../../controller/clock.ts";
+import { systemClock } from "../../async/clock.ts";
 import { findingsText } from "../../crdsafety/crdFindings.ts";
 import { RetryableError } from "../../errors/errors.ts";
-import { goQuote } from "../../errors/goQuote.ts";
+import { goQuote } from "../../golang/quote.ts";
 import type { Client } from "../../kube/client.ts";
 import { isCrd, objectKey } from "../../release/identity.ts";
 import type { LiveObjects } from "../apply/applier.ts";

@@ -1,10 +1,10 @@
 import { Reason } from "../../api/constants.ts";
 import type { KubeObject } from "../../api/k8s.ts";
 import { movable, TaskThread, type TaskThreadLimits, ThreadLimitExceeded } from "../../async/taskThread.ts";
-import type { Clock } from "../../controller/clock.ts";
+import type { Clock } from "../../async/clock.ts";
 import type { ObjectCheck } from "../../crdsafety/existingObjects.ts";
 import { messageOf, RetryableError } from "../../errors/errors.ts";
-import { goQuote } from "../../errors/goQuote.ts";
+import { goQuote } from "../../golang/quote.ts";
 import type { Client } from "../../kube/client.ts";
 import { isExpired, isForbidden, KindNotServed } from "../../kube/errors.ts";
 import { wireJson } from "../../kube/wire.ts";

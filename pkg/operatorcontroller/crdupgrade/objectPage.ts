@@ -1,6 +1,6 @@
 import { isObject } from "../../api/jsonObject.ts";
 import type { KubeObject } from "../../api/k8s.ts";
-import { countSeparators } from "../../bundle/bundleLimits.ts";
+import { countSeparators } from "../../bundle/limits.ts";
 import { objectFaults } from "../../crdsafety/objectFaults.ts";
 import { Patterns } from "./patternMatcher.ts";
 

@@ -1,4 +1,4 @@
-import { serveTasks } from "../../async/serveTasks.ts";
+import { serveTasks } from "../../async/taskThread.ts";
 import { type CrdComparisonTask, compareCrds } from "./crdComparison.ts";
 import { checkPage, type PageTask } from "./objectPage.ts";
 

@@ -2,7 +2,7 @@ import { Reason } from "../../api/constants.ts";
 import { type KubeObject, refOf } from "../../api/k8s.ts";
 import { storedVersionsOf } from "../../crdsafety/crdParts.ts";
 import { messageOf, RetryableError } from "../../errors/errors.ts";
-import { goQuote } from "../../errors/goQuote.ts";
+import { goQuote } from "../../golang/quote.ts";
 import type { Client } from "../../kube/client.ts";
 import { isForbidden } from "../../kube/errors.ts";
 import { ruleOf } from "../../rbac/missing.ts";

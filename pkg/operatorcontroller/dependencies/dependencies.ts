@@ -1,6 +1,6 @@
 import type { ClusterExtension } from "../../api/clusterExtension.ts";
 import { Alarms } from "../../controller/alarms.ts";
-import { systemClock } from "../../controller/clock.ts";
+import { systemClock } from "../../async/clock.ts";
 import type { Informer } from "../../controller/informer.ts";
 import type { CatalogContents } from "../catalogs/catalogContents.ts";
 import { CatalogOffers, type OffersReader } from "../catalogs/catalogOffers.ts";

@@ -2,9 +2,9 @@ import type { ClusterExtension } from "../../api/clusterExtension.ts";
 import { findCondition } from "../../api/conditions.ts";
 import { API_VERSION, CLUSTER_EXTENSION, ConditionType } from "../../api/constants.ts";
 import type { EventSink } from "../../api/events.ts";
-import { clipped } from "../../errors/clipped.ts";
+import { truncate } from "../../text/truncate.ts";
 import { RetryableError } from "../../errors/errors.ts";
-import { goQuote } from "../../errors/goQuote.ts";
+import { goQuote } from "../../golang/quote.ts";
 import type { Client } from "../../kube/client.ts";
 import { isAlreadyExists, isConflict, isNotFound } from "../../kube/errors.ts";
 import {
@@ -175,7 +175,7 @@ function waitingText(extension: ClusterExtension | undefined, { bundle }: Need, 
   const packageName = goQuote(bundle.packageName);
   if (!extension || !existed) return `ClusterExtension ${name} of package ${packageName}, which was made for it`;
   const said = findCondition(extension.status?.conditions, ConditionType.Progressing);
-  const why = said && said.reason !== "Succeeded" ? `: ${said.reason}: ${clipped(said.message, MAX_MESSAGE)}` : "";
+  const why = said && said.reason !== "Succeeded" ? `: ${said.reason}: ${truncate(said.message, MAX_MESSAGE)}` : "";
   return `ClusterExtension ${name} of package ${packageName}${why}`;
 }
 

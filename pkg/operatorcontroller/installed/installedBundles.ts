@@ -1,5 +1,5 @@
 import type { ClusterExtension } from "../../api/clusterExtension.ts";
-import { type Clock, systemClock } from "../../controller/clock.ts";
+import { type Clock, systemClock } from "../../async/clock.ts";
 import type { Informer } from "../../controller/informer.ts";
 import { canonicalJson } from "../../fbc/canonical.ts";
 import type { ProvidedBundle } from "../../release/providedBundle.ts";

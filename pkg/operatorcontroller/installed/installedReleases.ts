@@ -1,5 +1,5 @@
 import type { KubeObject } from "../../api/k8s.ts";
-import { type Clock, systemClock } from "../../controller/clock.ts";
+import { type Clock, systemClock } from "../../async/clock.ts";
 import { Informer, withoutBulk } from "../../controller/informer.ts";
 import { messageOf } from "../../errors/errors.ts";
 import { type ActiveRelease, noReleaseText, type UnreadableReleases } from "../../gate/verdict.ts";

@@ -1,7 +1,6 @@
 import type { ObjectMeta } from "../../api/k8s.ts";
+import { type Clock, Deadline } from "../../async/clock.ts";
 import { Backoff } from "../../controller/backoff.ts";
-import type { Clock } from "../../controller/clock.ts";
-import { Deadline } from "../../deadline/deadline.ts";
 import { messageOf } from "../../errors/errors.ts";
 import { releaseIndex, unreadableText } from "../../release/decode.ts";
 import type { Logger } from "../../telemetry/log.ts";

@@ -1,6 +1,6 @@
 import { Reason } from "../../api/constants.ts";
 import { type KubeObject, refOf } from "../../api/k8s.ts";
-import { timeText } from "../../api/time.ts";
+import { formatTime } from "../../golang/time.ts";
 import type { StepContext } from "../../controller/steps.ts";
 import { messageOf, RetryableError, wrapError } from "../../errors/errors.ts";
 import { isPassing } from "../../kube/errors.ts";
@@ -115,7 +115,7 @@ function isRollback({ rolledBack, pinnedTo }: ReleaseRecord): boolean {
 
 /** What condition Progressing says while something that was given up is not tried again. */
 export function heldFrom(given: RolledBack, back: string): Held {
-  const until = timeText(new Date(waitEnds(given)));
+  const until = formatTime(new Date(waitEnds(given)));
   const [about, what] =
     given.reason === "Retrying"
       ? [`error for resolved bundle "${given.bundle}" with version "${given.version}": `, "was put back"]
@@ -169,7 +169,7 @@ function givenUp(
     reason,
     message: shortMessage(message),
     attempts: attemptsOf(attempt, before),
-    at: timeText(new Date(deps.now())),
+    at: formatTime(new Date(deps.now())),
   };
 }
 

@@ -2,7 +2,7 @@ import { gzipSync } from "node:zlib";
 import { expect, test } from "vitest";
 import { configMap, releaseRecord } from "../../../test/support/releases.ts";
 import type { KubeObject } from "../../api/k8s.ts";
-import { BUNDLE_LIMITS } from "../../bundle/bundleLimits.ts";
+import { BUNDLE_LIMITS } from "../../bundle/limits.ts";
 import { isRetryable } from "../../errors/errors.ts";
 import { decodeRelease } from "../../release/decode.ts";
 import { encodeRelease } from "../../release/encode.ts";

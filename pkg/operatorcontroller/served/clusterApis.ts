@@ -1,6 +1,6 @@
 import type { ClusterExtension } from "../../api/clusterExtension.ts";
 import { CLUSTER_EXTENSION } from "../../api/constants.ts";
-import { type Clock, systemClock } from "../../controller/clock.ts";
+import { type Clock, systemClock } from "../../async/clock.ts";
 import type { Informer } from "../../controller/informer.ts";
 import type { Client } from "../../kube/client.ts";
 import { type ServedResource, ServedResources } from "../../kube/servedResources.ts";

@@ -1,7 +1,7 @@
 import type { ClusterExtension } from "../../api/clusterExtension.ts";
 import { ANNOTATION_OWNER_UID, CLUSTER_EXTENSION, LABEL_OWNER_KIND, LABEL_OWNER_NAME } from "../../api/constants.ts";
 import type { KubeObject } from "../../api/k8s.ts";
-import { type Clock, systemClock } from "../../controller/clock.ts";
+import { type Clock, systemClock } from "../../async/clock.ts";
 import { Informer } from "../../controller/informer.ts";
 import type { Client } from "../../kube/client.ts";
 import { claimantOf } from "../../release/claims.ts";

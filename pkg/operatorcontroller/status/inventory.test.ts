@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
 import { crdOf } from "../../../test/support/bundleFixture.ts";
 import { configMap } from "../../../test/support/releases.ts";
-import { Inventory, ProvidedApis } from "../../api/inventory.ts";
+import { Inventory, ProvidedApis } from "../../api/clusterExtensionStatus.ts";
 import type { JsonObject, KubeObject } from "../../api/k8s.ts";
-import { apiKindsAnnotation } from "../../bundle/aggregatedApis.ts";
+import { apiKindsAnnotation } from "../../bundle/apiServices.ts";
 import { inventoryOf, providedApis } from "./inventory.ts";
 
 const crd = (name: string, spec: JsonObject): KubeObject => crdOf(name, spec) as KubeObject;

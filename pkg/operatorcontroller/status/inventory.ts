@@ -1,8 +1,8 @@
 import { boundedMessage } from "../../api/conditions.ts";
 import { INVENTORY_MAX, KEPT_CRDS_MAX, PROVIDED_APIS_MAX } from "../../api/constants.ts";
-import type { Inventory, KeptCrds, ProvidedApis } from "../../api/inventory.ts";
+import type { Inventory, KeptCrds, ProvidedApis } from "../../api/clusterExtensionStatus.ts";
 import { groupOf, type KubeObject, versionOf } from "../../api/k8s.ts";
-import { type AggregatedApi, aggregatedApis } from "../../bundle/aggregatedApis.ts";
+import { type AggregatedApi, aggregatedApis } from "../../bundle/apiServices.ts";
 import { isCrd } from "../../release/identity.ts";
 import type { LeftObject } from "../../release/record.ts";
 

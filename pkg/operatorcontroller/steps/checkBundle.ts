@@ -1,7 +1,7 @@
 import type { EventSink } from "../../api/events.ts";
-import { bundleFlaws } from "../../bundle/flaws.ts";
+import { bundleFlaws } from "../../bundle/bundleSummary.ts";
 import type { Step } from "../../controller/steps.ts";
-import { goQuote } from "../../errors/goQuote.ts";
+import { goQuote } from "../../golang/quote.ts";
 import { lastDeployed } from "../../release/record.ts";
 import type { PassFacts } from "../facts.ts";
 import type { ExtensionMemory } from "../memory.ts";

@@ -1,7 +1,7 @@
 import { ANNOTATION_PROPERTIES, Reason } from "../../api/constants.ts";
 import type { Step } from "../../controller/steps.ts";
 import { messageOf, RetryableError } from "../../errors/errors.ts";
-import { goQuote } from "../../errors/goQuote.ts";
+import { goQuote } from "../../golang/quote.ts";
 import { type MaxVersion, maxVersionIn } from "../../gate/maxVersion.ts";
 import { parseProperties } from "../../gate/properties.ts";
 import { lastDeployed } from "../../release/record.ts";

@@ -1,7 +1,7 @@
 import { Reason } from "../../api/constants.ts";
 import type { Step } from "../../controller/steps.ts";
 import { TerminalError } from "../../errors/errors.ts";
-import { goQuote } from "../../errors/goQuote.ts";
+import { goQuote } from "../../golang/quote.ts";
 import type { Property } from "../../fbc/types.ts";
 import { conditionText } from "../../resolve/explanation/conditionText.ts";
 import type { DependencyChoice } from "../dependencies/dependencyChoice.ts";

@@ -3,7 +3,7 @@ import type { EventSink } from "../../api/events.ts";
 import { type BundleRequirements, unmetRequirements } from "../../bundle/requirements.ts";
 import type { Step } from "../../controller/steps.ts";
 import { messageOf, RetryableError } from "../../errors/errors.ts";
-import { goQuote } from "../../errors/goQuote.ts";
+import { goQuote } from "../../golang/quote.ts";
 import { lastDeployed } from "../../release/record.ts";
 import type { PassFacts } from "../facts.ts";
 import type { ExtensionMemory } from "../memory.ts";

@@ -1,6 +1,6 @@
 import { Reason } from "../../api/constants.ts";
 import type { Step } from "../../controller/steps.ts";
-import { goQuote } from "../../errors/goQuote.ts";
+import { goQuote } from "../../golang/quote.ts";
 import { conditionText } from "../../resolve/explanation/conditionText.ts";
 import type { DependencyExtensions } from "../dependencies/dependencyExtensions.ts";
 import type { PassFacts } from "../facts.ts";

@@ -1,7 +1,7 @@
 import type { EventSink } from "../../api/events.ts";
 import type { Step } from "../../controller/steps.ts";
-import { clipped, NAME_LENGTH } from "../../errors/clipped.ts";
-import { goQuote } from "../../errors/goQuote.ts";
+import { truncate, NAME_LENGTH } from "../../text/truncate.ts";
+import { goQuote } from "../../golang/quote.ts";
 import { canonical, parse } from "../../oci/reference.ts";
 import { isSameVersion } from "../../version/version.ts";
 import type { InstalledBundle, PassFacts, ResolvedBundle } from "../facts.ts";
@@ -73,7 +73,7 @@ function isSameBundle(a: InstalledBundle, b: InstalledBundle): boolean {
 
 /** A reference, which a catalog may write at any length. */
 function quoted(reference: string): string {
-  return goQuote(clipped(reference, NAME_LENGTH));
+  return goQuote(truncate(reference, NAME_LENGTH));
 }
 
 function digestIn(reference: string): string | undefined {

@@ -2,9 +2,9 @@ import type { ClusterCatalog } from "../../api/clusterCatalog.ts";
 import type { CatalogSource } from "../../api/clusterExtension.ts";
 import { Reason } from "../../api/constants.ts";
 import type { Step } from "../../controller/steps.ts";
-import { CAUSE_LENGTH, clipped } from "../../errors/clipped.ts";
+import { CAUSE_LENGTH, truncate } from "../../text/truncate.ts";
 import { RetryableError, TerminalError } from "../../errors/errors.ts";
-import { goQuote } from "../../errors/goQuote.ts";
+import { goQuote } from "../../golang/quote.ts";
 import type { PackageContent } from "../../fbc/types.ts";
 import { keptProperties } from "../../release/bundleProperties.ts";
 import { statedRelease } from "../../resolve/candidates.ts";
@@ -142,7 +142,7 @@ function keptInstead(
   if (!installed || cause === "selector" || !isSatisfied(source.version, installed)) return undefined;
   const blocking = considered && blockingCatalog(considered);
   if (cause === "catalog" && considered && blocking && !isOutsideChannels(considered, installed)) {
-    const because = clipped(silenceReason(blocking), CAUSE_LENGTH);
+    const because = truncate(silenceReason(blocking), CAUSE_LENGTH);
     const note = `catalog ${goQuote(blocking.name)} cannot be asked and may have a better bundle (${because}): bundle ${goQuote(installed.name)} stays installed until the catalog answers, is deleted, or has a lower spec.priority`;
     return { installed, explanation: note, note };
   }

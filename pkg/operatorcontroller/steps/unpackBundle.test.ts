@@ -5,7 +5,7 @@ import { extensionNamed } from "../../../test/support/extensions.ts";
 import { releaseRecord } from "../../../test/support/releases.ts";
 import type { ClusterExtension } from "../../api/clusterExtension.ts";
 import type { GroupVersionKind } from "../../api/k8s.ts";
-import { systemClock } from "../../controller/clock.ts";
+import { systemClock } from "../../async/clock.ts";
 import { sampleBundles } from "../../devcluster/sample/sample.ts";
 import { RetryableError, TerminalError } from "../../errors/errors.ts";
 import { KindNotServed } from "../../kube/errors.ts";

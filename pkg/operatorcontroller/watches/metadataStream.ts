@@ -1,6 +1,6 @@
 import type { KubeObject } from "../../api/k8s.ts";
 import { Backoff } from "../../controller/backoff.ts";
-import { type Clock, sleep } from "../../controller/clock.ts";
+import { type Clock, sleep } from "../../async/clock.ts";
 import type { Repeats } from "../../controller/repeats.ts";
 import { messageOf } from "../../errors/errors.ts";
 import type { Client } from "../../kube/client.ts";

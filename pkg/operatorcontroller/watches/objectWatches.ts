@@ -1,5 +1,5 @@
 import type { KubeObject, ObjectRef } from "../../api/k8s.ts";
-import { type Clock, systemClock } from "../../controller/clock.ts";
+import { type Clock, systemClock } from "../../async/clock.ts";
 import { objectKey } from "../../release/identity.ts";
 import type { Logger } from "../../telemetry/log.ts";
 import { Connector } from "./connector.ts";

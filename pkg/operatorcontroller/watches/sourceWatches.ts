@@ -1,5 +1,5 @@
 import type { ObjectRef } from "../../api/k8s.ts";
-import { systemClock } from "../../controller/clock.ts";
+import { systemClock } from "../../async/clock.ts";
 import type { Logger } from "../../telemetry/log.ts";
 import { Gate } from "./gate.ts";
 import type { StreamListener, StreamState } from "./metadataStream.ts";

@@ -1,6 +1,6 @@
 import { ANNOTATION_INJECT_CA_FROM_SECRET } from "../../api/constants.ts";
 import type { JsonObject, KubeObject } from "../../api/k8s.ts";
-import { isApiService } from "../../bundle/aggregatedApis.ts";
+import { isApiService } from "../../bundle/apiServices.ts";
 import { listAt, memberAt, textAt } from "./members.ts";
 import { HEALTHY, type Health, health } from "./verdict.ts";
 

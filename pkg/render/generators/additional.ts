@@ -1,7 +1,7 @@
 import { Reason } from "../../api/constants.ts";
 import type { KubeObject } from "../../api/k8s.ts";
-import { sortedKeys } from "../../bundle/goSpecial.ts";
-import { supportedScope } from "../../bundle/supportedKinds.ts";
+import { sortedKeys } from "../../bundle/goTypes.ts";
+import { supportedScope } from "../../bundle/validate.ts";
 import type { RegistryV1Bundle } from "../../bundle/types.ts";
 import { RetryableError } from "../../errors/errors.ts";
 import type { GeneratorOptions } from "./options.ts";

@@ -1,6 +1,5 @@
 import type { KubeObject } from "../../api/k8s.ts";
-import { apiKindsAnnotation } from "../../bundle/aggregatedApis.ts";
-import { ownedApiServices } from "../../bundle/apiServices.ts";
+import { apiKindsAnnotation, ownedApiServices } from "../../bundle/apiServices.ts";
 import type { RegistryV1Bundle } from "../../bundle/types.ts";
 import { certificateNames } from "../certificateProvider.ts";
 import type { GeneratorOptions } from "./options.ts";

@@ -1,4 +1,4 @@
-import { compareText } from "../../api/compareText.ts";
+import { compareText } from "../../text/compare.ts";
 import type { KubeObject } from "../../api/k8s.ts";
 import { ownedApiServices, portOf, servingDeployments } from "../../bundle/apiServices.ts";
 import { MANIFEST_TYPES } from "../../bundle/goTypes.ts";

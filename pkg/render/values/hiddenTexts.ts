@@ -1,6 +1,6 @@
 import { isObject } from "../../api/jsonObject.ts";
-import { goQuote } from "../../errors/goQuote.ts";
-import { withoutUserinfo } from "../../errors/userinfo.ts";
+import { goQuote } from "../../golang/quote.ts";
+import { redactUserinfo } from "../../text/redact.ts";
 
 /** What stands in place of a value that is not shown. */
 export const HIDDEN = "(from spec.config.valuesFrom)";
@@ -93,7 +93,7 @@ function partsOf(texts: readonly string[]): Part[] {
     for (const part of [text, ...lines].map((line) => line.trim())) {
       const quoted = goQuote(part).slice(1, -1);
       const forms = [part, quoted, JSON.stringify(part).slice(1, -1), quoted.replaceAll('\\"', '"').replaceAll("'", "\\'")];
-      if (part.length >= LEAST && !PLAIN_WORDS.has(part)) for (const form of forms) parts.add(form).add(withoutUserinfo(form));
+      if (part.length >= LEAST && !PLAIN_WORDS.has(part)) for (const form of forms) parts.add(form).add(redactUserinfo(form));
     }
   }
   return [...parts].map((text) => ({ text, search: text.slice(0, PREFIX) }));

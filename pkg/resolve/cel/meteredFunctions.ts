@@ -1,21 +1,8 @@
-import {
-  type CelFunc,
-  type CelInput,
-  type CelList,
-  CelScalar,
-  type CelValue,
-  celEnv,
-  celFunc,
-  celList,
-  celMethod,
-  isCelError,
-  listType,
-} from "@bufbuild/cel";
-import { operatorVersion } from "../../bundle/operatorVersion.ts";
-import { compareVersions, parseVersion, type Version } from "../../version/version.ts";
-import { comparisonCost, deepCost, isContainer, sizeOf, TEXT_STEP } from "./deepCost.ts";
+import { type Version, compareVersions, operatorVersion, parseVersion } from "../../version/version.ts";
+import { TEXT_STEP, comparisonCost, deepCost, isContainer, sizeOf } from "./deepCost.ts";
 import type { Meter } from "./meter.ts";
 import { patternSize } from "./pattern.ts";
+import { type CelFunc, type CelInput, type CelList, CelScalar, type CelValue, celEnv, celFunc, celList, celMethod, isCelError, listType } from "@bufbuild/cel";
 
 /** Put around what a comprehension goes through: it is paid for at once, `weight` steps for each of its values. */
 export const RANGE = "@range";

@@ -1,5 +1,5 @@
 import { type CelEnv, isCelError, type parse } from "@bufbuild/cel";
-import { goQuote } from "../../errors/goQuote.ts";
+import { goQuote } from "../../golang/quote.ts";
 import { excerpt } from "../../fbc/excerpt.ts";
 import { INDEXED, isAvailable, RANGE } from "./meteredFunctions.ts";
 

@@ -6,7 +6,7 @@ import { describe, expect, test } from "vitest";
 import { bundleFiles } from "../../../test/support/bundleFixture.ts";
 import { type CaseHead, loadCases } from "../../../test/support/caseFiles.ts";
 import { describeWithData } from "../../../test/support/sharedData.ts";
-import { dependenciesIn } from "../../bundle/dependencies.ts";
+import { dependenciesIn } from "../../bundle/properties.ts";
 import { packageContentsFrom } from "../../fbc/content.ts";
 import { decodeMetas } from "../../fbc/decode.ts";
 import type { FbcBundle, Property } from "../../fbc/types.ts";

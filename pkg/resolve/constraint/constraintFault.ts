@@ -1,4 +1,4 @@
-import { goQuote } from "../../errors/goQuote.ts";
+import { goQuote } from "../../golang/quote.ts";
 import { excerpt } from "../../fbc/excerpt.ts";
 
 /** A constraint that a bundle declares and nobody can read. Only the author of the catalog can mend it. */

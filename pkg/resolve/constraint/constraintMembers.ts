@@ -1,6 +1,6 @@
 import { isObject } from "../../api/jsonObject.ts";
 import type { JsonObject } from "../../api/k8s.ts";
-import { goQuote } from "../../errors/goQuote.ts";
+import { goQuote } from "../../golang/quote.ts";
 import { excerpt } from "../../fbc/excerpt.ts";
 import { foldKey } from "../../fbc/keys.ts";
 import { kindOf, wrongKind } from "../../fbc/meta.ts";

@@ -1,4 +1,4 @@
-import { goQuote } from "../../errors/goQuote.ts";
+import { goQuote } from "../../golang/quote.ts";
 import { shortened } from "../../fbc/boundedTexts.ts";
 import type { BundleConstraint, Gvk } from "./constraint.ts";
 

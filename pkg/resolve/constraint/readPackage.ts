@@ -1,5 +1,5 @@
 import { messageOf } from "../../errors/errors.ts";
-import { goQuote } from "../../errors/goQuote.ts";
+import { goQuote } from "../../golang/quote.ts";
 import { excerpt } from "../../fbc/excerpt.ts";
 import { parseRange } from "../../version/blang.ts";
 import type { PackageConstraint } from "./constraint.ts";

@@ -1,4 +1,4 @@
-import { goQuote } from "../../errors/goQuote.ts";
+import { goQuote } from "../../golang/quote.ts";
 import type { BundleConstraint, Gvk, LeafConstraint, Provider } from "./constraint.ts";
 import { describe } from "./describe.ts";
 import { holds } from "./holds.ts";

@@ -1,5 +1,5 @@
-import { clipped } from "../../errors/clipped.ts";
-import { goQuote } from "../../errors/goQuote.ts";
+import { truncate } from "../../text/truncate.ts";
+import { goQuote } from "../../golang/quote.ts";
 import { type Candidate, entryNames } from "../candidates.ts";
 import { objectionText } from "../clusterObjection.ts";
 import type { Findings, Query } from "../filters.ts";
@@ -111,7 +111,7 @@ export function channelsWith({ bundle }: Candidate, { content }: Findings): stri
 
 function deprecationRule({ bundle }: Candidate, { deprecations }: Findings): string {
   const entry = deprecations?.entries.find(({ reference }) => reference.schema === "olm.bundle" && reference.name === bundle.name);
-  return entry?.message ? `it is deprecated: ${clipped(entry.message, MAX_MESSAGE)}` : "it is deprecated";
+  return entry?.message ? `it is deprecated: ${truncate(entry.message, MAX_MESSAGE)}` : "it is deprecated";
 }
 
 function without(all: readonly Candidate[], left: ReadonlySet<Candidate>): Candidate[] {

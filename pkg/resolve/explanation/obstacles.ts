@@ -1,5 +1,5 @@
-import { CAUSE_LENGTH, clipped } from "../../errors/clipped.ts";
-import { goQuote } from "../../errors/goQuote.ts";
+import { CAUSE_LENGTH, truncate } from "../../text/truncate.ts";
+import { goQuote } from "../../golang/quote.ts";
 import { compareVersionRelease, compareVersions, formatVersion } from "../../version/version.ts";
 import { type Candidate, entryNames } from "../candidates.ts";
 import type { CatalogContent } from "../catalogContent.ts";
@@ -132,7 +132,7 @@ function preferenceObstacles({ found, candidate }: Ranked, considered: Considere
 }
 
 function silentObstacle(catalog: CatalogContent): Obstacle {
-  const because = clipped(silenceReason(catalog), CAUSE_LENGTH);
+  const because = truncate(silenceReason(catalog), CAUSE_LENGTH);
   const text = `catalog ${goQuote(catalog.name)} may have a better bundle and cannot be asked (${because}), so that none is taken`;
   return { rule: "silentCatalog", text, remedy: "give it a lower spec.priority, or select catalogs without it" };
 }
@@ -140,7 +140,7 @@ function silentObstacle(catalog: CatalogContent): Obstacle {
 function deprecationObstacle({ deprecations }: Findings, candidate: Candidate, best: Candidate): Obstacle {
   const { name } = candidate.bundle;
   const entry = deprecations?.entries.find(({ reference }) => reference.schema === "olm.bundle" && reference.name === name);
-  const why = entry?.message ? ` (${clipped(entry.message, MAX_DEPRECATION)})` : "";
+  const why = entry?.message ? ` (${truncate(entry.message, MAX_DEPRECATION)})` : "";
   return { rule: "deprecation", text: `it is deprecated${why}, and ${versionOf(best)} is not`, remedy: pin(candidate) };
 }
 

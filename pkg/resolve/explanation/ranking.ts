@@ -1,4 +1,4 @@
-import { clipped, NAME_LENGTH } from "../../errors/clipped.ts";
+import { truncate, NAME_LENGTH } from "../../text/truncate.ts";
 import { compareNewestFirst } from "../../fbc/versionOrder.ts";
 import { compareVersionRelease, compareVersions } from "../../version/version.ts";
 import { type Candidate } from "../candidates.ts";
@@ -65,8 +65,8 @@ export function recordedBundle({ found, candidate }: Ranked): RecordedBundle {
   return {
     catalog: found.catalog,
     priority: found.priority,
-    bundle: clipped(bundle.name, NAME_LENGTH).toWellFormed(),
-    ...(version ? { version: clipped(versionOf(candidate), NAME_LENGTH).toWellFormed() } : {}),
+    bundle: truncate(bundle.name, NAME_LENGTH).toWellFormed(),
+    ...(version ? { version: truncate(versionOf(candidate), NAME_LENGTH).toWellFormed() } : {}),
     deprecated,
   };
 }

@@ -1,4 +1,4 @@
-import { CAUSE_LENGTH, clipped, NAME_LENGTH } from "../../errors/clipped.ts";
+import { CAUSE_LENGTH, truncate, NAME_LENGTH } from "../../text/truncate.ts";
 import { compareNewestFirst } from "../../fbc/versionOrder.ts";
 import type { CatalogContent } from "../catalogContent.ts";
 import type { Findings, Query } from "../filters.ts";
@@ -23,7 +23,7 @@ export function recordOf(packageName: string, resolution: Resolution): Resolutio
   const selected = (considered?.selected ?? []).toSorted((a, b) => b.priority - a.priority);
   return {
     formatVersion: 1,
-    package: clipped(packageName, NAME_LENGTH),
+    package: truncate(packageName, NAME_LENGTH),
     ...(considered ? { asked: askedOf(considered) } : {}),
     catalogs: considered ? selected.slice(0, MAX_CATALOGS).map((catalog) => catalogRecord(catalog, considered)) : [],
     moreCatalogs: Math.max(0, selected.length - MAX_CATALOGS),
@@ -34,8 +34,8 @@ export function recordOf(packageName: string, resolution: Resolution): Resolutio
 function askedOf({ query, installed }: Considered): AskedRecord {
   const { channels, range, edgesDecide, clusterDecides, cluster } = query;
   return {
-    ...(channels.length > 0 ? { channels: channels.slice(0, MAX_LISTED).map((name) => clipped(name, NAME_LENGTH)) } : {}),
-    ...(range ? { version: clipped(range.text, NAME_LENGTH) } : {}),
+    ...(channels.length > 0 ? { channels: channels.slice(0, MAX_LISTED).map((name) => truncate(name, NAME_LENGTH)) } : {}),
+    ...(range ? { version: truncate(range.text, NAME_LENGTH) } : {}),
     upgradeConstraintPolicy: edgesDecide ? "CatalogProvided" : "SelfCertified",
     clusterVersionPolicy: clusterDecides ? "Enforce" : "Warn",
     ...(installed ? { installed: { bundle: installed.name, version: installed.version } } : {}),
@@ -47,7 +47,7 @@ function catalogRecord(catalog: CatalogContent, { findings, query }: Considered)
   const { name, priority } = catalog;
   const head = { catalog: name, priority };
   if (catalog.unavailable !== undefined)
-    return { ...head, state: "silent", because: clipped(silenceReason(catalog), CAUSE_LENGTH), bundles: 0, filters: [] };
+    return { ...head, state: "silent", because: truncate(silenceReason(catalog), CAUSE_LENGTH), bundles: 0, filters: [] };
   const found = findings.find(({ catalog }) => catalog === name);
   if (!found) return { ...head, state: "withoutPackage", bundles: 0, filters: [] };
   const { steps, emptied } = untilEmpty(found, query);
@@ -62,7 +62,7 @@ function catalogRecord(catalog: CatalogContent, { findings, query }: Considered)
           near: emptied
             .near()
             .slice(0, MAX_NEAR)
-            .map((text) => clipped(text, CAUSE_LENGTH)),
+            .map((text) => truncate(text, CAUSE_LENGTH)),
         }
       : {}),
     ...(found.best ? { best: recordedBundle({ found, candidate: found.best }) } : {}),
@@ -81,23 +81,23 @@ function filterRecord({ name, asks, left, removed, rule }: FilterStep): FilterRe
   const last = removed.toSorted(compareNewestFirst).slice(0, MAX_REMOVED);
   return {
     filter: name,
-    asks: clipped(asks, CAUSE_LENGTH),
+    asks: truncate(asks, CAUSE_LENGTH),
     left: left.length,
     removed: removed.length,
     last: last.map((candidate) => ({
-      bundle: clipped(candidate.bundle.name, NAME_LENGTH),
-      ...(candidate.version ? { version: clipped(versionOf(candidate), NAME_LENGTH) } : {}),
-      rule: clipped(rule(candidate), CAUSE_LENGTH),
+      bundle: truncate(candidate.bundle.name, NAME_LENGTH),
+      ...(candidate.version ? { version: truncate(versionOf(candidate), NAME_LENGTH) } : {}),
+      rule: truncate(rule(candidate), CAUSE_LENGTH),
     })),
   };
 }
 
 function outcomeOf(resolution: Resolution): OutcomeRecord {
-  const explanation = clipped(resolution.explanation, MAX_TEXT);
+  const explanation = truncate(resolution.explanation, MAX_TEXT);
   if (resolution.kind === "unresolved") {
     const { cause, reason, considered } = resolution;
     const tied = considered && cause === "ambiguous" ? tiedIn(considered) : [];
-    return { kind: "unresolved", cause, reason: clipped(reason, MAX_TEXT), explanation, ...(tied.length > 0 ? { tied } : {}) };
+    return { kind: "unresolved", cause, reason: truncate(reason, MAX_TEXT), explanation, ...(tied.length > 0 ? { tied } : {}) };
   }
   const { catalog, edge, notes, considered } = resolution;
   const found = considered.findings.find((one) => one.catalog === catalog);
@@ -107,10 +107,10 @@ function outcomeOf(resolution: Resolution): OutcomeRecord {
   return {
     kind: "resolved",
     winner: recordedBundle(winner),
-    ...(edge ? { edge: edge.via === "stay" ? "stay" : clipped(`${edge.via} in channel ${edge.channel}`, CAUSE_LENGTH) } : {}),
+    ...(edge ? { edge: edge.via === "stay" ? "stay" : truncate(`${edge.via} in channel ${edge.channel}`, CAUSE_LENGTH) } : {}),
     ...(second ? { runnerUp: recordedBundle(second), ...decided(winner, second) } : {}),
     explanation,
-    notes: notes.slice(0, MAX_LISTED).map((note) => clipped(note, CAUSE_LENGTH)),
+    notes: notes.slice(0, MAX_LISTED).map((note) => truncate(note, CAUSE_LENGTH)),
   };
 }
 

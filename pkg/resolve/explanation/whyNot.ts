@@ -1,5 +1,5 @@
-import { CAUSE_LENGTH, clipped } from "../../errors/clipped.ts";
-import { goQuote } from "../../errors/goQuote.ts";
+import { CAUSE_LENGTH, truncate } from "../../text/truncate.ts";
+import { goQuote } from "../../golang/quote.ts";
 import { compareNewestFirst } from "../../fbc/versionOrder.ts";
 import { compareVersionRelease, compareVersions, parseVersionRelease, type VersionRelease } from "../../version/version.ts";
 import { type Candidate } from "../candidates.ts";
@@ -69,7 +69,7 @@ export function whyNot(packageName: string, version: string, resolution: Resolut
       .filter((name) => !having.has(name))
       .slice(0, MAX_CATALOGS),
     silent: considered.selected
-      .flatMap((one) => (one.unavailable === undefined ? [] : [{ catalog: one.name, because: clipped(silenceReason(one), CAUSE_LENGTH) }]))
+      .flatMap((one) => (one.unavailable === undefined ? [] : [{ catalog: one.name, because: truncate(silenceReason(one), CAUSE_LENGTH) }]))
       .slice(0, MAX_CATALOGS),
     nearest: questioned.length > 0 || !asked ? {} : nearestTo(asked, all),
   };

@@ -1,5 +1,5 @@
 import type { PackageContent } from "../../fbc/types.ts";
-import { mastermindsRange } from "../../version/dialects.ts";
+import { mastermindsRange } from "../../version/masterminds.ts";
 import { formatVersion } from "../../version/version.ts";
 import type { BundleConstraint, Gvk, PackageConstraint, Provider } from "../constraint/constraint.ts";
 import { holds } from "../constraint/holds.ts";

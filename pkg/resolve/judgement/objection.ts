@@ -1,4 +1,4 @@
-import { goQuote } from "../../errors/goQuote.ts";
+import { goQuote } from "../../golang/quote.ts";
 import type { BundleConstraint, Gvk, Provider } from "../constraint/constraint.ts";
 import { type ConstraintFault, faultText } from "../constraint/constraintFault.ts";
 import type { DeclaredConstraints } from "../constraint/constraintsOf.ts";

@@ -1,4 +1,4 @@
-import { goQuote } from "../../errors/goQuote.ts";
+import { goQuote } from "../../golang/quote.ts";
 import type { SolverBundle } from "../solver/problem.ts";
 import { enumerated } from "../wording.ts";
 import { type Objection, objectionClause } from "./objection.ts";

@@ -1,5 +1,5 @@
-import { compareText } from "../../api/compareText.ts";
-import { goQuote } from "../../errors/goQuote.ts";
+import { compareText } from "../../text/compare.ts";
+import { goQuote } from "../../golang/quote.ts";
 import { shortened } from "../../fbc/boundedTexts.ts";
 import { compareVersionRelease, formatVersionRelease } from "../../version/version.ts";
 import type { SolverBundle } from "./problem.ts";

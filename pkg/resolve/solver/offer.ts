@@ -1,4 +1,4 @@
-import { compareText } from "../../api/compareText.ts";
+import { compareText } from "../../text/compare.ts";
 import type { CelConstraint, Gvk, LeafConstraint, PackageConstraint } from "../constraint/constraint.ts";
 import { meets } from "../constraint/holds.ts";
 import { gvkKey } from "../constraint/provider.ts";

@@ -1,4 +1,4 @@
-import { compareText } from "../../api/compareText.ts";
+import { compareText } from "../../text/compare.ts";
 import { compareVersionRelease } from "../../version/version.ts";
 import type { SolverBundle, Unit } from "./problem.ts";
 

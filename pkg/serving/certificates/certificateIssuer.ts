@@ -1,5 +1,5 @@
 import { Worker } from "node:worker_threads";
-import { workerFile } from "../../async/workerFile.ts";
+import { workerFile } from "../../async/taskThread.ts";
 import { messageOf } from "../../errors/errors.ts";
 import type { IssuedCertificate, IssueTask } from "./issueMessage.ts";
 

@@ -8,7 +8,7 @@ import { type ServingAction, servingAction } from "../../certificates/servingPla
 import { type ServingSecret, type ServingSecretName, servingSecretOf, servingSecretWith } from "../../certificates/servingSecret.ts";
 import type { StoredCertificates } from "../../certificates/storedCertificates.ts";
 import { Backoff } from "../../controller/backoff.ts";
-import { type Clock, sleep, systemClock } from "../../controller/clock.ts";
+import { type Clock, sleep, systemClock } from "../../async/clock.ts";
 import { Informer } from "../../controller/informer.ts";
 import { messageOf, RetryableError } from "../../errors/errors.ts";
 import type { Client } from "../../kube/client.ts";

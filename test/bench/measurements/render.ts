@@ -1,6 +1,6 @@
 import { readdirSync } from "node:fs";
 import { join, relative } from "node:path";
-import { installModes } from "../../../pkg/bundle/installModes.ts";
+import { installModes } from "../../../pkg/bundle/validate.ts";
 import { loadBundle } from "../../../pkg/bundle/load.ts";
 import { certManager } from "../../../pkg/render/certManager.ts";
 import { renderBundle } from "../../../pkg/render/render.ts";

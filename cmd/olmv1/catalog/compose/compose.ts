@@ -5,8 +5,8 @@ import { catalogFiles } from "../../../../pkg/catalogd/load/catalogFiles.ts";
 import { type CatalogSource, type CheckedCatalog, checkCatalog } from "../../../../pkg/catalogd/load/checkCatalog.ts";
 import { CONTENT_LIMITS } from "../../../../pkg/catalogd/load/loader.ts";
 import { wrapError } from "../../../../pkg/errors/errors.ts";
-import { goQuote } from "../../../../pkg/errors/goQuote.ts";
-import { printable } from "../../../../pkg/errors/printable.ts";
+import { goQuote } from "../../../../pkg/golang/quote.ts";
+import { escapeControlCharacters } from "../../../../pkg/text/escape.ts";
 import { packageOf, Schema } from "../../../../pkg/fbc/content.ts";
 import { type CatalogFormat, catalogOrder, catalogText } from "../../../../pkg/fbcrender/catalogText.ts";
 import { type CatalogReference, type CompositeConfig, readCompositeConfig } from "../../../../pkg/fbctemplate/compositeConfig.ts";
@@ -107,7 +107,7 @@ async function* sources(root: string, files: ReadonlyMap<string, string>, others
 }
 
 function faults(shared: readonly string[], checked: CheckedCatalog | undefined): string {
-  const told = shared.map((fault) => `error: ${printable(fault)}\n`).join("");
+  const told = shared.map((fault) => `error: ${escapeControlCharacters(fault)}\n`).join("");
   return `${told}${checked === undefined ? "" : textReport(reportOf(checked))}olmv1: nothing was written\n`;
 }
 

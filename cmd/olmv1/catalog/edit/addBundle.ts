@@ -1,4 +1,4 @@
-import { goQuote } from "../../../../pkg/errors/goQuote.ts";
+import { goQuote } from "../../../../pkg/golang/quote.ts";
 import { Schema } from "../../../../pkg/fbc/content.ts";
 import { addBundle } from "../../../../pkg/fbcedit/edits/addBundle.ts";
 import { EditError } from "../../../../pkg/fbcedit/packageEdit.ts";

@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 import { catalogFiles } from "../../../../pkg/catalogd/load/catalogFiles.ts";
 import { checkCatalogFolder } from "../../../../pkg/catalogd/load/checkCatalog.ts";
 import { CONTENT_LIMITS } from "../../../../pkg/catalogd/load/loader.ts";
-import { goQuote } from "../../../../pkg/errors/goQuote.ts";
+import { goQuote } from "../../../../pkg/golang/quote.ts";
 
 /** The texts of a catalog's files, and where each is on disk. */
 export class CatalogTexts {

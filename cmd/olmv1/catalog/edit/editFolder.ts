@@ -1,4 +1,4 @@
-import { printable } from "../../../../pkg/errors/printable.ts";
+import { escapeControlCharacters } from "../../../../pkg/text/escape.ts";
 import { editCatalog } from "../../../../pkg/fbcedit/editCatalog.ts";
 import type { EditResult, PackageEdit } from "../../../../pkg/fbcedit/packageEdit.ts";
 import { unifiedDiff } from "../../../../pkg/fbcedit/unifiedDiff.ts";
@@ -35,7 +35,7 @@ export async function printEdit(
   { dryRun = false, output }: EditOptions,
 ): Promise<void> {
   const diff = (): string => [...files].map(([path, text]) => unifiedDiff(path, before.get(path), text)).join("");
-  for (const note of notes) terminal.err(`olmv1: ${printable(note)}\n`);
+  for (const note of notes) terminal.err(`olmv1: ${escapeControlCharacters(note)}\n`);
   await print(terminal, output, {
     data: {
       dryRun,
@@ -49,7 +49,7 @@ export async function printEdit(
 
 function summary(before: ReadonlyMap<string, string>, files: EditResult["files"]): string {
   if (files.size === 0) return "nothing to change\n";
-  const lines = [...files].map(([path, text]) => `${changeOf(before.get(path), text)} ${printable(path)}\n`);
+  const lines = [...files].map(([path, text]) => `${changeOf(before.get(path), text)} ${escapeControlCharacters(path)}\n`);
   return lines.length > 10 ? `${lines.slice(0, 10).join("")}and ${counted(lines.length - 10, "more file")}\n` : lines.join("");
 }
 

@@ -1,5 +1,5 @@
 import { existsSync, readdirSync } from "node:fs";
-import { goQuote } from "../../../../pkg/errors/goQuote.ts";
+import { goQuote } from "../../../../pkg/golang/quote.ts";
 import { editCatalog, edited } from "../../../../pkg/fbcedit/editCatalog.ts";
 import { extract } from "../../../../pkg/fbcedit/edits/extract.ts";
 import { onlyPackages, packageNames } from "../../../../pkg/fbcedit/onlyPackages.ts";

@@ -3,8 +3,8 @@ import { dirname, join } from "node:path";
 import { checkCatalog } from "../../../../pkg/catalogd/load/checkCatalog.ts";
 import { type MigratedPackage, migratedPackage } from "../../../../pkg/classic/packageManifestsCatalog.ts";
 import { messageOf } from "../../../../pkg/errors/errors.ts";
-import { goQuote } from "../../../../pkg/errors/goQuote.ts";
-import { printable } from "../../../../pkg/errors/printable.ts";
+import { goQuote } from "../../../../pkg/golang/quote.ts";
+import { escapeControlCharacters } from "../../../../pkg/text/escape.ts";
 import { packageOf, Schema } from "../../../../pkg/fbc/content.ts";
 import type { Meta } from "../../../../pkg/fbc/types.ts";
 import { type CatalogFormat, catalogFilesOf, isPathElement } from "../../../../pkg/fbcrender/catalogText.ts";
@@ -57,7 +57,7 @@ export async function migrate(terminal: Terminal, source: string, target: string
   const files = faults.length > 0 ? new Map<string, string>() : catalogFilesOf(metas, options.format);
   const checked = faults.length > 0 ? undefined : await checkCatalog(textSources(files));
   if (checked === undefined || checked.refusal !== undefined) {
-    terminal.err(faults.map((fault) => `error: ${printable(fault)}\n`).join("") + (checked ? textReport(reportOf(checked)) : ""));
+    terminal.err(faults.map((fault) => `error: ${escapeControlCharacters(fault)}\n`).join("") + (checked ? textReport(reportOf(checked)) : ""));
     terminal.err("olmv1: nothing was written\n");
     terminal.exit(EXIT.no);
     return;

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { BundleFiles } from "../../../../pkg/bundle/types.ts";
 import { packageManifestsIn } from "../../../../pkg/classic/packageManifests.ts";
 import type { PackageFolder } from "../../../../pkg/classic/packageManifestsCatalog.ts";
-import { goQuote } from "../../../../pkg/errors/goQuote.ts";
+import { goQuote } from "../../../../pkg/golang/quote.ts";
 
 /** Of one folder; the largest real versions hold some hundred files and 7 MB. */
 const MAX_FILES = 2_000;

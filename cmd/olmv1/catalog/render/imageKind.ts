@@ -1,5 +1,5 @@
 import { TerminalError } from "../../../../pkg/errors/errors.ts";
-import { goQuote } from "../../../../pkg/errors/goQuote.ts";
+import { goQuote } from "../../../../pkg/golang/quote.ts";
 import { CONFIG_DIR_LABEL } from "../../../../pkg/oci/catalogRoot.ts";
 
 const BUNDLE_LABEL = "operators.operatorframework.io.bundle.package.v1";

@@ -2,7 +2,7 @@ import { readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { JsonObject } from "../../../../pkg/api/k8s.ts";
 import { messageOf } from "../../../../pkg/errors/errors.ts";
-import { goQuote } from "../../../../pkg/errors/goQuote.ts";
+import { goQuote } from "../../../../pkg/golang/quote.ts";
 import type { Meta } from "../../../../pkg/fbc/types.ts";
 import { catalogObject } from "../../../../pkg/fbcrender/catalogObject.ts";
 import { type MigrationLevel, migrated } from "../../../../pkg/fbcrender/migrate.ts";

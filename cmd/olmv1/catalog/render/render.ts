@@ -1,4 +1,4 @@
-import { printable } from "../../../../pkg/errors/printable.ts";
+import { escapeControlCharacters } from "../../../../pkg/text/escape.ts";
 import { type CatalogFormat, catalogOrder, catalogText } from "../../../../pkg/fbcrender/catalogText.ts";
 import { imageTemplate } from "../../../../pkg/fbcrender/imageTemplate.ts";
 import { migrationLevel } from "../../../../pkg/fbcrender/migrate.ts";
@@ -42,7 +42,7 @@ export async function renderAll(terminal: Terminal, refs: readonly string[], ren
 
 /** Tells what was passed over in what `ref` holds. */
 export function warn(terminal: Pick<Terminal, "err">, ref: string, warnings: readonly string[]): void {
-  for (const warning of warnings) terminal.err(`olmv1: warning: ${printable(`${ref}: ${warning}`)}\n`);
+  for (const warning of warnings) terminal.err(`olmv1: warning: ${escapeControlCharacters(`${ref}: ${warning}`)}\n`);
 }
 
 /** The level that `--migrate` and `--migrate-level` ask for. @throws Error for both, and for a level that there is not. */

@@ -1,5 +1,5 @@
 import { stat } from "node:fs/promises";
-import { goQuote } from "../../../../pkg/errors/goQuote.ts";
+import { goQuote } from "../../../../pkg/golang/quote.ts";
 import { type CatalogFormat, objectText } from "../../../../pkg/fbcrender/catalogText.ts";
 import { basicTemplate } from "../../../../pkg/fbctemplate/basicTemplate.ts";
 import { substitutesTemplate } from "../../../../pkg/fbctemplate/substitutesTemplate.ts";

@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { messageOf, wrapError } from "../../../../pkg/errors/errors.ts";
-import { goQuote } from "../../../../pkg/errors/goQuote.ts";
+import { goQuote } from "../../../../pkg/golang/quote.ts";
 import type { Meta } from "../../../../pkg/fbc/types.ts";
 import { catalogOrder, catalogText } from "../../../../pkg/fbcrender/catalogText.ts";
 import { readBasicTemplate } from "../../../../pkg/fbctemplate/basicTemplate.ts";

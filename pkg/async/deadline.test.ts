@@ -1,0 +1,28 @@
+import { getEventListeners } from "node:events";
+import { setTimeout as sleep } from "node:timers/promises";
+import { expect, test } from "vitest";
+import { Deadline } from "./clock.ts";
+
+test("it aborts with the signal that it follows, and after its time", async () => {
+  const stop = new AbortController();
+  using followed = new Deadline(stop.signal, 60_000);
+  stop.abort(new Error("stop"));
+  expect([followed.signal.reason, followed.isOver]).toEqual([new Error("stop"), false]);
+  using late = new Deadline(stop.signal, 60_000);
+  expect(late.signal.aborted).toBe(true);
+  using short = new Deadline(new AbortController().signal, 1);
+  await sleep(20);
+  expect([(short.signal.reason as Error).name, short.isOver]).toEqual(["TimeoutError", true]);
+});
+
+test("nothing of it is left once it is disposed of", async () => {
+  const stop = new AbortController();
+  const signals = Array.from({ length: 3 }, () => {
+    using deadline = new Deadline(stop.signal, 5);
+    return deadline.signal;
+  });
+  expect(getEventListeners(stop.signal, "abort")).toEqual([]);
+  await sleep(30);
+  stop.abort();
+  expect(signals.map(({ aborted }) => aborted)).toEqual([false, false, false]);
+});

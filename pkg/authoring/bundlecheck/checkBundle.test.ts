@@ -1,0 +1,76 @@
+import { brokenBundles, brokenFiles, soundBundle } from "../../../test/support/brokenBundles.ts";
+import { placeText } from "../../fbc/contentError.ts";
+import { BUNDLE_RULES, type Finding, RULE_TOPICS, checkBundle, compareFindings, findingText } from "./checkBundle.ts";
+import * as fc from "fast-check";
+import { describe, expect, test } from "vitest";
+
+const cases = brokenBundles();
+const matches = (pattern: string, text: string): boolean => new RegExp(pattern).test(text);
+
+function placeOf({ file = "", line }: Finding): string {
+  return placeText({ file, line });
+}
+
+describe("what is found in a bundle", () => {
+  test.for(cases)("$name", (one) => {
+    const { findings } = checkBundle(brokenFiles(one), matches);
+    const rules = findings.map(({ rule }) => rule);
+    expect(rules, findings.map(findingText).join("\n")).toEqual(one.finds.map(({ rule }) => rule));
+    one.finds.forEach(({ says, place }, i) => {
+      const finding = findings[i];
+      if (says !== undefined) expect(finding?.message).toContain(says);
+      if (place !== undefined) expect(finding && placeOf(finding)).toBe(place);
+    });
+  });
+
+  test("every rule has a bundle that breaks it", () => {
+    const broken = new Set(cases.flatMap(({ finds }) => finds.map(({ rule }) => rule)));
+    expect(Object.keys(BUNDLE_RULES).filter((rule) => !broken.has(rule))).toEqual([]);
+  });
+
+  test("a rule has one topic only", () => {
+    const codes = Object.values(RULE_TOPICS).flatMap((table) => Object.keys(table));
+    expect(codes.toSorted()).toEqual(Object.keys(BUNDLE_RULES).toSorted());
+  });
+});
+
+describe("the findings", () => {
+  test("of one rule end with how many more there are", () => {
+    const modes = Array.from({ length: 60 }, (_, i) => `    - { type: Mode${i}, supported: true }\n`).join("");
+    const { findings } = checkBundle(brokenFiles({ edit: [["manifests/csv.yaml", "  installModes:\n", `  installModes:\n${modes}`]] }));
+    const unknown = findings.filter(({ rule }) => rule === "install-mode-unknown");
+    expect(unknown.length).toBe(51);
+    expect(unknown.map(({ message }) => message)).toContain("and 10 more of these");
+  });
+
+  test("do not depend on the order in which files come", () => {
+    const broken = brokenFiles({
+      edit: [["manifests/crd.yaml", "scope: Namespaced", "scope: x"]],
+      files: { "manifests/z.yaml": "kind: [" },
+    });
+    expect(checkBundle(new Map([...broken].reverse()))).toEqual(checkBundle(broken));
+  });
+
+  test("have no place where a file's documents are not its objects", () => {
+    const list = "kind: List\napiVersion: v1\nitems:\n  - { kind: ConfigMap, apiVersion: v1 }\n  - { kind: ConfigMap, apiVersion: v1 }\n";
+    const { findings } = checkBundle(brokenFiles({ files: { "manifests/list.yaml": list } }));
+    expect(findings.map(placeOf)).toEqual(["manifests/list.yaml", "manifests/list.yaml"]);
+  });
+
+  test("are there or not, and in order, whatever one value of a bundle is replaced by", { timeout: 60_000 }, () => {
+    const texts = soundBundle();
+    const value = fc.oneof(
+      fc.constantFrom("null", "[]", "{}", "[null]", "[{}]", "0", '"x"'),
+      fc.jsonValue().map((json) => JSON.stringify(json)),
+    );
+    fc.assert(
+      fc.property(fc.constantFrom(...texts.keys()), fc.nat(), value, (file, at, replacement) => {
+        const lines = (texts.get(file) ?? "").split("\n");
+        const mangled = lines.map((line, i) => (i === at % lines.length ? line.replace(/:( .*)?$/, () => `: ${replacement}`) : line));
+        const { findings } = checkBundle(brokenFiles({ files: { [file]: mangled.join("\n") } }), matches);
+        expect(findings).toEqual(findings.toSorted(compareFindings));
+      }),
+      { numRuns: 300 },
+    );
+  });
+});

@@ -1,0 +1,94 @@
+import type { BundleFiles } from "../../bundle/types.ts";
+import type { PatternMatcher } from "../../crdsafety/objectFaults.ts";
+import { shortened } from "../../fbc/boundedTexts.ts";
+import { placeText } from "../../fbc/contentError.ts";
+import { compareText } from "../../text/compare.ts";
+import { BundleContent } from "./content.ts";
+import { CONTROLLER_RULES } from "./controllerRules.ts";
+import { CRD_RULES } from "./crdRules.ts";
+import { CSV_RULES, DESCRIPTION_RULES } from "./csvRules.ts";
+import { EXAMPLE_RULES } from "./exampleRules.ts";
+import { LOADING_RULES, OBJECT_RULES } from "./manifestRules.ts";
+import { ANNOTATION_RULES, METADATA_RULES } from "./metadataRules.ts";
+import { OWNED_RULES } from "./ownedApiRules.ts";
+import { RIGHTS_RULES } from "./permissionRules.ts";
+import { type RuleTable, SEVERITIES, type Severity } from "./rule.ts";
+import { WEBHOOK_RULES } from "./webhookRules.ts";
+import { DEPLOYMENT_RULES, IMAGE_RULES } from "./workloadRules.ts";
+
+/** Something in a bundle that breaks a rule. */
+export interface Finding {
+  readonly rule: string;
+  readonly severity: Severity;
+  readonly message: string;
+  /** Path in the bundle, with slashes. */
+  readonly file?: string;
+  /** Counts from 1 within the file. */
+  readonly line?: number;
+}
+
+/** Errors first, then by file, line, rule and text. */
+export function compareFindings(a: Finding, b: Finding): number {
+  return (
+    SEVERITIES.indexOf(a.severity) - SEVERITIES.indexOf(b.severity) ||
+    compareText(a.file ?? "", b.file ?? "") ||
+    (a.line ?? 0) - (b.line ?? 0) ||
+    compareText(a.rule, b.rule) ||
+    compareText(a.message, b.message)
+  );
+}
+
+/** The finding for people: `error: manifests/csv.yaml: line 3: what is wrong [rule]`. */
+export function findingText({ severity, file = "", line, message, rule }: Finding): string {
+  return [severity, placeText({ file, line }), `${message} [${rule}]`].filter((part) => part !== "").join(": ");
+}
+
+/** The rules by what they are about, in the order of the reference. */
+export const RULE_TOPICS: Readonly<Record<string, RuleTable>> = {
+  Loading: LOADING_RULES,
+  "What operator-controller checks": CONTROLLER_RULES,
+  Annotations: ANNOTATION_RULES,
+  ClusterServiceVersion: CSV_RULES,
+  "Description for people": DESCRIPTION_RULES,
+  "Dependencies and properties": METADATA_RULES,
+  Deployments: DEPLOYMENT_RULES,
+  Images: IMAGE_RULES,
+  Webhooks: WEBHOOK_RULES,
+  Rights: RIGHTS_RULES,
+  Manifests: OBJECT_RULES,
+  CustomResourceDefinitions: CRD_RULES,
+  "Owned APIs": OWNED_RULES,
+  Examples: EXAMPLE_RULES,
+};
+
+/** Every rule by its code. */
+export const BUNDLE_RULES: RuleTable = Object.assign({}, ...Object.values(RULE_TOPICS));
+
+/** Most findings of one rule; further ones are counted in one more. */
+const MAX_FINDINGS = 50;
+const MAX_MESSAGE = 2_048;
+
+/** What became of checking a bundle. */
+export interface CheckedBundle {
+  /** Of its ClusterServiceVersion; empty where there is none. */
+  readonly name: string;
+  /** Errors first, then by place; at most 51 of a rule, messages of at most 2,048 characters. */
+  readonly findings: readonly Finding[];
+}
+
+/**
+ * Holds a bundle against every rule, also one that cannot be loaded as far as it can be read. It never throws.
+ * @param matches how texts of examples are held against patterns of schemas; by default every text matches.
+ */
+export function checkBundle(files: BundleFiles, matches?: PatternMatcher): CheckedBundle {
+  const content = new BundleContent(files, matches);
+  const findings = Object.entries(BUNDLE_RULES).flatMap(([rule, { severity, find }]): Finding[] => {
+    const breaches = find(content);
+    const found = breaches.slice(0, MAX_FINDINGS).map(({ message, at = {} }) => {
+      return { rule, severity, message: shortened(message.replaceAll(/\s*\n\s*/g, " "), MAX_MESSAGE), ...content.locate(at) };
+    });
+    const more = breaches.length - found.length;
+    return more > 0 ? [...found, { rule, severity, message: `and ${more} more of these` }] : found;
+  });
+  return { name: content.csv?.metadata.name ?? "", findings: findings.toSorted(compareFindings) };
+}

@@ -1,0 +1,204 @@
+import { isObject } from "../../api/jsonObject.ts";
+import type { JsonObject } from "../../api/k8s.ts";
+import { unknownMembers } from "../../bundle/unknownMembers.ts";
+import { versionsOf } from "../../crdsafety/crdParts.ts";
+import { objectAt } from "../../fbc/members.ts";
+import type { YamlPath } from "../../fbc/yamlLines.ts";
+import { goQuote } from "../../golang/quote.ts";
+import type { BundleContent, CrdManifest } from "./content.ts";
+import { type Breach, type RuleTable, Source, error, pathText, warning } from "./rule.ts";
+
+/** What is wrong with one node of a schema. */
+export interface StructuralFault {
+  /** From the root of the schema. */
+  readonly path: YamlPath;
+  readonly message: string;
+}
+
+/** Members that JSON Schema has and schemas of CRDs may not have. */
+const FORBIDDEN = ["$ref", "id", "definitions", "dependencies", "patternProperties", "additionalItems"];
+const TYPES = new Set(["object", "array", "string", "integer", "number", "boolean"]);
+/** Deeper than this nothing is looked at. */
+const MAX_DEPTH = 200;
+
+/**
+ * Why the schema of a version of a CRD is not structural, the basics only: types, forbidden members, `properties` beside `additionalProperties`,
+ * lists without `items` of one schema, keys of lists that are maps.
+ * @see https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#specifying-a-structural-schema
+ */
+function structuralFaults(schema: unknown): StructuralFault[] {
+  const faults: StructuralFault[] = [];
+  if (isObject(schema)) visit(schema, [], faults);
+  return faults;
+}
+
+function visit(schema: JsonObject, path: YamlPath, faults: StructuralFault[]): void {
+  if (path.length > MAX_DEPTH) return;
+  const add = (message: string): void => {
+    faults.push({ path, message: path.length === 0 ? `the schema ${message}` : `${pathText(path)} ${message}` });
+  };
+  const { type, properties, additionalProperties, items } = schema;
+  const hasType = typeof type === "string" && type !== "";
+  const isUntyped = schema["x-kubernetes-int-or-string"] === true || schema["x-kubernetes-preserve-unknown-fields"] === true;
+  if (!hasType && !isUntyped) add("has no type");
+  if (hasType && !TYPES.has(type)) add(`has type "${type}", which there is not`);
+  if (path.length === 0 && hasType && type !== "object") add("is no object");
+  for (const member of FORBIDDEN) if (!isEmpty(schema[member])) add(`has ${member}, which schemas of CRDs may not have`);
+  if (schema["uniqueItems"] === true) add("has uniqueItems: true, which schemas of CRDs may not have");
+  if (!isEmpty(properties) && (isObject(additionalProperties) || additionalProperties === false))
+    add("has both properties and additionalProperties");
+  if (type === "array" && !isObject(items)) add("is a list without one schema for its items");
+  if (schema["x-kubernetes-list-type"] === "map" && isEmpty(schema["x-kubernetes-list-map-keys"]))
+    add("is a list of type map without x-kubernetes-list-map-keys");
+  if (isObject(properties))
+    for (const [name, property] of Object.entries(properties))
+      if (isObject(property)) visit(property, [...path, "properties", name], faults);
+  if (isObject(additionalProperties)) visit(additionalProperties, [...path, "additionalProperties"], faults);
+  if (isObject(items)) visit(items, [...path, "items"], faults);
+}
+
+function isEmpty(value: unknown): boolean {
+  if (value === undefined || value === null || value === "" || value === false) return true;
+  return typeof value === "object" && Object.keys(value).length === 0;
+}
+
+const APPROVED = "api-approved.kubernetes.io";
+/** Groups that belong to Kubernetes. */
+const PROTECTED = /(^|\.)(k8s|kubernetes)\.io$/;
+const SCOPES = ["Namespaced", "Cluster"];
+
+/** What the API server asks of CustomResourceDefinitions. */
+export const CRD_RULES: RuleTable = {
+  "crd-name": error("The name of a CRD is that of its resource and its group.", Source.apiServer, inEach(name)),
+  "crd-names": error("A CRD states group, kind, plural name and scope.", Source.apiServer, inEach(names)),
+  "crd-versions": error("A CRD has versions, each once, and stores objects in exactly one.", Source.apiServer, inEach(versions)),
+  "crd-schema": error("Every version of a CRD has a structural schema.", Source.apiServer, inEach(schemas)),
+  "crd-approved": error("A CRD of a group that belongs to Kubernetes says where it was approved.", Source.apiServer, inEach(approved)),
+  "crd-validation": warning("The schemas of a CRD say what objects hold.", Source.scorecard, inEach(validation)),
+  "crd-conversion": warning("A CRD that is converted by a webhook has a conversion webhook in the CSV.", Source.format, inEach(conversion)),
+  "crd-unknown-field": warning("A CRD holds only fields that it has: all others are dropped.", Source.controller, inEach(unknownFields)),
+};
+
+/** A breach within a CRD. */
+interface CrdBreach {
+  message: string;
+  path: readonly (string | number)[];
+}
+
+/** The same for every CRD; messages begin with its name. CRDs of an API that is not served any more have a form of their own. */
+function inEach(find: (manifest: CrdManifest, content: BundleContent) => readonly CrdBreach[]): (content: BundleContent) => Breach[] {
+  return (content) =>
+    content.crds
+      .filter(({ object }) => object.apiVersion === "apiextensions.k8s.io/v1")
+      .flatMap((manifest) =>
+        find(manifest, content).map(({ message, path }) => ({
+          message: `CRD ${goQuote(nameOf(manifest))}: ${message}`,
+          at: { manifest, path },
+        })),
+      );
+}
+
+function nameOf({ crd }: CrdManifest): string {
+  return crd.metadata.name ?? "";
+}
+
+function specOf({ crd }: CrdManifest): JsonObject {
+  return isObject(crd.spec) ? crd.spec : {};
+}
+
+function textAt(object: Readonly<Record<string, unknown>>, key: string): string {
+  const value = object[key];
+  return typeof value === "string" ? value : "";
+}
+
+function name(manifest: CrdManifest): CrdBreach[] {
+  const spec = specOf(manifest);
+  const wanted = `${textAt(objectAt(spec, "names"), "plural")}.${textAt(spec, "group")}`;
+  if (nameOf(manifest) === wanted || wanted.startsWith(".") || wanted.endsWith(".")) return [];
+  return [{ message: `its name must be ${goQuote(wanted)}, made of spec.names.plural and spec.group`, path: ["metadata", "name"] }];
+}
+
+function names(manifest: CrdManifest): CrdBreach[] {
+  const spec = specOf(manifest);
+  const { plural, kind } = objectAt(spec, "names");
+  const lacking = Object.entries({ "spec.group": spec["group"], "spec.names.plural": plural, "spec.names.kind": kind })
+    .filter(([, value]) => typeof value !== "string" || value === "")
+    .map(([field]) => ({ message: `${field} is missing`, path: ["spec"] }));
+  const scope = textAt(spec, "scope");
+  return SCOPES.includes(scope)
+    ? lacking
+    : [...lacking, { message: `scope ${goQuote(scope)} is none of ${SCOPES.join(", ")}`, path: ["spec", "scope"] }];
+}
+
+function versions(manifest: CrdManifest): CrdBreach[] {
+  const all = versionsOf(manifest.crd);
+  const path = ["spec", "versions"];
+  if (all.length === 0) return [{ message: "it has no versions", path: ["spec"] }];
+  const stored = all.filter(({ storage }) => storage).length;
+  const seen = new Set<string>();
+  const repeated = all.filter(({ name: version }) => seen.size === seen.add(version).size);
+  return [
+    ...(stored === 1 ? [] : [{ message: `${stored} of its versions have storage: true, and exactly one must`, path }]),
+    ...repeated.map(({ name: version }) => ({ message: `version ${goQuote(version)} stands there more than once`, path })),
+  ];
+}
+
+function schemas(manifest: CrdManifest): CrdBreach[] {
+  const isPreserving = specOf(manifest)["preserveUnknownFields"] === true;
+  const kept = isPreserving
+    ? [
+        {
+          message: "spec.preserveUnknownFields must be false: use x-kubernetes-preserve-unknown-fields in the schema",
+          path: ["spec", "preserveUnknownFields"],
+        },
+      ]
+    : [];
+  return [
+    ...kept,
+    ...versionsOf(manifest.crd).flatMap(({ name: version, schema }, i) => {
+      const path = ["spec", "versions", i, "schema", "openAPIV3Schema"];
+      if (!isObject(schema)) return [{ message: `version ${goQuote(version)} has no schema`, path }];
+      return structuralFaults(schema).map((fault) => ({
+        message: `version ${goQuote(version)}: ${fault.message}`,
+        path: [...path, ...fault.path],
+      }));
+    }),
+  ];
+}
+
+function approved(manifest: CrdManifest): CrdBreach[] {
+  if (!PROTECTED.test(textAt(specOf(manifest), "group"))) return [];
+  const stated = manifest.crd.metadata.annotations?.[APPROVED] ?? "";
+  if (/^https?:\/\/./.test(stated) || stated.startsWith("unapproved")) return [];
+  return [
+    {
+      message: `its group belongs to Kubernetes: annotation ${APPROVED} must hold the address of its approval, or begin with "unapproved"`,
+      path: ["metadata", "annotations"],
+    },
+  ];
+}
+
+function validation(manifest: CrdManifest): CrdBreach[] {
+  return versionsOf(manifest.crd).flatMap(({ name: version, schema }, i) => {
+    if (!isObject(schema)) return [];
+    const members = Object.keys(objectAt(schema, "properties")).filter((member) => !["apiVersion", "kind", "metadata"].includes(member));
+    if (members.length > 0) return [];
+    return [{ message: `the schema of version ${goQuote(version)} lets anything through`, path: ["spec", "versions", i, "schema"] }];
+  });
+}
+
+function conversion(manifest: CrdManifest, { csv }: BundleContent): CrdBreach[] {
+  const isConverted = textAt(objectAt(specOf(manifest), "conversion"), "strategy") === "Webhook";
+  const webhooks = (csv?.spec.webhookdefinitions ?? []).filter(({ type }) => type === "ConversionWebhook");
+  if (!isConverted || webhooks.some(({ conversionCRDs = [] }) => conversionCRDs.includes(nameOf(manifest)))) return [];
+  return [{ message: "it is to be converted by a webhook, and no conversion webhook of the CSV names it", path: ["spec", "conversion"] }];
+}
+
+function unknownFields({ object }: CrdManifest): CrdBreach[] {
+  return unknownMembers("apiextensions/v1.CustomResourceDefinition", { ...object, metadata: {} })
+    .filter(({ path }) => path[0] !== "status")
+    .map(({ path, meant }) => ({
+      message: `${pathText(path)} is not known and is dropped${meant === undefined ? "" : `: is ${meant} meant?`}`,
+      path,
+    }));
+}

@@ -1,0 +1,250 @@
+import { isObject } from "../../api/jsonObject.ts";
+import type { JsonObject } from "../../api/k8s.ts";
+import { unknownMembers } from "../../bundle/unknownMembers.ts";
+import { subdomainFaults } from "../../bundle/validate.ts";
+import { messageOf } from "../../errors/errors.ts";
+import { decodedBase64 } from "../../fbc/checks/base64.ts";
+import { objectAt, objectsAt } from "../../fbc/members.ts";
+import { goQuote } from "../../golang/quote.ts";
+import { parseRange } from "../../version/blang.ts";
+import { operatorVersion, parseVersion } from "../../version/version.ts";
+import type { BundleContent } from "./content.ts";
+import { type Breach, type RuleTable, Source, error, info, pathText, warning } from "./rule.ts";
+
+const KUBE_VERSION = /^v?\d{1,5}(\.\d{1,5}){1,2}$/;
+const INSTALL_MODES = ["AllNamespaces", "MultiNamespace", "OwnNamespace", "SingleNamespace"];
+
+/** What a ClusterServiceVersion must hold to be taken for what it means. */
+export const CSV_RULES: RuleTable = {
+  "csv-name-missing": error("The CSV has a name.", Source.packaging, nameMissing),
+  "csv-name-invalid": warning("The name of the CSV is a DNS-1123 subdomain.", Source.packaging, nameInvalid),
+  "csv-name-version": info("The name of the CSV tells its version.", Source.packaging, nameVersion),
+  "csv-version-missing": error("The CSV has a version.", Source.packaging, versionMissing),
+  "csv-version-form": warning("The version of the CSV is written as a semantic version.", Source.packaging, versionForm),
+  "unknown-field": warning("The CSV holds only fields that it has: all others are dropped.", Source.controller, unknownFields),
+  "install-mode-unknown": warning("Install modes are known ones.", Source.format, installModes),
+  "min-kube-version": warning("minKubeVersion is a version of Kubernetes.", Source.packaging, minKubeVersion),
+  "skip-range": warning("The annotation olm.skipRange is a range of versions.", Source.packaging, skipRange),
+  replaces: warning("The CSV does not replace or skip itself.", Source.packaging, replaces),
+};
+
+function nameOf({ csv }: BundleContent): string {
+  return csv?.metadata.name ?? "";
+}
+
+/** The version as it is written; what Go's types hold is never empty. */
+function writtenVersion({ csvManifest }: BundleContent): string {
+  const version = csvManifest && objectAt(csvManifest.object, "spec")["version"];
+  return typeof version === "string" ? version : "";
+}
+
+function nameMissing(content: BundleContent): Breach[] {
+  if (!content.csv || nameOf(content) !== "") return [];
+  return [{ message: "the CSV has no metadata.name: give it one such as my-operator.v1.0.0", at: content.inCsv("metadata") }];
+}
+
+function nameInvalid(content: BundleContent): Breach[] {
+  const name = nameOf(content);
+  const faults = name === "" ? [] : subdomainFaults(name);
+  return faults.map((fault) => ({ message: `CSV name ${goQuote(name)}: ${fault}`, at: content.inCsv("metadata", "name") }));
+}
+
+function nameVersion(content: BundleContent): Breach[] {
+  const [name, version] = [nameOf(content), writtenVersion(content)];
+  // What may not stand in a name is often replaced there.
+  const plain = (text: string): string => text.toLowerCase().replaceAll(/[^a-z0-9]/g, "-");
+  if (name === "" || version === "" || plain(name).endsWith(plain(version))) return [];
+  return [{ message: `CSV name ${goQuote(name)} does not end with its version ${version}`, at: content.inCsv("metadata", "name") }];
+}
+
+function versionMissing(content: BundleContent): Breach[] {
+  if (!content.csv || writtenVersion(content) !== "") return [];
+  return [{ message: "spec.version is missing: the bundle would have version 0.0.0", at: content.inCsv("spec") }];
+}
+
+function versionForm(content: BundleContent): Breach[] {
+  const written = writtenVersion(content);
+  if (!content.csv || written === "") return [];
+  try {
+    parseVersion(written);
+    return [];
+  } catch (err) {
+    const read = operatorVersion(written);
+    return [{ message: `spec.version ${goQuote(written)} is read as ${read}: ${messageOf(err)}`, at: content.inCsv("spec", "version") }];
+  }
+}
+
+function unknownFields({ csvManifest }: BundleContent): Breach[] {
+  if (!csvManifest) return [];
+  const { metadata: _, ...object } = csvManifest.object;
+  return unknownMembers("operators/v1alpha1.ClusterServiceVersion", object)
+    .filter(({ path }) => path[0] !== "status")
+    .map(({ path, meant }) => ({
+      message: `${pathText(path)} is not known and is dropped${meant === undefined ? "" : `: is ${meant} meant?`}`,
+      at: { manifest: csvManifest, path },
+    }));
+}
+
+function installModes(content: BundleContent): Breach[] {
+  return (content.csv?.spec.installModes ?? []).flatMap(({ type }, i) =>
+    INSTALL_MODES.includes(type)
+      ? []
+      : [
+          {
+            message: `install mode ${goQuote(type)} is not known and has no effect: there are ${INSTALL_MODES.join(", ")}`,
+            at: content.inCsv("spec", "installModes", i, "type"),
+          },
+        ],
+  );
+}
+
+function minKubeVersion(content: BundleContent): Breach[] {
+  const version = content.csv?.spec.minKubeVersion ?? "";
+  if (version === "" || KUBE_VERSION.test(version)) return [];
+  return [{ message: `minKubeVersion ${goQuote(version)} is no version such as 1.27.0`, at: content.inCsv("spec", "minKubeVersion") }];
+}
+
+function skipRange(content: BundleContent): Breach[] {
+  const range = content.csvAnnotations["olm.skipRange"] ?? "";
+  if (range === "") return [];
+  try {
+    parseRange(range);
+    return [];
+  } catch (err) {
+    return [
+      {
+        message: `olm.skipRange ${goQuote(range)} is no range of versions: ${messageOf(err)}`,
+        at: content.inCsv("metadata", "annotations", "olm.skipRange"),
+      },
+    ];
+  }
+}
+
+function replaces(content: BundleContent): Breach[] {
+  const spec: unknown = content.csv?.spec;
+  const name = nameOf(content);
+  if (!isObject(spec) || name === "") return [];
+  const skips = Array.isArray(spec["skips"]) ? spec["skips"] : [];
+  return [
+    ...(spec["replaces"] === name ? [{ message: `the CSV replaces itself, ${name}`, at: content.inCsv("spec", "replaces") }] : []),
+    ...(skips.includes(name)
+      ? [{ message: `the CSV skips itself, ${name}`, at: content.inCsv("spec", "skips", skips.indexOf(name)) }]
+      : []),
+  ];
+}
+
+const LEVELS = ["Basic Install", "Seamless Upgrades", "Full Lifecycle", "Deep Insights", "Auto Pilot"];
+const SUGGESTED = "operatorframework.io/suggested-namespace";
+const SUGGESTED_TEMPLATE = "operatorframework.io/suggested-namespace-template";
+const LABEL = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
+const EMAIL = /^[^@\s]+@[^@\s]+$/;
+/** `operatorframework.io/arch.amd64: supported` and the like. */
+const PLATFORM = /^operatorframework\.io\/(arch|os)\./;
+
+/** What people and user interfaces are told about an operator. */
+export const DESCRIPTION_RULES: RuleTable = {
+  "display-name": warning("The CSV has a display name.", Source.packaging, (content) =>
+    lacking(content, "displayName", "what people call the operator"),
+  ),
+  description: warning("The CSV has a description.", Source.packaging, (content) =>
+    lacking(content, "description", "what the operator does, in Markdown"),
+  ),
+  keywords: warning("The CSV has keywords.", Source.packaging, (content) => lacking(content, "keywords", "words that people search for")),
+  maintainers: warning("The CSV names maintainers with their e-mail addresses.", Source.packaging, maintainers),
+  provider: warning("The CSV names the provider.", Source.packaging, provider),
+  icon: warning("The CSV has an icon, in base64 and with its media type.", Source.packaging, icon),
+  labels: info("The CSV has labels.", Source.packaging, (content) => lacking(content, "labels", "labels that select the operator")),
+  capabilities: warning("The annotation capabilities is a level of the maturity model.", Source.packaging, capabilities),
+  "suggested-namespace": warning("A namespace that the CSV suggests is a valid one.", Source.packaging, suggestedNamespace),
+  platform: warning("Labels of architectures and operating systems say supported.", Source.packaging, platforms),
+};
+
+function specOf({ csv }: BundleContent): JsonObject | undefined {
+  return csv && { ...csv.spec };
+}
+
+function isEmpty(value: unknown): boolean {
+  if (typeof value === "string") return value.trim() === "";
+  if (typeof value !== "object") return value === undefined;
+  return value === null || Object.keys(value).length === 0;
+}
+
+function lacking(content: BundleContent, field: string, what: string): Breach[] {
+  const spec = specOf(content);
+  if (!spec || !isEmpty(spec[field])) return [];
+  return [{ message: `spec.${field} is missing: ${what}`, at: content.inCsv("spec", field) }];
+}
+
+function maintainers(content: BundleContent): Breach[] {
+  const missing = lacking(content, "maintainers", "name and e-mail address of those who look after the operator");
+  if (missing.length > 0) return missing;
+  return objectsAt(specOf(content) ?? {}, "maintainers").flatMap(({ name, email }, i) => {
+    const lacks = [isEmpty(name) ? "no name" : "", isEmpty(email) ? "no e-mail address" : ""].filter((text) => text !== "");
+    if (typeof email === "string" && email.trim() !== "" && !EMAIL.test(email.trim()))
+      lacks.push(`${goQuote(email)} for an e-mail address`);
+    return lacks.length === 0
+      ? []
+      : [{ message: `maintainer ${i + 1} has ${lacks.join(" and ")}`, at: content.inCsv("spec", "maintainers", i) }];
+  });
+}
+
+function provider(content: BundleContent): Breach[] {
+  const spec = specOf(content);
+  if (!spec || !isEmpty(objectAt(spec, "provider")["name"])) return [];
+  return [{ message: "spec.provider.name is missing: who provides the operator", at: content.inCsv("spec", "provider") }];
+}
+
+function icon(content: BundleContent): Breach[] {
+  const missing = lacking(content, "icon", "an image with members base64data and mediatype");
+  if (missing.length > 0) return missing;
+  return objectsAt(specOf(content) ?? {}, "icon").flatMap(({ base64data, mediatype }, i) => {
+    const at = content.inCsv("spec", "icon", i);
+    if (typeof mediatype !== "string" || !mediatype.startsWith("image/"))
+      return [{ message: `the icon has media type ${goQuote(typeof mediatype === "string" ? mediatype : "")}, which is no image`, at }];
+    if (typeof base64data !== "string" || base64data === "") return [{ message: "the icon has no base64data", at }];
+    return decodedBase64(base64data.replaceAll(/\s/g, "")) === undefined ? [{ message: "the data of the icon is no base64", at }] : [];
+  });
+}
+
+function capabilities(content: BundleContent): Breach[] {
+  if (!content.csv) return [];
+  const at = content.inCsv("metadata", "annotations", "capabilities");
+  const level = content.csvAnnotations["capabilities"] ?? "";
+  if (level === "") return [{ message: `annotation capabilities is missing: one of ${LEVELS.join(", ")}`, at }];
+  return LEVELS.includes(level) ? [] : [{ message: `capabilities ${goQuote(level)} is none of ${LEVELS.join(", ")}`, at }];
+}
+
+function suggestedNamespace(content: BundleContent): Breach[] {
+  const name = content.csvAnnotations[SUGGESTED];
+  const template = content.csvAnnotations[SUGGESTED_TEMPLATE];
+  const breaches: Breach[] = [];
+  if (name !== undefined && !LABEL.test(name))
+    breaches.push({
+      message: `suggested namespace ${goQuote(name)} is no DNS-1123 label`,
+      at: content.inCsv("metadata", "annotations", SUGGESTED),
+    });
+  if (template !== undefined && !isNamespace(template))
+    breaches.push({
+      message: `annotation ${SUGGESTED_TEMPLATE} is no Namespace in JSON`,
+      at: content.inCsv("metadata", "annotations", SUGGESTED_TEMPLATE),
+    });
+  return breaches;
+}
+
+function isNamespace(text: string): boolean {
+  try {
+    const object: unknown = JSON.parse(text);
+    return isObject(object) && object["kind"] === "Namespace";
+  } catch {
+    return false;
+  }
+}
+
+function platforms(content: BundleContent): Breach[] {
+  return Object.entries(content.csv?.metadata.labels ?? {})
+    .filter(([label, value]) => PLATFORM.test(label) && value !== "supported" && value !== "unsupported")
+    .map(([label, value]) => ({
+      message: `label ${label} is ${goQuote(value)}: only "supported" says that the platform is`,
+      at: content.inCsv("metadata", "labels", label),
+    }));
+}

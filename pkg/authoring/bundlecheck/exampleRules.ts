@@ -1,0 +1,119 @@
+import { isObject } from "../../api/jsonObject.ts";
+import { type JsonObject, groupOf, versionOf } from "../../api/k8s.ts";
+import { kindOf, versionsOf } from "../../crdsafety/crdParts.ts";
+import { objectFaults } from "../../crdsafety/objectFaults.ts";
+import { sizeFault } from "../../crdsafety/schema.ts";
+import { messageOf } from "../../errors/errors.ts";
+import { goQuote } from "../../golang/quote.ts";
+import type { BundleContent, CrdManifest, Place } from "./content.ts";
+import { type Breach, type RuleTable, Source, info, warning } from "./rule.ts";
+
+const EXAMPLES = "alm-examples";
+/** Faults of one example that are told. */
+const MAX_FAULTS = 5;
+
+/** The objects that users start with. */
+export const EXAMPLE_RULES: RuleTable = {
+  examples: warning(
+    "The annotation alm-examples is a list of objects in JSON.",
+    Source.packaging,
+    (content) => readExamples(content).breaches,
+  ),
+  "example-kind": warning("An example is of an API that the CSV owns or requires.", Source.packaging, kinds),
+  "example-valid": warning("An example is valid under the schema of its CRD.", Source.packaging, valid),
+  "example-missing": info("There is an example of every CRD that the CSV owns.", Source.scorecard, missing),
+};
+
+interface Examples {
+  readonly objects: readonly { object: JsonObject; at: Place }[];
+  readonly breaches: readonly Breach[];
+}
+
+function readExamples(content: BundleContent): Examples {
+  const text = content.csvAnnotations[EXAMPLES] ?? "";
+  const at = content.inCsv("metadata", "annotations", EXAMPLES);
+  if (text.trim() === "") return { objects: [], breaches: [] };
+  let list: unknown;
+  try {
+    list = JSON.parse(text);
+  } catch (err) {
+    return { objects: [], breaches: [{ message: `annotation ${EXAMPLES} is no JSON: ${messageOf(err)}`, at }] };
+  }
+  if (!Array.isArray(list)) return { objects: [], breaches: [{ message: `annotation ${EXAMPLES} is no list`, at }] };
+  const breaches = list.flatMap((object: unknown, i) =>
+    isObject(object) && typeof object["apiVersion"] === "string" && typeof object["kind"] === "string"
+      ? []
+      : [{ message: `${EXAMPLES}[${i}] has no apiVersion or no kind`, at }],
+  );
+  return { objects: breaches.length > 0 ? [] : list.filter(isObject).map((object) => ({ object, at })), breaches };
+}
+
+function definitionOf({ crds }: BundleContent, { apiVersion, kind }: JsonObject): CrdManifest | undefined {
+  return crds.find(({ crd }) => {
+    const of = kindOf(crd);
+    return of.kind === kind && of.group === groupOf(String(apiVersion));
+  });
+}
+
+function named({ apiVersion, kind, metadata }: JsonObject): string {
+  const name = isObject(metadata) && typeof metadata["name"] === "string" ? ` ${goQuote(metadata["name"])}` : "";
+  return `example ${String(kind)}${name} of ${String(apiVersion)}`;
+}
+
+/** Whether the CSV names the kind among its definitions or API services, whoever brings them. */
+function isNamed({ csv }: BundleContent, { apiVersion, kind }: JsonObject): boolean {
+  const { customresourcedefinitions: crds, apiservicedefinitions: apis } = csv?.spec ?? {
+    customresourcedefinitions: {},
+    apiservicedefinitions: {},
+  };
+  const group = groupOf(String(apiVersion));
+  const ofCrds = [...(crds.owned ?? []), ...(crds.required ?? [])].map((one): JsonObject => ({ ...one }));
+  return (
+    ofCrds.some((one) => one["kind"] === kind && String(one["name"]).endsWith(`.${group}`)) ||
+    [...(apis.owned ?? []), ...(apis.required ?? [])].some((one) => one["kind"] === kind && one["group"] === group)
+  );
+}
+
+function kinds(content: BundleContent): Breach[] {
+  return readExamples(content).objects.flatMap(({ object, at }) => {
+    const definition = definitionOf(content, object);
+    if (!definition)
+      return isNamed(content, object) ? [] : [{ message: `${named(object)} is of no API that the CSV owns or requires`, at }];
+    const served = versionsOf(definition.crd)
+      .filter((version) => version.served)
+      .map(({ name }) => name);
+    if (definition.object.apiVersion !== "apiextensions.k8s.io/v1" || served.includes(versionOf(String(object["apiVersion"])))) return [];
+    return [{ message: `${named(object)}: its CRD serves ${served.join(", ") || "no version"} only`, at }];
+  });
+}
+
+function valid(content: BundleContent): Breach[] {
+  return readExamples(content).objects.flatMap(({ object, at }) => {
+    const definition = definitionOf(content, object);
+    const version = definition && versionsOf(definition.crd).find(({ name }) => name === versionOf(String(object["apiVersion"])));
+    if (!isObject(version?.schema) || sizeFault(version.schema) !== undefined) return [];
+    // The API server does not take a status with a new object.
+    const { status: _, ...stated } = object;
+    const faults = objectFaults(version.schema, stated, content.matches);
+    if (faults.length === 0) return [];
+    const more = faults.length > MAX_FAULTS ? ` and ${faults.length - MAX_FAULTS} more` : "";
+    return [{ message: `${named(object)} is not valid: ${faults.slice(0, MAX_FAULTS).join(", ")}${more}`, at }];
+  });
+}
+
+function missing(content: BundleContent): Breach[] {
+  const { objects, breaches } = readExamples(content);
+  if (!content.csv || breaches.length > 0) return [];
+  return (content.csv.spec.customresourcedefinitions.owned ?? []).flatMap(({ name }, i) => {
+    const definition = content.crds.find(({ crd }) => crd.metadata.name === name);
+    if (!definition || (content.csvAnnotations["operators.operatorframework.io/internal-objects"] ?? "").includes(JSON.stringify(name)))
+      return [];
+    if (objects.some(({ object }) => definitionOf(content, object) === definition)) return [];
+    return [
+      {
+        message: `there is no example of owned CRD ${goQuote(name)} in annotation ${EXAMPLES}`,
+        at: content.inCsv("spec", "customresourcedefinitions", "owned", i),
+      },
+    ];
+  });
+}

@@ -1,0 +1,115 @@
+import { ANNOTATION_PROPERTIES } from "../../api/constants.ts";
+import { ANNOTATIONS_FILE, MEDIA_TYPE_KEY } from "../../bundle/annotations.ts";
+import { rawProperties } from "../../bundle/properties.ts";
+import { messageOf } from "../../errors/errors.ts";
+import { memberOf } from "../../fbc/keys.ts";
+import { maxVersionIn } from "../../gate/maxVersion.ts";
+import { goQuote } from "../../golang/quote.ts";
+import type { BundleContent } from "./content.ts";
+import { type Breach, type RuleTable, Source, info, warning } from "./rule.ts";
+
+const PREFIX = "operators.operatorframework.io.";
+const PACKAGE = `${PREFIX}bundle.package.v1`;
+const CHANNELS = `${PREFIX}bundle.channels.v1`;
+const DEFAULT_CHANNEL = `${PREFIX}bundle.channel.default.v1`;
+/** Beside these operator-sdk writes its own below `metrics` and `test`. */
+const KNOWN = new Set([MEDIA_TYPE_KEY, PACKAGE, CHANNELS, DEFAULT_CHANNEL, `${PREFIX}bundle.manifests.v1`, `${PREFIX}bundle.metadata.v1`]);
+const OF_SDK = /^operators\.operatorframework\.io\.(metrics|test)\./;
+const LABEL = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
+
+/** What `metadata/annotations.yaml` says of the bundle. */
+export const ANNOTATION_RULES: RuleTable = {
+  "media-type-missing": warning("The annotations state the media type.", Source.format, mediaTypeMissing),
+  folders: warning("The folders that the annotations state are there.", Source.format, folders),
+  "package-name": warning("The name of the package is a DNS-1123 label, as catalogs ask for it.", Source.format, packageName),
+  channels: warning("The annotations name at least one channel.", Source.format, channels),
+  "default-channel": info("The default channel is one of the channels.", Source.format, defaultChannel),
+  "annotation-unknown": warning("Annotations of the bundle format are known ones.", Source.format, unknownAnnotations),
+};
+
+function textOf({ annotations }: BundleContent, key: string): string {
+  const value = memberOf(annotations, key);
+  return typeof value === "string" || typeof value === "number" || typeof value === "boolean" ? String(value).trim() : "";
+}
+
+function breach(key: string, message: string): Breach {
+  return { message, at: { file: ANNOTATIONS_FILE, path: ["annotations", key] } };
+}
+
+/** Whether there is an annotations file of which something could be read. */
+function hasAnnotations({ annotations }: BundleContent): boolean {
+  return Object.keys(annotations).length > 0;
+}
+
+function channelsOf(content: BundleContent): string[] {
+  return textOf(content, CHANNELS)
+    .split(",")
+    .map((channel) => channel.trim())
+    .filter((channel) => channel !== "");
+}
+
+function mediaTypeMissing(content: BundleContent): Breach[] {
+  return hasAnnotations(content) && textOf(content, MEDIA_TYPE_KEY) === ""
+    ? [breach(MEDIA_TYPE_KEY, `annotation ${MEDIA_TYPE_KEY} is missing: set it to registry+v1`)]
+    : [];
+}
+
+function folders({ loaded }: BundleContent): Breach[] {
+  if (loaded instanceof Error) return [];
+  return loaded.cautions
+    .filter((caution) => caution.startsWith(ANNOTATIONS_FILE))
+    .map((message) => ({ message, at: { file: ANNOTATIONS_FILE } }));
+}
+
+function packageName(content: BundleContent): Breach[] {
+  const name = textOf(content, PACKAGE);
+  return name === "" || LABEL.test(name) ? [] : [breach(PACKAGE, `package name ${goQuote(name)} is no DNS-1123 label: catalogs refuse it`)];
+}
+
+function channels(content: BundleContent): Breach[] {
+  return hasAnnotations(content) && channelsOf(content).length === 0
+    ? [breach(CHANNELS, `annotation ${CHANNELS} names no channel: tools that make catalogs put the bundle into those that it names`)]
+    : [];
+}
+
+function defaultChannel(content: BundleContent): Breach[] {
+  const name = textOf(content, DEFAULT_CHANNEL);
+  const named = channelsOf(content);
+  if (name === "" || named.length === 0 || named.includes(name)) return [];
+  return [
+    breach(
+      DEFAULT_CHANNEL,
+      `default channel ${goQuote(name)} is none of the channels of the bundle, which are ${named.map(goQuote).join(", ")}: another bundle has to bring it`,
+    ),
+  ];
+}
+
+function unknownAnnotations({ annotations }: BundleContent): Breach[] {
+  return Object.keys(annotations)
+    .filter((key) => key.startsWith(PREFIX) && !KNOWN.has(key) && !OF_SDK.test(key))
+    .map((key) => breach(key, `annotation ${goQuote(key)} is not one of the bundle format: nothing reads it`));
+}
+
+/** What the bundle says about its surroundings. */
+export const METADATA_RULES: RuleTable = {
+  dependencies: warning("What the bundle depends on can be read.", Source.format, dependencies),
+  "max-openshift-version": warning("The property olm.maxOpenShiftVersion is a version of OpenShift.", Source.gate, maxOpenShiftVersion),
+};
+
+function dependencies({ dependencyFaults }: BundleContent): Breach[] {
+  return dependencyFaults.map((fault) => {
+    const [file = ""] = fault.split(":", 1);
+    return { message: fault.slice(file.length + 1).trim(), at: { file } };
+  });
+}
+
+function maxOpenShiftVersion({ loaded }: BundleContent): Breach[] {
+  if (loaded instanceof Error) return [];
+  try {
+    const found = maxVersionIn(rawProperties(loaded.csv.metadata.annotations?.[ANNOTATION_PROPERTIES] ?? "null"));
+    if (found.kind !== "invalid") return [];
+    return found.errors.map((message) => ({ message: `${message}; it would keep clusters from being upgraded at all` }));
+  } catch (err) {
+    return [{ message: messageOf(err) }];
+  }
+}

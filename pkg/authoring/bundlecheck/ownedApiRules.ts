@@ -1,0 +1,183 @@
+import { isObject } from "../../api/jsonObject.ts";
+import type { JsonObject } from "../../api/k8s.ts";
+import { versionsOf } from "../../crdsafety/crdParts.ts";
+import { objectAt, objectsAt } from "../../fbc/members.ts";
+import { goQuote } from "../../golang/quote.ts";
+import type { BundleContent } from "./content.ts";
+import { type Breach, type RuleTable, Source, info, warning } from "./rule.ts";
+
+const INDEX = /^(\d+|\*)$/;
+
+/**
+ * Whether objects of the schema can have something at a descriptor's path, such as `tls.hosts[0].name`. Where the schema lets anything through,
+ * anything can be.
+ */
+export function schemaAllows(schema: unknown, path: string): boolean {
+  const parts = path
+    .replaceAll(/\[["']?([^[\]"']*)["']?\]/g, ".$1.")
+    .split(".")
+    .filter((part) => part !== "");
+  return allows(schema, parts);
+}
+
+function allows(schema: unknown, parts: readonly string[]): boolean {
+  const [part, ...rest] = parts;
+  if (part === undefined || !isObject(schema)) return true;
+  const { properties, additionalProperties, items } = schema;
+  if (isObject(items)) return allows(items, INDEX.test(part) ? rest : parts);
+  if (isObject(properties) && Object.hasOwn(properties, part)) return allows(properties[part], rest);
+  if (isObject(properties) && nested(properties, parts)) return true;
+  // Tools that make descriptors of Go's types leave the keys of maps out.
+  if (isObject(additionalProperties)) return allows(additionalProperties, rest) || allows(additionalProperties, parts);
+  return isOpen(schema);
+}
+
+/** Keys may hold dots themselves. */
+function nested(properties: JsonObject, parts: readonly string[]): boolean {
+  for (let count = 2; count <= parts.length; count++) {
+    const key = parts.slice(0, count).join(".");
+    if (Object.hasOwn(properties, key)) return allows(properties[key], parts.slice(count));
+  }
+  return false;
+}
+
+/** Whether the schema says nothing about its members. */
+function isOpen(schema: JsonObject): boolean {
+  const { type, properties, additionalProperties } = schema;
+  if (schema["x-kubernetes-preserve-unknown-fields"] === true || additionalProperties === true) return true;
+  return properties === undefined && (type === "object" || type === undefined || type === "");
+}
+
+const INTERNAL = "operators.operatorframework.io/internal-objects";
+
+/** What the CSV says about the CRDs that it owns. */
+export const OWNED_RULES: RuleTable = {
+  "owned-version": warning("An owned CRD has the kind and the version that the CSV says.", Source.format, versions),
+  "crd-not-owned": warning("The CSV owns every CRD of the bundle.", Source.packaging, notOwned),
+  "owned-description": info("Owned CRDs have a display name and a description.", Source.packaging, descriptions),
+  "owned-resources": info("Owned CRDs list the resources that are made for their objects.", Source.scorecard, resources),
+  "owned-descriptors": info("Owned CRDs have descriptors of their fields.", Source.packaging, descriptors),
+  "descriptor-path": warning("A descriptor is about a field that the schema of the CRD has.", Source.scorecard, descriptorPaths),
+  "internal-objects": warning("The annotation of internal objects is a list of CRDs that the CSV owns.", Source.packaging, internalObjects),
+};
+
+type Described = Readonly<Record<string, unknown>>;
+
+/** The owned CRDs as the CSV describes them, with their indexes there. */
+function ownedIn({ csv }: BundleContent): { described: Described; name: string; i: number }[] {
+  const owned = csv?.spec.customresourcedefinitions.owned ?? [];
+  return owned.map((described, i) => ({ described: { ...described }, name: described.name, i }));
+}
+
+function at(content: BundleContent, ...path: (string | number)[]) {
+  return content.inCsv("spec", "customresourcedefinitions", "owned", ...path);
+}
+
+function isInternal({ csvAnnotations }: BundleContent, name: string): boolean {
+  return (csvAnnotations[INTERNAL] ?? "").includes(JSON.stringify(name));
+}
+
+function versions(content: BundleContent): Breach[] {
+  return ownedIn(content).flatMap(({ described: { kind, version }, name, i }) => {
+    const found = content.crds.find(({ crd }) => crd.metadata.name === name);
+    if (!found || found.object.apiVersion !== "apiextensions.k8s.io/v1") return [];
+    const known = versionsOf(found.crd).map((one) => one.name);
+    const actual = objectAt({ ...found.crd.spec }, "names")["kind"];
+    return [
+      ...(typeof kind === "string" && kind === actual
+        ? []
+        : [
+            {
+              message: `owned CRD ${goQuote(name)} has kind ${goQuote(String(actual))}, not ${goQuote(String(kind))}`,
+              at: at(content, i, "kind"),
+            },
+          ]),
+      ...(typeof version === "string" && known.includes(version)
+        ? []
+        : [
+            {
+              message: `owned CRD ${goQuote(name)} has no version ${goQuote(String(version))}: it has ${known.join(", ")}`,
+              at: at(content, i, "version"),
+            },
+          ]),
+    ];
+  });
+}
+
+function notOwned(content: BundleContent): Breach[] {
+  if (!content.csv) return [];
+  const owned = new Set(ownedIn(content).map(({ name }) => name));
+  return content.crds
+    .filter(({ crd }) => !owned.has(crd.metadata.name ?? ""))
+    .map((manifest) => ({
+      message: `CRD ${goQuote(manifest.crd.metadata.name ?? "")} is in the bundle and the CSV does not own it`,
+      at: { manifest, path: ["metadata", "name"] },
+    }));
+}
+
+/** Owned CRDs that are for users. */
+function shown(content: BundleContent) {
+  return ownedIn(content).filter(({ name }) => !isInternal(content, name));
+}
+
+function descriptions(content: BundleContent): Breach[] {
+  return shown(content).flatMap(({ described, name, i }) => {
+    const lacks = [["displayName", "display name"] as const, ["description", "description"] as const].filter(
+      ([member]) => typeof described[member] !== "string" || described[member] === "",
+    );
+    if (lacks.length === 0) return [];
+    return [{ message: `owned CRD ${goQuote(name)} has no ${lacks.map(([, what]) => what).join(" and no ")}`, at: at(content, i) }];
+  });
+}
+
+function resources(content: BundleContent): Breach[] {
+  return shown(content)
+    .filter(({ described }) => objectsAt(described, "resources").length === 0)
+    .map(({ name, i }) => ({ message: `owned CRD ${goQuote(name)} lists no resources`, at: at(content, i) }));
+}
+
+function descriptors(content: BundleContent): Breach[] {
+  return shown(content)
+    .filter(({ described }) => objectsAt(described, "specDescriptors").length === 0)
+    .map(({ name, i }) => ({ message: `owned CRD ${goQuote(name)} has no specDescriptors`, at: at(content, i) }));
+}
+
+function descriptorPaths(content: BundleContent): Breach[] {
+  return ownedIn(content).flatMap(({ described, name, i }) => {
+    const found = content.crds.find(({ crd }) => crd.metadata.name === name);
+    const schema = found && versionsOf(found.crd).find((version) => version.name === described["version"])?.schema;
+    if (!isObject(schema)) return [];
+    return (["spec", "status"] as const).flatMap((part) =>
+      objectsAt(described, `${part}Descriptors`).flatMap(({ path }, j) => {
+        if (typeof path !== "string" || schemaAllows(schema, `${part}.${path}`)) return [];
+        return [
+          {
+            message: `owned CRD ${goQuote(name)} has a descriptor of ${part}.${path}, which its schema does not have`,
+            at: at(content, i, `${part}Descriptors`, j, "path"),
+          },
+        ];
+      }),
+    );
+  });
+}
+
+function internalObjects(content: BundleContent): Breach[] {
+  const text = content.csvAnnotations[INTERNAL];
+  if (text === undefined) return [];
+  const place = content.inCsv("metadata", "annotations", INTERNAL);
+  const named = listIn(text);
+  if (!named) return [{ message: `annotation ${INTERNAL} is no list of names in JSON`, at: place }];
+  const owned = new Set(ownedIn(content).map(({ name }) => name));
+  return named
+    .filter((name) => !owned.has(name))
+    .map((name) => ({ message: `internal object ${goQuote(name)} is no CRD that the CSV owns`, at: place }));
+}
+
+function listIn(text: string): string[] | undefined {
+  try {
+    const list: unknown = JSON.parse(text);
+    return Array.isArray(list) && list.every((name) => typeof name === "string") ? list : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,70 @@
+import { goQuote } from "../../golang/quote.ts";
+import type { BundleContent, Place } from "./content.ts";
+
+/** One way in which a bundle breaks a rule. */
+export interface Breach {
+  /** What is wrong, and what would be right where that is known. One sentence without a full stop. */
+  readonly message: string;
+  readonly at?: Place;
+}
+
+/** One rule for bundles. */
+export interface BundleRule {
+  readonly severity: Severity;
+  /** What must hold; a sentence. */
+  readonly rule: string;
+  /** Who asks for it. */
+  readonly source: string;
+  /** Everything that breaks it, in the order of the bundle. */
+  readonly find: (content: BundleContent) => readonly Breach[];
+}
+
+/** Rules by code. Codes are stable: scripts rely on them. */
+export type RuleTable = Readonly<Record<string, BundleRule>>;
+
+type Find = BundleRule["find"];
+
+/** What keeps a bundle from being installed. */
+export function error(rule: string, source: string, find: Find): BundleRule {
+  return { severity: "error", rule, source, find };
+}
+
+/** What is most likely a mistake. */
+export function warning(rule: string, source: string, find: Find): BundleRule {
+  return { severity: "warning", rule, source, find };
+}
+
+/** What may be meant so. */
+export function info(rule: string, source: string, find: Find): BundleRule {
+  return { severity: "info", rule, source, find };
+}
+
+/** From the worst on. */
+export const SEVERITIES = ["error", "warning", "info"] as const;
+
+/**
+ * How bad it is to break a rule: with an error the bundle cannot be installed, or not in every way that it says it can; a warning is most likely a
+ * mistake; what is only information may be meant so.
+ */
+export type Severity = (typeof SEVERITIES)[number];
+
+/** Who asks for what the rules ask for. */
+export const Source = {
+  format: "registry+v1 bundle format",
+  controller: "operator-controller",
+  apiServer: "Kubernetes API server",
+  packaging: "OLM packaging guide",
+  scorecard: "scorecard",
+  disconnected: "OLM guide to disconnected clusters",
+  gate: "OpenShift cluster upgrades",
+  security: "Kubernetes security guide",
+} as const;
+
+/** A path as a text, such as `spec.install`. */
+export function pathText(path: readonly (string | number)[]): string {
+  return path.reduce<string>((text, part) => {
+    if (typeof part === "number") return `${text}[${part}]`;
+    if (!/^[\w-]+$/.test(part)) return `${text}[${goQuote(part)}]`;
+    return text === "" ? part : `${text}.${part}`;
+  }, "");
+}

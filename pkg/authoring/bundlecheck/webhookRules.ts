@@ -1,0 +1,141 @@
+import type { WebhookDescription } from "../../bundle/types.ts";
+import { objectsAt } from "../../fbc/members.ts";
+import { goQuote } from "../../golang/quote.ts";
+import type { BundleContent } from "./content.ts";
+import { type Breach, type RuleTable, Source, error, warning } from "./rule.ts";
+
+const TYPES = ["ValidatingAdmissionWebhook", "MutatingAdmissionWebhook", "ConversionWebhook"];
+const SIDE_EFFECTS = ["None", "NoneOnDryRun"];
+const REVIEW_VERSIONS = ["v1", "v1beta1"];
+/** What a rule of an admission webhook must list. */
+const RULE_LISTS = ["operations", "apiGroups", "apiVersions", "resources"];
+const MAX_PORT = 65_535;
+
+/** What the API server asks of webhooks beside what operator-controller does. */
+export const WEBHOOK_RULES: RuleTable = {
+  "webhook-type": warning("The type of a webhook is a known one.", Source.format, types),
+  "webhook-domain": error("The name of an admission webhook has at least three parts between dots.", Source.apiServer, domains),
+  "webhook-port": error("A webhook states its containerPort.", Source.apiServer, ports),
+  "webhook-target-ports": error("Webhooks of one deployment and one containerPort have one targetPort.", Source.apiServer, targetPorts),
+  "webhook-path": error("The path of a webhook begins with a slash.", Source.apiServer, paths),
+  "webhook-side-effects": error("The side effects of an admission webhook are None or NoneOnDryRun.", Source.apiServer, sideEffects),
+  "webhook-review-versions": error("A webhook states a version of reviews that the API server knows.", Source.apiServer, reviewVersions),
+  "webhook-timeout": error("The timeout of an admission webhook is 1 to 30 seconds.", Source.apiServer, timeouts),
+  "webhook-policies": error("Policies of admission webhooks have known values.", Source.apiServer, policies),
+  "webhook-rules": error("A rule of an admission webhook lists operations, API groups, versions and resources.", Source.apiServer, rules),
+};
+
+const POLICIES = {
+  failurePolicy: ["Fail", "Ignore"],
+  matchPolicy: ["Equivalent", "Exact"],
+  reinvocationPolicy: ["Never", "IfNeeded"],
+} as const;
+
+type Judge = (webhook: WebhookDescription, isAdmission: boolean) => readonly string[];
+
+/** Breaches of webhooks of known types, in their order; `member` is what they are about. */
+function inEach(content: BundleContent, member: keyof WebhookDescription, judge: Judge): Breach[] {
+  return (content.csv?.spec.webhookdefinitions ?? []).flatMap((webhook, i) => {
+    if (!TYPES.includes(webhook.type)) return [];
+    const at = content.inCsv("spec", "webhookdefinitions", i, member);
+    return judge(webhook, webhook.type !== "ConversionWebhook").map((text) => ({
+      message: `webhook ${goQuote(webhook.generateName)} ${text}`,
+      at,
+    }));
+  });
+}
+
+function types(content: BundleContent): Breach[] {
+  return (content.csv?.spec.webhookdefinitions ?? []).flatMap(({ type, generateName }, i) =>
+    TYPES.includes(type)
+      ? []
+      : [
+          {
+            message: `webhook ${goQuote(generateName)} has type ${goQuote(type)}, of which nothing is made: there are ${TYPES.join(", ")}`,
+            at: content.inCsv("spec", "webhookdefinitions", i, "type"),
+          },
+        ],
+  );
+}
+
+function domains(content: BundleContent): Breach[] {
+  return inEach(content, "generateName", ({ generateName }, isAdmission) => {
+    const name = generateName.replace(/-$/, "");
+    return isAdmission && name.split(".").length < 3
+      ? ["has a name of less than three parts between dots, such as validate.things.example.com"]
+      : [];
+  });
+}
+
+function ports(content: BundleContent): Breach[] {
+  return inEach(content, "containerPort", ({ containerPort = 0 }) =>
+    containerPort >= 1 && containerPort <= MAX_PORT ? [] : [`has containerPort ${containerPort}, which is no port: state it, 443 is usual`],
+  );
+}
+
+function targetPorts(content: BundleContent): Breach[] {
+  const first = new Map<string, number | string>();
+  return inEach(content, "targetPort", ({ deploymentName = "", containerPort = 0, targetPort }) => {
+    const port = containerPort > 0 ? containerPort : 443;
+    const key = `${deploymentName}\0${port}`;
+    const target = targetPort ?? port;
+    const known = first.get(key);
+    if (known === undefined) first.set(key, target);
+    return known === undefined || known === target
+      ? []
+      : [
+          `sends port ${port} of deployment ${goQuote(deploymentName)} to ${target}, and another webhook sends it to ${known}: give one of them another containerPort`,
+        ];
+  });
+}
+
+function paths(content: BundleContent): Breach[] {
+  return inEach(content, "webhookPath", ({ webhookPath }) =>
+    webhookPath === undefined || webhookPath.startsWith("/") ? [] : [`has path ${goQuote(webhookPath)}, which does not begin with a slash`],
+  );
+}
+
+function sideEffects(content: BundleContent): Breach[] {
+  return inEach(content, "sideEffects", ({ sideEffects: stated }, isAdmission) =>
+    !isAdmission || SIDE_EFFECTS.includes(stated ?? "")
+      ? []
+      : [`has sideEffects ${goQuote(stated ?? "")}, which is none of ${SIDE_EFFECTS.join(", ")}`],
+  );
+}
+
+function reviewVersions(content: BundleContent): Breach[] {
+  return inEach(content, "admissionReviewVersions", ({ admissionReviewVersions }) =>
+    (admissionReviewVersions ?? []).some((version) => REVIEW_VERSIONS.includes(version))
+      ? []
+      : [`has none of ${REVIEW_VERSIONS.join(", ")} among its admissionReviewVersions`],
+  );
+}
+
+function timeouts(content: BundleContent): Breach[] {
+  return inEach(content, "timeoutSeconds", ({ timeoutSeconds = 10 }, isAdmission) =>
+    !isAdmission || (timeoutSeconds >= 1 && timeoutSeconds <= 30)
+      ? []
+      : [`has timeoutSeconds ${timeoutSeconds}, which is not between 1 and 30`],
+  );
+}
+
+function policies(content: BundleContent): Breach[] {
+  return inEach(content, "failurePolicy", (webhook, isAdmission) =>
+    Object.entries(POLICIES).flatMap(([member, known]) => {
+      const value = webhook[member as keyof typeof POLICIES];
+      const isUsed = isAdmission && (member !== "reinvocationPolicy" || webhook.type === "MutatingAdmissionWebhook");
+      return !isUsed || value === undefined || (known as readonly string[]).includes(value)
+        ? []
+        : [`has ${member} ${goQuote(value)}, which is none of ${known.join(", ")}`];
+    }),
+  );
+}
+
+function rules(content: BundleContent): Breach[] {
+  return inEach(content, "rules", (webhook, isAdmission) =>
+    objectsAt({ ...webhook }, "rules").flatMap((rule, i) => {
+      const missing = RULE_LISTS.filter((list) => !Array.isArray(rule[list]) || rule[list].length === 0);
+      return isAdmission && missing.length > 0 ? [`has no ${missing.join(" and no ")} in rules[${i}]`] : [];
+    }),
+  );
+}

@@ -1,0 +1,233 @@
+import { isDigestReference } from "../../api/imageReference.ts";
+import { isObject } from "../../api/jsonObject.ts";
+import type { JsonObject } from "../../api/k8s.ts";
+import { objectAt, objectsAt } from "../../fbc/members.ts";
+import { goQuote } from "../../golang/quote.ts";
+import type { BundleContent, Place } from "./content.ts";
+import { type Breach, type RuleTable, Source, error, info, warning } from "./rule.ts";
+
+/** A container of the CSV's deployments. */
+export interface PlacedContainer {
+  readonly deployment: string;
+  readonly container: JsonObject;
+  readonly name: string;
+  /** Path of the container in the CSV. */
+  readonly path: readonly (string | number)[];
+}
+
+/** Every container of every deployment, init containers after the others of their deployment. */
+function containersOf({ csv }: BundleContent): PlacedContainer[] {
+  return (csv?.spec.install.spec.deployments ?? []).flatMap(({ name: deployment, spec }, i) => {
+    const pod: JsonObject = { ...spec.template.spec };
+    return ["containers", "initContainers"].flatMap((list) => {
+      const containers: unknown = pod[list];
+      return (Array.isArray(containers) ? containers : []).flatMap((container: unknown, j): PlacedContainer[] => {
+        if (!isObject(container)) return [];
+        const name = typeof container["name"] === "string" ? container["name"] : "";
+        return [{ deployment, container, name, path: [...podPath(i), list, j] }];
+      });
+    });
+  });
+}
+
+/** Path of the pod's spec of a deployment in the CSV. */
+function podPath(deployment: number): (string | number)[] {
+  return ["spec", "install", "spec", "deployments", deployment, "spec", "template", "spec"];
+}
+
+/** A place in a container. */
+function inContainer(content: BundleContent, { path }: PlacedContainer, ...more: (string | number)[]): Place {
+  return content.inCsv(...path, ...more);
+}
+
+/** The container in a sentence. */
+function named({ name, deployment }: PlacedContainer): string {
+  return `container "${name}" of deployment "${deployment}"`;
+}
+
+const PROBES = ["livenessProbe", "readinessProbe", "startupProbe"] as const;
+/** What Kubernetes takes where a probe does not say. Seconds. */
+const PROBE_DEFAULTS = { timeoutSeconds: 1, periodSeconds: 10 };
+const HOST_ACCESS = ["hostNetwork", "hostPID", "hostIPC"] as const;
+
+/** What the Deployments of the install strategy must hold. */
+export const DEPLOYMENT_RULES: RuleTable = {
+  "deployment-none": info("The install strategy has a deployment.", Source.format, noDeployment),
+  "deployment-selector": error("The selector of a deployment selects the pods that its template makes.", Source.apiServer, selectors),
+  "deployment-containers": error("A deployment has containers, each with a name of its own and an image.", Source.apiServer, containers),
+  "deployment-volumes": error("What a container mounts is a volume of its pod.", Source.apiServer, volumes),
+  "probe-timeout": warning("A probe times out before the next one begins.", Source.packaging, probeTimeouts),
+  privileged: warning("Containers are not privileged, and pods do not use the namespaces of their node.", Source.security, privileged),
+};
+
+function deploymentsOf({ csv }: BundleContent) {
+  return csv?.spec.install.spec.deployments ?? [];
+}
+
+function noDeployment(content: BundleContent): Breach[] {
+  if (!content.csv || deploymentsOf(content).length > 0) return [];
+  return [{ message: "the install strategy has no deployment: nothing would run", at: content.inCsv("spec", "install") }];
+}
+
+function selectors(content: BundleContent): Breach[] {
+  return deploymentsOf(content).flatMap(({ name, spec }, i) => {
+    const at = content.inCsv("spec", "install", "spec", "deployments", i, "spec", "selector");
+    const selector = { ...spec.selector };
+    const expressions = selector["matchExpressions"];
+    const labels = Object.entries(selector.matchLabels ?? {});
+    if (labels.length === 0 && !(Array.isArray(expressions) && expressions.length > 0))
+      return [{ message: `deployment ${goQuote(name)} has no selector`, at }];
+    const given = spec.template.metadata.labels ?? {};
+    const differing = labels.filter(([key, value]) => given[key] !== value).map(([key, value]) => `${key}=${value}`);
+    if (differing.length === 0) return [];
+    return [{ message: `deployment ${goQuote(name)} selects pods with ${differing.join(", ")}, which its template does not make`, at }];
+  });
+}
+
+function containers(content: BundleContent): Breach[] {
+  const empty = deploymentsOf(content).flatMap(({ name, spec }, i) =>
+    (spec.template.spec.containers ?? []).length > 0
+      ? []
+      : [{ message: `deployment ${goQuote(name)} has no container`, at: content.inCsv(...podPath(i)) }],
+  );
+  const seen = new Set<string>();
+  const lacking = containersOf(content).flatMap((one): Breach[] => {
+    const key = `${one.deployment}\0${one.name}`;
+    const isRepeated = seen.has(key);
+    seen.add(key);
+    const at = inContainer(content, one);
+    if (one.name === "") return [{ message: `a container of deployment ${goQuote(one.deployment)} has no name`, at }];
+    if (isRepeated) return [{ message: `${named(one)}: there is another container of that name`, at }];
+    const { image } = one.container;
+    return typeof image === "string" && image !== "" ? [] : [{ message: `${named(one)} has no image`, at }];
+  });
+  return [...empty, ...lacking];
+}
+
+/** In what is installed: volumes for certificates come and go when the bundle is rendered. */
+function volumes(content: BundleContent): Breach[] {
+  const missing = new Set<string>();
+  for (const { result } of content.renderings) {
+    for (const object of result instanceof Error ? [] : result.objects) {
+      if (object.kind !== "Deployment") continue;
+      const pod = objectAt(objectAt(objectAt(object, "spec"), "template"), "spec");
+      const known = new Set(objectsAt(pod, "volumes").map(({ name }) => name));
+      for (const container of [...objectsAt(pod, "containers"), ...objectsAt(pod, "initContainers")])
+        for (const { name } of objectsAt(container, "volumeMounts"))
+          if (!known.has(name))
+            missing.add(
+              `container ${goQuote(String(container["name"]))} of deployment ${goQuote(object.metadata.name)} mounts volume ${goQuote(String(name))}, which its pod does not have`,
+            );
+    }
+  }
+  return [...missing].map((message) => ({ message, at: content.inCsv("spec", "install", "spec", "deployments") }));
+}
+
+function probeTimeouts(content: BundleContent): Breach[] {
+  return containersOf(content).flatMap((one) =>
+    PROBES.flatMap((kind): Breach[] => {
+      const probe: unknown = one.container[kind];
+      if (!isObject(probe)) return [];
+      const [timeout, period] = [seconds(probe, "timeoutSeconds"), seconds(probe, "periodSeconds")];
+      if (timeout < period) return [];
+      const message = `${kind} of ${named(one)} has timeoutSeconds ${timeout}, which is not lower than its periodSeconds ${period}`;
+      return [{ message, at: inContainer(content, one, kind) }];
+    }),
+  );
+}
+
+function seconds(probe: JsonObject, member: keyof typeof PROBE_DEFAULTS): number {
+  return Number(probe[member] ?? 0) || PROBE_DEFAULTS[member];
+}
+
+function privileged(content: BundleContent): Breach[] {
+  const ofPods = deploymentsOf(content).flatMap(({ name, spec }, i) =>
+    HOST_ACCESS.filter((member) => spec.template.spec[member] === true).map((member) => ({
+      message: `deployment ${goQuote(name)} has ${member}: its pods share that with their node`,
+      at: content.inCsv(...podPath(i), member),
+    })),
+  );
+  const ofContainers = containersOf(content)
+    .filter(({ container }) => objectAt(container, "securityContext")["privileged"] === true)
+    .map((one) => ({ message: `${named(one)} is privileged`, at: inContainer(content, one, "securityContext", "privileged") }));
+  return [...ofPods, ...ofContainers];
+}
+
+const FEATURE = "features.operators.openshift.io/disconnected";
+const INFRASTRUCTURE = "operators.openshift.io/infrastructure-features";
+/** How operators are told which images they are to use. */
+const RELATED_IMAGE = /^RELATED_IMAGE_/;
+
+/** What makes a bundle work where there is no registry but a mirror: lists to copy images by. */
+export const IMAGE_RULES: RuleTable = {
+  "related-images": warning(
+    "A bundle that lists related images, or says that it works disconnected, lists every image that its deployments use.",
+    Source.disconnected,
+    notListed,
+  ),
+  "related-images-missing": info("The CSV lists related images, so that they can be mirrored.", Source.disconnected, noList),
+  "related-image-digest": warning("Related images are named by digest.", Source.disconnected, relatedByTag),
+  "image-digest": info("Images of deployments are named by digest.", Source.disconnected, usedByTag),
+};
+
+interface Used {
+  readonly image: string;
+  readonly at: Place;
+}
+
+/** The images of containers and those that operators are told of in variables, each once. */
+function usedImages(content: BundleContent): Used[] {
+  const used = new Map<string, Used>();
+  const note = (image: unknown, at: Place): void => {
+    if (typeof image === "string" && image !== "" && !used.has(image)) used.set(image, { image, at });
+  };
+  for (const one of containersOf(content)) {
+    note(one.container["image"], inContainer(content, one, "image"));
+    for (const [i, { name, value }] of objectsAt(one.container, "env").entries())
+      if (typeof name === "string" && RELATED_IMAGE.test(name)) note(value, inContainer(content, one, "env", i, "value"));
+  }
+  return [...used.values()];
+}
+
+function relatedImages({ csv }: BundleContent): string[] {
+  return csv ? objectsAt(csv.spec, "relatedImages").map(({ image }) => (typeof image === "string" ? image : "")) : [];
+}
+
+function saysDisconnected({ csvAnnotations }: BundleContent): boolean {
+  return csvAnnotations[FEATURE] === "true" || (csvAnnotations[INFRASTRUCTURE] ?? "").toLowerCase().includes('"disconnected"');
+}
+
+function notListed(content: BundleContent): Breach[] {
+  const related = new Set(relatedImages(content));
+  if (related.size === 0 && !saysDisconnected(content)) return [];
+  return usedImages(content)
+    .filter(({ image }) => !related.has(image))
+    .map(({ image, at }) => ({
+      message: `image ${image} is used and not among spec.relatedImages: it would be missing on a disconnected cluster`,
+      at,
+    }));
+}
+
+function noList(content: BundleContent): Breach[] {
+  if (!content.csv || relatedImages(content).length > 0 || saysDisconnected(content) || usedImages(content).length === 0) return [];
+  return [{ message: "spec.relatedImages is missing: the images cannot be mirrored by it", at: content.inCsv("spec") }];
+}
+
+function relatedByTag(content: BundleContent): Breach[] {
+  return relatedImages(content).flatMap((image, i) =>
+    isDigestReference(image)
+      ? []
+      : [
+          {
+            message: `related image ${image} is not named by digest: mirrors serve digests only`,
+            at: content.inCsv("spec", "relatedImages", i, "image"),
+          },
+        ],
+  );
+}
+
+function usedByTag(content: BundleContent): Breach[] {
+  return usedImages(content)
+    .filter(({ image }) => !isDigestReference(image))
+    .map(({ image, at }) => ({ message: `image ${image} is not named by digest: what it stands for may change`, at }));
+}

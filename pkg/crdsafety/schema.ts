@@ -1,0 +1,408 @@
+import { isObject } from "../api/jsonObject.ts";
+import { goJson } from "../fbc/canonical.ts";
+
+/**
+ * A Go type as far as the schema of a CRD needs it. Findings show Go values, so checks work on values as Go has them: absent members are
+ * zero, a nil list is not an empty one.
+ */
+export type GoType = GoScalar | GoPointer | GoSlice | GoMap | GoStruct;
+
+interface GoScalar {
+  readonly kind: "string" | "bool" | "int" | "float" | "byte";
+}
+
+interface GoPointer {
+  readonly kind: "pointer";
+  readonly to: GoType;
+}
+
+/** `label` is the type as Go prints it. */
+export interface GoSlice {
+  readonly kind: "slice";
+  readonly label: string;
+  readonly of: GoType;
+}
+
+/** Keys are strings. */
+interface GoMap {
+  readonly kind: "map";
+  readonly label: string;
+  readonly of: GoType;
+}
+
+export interface GoStruct {
+  readonly kind: "struct";
+  readonly label: string;
+  /** In the order of the declaration, which is the order they are printed in. */
+  readonly fields: readonly GoField[];
+}
+
+interface GoField {
+  readonly name: string;
+  /** The member that holds it in JSON; absent for a type with a JSON form of its own. */
+  readonly json?: string;
+  readonly type: GoType;
+}
+
+/** Integers beyond 2^53 are bigint. A list of bytes is the text that they are the UTF-8 of. A nil pointer, list or map is null. */
+export type GoValue = string | boolean | number | bigint | null | readonly GoValue[] | ReadonlyMap<string, GoValue> | GoObject;
+
+/** A struct: the fields that are not zero, by name. */
+export interface GoObject {
+  readonly [field: string]: GoValue;
+}
+
+const NO_FIELDS: GoObject = {};
+
+/** The zero value of a type. */
+function zeroOf(type: GoType): GoValue {
+  switch (type.kind) {
+    case "string":
+      return "";
+    case "bool":
+      return false;
+    case "int":
+    case "float":
+    case "byte":
+      return 0;
+    case "struct":
+      return NO_FIELDS;
+    case "pointer":
+    case "slice":
+    case "map":
+    default:
+      return null;
+  }
+}
+
+/** A string, number or boolean as text; empty for what is nil or absent. */
+export function scalarText(value: GoValue | undefined): string {
+  return typeof value === "object" || value === undefined ? "" : String(value);
+}
+
+/** A field of a struct value. */
+export function fieldOf(value: GoValue, { name, type }: GoField): GoValue {
+  return (value as GoObject)[name] ?? zeroOf(type);
+}
+
+/** Whether `value` is the zero value; an empty list or map is not, unless it is nil. */
+export function isZero(type: GoType, value: GoValue): boolean {
+  if (type.kind === "struct") return type.fields.every((field) => isZero(field.type, fieldOf(value, field)));
+  return value === zeroOf(type);
+}
+
+/** The elements of a list value that is not nil. */
+export function elementsOf({ of }: GoSlice, value: GoValue): readonly GoValue[] {
+  if (of.kind === "byte") return [...Buffer.from(scalarText(value))];
+  return value as readonly GoValue[];
+}
+
+/**
+ * Whether two values mean the same: a nil list or map equals an empty one.
+ * @see https://pkg.go.dev/k8s.io/apimachinery/pkg/api/equality Semantic.DeepEqual
+ */
+export function sameMeaning(type: GoType, a: GoValue, b: GoValue): boolean {
+  switch (type.kind) {
+    case "pointer":
+      return a === null || b === null ? a === b : sameMeaning(type.to, a, b);
+    case "slice": {
+      if (type.of.kind === "byte") return (a ?? "") === (b ?? "");
+      const [one, other] = [(a ?? []) as readonly GoValue[], (b ?? []) as readonly GoValue[]];
+      return one.length === other.length && one.every((value, index) => sameMeaning(type.of, value, other[index] ?? null));
+    }
+    case "map": {
+      const [one, other] = [mapOf(a), mapOf(b)];
+      return (
+        one.size === other.size && [...one].every(([key, value]) => other.has(key) && sameMeaning(type.of, value, other.get(key) ?? null))
+      );
+    }
+    case "struct":
+      return a === b || type.fields.every((field) => sameMeaning(field.type, fieldOf(a, field), fieldOf(b, field)));
+    case "string":
+    case "bool":
+    case "int":
+    case "float":
+    case "byte":
+    default:
+      return a === b;
+  }
+}
+
+function mapOf(value: GoValue): ReadonlyMap<string, GoValue> {
+  return (value ?? new Map()) as ReadonlyMap<string, GoValue>;
+}
+
+const STRING: GoScalar = { kind: "string" };
+const BOOL: GoScalar = { kind: "bool" };
+const INT: GoPointer = { kind: "pointer", to: { kind: "int" } };
+const FLOAT: GoPointer = { kind: "pointer", to: { kind: "float" } };
+const STRING_POINTER: GoPointer = { kind: "pointer", to: STRING };
+const BOOL_POINTER: GoPointer = { kind: "pointer", to: BOOL };
+const STRINGS: GoSlice = { kind: "slice", label: "[]string", of: STRING };
+const BYTES: GoSlice = { kind: "slice", label: "[]uint8", of: { kind: "byte" } };
+
+/** Any JSON value, kept as its text: sorted members, no spaces. */
+const ANY_JSON: GoStruct = { kind: "struct", label: "v1.JSON", fields: [{ name: "Raw", type: BYTES }] };
+const ANY_JSON_POINTER: GoPointer = { kind: "pointer", to: ANY_JSON };
+
+const EXTERNAL_DOCS: GoStruct = {
+  kind: "struct",
+  label: "v1.ExternalDocumentation",
+  fields: [
+    { name: "Description", json: "description", type: STRING },
+    { name: "URL", json: "url", type: STRING },
+  ],
+};
+
+const RULE: GoStruct = {
+  kind: "struct",
+  label: "v1.ValidationRule",
+  fields: [
+    { name: "Rule", json: "rule", type: STRING },
+    { name: "Message", json: "message", type: STRING },
+    { name: "MessageExpression", json: "messageExpression", type: STRING },
+    { name: "Reason", json: "reason", type: STRING_POINTER },
+    { name: "FieldPath", json: "fieldPath", type: STRING },
+    { name: "OptionalOldSelf", json: "optionalOldSelf", type: BOOL_POINTER },
+  ],
+};
+
+/** The schema of one value. It holds itself. @see https://pkg.go.dev/k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1#JSONSchemaProps */
+export const SCHEMA: GoStruct = {
+  kind: "struct",
+  label: "v1.JSONSchemaProps",
+  get fields() {
+    return SCHEMA_FIELDS;
+  },
+};
+
+const SCHEMA_POINTER: GoPointer = { kind: "pointer", to: SCHEMA };
+const SCHEMAS: GoSlice = { kind: "slice", label: "[]v1.JSONSchemaProps", of: SCHEMA };
+const SCHEMA_MAP: GoMap = { kind: "map", label: "map[string]v1.JSONSchemaProps", of: SCHEMA };
+
+/** `items`: one schema, or one for each place of a tuple. */
+const SCHEMA_OR_LIST: GoStruct = {
+  kind: "struct",
+  label: "v1.JSONSchemaPropsOrArray",
+  fields: [
+    { name: "Schema", type: SCHEMA_POINTER },
+    { name: "JSONSchemas", type: SCHEMAS },
+  ],
+};
+
+/** `additionalProperties` and `additionalItems`: a schema, or whether there may be any. */
+const SCHEMA_OR_BOOL: GoStruct = {
+  kind: "struct",
+  label: "v1.JSONSchemaPropsOrBool",
+  fields: [
+    { name: "Allows", type: BOOL },
+    { name: "Schema", type: SCHEMA_POINTER },
+  ],
+};
+
+/** A member of `dependencies`: a schema, or the names of members. */
+const SCHEMA_OR_STRINGS: GoStruct = {
+  kind: "struct",
+  label: "v1.JSONSchemaPropsOrStringArray",
+  fields: [
+    { name: "Schema", type: SCHEMA_POINTER },
+    { name: "Property", type: STRINGS },
+  ],
+};
+
+const pointerTo = (to: GoType): GoPointer => ({ kind: "pointer", to });
+
+const SCHEMA_FIELDS: readonly GoField[] = [
+  { name: "ID", json: "id", type: STRING },
+  { name: "Schema", json: "$schema", type: STRING },
+  { name: "Ref", json: "$ref", type: STRING_POINTER },
+  { name: "Description", json: "description", type: STRING },
+  { name: "Type", json: "type", type: STRING },
+  { name: "Format", json: "format", type: STRING },
+  { name: "Title", json: "title", type: STRING },
+  { name: "Default", json: "default", type: ANY_JSON_POINTER },
+  { name: "Maximum", json: "maximum", type: FLOAT },
+  { name: "ExclusiveMaximum", json: "exclusiveMaximum", type: BOOL },
+  { name: "Minimum", json: "minimum", type: FLOAT },
+  { name: "ExclusiveMinimum", json: "exclusiveMinimum", type: BOOL },
+  { name: "MaxLength", json: "maxLength", type: INT },
+  { name: "MinLength", json: "minLength", type: INT },
+  { name: "Pattern", json: "pattern", type: STRING },
+  { name: "MaxItems", json: "maxItems", type: INT },
+  { name: "MinItems", json: "minItems", type: INT },
+  { name: "UniqueItems", json: "uniqueItems", type: BOOL },
+  { name: "MultipleOf", json: "multipleOf", type: FLOAT },
+  { name: "Enum", json: "enum", type: { kind: "slice", label: "[]v1.JSON", of: ANY_JSON } },
+  { name: "MaxProperties", json: "maxProperties", type: INT },
+  { name: "MinProperties", json: "minProperties", type: INT },
+  { name: "Required", json: "required", type: STRINGS },
+  { name: "Items", json: "items", type: pointerTo(SCHEMA_OR_LIST) },
+  { name: "AllOf", json: "allOf", type: SCHEMAS },
+  { name: "OneOf", json: "oneOf", type: SCHEMAS },
+  { name: "AnyOf", json: "anyOf", type: SCHEMAS },
+  { name: "Not", json: "not", type: SCHEMA_POINTER },
+  { name: "Properties", json: "properties", type: SCHEMA_MAP },
+  { name: "AdditionalProperties", json: "additionalProperties", type: pointerTo(SCHEMA_OR_BOOL) },
+  { name: "PatternProperties", json: "patternProperties", type: SCHEMA_MAP },
+  { name: "Dependencies", json: "dependencies", type: { kind: "map", label: "v1.JSONSchemaDependencies", of: SCHEMA_OR_STRINGS } },
+  { name: "AdditionalItems", json: "additionalItems", type: pointerTo(SCHEMA_OR_BOOL) },
+  { name: "Definitions", json: "definitions", type: { kind: "map", label: "v1.JSONSchemaDefinitions", of: SCHEMA } },
+  { name: "ExternalDocs", json: "externalDocs", type: pointerTo(EXTERNAL_DOCS) },
+  { name: "Example", json: "example", type: ANY_JSON_POINTER },
+  { name: "Nullable", json: "nullable", type: BOOL },
+  { name: "XPreserveUnknownFields", json: "x-kubernetes-preserve-unknown-fields", type: BOOL_POINTER },
+  { name: "XEmbeddedResource", json: "x-kubernetes-embedded-resource", type: BOOL },
+  { name: "XIntOrString", json: "x-kubernetes-int-or-string", type: BOOL },
+  { name: "XListMapKeys", json: "x-kubernetes-list-map-keys", type: STRINGS },
+  { name: "XListType", json: "x-kubernetes-list-type", type: STRING_POINTER },
+  { name: "XMapType", json: "x-kubernetes-map-type", type: STRING_POINTER },
+  { name: "XValidations", json: "x-kubernetes-validations", type: { kind: "slice", label: "v1.ValidationRules", of: RULE } },
+];
+
+/** A JSON object of unknown content. */
+export type RawObject = Readonly<Record<string, unknown>>;
+
+/**
+ * One node of a schema as Go reads it, without the children of which paths of their own exist, `properties` and `items`.
+ * Members that Go does not know are left out, as are those of a wrong type: the API server refuses those.
+ */
+export function decodeNode(raw: RawObject): GoObject {
+  const fields: Record<string, GoValue> = {};
+  for (const { name, json = "", type } of SCHEMA.fields) {
+    if (name === "Properties" || name === "Items" || !Object.hasOwn(raw, json)) continue;
+    fields[name] = decode(type, raw[json]);
+  }
+  return fields;
+}
+
+function decode(type: GoType, raw: unknown): GoValue {
+  if (type === ANY_JSON) return raw === null || raw === undefined ? {} : { Raw: goJson(raw) };
+  switch (type.kind) {
+    case "string":
+      return typeof raw === "string" ? raw : "";
+    case "bool":
+      return raw === true;
+    case "int":
+      return integer(raw) ?? 0;
+    case "float":
+      return typeof raw === "bigint" ? Number(raw) : typeof raw === "number" ? raw : 0;
+    case "pointer":
+      return fits(type.to, raw) ? decode(type.to, raw) : null;
+    case "slice":
+      return Array.isArray(raw) ? raw.map((element) => decode(type.of, element)) : null;
+    case "map":
+      return isObject(raw) ? new Map(Object.entries(raw).map(([key, value]) => [key, decode(type.of, value)])) : null;
+    case "struct":
+      return decodeStruct(type, raw);
+    case "byte":
+    default:
+      return zeroOf(type);
+  }
+}
+
+function decodeStruct(type: Extract<GoType, { kind: "struct" }>, raw: unknown): GoObject {
+  if (type === SCHEMA_OR_BOOL) {
+    return isObject(raw) ? { Allows: true, Schema: decode(SCHEMA, raw) } : { Allows: raw === true };
+  }
+  if (type === SCHEMA_OR_LIST || type === SCHEMA_OR_STRINGS) {
+    if (isObject(raw)) return { Schema: decode(SCHEMA, raw) };
+    const list = type.fields[1];
+    return Array.isArray(raw) && list ? { [list.name]: decode(list.type, raw) } : {};
+  }
+  const fields: Record<string, GoValue> = {};
+  if (!isObject(raw)) return fields;
+  for (const { name, json = "", type: of } of type.fields) if (Object.hasOwn(raw, json)) fields[name] = decode(of, raw[json]);
+  return fields;
+}
+
+/** Whether a pointer to `type` is set by `raw`; null and what is of a wrong type leave it nil. */
+function fits(type: GoType, raw: unknown): boolean {
+  if (raw === null || raw === undefined) return false;
+  switch (type.kind) {
+    case "string":
+      return typeof raw === "string";
+    case "bool":
+      return typeof raw === "boolean";
+    case "int":
+      return integer(raw) !== undefined;
+    case "float":
+      return typeof raw === "number" || typeof raw === "bigint";
+    case "byte":
+    case "pointer":
+    case "slice":
+    case "map":
+    case "struct":
+    default:
+      if (type === SCHEMA_OR_BOOL) return isObject(raw) || typeof raw === "boolean";
+      return type === ANY_JSON || type === SCHEMA_OR_LIST || isObject(raw);
+  }
+}
+
+function integer(raw: unknown): number | bigint | undefined {
+  if (typeof raw === "bigint") return raw;
+  if (typeof raw !== "number" || !Number.isInteger(raw)) return undefined;
+  return Number.isSafeInteger(raw) ? raw : BigInt(raw);
+}
+
+/** More levels and parts than these no schema has that an API server takes. */
+const MAX_LEVELS = 400;
+const MAX_PARTS = 500_000;
+
+/** Lists and maps of schemas, and how a path names one of them. */
+type Walk = (schema: unknown, path: string) => void;
+
+/**
+ * Every schema in `root` by its path: `^` for the root, then `.name` for a property, `.items` for the elements of a list,
+ * `.additionalProperties` for the values of a map, `.allOf[0]` and so on for alternatives. Where two schemas have one path the later counts.
+ * @param root not larger than `sizeFault` allows.
+ */
+function flatten(root: unknown): Map<string, RawObject> {
+  const nodes = new Map<string, RawObject>();
+  const walk: Walk = (schema, path) => {
+    if (!isObject(schema)) return;
+    nodes.set(path, schema);
+    const { items, not, additionalProperties, additionalItems } = schema;
+    if (Array.isArray(items)) for (const [index, one] of items.entries()) walk(one, `${path}.items[${index}]`);
+    else walk(items, `${path}.items`);
+    for (const holder of ["allOf", "anyOf", "oneOf"]) {
+      const list = schema[holder];
+      if (Array.isArray(list)) for (const [index, one] of list.entries()) walk(one, `${path}.${holder}[${index}]`);
+    }
+    walk(not, `${path}.not`);
+    for (const [name, one] of membersOf(schema["properties"])) walk(one, `${path}.${name}`);
+    walk(additionalProperties, `${path}.additionalProperties`);
+    for (const [name, one] of membersOf(schema["patternProperties"])) walk(one, `${path}.patternProperties[${name}]`);
+    walk(additionalItems, `${path}.additionalItems`);
+    for (const [name, one] of membersOf(schema["definitions"])) walk(one, `${path}.definitions[${name}]`);
+    for (const [name, one] of membersOf(schema["dependencies"])) walk(one, `${path}.dependencies[${name}]`);
+  };
+  walk(root, "^");
+  return nodes;
+}
+
+/** A schema by paths, or why it is too large for that. */
+export type FlatSchema = { readonly nodes: ReadonlyMap<string, RawObject> } | { readonly tooLarge: string };
+
+/** `root` as `flatten` gives it, if it is not too large. */
+export function flatSchema(root: unknown): FlatSchema {
+  const tooLarge = sizeFault(root);
+  return tooLarge === undefined ? { nodes: flatten(root) } : { tooLarge };
+}
+
+/** Why a schema is too large to be compared; undefined when it is not. A schema that contains itself has no end of levels. */
+export function sizeFault(root: unknown): string | undefined {
+  let parts = 0;
+  const level = (value: unknown, depth: number): boolean => {
+    if (++parts > MAX_PARTS) return false;
+    if (typeof value !== "object" || value === null) return true;
+    if (depth > MAX_LEVELS) return false;
+    const members: readonly unknown[] = Array.isArray(value) ? value : Object.values(value);
+    return members.every((member) => level(member, depth + 1));
+  };
+  if (level(root, 0)) return undefined;
+  return parts > MAX_PARTS ? `it has more than ${MAX_PARTS} parts` : `it is nested deeper than ${MAX_LEVELS} levels`;
+}
+
+function membersOf(value: unknown): [string, unknown][] {
+  return isObject(value) ? Object.entries(value) : [];
+}

@@ -1,0 +1,357 @@
+/** A value of the wrong type for a Go struct. `message` is Go's text. */
+export class GoTypeError extends Error {
+  override readonly name = "GoTypeError";
+
+  /** The same error one struct further out; the text of some errors tells the path. */
+  within(_struct: string, _member: string): GoTypeError {
+    return this;
+  }
+}
+
+/** What encoding/json says: value, where in which struct, and the type wanted. */
+class JsonTypeError extends GoTypeError {
+  readonly #value: string;
+  readonly #type: string;
+  readonly #struct: string;
+  readonly #path: readonly string[];
+
+  constructor(value: string, type: string, struct = "", path: readonly string[] = []) {
+    const place = struct === "" ? "Go value" : `Go struct field ${struct}.${path.join(".")}`;
+    super(`json: cannot unmarshal ${value} into ${place} of type ${type}`);
+    this.#value = value;
+    this.#type = type;
+    this.#struct = struct;
+    this.#path = path;
+  }
+
+  override within(struct: string, member: string): GoTypeError {
+    return new JsonTypeError(this.#value, this.#type, this.#struct || struct, [member, ...this.#path]);
+  }
+}
+
+/** One Go type: reads a parsed value and gives what Go's encoder prints for it. */
+export interface GoType {
+  /** Go's name of the type, as errors print it. */
+  readonly goName: string;
+  /** @throws GoTypeError when `value`, which is neither null nor undefined, does not fit. */
+  convert(value: unknown): unknown;
+  /** What stands for a value that is absent or null. */
+  zero(): unknown;
+  /** Whether `omitempty` leaves the converted value out. */
+  isEmpty(converted: unknown): boolean;
+  /** A pointer that was given is never empty, whatever it points to prints as. */
+  readonly isPointer?: true;
+}
+
+/** Go's kind of a parsed value. */
+export type GoKind = "string" | "bool" | "int64" | "float64" | "slice" | "map";
+
+/** The way in which Go reads values into structs. */
+export interface GoMode {
+  /** Whether keys are taken in any letter case, as encoding/json does. */
+  readonly anyCase: boolean;
+  /** Whether errors tell the path of the member. */
+  readonly tellsPath: boolean;
+  /** The error for a value of the wrong type. `want` is the kind of Go type that was to be filled. */
+  mismatch(value: unknown, want: string, goName: string): GoTypeError;
+  /** Whether a number beyond the range of an integer type wraps around instead of being refused. */
+  readonly wraps: boolean;
+}
+
+/** apimachinery's unstructured converter: how manifests become typed objects. */
+export const CONVERTER: GoMode = {
+  anyCase: false,
+  tellsPath: false,
+  wraps: true,
+  mismatch(value, want, goName) {
+    const kind = goKindOf(value);
+    if (want === "slice" || want === "map") return new GoTypeError(`cannot restore ${want} from ${kind}`);
+    if (want === "struct") return new GoTypeError(`cannot restore struct from: ${kind}`);
+    const numeric = want === "int32" || want === "int64" || want === "float64";
+    const convertible = (kind === "int64" && want === "string") || (kind === "float64" && numeric);
+    return new GoTypeError(convertible ? `cannot convert ${kind} to ${goName}` : `unrecognized type: ${want}`);
+  },
+};
+
+const JSON_WORDS = { string: "string", bool: "bool", int64: "number", float64: "number", slice: "array", map: "object" } as const;
+
+/** encoding/json's error for a value of the wrong type; a number that does not fit an integer type is named. */
+export function jsonMismatch(value: unknown, goName: string): GoTypeError {
+  const word = JSON_WORDS[goKindOf(value)];
+  return new JsonTypeError(word === "number" && goName.startsWith("int") ? `number ${String(value)}` : word, goName);
+}
+
+/** sigs.k8s.io/json: how the schemas below `items` and `additionalProperties` of a CRD are read. */
+export const STRICT_CASE_JSON: GoMode = {
+  anyCase: false,
+  tellsPath: true,
+  wraps: false,
+  mismatch: (value, _want, goName) => jsonMismatch(value, goName),
+};
+
+/** encoding/json: how `deploymentConfig` is read. */
+export const ANY_CASE_JSON: GoMode = {
+  anyCase: true,
+  tellsPath: true,
+  wraps: false,
+  mismatch: (value, _want, goName) => jsonMismatch(value, goName),
+};
+
+const MAX_INT64 = 2n ** 63n - 1n;
+
+/** Go's kind of a parsed value that is not null. */
+export function goKindOf(value: unknown): GoKind {
+  if (typeof value === "string") return "string";
+  if (typeof value === "boolean") return "bool";
+  if (typeof value === "number") return Number.isSafeInteger(value) ? "int64" : "float64";
+  if (typeof value === "bigint") return value <= MAX_INT64 && value >= -MAX_INT64 - 1n ? "int64" : "float64";
+  return Array.isArray(value) ? "slice" : "map";
+}
+
+/** Sets a member whatever its name; plain assignment would take `__proto__` for the prototype. */
+export function setMember(object: Record<string, unknown>, key: string, value: unknown): void {
+  if (key === "__proto__") Object.defineProperty(object, key, { value, enumerable: true, writable: true, configurable: true });
+  else object[key] = value;
+}
+
+function scalar<T>(goName: string, zero: T, convert: (value: unknown) => T): GoType {
+  return { goName, convert, zero: () => zero, isEmpty: (converted) => converted === zero };
+}
+
+/** A string type; `goName` is "string" or the name of a type made from it, such as "v1.PullPolicy". */
+export function string(goName: string, mode: GoMode): GoType {
+  return scalar(goName, "", (value) => {
+    if (typeof value === "string") return value;
+    throw mode.mismatch(value, "string", goName);
+  });
+}
+
+/** Go's bool: true or false, and nothing else. */
+export function bool(mode: GoMode): GoType {
+  return scalar("bool", false, (value) => {
+    if (typeof value === "boolean") return value;
+    throw mode.mismatch(value, "bool", "bool");
+  });
+}
+
+/** A signed integer type; int64 values beyond 2^53 stay bigint. */
+export function integer(kind: "int32" | "int64", mode: GoMode): GoType {
+  const bits = kind === "int32" ? 32 : 64;
+  return scalar<number | bigint>(kind, 0, (value) => {
+    const whole = typeof value === "bigint" ? value : typeof value === "number" && Number.isInteger(value) ? BigInt(value) : undefined;
+    if (whole === undefined || (goKindOf(value) === "float64" && !mode.wraps)) throw mode.mismatch(value, kind, kind);
+    const fitting = BigInt.asIntN(bits, whole);
+    if (fitting !== whole && !mode.wraps) throw mode.mismatch(value, kind, kind);
+    return Number.isSafeInteger(Number(fitting)) ? Number(fitting) : fitting;
+  });
+}
+
+/** Go's float64: any number. */
+export function float64(mode: GoMode): GoType {
+  return scalar("float64", 0, (value) => {
+    if (typeof value === "number" || typeof value === "bigint") return Number(value);
+    throw mode.mismatch(value, "float64", "float64");
+  });
+}
+
+/** Bytes, which JSON holds in base64. */
+export function bytes(mode: GoMode): GoType {
+  return {
+    goName: "[]uint8",
+    convert(value) {
+      if (typeof value !== "string") throw mode.mismatch(value, "slice", "[]uint8");
+      const text = value.replace(/[\r\n]/g, "");
+      const wrong = base64Fault(text);
+      if (wrong !== undefined) {
+        const found = `illegal base64 data at input byte ${wrong}`;
+        throw new GoTypeError(mode.tellsPath ? found : `error decoding from json: ${found}`);
+      }
+      return Buffer.from(text, "base64").toString("base64");
+    },
+    zero: () => null,
+    isEmpty: (converted) => converted === null || converted === "",
+  };
+}
+
+/** Where Go's decoder stops in text that is not standard base64 with padding. */
+function base64Fault(text: string): number | undefined {
+  const legal = /^[A-Za-z0-9+/]*/.exec(text)?.[0].length ?? 0;
+  const rest = text.slice(legal);
+  if (rest === "") return legal % 4 === 0 ? undefined : legal - (legal % 4);
+  if ((legal % 4 === 2 && rest === "==") || (legal % 4 === 3 && rest === "=")) return undefined;
+  return legal % 4 === 2 && rest === "=" ? text.length : legal;
+}
+
+/** One member of a struct. */
+export interface Member {
+  readonly name: string;
+  readonly index: number;
+  readonly type: GoType;
+  readonly omitEmpty: boolean;
+  readonly omitZero: boolean;
+}
+
+/** A struct: reads the members it knows and prints them in its own order. */
+export class StructType implements GoType {
+  readonly goName: string;
+  readonly #mode: GoMode;
+  #members: readonly Member[] = [];
+  #always: readonly Member[] = [];
+  readonly #byKey = new Map<string, Member>();
+  readonly #structName: string;
+
+  constructor(name: string, mode: GoMode) {
+    this.goName = name.slice(name.lastIndexOf("/") + 1);
+    this.#structName = name.slice(name.lastIndexOf(".") + 1);
+    this.#mode = mode;
+  }
+
+  /** Completes the type; apart from the constructor because structs may hold themselves. */
+  define(members: readonly Member[]): void {
+    this.#members = members;
+    this.#always = members.filter((member) => !isOmitted(member, member.type.zero()));
+    for (const member of members) {
+      this.#byKey.set(member.name, member);
+      if (this.#mode.anyCase) this.#byKey.set(`\0${member.name.toLowerCase()}`, member);
+    }
+  }
+
+  convert(value: unknown): unknown {
+    if (goKindOf(value) !== "map") throw this.#mode.mismatch(value, "struct", this.goName);
+    const source = value as Readonly<Record<string, unknown>>;
+    const present: Member[] = [];
+    const values: unknown[] = [];
+    let sorted = true;
+    for (const key of Object.keys(source)) {
+      const member = this.#byKey.get(key) ?? (this.#mode.anyCase ? this.#byKey.get(`\0${key.toLowerCase()}`) : undefined);
+      const given = source[key];
+      if (!member || given === null || given === undefined) continue;
+      if (present.length > 0 && (present.at(-1)?.index ?? 0) >= member.index) sorted = false;
+      present.push(member);
+      values[member.index] = given;
+    }
+    const out: Record<string, unknown> = {};
+    for (const member of this.#inOrder(present, sorted)) {
+      const given = values[member.index];
+      const converted = given === undefined ? member.type.zero() : this.#convertMember(member, given);
+      const kept = given !== undefined && member.type.isPointer;
+      if (kept || !isOmitted(member, converted)) out[member.name] = converted;
+    }
+    return out;
+  }
+
+  zero(): unknown {
+    const out: Record<string, unknown> = {};
+    for (const member of this.#always) out[member.name] = member.type.zero();
+    return out;
+  }
+
+  isEmpty(): boolean {
+    return false;
+  }
+
+  /** The members to print: those present and those that always appear, in Go's order. */
+  #inOrder(present: Member[], sorted: boolean): readonly Member[] {
+    if (this.#always.length === 0 && sorted) return present;
+    const marked = new Set(present);
+    for (const member of this.#always) marked.add(member);
+    if (marked.size * 4 > this.#members.length) return this.#members.filter((member) => marked.has(member));
+    return [...marked].sort((a, b) => a.index - b.index);
+  }
+
+  #convertMember(member: Member, value: unknown): unknown {
+    try {
+      return member.type.convert(value);
+    } catch (err) {
+      if (err instanceof GoTypeError && this.#mode.tellsPath) throw err.within(this.#structName, member.name);
+      throw err;
+    }
+  }
+}
+
+/** Whether Go leaves the member out of what it prints. */
+function isOmitted(member: Member, converted: unknown): boolean {
+  return (member.omitEmpty && member.type.isEmpty(converted)) || (member.omitZero && (converted === null || converted === ""));
+}
+
+/** A list of one type. */
+export class ListType implements GoType {
+  readonly goName: string;
+  readonly #element: GoType;
+  readonly #mode: GoMode;
+
+  constructor(element: GoType, mode: GoMode) {
+    this.goName = `[]${element.goName}`;
+    this.#element = element;
+    this.#mode = mode;
+  }
+
+  convert(value: unknown): unknown {
+    if (!Array.isArray(value)) throw this.#mode.mismatch(value, "slice", this.goName);
+    return value.map((item) => (item === null || item === undefined ? this.#element.zero() : this.#element.convert(item)));
+  }
+
+  zero(): unknown {
+    return null;
+  }
+
+  isEmpty(converted: unknown): boolean {
+    return !Array.isArray(converted) || converted.length === 0;
+  }
+}
+
+/** A map from text; printed in the order of its keys. */
+export class MapType implements GoType {
+  readonly goName: string;
+  readonly #element: GoType;
+  readonly #mode: GoMode;
+
+  constructor(element: GoType, mode: GoMode) {
+    this.goName = `map[string]${element.goName}`;
+    this.#element = element;
+    this.#mode = mode;
+  }
+
+  convert(value: unknown): unknown {
+    if (goKindOf(value) !== "map") throw this.#mode.mismatch(value, "map", this.goName);
+    const source = value as Readonly<Record<string, unknown>>;
+    const out: Record<string, unknown> = {};
+    for (const key of Object.keys(source).sort()) {
+      const item = source[key];
+      setMember(out, key, item === null || item === undefined ? this.#element.zero() : this.#element.convert(item));
+    }
+    return out;
+  }
+
+  zero(): unknown {
+    return null;
+  }
+
+  isEmpty(converted: unknown): boolean {
+    return converted === null || Object.keys(converted as object).length === 0;
+  }
+}
+
+/** A pointer: null is the only empty value, what it points to is kept even when zero. */
+export class PointerType implements GoType {
+  readonly goName: string;
+  readonly isPointer = true;
+  readonly #element: GoType;
+
+  constructor(element: GoType) {
+    this.#element = element;
+    this.goName = element.goName;
+  }
+
+  convert(value: unknown): unknown {
+    return this.#element.convert(value);
+  }
+
+  zero(): unknown {
+    return null;
+  }
+
+  isEmpty(converted: unknown): boolean {
+    return converted === null;
+  }
+}

@@ -1,0 +1,21 @@
+import { expect, test } from "vitest";
+import { similarName } from "./compare.ts";
+
+const NAMES = ["deploymentConfig", "deploymentConfigs", "env", "envFrom", "watchNamespace", "watchNamespaces"];
+
+test.for<[written: string, meant: string | undefined]>([
+  ["watchNamespace", "watchNamespace"],
+  ["WATCHNAMESPACE", "watchNamespace"],
+  ["watchNamepsace", "watchNamespace"],
+  ["watchNamspace", "watchNamespace"],
+  ["watchNamespacess", "watchNamespaces"],
+  ["deploymentCfg", undefined],
+  ["envs", "env"],
+  ["enb", "env"],
+  ["ev", undefined],
+  ["x", undefined],
+  ["", undefined],
+  ["x".repeat(100_000), undefined],
+])("%s may mean %s", ([written, meant]) => {
+  expect(similarName(written, NAMES)).toBe(meant);
+});

@@ -1,0 +1,34 @@
+import * as fc from "fast-check";
+import { expect, test } from "vitest";
+import { truncateMessage } from "./truncate.ts";
+import { messageOf, RetryableError, TerminalError, wrapError } from "../errors/errors.ts";
+
+const LIMIT = 32_768;
+const NOTE = "\n\n... [message truncated]";
+const long = fc
+  .tuple(fc.string({ unit: "grapheme", minLength: 1, maxLength: 20 }), fc.nat({ max: 8_000 }))
+  .map(([text, times]) => text.repeat(times).toWellFormed());
+
+test("no text is longer than 32 KiB, a shorter one is as it was, and a longer one is cut between two characters", () => {
+  fc.assert(
+    fc.property(long, (text) => {
+      const bounded = truncateMessage(text);
+      if (Buffer.byteLength(text) <= LIMIT) {
+        expect(bounded).toBe(text);
+        return;
+      }
+      const kept = bounded.slice(0, -NOTE.length);
+      expect(bounded).toBe(kept + NOTE);
+      expect(text.startsWith(kept)).toBe(true);
+      expect(Buffer.byteLength(bounded)).toBeGreaterThan(LIMIT - 4);
+      expect(Buffer.byteLength(bounded)).toBeLessThanOrEqual(LIMIT);
+    }),
+  );
+});
+
+test("what an error says is bounded, however it was made, and what stands around it as well", () => {
+  const text = "x".repeat(1_000_000);
+  for (const err of [new RetryableError("Retrying", text), new TerminalError("Blocked", text), wrapError("load: ", new Error(text))])
+    expect(Buffer.byteLength(messageOf(err))).toBe(LIMIT);
+  expect(messageOf(wrapError("load: ", new TerminalError("Blocked", text)))).toMatch(/^load: x+\n\n\.\.\. \[message truncated\]$/);
+});
