@@ -1,6 +1,6 @@
-import { RULES, type RuleDescription } from "../../pkg/fbc/checks/rules.ts";
-import { IMAGE_CHECKS } from "../../pkg/fbc/lints/imageChecks.ts";
-import { LINT_TOPICS } from "../../pkg/fbc/lints/lintRules.ts";
+import { RULES, type RuleDescription } from "../../pkg/fbc/validate/rules.ts";
+import { IMAGE_CHECKS } from "../../pkg/authoring/lint/lintRule.ts";
+import { LINT_TOPICS } from "../../pkg/authoring/lint/catalogLint.ts";
 
 const STAGES: readonly { readonly stages: readonly RuleDescription["stage"][]; readonly title: string; readonly says: string }[] = [
   { stages: ["content"], title: "Content", says: "catalogd does not serve a catalog that breaks one of these." },

@@ -3,7 +3,7 @@ import { appendFileSync, existsSync, mkdtempSync, readFileSync, rmSync } from "n
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { parseYaml } from "../../pkg/fbc/yaml.ts";
+import { parseYaml } from "../../pkg/golang/yaml.ts";
 import { generatedFiles } from "./generatedFiles.ts";
 import type { Structural } from "./structural.ts";
 

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { GROUP } from "../../pkg/api/constants.ts";
-import { toYaml } from "../../pkg/fbc/yaml.ts";
+import { toYaml } from "../../pkg/golang/yaml.ts";
 import { usage as catalogdUsage } from "../catalogd/flags.ts";
 import { CommandTerminal } from "../olmv1/cli/terminal.ts";
 import { olmv1 } from "../olmv1/olmv1.ts";

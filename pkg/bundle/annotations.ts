@@ -1,6 +1,6 @@
 import { isObject } from "../api/jsonObject.ts";
 import { goQuote } from "../golang/quote.ts";
-import { excerpt } from "../fbc/excerpt.ts";
+import { excerpt } from "../fbc/boundedTexts.ts";
 import { checkAnnotations } from "./limits.ts";
 import { jsonMismatch, goKindOf } from "../golang/types.ts";
 import { yamlDocument } from "./yamlDocument.ts";

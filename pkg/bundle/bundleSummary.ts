@@ -1,5 +1,5 @@
 import { messageOf } from "../errors/errors.ts";
-import { excerpt } from "../fbc/excerpt.ts";
+import { excerpt } from "../fbc/boundedTexts.ts";
 import { goQuote } from "../golang/quote.ts";
 import { isSameVersion, parseVersion } from "../version/version.ts";
 import { servingDeployments } from "./apiServices.ts";

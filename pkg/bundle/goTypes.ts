@@ -1,6 +1,6 @@
 import table from "./goTypes.json" with { type: "json" };
 import { messageOf } from "../errors/errors.ts";
-import { goJson } from "../fbc/canonical.ts";
+import { goJson } from "../golang/json.ts";
 import { canonicalQuantity } from "../golang/quantity.ts";
 import { goTime } from "../golang/time.ts";
 import { ANY_CASE_JSON, CONVERTER, type GoMode, type GoType, GoTypeError, ListType, MapType, type Member, PointerType, STRICT_CASE_JSON, StructType, bool, bytes, float64, goKindOf, integer, jsonMismatch, setMember, string } from "../golang/types.ts";

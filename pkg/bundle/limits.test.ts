@@ -1,6 +1,6 @@
 import { bundleFiles } from "../../test/support/bundleFixture.ts";
 import { terminalIn } from "../errors/errors.ts";
-import { parseYaml } from "../fbc/yaml.ts";
+import { parseYaml } from "../golang/yaml.ts";
 import { BUNDLE_LIMITS, countSeparators, isWithin } from "./limits.ts";
 import { loadBundle, manifestObjects } from "./load.ts";
 import { countValues, eachMember } from "./yamlDocument.ts";

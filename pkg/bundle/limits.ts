@@ -1,7 +1,7 @@
 import { Reason } from "../api/constants.ts";
 import { TerminalError } from "../errors/errors.ts";
 import { goQuote } from "../golang/quote.ts";
-import { excerpt } from "../fbc/excerpt.ts";
+import { excerpt } from "../fbc/boundedTexts.ts";
 import type { BundleFiles } from "./types.ts";
 import { countValues, eachMember } from "./yamlDocument.ts";
 

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { bundleFiles } from "../../test/support/bundleFixture.ts";
 import { type CaseHead, loadCases } from "../../test/support/caseFiles.ts";
 import { messageOf, RetryableError } from "../errors/errors.ts";
-import { goJson } from "../fbc/canonical.ts";
+import { goJson } from "../golang/json.ts";
 import { installModes } from "./validate.ts";
 import { loadBundle } from "./load.ts";
 

@@ -1,6 +1,6 @@
 import { isObject } from "../api/jsonObject.ts";
 import { similarName } from "../text/compare.ts";
-import type { YamlPath } from "../fbc/yamlLines.ts";
+import type { YamlPath } from "../golang/yaml.ts";
 import table from "./goTypes.json" with { type: "json" };
 
 /** A member that Go drops because its struct has none of that name. */

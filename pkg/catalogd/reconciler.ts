@@ -7,7 +7,7 @@ import { formatTime } from "../golang/time.ts";
 import { replaceStatus } from "../controller/objectStatus.ts";
 import { runSteps, type Step, type StepResult, withoutStep } from "../controller/steps.ts";
 import { isRetryable, wrapError } from "../errors/errors.ts";
-import { canonicalJson } from "../fbc/canonical.ts";
+import { canonicalJson } from "../golang/json.ts";
 import type { Client } from "../kube/client.ts";
 import type { Logger } from "../telemetry/log.ts";
 import { catalogEvents } from "./catalogEvents.ts";

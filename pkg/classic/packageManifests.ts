@@ -1,9 +1,8 @@
 import { isObject } from "../api/jsonObject.ts";
+import { firstDocument } from "../authoring/render/bundleObjects.ts";
 import type { BundleFiles } from "../bundle/types.ts";
+import { memberOf, objectMembers, textMember } from "../golang/members.ts";
 import { goQuote } from "../golang/quote.ts";
-import { memberOf } from "../fbc/keys.ts";
-import { objectMembers, textMember } from "../fbc/members.ts";
-import { firstDocument } from "../fbcrender/bundleObjects.ts";
 
 /** A channel of the package manifest format: its newest version, from which the others follow by what replaces what. */
 export interface ManifestChannel {

@@ -3,10 +3,10 @@ import type { JsonObject } from "../api/k8s.ts";
 import type { BundleFiles } from "../bundle/types.ts";
 import { messageOf } from "../errors/errors.ts";
 import { goQuote } from "../golang/quote.ts";
-import { listMember, objectAt, textMember } from "../fbc/members.ts";
+import { listMember, objectAt, textMember } from "../golang/members.ts";
 import type { ChannelEntry } from "../fbc/types.ts";
-import { firstDocument } from "../fbcrender/bundleObjects.ts";
-import { type BundleIdentity, type RenderedBundle, renderBundle } from "../fbcrender/renderBundle.ts";
+import { firstDocument } from "../authoring/render/bundleObjects.ts";
+import { type BundleIdentity, type RenderedBundle, renderBundle } from "../authoring/render/renderBundle.ts";
 import type { PackageManifest } from "./packageManifests.ts";
 
 /** One version of an operator: the folder it lies in, what a catalog has for it, and what it updates. */

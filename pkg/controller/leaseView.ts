@@ -1,4 +1,4 @@
-import { canonicalJson } from "../fbc/canonical.ts";
+import { canonicalJson } from "../golang/json.ts";
 import type { Clock } from "../async/clock.ts";
 import type { Lease, LeaseSpec } from "./leaseRecord.ts";
 

@@ -1,4 +1,4 @@
-import { goJson } from "../fbc/canonical.ts";
+import { goJson } from "../golang/json.ts";
 import { compareKubeVersions, hasWebhook, kindOf, storedVersionsOf, versionsOf } from "./crdParts.ts";
 import { sizeFault } from "./schema.ts";
 

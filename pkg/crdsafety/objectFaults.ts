@@ -1,5 +1,5 @@
 import { isObject } from "../api/jsonObject.ts";
-import { goJson } from "../fbc/canonical.ts";
+import { goJson } from "../golang/json.ts";
 import type { RawObject } from "./schema.ts";
 
 /** Whether a text matches a pattern of a schema; undefined when that cannot be told. */

@@ -1,5 +1,5 @@
 import { isObject } from "../api/jsonObject.ts";
-import { goJson } from "../fbc/canonical.ts";
+import { goJson } from "../golang/json.ts";
 
 /**
  * A Go type as far as the schema of a CRD needs it. Findings show Go values, so checks work on values as Go has them: absent members are

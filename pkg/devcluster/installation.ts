@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { findCondition } from "../api/conditions.ts";
 import { SYSTEM_NAMESPACE } from "../api/constants.ts";
 import type { Condition, KubeObject } from "../api/k8s.ts";
-import { parseYamlDocuments } from "../fbc/yaml.ts";
+import { parseYamlDocuments } from "../golang/yaml.ts";
 import type { Client } from "../kube/client.ts";
 import { controllerSubject } from "../rbac/manifest.ts";
 import { freePorts } from "./ports.ts";

@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
-import { parseYaml, toYaml } from "../fbc/yaml.ts";
+import { parseYaml, toYaml } from "../golang/yaml.ts";
 
 interface NamedCluster {
   name: string;

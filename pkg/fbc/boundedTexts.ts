@@ -1,5 +1,5 @@
-import { memberOf } from "./keys.ts";
-import { listMember } from "./members.ts";
+import { listMember, memberOf } from "../golang/members.ts";
+import { goQuote } from "../golang/quote.ts";
 
 // Texts that anybody may have written: what has another kind than expected counts as absent, and what is long is cut.
 
@@ -44,4 +44,19 @@ export function words(values: readonly unknown[]): string[] {
 /** A name that can be told: a text that is neither empty nor longer than 512 characters. */
 export function isName(value: unknown): value is string {
   return typeof value === "string" && value !== "" && value.length <= MAX_NAME;
+}
+
+const MAX_CHARACTERS = 200;
+
+/** The beginning of `text`, for messages: what comes from a catalog may be of any length. */
+export function excerpt(text: string): string {
+  return text.length <= MAX_CHARACTERS ? text : `${text.slice(0, MAX_CHARACTERS).toWellFormed()}…`;
+}
+
+/** Longer texts are of no use in a message, and quoting megabytes takes time. */
+export const MAX_QUOTED = 1_024;
+
+/** `text` as Go's `%q` prints it, its beginning where it is absurdly long. */
+export function quoted(text: string): string {
+  return goQuote(text.length > MAX_QUOTED ? `${text.slice(0, MAX_QUOTED)}…` : text);
 }

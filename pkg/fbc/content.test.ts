@@ -1,7 +1,6 @@
+import { parseYamlDocuments } from "../golang/yaml.ts";
+import { metaFrom, packageContent, packageContentsFrom } from "./content.ts";
 import { expect, test } from "vitest";
-import { packageContent, packageContentsFrom } from "./content.ts";
-import { metaFrom } from "./meta.ts";
-import { parseYamlDocuments } from "./yaml.ts";
 
 const CATALOG = `
 schema: olm.package

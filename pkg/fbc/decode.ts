@@ -1,17 +1,13 @@
-import { isUtf8 } from "node:buffer";
-import { YAMLException } from "js-yaml";
 import { messageOf } from "../errors/errors.ts";
-import { ByteQueue } from "./byteQueue.ts";
-import { ContentError, type ContentPlace } from "./contentError.ts";
-import { excerpt } from "./excerpt.ts";
-import { jsonFaultIn } from "./jsonError.ts";
-import { JsonScanner, MAX_DEPTH, MAX_VALUES, type Scan } from "./jsonScanner.ts";
-import { metaFrom } from "./meta.ts";
-import { withNumberTokens } from "./numberTokens.ts";
-import { withoutHalves } from "./surrogates.ts";
-import type { PlacedMeta } from "./types.ts";
-import { parseFirstYamlDocument } from "./yaml.ts";
-import { newlinesIn, YamlSplitter } from "./yamlSplitter.ts";
+import { withNumberTokens, withoutHalves } from "../golang/json.ts";
+import { jsonFaultIn } from "../golang/jsonSyntax.ts";
+import { parseFirstYamlDocument } from "../golang/yaml.ts";
+import { excerpt } from "./boundedTexts.ts";
+import { metaFrom } from "./content.ts";
+import { ByteQueue, JsonScanner, MAX_DEPTH, MAX_VALUES, type Scan, YamlSplitter, newlinesIn } from "./documentScanner.ts";
+import { ContentError, type ContentPlace, type PlacedMeta } from "./types.ts";
+import { YAMLException } from "js-yaml";
+import { isUtf8 } from "node:buffer";
 
 /** Limits of decoding. */
 export interface DecodeOptions {

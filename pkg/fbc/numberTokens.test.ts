@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { canonicalJson } from "./canonical.ts";
+import { canonicalJson } from "../golang/json.ts";
 import { decodeMetas } from "./decode.ts";
 
 const MAX = "olm.maxOpenShiftVersion";

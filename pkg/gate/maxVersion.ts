@@ -1,7 +1,7 @@
 import { truncate } from "../text/truncate.ts";
 import { messageOf } from "../errors/errors.ts";
 import { goQuote } from "../golang/quote.ts";
-import { goJsonFault } from "../fbc/goJsonSyntax.ts";
+import { goJsonFault } from "../golang/jsonSyntax.ts";
 import { type MinorVersion, minorOf } from "./minorVersion.ts";
 import type { RawProperty } from "./properties.ts";
 

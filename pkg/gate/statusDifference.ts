@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import { goQuote } from "../golang/quote.ts";
-import { canonicalJson } from "../fbc/canonical.ts";
+import { canonicalJson } from "../golang/json.ts";
 import { listOf, membersOf, textOf } from "./operatorCondition.ts";
 
 /**

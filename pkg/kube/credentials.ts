@@ -4,7 +4,7 @@ import { homedir } from "node:os";
 import { delimiter, dirname, join, resolve } from "node:path";
 import { KubeConfig } from "@kubernetes/client-node";
 import { messageOf } from "../errors/errors.ts";
-import { parseYaml } from "../fbc/yaml.ts";
+import { parseYaml } from "../golang/yaml.ts";
 
 /** TLS material of connections to one API server. */
 export interface TlsMaterial {

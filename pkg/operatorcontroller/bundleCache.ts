@@ -5,7 +5,7 @@ import { loadBundle } from "../bundle/load.ts";
 import type { BundleFiles } from "../bundle/types.ts";
 import type { Clock } from "../async/clock.ts";
 import { TerminalError } from "../errors/errors.ts";
-import { canonicalJson } from "../fbc/canonical.ts";
+import { canonicalJson } from "../golang/json.ts";
 import type { RenderOptions } from "../render/render.ts";
 import { type BundleContent, contentOf } from "./bundleContent.ts";
 import { BundleThread } from "./bundleThread.ts";

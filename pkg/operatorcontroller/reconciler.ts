@@ -6,7 +6,7 @@ import type { Condition } from "../api/k8s.ts";
 import { formatTime } from "../golang/time.ts";
 import { runSteps, type Step, type StepContext, type StepResult, withoutStep } from "../controller/steps.ts";
 import { messageOf, ReconcileError, RetryableError, TerminalError, terminalIn, wrapError } from "../errors/errors.ts";
-import { canonicalJson } from "../fbc/canonical.ts";
+import { canonicalJson } from "../golang/json.ts";
 import type { ClusterVersion } from "../gate/clusterVersion.ts";
 import type { Logger } from "../telemetry/log.ts";
 import { hideInError, hidingLog } from "./configuration/hiding.ts";

@@ -1,7 +1,7 @@
 import { isObject } from "../api/jsonObject.ts";
 import type { JsonObject } from "../api/k8s.ts";
 import { Schema } from "../fbc/content.ts";
-import { foldKey, memberOf } from "../fbc/keys.ts";
+import { foldKey, memberOf } from "../golang/members.ts";
 import type { Meta } from "../fbc/types.ts";
 
 /** Properties of a bundle that resolution reads; the rest, above all the ClusterServiceVersion's metadata, is most of a catalog. */

@@ -2,7 +2,7 @@ import type { ClusterCatalog } from "../api/clusterCatalog.ts";
 import type { ClusterExtension } from "../api/clusterExtension.ts";
 import { findCondition } from "../api/conditions.ts";
 import { COLLECTOR_FINALIZERS } from "../api/constants.ts";
-import { canonicalJson } from "../fbc/canonical.ts";
+import { canonicalJson } from "../golang/json.ts";
 import { compileSelector } from "../resolve/selector.ts";
 
 /** The part of a catalog that a resolution can depend on beside its content, as one text. */

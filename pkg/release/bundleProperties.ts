@@ -1,4 +1,4 @@
-import { goJson } from "../fbc/canonical.ts";
+import { goJson } from "../golang/json.ts";
 import type { Property } from "../fbc/types.ts";
 
 /** What a bundle is, provides and needs: kept before anything else. */

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { type KubeObject, type ObjectRef, refOf } from "../api/k8s.ts";
-import { canonicalJson } from "../fbc/canonical.ts";
+import { canonicalJson } from "../golang/json.ts";
 import { onlyBundleLabelsDiffer, withoutBundleLabels } from "./bundleLabels.ts";
 import { changedFields, type FieldChange, type Hidden } from "./diff.ts";
 import { objectsDigest } from "./digest.ts";

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import type { KubeObject } from "../api/k8s.ts";
-import { canonicalJson } from "../fbc/canonical.ts";
+import { canonicalJson } from "../golang/json.ts";
 import { objectKey } from "./identity.ts";
 
 /** SHA-256 (hex) of one object, whatever the order of its members. */

@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { decodedRecord } from "../../test/support/releases.ts";
 import type { KubeObject } from "../api/k8s.ts";
 import { TerminalError } from "../errors/errors.ts";
-import { goJson } from "../fbc/canonical.ts";
+import { goJson } from "../golang/json.ts";
 import { decodeRelease, extraChunks } from "./decode.ts";
 import { CHUNK_BYTES, encodeRelease, keyLabel, releaseKey } from "./encode.ts";
 import { PAYLOAD_LIMITS } from "./payloadLimits.ts";

@@ -1,5 +1,5 @@
 import { goTime } from "../golang/time.ts";
-import { withoutHalves } from "../fbc/surrogates.ts";
+import { withoutHalves } from "../golang/json.ts";
 import type { GoShape } from "./goShape.ts";
 import type { StringSink } from "./jsonScanner.ts";
 

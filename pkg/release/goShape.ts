@@ -1,4 +1,4 @@
-import { foldKey } from "../fbc/keys.ts";
+import { foldKey } from "../golang/members.ts";
 
 /**
  * The Go type that JSON is decoded into. `time` is RFC 3339, `helmTime` also accepts the empty string; `object` and `any` are parsed and not

@@ -1,6 +1,6 @@
 import { messageOf } from "../errors/errors.ts";
 import { goQuote } from "../golang/quote.ts";
-import { foldKey } from "../fbc/keys.ts";
+import { foldKey } from "../golang/members.ts";
 import { Base64Check, type GoScalar, kindMismatch, parseToken, scalar, wantedKind } from "./goScalar.ts";
 import { type GoMembers, GoMismatch, type GoShape, type GoStruct } from "./goShape.ts";
 import { JsonScanner, type JsonVisitor, type StringSink, type Visit } from "./jsonScanner.ts";

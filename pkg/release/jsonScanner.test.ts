@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { jsonFaultIn } from "../fbc/jsonError.ts";
+import { jsonFaultIn } from "../golang/jsonSyntax.ts";
 import { JsonScanner, type JsonVisitor, type Visit } from "./jsonScanner.ts";
 
 /** Reads `json` with so many bytes at once; returns the fault found. */

@@ -1,6 +1,6 @@
 import { ANNOTATION_OWNER_UID, LABEL_BUNDLE_VERSION, LABEL_OWNER_KIND, LABEL_OWNER_NAME, LABEL_PACKAGE_NAME } from "../api/constants.ts";
 import type { KubeObject } from "../api/k8s.ts";
-import { canonicalJson } from "../fbc/canonical.ts";
+import { canonicalJson } from "../golang/json.ts";
 import type { PathStep } from "./diff.ts";
 import { driftIn, positionsIn } from "./driftedFields.ts";
 import { objectKey } from "./identity.ts";

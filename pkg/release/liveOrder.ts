@@ -1,6 +1,6 @@
 import { isObject } from "../api/jsonObject.ts";
 import type { JsonObject, KubeObject } from "../api/k8s.ts";
-import { canonicalJson } from "../fbc/canonical.ts";
+import { canonicalJson } from "../golang/json.ts";
 
 /** Lists of a Pod whose entries the API server tells apart by this member, and whose order it keeps as it was last applied. */
 const KEYS: Readonly<Record<string, string>> = {

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import type { JsonObject, KubeObject } from "../api/k8s.ts";
-import { goJson } from "../fbc/canonical.ts";
+import { goJson } from "../golang/json.ts";
 import { withoutBundleLabels } from "./bundleLabels.ts";
 import { withoutOwner } from "./ownerMarks.ts";
 import type { ReleaseRecord } from "./record.ts";

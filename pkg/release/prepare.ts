@@ -1,7 +1,7 @@
 import { isObject } from "../api/jsonObject.ts";
 import type { GroupVersionKind, KubeObject, ObjectMeta } from "../api/k8s.ts";
 import { TerminalError } from "../errors/errors.ts";
-import { canonicalJson } from "../fbc/canonical.ts";
+import { canonicalJson } from "../golang/json.ts";
 import { type ObjectBundle, withBundleLabels } from "./bundleLabels.ts";
 import { cleanObject } from "./clean.ts";
 import { describeObject, objectKey, requireIdentities } from "./identity.ts";

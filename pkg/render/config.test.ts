@@ -3,7 +3,7 @@ import { bundleOf } from "../../test/support/bundleFixture.ts";
 import { type CaseHead, loadCases } from "../../test/support/caseFiles.ts";
 import type { JsonObject } from "../api/k8s.ts";
 import { TerminalError } from "../errors/errors.ts";
-import { goJson } from "../fbc/canonical.ts";
+import { goJson } from "../golang/json.ts";
 import { bundleConfig } from "./config.ts";
 import { targetNamespaces } from "./targetNamespaces.ts";
 

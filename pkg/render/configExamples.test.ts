@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { bundleOf } from "../../test/support/bundleFixture.ts";
 import { ClusterExtension } from "../api/clusterExtension.ts";
 import type { JsonObject } from "../api/k8s.ts";
-import { parseYaml } from "../fbc/yaml.ts";
+import { parseYaml } from "../golang/yaml.ts";
 import { configNotes } from "./configNotes.ts";
 import { renderBundle } from "./render.ts";
 

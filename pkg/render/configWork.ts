@@ -2,7 +2,7 @@ import { Reason } from "../api/constants.ts";
 import type { StrategyDeployment } from "../bundle/types.ts";
 import { TerminalError } from "../errors/errors.ts";
 import { goQuote } from "../golang/quote.ts";
-import { excerpt } from "../fbc/excerpt.ts";
+import { excerpt } from "../fbc/boundedTexts.ts";
 import { compileSelector } from "../resolve/selector.ts";
 import type { DeploymentConfig } from "./config.ts";
 import { CONFIG_LIMITS, INVALID_CONFIG } from "./configLimits.ts";

@@ -1,6 +1,6 @@
 import type { JsonObject } from "../api/k8s.ts";
 import type { Container, DeploymentSpec, PodTemplate, StrategyDeployment } from "../bundle/types.ts";
-import { goJson } from "../fbc/canonical.ts";
+import { goJson } from "../golang/json.ts";
 import type { DeploymentConfig } from "./config.ts";
 import { trustedCaVolume, withTrustedCa } from "./trustedCa.ts";
 

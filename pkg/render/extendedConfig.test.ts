@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { bundleOf } from "../../test/support/bundleFixture.ts";
 import type { JsonObject } from "../api/k8s.ts";
 import { messageOf, TerminalError } from "../errors/errors.ts";
-import { goJson } from "../fbc/canonical.ts";
+import { goJson } from "../golang/json.ts";
 import { renderBundle } from "./render.ts";
 
 const MODES = ["AllNamespaces", "MultiNamespace", "OwnNamespace", "SingleNamespace"];

@@ -4,7 +4,7 @@ import { type BundleParts, bundleOf, crdOf } from "../../test/support/bundleFixt
 import { deepFreeze } from "../../test/support/deepFreeze.ts";
 import type { JsonObject, KubeObject } from "../api/k8s.ts";
 import type { PolicyRule, RegistryV1Bundle } from "../bundle/types.ts";
-import { canonicalJson } from "../fbc/canonical.ts";
+import { canonicalJson } from "../golang/json.ts";
 import { CERTIFICATE_PROVIDERS } from "./providers.ts";
 import { type RenderOptions, renderBundle } from "./render.ts";
 

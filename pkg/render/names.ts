@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { goJson } from "../fbc/canonical.ts";
+import { goJson } from "../golang/json.ts";
 
 const MAX_LENGTH = 63;
 

@@ -6,7 +6,7 @@ import { bundleFiles, compareRender, type RenderCase, rendered } from "../../tes
 import { describeWithData } from "../../test/support/sharedData.ts";
 import type { KubeObject } from "../api/k8s.ts";
 import { MANIFEST_TYPES } from "../bundle/goTypes.ts";
-import { goJson } from "../fbc/canonical.ts";
+import { goJson } from "../golang/json.ts";
 import { uniqueName } from "./names.ts";
 
 const MAX_SHOWN = 10;

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { type BundleParts, bundleOf, crdOf } from "../../test/support/bundleFixture.ts";
 import type { JsonObject, KubeObject } from "../api/k8s.ts";
 import { RetryableError, TerminalError } from "../errors/errors.ts";
-import { goJson } from "../fbc/canonical.ts";
+import { goJson } from "../golang/json.ts";
 import { certManager } from "./certManager.ts";
 import { type RenderOptions, renderBundle } from "./render.ts";
 import { serviceCa } from "./serviceCa.ts";

@@ -1,8 +1,8 @@
 import type { KubeObject } from "../api/k8s.ts";
 import { BUNDLE_LIMITS, bundleTooLarge } from "../bundle/limits.ts";
 import type { Csv } from "../bundle/types.ts";
-import { goJson } from "../fbc/canonical.ts";
-import { excerpt } from "../fbc/excerpt.ts";
+import { goJson } from "../golang/json.ts";
+import { excerpt } from "../fbc/boundedTexts.ts";
 
 /**
  * Checks how many objects the permissions of a bundle render to, before they are rendered: a Role and a RoleBinding in each watched namespace.

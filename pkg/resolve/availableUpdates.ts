@@ -1,6 +1,6 @@
 import { AVAILABLE_UPDATES_MAX } from "../api/constants.ts";
 import { truncate, NAME_LENGTH } from "../text/truncate.ts";
-import { compareNewestFirst } from "../fbc/versionOrder.ts";
+import { compareNewestFirst } from "../fbc/bundleOrder.ts";
 import { compareVersionRelease } from "../version/version.ts";
 import { type Candidate } from "./candidates.ts";
 import { isNewer, obstaclesTo } from "./explanation/obstacles.ts";

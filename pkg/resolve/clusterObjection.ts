@@ -1,6 +1,6 @@
 import { truncate } from "../text/truncate.ts";
 import { goQuote } from "../golang/quote.ts";
-import { canonicalJson } from "../fbc/canonical.ts";
+import { canonicalJson } from "../golang/json.ts";
 import type { FbcBundle } from "../fbc/types.ts";
 import type { ClusterVersion } from "../gate/clusterVersion.ts";
 import { MAX_OPENSHIFT_VERSION, type MaxVersion, maxVersionIn } from "../gate/maxVersion.ts";

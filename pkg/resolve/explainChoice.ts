@@ -1,5 +1,5 @@
 import { goQuote } from "../golang/quote.ts";
-import { compareNewestFirst } from "../fbc/versionOrder.ts";
+import { compareNewestFirst } from "../fbc/bundleOrder.ts";
 import { stepBetween } from "../version/step.ts";
 import { type Candidate } from "./candidates.ts";
 import { objectionText } from "./clusterObjection.ts";

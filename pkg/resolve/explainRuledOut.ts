@@ -1,5 +1,5 @@
 import { goQuote } from "../golang/quote.ts";
-import { compareNewestFirst, defaultOf } from "../fbc/versionOrder.ts";
+import { compareNewestFirst, defaultOf } from "../fbc/bundleOrder.ts";
 import { type Candidate } from "./candidates.ts";
 import { objectionText } from "./clusterObjection.ts";
 import type { Findings, RuledOut } from "./filters.ts";

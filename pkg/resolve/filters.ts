@@ -1,5 +1,5 @@
 import type { FbcChannel, FbcDeprecations, PackageContent } from "../fbc/types.ts";
-import { defaultOf } from "../fbc/versionOrder.ts";
+import { defaultOf } from "../fbc/bundleOrder.ts";
 import type { ClusterVersion } from "../gate/clusterVersion.ts";
 import type { Constraint } from "../version/masterminds.ts";
 import { compareVersionRelease, type VersionRelease } from "../version/version.ts";

@@ -1,6 +1,6 @@
 import { messageOf } from "../errors/errors.ts";
 import { goQuote } from "../golang/quote.ts";
-import { defaultOf } from "../fbc/versionOrder.ts";
+import { defaultOf } from "../fbc/bundleOrder.ts";
 import { bundleVersion, type Candidate } from "./candidates.ts";
 import { type CatalogContent, hasContent, selectedCatalogs } from "./catalogContent.ts";
 import { cautionsOn } from "./cautions.ts";

@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { contentFrom } from "../../test/support/catalogFixture.ts";
-import { defaultOf, latestOf } from "../fbc/versionOrder.ts";
+import { defaultOf, latestOf } from "../fbc/bundleOrder.ts";
 import { candidatesFrom } from "./candidates.ts";
 import { resolve } from "./resolve.ts";
 

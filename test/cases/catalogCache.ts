@@ -1,6 +1,6 @@
 import { packageContentsFrom } from "../../pkg/fbc/content.ts";
 import { decodeMetas } from "../../pkg/fbc/decode.ts";
-import { memberOf } from "../../pkg/fbc/keys.ts";
+import { memberOf } from "../../pkg/golang/members.ts";
 import type { Meta, PackageContent } from "../../pkg/fbc/types.ts";
 import { catalogFiles } from "./catalogFiles.ts";
 

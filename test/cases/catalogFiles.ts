@@ -4,7 +4,7 @@ import { basename, join, posix, relative } from "node:path";
 import { buffer } from "node:stream/consumers";
 import { createGunzip } from "node:zlib";
 import { extract } from "tar-stream";
-import { type IgnoreFile, INDEX_IGNORE, indexIgnore } from "../../pkg/fbc/indexignore.ts";
+import { type IgnoreFile, INDEX_IGNORE, indexIgnore } from "../../pkg/fbc/indexIgnore.ts";
 
 /** One file of a catalog: its path with slashes below the catalog's folder, and its bytes. */
 export interface CatalogFile {

@@ -6,7 +6,7 @@ import type { KubeObject } from "../../pkg/api/k8s.ts";
 import { loadBundle } from "../../pkg/bundle/load.ts";
 import { type RegistryServer, startRegistry } from "../../pkg/devcluster/registryServer.ts";
 import { SAMPLE_PACKAGE, SAMPLE_VERSIONS, sampleBundles, sampleCatalog } from "../../pkg/devcluster/sample/sample.ts";
-import { parseYaml, parseYamlDocuments } from "../../pkg/fbc/yaml.ts";
+import { parseYaml, parseYamlDocuments } from "../../pkg/golang/yaml.ts";
 import { pushImage, pushIndex } from "../../pkg/oci/push.ts";
 import { renderBundle } from "../../pkg/render/render.ts";
 import { describeWithPrivateCluster } from "../support/cluster.ts";

@@ -1,17 +1,14 @@
-import * as fc from "fast-check";
-import { expect, test } from "vitest";
 import type { JsonObject, KubeObject } from "../../pkg/api/k8s.ts";
+import { catalogObject } from "../../pkg/authoring/render/catalogObject.ts";
 import { loadBundle } from "../../pkg/bundle/load.ts";
 import { runQuery } from "../../pkg/catalogd/graphql/runQuery.ts";
 import { crdFindings } from "../../pkg/crdsafety/crdFindings.ts";
 import { objectFaults } from "../../pkg/crdsafety/objectFaults.ts";
-import { canonicalJson } from "../../pkg/fbc/canonical.ts";
-import { packageContentsFrom } from "../../pkg/fbc/content.ts";
+import { metaFrom, packageContentsFrom } from "../../pkg/fbc/content.ts";
 import { MetaDecoder } from "../../pkg/fbc/decode.ts";
 import { updateGraph } from "../../pkg/fbc/graph/updateGraph.ts";
-import { metaFrom } from "../../pkg/fbc/meta.ts";
-import { parseYaml, toYaml } from "../../pkg/fbc/yaml.ts";
-import { catalogObject } from "../../pkg/fbcrender/catalogObject.ts";
+import { canonicalJson } from "../../pkg/golang/json.ts";
+import { parseYaml, toYaml } from "../../pkg/golang/yaml.ts";
 import { cleanObject, withStringData } from "../../pkg/release/clean.ts";
 import { differences } from "../../pkg/release/diff.ts";
 import { objectsDigest } from "../../pkg/release/digest.ts";
@@ -28,6 +25,8 @@ import { catalogsFrom } from "../support/catalogFixture.ts";
 import { graphqlCatalog } from "../support/graphqlCatalog.ts";
 import { decodedRecord, releaseRecord } from "../support/releases.ts";
 import { tinyBundle } from "../support/tinyBundle.ts";
+import * as fc from "fast-check";
+import { expect, test } from "vitest";
 
 /** Names that every plain object of JavaScript answers to, or that it cannot hold like others, and one ordinary name. */
 const NAMES = ["__proto__", "constructor", "prototype", "toString", "hasOwnProperty", "valueOf", "", "\ud800", "ordinary"];

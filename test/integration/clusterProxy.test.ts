@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import type { ClusterExtension } from "../../pkg/api/clusterExtension.ts";
 import { API_VERSION, CLUSTER_EXTENSION } from "../../pkg/api/constants.ts";
 import type { JsonObject, KubeObject } from "../../pkg/api/k8s.ts";
-import { parseYamlDocuments } from "../../pkg/fbc/yaml.ts";
+import { parseYamlDocuments } from "../../pkg/golang/yaml.ts";
 import { ServiceAccountTokens } from "../../pkg/kube/tokens.ts";
 import { clusterProxySource } from "../../pkg/operatorcontroller/proxy/clusterProxy.ts";
 import { createLogger } from "../../pkg/telemetry/log.ts";

@@ -7,7 +7,7 @@ import type { ClusterExtension } from "../../pkg/api/clusterExtension.ts";
 import { LABEL_BUNDLE_NAME, LABEL_BUNDLE_VERSION, SYSTEM_NAMESPACE } from "../../pkg/api/constants.ts";
 import { type KubeObject, refOf } from "../../pkg/api/k8s.ts";
 import { tokenKubeconfig } from "../../pkg/devcluster/tokenKubeconfig.ts";
-import { parseYaml, parseYamlDocuments } from "../../pkg/fbc/yaml.ts";
+import { parseYaml, parseYamlDocuments } from "../../pkg/golang/yaml.ts";
 import type { UpgradeCheck } from "../../pkg/gate/check.ts";
 import { ServiceAccountTokens } from "../../pkg/kube/tokens.ts";
 import { ReleaseStore } from "../../pkg/operatorcontroller/releases/releaseStore.ts";

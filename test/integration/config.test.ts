@@ -11,7 +11,7 @@ import type { KubeObject } from "../../pkg/api/k8s.ts";
 import { loadBundle } from "../../pkg/bundle/load.ts";
 import { SUPPORTED_KINDS } from "../../pkg/bundle/validate.ts";
 import { servingSecretName, servingSecretOf } from "../../pkg/certificates/servingSecret.ts";
-import { parseYamlDocuments } from "../../pkg/fbc/yaml.ts";
+import { parseYamlDocuments } from "../../pkg/golang/yaml.ts";
 import { parsePolicy, unsupportedScopes } from "../../pkg/oci/policy/policyFile.ts";
 import { covers, type PolicyRule } from "../../pkg/rbac/policyRule.ts";
 import { requiredRules } from "../../pkg/rbac/rules.ts";

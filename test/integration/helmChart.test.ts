@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join, relative, resolve } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { KubeObject } from "../../pkg/api/k8s.ts";
-import { canonicalJson } from "../../pkg/fbc/canonical.ts";
+import { canonicalJson } from "../../pkg/golang/json.ts";
 import { describeObject } from "../../pkg/release/identity.ts";
 import { describeWithPrivateCluster } from "../support/cluster.ts";
 import { charted, kustomized, runTool } from "../support/manifests.ts";

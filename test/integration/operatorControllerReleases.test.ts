@@ -3,7 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { beforeAll, expect, test } from "vitest";
 import type { ClusterExtension } from "../../pkg/api/clusterExtension.ts";
 import { type KubeObject, refOf } from "../../pkg/api/k8s.ts";
-import { canonicalJson } from "../../pkg/fbc/canonical.ts";
+import { canonicalJson } from "../../pkg/golang/json.ts";
 import { writeFinalizers } from "../../pkg/operatorcontroller/finalizers.ts";
 import { noReleases, ReleaseStore } from "../../pkg/operatorcontroller/releases/releaseStore.ts";
 import { StatusWriter } from "../../pkg/operatorcontroller/status/statusWriter.ts";

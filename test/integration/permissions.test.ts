@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import type { ClusterExtension } from "../../pkg/api/clusterExtension.ts";
 import type { Condition, KubeObject } from "../../pkg/api/k8s.ts";
 import { SAMPLE_PACKAGE } from "../../pkg/devcluster/sample/sample.ts";
-import { parseYamlDocuments } from "../../pkg/fbc/yaml.ts";
+import { parseYamlDocuments } from "../../pkg/golang/yaml.ts";
 import { lackingPermissions } from "../../pkg/operatorcontroller/rights/permissions.ts";
 import type { PolicyRule } from "../../pkg/rbac/policyRule.ts";
 import { knownResource } from "../../pkg/rbac/resources.ts";

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { resolutionPage } from "../../cmd/operator-controller/resolutionPage.ts";
 import type { ClusterExtension } from "../../pkg/api/clusterExtension.ts";
 import type { KubeObject } from "../../pkg/api/k8s.ts";
-import { parseYamlDocuments } from "../../pkg/fbc/yaml.ts";
+import { parseYamlDocuments } from "../../pkg/golang/yaml.ts";
 import { ServiceAccountTokens } from "../../pkg/kube/tokens.ts";
 import { pushImage } from "../../pkg/oci/push.ts";
 import type { ResolutionRecord } from "../../pkg/resolve/explanation/record.ts";

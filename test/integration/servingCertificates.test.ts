@@ -10,7 +10,7 @@ import type { KubeObject } from "../../pkg/api/k8s.ts";
 import { servedNames } from "../../pkg/certificates/serviceNames.ts";
 import { storedIn } from "../../pkg/certificates/storedCertificates.ts";
 import { freePorts } from "../../pkg/devcluster/ports.ts";
-import { parseYamlDocuments } from "../../pkg/fbc/yaml.ts";
+import { parseYamlDocuments } from "../../pkg/golang/yaml.ts";
 import { pushImage } from "../../pkg/oci/push.ts";
 import { SecretAuthorities } from "../../pkg/operatorcontroller/catalogs/secretAuthorities.ts";
 import { issueCertificate } from "../../pkg/serving/certificates/issueCertificate.ts";

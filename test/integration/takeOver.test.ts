@@ -13,7 +13,7 @@ import {
 } from "../../pkg/api/constants.ts";
 import { type JsonObject, type KubeObject, type ObjectRef, refOf } from "../../pkg/api/k8s.ts";
 import { loadBundle } from "../../pkg/bundle/load.ts";
-import { canonicalJson } from "../../pkg/fbc/canonical.ts";
+import { canonicalJson } from "../../pkg/golang/json.ts";
 import { cleanObject } from "../../pkg/release/clean.ts";
 import { describeObject } from "../../pkg/release/identity.ts";
 import { withoutOwner } from "../../pkg/release/ownerMarks.ts";

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { ClusterExtension } from "../../pkg/api/clusterExtension.ts";
 import { API_VERSION, CLUSTER_EXTENSION, SYSTEM_NAMESPACE } from "../../pkg/api/constants.ts";
 import type { KubeObject } from "../../pkg/api/k8s.ts";
-import { parseYamlDocuments } from "../../pkg/fbc/yaml.ts";
+import { parseYamlDocuments } from "../../pkg/golang/yaml.ts";
 import { CLUSTER_OPERATOR } from "../../pkg/operatorcontroller/clusterupgrade/gateMode.ts";
 import { eventually } from "./eventually.ts";
 import { grantInstaller } from "./installer.ts";

@@ -3,7 +3,7 @@ import { buildSchema } from "../../pkg/catalogd/graphql/buildSchema.ts";
 import type { LineRange, ObjectSource } from "../../pkg/catalogd/graphql/queryContext.ts";
 import type { QueriedCatalog } from "../../pkg/catalogd/graphql/runQuery.ts";
 import { SchemaDiscovery } from "../../pkg/fbc/graphql/schemaDiscovery.ts";
-import { planSchemas } from "../../pkg/fbc/graphql/schemaPlan.ts";
+import { planSchemas } from "../../pkg/fbc/graphql/catalogSchema.ts";
 
 /** A catalog in memory; `discovered` are the objects that its schema is made of. */
 export function graphqlCatalog(blobs: readonly JsonObject[], discovered: readonly JsonObject[] = blobs): QueriedCatalog {

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { ClusterExtension } from "../../pkg/api/clusterExtension.ts";
 import { API_VERSION, CLUSTER_EXTENSION } from "../../pkg/api/constants.ts";
 import { CONTROLLER_SUBJECT } from "../../pkg/devcluster/installation.ts";
-import { toYaml } from "../../pkg/fbc/yaml.ts";
+import { toYaml } from "../../pkg/golang/yaml.ts";
 import type { TestCluster } from "./cluster.ts";
 import { TempFolder } from "./contentFixture.ts";
 import { eventually } from "./eventually.ts";

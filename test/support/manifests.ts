@@ -4,7 +4,7 @@ import { promisify } from "node:util";
 import type { KubeObject } from "../../pkg/api/k8s.ts";
 import { findBinaries } from "../../pkg/devcluster/binaries.ts";
 import type { Tool } from "../../pkg/devcluster/binaryCache.ts";
-import { parseYamlDocuments } from "../../pkg/fbc/yaml.ts";
+import { parseYamlDocuments } from "../../pkg/golang/yaml.ts";
 
 const ROOT = resolve(import.meta.dirname, "../..");
 const CHART = resolve(ROOT, "config/helm/olmv1");

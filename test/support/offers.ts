@@ -1,4 +1,4 @@
-import { metaFrom } from "../../pkg/fbc/meta.ts";
+import { metaFrom } from "../../pkg/fbc/content.ts";
 import type { PackageContent } from "../../pkg/fbc/types.ts";
 import type { KnownOffers } from "../../pkg/operatorcontroller/catalogs/catalogOffers.ts";
 import { type OfferIndex, OfferIndexBuilder } from "../../pkg/resolve/offers/offerIndex.ts";

@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { findCondition } from "../../pkg/api/conditions.ts";
 import type { Condition, KubeObject } from "../../pkg/api/k8s.ts";
-import { parseYaml } from "../../pkg/fbc/yaml.ts";
+import { parseYaml } from "../../pkg/golang/yaml.ts";
 import type { Client } from "../../pkg/kube/client.ts";
 import { CLUSTER_VERSION } from "../../pkg/operatorcontroller/clusterupgrade/clusterVersionSource.ts";
 import { CLUSTER_OPERATOR, OLM } from "../../pkg/operatorcontroller/clusterupgrade/gateMode.ts";

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { KubeObject } from "../../pkg/api/k8s.ts";
-import { parseYamlDocuments } from "../../pkg/fbc/yaml.ts";
+import { parseYamlDocuments } from "../../pkg/golang/yaml.ts";
 import type { Client } from "../../pkg/kube/client.ts";
 
 const CONFIG = join(import.meta.dirname, "../../config");

@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { isObject } from "../../../pkg/api/jsonObject.ts";
 import type { JsonObject } from "../../../pkg/api/k8s.ts";
 import { wrapError } from "../../../pkg/errors/errors.ts";
-import { parseYaml } from "../../../pkg/fbc/yaml.ts";
+import { parseYaml } from "../../../pkg/golang/yaml.ts";
 import type { Terminal } from "../cli/terminal.ts";
 
 /**

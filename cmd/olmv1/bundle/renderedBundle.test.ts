@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { loadBundle } from "../../../pkg/bundle/load.ts";
-import { parseYamlDocuments } from "../../../pkg/fbc/yaml.ts";
+import { parseYamlDocuments } from "../../../pkg/golang/yaml.ts";
 import { brokenFiles } from "../../../test/support/brokenBundles.ts";
 import { bundleOf, crdOf } from "../../../test/support/bundleFixture.ts";
 import { printedObjects, type RenderRequest, renderedBundle } from "./renderedBundle.ts";

@@ -1,8 +1,8 @@
 import type { GroupVersionKind, JsonObject, KubeObject } from "../../../pkg/api/k8s.ts";
 import { legacyCrdFaults } from "../../../pkg/bundle/legacyCrds.ts";
 import type { RegistryV1Bundle } from "../../../pkg/bundle/types.ts";
-import { goJson } from "../../../pkg/fbc/canonical.ts";
-import { toYaml } from "../../../pkg/fbc/yaml.ts";
+import { goJson } from "../../../pkg/golang/json.ts";
+import { toYaml } from "../../../pkg/golang/yaml.ts";
 import type { WebhookCertProvider } from "../../../pkg/operatorcontroller/certificates/providerNames.ts";
 import { knownResource } from "../../../pkg/rbac/resources.ts";
 import { userRoles } from "../../../pkg/rbac/userRoles.ts";

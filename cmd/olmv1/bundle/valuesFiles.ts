@@ -3,7 +3,7 @@ import { ValuesSource } from "../../../pkg/api/extensionConfig.ts";
 import { isObject } from "../../../pkg/api/jsonObject.ts";
 import type { JsonObject, KubeObject } from "../../../pkg/api/k8s.ts";
 import { wrapError } from "../../../pkg/errors/errors.ts";
-import { parseYamlDocuments } from "../../../pkg/fbc/yaml.ts";
+import { parseYamlDocuments } from "../../../pkg/golang/yaml.ts";
 import { withStringData } from "../../../pkg/release/clean.ts";
 import { HiddenTexts } from "../../../pkg/render/values/hiddenTexts.ts";
 import { mergedConfig, type ReadSource } from "../../../pkg/render/values/mergedConfig.ts";

@@ -1,11 +1,11 @@
 import { compareText } from "../../../pkg/text/compare.ts";
 import { SEVERITIES, type Severity } from "../../../pkg/authoring/bundlecheck/rule.ts";
 import type { ReadFault } from "../../../pkg/catalogd/load/checkCatalog.ts";
-import { type Finding, findingMessage, type Subject, subjectText } from "../../../pkg/fbc/checks/finding.ts";
-import { RULES, type RuleCode } from "../../../pkg/fbc/checks/rules.ts";
-import { type ContentPlace, placeText } from "../../../pkg/fbc/contentError.ts";
-import { IMAGE_CHECKS } from "../../../pkg/fbc/lints/imageChecks.ts";
-import { CATALOG_LINTS } from "../../../pkg/fbc/lints/lintRules.ts";
+import { type Finding, findingMessage, type Subject, subjectText } from "../../../pkg/fbc/validate/finding.ts";
+import { RULES, type RuleCode } from "../../../pkg/fbc/validate/rules.ts";
+import { type ContentPlace, placeText } from "../../../pkg/fbc/types.ts";
+import { IMAGE_CHECKS } from "../../../pkg/authoring/lint/lintRule.ts";
+import { CATALOG_LINTS } from "../../../pkg/authoring/lint/catalogLint.ts";
 
 /** Something that was found in a catalog. */
 export interface CatalogFinding {

@@ -2,7 +2,7 @@ import { writeFileSync } from "node:fs";
 import type { ServerResponse } from "node:http";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import type { NamedImage } from "../../../pkg/fbc/lints/lintedCatalog.ts";
+import type { NamedImage } from "../../../pkg/authoring/lint/lintedCatalog.ts";
 import { TempFolder } from "../../../test/support/contentFixture.ts";
 import { LoopbackRegistry } from "../../../test/support/loopbackRegistry.ts";
 import { folder, insecureRegistry, loopbackRegistry } from "../../../test/support/pulling.ts";

@@ -1,9 +1,7 @@
-import { homedir } from "node:os";
 import { Deadline } from "../../../pkg/async/clock.ts";
+import { type Breach, IMAGE_CHECKS } from "../../../pkg/authoring/lint/lintRule.ts";
+import type { NamedImage } from "../../../pkg/authoring/lint/lintedCatalog.ts";
 import { messageOf } from "../../../pkg/errors/errors.ts";
-import { IMAGE_CHECKS } from "../../../pkg/fbc/lints/imageChecks.ts";
-import type { NamedImage } from "../../../pkg/fbc/lints/lintedCatalog.ts";
-import type { Breach } from "../../../pkg/fbc/lints/lintRule.ts";
 import { loginsOf } from "../../../pkg/oci/logins.ts";
 import { parsePullReference } from "../../../pkg/oci/reference.ts";
 import { RegistryError } from "../../../pkg/oci/registryError.ts";
@@ -11,6 +9,7 @@ import { RegistryAccess } from "../../../pkg/oci/store/registryAccess.ts";
 import { createLogger } from "../../../pkg/telemetry/log.ts";
 import type { Terminal } from "../cli/terminal.ts";
 import type { ReaderOptions } from "../rbac/bundleReader.ts";
+import { homedir } from "node:os";
 
 /** Images that are asked for at a time. */
 const PARALLEL = 8;

@@ -1,10 +1,10 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { type CheckedCatalog, checkCatalogFolder } from "../../../pkg/catalogd/load/checkCatalog.ts";
-import type { ContentPlace } from "../../../pkg/fbc/contentError.ts";
-import { DocumentLines } from "../../../pkg/fbc/documentLines.ts";
-import { CatalogLint } from "../../../pkg/fbc/lints/catalogLint.ts";
-import type { Breach } from "../../../pkg/fbc/lints/lintRule.ts";
+import type { ContentPlace } from "../../../pkg/fbc/types.ts";
+import { DocumentLines } from "../../../pkg/authoring/lint/documentLines.ts";
+import { CatalogLint } from "../../../pkg/authoring/lint/catalogLint.ts";
+import type { Breach } from "../../../pkg/authoring/lint/lintRule.ts";
 import { type CatalogFinding, compareCatalogFindings, findingOf, unreadable } from "./catalogFinding.ts";
 
 /** A catalog that was checked, with all that was found. */

@@ -1,6 +1,6 @@
 import type { CheckedCatalog } from "../../../pkg/catalogd/load/checkCatalog.ts";
 import { escapeControlCharacters } from "../../../pkg/text/escape.ts";
-import { subjectText } from "../../../pkg/fbc/checks/finding.ts";
+import { subjectText } from "../../../pkg/fbc/validate/finding.ts";
 import { counted } from "../counted.ts";
 import type { SarifFinding } from "../validation/sarif.ts";
 import { countOf } from "../validation/selection.ts";

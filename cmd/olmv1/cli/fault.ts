@@ -10,7 +10,7 @@ export async function faultText(err: unknown, format: FaultFormat): Promise<stri
   if (format === "text") return `olmv1: ${escapeControlCharacters(message)}\n`;
   const reason = reasonOf(err);
   const fault = { error: { message, ...(reason === undefined ? {} : { reason }) } };
-  return format === "yaml" ? (await import("../../../pkg/fbc/yaml.ts")).toYaml(fault) : `${JSON.stringify(fault, null, 2)}\n`;
+  return format === "yaml" ? (await import("../../../pkg/golang/yaml.ts")).toYaml(fault) : `${JSON.stringify(fault, null, 2)}\n`;
 }
 
 /** The reason of the first error in the cause chain that has one that says something: ours, or that of an answer of the API server. */

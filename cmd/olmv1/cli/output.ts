@@ -56,7 +56,7 @@ async function textOf(output: Output, printed: Printed): Promise<string> {
     case "sarif":
       return `${jsonText(printed.sarif?.() ?? printed.data)}\n`;
     case "yaml":
-      return (await import("../../../pkg/fbc/yaml.ts")).toYaml(printed.data);
+      return (await import("../../../pkg/golang/yaml.ts")).toYaml(printed.data);
     case "name":
       return (printed.names?.() ?? []).map((name) => `${name}\n`).join("");
     case "wide":

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { ClusterCatalog } from "../../../pkg/api/clusterCatalog.ts";
-import { parseYamlDocuments } from "../../../pkg/fbc/yaml.ts";
+import { parseYamlDocuments } from "../../../pkg/golang/yaml.ts";
 import { runCli } from "../../../test/support/runCli.ts";
 import { catalogObject } from "./catalogObject.ts";
 import { catalogState, isServed } from "./catalogState.ts";

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { expect, test } from "vitest";
 import type { KubeObject } from "../../../pkg/api/k8s.ts";
-import { parseYamlDocuments } from "../../../pkg/fbc/yaml.ts";
+import { parseYamlDocuments } from "../../../pkg/golang/yaml.ts";
 import { SOUND_BUNDLE } from "../../../test/support/brokenBundles.ts";
 import { TempFolder } from "../../../test/support/contentFixture.ts";
 import { type Ended, olmv1 } from "../../../test/support/olmv1Command.ts";

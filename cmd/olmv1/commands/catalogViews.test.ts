@@ -2,7 +2,7 @@ import { cpSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { UpdateGraph } from "../../../pkg/fbc/graph/updateGraph.ts";
-import { parseYamlDocuments } from "../../../pkg/fbc/yaml.ts";
+import { parseYamlDocuments } from "../../../pkg/golang/yaml.ts";
 import { TempFolder } from "../../../test/support/contentFixture.ts";
 import type { Ended } from "../../../test/support/olmv1Command.ts";
 import { runCli } from "../../../test/support/runCli.ts";

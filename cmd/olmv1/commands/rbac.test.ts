@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import type { KubeObject } from "../../../pkg/api/k8s.ts";
-import { parseYamlDocuments } from "../../../pkg/fbc/yaml.ts";
+import { parseYamlDocuments } from "../../../pkg/golang/yaml.ts";
 import type { PolicyRule } from "../../../pkg/rbac/policyRule.ts";
 import { TempFolder } from "../../../test/support/contentFixture.ts";
 import { flunderBundle } from "../../../test/support/flunderServer.ts";

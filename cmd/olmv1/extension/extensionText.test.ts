@@ -1,16 +1,15 @@
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
-import { expect, test } from "vitest";
 import type { ClusterCatalog } from "../../../pkg/api/clusterCatalog.ts";
 import type { ClusterExtension } from "../../../pkg/api/clusterExtension.ts";
-import { parseYamlDocuments } from "../../../pkg/fbc/yaml.ts";
+import { parseYamlDocuments } from "../../../pkg/golang/yaml.ts";
 import { isServed } from "../clusterCatalog/catalogState.ts";
 import { apisText } from "./apis.ts";
 import { type Described, describeText } from "./describeText.ts";
-import type { EventRecord } from "./eventRecord.ts";
-import { eventsText } from "./eventRecord.ts";
+import { type EventRecord, eventsText } from "./eventRecord.ts";
 import { listText } from "./listText.ts";
 import { type ReleaseRow, releasesText } from "./releaseRow.ts";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
 
 const GOLDENS = join(import.meta.dirname, "../../../test/goldens/cli");
 const NOW = Date.parse("2026-03-10T12:00:00Z");

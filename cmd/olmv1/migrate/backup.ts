@@ -5,7 +5,7 @@ import type { RemovedMarks } from "../../../pkg/classic/marks.ts";
 import { LABEL_MIGRATION, MIGRATION_FIELD_MANAGER } from "../../../pkg/classic/names.ts";
 import { asExpected, backupOf, backupText, type Expected } from "../../../pkg/classic/restored.ts";
 import { messageOf } from "../../../pkg/errors/errors.ts";
-import { toYaml } from "../../../pkg/fbc/yaml.ts";
+import { toYaml } from "../../../pkg/golang/yaml.ts";
 import type { Client } from "../../../pkg/kube/client.ts";
 import { describeObject } from "../../../pkg/release/identity.ts";
 

@@ -2,7 +2,7 @@ import { API_VERSION, CLUSTER_EXTENSION } from "../../../pkg/api/constants.ts";
 import type { KubeObject } from "../../../pkg/api/k8s.ts";
 import type { ConvertedObject } from "../../../pkg/classic/conversionPlan.ts";
 import { escapeControlCharacters } from "../../../pkg/text/escape.ts";
-import { toYaml } from "../../../pkg/fbc/yaml.ts";
+import { toYaml } from "../../../pkg/golang/yaml.ts";
 import { describeObject } from "../../../pkg/release/identity.ts";
 import { backupRef } from "./backup.ts";
 import type { Conversion } from "./conversion.ts";

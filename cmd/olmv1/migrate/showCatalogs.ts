@@ -1,6 +1,6 @@
 import { MIGRATION_FIELD_MANAGER } from "../../../pkg/classic/names.ts";
 import { escapeControlCharacters } from "../../../pkg/text/escape.ts";
-import { toYaml } from "../../../pkg/fbc/yaml.ts";
+import { toYaml } from "../../../pkg/golang/yaml.ts";
 import type { Client } from "../../../pkg/kube/client.ts";
 import { EXIT } from "../cli/exitCodes.ts";
 import { print } from "../cli/output.ts";

@@ -1,5 +1,5 @@
 import { messageOf } from "../../../pkg/errors/errors.ts";
-import { destinationOf, type MirroredImage } from "../../../pkg/mirror/mirroredImages.ts";
+import { destinationOf, type MirroredImage } from "../../../pkg/authoring/mirror/mirroredImages.ts";
 import { allOrNone } from "../../../pkg/oci/allOrNone.ts";
 import { isFetchFailure } from "../../../pkg/oci/networkError.ts";
 import { copyAttached } from "../../../pkg/oci/store/attached.ts";

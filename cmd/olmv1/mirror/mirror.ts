@@ -1,6 +1,5 @@
-import { mappingLine } from "../../../pkg/mirror/lists.ts";
-import { parseTarget } from "../../../pkg/mirror/mirroredImages.ts";
-import { parseSelection } from "../../../pkg/mirror/selection.ts";
+import { mappingLine, parseTarget } from "../../../pkg/authoring/mirror/mirroredImages.ts";
+import { parseSelection } from "../../../pkg/authoring/mirror/subset.ts";
 import { layoutPlace } from "../../../pkg/oci/store/imagePlace.ts";
 import { EXIT } from "../cli/exitCodes.ts";
 import { type Output, print } from "../cli/output.ts";

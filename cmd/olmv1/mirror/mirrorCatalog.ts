@@ -1,8 +1,8 @@
 import { goQuote } from "../../../pkg/golang/quote.ts";
 import { escapeControlCharacters } from "../../../pkg/text/escape.ts";
-import { carriedAnnotations } from "../../../pkg/mirror/carriedCatalog.ts";
-import { destinationOf, type MirroredImage, mirroredImages } from "../../../pkg/mirror/mirroredImages.ts";
-import type { Selection } from "../../../pkg/mirror/selection.ts";
+import { carriedAnnotations } from "../../../pkg/authoring/mirror/carriedCatalog.ts";
+import { destinationOf, type MirroredImage, mirroredImages } from "../../../pkg/authoring/mirror/mirroredImages.ts";
+import type { Selection } from "../../../pkg/authoring/mirror/subset.ts";
 import { CONFIG_DIR_LABEL } from "../../../pkg/oci/catalogRoot.ts";
 import { parsePlace, placeText } from "../../../pkg/oci/store/imagePlace.ts";
 import type { ImageStores } from "../../../pkg/oci/store/imageStores.ts";

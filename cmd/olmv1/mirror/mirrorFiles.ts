@@ -1,15 +1,7 @@
+import { type RuleOptions, clusterCatalog, contentSourcePolicy, digestMirrorSet, registriesConf, tagMirrorSet } from "../../../pkg/authoring/mirror/mirrorRules.ts";
+import { type MirroredImage, imagesText, mappingText } from "../../../pkg/authoring/mirror/mirroredImages.ts";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { imagesText, mappingText } from "../../../pkg/mirror/lists.ts";
-import type { MirroredImage } from "../../../pkg/mirror/mirroredImages.ts";
-import {
-  clusterCatalog,
-  contentSourcePolicy,
-  digestMirrorSet,
-  type RuleOptions,
-  registriesConf,
-  tagMirrorSet,
-} from "../../../pkg/mirror/mirrorRules.ts";
 
 /** What the files of a mirror are about. */
 export interface MirrorFiles extends RuleOptions {

@@ -1,7 +1,7 @@
 import { type ImageName, normalizedImageName } from "../../../pkg/api/imageName.ts";
-import { type CarriedCatalog, carriedCatalogOf } from "../../../pkg/mirror/carriedCatalog.ts";
-import { carriedImage, destinationOf, type MirroredImage, type MirrorTarget, mirroredImage } from "../../../pkg/mirror/mirroredImages.ts";
-import type { Selection } from "../../../pkg/mirror/selection.ts";
+import { type CarriedCatalog, carriedCatalogOf } from "../../../pkg/authoring/mirror/carriedCatalog.ts";
+import { carriedImage, destinationOf, type MirroredImage, type MirrorTarget, mirroredImage } from "../../../pkg/authoring/mirror/mirroredImages.ts";
+import type { Selection } from "../../../pkg/authoring/mirror/subset.ts";
 import { canonical } from "../../../pkg/oci/reference.ts";
 import { type LayoutPlace, parsePlace, placeText } from "../../../pkg/oci/store/imagePlace.ts";
 import type { ImageStores } from "../../../pkg/oci/store/imageStores.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { parseSelection } from "../../../pkg/mirror/selection.ts";
+import { parseSelection } from "../../../pkg/authoring/mirror/subset.ts";
 import { TempFolder } from "../../../test/support/contentFixture.ts";
 import { mirroredCatalog } from "./mirroredCatalog.ts";
 

@@ -1,17 +1,14 @@
-import { createReadStream } from "node:fs";
-import { Readable } from "node:stream";
+import { imagesOf, neededApis, neededPackages, providedApis } from "../../../pkg/authoring/mirror/bundleReferences.ts";
+import { type Selection, subsetPackage } from "../../../pkg/authoring/mirror/subset.ts";
 import { type CatalogSource, checkCatalog } from "../../../pkg/catalogd/load/checkCatalog.ts";
-import { goQuote } from "../../../pkg/golang/quote.ts";
-import { canonicalJson } from "../../../pkg/fbc/canonical.ts";
 import { packageOf } from "../../../pkg/fbc/content.ts";
 import { decodeMetas } from "../../../pkg/fbc/decode.ts";
 import type { Meta } from "../../../pkg/fbc/types.ts";
-import { neededApis, providedApis } from "../../../pkg/mirror/apis.ts";
-import { imagesOf } from "../../../pkg/mirror/imagesOf.ts";
-import { neededPackages } from "../../../pkg/mirror/neededPackages.ts";
-import type { Selection } from "../../../pkg/mirror/selection.ts";
-import { subsetPackage } from "../../../pkg/mirror/subsetPackage.ts";
+import { canonicalJson } from "../../../pkg/golang/json.ts";
+import { goQuote } from "../../../pkg/golang/quote.ts";
 import { filesOf } from "../rbac/catalogPackage.ts";
+import { createReadStream } from "node:fs";
+import { Readable } from "node:stream";
 
 /** What a mirror needs of a catalog. */
 export interface MirroredCatalog {

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { parseSelection } from "../../../pkg/mirror/selection.ts";
+import { parseSelection } from "../../../pkg/authoring/mirror/subset.ts";
 import { describeWithData } from "../../../test/support/sharedData.ts";
 import { mirroredCatalog } from "./mirroredCatalog.ts";
 

@@ -4,7 +4,7 @@ import { API_VERSION, CLUSTER_EXTENSION } from "../../../pkg/api/constants.ts";
 import type { KubeObject } from "../../../pkg/api/k8s.ts";
 import { messageOf, wrapError } from "../../../pkg/errors/errors.ts";
 import { goQuote } from "../../../pkg/golang/quote.ts";
-import { parseYamlDocuments } from "../../../pkg/fbc/yaml.ts";
+import { parseYamlDocuments } from "../../../pkg/golang/yaml.ts";
 import type { Client } from "../../../pkg/kube/client.ts";
 import { isForbidden } from "../../../pkg/kube/errors.ts";
 import type { Terminal } from "../cli/terminal.ts";

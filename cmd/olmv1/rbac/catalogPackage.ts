@@ -7,7 +7,7 @@ import { wrapError } from "../../../pkg/errors/errors.ts";
 import { packageContent, packageOf } from "../../../pkg/fbc/content.ts";
 import { decodeMetas } from "../../../pkg/fbc/decode.ts";
 import type { FbcBundle, Meta, PackageContent } from "../../../pkg/fbc/types.ts";
-import { compareNewestFirst } from "../../../pkg/fbc/versionOrder.ts";
+import { compareNewestFirst } from "../../../pkg/fbc/bundleOrder.ts";
 import { bundleVersion, candidatesFrom, entryNames } from "../../../pkg/resolve/candidates.ts";
 import { resolve } from "../../../pkg/resolve/resolve.ts";
 import { type Constraint, parseConstraint } from "../../../pkg/version/masterminds.ts";

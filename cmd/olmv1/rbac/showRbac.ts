@@ -1,5 +1,5 @@
 import type { KubeObject } from "../../../pkg/api/k8s.ts";
-import { toYaml } from "../../../pkg/fbc/yaml.ts";
+import { toYaml } from "../../../pkg/golang/yaml.ts";
 import { controllerSubject, installerManifests, tokenManifests } from "../../../pkg/rbac/manifest.ts";
 import { isNothing } from "../../../pkg/rbac/missing.ts";
 import { EXIT } from "../cli/exitCodes.ts";

@@ -1,4 +1,4 @@
-import { closestNames } from "../../../pkg/fbc/search/closestNames.ts";
+import { closestNames } from "../../../pkg/fbc/summary/search.ts";
 import type { ResolutionRecord } from "../../../pkg/resolve/explanation/record.ts";
 import type { Question } from "./question.ts";
 

@@ -1,12 +1,12 @@
 import { type FileHandle, open, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import * as z from "zod";
-import { canonicalJson } from "../../../pkg/fbc/canonical.ts";
+import { canonicalJson } from "../../../pkg/golang/json.ts";
 import { packageOf } from "../../../pkg/fbc/content.ts";
 import { decodeMetas } from "../../../pkg/fbc/decode.ts";
-import { CatalogFacts } from "../../../pkg/fbc/summary/catalogFacts.ts";
+import { CatalogFacts } from "../../../pkg/fbc/summary/packageFacts.ts";
 import { type HeadSummary, packageSummary } from "../../../pkg/fbc/summary/packageSummary.ts";
-import { type SearchRecord, searchRecord } from "../../../pkg/fbc/summary/searchRecord.ts";
+import { type SearchRecord, searchRecord } from "../../../pkg/fbc/summary/search.ts";
 import type { Meta } from "../../../pkg/fbc/types.ts";
 
 /** What a list of packages tells of one. */

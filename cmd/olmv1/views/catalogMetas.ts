@@ -1,9 +1,8 @@
+import { decodeMetas } from "../../../pkg/fbc/decode.ts";
+import { ContentError, type Meta } from "../../../pkg/fbc/types.ts";
+import { filesOf } from "../rbac/catalogPackage.ts";
 import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
-import { ContentError } from "../../../pkg/fbc/contentError.ts";
-import { decodeMetas } from "../../../pkg/fbc/decode.ts";
-import type { Meta } from "../../../pkg/fbc/types.ts";
-import { filesOf } from "../rbac/catalogPackage.ts";
 
 const PIECE = 1024 * 1024;
 

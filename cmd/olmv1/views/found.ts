@@ -1,8 +1,7 @@
-import { compareText } from "../../../pkg/text/compare.ts";
-import { isDeprecated, matchingVersions, searchedPackage } from "../../../pkg/catalogd/search/searchedPackage.ts";
 import type { SearchQuery } from "../../../pkg/catalogd/search/searchQuery.ts";
-import { relevance, type SearchedTexts } from "../../../pkg/fbc/search/relevance.ts";
-import type { SearchedVersion, SearchRecord } from "../../../pkg/fbc/summary/searchRecord.ts";
+import { isDeprecated, matchingVersions, searchedPackage } from "../../../pkg/catalogd/search/searchedPackage.ts";
+import { type SearchRecord, type SearchedTexts, type SearchedVersion, relevance } from "../../../pkg/fbc/summary/search.ts";
+import { compareText } from "../../../pkg/text/compare.ts";
 import type { PackageEntry } from "./catalogBook.ts";
 
 /** What keeps a user from installing something here, in a clause. */

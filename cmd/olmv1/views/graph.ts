@@ -1,9 +1,9 @@
 import { escapeControlCharacters } from "../../../pkg/text/escape.ts";
-import { bundleVersion } from "../../../pkg/fbc/graph/bundleVersion.ts";
+import { bundleVersion } from "../../../pkg/fbc/bundleOrder.ts";
 import { dotGraph } from "../../../pkg/fbc/graph/dot.ts";
 import { graphTree, type TreeLine } from "../../../pkg/fbc/graph/graphTree.ts";
 import { mermaidGraph } from "../../../pkg/fbc/graph/mermaid.ts";
-import { onwardsFrom } from "../../../pkg/fbc/graph/onwards.ts";
+import { onwardsFrom } from "../../../pkg/fbc/graph/subgraph.ts";
 import { svgGraph } from "../../../pkg/fbc/graph/svg.ts";
 import { type GraphSource, GraphTooLargeError, updateGraph } from "../../../pkg/fbc/graph/updateGraph.ts";
 import { columnsOf, cutTo } from "../cli/columns.ts";

@@ -1,5 +1,5 @@
 import { bundleDetails, kindOfExample } from "../../../pkg/fbc/summary/bundleDetails.ts";
-import { toYaml } from "../../../pkg/fbc/yaml.ts";
+import { toYaml } from "../../../pkg/golang/yaml.ts";
 import { type Output, print } from "../cli/output.ts";
 import type { Terminal } from "../cli/terminal.ts";
 import { installedHere } from "./installedHere.ts";

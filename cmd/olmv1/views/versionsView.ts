@@ -1,7 +1,7 @@
 import { compareText } from "../../../pkg/text/compare.ts";
 import type { BundleFacts } from "../../../pkg/fbc/summary/packageFacts.ts";
 import { messageFor } from "../../../pkg/fbc/summary/packageSummary.ts";
-import { compareNewestFirst } from "../../../pkg/fbc/versionOrder.ts";
+import { compareNewestFirst } from "../../../pkg/fbc/bundleOrder.ts";
 import { candidatesFrom } from "../../../pkg/resolve/candidates.ts";
 import type { InstalledBundle } from "../../../pkg/resolve/successors.ts";
 import { destinationsFrom, SearchBudget } from "../../../pkg/resolve/upgradePaths.ts";

@@ -1,5 +1,5 @@
 import { brokenBundles, brokenFiles, soundBundle } from "../../../test/support/brokenBundles.ts";
-import { placeText } from "../../fbc/contentError.ts";
+import { placeText } from "../../fbc/types.ts";
 import { BUNDLE_RULES, type Finding, RULE_TOPICS, checkBundle, compareFindings, findingText } from "./checkBundle.ts";
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";

@@ -1,7 +1,7 @@
 import type { BundleFiles } from "../../bundle/types.ts";
 import type { PatternMatcher } from "../../crdsafety/objectFaults.ts";
 import { shortened } from "../../fbc/boundedTexts.ts";
-import { placeText } from "../../fbc/contentError.ts";
+import { placeText } from "../../fbc/types.ts";
 import { compareText } from "../../text/compare.ts";
 import { BundleContent } from "./content.ts";
 import { CONTROLLER_RULES } from "./controllerRules.ts";

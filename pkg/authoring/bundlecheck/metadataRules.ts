@@ -2,7 +2,7 @@ import { ANNOTATION_PROPERTIES } from "../../api/constants.ts";
 import { ANNOTATIONS_FILE, MEDIA_TYPE_KEY } from "../../bundle/annotations.ts";
 import { rawProperties } from "../../bundle/properties.ts";
 import { messageOf } from "../../errors/errors.ts";
-import { memberOf } from "../../fbc/keys.ts";
+import { memberOf } from "../../golang/members.ts";
 import { maxVersionIn } from "../../gate/maxVersion.ts";
 import { goQuote } from "../../golang/quote.ts";
 import type { BundleContent } from "./content.ts";

@@ -1,5 +1,4 @@
-import { memberOf } from "../../fbc/keys.ts";
-import { objectsAt } from "../../fbc/members.ts";
+import { memberOf, objectsAt } from "../../golang/members.ts";
 import { goQuote } from "../../golang/quote.ts";
 import type { BundleContent, Place } from "./content.ts";
 import { type Breach, type RuleTable, Source, error, warning } from "./rule.ts";

@@ -1,5 +1,5 @@
 import type { WebhookDescription } from "../../bundle/types.ts";
-import { objectsAt } from "../../fbc/members.ts";
+import { objectsAt } from "../../golang/members.ts";
 import { goQuote } from "../../golang/quote.ts";
 import type { BundleContent } from "./content.ts";
 import { type Breach, type RuleTable, Source, error, warning } from "./rule.ts";

@@ -1,20 +1,8 @@
-import {
-  GraphQLBoolean,
-  type GraphQLFieldConfig,
-  GraphQLFloat,
-  GraphQLInt,
-  GraphQLList,
-  GraphQLObjectType,
-  type GraphQLOutputType,
-  type GraphQLScalarType,
-  GraphQLSchema,
-  GraphQLString,
-} from "graphql";
-import type { Scalar } from "../../fbc/graphql/catalogSchema.ts";
-import type { PlannedField, PlannedSchema, PlannedType } from "../../fbc/graphql/schemaPlan.ts";
+import type { PlannedField, PlannedSchema, PlannedType, Scalar } from "../../fbc/graphql/catalogSchema.ts";
 import { FieldNames, fieldResolver } from "./fieldResolver.ts";
 import { MAX_PAGE } from "./limits.ts";
 import type { QueryContext } from "./queryContext.ts";
+import { GraphQLBoolean, type GraphQLFieldConfig, GraphQLFloat, GraphQLInt, GraphQLList, GraphQLObjectType, type GraphQLOutputType, type GraphQLScalarType, GraphQLSchema, GraphQLString } from "graphql";
 
 type FieldConfig = GraphQLFieldConfig<unknown, QueryContext>;
 

@@ -1,12 +1,10 @@
 import { isObject } from "../../api/jsonObject.ts";
-import { packageContent } from "../../fbc/content.ts";
-import { type BundleVersion, bundleVersion } from "../../fbc/graph/bundleVersion.ts";
-import { aboveMinimum, UnknownMinimumError } from "../../fbc/graph/floor.ts";
-import { graphJson } from "../../fbc/graph/graphJson.ts";
+import { type BundleVersion, bundleVersion } from "../../fbc/bundleOrder.ts";
+import { metaFrom, packageContent } from "../../fbc/content.ts";
 import { mermaidGraph } from "../../fbc/graph/mermaid.ts";
+import { UnknownMinimumError, aboveMinimum } from "../../fbc/graph/subgraph.ts";
 import { svgGraph } from "../../fbc/graph/svg.ts";
-import { type GraphSource, GraphTooLargeError, updateGraph } from "../../fbc/graph/updateGraph.ts";
-import { metaFrom } from "../../fbc/meta.ts";
+import { type GraphSource, GraphTooLargeError, graphJson, updateGraph } from "../../fbc/graph/updateGraph.ts";
 
 /** The forms of a graph. */
 export type GraphFormat = "json" | "mermaid" | "svg";

@@ -1,7 +1,7 @@
 import { isObject } from "../../api/jsonObject.ts";
 import { remapFieldName } from "../../fbc/graphql/names.ts";
-import { scalarValue } from "../../fbc/graphql/scalarValue.ts";
-import type { PlannedField } from "../../fbc/graphql/schemaPlan.ts";
+import { scalarValue } from "../../fbc/graphql/scalars.ts";
+import type { PlannedField } from "../../fbc/graphql/catalogSchema.ts";
 import type { QueryContext } from "./queryContext.ts";
 
 const MAX_REMEMBERED_KEYS = 10_000;

@@ -1,8 +1,7 @@
+import { DiscoveredSchema, planSchemas } from "../../fbc/graphql/catalogSchema.ts";
+import { buildSchema } from "./buildSchema.ts";
 import type { GraphQLSchema } from "graphql";
 import * as z from "zod";
-import { DiscoveredSchema } from "../../fbc/graphql/catalogSchema.ts";
-import { planSchemas } from "../../fbc/graphql/schemaPlan.ts";
-import { buildSchema } from "./buildSchema.ts";
 
 /** A line of part "graphql". */
 const Line = z.union([z.strictObject({ leftOut: z.int() }), DiscoveredSchema]);

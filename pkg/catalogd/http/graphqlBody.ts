@@ -1,5 +1,5 @@
 import { isObject } from "../../api/jsonObject.ts";
-import { JsonScanner } from "../../fbc/jsonScanner.ts";
+import { JsonScanner } from "../../fbc/documentScanner.ts";
 import type { QueryRequest } from "../graphql/queryRequest.ts";
 
 /**

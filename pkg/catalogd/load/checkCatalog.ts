@@ -1,12 +1,11 @@
-import { createReadStream } from "node:fs";
 import { messageOf } from "../../errors/errors.ts";
-import { CatalogCheck, type CatalogCounts, type CheckResult } from "../../fbc/checks/catalogCheck.ts";
-import { opmError } from "../../fbc/checks/opmError.ts";
-import { ContentError, type ContentPlace } from "../../fbc/contentError.ts";
 import { decodeMetas } from "../../fbc/decode.ts";
-import type { PlacedMeta } from "../../fbc/types.ts";
+import { ContentError, type ContentPlace, type PlacedMeta } from "../../fbc/types.ts";
+import { CatalogCheck, type CatalogCounts, type CheckResult } from "../../fbc/validate/catalogCheck.ts";
+import { opmError } from "../../fbc/validate/finding.ts";
 import { catalogFiles } from "./catalogFiles.ts";
 import { CONTENT_LIMITS } from "./loader.ts";
+import { createReadStream } from "node:fs";
 
 /** One file of a catalog: its path with slashes below the catalog's root, and its bytes. */
 export interface CatalogSource {

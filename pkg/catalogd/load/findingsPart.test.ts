@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { metaFrom } from "../../fbc/meta.ts";
+import { metaFrom } from "../../fbc/content.ts";
 import { FindingsPart } from "./findingsPart.ts";
 import type { PartLine } from "./partMaker.ts";
 

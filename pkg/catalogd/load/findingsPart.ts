@@ -1,7 +1,6 @@
-import { CatalogCheck } from "../../fbc/checks/catalogCheck.ts";
-import { compareFindings, type Finding, findingText, published } from "../../fbc/checks/finding.ts";
-import { ContentError, type ContentPlace } from "../../fbc/contentError.ts";
-import type { PlacedMeta } from "../../fbc/types.ts";
+import { ContentError, type ContentPlace, type PlacedMeta } from "../../fbc/types.ts";
+import { CatalogCheck } from "../../fbc/validate/catalogCheck.ts";
+import { type Finding, compareFindings, findingText, published } from "../../fbc/validate/finding.ts";
 import { type FindingsSummary, NO_FINDINGS } from "../store/findingsSummary.ts";
 import type { EmitLine, PartMaker } from "./partMaker.ts";
 

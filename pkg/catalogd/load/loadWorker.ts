@@ -1,11 +1,7 @@
-import { closeSync, openSync, readSync } from "node:fs";
-import { join } from "node:path";
-import { parentPort, workerData } from "node:worker_threads";
 import { messageOf } from "../../errors/errors.ts";
-import { ByteQueue } from "../../fbc/byteQueue.ts";
-import { ContentError, type ContentPlace } from "../../fbc/contentError.ts";
 import { type DecodeOptions, MetaDecoder } from "../../fbc/decode.ts";
-import type { PlacedMeta } from "../../fbc/types.ts";
+import { ByteQueue } from "../../fbc/documentScanner.ts";
+import { ContentError, type ContentPlace, type PlacedMeta } from "../../fbc/types.ts";
 import { type DerivedPart, type PartName, partFile } from "../store/parts.ts";
 import { type CatalogFile, catalogFiles } from "./catalogFiles.ts";
 import { CurrentFile } from "./currentFile.ts";
@@ -14,6 +10,9 @@ import type { LoadEnd, LoadMessage, LoadTask } from "./loadMessage.ts";
 import type { EmitLine, PartMaker } from "./partMaker.ts";
 import { partMakers } from "./partMakers.ts";
 import { PartWriter } from "./partWriter.ts";
+import { closeSync, openSync, readSync } from "node:fs";
+import { join } from "node:path";
+import { parentPort, workerData } from "node:worker_threads";
 
 // The body of the worker thread that `loader.ts` starts: reads a catalog's files and writes the files of its parts, one document in memory at a time.
 

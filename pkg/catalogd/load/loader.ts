@@ -1,7 +1,7 @@
 import { dirname } from "node:path";
 import { Worker } from "node:worker_threads";
 import { workerFile } from "../../async/taskThread.ts";
-import { excerpt } from "../../fbc/excerpt.ts";
+import { excerpt } from "../../fbc/boundedTexts.ts";
 import type { IndexColumns } from "../store/contentIndex.ts";
 import type { FindingsSummary } from "../store/findingsSummary.ts";
 import type { PartName } from "../store/parts.ts";

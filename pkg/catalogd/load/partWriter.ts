@@ -1,4 +1,4 @@
-import { emitCanonicalJson } from "../../fbc/canonical.ts";
+import { emitCanonicalJson } from "../../golang/json.ts";
 import type { IndexColumns } from "../store/contentIndex.ts";
 import { IndexBuilder } from "../store/indexBuilder.ts";
 import { LineWriter } from "./lineWriter.ts";

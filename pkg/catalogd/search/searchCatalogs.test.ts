@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import type { SearchRecord } from "../../fbc/summary/searchRecord.ts";
+import type { SearchRecord } from "../../fbc/summary/search.ts";
 import { continueToken, positionIn } from "./continueToken.ts";
 import { searchCatalogs } from "./searchCatalogs.ts";
 import { searchedPackage } from "./searchedPackage.ts";

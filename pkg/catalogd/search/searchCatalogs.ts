@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
-import type { SearchedVersion } from "../../fbc/summary/searchRecord.ts";
+import type { SearchedVersion } from "../../fbc/summary/search.ts";
 import { isDeprecated, matchingVersions, type SearchedPackage } from "./searchedPackage.ts";
 import type { SearchIndex } from "./searchIndex.ts";
 import type { SearchQuery } from "./searchQuery.ts";

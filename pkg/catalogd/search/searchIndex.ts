@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
-import type { SearchRecord } from "../../fbc/summary/searchRecord.ts";
+import type { SearchRecord } from "../../fbc/summary/search.ts";
 import type { CatalogContent } from "../store/content.ts";
 import { partLines } from "./partLines.ts";
 import { type SearchedPackage, searchedPackage } from "./searchedPackage.ts";

@@ -1,4 +1,4 @@
-import { featureName } from "../../fbc/summary/infrastructureFeatures.ts";
+import { featureName } from "../../fbc/summary/bundleSummary.ts";
 
 /** What is searched for; an absent or empty member does not restrict. What can be repeated: of packages and channels any, of the rest all must match. */
 export interface SearchParameters {

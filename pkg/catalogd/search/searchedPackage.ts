@@ -1,4 +1,4 @@
-import type { SearchedDescription, SearchedSupport, SearchedVersion, SearchRecord } from "../../fbc/summary/searchRecord.ts";
+import type { SearchedDescription, SearchedSupport, SearchedVersion, SearchRecord } from "../../fbc/summary/search.ts";
 import type { ApiPattern, SearchQuery } from "./searchQuery.ts";
 
 /** What versions of a package say, ready to be compared: in small letters. */

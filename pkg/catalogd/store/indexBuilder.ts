@@ -1,4 +1,4 @@
-import { ownText } from "../../fbc/ownText.ts";
+import { ownText } from "../../fbc/intern.ts";
 import { HASH_BYTES, type IndexColumns } from "./contentIndex.ts";
 
 /** What is known of a line when it has been written. */

@@ -4,11 +4,11 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { TempFolder } from "../../../test/support/contentFixture.ts";
 import { describeWithData } from "../../../test/support/sharedData.ts";
-import { canonicalJson } from "../../fbc/canonical.ts";
+import { canonicalJson } from "../../golang/json.ts";
 import { packageContentsFrom } from "../../fbc/content.ts";
 import { decodeMetas } from "../../fbc/decode.ts";
 import type { PackageSummary } from "../../fbc/summary/packageSummary.ts";
-import type { SearchRecord } from "../../fbc/summary/searchRecord.ts";
+import type { SearchRecord } from "../../fbc/summary/search.ts";
 import type { FbcChannel, Meta, PackageContent } from "../../fbc/types.ts";
 import { Loader } from "../load/loader.ts";
 

@@ -1,9 +1,9 @@
 import { Schema } from "../../fbc/content.ts";
-import { memberOf } from "../../fbc/keys.ts";
+import { memberOf } from "../../golang/members.ts";
 import { propertiesOf, statedVersion } from "../../fbc/summary/bundleSummary.ts";
-import { CatalogFacts } from "../../fbc/summary/catalogFacts.ts";
+import { CatalogFacts } from "../../fbc/summary/packageFacts.ts";
 import { packageSummary } from "../../fbc/summary/packageSummary.ts";
-import { searchRecord } from "../../fbc/summary/searchRecord.ts";
+import { searchRecord } from "../../fbc/summary/search.ts";
 import type { PartMaker } from "../load/partMaker.ts";
 
 /** Schema of the lines of part "packages", by which they are found. */

@@ -1,6 +1,6 @@
 import type { ObjectRef } from "../../api/k8s.ts";
 import { type Clock, systemClock } from "../../async/clock.ts";
-import { canonicalJson } from "../../fbc/canonical.ts";
+import { canonicalJson } from "../../golang/json.ts";
 import type { Client } from "../../kube/client.ts";
 import type { Logger } from "../../telemetry/log.ts";
 import { type ObjectState, OptionalObject } from "./optionalObject.ts";

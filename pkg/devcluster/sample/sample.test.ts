@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { KubeObject } from "../../api/k8s.ts";
-import { parseYaml } from "../../fbc/yaml.ts";
+import { parseYaml } from "../../golang/yaml.ts";
 import { SAMPLE_PACKAGE, SAMPLE_VERSIONS, sampleBundles, sampleCatalog, sampleImages } from "./sample.ts";
 
 interface Csv extends KubeObject {

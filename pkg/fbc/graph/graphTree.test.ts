@@ -1,11 +1,11 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { ChannelEntry } from "../types.ts";
-import { bundleVersion } from "./bundleVersion.ts";
+import { bundleVersion } from "../bundleOrder.ts";
 import { dotGraph } from "./dot.ts";
 import { graphTree } from "./graphTree.ts";
 import { mermaidGraph } from "./mermaid.ts";
-import { onwardsFrom } from "./onwards.ts";
+import { onwardsFrom } from "./subgraph.ts";
 import { svgGraph } from "./svg.ts";
 import { type GraphSource, updateGraph, updatesOf } from "./updateGraph.ts";
 

@@ -1,19 +1,8 @@
-import { compareText } from "../../text/compare.ts";
 import { goQuote } from "../../golang/quote.ts";
-import { channelHeads } from "../summary/channelHeads.ts";
+import { compareText } from "../../text/compare.ts";
+import { channelHeads, rangeTest } from "../bundleOrder.ts";
 import type { FbcChannel } from "../types.ts";
-import { BoundedText } from "./boundedText.ts";
-import { rangeTest } from "./bundleVersion.ts";
-import {
-  chargeComparisons,
-  DRAWING_BYTES,
-  GRAPH_LIMITS,
-  type GraphLimits,
-  type GraphSource,
-  GraphTooLargeError,
-  referenceKey,
-  sortedEntries,
-} from "./updateGraph.ts";
+import { BoundedText, DRAWING_BYTES, GRAPH_LIMITS, type GraphLimits, type GraphSource, GraphTooLargeError, chargeComparisons, referenceKey, sortedEntries } from "./updateGraph.ts";
 
 /** What of the graphs is drawn, and how. */
 export interface MermaidOptions {

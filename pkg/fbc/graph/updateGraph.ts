@@ -1,7 +1,6 @@
 import { compareText } from "../../text/compare.ts";
-import { channelHeads } from "../summary/channelHeads.ts";
+import { type BundleVersion, channelHeads, compareKnownVersions, rangeTest } from "../bundleOrder.ts";
 import type { ChannelEntry, FbcChannel, FbcDeprecations } from "../types.ts";
-import { type BundleVersion, compareKnownVersions, rangeTest } from "./bundleVersion.ts";
 
 /** What one package's update graph is made of. */
 export interface GraphSource {
@@ -236,4 +235,60 @@ export function referenceKey(schema: string, name = ""): string {
 
 function optional<K extends string, V>(key: K, value: V | undefined): { [P in K]?: V } {
   return value === undefined ? {} : ({ [key]: value } as { [P in K]?: V });
+}
+
+/** Collects the pieces of a text up to a number of bytes. */
+export class BoundedText {
+  readonly #max: number;
+  readonly #pieces: string[] = [];
+  #bytes = 0;
+
+  constructor(max: number) {
+    this.#max = max;
+  }
+
+  /** @throws GraphTooLargeError when the text becomes longer than allowed. */
+  add(piece: string): void {
+    this.reserve(Buffer.byteLength(piece));
+    this.#pieces.push(piece);
+  }
+
+  /** Adds a piece that is made only if there is room for about `bytes`. @throws GraphTooLargeError */
+  addOf(bytes: number, make: () => string): void {
+    if (this.#bytes + bytes > this.#max) this.#refuse();
+    this.add(make());
+  }
+
+  reserve(bytes: number): void {
+    this.#bytes += bytes;
+    if (this.#bytes > this.#max) this.#refuse();
+  }
+
+  get text(): string {
+    return this.#pieces.join("");
+  }
+
+  #refuse(): never {
+    throw new GraphTooLargeError(`the graph has more than ${this.#max} bytes of text; ask for one channel, or for JSON`);
+  }
+}
+
+/** The update graph of a package as JSON with a newline, written piece by piece. @throws GraphTooLargeError beyond `maxBytes`. */
+export function graphJson({ channels, ...head }: UpdateGraph, maxBytes: number = GRAPH_LIMITS.bytes): string {
+  const out = new BoundedText(maxBytes);
+  const list = (name: string, values: readonly unknown[]): void => {
+    out.add(`,"${name}":[`);
+    for (const [at, value] of values.entries()) out.add(`${at > 0 ? "," : ""}${JSON.stringify(value)}`);
+    out.add("]");
+  };
+  out.add(`${JSON.stringify(head).slice(0, -1)},"channels":[`);
+  for (const [at, { nodes, edges, ranges, ...channel }] of channels.entries()) {
+    out.add(`${at > 0 ? "," : ""}${JSON.stringify(channel).slice(0, -1)}`);
+    list("nodes", nodes);
+    list("edges", edges);
+    list("ranges", ranges);
+    out.add("}");
+  }
+  out.add("]}\n");
+  return out.text;
 }

@@ -1,8 +1,8 @@
 import type { JsonObject } from "../../api/k8s.ts";
-import { ownText } from "../ownText.ts";
+import { ownText } from "../intern.ts";
 import type { DiscoveredField, DiscoveredSchema } from "./catalogSchema.ts";
 import { remapFieldName } from "./names.ts";
-import { needsFloat, typeOfNestedValue, typeOfValue, type ValueType } from "./valueType.ts";
+import { needsFloat, typeOfNestedValue, typeOfValue, type ValueType } from "./scalars.ts";
 
 /** What bounds the memory that a discovery takes, and the schema that is built of it. */
 export interface DiscoveryLimits {

@@ -1,8 +1,7 @@
 import { isObject } from "../../api/jsonObject.ts";
 import type { JsonObject } from "../../api/k8s.ts";
+import { memberOf, objectsAt } from "../../golang/members.ts";
 import { shortened, textAt } from "../boundedTexts.ts";
-import { memberOf } from "../keys.ts";
-import { objectsAt } from "../members.ts";
 import type { Meta } from "../types.ts";
 import { propertiesOf } from "./bundleSummary.ts";
 import { csvMetadataFrom } from "./csvMetadata.ts";

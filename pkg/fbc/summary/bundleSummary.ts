@@ -1,14 +1,95 @@
 import { isObject } from "../../api/jsonObject.ts";
+import { numberToken } from "../../golang/json.ts";
+import { memberOf, objectAt, objectsAt } from "../../golang/members.ts";
 import { parseVersionRelease } from "../../version/version.ts";
 import { shortened, textAt, words, wordsAt } from "../boundedTexts.ts";
-import { memberOf } from "../keys.ts";
-import { objectAt, objectsAt } from "../members.ts";
-import { numberToken } from "../numberTokens.ts";
 import type { Meta } from "../types.ts";
-import { apisOf, type BundleApis } from "./apis.ts";
-import { type CsvMetadata, csvMetadataFrom } from "./csvMetadata.ts";
-import { infrastructureFeatures } from "./infrastructureFeatures.ts";
-import { platformsFrom } from "./platforms.ts";
+import { type BundleApis, type CsvMetadata, apisOf, csvMetadataFrom } from "./csvMetadata.ts";
+
+const LIST = "operators.openshift.io/infrastructure-features";
+const SINGLE = "features.operators.openshift.io/";
+/** Names of the older list, in small letters, that the newer annotations spell otherwise. */
+const NEWER_NAME: ReadonlyMap<string, string> = new Map([
+  ["fips", "fips-compliant"],
+  ["fipsmode", "fips-compliant"],
+  ["fips-mode", "fips-compliant"],
+  ["proxy", "proxy-aware"],
+]);
+const FEATURE = /^[\w.-]{1,63}$/;
+
+/**
+ * The infrastructure features that annotations of a ClusterServiceVersion claim, sorted, by the names of the newer annotations
+ * (`features.operators.openshift.io/NAME: "true"`): "disconnected", "fips-compliant", "proxy-aware", "cnf", ... The older annotation
+ * `operators.openshift.io/infrastructure-features`, a JSON list in a text, counts as well, except for a feature that a newer one denies.
+ */
+function infrastructureFeatures(annotations: Readonly<Record<string, unknown>>): string[] {
+  const features = new Set(olderFeatures(annotations[LIST]));
+  for (const [annotation, value] of Object.entries(annotations)) {
+    if (!annotation.startsWith(SINGLE)) continue;
+    const name = featureName(annotation.slice(SINGLE.length));
+    if (value === "true" || value === true) features.add(name);
+    else features.delete(name);
+  }
+  return words([...features].filter((name) => FEATURE.test(name)).sort());
+}
+
+/** Whatever spelling: in small letters, with the name that the newer annotations use. */
+export function featureName(text: string): string {
+  const name = text.trim().toLowerCase().replace(/\s+/g, "-");
+  return NEWER_NAME.get(name) ?? name;
+}
+
+function olderFeatures(value: unknown): string[] {
+  if (typeof value !== "string") return [];
+  return words(listIn(value)).map(featureName);
+}
+
+/** The entries of a JSON list; of something that is none, `[fips]` for one, what stands between brackets and commas. */
+function listIn(text: string): readonly unknown[] {
+  try {
+    const value: unknown = JSON.parse(text);
+    if (Array.isArray(value)) return value;
+  } catch {
+    // not JSON
+  }
+  return text
+    .replace(/^\s*\[|\]\s*$/g, "")
+    .split(",", 64)
+    .map((piece) => piece.replace(/["']/g, ""));
+}
+
+/** The machines that a version of an Operator runs on; each list sorted and never empty, unless labels withdraw all. */
+export interface Platforms {
+  architectures: string[];
+  operatingSystems: string[];
+}
+
+const ARCHITECTURE = "operatorframework.io/arch.";
+const OPERATING_SYSTEM = "operatorframework.io/os.";
+const MAX_PLATFORMS = 32;
+const PLATFORM = /^[\w.-]{1,63}$/;
+
+/**
+ * The platforms that the labels of a ClusterServiceVersion name with the value "supported". Without any architecture label it is amd64, without any
+ * operating system label linux; one label of a kind, whatever its value, is enough to end the default of that kind.
+ * @see operator-lifecycle-manager pkg/package-server/provider/registry.go
+ */
+function platformsFrom(labels: Readonly<Record<string, unknown>>): Platforms {
+  return {
+    architectures: supported(labels, ARCHITECTURE, "amd64"),
+    operatingSystems: supported(labels, OPERATING_SYSTEM, "linux"),
+  };
+}
+
+function supported(labels: Readonly<Record<string, unknown>>, prefix: string, byDefault: string): string[] {
+  const named = Object.entries(labels).filter(([label]) => label.startsWith(prefix));
+  if (named.length === 0) return [byDefault];
+  const names = named.flatMap(([label, value]) => (value === "supported" ? [label.slice(prefix.length)] : []));
+  return names
+    .filter((name) => PLATFORM.test(name))
+    .sort()
+    .slice(0, MAX_PLATFORMS);
+}
 
 /** What a version of an Operator says of itself to people. Absent where it does not. */
 export interface BundleDescription {

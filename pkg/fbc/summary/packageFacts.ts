@@ -1,15 +1,13 @@
-import { createHash } from "node:crypto";
+import { memberOf, objectAt, objectsAt } from "../../golang/members.ts";
 import { compareText } from "../../text/compare.ts";
-import { compareVersionRelease, parseVersionRelease, type VersionRelease } from "../../version/version.ts";
-import { isName, MAX_TEXT, textAt } from "../boundedTexts.ts";
-import { Schema } from "../content.ts";
-import { memberOf } from "../keys.ts";
-import { objectAt, objectsAt } from "../members.ts";
-import { ownText } from "../ownText.ts";
+import { type VersionRelease, compareVersionRelease, parseVersionRelease } from "../../version/version.ts";
+import { MAX_TEXT, isName, textAt } from "../boundedTexts.ts";
+import { channelHeads } from "../bundleOrder.ts";
+import { Schema, packageOf } from "../content.ts";
+import { Pool, ownText } from "../intern.ts";
 import type { Meta } from "../types.ts";
-import { type BundleDescription, type BundleSupport, bundleSummary, type StatedVersion } from "./bundleSummary.ts";
-import { channelHeads } from "./channelHeads.ts";
-import { Pool } from "./pool.ts";
+import { type BundleDescription, type BundleSupport, type StatedVersion, bundleSummary } from "./bundleSummary.ts";
+import { createHash } from "node:crypto";
 
 /** How much of one package is kept; what is beyond is only counted. Real packages have up to 300 bundles, 60 channels and 82 entries in a channel. */
 export interface PackageLimits {
@@ -225,4 +223,26 @@ function statedPackage({ blob }: Meta): StatedPackage {
 
 function owned(text: string | undefined): string | undefined {
   return text === undefined ? undefined : ownText(text);
+}
+
+/** What has been learnt of the packages of a catalog. */
+export class CatalogFacts {
+  readonly #packages = new Map<string, PackageFacts>();
+
+  /** The packages with at least one meta, by name. Metas that name no package, or one with an impossibly long name, belong to none. */
+  get packages(): PackageFacts[] {
+    return [...this.#packages.values()].sort((a, b) => (a.name < b.name ? -1 : 1));
+  }
+
+  /** @param meta is not kept. @param sha256 of its canonical form. */
+  add(meta: Meta, sha256: Buffer): void {
+    const name = packageOf(meta);
+    if (!isName(name)) return;
+    let facts = this.#packages.get(name);
+    if (!facts) {
+      facts = new PackageFacts(name);
+      this.#packages.set(facts.name, facts);
+    }
+    facts.add(meta, sha256);
+  }
 }

@@ -1,6 +1,6 @@
 import type { VersionRelease } from "../../version/version.ts";
 import { shortened } from "../boundedTexts.ts";
-import { channelRanks, defaultOf, latestOf } from "../versionOrder.ts";
+import { channelRanks, defaultOf, latestOf } from "../bundleOrder.ts";
 import type { BundleDescription, BundleSupport, StatedVersion } from "./bundleSummary.ts";
 import { type BundleFacts, newestFirst, type PackageFacts, versionIn } from "./packageFacts.ts";
 

@@ -1,7 +1,7 @@
 import { countValues } from "../../bundle/yamlDocument.ts";
 import { packageOf } from "../../fbc/content.ts";
 import { MetaDecoder } from "../../fbc/decode.ts";
-import { excerpt } from "../../fbc/excerpt.ts";
+import { excerpt } from "../../fbc/boundedTexts.ts";
 import type { Meta } from "../../fbc/types.ts";
 import { slimOffer } from "../../resolve/offers/offerIndex.ts";
 import { slim } from "../slimMeta.ts";

@@ -2,7 +2,7 @@ import type { JsonObject } from "../../api/k8s.ts";
 import { movable, TaskThread, type TaskThreadLimits, ThreadLimitExceeded } from "../../async/taskThread.ts";
 import type { Clock } from "../../async/clock.ts";
 import { messageOf } from "../../errors/errors.ts";
-import { withNumberTokens } from "../../fbc/numberTokens.ts";
+import { withNumberTokens } from "../../golang/json.ts";
 import type { Meta } from "../../fbc/types.ts";
 import type { ReadRequest, ReadResponse } from "./responseMessage.ts";
 import { type ReadTask, ResponseReader } from "./responseReader.ts";

@@ -1,7 +1,7 @@
 import type { ClusterExtension } from "../../api/clusterExtension.ts";
 import { type Clock, systemClock } from "../../async/clock.ts";
 import type { Informer } from "../../controller/informer.ts";
-import { canonicalJson } from "../../fbc/canonical.ts";
+import { canonicalJson } from "../../golang/json.ts";
 import type { ProvidedBundle } from "../../release/providedBundle.ts";
 import type { InstalledReleases } from "./installedReleases.ts";
 

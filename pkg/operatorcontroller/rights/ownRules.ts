@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { canonicalJson } from "../../fbc/canonical.ts";
+import { canonicalJson } from "../../golang/json.ts";
 import type { Client } from "../../kube/client.ts";
 import type { Grant } from "../../rbac/grants.ts";
 import type { GrantedRules } from "../../rbac/missing.ts";

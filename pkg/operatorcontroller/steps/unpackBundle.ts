@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import type { Step } from "../../controller/steps.ts";
 import { messageOf } from "../../errors/errors.ts";
-import { canonicalJson } from "../../fbc/canonical.ts";
+import { canonicalJson } from "../../golang/json.ts";
 import { lastDeployed } from "../../release/record.ts";
 import { isOfAnotherWriter } from "../../release/takenOver.ts";
 import type { BundleCache } from "../bundleCache.ts";

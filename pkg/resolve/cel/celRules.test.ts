@@ -1,7 +1,7 @@
 import { celList, celMap } from "@bufbuild/cel";
 import { describe, expect, test } from "vitest";
 import { type CaseHead, loadCases } from "../../../test/support/caseFiles.ts";
-import { withNumberTokens } from "../../fbc/numberTokens.ts";
+import { withNumberTokens } from "../../golang/json.ts";
 import type { Property } from "../../fbc/types.ts";
 import { CelRules } from "./celRules.ts";
 import { comparisonCost, deepCost } from "./deepCost.ts";

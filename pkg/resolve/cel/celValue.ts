@@ -1,5 +1,5 @@
 import { type CelList, type CelMap, celList, celMap } from "@bufbuild/cel";
-import { numberToken } from "../../fbc/numberTokens.ts";
+import { numberToken } from "../../golang/json.ts";
 import type { Property } from "../../fbc/types.ts";
 
 /** A value of CEL as JSON has them. */

@@ -1,6 +1,6 @@
 import { type CelEnv, isCelError, type parse } from "@bufbuild/cel";
 import { goQuote } from "../../golang/quote.ts";
-import { excerpt } from "../../fbc/excerpt.ts";
+import { excerpt } from "../../fbc/boundedTexts.ts";
 import { INDEXED, isAvailable, RANGE } from "./meteredFunctions.ts";
 
 /** A parsed rule, or a part of one. */

@@ -1,4 +1,4 @@
-import { foldKey } from "../../fbc/keys.ts";
+import { foldKey } from "../../golang/members.ts";
 import type { Property } from "../../fbc/types.ts";
 
 /** Whether a rule is true of the properties of one bundle; false also where it fails for them, or takes more than it may. */

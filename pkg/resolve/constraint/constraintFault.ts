@@ -1,5 +1,5 @@
 import { goQuote } from "../../golang/quote.ts";
-import { excerpt } from "../../fbc/excerpt.ts";
+import { excerpt } from "../../fbc/boundedTexts.ts";
 
 /** A constraint that a bundle declares and nobody can read. Only the author of the catalog can mend it. */
 export interface ConstraintFault {

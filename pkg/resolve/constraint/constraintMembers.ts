@@ -1,9 +1,9 @@
 import { isObject } from "../../api/jsonObject.ts";
 import type { JsonObject } from "../../api/k8s.ts";
 import { goQuote } from "../../golang/quote.ts";
-import { excerpt } from "../../fbc/excerpt.ts";
-import { foldKey } from "../../fbc/keys.ts";
-import { kindOf, wrongKind } from "../../fbc/meta.ts";
+import { excerpt } from "../../fbc/boundedTexts.ts";
+import { foldKey } from "../../golang/members.ts";
+import { kindOf, wrongKind } from "../../fbc/content.ts";
 import { ReadFault } from "./readFault.ts";
 
 /** The members of an object of a constraint, by their names in lower case, without those that are null: Go's decoder passes over them. */

@@ -1,6 +1,6 @@
 import { messageOf } from "../../errors/errors.ts";
 import { shortened } from "../../fbc/boundedTexts.ts";
-import { kindOf } from "../../fbc/meta.ts";
+import { kindOf } from "../../fbc/content.ts";
 import type { CelCompiler } from "./celCompiler.ts";
 import type { BundleConstraint, CompoundConstraint } from "./constraint.ts";
 import { below, type Members, membersAt, textOf } from "./constraintMembers.ts";

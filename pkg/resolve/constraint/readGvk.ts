@@ -1,4 +1,4 @@
-import { gvkFaults } from "../../fbc/checks/propertyCheck.ts";
+import { gvkFaults } from "../../fbc/validate/propertyCheck.ts";
 import type { Gvk } from "./constraint.ts";
 import { type Members, textOf } from "./constraintMembers.ts";
 import { ReadFault } from "./readFault.ts";

@@ -1,6 +1,6 @@
 import { messageOf } from "../../errors/errors.ts";
 import { goQuote } from "../../golang/quote.ts";
-import { excerpt } from "../../fbc/excerpt.ts";
+import { excerpt } from "../../fbc/boundedTexts.ts";
 import { parseRange } from "../../version/blang.ts";
 import type { PackageConstraint } from "./constraint.ts";
 import { below, type Members, textOf } from "./constraintMembers.ts";

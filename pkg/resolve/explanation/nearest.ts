@@ -1,5 +1,5 @@
 import type { FbcChannel } from "../../fbc/types.ts";
-import { compareNewestFirst } from "../../fbc/versionOrder.ts";
+import { compareNewestFirst } from "../../fbc/bundleOrder.ts";
 import { type Candidate, entryNames } from "../candidates.ts";
 import { listRuledOut } from "../explainRuledOut.ts";
 import { type Findings, isInRange, objectionOf, type Query } from "../filters.ts";

@@ -1,5 +1,5 @@
 import { truncate, NAME_LENGTH } from "../../text/truncate.ts";
-import { compareNewestFirst } from "../../fbc/versionOrder.ts";
+import { compareNewestFirst } from "../../fbc/bundleOrder.ts";
 import { compareVersionRelease, compareVersions } from "../../version/version.ts";
 import { type Candidate } from "../candidates.ts";
 import type { Findings } from "../filters.ts";

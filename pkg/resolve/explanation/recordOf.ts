@@ -1,5 +1,5 @@
 import { CAUSE_LENGTH, truncate, NAME_LENGTH } from "../../text/truncate.ts";
-import { compareNewestFirst } from "../../fbc/versionOrder.ts";
+import { compareNewestFirst } from "../../fbc/bundleOrder.ts";
 import type { CatalogContent } from "../catalogContent.ts";
 import type { Findings, Query } from "../filters.ts";
 import { offersOf } from "../offers.ts";

@@ -1,6 +1,6 @@
 import { CAUSE_LENGTH, truncate } from "../../text/truncate.ts";
 import { goQuote } from "../../golang/quote.ts";
-import { compareNewestFirst } from "../../fbc/versionOrder.ts";
+import { compareNewestFirst } from "../../fbc/bundleOrder.ts";
 import { compareVersionRelease, compareVersions, parseVersionRelease, type VersionRelease } from "../../version/version.ts";
 import { type Candidate } from "../candidates.ts";
 import type { Considered, Resolution } from "../resolution.ts";

@@ -1,4 +1,4 @@
-import { compareNewestFirst } from "../../fbc/versionOrder.ts";
+import { compareNewestFirst } from "../../fbc/bundleOrder.ts";
 import { type Candidate } from "../candidates.ts";
 import { type Findings, isInstalled, narrowed, type Query } from "../filters.ts";
 import type { Resolution } from "../resolution.ts";

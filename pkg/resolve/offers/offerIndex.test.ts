@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { metaFrom } from "../../fbc/meta.ts";
+import { metaFrom } from "../../fbc/content.ts";
 import { type OfferIndex, OfferIndexBuilder } from "./offerIndex.ts";
 
 const gvk = (kind: string) => ({ type: "olm.gvk", value: { group: "example.com", version: "v1", kind } });

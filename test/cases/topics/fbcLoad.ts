@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { type CheckedCatalog, checkCatalog, checkCatalogFolder } from "../../../pkg/catalogd/load/checkCatalog.ts";
-import type { CatalogCounts } from "../../../pkg/fbc/checks/catalogCheck.ts";
+import type { CatalogCounts } from "../../../pkg/fbc/validate/catalogCheck.ts";
 import { catalogFiles } from "../catalogFiles.ts";
 import { hasMembers, type Topic } from "../topic.ts";
 

@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { KubeObject, ObjectRef } from "../../../pkg/api/k8s.ts";
-import { parseYamlDocuments } from "../../../pkg/fbc/yaml.ts";
+import { parseYamlDocuments } from "../../../pkg/golang/yaml.ts";
 
 const ROOT = join(import.meta.dirname, "../../..");
 const NAMESPACED: Readonly<Record<string, string>> = {

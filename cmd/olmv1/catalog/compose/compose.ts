@@ -1,16 +1,12 @@
-import { createReadStream } from "node:fs";
-import { mkdir, readFile, stat, writeFile } from "node:fs/promises";
-import { dirname, join, resolve } from "node:path";
+import { type CatalogFormat, catalogOrder, catalogText } from "../../../../pkg/authoring/render/catalogText.ts";
+import { type CatalogReference, type ComposedPart, type CompositeConfig, chosenMetas, readCompositeConfig, sharedPackages } from "../../../../pkg/authoring/template/composition.ts";
 import { catalogFiles } from "../../../../pkg/catalogd/load/catalogFiles.ts";
 import { type CatalogSource, type CheckedCatalog, checkCatalog } from "../../../../pkg/catalogd/load/checkCatalog.ts";
 import { CONTENT_LIMITS } from "../../../../pkg/catalogd/load/loader.ts";
 import { wrapError } from "../../../../pkg/errors/errors.ts";
+import { Schema, packageOf } from "../../../../pkg/fbc/content.ts";
 import { goQuote } from "../../../../pkg/golang/quote.ts";
 import { escapeControlCharacters } from "../../../../pkg/text/escape.ts";
-import { packageOf, Schema } from "../../../../pkg/fbc/content.ts";
-import { type CatalogFormat, catalogOrder, catalogText } from "../../../../pkg/fbcrender/catalogText.ts";
-import { type CatalogReference, type CompositeConfig, readCompositeConfig } from "../../../../pkg/fbctemplate/compositeConfig.ts";
-import { type ComposedPart, chosenMetas, sharedPackages } from "../../../../pkg/fbctemplate/composition.ts";
 import { EXIT } from "../../cli/exitCodes.ts";
 import { type Output, print } from "../../cli/output.ts";
 import { withProgress } from "../../cli/progress.ts";
@@ -22,6 +18,9 @@ import { levelOf, warn } from "../render/render.ts";
 import { sideBySide } from "../render/sideBySide.ts";
 import { textSources } from "../textSource.ts";
 import { reportOf, textReport } from "../validationReport.ts";
+import { createReadStream } from "node:fs";
+import { mkdir, readFile, stat, writeFile } from "node:fs/promises";
+import { dirname, join, resolve } from "node:path";
 
 /** Options of `olmv1 catalog compose`. */
 export interface ComposeOptions extends ReaderOptions {

@@ -1,8 +1,8 @@
 import { goQuote } from "../../../../pkg/golang/quote.ts";
 import { Schema } from "../../../../pkg/fbc/content.ts";
-import { addBundle } from "../../../../pkg/fbcedit/edits/addBundle.ts";
-import { EditError } from "../../../../pkg/fbcedit/packageEdit.ts";
-import { imageTemplate } from "../../../../pkg/fbcrender/imageTemplate.ts";
+import { addBundle } from "../../../../pkg/authoring/edit/channelEdits.ts";
+import { EditError } from "../../../../pkg/authoring/edit/packageEdit.ts";
+import { imageTemplate } from "../../../../pkg/authoring/render/renderBundle.ts";
 import { withProgress } from "../../cli/progress.ts";
 import type { Terminal } from "../../cli/terminal.ts";
 import { type ReaderOptions, withReader } from "../../rbac/bundleReader.ts";

@@ -1,7 +1,6 @@
+import { type EditResult, type PackageEdit, editCatalog } from "../../../../pkg/authoring/edit/packageEdit.ts";
+import { unifiedDiff } from "../../../../pkg/authoring/edit/unifiedDiff.ts";
 import { escapeControlCharacters } from "../../../../pkg/text/escape.ts";
-import { editCatalog } from "../../../../pkg/fbcedit/editCatalog.ts";
-import type { EditResult, PackageEdit } from "../../../../pkg/fbcedit/packageEdit.ts";
-import { unifiedDiff } from "../../../../pkg/fbcedit/unifiedDiff.ts";
 import { type Output, print } from "../../cli/output.ts";
 import type { Terminal } from "../../cli/terminal.ts";
 import { counted } from "../../counted.ts";

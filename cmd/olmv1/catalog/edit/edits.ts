@@ -1,11 +1,8 @@
+import { promote, setDefaultChannel } from "../../../../pkg/authoring/edit/channelEdits.ts";
+import { type DeprecationTarget, deprecate, undoDeprecation } from "../../../../pkg/authoring/edit/deprecate.ts";
+import { addEdge, removeEdge, setSkipRange, skip, zstream } from "../../../../pkg/authoring/edit/edgeEdits.ts";
+import { EditError } from "../../../../pkg/authoring/edit/packageEdit.ts";
 import { Schema } from "../../../../pkg/fbc/content.ts";
-import { type DeprecationTarget, deprecate, undoDeprecation } from "../../../../pkg/fbcedit/edits/deprecate.ts";
-import { addEdge, removeEdge, setSkipRange } from "../../../../pkg/fbcedit/edits/edges.ts";
-import { promote } from "../../../../pkg/fbcedit/edits/promote.ts";
-import { setDefaultChannel } from "../../../../pkg/fbcedit/edits/setDefaultChannel.ts";
-import { skip } from "../../../../pkg/fbcedit/edits/skip.ts";
-import { zstream } from "../../../../pkg/fbcedit/edits/zstream.ts";
-import { EditError } from "../../../../pkg/fbcedit/packageEdit.ts";
 import type { Terminal } from "../../cli/terminal.ts";
 import { type EditOptions, editFolder } from "./editFolder.ts";
 

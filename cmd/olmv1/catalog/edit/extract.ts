@@ -1,16 +1,14 @@
-import { existsSync, readdirSync } from "node:fs";
+import { extract, onlyPackages, packageNames } from "../../../../pkg/authoring/edit/extract.ts";
+import { EditError, editCatalog, edited, listed } from "../../../../pkg/authoring/edit/packageEdit.ts";
+import { parseSelection } from "../../../../pkg/authoring/mirror/subset.ts";
 import { goQuote } from "../../../../pkg/golang/quote.ts";
-import { editCatalog, edited } from "../../../../pkg/fbcedit/editCatalog.ts";
-import { extract } from "../../../../pkg/fbcedit/edits/extract.ts";
-import { onlyPackages, packageNames } from "../../../../pkg/fbcedit/onlyPackages.ts";
-import { EditError, listed } from "../../../../pkg/fbcedit/packageEdit.ts";
-import { parseSelection } from "../../../../pkg/mirror/selection.ts";
 import { withProgress } from "../../cli/progress.ts";
 import type { Terminal } from "../../cli/terminal.ts";
 import { type ReaderOptions, withReader } from "../../rbac/bundleReader.ts";
 import { catalogFolder } from "../catalogFolder.ts";
 import { CatalogTexts } from "./catalogTexts.ts";
 import { type EditOptions, printEdit } from "./editFolder.ts";
+import { existsSync, readdirSync } from "node:fs";
 
 /** How `olmv1 catalog extract` can be asked. */
 export interface ExtractOptions extends EditOptions, ReaderOptions {

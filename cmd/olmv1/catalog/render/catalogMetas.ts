@@ -1,10 +1,9 @@
-import { createReadStream } from "node:fs";
 import { catalogFiles } from "../../../../pkg/catalogd/load/catalogFiles.ts";
 import { CONTENT_LIMITS } from "../../../../pkg/catalogd/load/loader.ts";
 import { packageContentsFrom } from "../../../../pkg/fbc/content.ts";
-import { ContentError, type ContentPlace } from "../../../../pkg/fbc/contentError.ts";
 import { decodeMetas } from "../../../../pkg/fbc/decode.ts";
-import type { Meta } from "../../../../pkg/fbc/types.ts";
+import { ContentError, type ContentPlace, type Meta } from "../../../../pkg/fbc/types.ts";
+import { createReadStream } from "node:fs";
 
 /**
  * The objects of the catalog in a folder, in the order of its files.

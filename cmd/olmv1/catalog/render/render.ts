@@ -1,7 +1,7 @@
 import { escapeControlCharacters } from "../../../../pkg/text/escape.ts";
-import { type CatalogFormat, catalogOrder, catalogText } from "../../../../pkg/fbcrender/catalogText.ts";
-import { imageTemplate } from "../../../../pkg/fbcrender/imageTemplate.ts";
-import { migrationLevel } from "../../../../pkg/fbcrender/migrate.ts";
+import { type CatalogFormat, catalogOrder, catalogText } from "../../../../pkg/authoring/render/catalogText.ts";
+import { imageTemplate } from "../../../../pkg/authoring/render/renderBundle.ts";
+import { migrationLevel } from "../../../../pkg/authoring/render/migrate.ts";
 import { withProgress } from "../../cli/progress.ts";
 import type { Terminal } from "../../cli/terminal.ts";
 import { type ReaderOptions, withReader } from "../../rbac/bundleReader.ts";

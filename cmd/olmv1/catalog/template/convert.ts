@@ -1,8 +1,8 @@
 import { stat } from "node:fs/promises";
 import { goQuote } from "../../../../pkg/golang/quote.ts";
-import { type CatalogFormat, objectText } from "../../../../pkg/fbcrender/catalogText.ts";
-import { basicTemplate } from "../../../../pkg/fbctemplate/basicTemplate.ts";
-import { substitutesTemplate } from "../../../../pkg/fbctemplate/substitutesTemplate.ts";
+import { type CatalogFormat, objectText } from "../../../../pkg/authoring/render/catalogText.ts";
+import { basicTemplate } from "../../../../pkg/authoring/template/basicTemplate.ts";
+import { substitutesTemplate } from "../../../../pkg/authoring/template/substitutesTemplate.ts";
 import type { Terminal } from "../../cli/terminal.ts";
 import { catalogMetas, metasFrom } from "../render/catalogMetas.ts";
 import { textOf } from "./template.ts";

@@ -1,23 +1,17 @@
-import { readFile } from "node:fs/promises";
+import { catalogOrder, catalogText } from "../../../../pkg/authoring/render/catalogText.ts";
+import { readBasicTemplate } from "../../../../pkg/authoring/template/basicTemplate.ts";
+import { type TemplateBundle, readSemverTemplate, renderSemver, semverImages } from "../../../../pkg/authoring/template/semverTemplate.ts";
+import { type SubstitutesTemplate, readSubstitutesTemplate, renderSubstitutes, substitutionError } from "../../../../pkg/authoring/template/substitutesTemplate.ts";
+import { templateGraph } from "../../../../pkg/authoring/template/templateGraph.ts";
+import { TEMPLATE_TYPES, type TemplateType, detectedType, templateType } from "../../../../pkg/authoring/template/templateType.ts";
 import { messageOf, wrapError } from "../../../../pkg/errors/errors.ts";
-import { goQuote } from "../../../../pkg/golang/quote.ts";
 import type { Meta } from "../../../../pkg/fbc/types.ts";
-import { catalogOrder, catalogText } from "../../../../pkg/fbcrender/catalogText.ts";
-import { readBasicTemplate } from "../../../../pkg/fbctemplate/basicTemplate.ts";
-import { renderSemver, semverImages, type TemplateBundle } from "../../../../pkg/fbctemplate/renderSemver.ts";
-import { readSemverTemplate } from "../../../../pkg/fbctemplate/semverTemplate.ts";
-import {
-  readSubstitutesTemplate,
-  renderSubstitutes,
-  type SubstitutesTemplate,
-  substitutionError,
-} from "../../../../pkg/fbctemplate/substitutesTemplate.ts";
-import { templateGraph } from "../../../../pkg/fbctemplate/templateGraph.ts";
-import { detectedType, TEMPLATE_TYPES, type TemplateType, templateType } from "../../../../pkg/fbctemplate/templateType.ts";
+import { goQuote } from "../../../../pkg/golang/quote.ts";
 import type { Terminal } from "../../cli/terminal.ts";
 import { type ReaderOptions, withReader } from "../../rbac/bundleReader.ts";
 import { ReferenceRenderer } from "../render/references.ts";
 import { levelOf, renderAll } from "../render/render.ts";
+import { readFile } from "node:fs/promises";
 
 /** Options of `olmv1 catalog template`. */
 export interface TemplateOptions extends ReaderOptions {

@@ -1,0 +1,138 @@
+import type { JsonObject } from "../../api/k8s.ts";
+import { type BundleVersion, bundleVersion, channelHeads, rangeTest, versionInName } from "../../fbc/bundleOrder.ts";
+import { Schema } from "../../fbc/content.ts";
+import type { Meta } from "../../fbc/types.ts";
+import { givenText, listMember, memberOf, objectMember, objectMembers, textMember } from "../../golang/members.ts";
+import { goQuote } from "../../golang/quote.ts";
+
+/** What of a bundle is compared. */
+export interface ComparedBundle {
+  readonly image: string;
+  /** With its release. */
+  readonly version: string;
+  /** Values by type, in their order; those of manifests and metadata only where they are compared. */
+  readonly properties: ReadonlyMap<string, readonly unknown[]>;
+  /** Sorted. */
+  readonly relatedImages: readonly string[];
+}
+
+interface Entry {
+  readonly name: string;
+  readonly replaces: string | undefined;
+  readonly skips: readonly string[];
+  readonly skipRange: string | undefined;
+}
+
+/** A package as it is compared with one of another catalog. */
+export class ComparedPackage {
+  readonly name: string;
+  defaultChannel = "";
+  readonly bundles = new Map<string, ComparedBundle>();
+  /** By schema and name. */
+  readonly deprecations = new Map<string, { schema: string; name: string; message: string }>();
+  readonly #entries = new Map<string, readonly Entry[]>();
+  readonly #versions = new Map<string, BundleVersion>();
+
+  constructor(name: string) {
+    this.name = name;
+  }
+
+  addChannel(name: string, blob: JsonObject): void {
+    const entries = objectMembers(blob, "entries").map((entry) => ({
+      name: textMember(entry, "name"),
+      replaces: givenText(entry, "replaces"),
+      skips: listMember(entry, "skips").filter((skip) => typeof skip === "string"),
+      skipRange: givenText(entry, "skipRange"),
+    }));
+    this.#entries.set(name, entries);
+  }
+
+  addBundle(name: string, bundle: ComparedBundle, { parsed }: { parsed: BundleVersion }): void {
+    this.bundles.set(name, bundle);
+    this.#versions.set(name, parsed);
+  }
+
+  addDeprecations(blob: JsonObject): void {
+    for (const entry of objectMembers(blob, "entries")) {
+      const reference = objectMember(entry, "reference") ?? {};
+      const [schema, name] = [textMember(reference, "schema"), textMember(reference, "name")];
+      this.deprecations.set(JSON.stringify([schema, name]), { schema, name, message: textMember(entry, "message") });
+    }
+  }
+
+  /** Entries of each channel, with their edges in words. */
+  get channels(): ReadonlyMap<string, ReadonlyMap<string, ReadonlySet<string>>> {
+    return new Map([...this.#entries].map(([name, entries]) => [name, new Map(entries.map((entry) => [entry.name, edgesOf(entry)]))]));
+  }
+
+  /** Whether nothing in the channel replaces or skips an entry of it. */
+  isHead(channel: string, name: string): boolean {
+    return channelHeads(this.#entries.get(channel) ?? []).includes(name);
+  }
+
+  /** For each bundle that this or the other package has in the channel: the entries that it can be updated to. */
+  updatesIn(channel: string, other: ComparedPackage): ReadonlyMap<string, readonly string[]> {
+    const entries = this.#entries.get(channel) ?? [];
+    const names = [...entries, ...(other.#entries.get(channel) ?? [])].map(({ name }) => name);
+    const tests = entries.map((entry) => ({ entry, holds: entry.skipRange ? rangeTest(entry.skipRange) : () => false }));
+    return new Map(
+      [...new Set(names)].map((name) => {
+        const version = this.#versions.get(name) ?? other.#versions.get(name) ?? versionInName(name);
+        const followed = tests.filter(({ entry, holds }) => entry.replaces === name || entry.skips.includes(name) || holds(version));
+        return [name, followed.map(({ entry }) => entry.name).filter((target) => target !== name)];
+      }),
+    );
+  }
+}
+
+function edgesOf({ replaces, skips, skipRange }: Entry): ReadonlySet<string> {
+  return new Set([
+    ...(replaces ? [`replaces ${goQuote(replaces)}`] : []),
+    ...skips.map((skip) => `skips ${goQuote(skip)}`),
+    ...(skipRange ? [`has skipRange ${goQuote(skipRange)}`] : []),
+  ]);
+}
+
+/** A catalog as it is compared with another one. */
+export class ComparedCatalog {
+  readonly packages = new Map<string, ComparedPackage>();
+
+  /** Takes the next object; what it holds of manifests is kept as a fingerprint. @param fingerprint of a value, the same for the same. */
+  add({ schema, package: packageName, name, blob }: Meta, fingerprint: (value: unknown) => unknown): void {
+    if (schema === Schema.package) this.#package(name).defaultChannel = textMember(blob, "defaultChannel");
+    else if (schema === Schema.channel) this.#package(packageName).addChannel(name, blob);
+    else if (schema === Schema.bundle) this.#package(packageName).addBundle(name, comparedBundle(blob, fingerprint), versionOf(blob));
+    else if (schema === Schema.deprecations) this.#package(packageName).addDeprecations(blob);
+  }
+
+  #package(name: string): ComparedPackage {
+    const known = this.packages.get(name);
+    if (known) return known;
+    const fresh = new ComparedPackage(name);
+    this.packages.set(name, fresh);
+    return fresh;
+  }
+}
+
+function comparedBundle(blob: JsonObject, fingerprint: (value: unknown) => unknown): ComparedBundle {
+  const properties = new Map<string, unknown[]>();
+  for (const property of objectMembers(blob, "properties")) {
+    const type = textMember(property, "type");
+    properties.set(type, [...(properties.get(type) ?? []), fingerprint(memberOf(property, "value"))]);
+  }
+  const relatedImages = objectMembers(blob, "relatedImages").map((related) => textMember(related, "image"));
+  const { text, release } = versionOf(blob);
+  return {
+    image: textMember(blob, "image"),
+    version: release === "" ? text : `${text} release ${release}`,
+    properties,
+    relatedImages: relatedImages.sort(),
+  };
+}
+
+function versionOf(blob: JsonObject): { text: string; release: string; parsed: ReturnType<typeof bundleVersion> } {
+  const property = objectMembers(blob, "properties").find((one) => textMember(one, "type") === "olm.package");
+  const value = (property && objectMember(property, "value")) ?? {};
+  const [text, release] = [textMember(value, "version"), textMember(value, "release")];
+  return { text, release, parsed: bundleVersion(text, release === "" ? undefined : release) };
+}

@@ -1,0 +1,49 @@
+import type { JsonObject } from "../../api/k8s.ts";
+import { goQuote } from "../../golang/quote.ts";
+import { Schema } from "../../fbc/content.ts";
+import { objectMember, objectMembers, textMember } from "../../golang/members.ts";
+import { withMember } from "./channelEntries.ts";
+import { EditError, type PackageEdit } from "./packageEdit.ts";
+
+/** What is deprecated: the package itself, or a channel or bundle of it. */
+export interface DeprecationTarget {
+  readonly schema: typeof Schema.package | typeof Schema.channel | typeof Schema.bundle;
+  /** Empty for the package. */
+  readonly name: string;
+}
+
+/** Deprecates something with a message; one that is there already gets the new message. @throws EditError */
+export function deprecate(edit: PackageEdit, target: DeprecationTarget, message: string): void {
+  edit.requirePackage();
+  if (message.trim() === "") throw new EditError("a deprecation needs a message: what to use instead");
+  if (target.schema !== Schema.package) edit.require(target.schema, target.name);
+  const [holder, ...more] = edit.all(Schema.deprecations);
+  if (more.length > 0) throw new EditError(`package ${goQuote(edit.name)} has more than one olm.deprecations; leave one`);
+  const { schema, name } = target;
+  const entry = { reference: schema === Schema.package ? { schema } : { schema, name }, message };
+  if (!holder) {
+    edit.add({ schema: Schema.deprecations, package: edit.name, entries: [entry] }, Schema.deprecations, "");
+    return;
+  }
+  const entries = objectMembers(holder.blob, "entries");
+  const known = entries.some((one) => isAbout(one, target));
+  const changed = known ? entries.map((one) => (isAbout(one, target) ? withMember(one, "message", message) : one)) : [...entries, entry];
+  edit.change(holder, withMember(holder.blob, "entries", changed));
+}
+
+/** Takes a deprecation back; nothing happens where there is none. The last one takes its object along. */
+export function undoDeprecation(edit: PackageEdit, target: DeprecationTarget): void {
+  edit.requirePackage();
+  for (const holder of edit.all(Schema.deprecations)) {
+    const entries = objectMembers(holder.blob, "entries");
+    const left = entries.filter((one) => !isAbout(one, target));
+    if (left.length === entries.length) continue;
+    if (left.length === 0) edit.remove(holder);
+    else edit.change(holder, withMember(holder.blob, "entries", left));
+  }
+}
+
+function isAbout(entry: JsonObject, { schema, name }: DeprecationTarget): boolean {
+  const reference = objectMember(entry, "reference") ?? {};
+  return textMember(reference, "schema") === schema && (schema === Schema.package || textMember(reference, "name") === name);
+}

@@ -1,0 +1,71 @@
+import * as fc from "fast-check";
+import { expect, test } from "vitest";
+import { channelGraphFault } from "../../fbc/validate/channelCheck.ts";
+import { keptEntries } from "./extract.ts";
+import { zstreamEntries } from "./edgeEdits.ts";
+import { type EditedEntry, newEntry } from "./channelEntries.ts";
+
+const name = fc.tuple(fc.nat(2), fc.nat(3), fc.nat(3)).map(([major, minor, patch]) => `foo.v${major}.${minor}.${patch}`);
+
+/** Of any kind; what they follow need not be in the channel. */
+const entries = fc
+  .uniqueArray(fc.record({ name, replaces: fc.option(name, { nil: undefined }), skips: fc.array(name, { maxLength: 3 }) }), {
+    selector: (entry) => entry.name,
+    minLength: 1,
+    maxLength: 10,
+  })
+  .map((list) => list.map((entry) => newEntry(entry.name, entry)));
+
+const fault = (list: readonly EditedEntry[]): unknown =>
+  channelGraphFault(
+    new Map(list.map(({ name: own, replaces = "", skips }) => [own, { name: own, replaces, skips, skipRangeFault: undefined }])),
+  );
+
+const minorOf = (bundle: string): string => bundle.slice(0, bundle.lastIndexOf("."));
+
+test("in a graph by minor versions every Operator has one replacement, and old patch releases lead to the newest", () => {
+  fc.assert(
+    fc.property(entries, (before) => {
+      const after = zstreamEntries(before, new Map());
+      expect(fault(after)).toBeUndefined();
+      expect(zstreamEntries(after, new Map())).toEqual(after);
+      const followers = (bundle: string): string[] =>
+        after.flatMap((entry) => [entry.replaces, ...entry.skips].filter((from) => from === bundle).map(() => entry.name));
+      const named = new Set(before.flatMap((entry) => [entry.name, ...(entry.replaces ? [entry.replaces] : []), ...entry.skips]));
+      const newest =
+        [...after]
+          .map((entry) => entry.name)
+          .sort()
+          .at(-1) ?? "";
+      for (const bundle of named) {
+        const found = followers(bundle);
+        if (bundle === newest || (found.length === 0 && bundle > newest)) expect(found).toEqual([]);
+        else {
+          expect(found, `replacements of ${bundle}`).toHaveLength(1);
+          const patches = after.map((entry) => entry.name).filter((other) => minorOf(other) === minorOf(bundle));
+          const last = patches.sort().at(-1);
+          if (last !== undefined && last !== bundle) expect(found).toEqual([last]);
+        }
+      }
+    }),
+  );
+});
+
+test("what is left of a sound channel is sound, and every entry that went still has its update", () => {
+  fc.assert(
+    fc.property(entries, fc.array(fc.boolean(), { minLength: 10, maxLength: 10 }), (list, stays) => {
+      const before = zstreamEntries(list, new Map());
+      const isKept = (bundle: string): boolean => stays[before.findIndex((entry) => entry.name === bundle)] ?? true;
+      const after = keptEntries(before, isKept, new Map());
+      expect(after.map((entry) => entry.name)).toEqual(before.map((entry) => entry.name).filter(isKept));
+      if (after.length > 0) expect(fault(after)).toBeUndefined();
+      const head =
+        after
+          .map((entry) => entry.name)
+          .sort()
+          .at(-1) ?? "";
+      const followed = new Set(after.flatMap((entry) => [entry.replaces, ...entry.skips]));
+      for (const gone of before) if (!isKept(gone.name) && gone.name < head) expect([...followed]).toContain(gone.name);
+    }),
+  );
+});

@@ -1,0 +1,45 @@
+import { JsonScanner } from "../../fbc/documentScanner.ts";
+import { YamlLines, type YamlPath } from "../../golang/yaml.ts";
+
+const SEPARATOR = /^---/m;
+
+/** Finds the lines of values in the objects of one file of a catalog, for messages. */
+export class DocumentLines {
+  readonly #text: string;
+  /** Offset of each line. */
+  readonly #starts: readonly number[];
+  readonly #known = new Map<number, YamlLines>();
+
+  constructor(text: string) {
+    this.#text = text;
+    const starts = [0];
+    for (let at = text.indexOf("\n"); at >= 0; at = text.indexOf("\n", at + 1)) starts.push(at + 1);
+    this.#starts = starts;
+  }
+
+  /** The line, from 1, of what `path` leads to in the object whose text begins on line `first`; `first` where that is not found. */
+  lineOf(first: number, path: YamlPath): number {
+    const line = this.#linesAt(first).lineOf(0, path);
+    return line === undefined ? first : first + line - 1;
+  }
+
+  #linesAt(first: number): YamlLines {
+    const known = this.#known.get(first);
+    if (known) return known;
+    const lines = new YamlLines(documentAt(this.#text.slice(this.#starts[first - 1] ?? this.#text.length)));
+    this.#known.set(first, lines);
+    return lines;
+  }
+}
+
+/** The first object of a text. */
+function documentAt(text: string): string {
+  if (/^\s*\{/.test(text)) {
+    const bytes = Buffer.from(text);
+    const scan = new JsonScanner().scan(bytes);
+    if (scan.kind === "object") return bytes.toString("utf8", 0, scan.end);
+  }
+  const start = /^(?:---[^\n]*\n|[ \t]*(?:#[^\n]*)?\n)*/.exec(text)?.[0].length ?? 0;
+  const end = text.slice(start).search(SEPARATOR);
+  return end < 0 ? text : text.slice(0, start + end);
+}

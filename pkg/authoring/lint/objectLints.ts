@@ -1,0 +1,138 @@
+import { isDigestReference } from "../../api/imageReference.ts";
+import { quoted } from "../../fbc/boundedTexts.ts";
+import { placeText } from "../../fbc/types.ts";
+import { ChannelPaths } from "./channelPaths.ts";
+import type { LintedBundle, LintedCatalog } from "./lintedCatalog.ts";
+import { type Breach, info, LintSource, type LintTable, warning } from "./lintRule.ts";
+
+/** What in the objects themselves is most likely not what was meant. */
+export const OBJECT_LINTS: LintTable = {
+  "unknown-field": warning("Members have the names that OLM knows; others mean nothing.", LintSource.format, unknownFields),
+  "unknown-property": warning("Types of properties that begin with olm. are those that OLM defines.", LintSource.format, unknownProperties),
+  "csv-metadata-missing": info(
+    "A bundle tells of its ClusterServiceVersion with olm.csv.metadata: without it nothing can be shown or searched.",
+    LintSource.format,
+    withoutCsv,
+  ),
+};
+
+/** What the default channel offers. */
+export const DEFAULT_CHANNEL_LINTS: LintTable = {
+  "default-channel-deprecated": warning("The default channel of a package is not deprecated.", LintSource.format, defaultDeprecated),
+  "default-head-deprecated": warning("The head of the default channel is not deprecated.", LintSource.format, headDeprecated),
+};
+
+/** What mirrors and clusters pull. */
+export const IMAGE_LINTS: LintTable = {
+  "duplicate-image": warning("Different bundles have different images.", LintSource.format, duplicateImages),
+  "bundle-image-by-tag": info(
+    "The image of a bundle is named by digest: what a tag stands for may change.",
+    LintSource.disconnected,
+    bundlesByTag,
+  ),
+  "related-image-by-tag": info("Related images are named by digest: mirrors serve digests only.", LintSource.disconnected, relatedByTag),
+};
+
+const OLM_PROPERTIES = new Set([
+  "olm.package",
+  "olm.package.required",
+  "olm.gvk",
+  "olm.gvk.required",
+  "olm.constraint",
+  "olm.bundle.object",
+  "olm.csv.metadata",
+  "olm.maxOpenShiftVersion",
+  "olm.channel",
+  "olm.label",
+  "olm.label.required",
+  "olm.inherited-channels",
+  "olm.substitutesFor",
+  "olm.deprecated",
+  "olm.skips",
+  "olm.skipRange",
+]);
+
+function allBundles({ packages }: LintedCatalog): LintedBundle[] {
+  return [...packages.values()].flatMap(({ bundles }) => [...bundles.values()]);
+}
+
+function unknownFields({ fields }: LintedCatalog): Breach[] {
+  return fields.flatMap(({ faults, ...subject }) =>
+    faults.map(({ path, meant, isRead }) => {
+      const name = quoted(String(path.at(-1)));
+      const hint = meant === undefined ? "nothing reads it" : isRead ? `it is written ${quoted(meant)}` : `did you mean ${quoted(meant)}?`;
+      return { subject, path, message: `unknown field ${name}: ${hint}` };
+    }),
+  );
+}
+
+function unknownProperties(catalog: LintedCatalog): Breach[] {
+  return allBundles(catalog).flatMap((bundle) =>
+    bundle.properties
+      .filter(({ type }) => type.startsWith("olm.") && !OLM_PROPERTIES.has(type))
+      .map(({ index, type }) => ({
+        subject: bundle,
+        path: ["properties", index, "type"],
+        message: `property type ${quoted(type)} is not one of OLM's`,
+      })),
+  );
+}
+
+function withoutCsv(catalog: LintedCatalog): Breach[] {
+  return allBundles(catalog)
+    .filter(({ hasCsv }) => !hasCsv)
+    .map((bundle) => ({ subject: bundle, message: `bundle ${quoted(bundle.name)} has neither olm.csv.metadata nor its objects` }));
+}
+
+function defaultDeprecated({ packages }: LintedCatalog): Breach[] {
+  return [...packages.values()].flatMap(({ package: facts, deprecated }) => {
+    if (!facts || !deprecated.channels.has(facts.defaultChannel)) return [];
+    return [{ subject: facts, path: ["defaultChannel"], message: `the default channel ${quoted(facts.defaultChannel)} is deprecated` }];
+  });
+}
+
+function headDeprecated({ packages }: LintedCatalog): Breach[] {
+  return [...packages.values()].flatMap((owner) => {
+    const channel = owner.channels.find(({ name }) => name === owner.package?.defaultChannel);
+    if (!channel || !owner.package || owner.deprecated.channels.has(channel.name)) return [];
+    const { heads, entries } = ChannelPaths.of(channel, owner);
+    return heads
+      .filter((head) => owner.deprecated.bundles.has(head))
+      .map((head) => ({
+        subject: channel,
+        path: ["entries", entries.get(head)?.index ?? 0, "name"],
+        message: `${quoted(head)}, the head of the default channel, is deprecated`,
+      }));
+  });
+}
+
+function duplicateImages(catalog: LintedCatalog): Breach[] {
+  const first = new Map<string, LintedBundle>();
+  return allBundles(catalog).flatMap((bundle) => {
+    const other = bundle.image === "" ? undefined : first.get(bundle.image);
+    if (!other) {
+      first.set(bundle.image, bundle);
+      return [];
+    }
+    const message = `image ${bundle.image} is that of bundle ${quoted(other.name)} too, in ${placeText(other.place)}`;
+    return [{ subject: bundle, path: ["image"], message }];
+  });
+}
+
+function bundlesByTag(catalog: LintedCatalog): Breach[] {
+  return allBundles(catalog)
+    .filter(({ image }) => image !== "" && !isDigestReference(image))
+    .map((bundle) => ({ subject: bundle, path: ["image"], message: `image ${bundle.image} is not named by digest` }));
+}
+
+function relatedByTag(catalog: LintedCatalog): Breach[] {
+  return allBundles(catalog).flatMap((bundle) => {
+    const byTag = bundle.relatedImages
+      .map((image, i) => ({ image, i }))
+      .filter(({ image }) => image !== "" && image !== bundle.image && !isDigestReference(image));
+    const [first] = byTag;
+    if (!first) return [];
+    const more = byTag.length > 1 ? ` and ${byTag.length - 1} more related images are` : " is";
+    return [{ subject: bundle, path: ["relatedImages", first.i, "image"], message: `${first.image}${more} not named by digest` }];
+  });
+}

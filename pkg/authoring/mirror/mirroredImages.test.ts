@@ -1,0 +1,87 @@
+import { normalizedImageName } from "../../api/imageName.ts";
+import { clusterCatalog, contentSourcePolicy, digestMirrorSet, registriesConf, tagMirrorSet } from "./mirrorRules.ts";
+import { destinationOf, imagesText, mappingText, mirrorTag, mirroredImages, parseTarget } from "./mirroredImages.ts";
+import * as fc from "fast-check";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+
+const GOLDENS = join(import.meta.dirname, "../../../test/goldens/mirror");
+const KIBANA = "registry.redhat.io/openshift4/ose-logging-kibana5@sha256:aa4a8b2a00836d0e28aa6497ad90a3c116f135f382d8211e3c55f34fb36dfe61";
+const PROXY = "registry.redhat.io/openshift4/ose-oauth-proxy@sha256:6b4db07f6e6c962fc96473d86c44532c93b146bbefe311d0c348117bf759c506";
+const TARGET = parseTarget("mirror.internal:5000");
+const DIGEST = `sha256:${"0".repeat(64)}`;
+
+describe("the tag of an image by digest", () => {
+  // Requirements S0-109, from the documentation of oc adm catalog mirror.
+  test.for([
+    [KIBANA, "a767c8f0"],
+    [PROXY, "3754ea2b"],
+    ["", "811c9dc5"],
+  ])("%s", ([reference, tag]) => expect(mirrorTag(reference ?? "")).toBe(tag));
+
+  test("is a tag", () => {
+    fc.assert(fc.property(fc.string({ unit: "binary" }), (text) => /^[0-9a-f]{1,8}$/.test(mirrorTag(text))));
+  });
+});
+
+describe("where an image goes", () => {
+  test.for<[source: string, target: string, destination: string]>([
+    [KIBANA, "mirror.internal:5000", "mirror.internal:5000/openshift4-ose-logging-kibana5:a767c8f0"],
+    [KIBANA, "docker://mirror.internal/olm/v4/", "mirror.internal/olm/v4/openshift4-ose-logging-kibana5:a767c8f0"],
+    ["quay.io/a/b/c:v1", "localhost:5000/olm", "localhost:5000/olm/a-b-c:v1"],
+    ["quay.io/a/b", "localhost:5000", "localhost:5000/a-b:latest"],
+    ["busybox:1.36", "mirror.internal", "mirror.internal/library-busybox:1.36"],
+    [KIBANA.replace("@", ":v5@"), "mirror.internal:5000", "mirror.internal:5000/openshift4-ose-logging-kibana5:a767c8f0"],
+  ])("%s to %s", ([source, target, destination]) => {
+    const { images } = mirroredImages([source], parseTarget(target));
+    expect(images.map(destinationOf)).toEqual([destination]);
+  });
+
+  test.for(["mirror", "Mirror.internal/Olm", "mirror.internal:5000/olm:v1", "", "https://mirror.internal"])("%j is no place", (text) => {
+    expect(() => parseTarget(text)).toThrow("is no place to mirror to: REGISTRY[:PORT][/PATH] is expected");
+  });
+
+  test("each image once, what is none apart", () => {
+    const { images, unusable } = mirroredImages([PROXY, KIBANA, PROXY, "Not An Image"], TARGET);
+    expect(images.map(({ source }) => source)).toEqual([KIBANA, PROXY]);
+    expect(unusable).toEqual([{ text: "Not An Image", why: "invalid reference format: repository name must be lowercase" }]);
+  });
+
+  test("two images that would be one are refused", () => {
+    expect(() => mirroredImages(["quay.io/a/b:v1", "docker.io/a/b:v1"], TARGET)).toThrow(
+      "quay.io/a/b:v1 and docker.io/a/b:v1 would both be mirror.internal:5000/a-b:v1: mirror them to different places",
+    );
+  });
+
+  test("is a name of an image, whatever the source", () => {
+    const part = fc.stringMatching(/^[a-z0-9]+(?:[._-][a-z0-9]+)*$/, { maxLength: 20 });
+    fc.assert(
+      fc.property(fc.array(part, { minLength: 1, maxLength: 6 }), (path) => {
+        const { images } = mirroredImages([`quay.io/${path.join("/")}@${DIGEST}`], TARGET);
+        expect(images.map((image) => typeof normalizedImageName(destinationOf(image)))).toEqual(["object"]);
+      }),
+    );
+  });
+});
+
+describe("files of a mirror", () => {
+  const { images } = mirroredImages([KIBANA, PROXY, `quay.io/olm/catalog:v1`, `quay.io/olm/app@${DIGEST}`, "quay.io/olm/app:v2"], TARGET);
+  const options = { name: "olm-catalog", blockSources: false, insecure: false };
+  test.for([
+    ["mapping.txt", mappingText(images)],
+    ["images.txt", imagesText(images)],
+    ["registries.conf", registriesConf(images, options)],
+    ["registries-blocked.conf", registriesConf(images.slice(0, 1), { ...options, blockSources: true, insecure: true })],
+    ["imageContentSourcePolicy.yaml", contentSourcePolicy(images, options)],
+    ["imageDigestMirrorSet.yaml", digestMirrorSet(images, options)],
+    ["imageDigestMirrorSet-blocked.yaml", digestMirrorSet(images, { ...options, blockSources: true })],
+    ["imageTagMirrorSet.yaml", tagMirrorSet(images, options)],
+    ["clusterCatalog.yaml", clusterCatalog("olm-catalog", "mirror.internal:5000/olm-catalog:v1")],
+  ] as const)("%s", async ([file, text]) => {
+    await expect(text).toMatchFileSnapshot(join(GOLDENS, file));
+  });
+
+  test("without an image by tag there is no ImageTagMirrorSet", () => {
+    expect(tagMirrorSet(mirroredImages([KIBANA], TARGET).images, options)).toBe("");
+  });
+});

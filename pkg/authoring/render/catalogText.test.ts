@@ -1,0 +1,139 @@
+import { describe, expect, test } from "vitest";
+import { metaFrom } from "../../fbc/content.ts";
+import { catalogObject } from "./catalogObject.ts";
+import { catalogFilesOf, catalogOrder, catalogText } from "./catalogText.ts";
+import { migrated, migrationLevel } from "./migrate.ts";
+
+const named = ({ schema, name }: { schema: string; name: string }) => `${schema} ${name}`;
+const metas = (...blobs: object[]) => blobs.map((blob) => catalogObject(metaFrom(blob)));
+
+describe("a catalog as text", () => {
+  test("packages by name, in each the package, channels, bundles, others and deprecations, and last what has no package", () => {
+    const ordered = catalogOrder(
+      metas(
+        { schema: "example.com.note", name: "everywhere" },
+        { schema: "olm.deprecations", package: "b", entries: [] },
+        { schema: "example.com.b", package: "b", name: "1" },
+        { schema: "example.com.a", package: "b", name: "2" },
+        { schema: "olm.bundle", package: "b", name: "b.v2" },
+        { schema: "olm.bundle", package: "b", name: "b.v1" },
+        { schema: "olm.channel", package: "b", name: "stable" },
+        { schema: "olm.channel", package: "b", name: "alpha" },
+        { schema: "olm.package", name: "b" },
+        { schema: "olm.package", name: "a" },
+        { schema: "olm.bundle", name: "lost" },
+      ),
+    );
+    expect(ordered.map(named)).toEqual([
+      "olm.package a",
+      "olm.package b",
+      "olm.channel alpha",
+      "olm.channel stable",
+      "olm.bundle b.v1",
+      "olm.bundle b.v2",
+      "example.com.a 2",
+      "example.com.b 1",
+      "olm.deprecations ",
+      "example.com.note everywhere",
+    ]);
+  });
+
+  test("JSON has members in opm's order, what it always prints and nothing that is empty; members that it does not know stay", () => {
+    const objects = metas(
+      { defaultChannel: "stable", Name: "a", schema: "olm.package", note: { b: "<1>", a: [] }, properties: [] },
+      { schema: "olm.channel", package: "a", name: "stable", entries: [{ skipRange: "<2.0.0", skips: [], name: "a.v2.0.0" }] },
+    );
+    expect(catalogText(objects, "json")).toBe(`{
+    "schema": "olm.package",
+    "name": "a",
+    "defaultChannel": "stable",
+    "note": {
+        "a": [],
+        "b": "<1>"
+    }
+}
+{
+    "schema": "olm.channel",
+    "name": "stable",
+    "package": "a",
+    "entries": [
+        {
+            "name": "a.v2.0.0",
+            "skipRange": "<2.0.0"
+        }
+    ]
+}
+`);
+  });
+
+  test("YAML documents begin with dashes", () => {
+    expect(catalogText(metas({ schema: "olm.package", name: "a" }, { schema: "x", b: 1, a: 2 }), "yaml")).toBe(
+      '---\ndefaultChannel: ""\nname: a\nschema: olm.package\n---\na: 2\nb: 1\nschema: x\n',
+    );
+  });
+
+  test("each package has a file, and one is left for what belongs to none", () => {
+    const files = catalogFilesOf(
+      metas({ schema: "olm.package", name: "b" }, { schema: "x" }, { schema: "olm.package", name: "a" }),
+      "json",
+    );
+    expect([...files.keys()]).toEqual(["a/catalog.json", "b/catalog.json", "catalog.json"]);
+  });
+
+  test.for(["..", ".", "a/b", "a\\b", "C:x", "a\u0000"])("a package called %j is no folder", (name) => {
+    expect(() => catalogFilesOf(metas({ schema: "olm.package", name }), "yaml")).toThrow(
+      /^invalid package name .*: must be a single local path element$/,
+    );
+  });
+});
+
+describe("migration of bundles", () => {
+  const object = (manifest: object) => ({
+    type: "olm.bundle.object",
+    value: { data: Buffer.from(JSON.stringify(manifest)).toString("base64") },
+  });
+  const csv = { kind: "ClusterServiceVersion", metadata: { name: "a" }, spec: { displayName: "A", description: "" } };
+  const own = { type: "olm.package", value: { packageName: "a", version: "1.0.0" } };
+  const METADATA = {
+    type: "olm.csv.metadata",
+    value: { apiServiceDefinitions: {}, crdDescriptions: {}, displayName: "A", provider: {} },
+  };
+  const bundle = (...properties: object[]) =>
+    metaFrom({ schema: "olm.bundle", name: "a", package: "a", image: "example.com/a", properties });
+  const propertiesOf = (meta: { blob: Record<string, unknown> }) => meta.blob["properties"];
+
+  test("by itself it only puts manifests last and images in order", () => {
+    const meta = bundle(object(csv), own);
+    meta.blob["relatedImages"] = [
+      { name: "b", image: "b" },
+      { name: "", image: "a" },
+    ];
+    const { blob } = migrated(meta, "none");
+    expect(blob["properties"]).toEqual([own, object(csv)]);
+    expect(blob["relatedImages"]).toEqual([
+      { name: "", image: "a" },
+      { name: "b", image: "b" },
+    ]);
+  });
+
+  test("manifests give way to what is told of the ClusterServiceVersion", () => {
+    const meta = bundle(object({ kind: "Service" }), object(csv), own);
+    expect(propertiesOf(migrated(meta, "bundle-object-to-csv-metadata"))).toEqual([own, METADATA]);
+  });
+
+  test("a bundle that has it already stays as it is", () => {
+    const meta = bundle(METADATA, object(csv), own);
+    expect(propertiesOf(migrated(meta, "bundle-object-to-csv-metadata"))).toEqual([own, METADATA, object(csv)]);
+  });
+
+  test("so does one without an image, of which the manifests are all there is", () => {
+    const meta = bundle(object(csv), own);
+    meta.blob["image"] = "";
+    expect(propertiesOf(migrated(meta, "bundle-object-to-csv-metadata"))).toEqual([own, object(csv)]);
+  });
+
+  test("an unknown level is refused", () => {
+    expect(() => migrationLevel("v3")).toThrow('unknown migration level "v3"; there are none and bundle-object-to-csv-metadata');
+    expect(migrationLevel("none")).toBe("none");
+  });
+});

@@ -1,0 +1,84 @@
+import { goQuote } from "../../golang/quote.ts";
+
+/** What the Dockerfile of a catalog image says. */
+export interface DockerfileOptions {
+  /** The catalog's folder, beside the Dockerfile. */
+  readonly folder: string;
+  readonly base: string;
+  readonly builder: string;
+  readonly labels: ReadonlyMap<string, string>;
+}
+
+/** The image that opm's Dockerfiles build with and on. */
+export const OPM_IMAGE = "quay.io/operator-framework/opm:latest";
+/** An image with nothing in it. */
+const SCRATCH = "scratch";
+
+const SERVER = `# The base image is expected to contain
+# /bin/opm (with serve subcommand) and /bin/grpc_health_probe
+
+# Configure the entrypoint and command
+ENTRYPOINT ["/bin/opm"]
+CMD ["serve", "/configs", "--cache-dir=/tmp/cache"]
+`;
+const CONTENT_ONLY = `# OLMv0 CatalogSources that use binary-less images must set:
+# spec:
+#   grpcPodConfig:
+#     extractContent:
+#       catalogDir: /configs
+#       cacheDir: /tmp/cache
+`;
+
+/**
+ * The Dockerfile of an image with the catalog in a folder, labels by name.
+ * @throws Error in opm's words for an image or folder that is not set, for builder `scratch`, and for a label that a Dockerfile could not hold.
+ * @see catalog-and-resolution.md appendix K
+ */
+export function catalogDockerfile({ folder, base, builder, labels }: DockerfileOptions): string {
+  if (base === "") throw new Error("base image is unset");
+  if (folder === "") throw new Error("index directory is unset");
+  if (builder === SCRATCH || /\s/.test(builder)) throw new Error(`invalid builder image: ${goQuote(builder)}`);
+  for (const [what, text] of Object.entries({ "base image": base, "index directory": folder }))
+    if (/\s/.test(text)) throw new Error(`invalid ${what}: ${goQuote(text)}: a Dockerfile takes none with white space`);
+  return `# The builder image is expected to contain
+# /bin/opm (with serve subcommand)
+FROM ${builder} as builder
+
+# Copy FBC root into image at /configs and pre-populate serve cache
+ADD ${folder} /configs
+RUN ["/bin/opm", "serve", "/configs", "--cache-dir=/tmp/cache", "--cache-only"]
+
+FROM ${base}
+${base === SCRATCH ? CONTENT_ONLY : SERVER}
+COPY --from=builder /configs /configs
+COPY --from=builder /tmp/cache /tmp/cache
+
+# Set FBC-specific label for the location of the FBC root directory
+# in the image
+LABEL operators.operatorframework.io.index.configs.v1=/configs
+${labelLines(labels)}`;
+}
+
+/** Labels from texts such as `vendor=example`. @throws Error `invalid label "…"`. */
+export function labelsFrom(texts: readonly string[]): Map<string, string> {
+  return new Map(
+    texts.map((text) => {
+      const [key = "", ...value] = text.split("=");
+      if (value.length === 0 || key === "") throw new Error(`invalid label ${goQuote(text)}`);
+      return [key, value.join("=")];
+    }),
+  );
+}
+
+function labelLines(labels: ReadonlyMap<string, string>): string {
+  if (labels.size === 0) return "";
+  const lines = [...labels]
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([key, value]) => {
+      // Values are not escaped: what would end the text or the line is refused.
+      if (/["\\\r\n]/.test(key + value))
+        throw new Error(`invalid label ${goQuote(`${key}=${value}`)}: quotes, backslashes and line breaks cannot stand in it`);
+      return `LABEL "${key}"="${value}"\n`;
+    });
+  return `\n# Set other custom labels\n${lines.join("")}`;
+}

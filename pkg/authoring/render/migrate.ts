@@ -1,0 +1,117 @@
+import { isObject } from "../../api/jsonObject.ts";
+import type { JsonObject } from "../../api/k8s.ts";
+import { MANIFEST_TYPES } from "../../bundle/goTypes.ts";
+import type { Csv } from "../../bundle/types.ts";
+import { messageOf } from "../../errors/errors.ts";
+import { excerpt } from "../../fbc/boundedTexts.ts";
+import { Schema } from "../../fbc/content.ts";
+import type { Meta, Property } from "../../fbc/types.ts";
+import { memberOf, objectAt, objectMembers, textMember } from "../../golang/members.ts";
+import { goQuote } from "../../golang/quote.ts";
+import { parseYaml } from "../../golang/yaml.ts";
+import { byImage } from "./relatedImages.ts";
+
+/** The property that tells a catalog's readers what a ClusterServiceVersion says of its operator, without the manifest. */
+export const CSV_METADATA = "olm.csv.metadata";
+
+/**
+ * Property `olm.csv.metadata` of a ClusterServiceVersion, members in opm's order. Lists, maps and texts that are empty are left out, `apiServiceDefinitions`,
+ * `crdDescriptions` and `provider` are always there.
+ * @throws GoTypeError when a member of the manifest has the wrong type.
+ * @see operator-registry v1.73 alpha/property/property.go, MustBuildCSVMetadata
+ */
+function csvMetadata(manifest: JsonObject): Property {
+  const { metadata, spec } = MANIFEST_TYPES.convert("operators/v1alpha1.ClusterServiceVersion", manifest) as Csv;
+  const value = {
+    annotations: metadata.annotations,
+    apiServiceDefinitions: spec.apiservicedefinitions,
+    crdDescriptions: spec.customresourcedefinitions,
+    description: spec["description"],
+    displayName: spec["displayName"],
+    installModes: spec.installModes,
+    keywords: spec["keywords"],
+    labels: metadata.labels,
+    links: spec["links"],
+    maintainers: spec["maintainers"],
+    maturity: spec["maturity"],
+    minKubeVersion: spec.minKubeVersion,
+    nativeAPIs: spec["nativeAPIs"],
+    provider: spec["provider"],
+  };
+  return { type: CSV_METADATA, value: Object.fromEntries(Object.entries(value).filter(([, member]) => !isEmpty(member))) };
+}
+
+/** As Go's `omitempty` has it, which never leaves out a struct. */
+function isEmpty(member: unknown): boolean {
+  if (member === undefined || member === null || member === "") return true;
+  return Array.isArray(member) && member.length === 0;
+}
+
+/** How far catalogs are brought to newer forms, each level with those before it. @see operator-registry v1.73 alpha/action/migrations */
+export const MIGRATION_LEVELS = ["none", "bundle-object-to-csv-metadata"] as const;
+export type MigrationLevel = (typeof MIGRATION_LEVELS)[number];
+
+const OBJECT = "olm.bundle.object";
+
+/** @throws Error `unknown migration level "…"`. */
+export function migrationLevel(text: string): MigrationLevel {
+  const level = MIGRATION_LEVELS.find((known) => known === text);
+  if (level === undefined) throw new Error(`unknown migration level ${goQuote(text)}; there are ${MIGRATION_LEVELS.join(" and ")}`);
+  return level;
+}
+
+/**
+ * An object of a catalog as opm prints it: in bundles the manifests, and what is told of them, stand behind all other properties, and images are ordered.
+ * From level bundle-object-to-csv-metadata on a bundle with an image has property olm.csv.metadata in place of its manifests.
+ * @throws Error where the manifest of a ClusterServiceVersion cannot be read.
+ * @see catalog-and-resolution.md 5.7
+ */
+export function migrated(meta: Meta, level: MigrationLevel): Meta {
+  if (meta.schema !== Schema.bundle) return meta;
+  const blob = { ...meta.blob };
+  const properties = memberOf(blob, "properties");
+  if (Array.isArray(properties)) blob[keyOf(blob, "properties")] = objectsLast(migratedProperties(blob, level));
+  const images = memberOf(blob, "relatedImages");
+  if (Array.isArray(images) && images.every(hasImage)) blob[keyOf(blob, "relatedImages")] = byImage(images);
+  return { ...meta, blob };
+}
+
+function migratedProperties(blob: JsonObject, level: MigrationLevel): JsonObject[] {
+  const properties = [...objectMembers(blob, "properties")];
+  if (level === "none" || textMember(blob, "image") === "") return properties;
+  if (properties.some((property) => textMember(property, "type") === CSV_METADATA)) return properties;
+  const csv = csvOf(properties);
+  if (csv === undefined) return properties;
+  return [...properties.filter((property) => textMember(property, "type") !== OBJECT), { ...metadataOf(csv, textMember(blob, "name")) }];
+}
+
+function metadataOf(csv: JsonObject, bundle: string): Property {
+  try {
+    return csvMetadata(csv);
+  } catch (err) {
+    throw new Error(`migrate: ClusterServiceVersion of bundle ${goQuote(excerpt(bundle))}: ${messageOf(err)}`, { cause: err });
+  }
+}
+
+/** The first ClusterServiceVersion among the manifests in `properties`. */
+export function csvOf(properties: readonly JsonObject[]): JsonObject | undefined {
+  for (const property of properties) {
+    if (textMember(property, "type") !== OBJECT) continue;
+    const manifest: unknown = parseYaml(Buffer.from(textMember(objectAt(property, "value"), "data"), "base64").toString());
+    if (isObject(manifest) && manifest["kind"] === "ClusterServiceVersion") return manifest;
+  }
+  return undefined;
+}
+
+function objectsLast(properties: readonly JsonObject[]): JsonObject[] {
+  const isLast = (property: JsonObject): boolean => [OBJECT, CSV_METADATA].includes(textMember(property, "type"));
+  return [...properties.filter((property) => !isLast(property)), ...properties.filter(isLast)];
+}
+
+function hasImage(item: unknown): item is { image: string } {
+  return isObject(item) && typeof item["image"] === "string";
+}
+
+function keyOf(blob: JsonObject, key: string): string {
+  return Object.keys(blob).find((name) => blob[name] === memberOf(blob, key)) ?? key;
+}

@@ -1,0 +1,60 @@
+import { existsSync, globSync, readFileSync, statSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
+import { beforeAll, describe, expect, test } from "vitest";
+import { describeWithData } from "../../../test/support/sharedData.ts";
+import { decodeMetas } from "../../fbc/decode.ts";
+import type { Meta } from "../../fbc/types.ts";
+import { catalogObject } from "./catalogObject.ts";
+import { catalogText } from "./catalogText.ts";
+import { migrated } from "./migrate.ts";
+import { renderBundle } from "./renderBundle.ts";
+
+/** Larger ones take seconds to read and show nothing more. */
+const ENOUGH = 500_000;
+
+describeWithData("catalogs that opm has written", (folder) => {
+  /** Those of which there are bundles as well, and those in JSON. */
+  const files = globSync(["fbc/community-v4.19/*/*.yaml", "fbc/*/*/catalog.json"], { cwd: folder })
+    .filter((file) => file.endsWith(".json") || existsSync(join(folder, "bundles", basename(dirname(file)))))
+    .map((file) => join(folder, file))
+    .filter((file) => statSync(file).size < ENOUGH);
+
+  const catalogs = new Map<string, Meta[]>();
+  beforeAll(async () => {
+    for (const file of files) catalogs.set(file, await Array.fromAsync(decodeMetas([readFileSync(file)], file)));
+  });
+
+  test("are written again byte for byte", () => {
+    for (const [file, found] of catalogs) {
+      const text = readFileSync(file, "utf8");
+      if (text.includes(": []\n")) continue; // opm leaves out empty lists: somebody else wrote these
+      // Of one that was rendered from bundles the properties' values are not ordered by name, as they are once it is read.
+      const again = file.endsWith(".json") ? catalogText(found, "json") : catalogText(found.map(catalogObject), "yaml");
+      expect(again === text, file).toBe(true);
+    }
+    expect(files.length).toBeGreaterThan(0);
+  });
+
+  describe("hold bundles", () => {
+    test("which are rendered byte for byte as they stand there", () => {
+      const bundles = [...catalogs.values()].flat().filter(({ schema }) => schema === "olm.bundle");
+      const known = new Map(bundles.map((meta) => [`${meta.package} ${meta.name}`, meta]));
+      const compared: string[] = [];
+      const names = [...new Set(bundles.map((meta) => meta.package))].join(",");
+      for (const annotations of globSync(`bundles/{${names}}/*/metadata/annotations.yaml`, { cwd: folder })) {
+        const root = join(folder, dirname(dirname(annotations)));
+        const paths = globSync("{manifests,metadata}/*", { cwd: root });
+        let expected: Meta | undefined;
+        const { meta } = renderBundle(new Map(paths.map((path) => [path, readFileSync(join(root, path))])), ({ packageName, name }) => {
+          expected = known.get(`${packageName} ${name}`);
+          return typeof expected?.blob["image"] === "string" ? expected.blob["image"] : "";
+        });
+        if (expected === undefined) continue;
+        const rendered = catalogText([migrated(meta, "bundle-object-to-csv-metadata")], "yaml");
+        expect(rendered === catalogText([catalogObject(expected)], "yaml"), meta.name).toBe(true);
+        compared.push(meta.name);
+      }
+      expect(compared.length).toBeGreaterThan(10);
+    });
+  });
+});

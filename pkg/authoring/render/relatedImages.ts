@@ -1,0 +1,53 @@
+import { isObject } from "../../api/jsonObject.ts";
+import type { JsonObject } from "../../api/k8s.ts";
+import { listMember, objectAt, objectMember, objectMembers, textMember } from "../../golang/members.ts";
+import { wrongKind } from "../../fbc/content.ts";
+
+/** An image that a bundle needs; the name is empty where nobody gave one. */
+export interface RelatedImage {
+  readonly name: string;
+  readonly image: string;
+}
+
+/**
+ * The images that a bundle needs, by image: those that its ClusterServiceVersion lists, the bundle's own, and those of the containers in its Deployments.
+ * @param bundleImage empty where it is not known.
+ * @throws Error where the list in the ClusterServiceVersion is none.
+ * @see operator-registry v1.73 alpha/action/render.go, getRelatedImages
+ */
+export function relatedImages(csv: JsonObject, bundleImage: string): RelatedImage[] {
+  const spec = objectAt(csv, "spec");
+  const listed = listedImages(spec["relatedImages"]);
+  const known = new Set(listed.map(({ image }) => image));
+  const more = [...(bundleImage === "" ? [] : [bundleImage]), ...operatorImages(spec)];
+  for (const image of more) {
+    if (known.has(image)) continue;
+    known.add(image);
+    listed.push({ name: "", image });
+  }
+  return byImage(listed);
+}
+
+/** By image, in the order of its bytes; those of one image stay in their order. */
+export function byImage<T extends { readonly image: string }>(images: readonly T[]): T[] {
+  return images.toSorted((a, b) => Buffer.compare(Buffer.from(a.image), Buffer.from(b.image)));
+}
+
+function listedImages(list: unknown): RelatedImage[] {
+  if (list === undefined || list === null) return [];
+  if (!Array.isArray(list)) throw new Error(`spec.relatedImages: ${wrongKind(list, "a list")}`);
+  return list.map((item: unknown) => ({
+    name: isObject(item) ? textMember(item, "name") : "",
+    image: isObject(item) ? textMember(item, "image") : "",
+  }));
+}
+
+function operatorImages(spec: JsonObject): string[] {
+  const install = objectAt(spec, "install");
+  if (textMember(install, "strategy") !== "deployment") return [];
+  return objectMembers(objectAt(install, "spec"), "deployments").flatMap((deployment) => {
+    const pod = objectMember(objectAt(objectAt(deployment, "spec"), "template"), "spec") ?? {};
+    const containers = [...listMember(pod, "containers"), ...listMember(pod, "initContainers")];
+    return containers.map((container) => (isObject(container) ? textMember(container, "image") : ""));
+  });
+}

@@ -1,0 +1,254 @@
+import type { JsonObject } from "../../api/k8s.ts";
+import type { BundleFiles } from "../../bundle/types.ts";
+import { messageOf } from "../../errors/errors.ts";
+import { excerpt } from "../../fbc/boundedTexts.ts";
+import { wrongKind } from "../../fbc/content.ts";
+import type { Meta, Property } from "../../fbc/types.ts";
+import { goJson } from "../../golang/json.ts";
+import { memberOf, objectAt, objectMembers, textMember } from "../../golang/members.ts";
+import { goQuote } from "../../golang/quote.ts";
+import { type BundleObjects, annotatedProperties, bundleFolders, bundleMetadata, bundleObjects } from "./bundleObjects.ts";
+import { relatedImages } from "./relatedImages.ts";
+
+/** A kind of an API, and how it is called in paths. */
+interface ApiKey {
+  readonly group: string;
+  readonly version: string;
+  readonly kind: string;
+  readonly plural: string;
+}
+
+/** Of the APIs of a bundle, that an error names. */
+const MAX_TOLD = 50;
+
+/** The APIs that a bundle's CRDs define, each version of each, and those that its API services serve. */
+function providedApis(objects: readonly JsonObject[], csv: JsonObject): ApiKey[] {
+  const crds = objects.filter(({ kind }) => kind === "CustomResourceDefinition");
+  return [...crds.flatMap(crdApis), ...apiServices(csv, "owned")];
+}
+
+/** The APIs that the ClusterServiceVersion wants from others. @throws Error for a CRD whose name has no dot. */
+function requiredApis(csv: JsonObject): ApiKey[] {
+  return [...definedApis(csv, "required"), ...apiServices(csv, "required")];
+}
+
+/** @throws Error where the ClusterServiceVersion owns a CRD that the bundle does not hold. */
+function checkOwnedApis(provided: readonly ApiKey[], csv: JsonObject): void {
+  const names = new Set(provided.map(apiName));
+  const missing = definedApis(csv, "owned")
+    .map(apiName)
+    .find((name) => !names.has(name));
+  if (missing === undefined) return;
+  const found = [...names]
+    .sort()
+    .slice(0, MAX_TOLD)
+    .map((name) => `${name}:{}`);
+  const more = names.size > MAX_TOLD ? ` and ${names.size - MAX_TOLD} more` : "";
+  throw new Error(`couldn't find ${missing} in bundle. found: map[${found.join(" ")}${more}]`);
+}
+
+function crdApis(crd: JsonObject): ApiKey[] {
+  const spec = objectAt(crd, "spec");
+  const names = objectAt(spec, "names");
+  const versions = objectMembers(spec, "versions").map((version) => textMember(version, "name"));
+  const single = textMember(crd, "apiVersion").endsWith("/v1beta1") ? textMember(spec, "version") : "";
+  return [...new Set([...versions, ...(single === "" ? [] : [single])])].map((version) => ({
+    group: textMember(spec, "group"),
+    version,
+    kind: textMember(names, "kind"),
+    plural: textMember(names, "plural"),
+  }));
+}
+
+function definedApis(csv: JsonObject, which: "owned" | "required"): ApiKey[] {
+  return objectMembers(objectAt(objectAt(csv, "spec"), "customresourcedefinitions"), which).map((definition) => {
+    const name = textMember(definition, "name");
+    const dot = name.indexOf(".");
+    if (dot < 0) throw new Error(`couldn't parse plural.group from crd name: ${excerpt(name)}`);
+    const [version, kind] = [textMember(definition, "version"), textMember(definition, "kind")];
+    return { group: name.slice(dot + 1), version, kind, plural: name.slice(0, dot) };
+  });
+}
+
+function apiServices(csv: JsonObject, which: "owned" | "required"): ApiKey[] {
+  return objectMembers(objectAt(objectAt(csv, "spec"), "apiservicedefinitions"), which).map((api) => ({
+    group: textMember(api, "group"),
+    version: textMember(api, "version"),
+    kind: textMember(api, "kind"),
+    plural: textMember(api, "name"),
+  }));
+}
+
+function apiName({ group, version, kind, plural }: ApiKey): string {
+  return excerpt(`${group}/${version}/${kind} (${plural})`);
+}
+
+/** What an image reference can be made of. */
+export interface BundleIdentity {
+  readonly packageName: string;
+  readonly name: string;
+  readonly version: string;
+}
+
+/** A bundle as a catalog has it. */
+export interface RenderedBundle {
+  /** Of schema olm.bundle, members in opm's order. */
+  readonly meta: Meta;
+  /** The ClusterServiceVersion as it stands in the bundle. */
+  readonly csv: JsonObject;
+  /** What was passed over, a sentence each. */
+  readonly warnings: readonly string[];
+}
+
+const SUBSTITUTES_FOR = "olm.substitutesFor";
+const OBJECT = "olm.bundle.object";
+
+/**
+ * The catalog's object for a registry+v1 bundle: properties by type and value, the manifests among them as `olm.bundle.object` at the end, and images.
+ * @param imageOf the reference that the bundle is pulled by; empty where it has none yet.
+ * @throws Error in opm's words where the bundle is none, its CSV owns a CRD that it does not hold, or its version is no text.
+ * @see catalog-and-resolution.md 5.7 "Bundle to FBC"; operator-registry v1.73 pkg/registry/registry_to_model.go, alpha/action/render.go
+ */
+export function renderBundle(files: BundleFiles, imageOf: (identity: BundleIdentity) => string): RenderedBundle {
+  const found = bundleObjects(files);
+  const { csv, objects } = found;
+  const name = textAt(objectAt(csv, "metadata"), "name");
+  const provided = providedApis(objects, csv);
+  naming(`error checking provided apis in bundle ${excerpt(name)}: `, () => checkOwnedApis(provided, csv));
+  const metadata = bundleMetadata(files, bundleFolders(files).metadata);
+  const annotated = naming("failed to derive properties: ", () => annotationsOf(csv));
+  const stated = [...metadata.properties, ...annotated.properties];
+  const own = ownProperty(stated, metadata.packageName, name, csv);
+  const version = textAt(own.value as JsonObject, "version");
+  const image = imageOf({ packageName: metadata.packageName, name, version });
+  const properties = [
+    own,
+    ...stated.filter(({ type }) => type !== "olm.package" && type !== "olm.gvk"),
+    ...apiProperties("olm.gvk", [...stated.flatMap(statedApi), ...provided]),
+    ...requiredProperties(metadata.required, csv),
+  ];
+  const blob = {
+    schema: "olm.bundle",
+    name,
+    package: metadata.packageName,
+    image,
+    properties: [...sorted(properties), ...sorted(objectProperties(found))],
+    relatedImages: naming(`get related images for bundle ${goQuote(name)}: `, () => relatedImages(csv, image)),
+  };
+  const warnings = [...found.warnings, ...metadata.warnings, ...annotated.warnings];
+  return { meta: { schema: blob.schema, name, package: blob.package, blob: withoutEmpty(blob) }, csv, warnings };
+}
+
+/** `name`, `package` and `relatedImages` are left out where they are empty, as opm does it. */
+function withoutEmpty(blob: JsonObject): JsonObject {
+  return Object.fromEntries(
+    Object.entries(blob).filter(([key, value]) => key === "image" || (value !== "" && !(Array.isArray(value) && value.length === 0))),
+  );
+}
+
+function annotationsOf(csv: JsonObject): { properties: Property[]; warnings: string[] } {
+  const text = memberOf(objectAt(objectAt(csv, "metadata"), "annotations"), "olm.properties");
+  return typeof text === "string" ? annotatedProperties(text) : { properties: [], warnings: [] };
+}
+
+/** What the bundle states itself comes before what follows from package and version. */
+function ownProperty(stated: readonly Property[], packageName: string, bundle: string, csv: JsonObject): Property {
+  const given = stated.find(({ type, value }) => type === "olm.package" && typeof value === "object" && value !== null);
+  if (given) {
+    const value = given.value as JsonObject;
+    return packageProperty(textAt(value, "packageName"), textAt(value, "version"), textAt(value, "release"));
+  }
+  const spec = objectAt(csv, "spec");
+  const [version, release] = [statedText(spec, "version"), statedText(spec, "release")];
+  const annotations = objectAt(objectAt(csv, "metadata"), "annotations");
+  if (release !== "" || textAt(annotations, SUBSTITUTES_FOR) === "") return packageProperty(packageName, version, release);
+  const plus = version.indexOf("+");
+  if (plus < 0)
+    throw new Error(
+      `failed to derive properties: bundle ${goQuote(bundle)} error: no release version expressed as build metadata: ${goQuote(version)}`,
+    );
+  return packageProperty(packageName, version.slice(0, plus), version.slice(plus + 1));
+}
+
+function packageProperty(packageName: string, version: string, release: string): Property {
+  return { type: "olm.package", value: { packageName, version, ...(release === "" ? {} : { release }) } };
+}
+
+function statedApi({ type, value }: Property): ApiKey[] {
+  if (type !== "olm.gvk" || typeof value !== "object" || value === null) return [];
+  const [group, version, kind] = ["group", "version", "kind"].map((key) => textAt(value as JsonObject, key));
+  return [{ group: group ?? "", version: version ?? "", kind: kind ?? "", plural: "" }];
+}
+
+function requiredProperties(required: readonly Property[], csv: JsonObject): Property[] {
+  const fromCsv = naming("get required apis: ", () => apiProperties("olm.gvk.required", requiredApis(csv)));
+  const known = new Set(required.filter(({ type }) => type === "olm.gvk.required").map(keyOf));
+  return [...required, ...fromCsv.filter((property) => !known.has(keyOf(property)))];
+}
+
+/** Each API once. */
+function apiProperties(type: string, apis: readonly ApiKey[]): Property[] {
+  const properties = apis.map(({ group, kind, version }): Property => ({ type, value: { group, kind, version } }));
+  return [...new Map(properties.map((property) => [keyOf(property), property])).values()];
+}
+
+function objectProperties({ objects }: BundleObjects): Property[] {
+  return objects.map((object) => ({ type: OBJECT, value: { data: Buffer.from(goJson(object)).toString("base64") } }));
+}
+
+/** By type, then by the bytes of the value. */
+function sorted(properties: readonly Property[]): Property[] {
+  const keyed = properties.map((property) => ({ property, key: Buffer.from(keyOf(property)) }));
+  const distinct = [...new Map(keyed.map((item) => [`${item.property.type} ${item.key.toString()}`, item])).values()];
+  const compared = distinct.sort(
+    (a, b) => Buffer.compare(Buffer.from(a.property.type), Buffer.from(b.property.type)) || Buffer.compare(a.key, b.key),
+  );
+  return compared.map(({ property }) => property);
+}
+
+function keyOf({ value }: Property): string {
+  return goJson(value, { sortKeys: false, escapeHtml: false });
+}
+
+function textAt(object: JsonObject, key: string): string {
+  const value = memberOf(object, key);
+  return typeof value === "string" ? value : "";
+}
+
+function statedText(spec: JsonObject, key: string): string {
+  const value = spec[key];
+  if (value === undefined || value === null || typeof value === "string") return value ?? "";
+  throw new Error(`failed to derive properties: spec.${key}: ${wrongKind(value, "a string")}`);
+}
+
+function naming<T>(prefix: string, work: () => T): T {
+  try {
+    return work();
+  } catch (err) {
+    throw new Error(`${prefix}${messageOf(err)}`, { cause: err });
+  }
+}
+
+const ACTION = /\{\{([^{}]*)\}\}/g;
+const FIELDS: ReadonlyMap<string, keyof BundleIdentity> = new Map([
+  [".Package", "packageName"],
+  [".Name", "name"],
+  [".Version", "version"],
+]);
+
+/**
+ * Makes references of bundle images from a template such as `quay.io/example/{{.Package}}:v{{.Version}}`; `.Name` is there as well.
+ * @throws Error for anything else between braces.
+ */
+export function imageTemplate(template: string): (identity: BundleIdentity) => string {
+  for (const [, action = ""] of template.matchAll(ACTION)) fieldOf(action);
+  if (/\{\{|\}\}/.test(template.replaceAll(ACTION, "")))
+    throw new Error(`image reference template ${goQuote(template)}: a brace is left open`);
+  return (identity) => template.replaceAll(ACTION, (_, action: string) => identity[fieldOf(action)]);
+}
+
+function fieldOf(action: string): keyof BundleIdentity {
+  const field = FIELDS.get(action.trim());
+  if (field !== undefined) return field;
+  throw new Error(`image reference template: ${goQuote(action.trim())} is none of ${[...FIELDS.keys()].join(", ")}`);
+}

@@ -1,0 +1,95 @@
+import { describe, expect, test } from "vitest";
+import { metaFrom } from "../../fbc/content.ts";
+import { basicTemplate, readBasicTemplate } from "./basicTemplate.ts";
+import { templateGraph } from "./templateGraph.ts";
+import { detectedType, templateType } from "./templateType.ts";
+
+describe("a basic template", () => {
+  test("is a catalog of which bundles are only named", () => {
+    const { metas, images } = readBasicTemplate(`schema: olm.template.basic
+entries:
+- {schema: olm.package, name: a, defaultChannel: stable}
+- {schema: olm.bundle, image: quay.io/a/bundle:v1}
+- {schema: example.com.note, note: x}
+- {schema: olm.bundle, image: quay.io/a/bundle:v2}
+`);
+    expect(metas.map(({ schema }) => schema)).toEqual(["olm.package", "example.com.note"]);
+    expect(images).toEqual(["quay.io/a/bundle:v1", "quay.io/a/bundle:v2"]);
+  });
+
+  test.for<[string, string, string]>([
+    ["another schema", "schema: olm.semver\n", 'template has unknown schema ("olm.semver"), should be "olm.template.basic"'],
+    ["no object", "[]\n", "decoding template input: expected an object, got a list"],
+    [
+      "a bundle with properties",
+      "schema: olm.template.basic\nentries: [{schema: olm.bundle, image: a, properties: [{type: b, value: c}]}]\n",
+      "unexpected fields present in basic template bundle",
+    ],
+    [
+      "a bundle with a package",
+      "schema: olm.template.basic\nentries: [{schema: olm.bundle, image: a, package: b}]\n",
+      "unexpected fields present in basic template bundle",
+    ],
+    [
+      "a bundle without an image",
+      "schema: olm.template.basic\nentries: [{schema: olm.bundle}]\n",
+      "unexpected fields present in basic template bundle",
+    ],
+    [
+      "an entry that is none",
+      "schema: olm.template.basic\nentries: [a]\n",
+      "unmarshalling template: entries[0]: expected an object, got a string",
+    ],
+    ["an entry without a schema", "schema: olm.template.basic\nentries: [{name: a}]\n", "object 'a' is missing root schema field"],
+  ])("with %s is refused", ([, text, error]) => {
+    expect(() => readBasicTemplate(text)).toThrow(new Error(error));
+  });
+
+  test("is made of a catalog by keeping the images of its bundles", () => {
+    const metas = [
+      { schema: "olm.package", name: "a", defaultChannel: "stable" },
+      { schema: "olm.bundle", name: "a.v1", package: "a", image: "quay.io/a/bundle:v1", properties: [] },
+    ].map(metaFrom);
+    expect(basicTemplate(metas)).toEqual({
+      schema: "olm.template.basic",
+      entries: [
+        { schema: "olm.package", name: "a", defaultChannel: "stable" },
+        { schema: "olm.bundle", image: "quay.io/a/bundle:v1" },
+      ],
+    });
+  });
+});
+
+describe("the type of a template", () => {
+  test("is what its schema says", () => {
+    expect(detectedType("schema: olm.template.basic\n")).toBe("basic");
+    expect(detectedType("# mine\nschema: olm.semver\nstable: {}\n")).toBe("semver");
+  });
+
+  test.for([
+    ["a: b\n", "template input missing required 'schema' field"],
+    ["schema: olm.other\n", "unknown template schema: olm.other"],
+  ])("%j does not say it", ([text = "", error = ""]) => {
+    expect(() => detectedType(text)).toThrow(new Error(error));
+  });
+
+  test("is one of those that there are", () => {
+    expect(templateType("semver")).toBe("semver");
+    expect(() => templateType("other")).toThrow(new Error('invalid template type "other", must be one of: [basic semver substitutes]'));
+  });
+});
+
+test("a graph strikes out what OLM v0 does not do", () => {
+  const properties = (version: string) => [{ type: "olm.package", value: { packageName: "a", version } }];
+  const metas = [
+    { schema: "olm.package", name: "a", defaultChannel: "stable" },
+    {
+      schema: "olm.channel",
+      name: "stable",
+      package: "a",
+      entries: [{ name: "a.v3", replaces: "a.v1", skips: ["a.v2"] }, { name: "a.v2", replaces: "a.v1" }, { name: "a.v1" }],
+    },
+    ...["1", "2", "3"].map((n) => ({ schema: "olm.bundle", name: `a.v${n}`, package: "a", properties: properties(`${n}.0.0`) })),
+  ].map(metaFrom);
+  expect(templateGraph(metas)).toContain("linkStyle 2 stroke:#FF0000");
+});

@@ -1,0 +1,79 @@
+import { isObject } from "../../api/jsonObject.ts";
+import type { JsonObject } from "../../api/k8s.ts";
+import { messageOf } from "../../errors/errors.ts";
+import { Schema, kindOf, metaFrom, packageContentsFrom, wrongKind } from "../../fbc/content.ts";
+import type { Meta } from "../../fbc/types.ts";
+import { foldKey, memberOf, textMember } from "../../golang/members.ts";
+import { goQuote } from "../../golang/quote.ts";
+import { parseFirstYamlDocument } from "../../golang/yaml.ts";
+import { catalogObject } from "../render/catalogObject.ts";
+
+/** The schema of templates that are catalogs of which bundles are only named. */
+export const BASIC_SCHEMA = "olm.template.basic";
+
+/** What a bundle of a template may say, and what opm passes over. */
+const BUNDLE_MEMBERS = new Set(["schema", "image", "name"]);
+
+/** A template of schema olm.template.basic. */
+export interface BasicTemplate {
+  /** All objects but the bundles. */
+  readonly metas: readonly Meta[];
+  /** The images of the bundles, in their order. */
+  readonly images: readonly string[];
+}
+
+/**
+ * Reads a template of schema olm.template.basic.
+ * @throws Error in opm's words.
+ * @see catalog-and-resolution.md 5.7; operator-registry v1.73 alpha/template/basic
+ */
+export function readBasicTemplate(text: string): BasicTemplate {
+  const metas = entriesOf(templateDocument(text), BASIC_SCHEMA);
+  const bundles = metas.filter(({ schema }) => schema === Schema.bundle);
+  if (bundles.some(({ blob }) => !isBundleTemplate(blob))) throw new Error("unexpected fields present in basic template bundle");
+  return {
+    metas: metas.filter(({ schema }) => schema !== Schema.bundle).map(catalogObject),
+    images: bundles.map(({ blob }) => textMember(blob, "image")),
+  };
+}
+
+/** The template that stands for these objects of a catalog; of bundles only the image is kept. */
+export function basicTemplate(metas: readonly Meta[]): JsonObject {
+  const entries = metas.map((meta) =>
+    meta.schema === Schema.bundle ? { schema: Schema.bundle, image: textMember(meta.blob, "image") } : catalogObject(meta).blob,
+  );
+  return { schema: BASIC_SCHEMA, entries };
+}
+
+/** The document of a template: the first of its file. @throws Error `decoding template input: …`. */
+export function templateDocument(text: string): JsonObject {
+  let document: unknown;
+  try {
+    document = parseFirstYamlDocument(text);
+  } catch (err) {
+    throw new Error(`decoding template input: ${messageOf(err)}`, { cause: err });
+  }
+  if (!isObject(document)) throw new Error(`decoding template input: expected an object, got ${kindOf(document)}`);
+  return document;
+}
+
+/** The objects in a template's list `entries`. @throws Error for another schema, and for what is no object of a catalog. */
+export function entriesOf(document: JsonObject, schema: string): Meta[] {
+  const found = textMember(document, "schema");
+  if (found !== schema) throw new Error(`template has unknown schema (${goQuote(found)}), should be ${goQuote(schema)}`);
+  const entries = memberOf(document, "entries") ?? [];
+  if (!Array.isArray(entries)) throw new Error(`unmarshalling template: entries: ${wrongKind(entries, "a list")}`);
+  const metas = entries.map((entry: unknown, i) => {
+    try {
+      return metaFrom(entry);
+    } catch (err) {
+      throw new Error(`unmarshalling template: entries[${i}]: ${messageOf(err)}`, { cause: err });
+    }
+  });
+  packageContentsFrom(metas);
+  return metas;
+}
+
+function isBundleTemplate(blob: JsonObject): boolean {
+  return textMember(blob, "image") !== "" && Object.keys(blob).every((key) => BUNDLE_MEMBERS.has(foldKey(key)));
+}

@@ -1,0 +1,63 @@
+import { load, YAMLException } from "js-yaml";
+import { isObject } from "../../api/jsonObject.ts";
+import type { JsonObject } from "../../api/k8s.ts";
+import { goQuote } from "../../golang/quote.ts";
+import { type Shape, shapeFaults } from "../../fbc/validate/shape.ts";
+import { foldKey } from "../../golang/members.ts";
+import { kindOf } from "../../fbc/content.ts";
+import { parseYaml } from "../../golang/yaml.ts";
+
+/**
+ * The one document in `text`, which holds nothing that its shape does not name, and nothing twice.
+ * @throws Error with the line, or the place in the document, of what does not fit.
+ */
+export function strictYaml(text: string, shape: Shape): JsonObject {
+  refuseRepeatedKeys(text);
+  const document = parsed(text);
+  if (!isObject(document)) throw new Error(`expected an object, got ${kindOf(document)}`);
+  const [fault] = shapeFaults(document, shape);
+  if (fault !== undefined) throw new Error(fault);
+  refuseUnknownKeys(document, shape, "");
+  return document;
+}
+
+function parsed(text: string): unknown {
+  try {
+    return parseYaml(text);
+  } catch (err) {
+    throw yamlError(err);
+  }
+}
+
+/** The parser of manifests takes the last of several members of one name, as Kubernetes does; here something would be lost. */
+function refuseRepeatedKeys(text: string): void {
+  try {
+    load(text);
+  } catch (err) {
+    if (err instanceof YAMLException && /duplicated? mapping key/.test(err.reason)) throw yamlError(err);
+  }
+}
+
+function yamlError(err: unknown): unknown {
+  if (!(err instanceof YAMLException)) return err;
+  return new Error(`yaml: ${err.mark ? `line ${err.mark.line + 1}: ` : ""}${err.reason}`, { cause: err });
+}
+
+function refuseUnknownKeys(value: unknown, shape: Shape, at: string): void {
+  if (typeof shape === "string") return;
+  if ("list" in shape) {
+    if (Array.isArray(value)) for (const [i, item] of value.entries()) refuseUnknownKeys(item, shape.list, `${at}[${i}]`);
+    return;
+  }
+  if (!("members" in shape) || !isObject(value)) return;
+  const seen = new Map<string, string>();
+  for (const key of Object.keys(value)) {
+    const place = at === "" ? key : `${at}.${key}`;
+    const known = shape.members.get(foldKey(key));
+    if (known === undefined) throw new Error(`unknown field ${goQuote(place)}`);
+    const other = seen.get(foldKey(key));
+    if (other !== undefined) throw new Error(`fields ${goQuote(other)} and ${goQuote(place)} are the same`);
+    seen.set(foldKey(key), place);
+    refuseUnknownKeys(value[key], known, place);
+  }
+}

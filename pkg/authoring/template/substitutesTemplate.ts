@@ -1,0 +1,202 @@
+import { isObject } from "../../api/jsonObject.ts";
+import type { JsonObject } from "../../api/k8s.ts";
+import { messageOf } from "../../errors/errors.ts";
+import { Schema } from "../../fbc/content.ts";
+import type { ChannelEntry, Meta } from "../../fbc/types.ts";
+import { CatalogCheck } from "../../fbc/validate/catalogCheck.ts";
+import { opmError } from "../../fbc/validate/finding.ts";
+import { listMember, memberOf, objectAt, objectMembers, textMember } from "../../golang/members.ts";
+import { goQuote } from "../../golang/quote.ts";
+import { type VersionRelease, compareVersionRelease, parseVersionRelease } from "../../version/version.ts";
+import { catalogObject } from "../render/catalogObject.ts";
+import { CSV_METADATA, csvOf } from "../render/migrate.ts";
+import { entriesOf, templateDocument } from "./basicTemplate.ts";
+
+/** The text with which opm refuses these objects as a catalog; undefined where it does not. */
+export function catalogFault(metas: readonly Meta[]): string | undefined {
+  const check = new CatalogCheck();
+  for (const [i, meta] of metas.entries()) check.add({ ...meta, place: { file: "", document: i + 1, line: 1 } });
+  return opmError(check.end().findings);
+}
+
+/**
+ * A channel with `substitute` in the place of `base`: it takes over what base updates, and skips base; who replaced or skipped base now does so with the
+ * substitute, too. A channel without base stays as it is.
+ * @see catalog-and-resolution.md 5.7; operator-registry v1.73 alpha/template/substitutes
+ */
+function substitutedChannel(channel: Meta, base: string, substitute: string): Meta {
+  const entries = objectMembers(channel.blob, "entries").map(entryFrom);
+  const replaced = entries.find(({ name }) => name === base);
+  if (!replaced) return channel;
+  const { replaces, skips = [], skipRange } = replaced;
+  const added = entry({ name: substitute, replaces, skips: [...skips, base], skipRange });
+  const changed = entries.map((one) => (one === replaced ? { name: base } : redirected(one, base, substitute)));
+  return { ...channel, blob: { ...channel.blob, entries: [...changed, added] } };
+}
+
+function redirected({ name, replaces, skips = [], skipRange }: ChannelEntry, base: string, substitute: string): ChannelEntry {
+  if (replaces === base) return entry({ name, replaces: substitute, skips: [...skips, base], skipRange });
+  if (!skips.includes(base)) return entry({ name, replaces, skips, skipRange });
+  return entry({ name, replaces, skips: [...skips.filter((skip) => skip !== base), substitute], skipRange });
+}
+
+function entryFrom(object: JsonObject): ChannelEntry {
+  const skips = listMember(object, "skips").filter((skip): skip is string => typeof skip === "string");
+  return entry({
+    name: textMember(object, "name"),
+    replaces: textMember(object, "replaces"),
+    skips,
+    skipRange: textMember(object, "skipRange"),
+  });
+}
+
+/** Without what is empty. */
+function entry(given: {
+  name: string;
+  replaces?: string | undefined;
+  skips: readonly string[];
+  skipRange?: string | undefined;
+}): ChannelEntry {
+  const { name, replaces = "", skips, skipRange = "" } = given;
+  return {
+    name,
+    ...(replaces === "" ? {} : { replaces }),
+    ...(skips.length === 0 ? {} : { skips: [...skips] }),
+    ...(skipRange === "" ? {} : { skipRange }),
+  };
+}
+
+/** The schema of templates that put bundles in the place of others. */
+export const SUBSTITUTES_SCHEMA = "olm.template.substitutes";
+
+/** A bundle in the place of another one. */
+export interface Substitution {
+  /** The bundle's image. */
+  readonly name: string;
+  /** Name of the bundle that it replaces. */
+  readonly base: string;
+}
+
+/** A template of schema olm.template.substitutes. */
+export interface SubstitutesTemplate {
+  readonly metas: readonly Meta[];
+  readonly substitutions: readonly Substitution[];
+}
+
+/**
+ * Reads a template of schema olm.template.substitutes.
+ * @throws Error in opm's words, also where its entries make no sound catalog and where two substitutions have one base or bundle.
+ * @see catalog-and-resolution.md 5.7
+ */
+export function readSubstitutesTemplate(text: string): SubstitutesTemplate {
+  const document = templateDocument(text);
+  const metas = entriesOf(document, SUBSTITUTES_SCHEMA).map(catalogObject);
+  const fault = catalogFault(metas);
+  if (fault !== undefined) throw new Error(`render: entries are not valid FBC: ${fault}`);
+  const substitutions = objectMembers(document, "substitutions").map((item) => ({
+    name: textMember(item, "name"),
+    base: textMember(item, "base"),
+  }));
+  refuseReuse(substitutions);
+  for (const substitution of substitutions) processing(substitution, () => checkNames(substitution));
+  return { metas, substitutions };
+}
+
+/** The template that stands for these objects of a catalog, without substitutions. */
+export function substitutesTemplate(metas: readonly Meta[]): JsonObject {
+  return { schema: SUBSTITUTES_SCHEMA, entries: metas.map((meta) => catalogObject(meta).blob), substitutions: [] };
+}
+
+/**
+ * The catalog of a template: in each channel the substitute stands where its base stood, and skips it.
+ * @param bundles the substitutes, in the order of the substitutions.
+ * @throws Error `render: error processing substitution "base" -> "name": …`.
+ */
+export function renderSubstitutes({ metas, substitutions }: SubstitutesTemplate, bundles: readonly (Meta | undefined)[]): Meta[] {
+  let catalog = [...metas];
+  for (const [i, substitution] of substitutions.entries()) {
+    const bundle = bundles[i];
+    catalog = processing(substitution, () => {
+      if (!bundle) throw new Error(`rendered bundle image reference ${goQuote(substitution.name)} contains no bundles`);
+      checkOrder(substitution, bundle, catalog);
+      const changed = catalog.map((meta) =>
+        meta.schema === Schema.channel ? substitutedChannel(meta, substitution.base, bundle.name) : meta,
+      );
+      const all = changed.some(({ schema, name }) => schema === Schema.bundle && name === bundle.name) ? changed : [...changed, bundle];
+      const fault = catalogFault(all);
+      if (fault !== undefined) throw new Error(`resulting config is not valid FBC: ${fault}`);
+      return all;
+    });
+  }
+  return catalog;
+}
+
+/** What goes wrong with one substitution, with its names. */
+function processing<T>({ base, name }: Substitution, work: () => T): T {
+  try {
+    return work();
+  } catch (err) {
+    throw substitutionError({ base, name }, err);
+  }
+}
+
+/** An error with the substitution that it is about. */
+export function substitutionError({ base, name }: Substitution, err: unknown): Error {
+  return new Error(`render: error processing substitution ${goQuote(base)} -> ${goQuote(name)}: ${messageOf(err)}`, { cause: err });
+}
+
+function refuseReuse(substitutions: readonly Substitution[]): void {
+  const bases = new Set<string>();
+  const names = new Map<string, string>();
+  for (const { name, base } of substitutions) {
+    if (bases.has(base)) throw new Error(`render: cannot reuse the same substitution base ${goQuote(base)}`);
+    bases.add(base);
+    const other = names.get(name);
+    if (other !== undefined)
+      throw new Error(
+        `render: cannot reuse the same substitution ${goQuote(name)} for different bases (${goQuote(other)} and ${goQuote(base)})`,
+      );
+    names.set(name, base);
+  }
+}
+
+function checkNames({ name, base }: Substitution): void {
+  if (name === "") throw new Error("substitution name cannot be empty");
+  if (base === "") throw new Error("substitution base cannot be empty");
+  if (name === base) throw new Error("substitution name and base cannot be the same");
+}
+
+function checkOrder({ name, base }: Substitution, bundle: Meta, catalog: readonly Meta[]): void {
+  const substitute = naming(`failed to get VersionRelease for substitute bundle ${goQuote(name)}: `, () => versionOf(bundle));
+  const replaced = catalog.find((meta) => meta.schema === Schema.bundle && meta.name === base);
+  if (!replaced) throw new Error(`base bundle ${goQuote(base)} does not exist in catalog`);
+  const version = naming(`failed to get VersionRelease for base bundle ${goQuote(base)}: `, () => versionOf(replaced));
+  if (compareVersionRelease(version, substitute) >= 0)
+    throw new Error(`base bundle ${goQuote(base)} is not less than substitute bundle ${goQuote(bundle.name)}`);
+}
+
+/** Build metadata is a release only in a bundle that says that it substitutes another one. */
+function versionOf({ blob }: Meta): VersionRelease {
+  const properties = objectMembers(blob, "properties");
+  const own = properties.filter((property) => textMember(property, "type") === "olm.package");
+  const value = own[0]?.["value"];
+  if (own.length !== 1 || !isObject(value)) throw new Error('must be exactly one property of type "olm.package"');
+  const release = memberOf(value, "release");
+  const given = typeof release === "string" ? release : "";
+  const isRelease = given === "" && textMember(annotationsOf(properties), "olm.substitutesFor") !== "";
+  return parseVersionRelease(textMember(value, "version"), isRelease ? undefined : given);
+}
+
+function annotationsOf(properties: readonly JsonObject[]): JsonObject {
+  const metadata = properties.find((property) => textMember(property, "type") === CSV_METADATA);
+  if (metadata) return objectAt(objectAt(metadata, "value"), "annotations");
+  return objectAt(objectAt(csvOf(properties) ?? {}, "metadata"), "annotations");
+}
+
+function naming<T>(prefix: string, work: () => T): T {
+  try {
+    return work();
+  } catch (err) {
+    throw new Error(`${prefix}${messageOf(err)}`, { cause: err });
+  }
+}

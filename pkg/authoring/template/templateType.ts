@@ -1,0 +1,31 @@
+import { goQuote } from "../../golang/quote.ts";
+import { textMember } from "../../golang/members.ts";
+import { BASIC_SCHEMA, templateDocument } from "./basicTemplate.ts";
+import { SEMVER_SCHEMA } from "./semverTemplate.ts";
+import { SUBSTITUTES_SCHEMA } from "./substitutesTemplate.ts";
+
+/** The templates that there are. */
+export const TEMPLATE_TYPES = ["basic", "semver", "substitutes"] as const;
+export type TemplateType = (typeof TEMPLATE_TYPES)[number];
+
+const TYPES: ReadonlyMap<string, TemplateType> = new Map([
+  [BASIC_SCHEMA, "basic"],
+  [SEMVER_SCHEMA, "semver"],
+  [SUBSTITUTES_SCHEMA, "substitutes"],
+]);
+
+/** @throws Error `invalid template type …`. */
+export function templateType(text: string): TemplateType {
+  const type = TEMPLATE_TYPES.find((known) => known === text);
+  if (type === undefined) throw new Error(`invalid template type ${goQuote(text)}, must be one of: [${TEMPLATE_TYPES.join(" ")}]`);
+  return type;
+}
+
+/** The type of a template, as its schema says. @throws Error that says why it does not. */
+export function detectedType(text: string): TemplateType {
+  const schema = textMember(templateDocument(text), "schema");
+  if (schema === "") throw new Error("template input missing required 'schema' field");
+  const type = TYPES.get(schema);
+  if (type === undefined) throw new Error(`unknown template schema: ${schema}`);
+  return type;
+}

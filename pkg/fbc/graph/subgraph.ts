@@ -1,0 +1,85 @@
+import { goQuote } from "../../golang/quote.ts";
+import { type Version, compareVersions } from "../../version/version.ts";
+import { rangeTest } from "../bundleOrder.ts";
+import type { ChannelEntry, FbcChannel } from "../types.ts";
+import { GRAPH_LIMITS, type GraphSource, updateGraph, updatesOf } from "./updateGraph.ts";
+
+const ZERO: Version = { major: 0, minor: 0, patch: 0, prerelease: [], build: [] };
+
+/** A catalog does not have the bundle from which on its graph is wanted. */
+export class UnknownMinimumError extends Error {
+  override readonly name = "UnknownMinimumError";
+}
+
+/**
+ * The packages with only what is at or above the bundle `minimum`, which is in one package; channels that hold nothing of it are left out. A name
+ * without a known version counts as 0.0.0.
+ * @throws UnknownMinimumError `unknown minimum edge name: "…"`
+ * @see catalog-and-resolution.md 5.8
+ */
+export function aboveMinimum(sources: readonly GraphSource[], minimum: string): GraphSource[] {
+  const owner = sources.find(
+    ({ channels, versions }) => versions.has(minimum) && channels.some(({ entries }) => entries.some(({ name }) => name === minimum)),
+  );
+  if (!owner) throw new UnknownMinimumError(`unknown minimum edge name: ${goQuote(minimum)}`);
+  const floor = { name: minimum, version: versionOf(owner, minimum) };
+  const channels = owner.channels.map((channel) => aboveFloor(channel, owner, floor)).filter(({ entries }) => entries.length > 0);
+  return [{ ...owner, channels }];
+}
+
+/** The least that is drawn. */
+interface Floor {
+  readonly name: string;
+  readonly version: Version;
+}
+
+function versionOf({ versions }: GraphSource, name: string): Version {
+  return versions.get(name)?.parsed?.version ?? ZERO;
+}
+
+/** The channel with what is below the floor left out; an entry that had references stays only with one of them. */
+function aboveFloor(channel: FbcChannel, source: GraphSource, floor: Floor): FbcChannel {
+  const isAbove = (name: string): boolean => compareVersions(versionOf(source, name), floor.version) >= 0;
+  const entries = channel.entries.flatMap(({ name, replaces, skips = [], skipRange }): ChannelEntry[] => {
+    if (name === floor.name) return [{ name }];
+    const kept: ChannelEntry = { name };
+    if (replaces && isAbove(replaces)) kept.replaces = replaces;
+    if (skips.some(isAbove)) kept.skips = skips.filter(isAbove);
+    if (skipRange && rangeTest(skipRange)({ text: "", parsed: { version: floor.version, release: undefined } })) kept.skipRange = skipRange;
+    const hasReferences = kept.replaces !== undefined || kept.skips !== undefined || kept.skipRange !== undefined;
+    const hadNone = !replaces && skips.length === 0 && !skipRange;
+    return hasReferences || (hadNone && isAbove(name)) ? [kept] : [];
+  });
+  return { ...channel, entries };
+}
+
+/**
+ * The package with only the bundle `name` and what updates lead to from it, channel by channel; channels that do not have it are left out.
+ * @throws GraphTooLargeError
+ */
+export function onwardsFrom(source: GraphSource, name: string): GraphSource {
+  const graph = updateGraph(source);
+  const channels = source.channels.flatMap((channel) => {
+    const drawn = graph.channels.find((one) => one.name === channel.name);
+    const edges = drawn ? [...updatesOf(drawn, GRAPH_LIMITS.comparisons)] : [];
+    if (!channel.entries.some((entry) => entry.name === name) && !edges.some(({ from }) => from === name)) return [];
+    const targets = new Map<string, string[]>();
+    for (const { from, to } of edges) {
+      const known = targets.get(from);
+      if (known) known.push(to);
+      else targets.set(from, [to]);
+    }
+    const kept = new Set([name]);
+    for (const one of kept) for (const to of targets.get(one) ?? []) kept.add(to);
+    const entries = channel.entries
+      .filter((entry) => kept.has(entry.name))
+      .map(({ replaces, skips, ...entry }) => ({
+        ...entry,
+        ...(replaces !== undefined && kept.has(replaces) && entry.name !== name ? { replaces } : {}),
+        ...(skips && entry.name !== name ? { skips: skips.filter((skip) => kept.has(skip)) } : {}),
+      }))
+      .map(({ skipRange, ...entry }) => (skipRange === undefined || entry.name === name ? entry : { ...entry, skipRange }));
+    return [{ ...channel, entries }];
+  });
+  return { ...source, channels };
+}

@@ -1,0 +1,80 @@
+import { isObject } from "../../api/jsonObject.ts";
+import { goJson, numberToken } from "../../golang/json.ts";
+import type { Scalar } from "./catalogSchema.ts";
+
+const INT_BOUND = 2 ** 31;
+
+/**
+ * A value of an object as a scalar says it: objects and lists as JSON text where text is expected; null for what cannot be told, such as a number beyond
+ * 32 bits for an Int. It is never an error: catalogs are not typed.
+ * @see github.com/graphql-go/graphql scalars.go
+ */
+export function scalarValue(value: unknown, scalar: Scalar): string | number | boolean | null {
+  if (value === null || value === undefined) return null;
+  if (scalar === "String") return typeof value === "string" ? value : goJson(value);
+  if (scalar === "Boolean") return typeof value === "object" ? null : value !== "" && value !== "false" && value !== 0 && value !== false;
+  const number = numberOf(value);
+  if (number === undefined || scalar === "Float") return number ?? null;
+  return number >= -INT_BOUND && number < INT_BOUND ? Math.trunc(number) : null;
+}
+
+function numberOf(value: unknown): number | undefined {
+  if (typeof value === "boolean") return value ? 1 : 0;
+  if (typeof value === "string" && value.trim() !== value) return undefined;
+  const number = typeof value === "number" ? value : typeof value === "string" && value !== "" ? Number(value) : Number.NaN;
+  return Number.isFinite(number) ? number : undefined;
+}
+
+/** So many elements of a list decide what it is a list of. */
+const SAMPLED_ELEMENTS = 10;
+
+/** What a value is in GraphQL; `objects` are the sampled elements of a list of objects. */
+export interface ValueType {
+  scalar: Scalar;
+  list: boolean;
+  objects?: Record<string, unknown>[];
+}
+
+/**
+ * The type of a key's value: of a list by its first ten elements; a list with an object among them is one of objects.
+ * @see operator-controller internal/catalogd/graphql/graphql.go, analyzeJSONObject
+ */
+export function typeOfValue(value: unknown): ValueType {
+  if (!Array.isArray(value)) return { scalar: scalarOf(value), list: false };
+  const sample = value.slice(0, SAMPLED_ELEMENTS);
+  const objects = sample.filter(isPlainObject);
+  if (objects.length > 0) return { scalar: "String", list: true, objects };
+  return { scalar: commonScalar(sample), list: true };
+}
+
+/** The type of a value inside an element of a list: lists by their first element, objects as text. */
+export function typeOfNestedValue(value: unknown): ValueType {
+  return Array.isArray(value) ? { scalar: scalarOf(value[0]), list: true } : { scalar: scalarOf(value), list: false };
+}
+
+/** Whether some number in `value`, itself or an element, is none that GraphQL's Int holds. */
+export function needsFloat(value: unknown): boolean {
+  return Array.isArray(value) ? value.some(needsFloat) : scalarOf(value) === "Float";
+}
+
+function commonScalar(sample: readonly unknown[]): Scalar {
+  const scalars = new Set(sample.filter((element) => element !== null).map(scalarOf));
+  if (scalars.size === 2 && scalars.has("Int") && scalars.has("Float")) return "Float";
+  const [only = "String"] = scalars;
+  return scalars.size === 1 ? only : "String";
+}
+
+function scalarOf(value: unknown): Scalar {
+  if (typeof value === "boolean") return "Boolean";
+  if (typeof value === "number" || typeof value === "bigint") return numberScalar(Number(value));
+  const token = isObject(value) ? numberToken(value) : undefined;
+  return token === undefined ? "String" : numberScalar(Number(token));
+}
+
+function numberScalar(value: number): Scalar {
+  return Number.isInteger(value) && value >= -INT_BOUND && value < INT_BOUND ? "Int" : "Float";
+}
+
+function isPlainObject(value: unknown): value is Record<string, unknown> {
+  return isObject(value) && numberToken(value) === undefined;
+}

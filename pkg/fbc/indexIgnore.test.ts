@@ -1,0 +1,153 @@
+import { execFileSync, spawnSync } from "node:child_process";
+import { join } from "node:path";
+import * as fc from "fast-check";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { type CaseHead, loadCases } from "../../test/support/caseFiles.ts";
+import { TempFolder } from "../../test/support/contentFixture.ts";
+import { type IgnoreFile, indexIgnore } from "./indexIgnore.ts";
+
+interface Case extends CaseHead {
+  ignore: Record<string, string>;
+  ignored: string[];
+  kept: string[];
+}
+
+test.for(loadCases<Case>("indexignore"))("$name", ({ ignore, ignored, kept }) => {
+  const ignores = indexIgnore(Object.entries(ignore).map(([dir, text]) => ({ dir, text })));
+  expect(ignored.filter((path) => !ignores(path))).toEqual([]);
+  expect(kept.filter(ignores)).toEqual([]);
+});
+
+/** Real git, asked about files that need not exist; it knows no ignore file but those of the catalog. */
+class Git implements Disposable {
+  readonly #folder = new TempFolder();
+  readonly #env = { PATH: process.env["PATH"], HOME: this.#folder.path, GIT_CONFIG_NOSYSTEM: "1", LC_ALL: "C.UTF-8" };
+  #round = 0;
+
+  constructor() {
+    execFileSync("git", ["init", "--quiet", this.#folder.path], { env: this.#env });
+  }
+
+  /** Those of `paths` that git ignores. */
+  ignored(files: readonly IgnoreFile[], paths: readonly string[]): string[] {
+    const root = `round${this.#round++}`;
+    for (const { dir, text } of files) this.#folder.write(join(root, dir), { ".gitignore": text });
+    const input = paths.map((path) => `${root}/${path}\0`).join("");
+    const options = { cwd: this.#folder.path, env: this.#env, input, encoding: "utf8" } as const;
+    const { status, stdout, stderr } = spawnSync("git", ["check-ignore", "--no-index", "--stdin", "-z"], options);
+    if (status !== 0 && status !== 1) throw new Error(`git check-ignore: ${stderr}`);
+    return stdout
+      .split("\0")
+      .filter((path) => path !== "")
+      .map((path) => path.slice(root.length + 1));
+  }
+
+  [Symbol.dispose](): void {
+    this.#folder[Symbol.dispose]();
+  }
+}
+
+describe("as git matches", () => {
+  let git: Git;
+  beforeAll(() => {
+    git = new Git();
+  });
+  afterAll(() => git?.[Symbol.dispose]());
+
+  const name = fc.string({
+    unit: fc.constantFrom("a", "b", "c", "A", "1", "-", " ", "#", "!", "]", "\\", "*", "."),
+    minLength: 1,
+    maxLength: 4,
+  });
+  const usable = name.filter((text) => text !== "." && text !== ".." && text !== ".git");
+  const path = fc.array(usable, { minLength: 1, maxLength: 4 }).map((names) => names.join("/"));
+  const plain = ["a", "b", "c", "A", "1", "-", " ", "#", "\\#", "\\!", "\\ ", "\\\\", "\\*", "\\", ".", "]"];
+  const special = ["*", "**", "**/", "/**", "/**/", "/", "?"];
+  const sets = ["[ab]", "[!a]", "[^a-b]", "[]a]", "[a-]", "[[:alpha:]]", "[[:nope:]]", "[", "[b", "[\\]-a]"];
+  const piece = fc.oneof(fc.constantFrom(...plain), fc.constantFrom(...special), fc.constantFrom(...sets));
+  const pattern = fc
+    .array(piece, { minLength: 1, maxLength: 6 })
+    .map((pieces) => pieces.join(""))
+    .filter((text) => !text.startsWith("!"));
+  const end = fc.constantFrom("\n", "\n", "\r\n", " \n", "\n\n# comment\n");
+  const lines = (prefix: fc.Arbitrary<string>): fc.Arbitrary<string> =>
+    fc
+      .array(
+        fc.tuple(prefix, pattern, end).map((parts) => parts.join("")),
+        { minLength: 1, maxLength: 4 },
+      )
+      .map((texts) => texts.join(""));
+  const paths = fc.array(path, { minLength: 1, maxLength: 12 });
+  const ours = (files: readonly IgnoreFile[], all: readonly string[]): string[] => all.filter(indexIgnore(files));
+
+  test("any patterns without negation, in nested folders", () => {
+    const files = fc.record({ "": lines(fc.constant("")), a: lines(fc.constant("")), "a/b": lines(fc.constant("")) });
+    fc.assert(
+      fc.property(files, paths, (texts, some) => {
+        const ignoreFiles = Object.entries(texts).map(([dir, text]) => ({ dir, text }));
+        const nested = [...some, ...some.map((each) => `a/${each}`), ...some.map((each) => `a/b/${each}`)];
+        const all = [...new Set(nested)].filter((each) => each !== "a" && each !== "a/b"); // these are folders here
+        expect(ours(ignoreFiles, all)).toEqual(git.ignored(ignoreFiles, all));
+      }),
+      { numRuns: 80 },
+    );
+  });
+
+  test("any patterns with negations, as long as no folder is in question", () => {
+    fc.assert(
+      fc.property(lines(fc.constantFrom("", "!")), fc.array(usable, { minLength: 1, maxLength: 12 }), (text, some) => {
+        const all = [...new Set(some)];
+        expect(ours([{ dir: "", text }], all)).toEqual(git.ignored([{ dir: "", text }], all));
+      }),
+      { numRuns: 40 },
+    );
+  });
+
+  test("with negations in folders, the last pattern that git matches alone with a file or a folder above it decides", () => {
+    const rule = fc.tuple(
+      fc.boolean(),
+      pattern.filter((text) => !text.startsWith("#")),
+    );
+    fc.assert(
+      fc.property(fc.array(rule, { minLength: 1, maxLength: 4 }), paths, (rules, some) => {
+        const all = [...new Set(some)];
+        const verdicts = new Map<string, boolean>();
+        for (const [negative, text] of rules) for (const match of git.ignored([{ dir: "", text }], all)) verdicts.set(match, !negative);
+        const text = rules.map(([negative, each]) => `${negative ? "!" : ""}${each}\n`).join("");
+        expect(ours([{ dir: "", text }], all)).toEqual(all.filter((each) => verdicts.get(each)));
+      }),
+      { numRuns: 25 },
+    );
+  });
+});
+
+describe("patterns that make others look back without end", () => {
+  const many = "a".repeat(2_000);
+  test.for([
+    ["asterisks", `${"*a".repeat(1_000)}b`, many],
+    ["asterisks between folders", `${"**/a/".repeat(700)}b`, "a/".repeat(1_000) + "c"],
+    ["asterisks alone", "*".repeat(4_000) + "b", many],
+    ["question marks", `${"?*".repeat(1_000)}b`, many],
+  ] as const)("%s", ([, pattern, path]) => {
+    expect(indexIgnore([{ dir: "", text: pattern }])(path)).toBe(false);
+    expect(indexIgnore([{ dir: "", text: `*c\n!${pattern}` }])(`${path}c`)).toBe(true);
+  });
+
+  test("what takes too long in all is refused", () => {
+    const ignores = indexIgnore([{ dir: "", text: "*a*b\n".repeat(10) }], { patterns: 10, patternLength: 10, comparisons: 100_000 });
+    const all = (): boolean[] => Array.from({ length: 1_000 }, (_, i) => ignores(`${i}/${"a".repeat(200)}`));
+    expect(all).toThrow("matching files with the patterns of .indexignore takes more than 100000 comparisons; write fewer or shorter ones");
+  });
+});
+
+test("too many patterns, and one that is too long, are refused", () => {
+  const limits = { patterns: 5, patternLength: 10, comparisons: 100 };
+  const two = [
+    { dir: "", text: "a\n#\n\nb\nc\n" },
+    { dir: "x", text: "a\nb\nc\n" },
+  ];
+  expect(() => indexIgnore(two, limits)).toThrow("the .indexignore files have more than 5 patterns; write fewer");
+  expect(() => indexIgnore([{ dir: "x", text: `a\n${"b".repeat(11)}\n` }], limits)).toThrow(
+    "x/.indexignore: line 2: a pattern of more than 10 characters",
+  );
+});

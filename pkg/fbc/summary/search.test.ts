@@ -1,0 +1,77 @@
+import { type SearchedTexts, closestNames, relevance } from "./search.ts";
+import * as fc from "fast-check";
+import { describe, expect, test } from "vitest";
+
+const NOTHING: SearchedTexts = { name: "p", displayNames: [], keywords: [], kinds: [], providers: [], descriptions: [] };
+
+// Source: user-demands.md B28, B16 (what is found, and in which order).
+describe("what a word is found in counts, most first", () => {
+  const ORDER: [string, Partial<SearchedTexts>][] = [
+    ["the name", { name: "kafka" }],
+    ["the display name", { displayNames: ["Kafka"] }],
+    ["a word of the name", { name: "kafka-operator" }],
+    ["a kind", { kinds: ["Kafka"] }],
+    ["a word of the display name", { displayNames: ["Apache Kafka"] }],
+    ["a piece of the name", { name: "strimzikafkas" }],
+    ["a keyword of several words", { keywords: ["kafka streams"] }],
+    ["a piece of a kind", { kinds: ["KafkaTopic"] }],
+    ["the provider", { providers: ["Kafka"] }],
+    ["a description", { descriptions: ["It runs Kafka."] }],
+    ["a piece of a word of it", { descriptions: ["kafkaesque"] }],
+  ];
+  test.for(ORDER.slice(1).map(([what, texts], at) => [what, texts, ORDER[at]!] as const))(
+    "%s after what is before it",
+    ([, texts, before]) => {
+      const [low, high] = [texts, before[1]].map((some) => relevance({ ...NOTHING, ...some }, ["KAFKA"]) ?? 0);
+      expect(low).toBeGreaterThan(0);
+      expect(high).toBeGreaterThan(low ?? 0);
+    },
+  );
+
+  test("in several places it counts several times", () => {
+    const once = relevance({ ...NOTHING, keywords: ["kafka"] }, ["kafka"]) ?? 0;
+    expect(relevance({ ...NOTHING, keywords: ["kafka"], kinds: ["Kafka"] }, ["kafka"])).toBeGreaterThan(once);
+  });
+});
+
+test("all words have to be found, and none finds everything", () => {
+  const texts = { ...NOTHING, name: "kafka", descriptions: ["streams of events"] };
+  expect(relevance(texts, ["kafka", "events"])).toBeGreaterThan(0);
+  expect(relevance(texts, ["kafka", "nothing"])).toBeUndefined();
+  expect(relevance(texts, [])).toBe(0);
+});
+
+test("the order of words, their case and saying one twice change nothing", () => {
+  const word = fc
+    .string({ minLength: 1, maxLength: 6 })
+    .map((text) => text.toLowerCase())
+    .filter((text) => text.toUpperCase().toLowerCase() === text);
+  fc.assert(
+    fc.property(fc.array(word, { maxLength: 5 }), fc.string(), (words, name) => {
+      const texts = { ...NOTHING, name, descriptions: words.slice(1) };
+      const once = relevance(texts, words);
+      expect(relevance(texts, words.toReversed())).toBe(once);
+      expect(
+        relevance(
+          texts,
+          [...words, ...words].map((one) => one.toUpperCase()),
+        ),
+      ).toBe(once);
+    }),
+  );
+});
+
+test.for<[string, string[]]>([
+  ["argocd", ["argocd-operator", "argocd-helm"]],
+  ["lighthose-operator", ["lighthouse-operator"]],
+  ["Lighthouse-Operator", ["lighthouse-operator"]],
+  ["operator", ["argocd-operator", "lighthouse-operator"]],
+  ["zzzz", []],
+  ["", []],
+])("by %s may be meant %j", ([meant, want]) => {
+  expect(closestNames(meant, ["lighthouse-operator", "argocd-operator", "kafka", "argocd-helm"]).toSorted()).toEqual(want.toSorted());
+});
+
+test("names that are very long take no time", () => {
+  expect(closestNames("a".repeat(100_000), ["b".repeat(100_000), "a"])).toEqual(["a"]);
+});

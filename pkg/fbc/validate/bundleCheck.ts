@@ -1,0 +1,172 @@
+import { normalizedImageName } from "../../api/imageName.ts";
+import { isObject } from "../../api/jsonObject.ts";
+import type { JsonObject } from "../../api/k8s.ts";
+import { messageOf } from "../../errors/errors.ts";
+import { decodedBase64 } from "../../golang/base64.ts";
+import { givenText, memberOf, objectMembers, readText, textMember } from "../../golang/members.ts";
+import { parseFirstYamlDocument } from "../../golang/yaml.ts";
+import { type Version, formatVersion, parseRelease, parseVersion } from "../../version/version.ts";
+import { MAX_QUOTED, quoted } from "../boundedTexts.ts";
+import type { Meta } from "../types.ts";
+import type { FindingLog, Subject } from "./finding.ts";
+import { checkProperty } from "./propertyCheck.ts";
+import type { RuleCode } from "./rules.ts";
+import { isUtf8 } from "node:buffer";
+
+/** Whether the objects inside of bundles are parsed, or only looked at from outside, which a catalog that is mostly objects loads a fifth faster with. */
+export type ObjectDepth = "parsed" | "outline";
+
+const OPEN = 0x7b;
+const CLOSE = 0x7d;
+
+/** Why opm cannot read the value of a property olm.bundle.object; undefined when it can. @see operator-registry alpha/declcfg/load.go, readBundleObjects */
+function bundleObjectFault(value: JsonObject, depth: ObjectDepth): { phase: "parse" | "convert"; fault: string } | undefined {
+  const data = memberOf(value, "data");
+  if (typeof data !== "string") return undefined; // null, or already told to be no text
+  const bytes = decodedBase64(data);
+  if (bytes === undefined) return { phase: "parse", fault: "illegal base64 data" };
+  if (!isUtf8(bytes)) return { phase: "convert", fault: "invalid UTF-8" };
+  const first = bytes.findIndex((byte) => byte > 0x20);
+  const last = bytes.findLastIndex((byte) => byte > 0x20);
+  const isObject = bytes[first] === OPEN && bytes[last] === CLOSE;
+  if (isObject && depth === "outline") return undefined;
+  return yamlFault(bytes.toString(), isObject);
+}
+
+function yamlFault(text: string, isObject: boolean): { phase: "convert"; fault: string } | undefined {
+  if (isObject) {
+    try {
+      JSON.parse(text);
+      return undefined;
+    } catch {
+      // YAML's flow form may look the same.
+    }
+  }
+  try {
+    parseFirstYamlDocument(text);
+    return undefined;
+  } catch (err) {
+    return { phase: "convert", fault: messageOf(err).split("\n", 1)[0] ?? "" };
+  }
+}
+
+/** What opm says of a bundle below each channel that has it. */
+export interface BundleLeaf {
+  readonly rule: RuleCode;
+  readonly message: string;
+}
+
+/** What is kept of a bundle until the whole catalog is known. */
+export interface BundleFacts extends Subject {
+  /** Version, build metadata and release included; undefined where it cannot be read. */
+  readonly version: string | undefined;
+  readonly leaves: readonly BundleLeaf[];
+}
+
+const NO_LEAVES: readonly BundleLeaf[] = [];
+
+/** Checks a bundle for itself. @param depth how far the objects in it are looked into. */
+export function checkBundle({ blob }: Meta, subject: Subject, log: FindingLog, depth: ObjectDepth): BundleFacts {
+  const { objects, own } = checkProperties(blob, subject, log, depth);
+  const image = readText(blob, "image");
+  checkImages(image ?? "", blob, subject, log);
+  const leaves: BundleLeaf[] = [];
+  if (subject.name === "") leaves.push({ rule: "bundle-name-missing", message: "name must be set" });
+  const version = own === undefined ? undefined : versionText(own, subject, log, leaves);
+  if (image === "" && objects === 0) leaves.push({ rule: "bundle-image-missing", message: "bundle image must be set" });
+  else if (image === "") log.add("bundle-image-empty", subject, "bundle image must be set", { hint: "it has only its objects" });
+  return { ...subject, version, leaves: leaves.length === 0 ? NO_LEAVES : leaves };
+}
+
+/** @returns how many objects the bundle has, and the value of its only property olm.package where that can be read. */
+function checkProperties(blob: JsonObject, subject: Subject, log: FindingLog, depth: ObjectDepth): { objects: number; own?: JsonObject } {
+  const owns: (JsonObject | undefined)[] = [];
+  let objects = 0;
+  for (const [i, property] of objectMembers(blob, "properties").entries()) {
+    const type = textMember(property, "type");
+    const value = memberOf(property, "value");
+    const readable = checkProperty(type, value, i, subject, log);
+    if (type === "olm.package") owns.push(readable && isObject(value) ? value : undefined);
+    if (type !== "olm.bundle.object") continue;
+    objects++;
+    if (isObject(value)) checkObject(value, i, subject, log, depth);
+  }
+  if (owns.length !== 1) {
+    log.add("package-property-count", subject, `${named(subject)} must have exactly 1 "olm.package" property, found ${owns.length}`);
+    return { objects };
+  }
+  const [own] = owns;
+  return own === undefined ? { objects } : { objects, own };
+}
+
+function checkObject(value: JsonObject, i: number, subject: Subject, log: FindingLog, depth: ObjectDepth): void {
+  const found = bundleObjectFault(value, depth);
+  if (found === undefined) return;
+  const { phase, fault } = found;
+  const what = phase === "parse" ? `parse property at index ${i} as bundle object` : `convert bundle object property at index ${i} to JSON`;
+  const message = `read bundle objects: package ${quoted(subject.package)}, bundle ${quoted(subject.name)}: ${what}: ${fault}`;
+  log.add("bundle-object-unreadable", subject, message);
+}
+
+function checkImages(image: string, blob: JsonObject, subject: Subject, log: FindingLog): void {
+  const fault = imageFault(image);
+  if (fault !== undefined) log.add("image-invalid", subject, `${named(subject)} image: ${fault}`);
+  for (const [i, related] of objectMembers(blob, "relatedImages").entries()) {
+    const relatedImage = textMember(related, "image");
+    const relatedFault = imageFault(relatedImage);
+    if (relatedFault !== undefined)
+      log.add("related-image-invalid", subject, `${named(subject)} relatedImages[${i}].image: ${relatedFault}`);
+    if (relatedImage === "") log.add("related-image-empty", subject, `${named(subject)} relatedImages[${i}].image must be set`);
+  }
+}
+
+function named({ package: packageName, name }: Subject): string {
+  return `package ${quoted(packageName)} bundle ${quoted(name)}`;
+}
+
+function imageFault(image: string): string | undefined {
+  if (image === "") return undefined;
+  const name = image.length > MAX_QUOTED ? `it has ${image.length} characters` : normalizedImageName(image);
+  return typeof name === "string" ? `invalid image pull spec ${quoted(image)}: ${name}` : undefined;
+}
+
+function versionText(own: JsonObject, subject: Subject, log: FindingLog, leaves: BundleLeaf[]): string | undefined {
+  const { package: packageName, name } = subject;
+  const ownName = textMember(own, "packageName");
+  if (ownName !== packageName) {
+    const message = `package ${quoted(packageName)} does not match "olm.package" property ${quoted(ownName)}`;
+    log.add("package-property-mismatch", subject, message);
+  }
+  const version = parsed(parseVersion, textMember(own, "version"), (text, fault) =>
+    log.add("version-invalid", subject, `error parsing bundle ${quoted(name)} version ${quoted(text)}: ${fault}`),
+  );
+  const release = parsed(parseRelease, givenText(own, "release") ?? "", (text, fault) =>
+    log.add("release-invalid", subject, `error parsing bundle ${quoted(name)} release version ${quoted(text)}: ${fault}`),
+  );
+  if (version === undefined || release === undefined) return undefined;
+  if (release.length > 0) leaves.push(...releaseLeaves(subject, version, release));
+  return release.length === 0 ? formatVersion(version) : `${formatVersion(version)}-${release.join(".")}`;
+}
+
+function releaseLeaves({ package: packageName, name }: Subject, version: Version, release: readonly string[]): BundleLeaf[] {
+  const normalized = `${packageName}-v${formatVersion(version)}-${release.join(".")}`;
+  const leaves: BundleLeaf[] = [];
+  if (name !== normalized)
+    leaves.push({
+      rule: "bundle-name-not-normalized",
+      message: `name ${quoted(name)} does not match normalized name ${quoted(normalized)}`,
+    });
+  if (version.build.length > 0)
+    leaves.push({ rule: "release-with-build", message: "cannot use build metadata in version with a release version" });
+  return leaves;
+}
+
+function parsed<T>(parse: (text: string) => T, text: string, refuse: (text: string, fault: string) => void): T | undefined {
+  try {
+    if (text.length > MAX_QUOTED) throw new Error(`it has ${text.length} characters`);
+    return parse(text);
+  } catch (err) {
+    refuse(text, messageOf(err));
+    return undefined;
+  }
+}

@@ -1,0 +1,98 @@
+import { type CaseHead, loadCases } from "../../../test/support/caseFiles.ts";
+import { MetaDecoder } from "../decode.ts";
+import { placeText } from "../types.ts";
+import { CatalogCheck, type CheckResult } from "./catalogCheck.ts";
+import { compareFindings, findingMessage, opmError } from "./finding.ts";
+import { RULES } from "./rules.ts";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+
+interface Case extends CaseHead {
+  edit?: [from: string, to: string][];
+  append?: string;
+  files?: Record<string, string>;
+  /** Further bundles of package foo. */
+  versions?: string[];
+  finds: { rule: string; says?: string; place?: string }[];
+  opm?: string;
+}
+
+const SOUND = readFileSync(join(import.meta.dirname, "../../../test/cases/fbc-checks/sound/catalog.yaml"), "utf8");
+const cases = loadCases<Case>("fbc-checks");
+
+function check(files: Readonly<Record<string, string>>): CheckResult {
+  const catalog = new CatalogCheck();
+  for (const [path, text] of Object.entries(files)) {
+    const decoder = new MetaDecoder(path, { onEmpty: (place) => catalog.addEmpty(place) });
+    for (const meta of decoder.push(Buffer.from(text))) catalog.add(meta);
+    for (const meta of decoder.end()) catalog.add(meta);
+  }
+  return catalog.end();
+}
+
+function bundle(version: string): string {
+  const value = `{packageName: foo, version: ${version}}`;
+  return `{schema: olm.bundle, package: foo, name: foo.v${version}, image: quay.io/foo, properties: [{type: olm.package, value: ${value}}]}`;
+}
+
+function filesOf({ edit = [], append, files = {}, versions = [] }: Case): Record<string, string> {
+  let text = SOUND;
+  for (const [from, to] of edit) {
+    expect(text.split(from), `occurrences of ${from}`).toHaveLength(2);
+    text = text.replace(from, () => to);
+  }
+  const documents = [text, ...(append === undefined ? [] : [append]), ...versions.map(bundle)];
+  return { "catalog.yaml": documents.map((document) => document.trimEnd()).join("\n---\n"), ...files };
+}
+
+test.for(cases)("$name", (one) => {
+  const { errors, warnings, findings } = check(filesOf(one));
+  const got = findings.toSorted(compareFindings);
+  expect(got.map(({ rule }) => rule)).toEqual(one.finds.map(({ rule }) => rule));
+  one.finds.forEach(({ says, place }, i) => {
+    const finding = got[i]!;
+    if (says !== undefined) expect(findingMessage(finding)).toBe(says);
+    if (place !== undefined) expect(placeText(finding.place)).toBe(place);
+  });
+  expect([errors, warnings]).toEqual([
+    got.filter(({ severity }) => severity === "error").length,
+    got.filter(({ severity }) => severity === "warning").length,
+  ]);
+  if (one.opm !== undefined) expect(opmError(findings)).toBe(one.opm);
+  if (errors === 0) expect(opmError(findings)).toBeUndefined();
+});
+
+test("every rule has a case", () => {
+  const told = new Set(cases.flatMap(({ finds }) => finds.map(({ rule }) => rule)));
+  expect(Object.keys(RULES).filter((rule) => !told.has(rule))).toEqual([]);
+});
+
+describe("bounds", () => {
+  test("findings beyond a thousand of a severity are counted, not kept", () => {
+    const { errors, warnings, findings } = check({ "a.yaml": '{"schema":"olm.x","package":""}\n'.repeat(3_000) });
+    expect([errors, warnings, findings.length]).toEqual([3_000, 3_000, 2_000]);
+  });
+
+  test("names of any length make bounded findings", () => {
+    const name = "x".repeat(1_000_000);
+    const { findings } = check({ "a.yaml": `{"schema":"olm.channel","name":"${name}","package":"${name}"}` });
+    expect(findings.map(({ rule }) => rule)).toEqual(["channel-package-unknown"]);
+    expect(JSON.stringify(findings).length).toBeLessThan(5_000);
+  });
+
+  test("a long channel takes no recursion and no time in its square", () => {
+    const count = 10_000;
+    const entries = Array.from({ length: count }, (_, i) => `{"name":"foo.v0.0.${i}","replaces":"foo.v0.0.${i - 1}"}`);
+    const bundles = Array.from(
+      { length: count },
+      (_, i) =>
+        `{"schema":"olm.bundle","package":"foo","name":"foo.v0.0.${i}","image":"q.io/f","properties":[{"type":"olm.package","value":{"packageName":"foo","version":"0.0.${i}"}}]}`,
+    );
+    const channels = ["alpha", "beta"].map(
+      (name) => `{"schema":"olm.channel","package":"foo","name":"${name}","entries":[${entries.join()}]}`,
+    );
+    const text = ['{"schema":"olm.package","name":"foo","defaultChannel":"alpha"}', ...channels, ...bundles].join("\n");
+    expect(check({ "a.json": text })).toEqual({ errors: 0, warnings: 0, findings: [] });
+  });
+});

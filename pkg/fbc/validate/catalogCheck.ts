@@ -1,0 +1,188 @@
+import { isObject } from "../../api/jsonObject.ts";
+import { memberOf } from "../../golang/members.ts";
+import { MAX_QUOTED, quoted } from "../boundedTexts.ts";
+import { Schema, kindOf, wrongKind } from "../content.ts";
+import { NameTable } from "../intern.ts";
+import { type ContentPlace, type Meta, type PlacedMeta, placeText } from "../types.ts";
+import { type ObjectDepth, checkBundle } from "./bundleCheck.ts";
+import { checkChannel } from "./channelCheck.ts";
+import { type Finding, FindingLog, type Subject } from "./finding.ts";
+import { type ModelFacts, checkModel } from "./modelCheck.ts";
+import { checkDeprecations, checkPackage } from "./packageCheck.ts";
+import { SCHEMA_SHAPES, shapeFaults } from "./shape.ts";
+
+/**
+ * The rules without which a catalog cannot be served: what every object of every schema has in common, and no package or bundle twice.
+ * @see https://olm.operatorframework.io/docs/reference/file-based-catalogs/ "Schema"
+ */
+class ContentRules {
+  readonly #log: FindingLog;
+  /** Where each package, and each bundle of a package, stands. */
+  readonly #packages = new Map<string, ContentPlace>();
+  readonly #bundles = new Map<string, Map<string, ContentPlace>>();
+
+  constructor(log: FindingLog) {
+    this.#log = log;
+  }
+
+  /** @param subject the same meta without its content; it is kept. */
+  check(meta: Meta, subject: Subject): void {
+    const { schema, name, blob } = meta;
+    if (schema === "") this.#log.add("schema-missing", subject, `object '${name.slice(0, MAX_QUOTED)}' is missing root schema field`);
+    if (meta.package === "" && memberOf(blob, "package") !== undefined)
+      this.#log.add("package-empty", subject, "package must not be empty", { hint: "leave it out where there is none" });
+    this.#checkProperties(meta, subject);
+    this.#checkUnique(subject);
+  }
+
+  #checkProperties({ blob }: Meta, subject: Subject): void {
+    const properties = memberOf(blob, "properties");
+    if (properties === undefined || properties === null) return;
+    if (!Array.isArray(properties)) {
+      this.#log.add("properties-not-a-list", subject, `properties: ${wrongKind(properties, "a list")}`);
+      return;
+    }
+    for (const [i, property] of (properties as unknown[]).entries()) {
+      if (isObject(property)) this.#checkProperty(memberOf(property, "type"), memberOf(property, "value"), i, subject);
+      else this.#log.add("properties-not-a-list", subject, `properties[${i}]: ${wrongKind(property, "an object")}`);
+    }
+  }
+
+  #checkProperty(type: unknown, value: unknown, i: number, subject: Subject): void {
+    if (typeof type !== "string" || type === "") {
+      const hint = type === undefined || type === "" ? undefined : wrongKind(type, "a string");
+      this.#log.add("property-type-missing", subject, `invalid property[${i}]: type must be set`, hint === undefined ? {} : { hint });
+    }
+    if (value !== undefined && value !== null) return;
+    const typeText = quoted(typeof type === "string" ? type : "");
+    if (subject.schema === Schema.bundle && value === undefined) {
+      const message = `parse properties for bundle ${quoted(subject.name)}: parse property[${i}] of type ${typeText}: unexpected end of JSON input`;
+      this.#log.add("property-value-missing", subject, message, { hint: "value must be set" });
+    } else {
+      const hint = value === null ? `${kindOf(value)} is no value` : undefined;
+      const message = `invalid property[${i}] of type ${typeText}: value must be set`;
+      this.#log.add("property-value-missing", subject, message, hint === undefined ? {} : { hint });
+    }
+  }
+
+  #checkUnique(subject: Subject): void {
+    const { schema, package: packageName, name, place } = subject;
+    if (schema === Schema.package && name !== "") {
+      const first = this.#packages.get(name);
+      if (first) this.#log.add("duplicate-package", subject, `duplicate package ${quoted(name)}`, firstAt(first));
+      else this.#packages.set(name, place);
+    } else if (schema === Schema.bundle && packageName !== "") {
+      const bundles = this.#bundles.get(packageName) ?? new Map<string, ContentPlace>();
+      const first = bundles.get(name);
+      const message = `package ${quoted(packageName)} has duplicate bundle ${quoted(name)}`;
+      if (first) this.#log.add("duplicate-bundle", subject, message, firstAt(first));
+      else this.#bundles.set(packageName, bundles.set(name, place));
+    }
+  }
+}
+
+function firstAt(place: ContentPlace): { hint: string } {
+  return { hint: `the first stands in ${placeText(place)}` };
+}
+
+/** How a catalog is checked. */
+export interface CheckOptions {
+  /** Default "parsed". */
+  objects?: ObjectDepth;
+}
+
+/** All that was found. */
+export interface CheckResult {
+  errors: number;
+  warnings: number;
+  /** In the order of opm's checks, errors first; at most 1,000 of each severity. */
+  findings: Finding[];
+}
+
+/** How many objects of each kind a catalog has. */
+export interface CatalogCounts {
+  packages: number;
+  channels: number;
+  bundles: number;
+  deprecations: number;
+  others: number;
+}
+
+const KINDS: ReadonlyMap<string, { counted: keyof CatalogCounts; parse: "package" | "channel" | "bundle" | "deprecation" }> = new Map([
+  [Schema.package, { counted: "packages", parse: "package" }],
+  [Schema.channel, { counted: "channels", parse: "channel" }],
+  [Schema.bundle, { counted: "bundles", parse: "bundle" }],
+  [Schema.deprecations, { counted: "deprecations", parse: "deprecation" }],
+]);
+
+/**
+ * Checks a catalog object by object as it is read, and at the end as a whole. It keeps names and versions, no content, and takes time in
+ * proportion to the catalog.
+ * @see operator-registry alpha/declcfg/load.go, declcfg_to_model.go, alpha/model/model.go
+ */
+export class CatalogCheck {
+  readonly counts: CatalogCounts = { packages: 0, channels: 0, bundles: 0, deprecations: 0, others: 0 };
+  readonly #objects: ObjectDepth;
+  readonly #log = new FindingLog();
+  readonly #names = new NameTable();
+  readonly #rules = new ContentRules(this.#log);
+  readonly #facts: ModelFacts = { packages: [], channels: [], bundles: [], deprecations: [] };
+
+  constructor({ objects = "parsed" }: CheckOptions = {}) {
+    this.#objects = objects;
+  }
+
+  /** Takes the next object; its content is not kept. */
+  add(meta: PlacedMeta): void {
+    const subject: Subject = {
+      schema: this.#names.keep(meta.schema),
+      package: this.#names.keep(meta.package),
+      name: this.#names.keep(meta.name),
+      place: meta.place,
+    };
+    this.#rules.check(meta, subject);
+    const kind = KINDS.get(meta.schema);
+    this.counts[kind?.counted ?? "others"]++;
+    if (kind) this.#checkTyped(meta, subject, kind.parse);
+    else if (meta.schema.startsWith("olm."))
+      this.#log.add("reserved-schema", subject, `schema ${quoted(meta.schema)} is not one of OLM's`, {
+        hint: "schemas that begin with olm. are reserved",
+      });
+  }
+
+  /** Takes a document that holds nothing. */
+  addEmpty(place: ContentPlace): void {
+    const subject = { schema: "", package: "", name: "", place };
+    this.#log.add("empty-document", subject, "object '' is missing root schema field", { hint: "the document holds nothing" });
+  }
+
+  /** The first finding for which the catalog cannot be served, so far. */
+  get refusal(): Finding | undefined {
+    return this.#log.refusal;
+  }
+
+  /** After the last object. */
+  end(): CheckResult {
+    checkModel(this.#facts, this.#log);
+    return this.findings;
+  }
+
+  /** What was found in the objects themselves so far. */
+  get findings(): CheckResult {
+    const { error: errors, warning: warnings } = this.#log.counts;
+    return { errors, warnings, findings: this.#log.findings };
+  }
+
+  #checkTyped(meta: PlacedMeta, subject: Subject, kind: "package" | "channel" | "bundle" | "deprecation"): void {
+    const shape = SCHEMA_SHAPES.get(meta.schema);
+    const faults = shape === undefined ? [] : shapeFaults(meta.blob, shape);
+    const named = quoted(subject.name || subject.package);
+    for (const fault of faults) this.#log.add(`parse-${kind}`, subject, `parse ${kind}: ${named}: ${fault}`);
+    const log = this.#log;
+    const names = this.#names;
+    if (kind === "package") this.#facts.packages.push(checkPackage(meta, subject, log, names));
+    else if (kind === "channel") this.#facts.channels.push(checkChannel(meta, subject, log, names));
+    else if (kind === "bundle") this.#facts.bundles.push(checkBundle(meta, subject, log, this.#objects));
+    else this.#facts.deprecations.push(checkDeprecations(meta, subject, log, names));
+  }
+}

@@ -1,0 +1,103 @@
+import { givenText, listMember, objectMembers, textMember } from "../../golang/members.ts";
+import { quoted } from "../boundedTexts.ts";
+import type { NameTable } from "../intern.ts";
+import type { Meta } from "../types.ts";
+import type { FindingLog, Subject } from "./finding.ts";
+import { rangeFaultOf } from "./propertyCheck.ts";
+import type { RuleCode } from "./rules.ts";
+
+/** What is kept of an entry until the whole catalog is known. */
+export interface EntryFacts {
+  readonly name: string;
+  /** Empty where it replaces nothing. */
+  readonly replaces: string;
+  readonly skips: readonly string[];
+  /** What opm has against its skipRange. */
+  readonly skipRangeFault: string | undefined;
+}
+
+/** What is kept of a channel until the whole catalog is known. */
+export interface ChannelFacts extends Subject {
+  /** By name, in the channel's order. */
+  readonly entries: ReadonlyMap<string, EntryFacts>;
+  /** Names that more than one entry has. */
+  readonly duplicates: readonly string[];
+}
+
+const NOTHING: readonly string[] = [];
+
+/** Checks a channel for itself. */
+export function checkChannel({ blob }: Meta, subject: Subject, log: FindingLog, names: NameTable): ChannelFacts {
+  const entries = new Map<string, EntryFacts>();
+  const duplicates = new Set<string>();
+  for (const [i, entry] of objectMembers(blob, "entries").entries()) {
+    const name = names.keep(textMember(entry, "name"));
+    const replaces = givenText(entry, "replaces");
+    const skipRange = givenText(entry, "skipRange");
+    if (replaces === "") log.add("entry-replaces-empty", subject, `entries[${i}] (${quoted(name)}): replaces must not be empty`);
+    if (skipRange === "") log.add("entry-skip-range-empty", subject, `entries[${i}] (${quoted(name)}): skipRange must not be empty`);
+    const skips = listMember(entry, "skips").flatMap((skip) => (skip === null || typeof skip === "string" ? [names.keep(skip ?? "")] : []));
+    if (entries.has(name)) duplicates.add(name);
+    else
+      entries.set(name, {
+        name,
+        replaces: names.keep(replaces ?? ""),
+        skips: skips.length === 0 ? NOTHING : skips,
+        skipRangeFault: skipRangeFault(skipRange),
+      });
+  }
+  return { ...subject, entries, duplicates: duplicates.size === 0 ? NOTHING : [...duplicates] };
+}
+
+function skipRangeFault(skipRange: string | undefined): string | undefined {
+  if (skipRange === undefined || skipRange === "") return undefined;
+  const fault = rangeFaultOf(skipRange);
+  return fault === undefined ? undefined : `invalid skipRange ${quoted(skipRange)}: ${fault}`;
+}
+
+/** What is wrong with the upgrade graph of a channel. */
+export interface GraphFault {
+  readonly rule: RuleCode;
+  readonly message: string;
+}
+
+/**
+ * What opm has against the graph of a channel that has entries, the first thing it finds; undefined for a sound one. Takes time in proportion to
+ * the entries and what they skip.
+ * @see operator-registry alpha/model/model.go, Channel.Head and validateReplacesChain
+ */
+export function channelGraphFault(entries: ReadonlyMap<string, EntryFacts>): GraphFault | undefined {
+  const skipped = new Set<string>();
+  const followed = new Set<string>();
+  for (const { replaces, skips } of entries.values()) {
+    if (replaces !== "") followed.add(replaces);
+    for (const skip of skips) skipped.add(skip);
+  }
+  const heads = [...entries.values()].filter(({ name }) => !followed.has(name) && !skipped.has(name));
+  const [head] = heads;
+  if (head === undefined) return { rule: "channel-head-missing", message: "no channel head found in graph" };
+  if (heads.length > 1) return { rule: "channel-heads", message: `multiple channel heads found in graph: ${listed(heads)}` };
+  const chain = new Set<string>();
+  let next: EntryFacts | undefined = head;
+  while (next) {
+    chain.add(next.name);
+    const { replaces } = next;
+    if (skipped.has(replaces)) break; // as if it replaced nothing
+    if (chain.has(replaces)) return { rule: "replaces-cycle", message: cycleText([...chain], replaces) };
+    next = entries.get(replaces);
+  }
+  const stranded = [...entries.values()].filter(({ name }) => !chain.has(name) && !skipped.has(name));
+  if (stranded.length === 0) return undefined;
+  return { rule: "stranded-bundles", message: `channel contains one or more stranded bundles: ${listed(stranded)}` };
+}
+
+function cycleText(chain: readonly string[], back: string): string {
+  return `detected cycle in replaces chain of upgrade graph: ${[...chain.slice(chain.indexOf(back)), back].join(" -> ")}`;
+}
+
+function listed(entries: readonly EntryFacts[]): string {
+  return entries
+    .map(({ name }) => name)
+    .sort()
+    .join(", ");
+}

@@ -1,0 +1,237 @@
+import { quoted } from "../boundedTexts.ts";
+import { Schema } from "../content.ts";
+import type { BundleFacts } from "./bundleCheck.ts";
+import { type ChannelFacts, type EntryFacts, channelGraphFault } from "./channelCheck.ts";
+import type { FindingLog } from "./finding.ts";
+import { type DeprecationFacts, type DeprecationsFacts, type PackageFacts, referenceText } from "./packageCheck.ts";
+import { labelFaults } from "./propertyCheck.ts";
+
+/** A package with what belongs to it; of several of one name the first counts. */
+interface PackageModel {
+  readonly facts: PackageFacts;
+  readonly channels: Map<string, ChannelFacts>;
+  readonly bundles: Map<string, BundleFacts>;
+}
+
+/** Checks one package as a whole: its default channel, its channels with their entries and bundles, and its versions. */
+function checkPackageModel({ facts, channels, bundles }: PackageModel, log: FindingLog): void {
+  const path = [packageNode(facts.name)];
+  const { defaultChannel } = facts;
+  if (defaultChannel === "") log.add("default-channel-missing", facts, "default channel must be set", { path });
+  else if (defaultChannel !== undefined && !channels.has(defaultChannel))
+    log.add("default-channel-unknown", facts, "channel must contain at least one bundle", {
+      path: [...path, channelNode(defaultChannel)],
+      hint: `package ${quoted(facts.name)} has no channel ${quoted(defaultChannel)}, which is its default`,
+    });
+  if (channels.size === 0) log.add("package-without-channel", facts, "package must contain at least one channel", { path });
+  const told = new Set<string>();
+  for (const channel of channels.values()) checkChannelModel(channel, bundles, [...path, channelNode(channel.name)], told, log);
+  const duplicates = duplicateVersions([...bundles.values()]);
+  if (duplicates.length > 0)
+    log.add("duplicate-version", facts, `duplicate versions found in bundles: [${duplicates.join(" ")}]`, { path });
+}
+
+/** @param told bundles about which everything was said below an earlier channel. */
+function checkChannelModel(
+  channel: ChannelFacts,
+  bundles: ReadonlyMap<string, BundleFacts>,
+  path: readonly string[],
+  told: Set<string>,
+  log: FindingLog,
+): void {
+  if (channel.entries.size === 0) {
+    log.add("channel-empty", channel, "channel must contain at least one bundle", { path });
+    return;
+  }
+  const fault = channelGraphFault(channel.entries);
+  if (fault) log.add(fault.rule, channel, fault.message, { path });
+  for (const entry of channel.entries.values()) {
+    const own = [...path, bundleNode(entry.name)];
+    checkEntry(entry, channel, own, log);
+    const bundle = bundles.get(entry.name);
+    if (!bundle || told.has(entry.name)) continue;
+    for (const { rule, message } of bundle.leaves) log.add(rule, bundle, message, { path: own });
+    told.add(entry.name);
+  }
+}
+
+function checkEntry({ skips, skipRangeFault }: EntryFacts, channel: ChannelFacts, path: readonly string[], log: FindingLog): void {
+  if (skips.includes(""))
+    for (const [i, skip] of skips.entries()) if (skip === "") log.add("skip-empty", channel, `skip[${i}] is empty`, { path });
+  if (skipRangeFault !== undefined) log.add("skip-range-invalid", channel, skipRangeFault, { path });
+}
+
+/** Such as `{1.0.0: [a, b]}`, by version. */
+function duplicateVersions(bundles: readonly BundleFacts[]): string[] {
+  const names = new Map<string, string[]>();
+  for (const { name, version } of bundles) {
+    if (version === undefined) continue;
+    const same = names.get(version);
+    if (same) same.push(name);
+    else names.set(version, [name]);
+  }
+  return [...names]
+    .filter(([, same]) => same.length > 1)
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([version, same]) => `{${version}: [${same.sort().join(", ")}]}`);
+}
+
+/** How opm names a package on the way to what is wrong below it. */
+function packageNode(name: string): string {
+  return `invalid package ${quoted(name)}`;
+}
+
+/** The same for a channel. */
+function channelNode(name: string): string {
+  return `invalid channel ${quoted(name)}`;
+}
+
+/** The same for a bundle. */
+function bundleNode(name: string): string {
+  return `invalid bundle ${quoted(name)}`;
+}
+
+/** What is known of all objects, in the catalog's order. */
+export interface ModelFacts {
+  readonly packages: PackageFacts[];
+  readonly channels: ChannelFacts[];
+  readonly bundles: BundleFacts[];
+  readonly deprecations: DeprecationsFacts[];
+}
+
+type Model = ReadonlyMap<string, PackageModel>;
+
+/** Checks how the objects of a catalog go together. @see operator-registry alpha/declcfg/declcfg_to_model.go, ConvertToModel */
+export function checkModel(facts: ModelFacts, log: FindingLog): void {
+  const model = modelOf(facts.packages, log);
+  addChannels(model, facts.channels, log);
+  addBundles(model, facts.bundles, log);
+  for (const channel of facts.channels) checkEntriesHaveBundles(model, channel, log);
+  checkDeprecations(model, facts.deprecations, log);
+  for (const one of model.values()) checkPackageModel(one, log);
+}
+
+function modelOf(packages: readonly PackageFacts[], log: FindingLog): Model {
+  const model = new Map<string, PackageModel>();
+  for (const facts of packages) {
+    const { name } = facts;
+    if (name === "") {
+      log.add("package-name-missing", facts, "config contains package with no name");
+      continue;
+    }
+    if (model.has(name)) continue; // told by the content rules
+    const faults = labelFaults(name);
+    if (faults.length > 0) log.add("package-name-invalid", facts, `invalid package name ${quoted(name)}: [${faults.join(" ")}]`);
+    model.set(name, { facts, channels: new Map(), bundles: new Map() });
+  }
+  return model;
+}
+
+function addChannels(model: Model, channels: readonly ChannelFacts[], log: FindingLog): void {
+  for (const channel of channels) {
+    const { package: packageName, name } = channel;
+    const owner = model.get(packageName);
+    if (!owner) log.add("channel-package-unknown", channel, `unknown package ${quoted(packageName)} for channel ${quoted(name)}`);
+    if (name === "") log.add("channel-name-missing", channel, `package ${quoted(packageName)} contains channel with no name`);
+    if (!owner || name === "") continue;
+    for (const entry of channel.duplicates)
+      log.add(
+        "duplicate-entry",
+        channel,
+        `invalid package ${quoted(packageName)}, channel ${quoted(name)}: duplicate entry ${quoted(entry)}`,
+      );
+    if (owner.channels.has(name))
+      log.add("duplicate-channel", channel, `package ${quoted(packageName)} has duplicate channel ${quoted(name)}`);
+    else owner.channels.set(name, channel);
+  }
+}
+
+function addBundles(model: Model, bundles: readonly BundleFacts[], log: FindingLog): void {
+  const inChannels = new Map([...model].map(([name, { channels }]) => [name, entryNames(channels)]));
+  for (const bundle of bundles) {
+    const { package: packageName, name } = bundle;
+    const owner = model.get(packageName);
+    if (packageName === "") log.add("bundle-package-missing", bundle, `package name must be set for bundle ${quoted(name)}`);
+    else if (!owner) log.add("bundle-package-unknown", bundle, `unknown package ${quoted(packageName)} for bundle ${quoted(name)}`);
+    if (!owner || owner.bundles.has(name)) continue;
+    owner.bundles.set(name, bundle);
+    if (!inChannels.get(packageName)?.has(name))
+      log.add("bundle-without-entry", bundle, `package ${quoted(packageName)}, bundle ${quoted(name)} not found in any channel entries`);
+  }
+}
+
+function entryNames(channels: ReadonlyMap<string, ChannelFacts>): Set<string> {
+  const names = new Set<string>();
+  for (const { entries } of channels.values()) for (const name of entries.keys()) names.add(name);
+  return names;
+}
+
+function checkEntriesHaveBundles(model: Model, channel: ChannelFacts, log: FindingLog): void {
+  const owner = model.get(channel.package);
+  const missing = owner ? [...channel.entries.keys()].filter((name) => !owner.bundles.has(name)) : [];
+  if (missing.length === 0) return;
+  const of = `package ${quoted(channel.package)} for olm.channel entries [${missing.sort().join(" ")}]`;
+  log.add("entry-without-bundle", channel, `no olm.bundle blobs found in ${of}`);
+}
+
+function checkDeprecations(model: Model, all: readonly DeprecationsFacts[], log: FindingLog): void {
+  const seen = new Set<string>();
+  for (const [i, deprecations] of all.entries()) {
+    const { package: packageName } = deprecations;
+    const owner = model.get(packageName);
+    if (packageName === "") log.add("deprecation-package-missing", deprecations, `package name must be set for deprecation item ${i}`);
+    else if (!owner)
+      log.add("deprecation-package-unknown", deprecations, `cannot apply deprecations to an unknown package ${quoted(packageName)}`);
+    else if (seen.has(packageName))
+      log.add("duplicate-deprecations", deprecations, `expected a maximum of one deprecation per package: ${quoted(packageName)}`);
+    else checkDeprecationEntries(owner, deprecations, log);
+    seen.add(packageName);
+  }
+}
+
+function checkDeprecationEntries(owner: PackageModel, deprecations: DeprecationsFacts, log: FindingLog): void {
+  const of = `for package ${quoted(deprecations.package)}`;
+  const seen = new Set<string>();
+  for (const [i, entry] of deprecations.entries.entries()) {
+    const { schema, name, hasMessage } = entry;
+    const reference = referenceText(entry);
+    if (schema === "") {
+      log.add("deprecation-schema-missing", deprecations, `schema must be set for deprecation entry [${i}] ${of}`);
+      continue;
+    }
+    if (seen.has(reference)) {
+      log.add("duplicate-deprecation", deprecations, `duplicate deprecation entry ${reference} ${of}`);
+      continue;
+    }
+    seen.add(reference);
+    if (schema === Schema.bundle && !owner.bundles.has(name))
+      log.add("deprecation-bundle-unknown", deprecations, `cannot deprecate bundle ${quoted(name)} ${of}: bundle not found`);
+    else if (schema === Schema.channel && !owner.channels.has(name))
+      log.add("deprecation-channel-unknown", deprecations, `cannot deprecate channel ${quoted(name)} ${of}: channel not found`);
+    else if (schema === Schema.package && name !== "")
+      log.add(
+        "deprecation-package-named",
+        deprecations,
+        `package name must be empty for deprecated package ${quoted(deprecations.package)} (specified ${quoted(name)})`,
+      );
+    else if (schema !== Schema.bundle && schema !== Schema.channel && schema !== Schema.package)
+      log.add(
+        "deprecation-schema-unknown",
+        deprecations,
+        `cannot deprecate object ${reference} referenced by entry ${i} ${of}: object schema unknown`,
+      );
+    else if (!hasMessage)
+      log.add("deprecation-message-missing", deprecations, "invalid deprecation: message must be set", {
+        path: deprecationPath(owner, entry),
+        hint: `entries[${i}] has none`,
+      });
+  }
+}
+
+function deprecationPath({ facts, channels }: PackageModel, { schema, name }: DeprecationFacts): string[] {
+  const path = [packageNode(facts.name)];
+  if (schema === Schema.channel) path.push(channelNode(name));
+  if (schema !== Schema.bundle) return path;
+  const channel = [...channels.values()].find(({ entries }) => entries.has(name));
+  return [...path, ...(channel ? [channelNode(channel.name)] : []), bundleNode(name)];
+}

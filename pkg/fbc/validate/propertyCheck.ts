@@ -1,0 +1,91 @@
+import { isObject } from "../../api/jsonObject.ts";
+import type { JsonObject } from "../../api/k8s.ts";
+import { DNS1123_LABEL, DNS1123_SUBDOMAIN } from "../../api/rules.ts";
+import { messageOf } from "../../errors/errors.ts";
+import { textMember } from "../../golang/members.ts";
+import { parseRange } from "../../version/blang.ts";
+import { MAX_QUOTED, quoted } from "../boundedTexts.ts";
+import { wrongKind } from "../content.ts";
+import type { FindingLog, Subject } from "./finding.ts";
+import { PROPERTY_SHAPES, shapeFaults } from "./shape.ts";
+
+const MAX_OPENSHIFT_VERSION = "olm.maxOpenShiftVersion";
+const LABEL = new RegExp(DNS1123_LABEL);
+const SUBDOMAIN = new RegExp(DNS1123_SUBDOMAIN);
+/** An API version or, in lower case, a kind. */
+const DNS1035_LABEL = /^[a-z]([-a-z0-9]*[a-z0-9])?$/;
+const MAX_LABEL = 63;
+const MAX_SUBDOMAIN = 253;
+
+/**
+ * Checks the value of one property of a bundle.
+ * @returns whether opm can read it.
+ */
+export function checkProperty(type: string, value: unknown, i: number, subject: Subject, log: FindingLog): boolean {
+  if (type === MAX_OPENSHIFT_VERSION && (typeof value === "number" || typeof value === "bigint"))
+    log.add("version-unquoted", subject, `property[${i}] of type ${quoted(type)}: ${wrongKind(value, "a string")}`);
+  const shape = PROPERTY_SHAPES.get(type);
+  if (shape === undefined) return true;
+  const faults = shapeFaults(value, shape);
+  for (const fault of faults) {
+    const message = `parse properties for bundle ${quoted(subject.name)}: parse property[${i}] of type ${quoted(type)}: ${fault}`;
+    log.add("property-unreadable", subject, message);
+  }
+  if (faults.length > 0 || !isObject(value)) return faults.length === 0;
+  if (type === "olm.gvk" || type === "olm.gvk.required") {
+    for (const fault of gvkFaults(value)) log.add("gvk-invalid", subject, `property[${i}] of type ${quoted(type)}: ${fault}`);
+  } else if (type === "olm.package.required") {
+    for (const fault of packageRequiredFaults(value))
+      log.add("package-required-invalid", subject, `property[${i}] of type ${quoted(type)}: ${fault}`);
+  }
+  return true;
+}
+
+/** What is wrong with an API as `olm.gvk` and `olm.gvk.required` state it. */
+export function gvkFaults(value: JsonObject): string[] {
+  const [group, version, kind] = ["group", "version", "kind"].map((member) => textMember(value, member)) as [string, string, string];
+  const faults = Object.entries({ group, version, kind }).flatMap(([member, text]) => (text === "" ? [`${member} must be set`] : []));
+  if (group !== "" && (!SUBDOMAIN.test(group) || group.length > MAX_SUBDOMAIN))
+    faults.push(`group ${quoted(group)} is no DNS-1123 subdomain`);
+  if (version !== "" && !isLabel(version)) faults.push(`version ${quoted(version)} is no DNS-1035 label`);
+  if (kind !== "" && !isLabel(kind.toLowerCase())) faults.push(`kind ${quoted(kind)} in lower case is no DNS-1035 label`);
+  return faults;
+}
+
+function packageRequiredFaults(value: JsonObject): string[] {
+  const packageName = textMember(value, "packageName");
+  const versionRange = textMember(value, "versionRange");
+  const faults: string[] = [];
+  if (packageName === "") faults.push("packageName must be set");
+  const rangeFault = versionRange === "" ? undefined : rangeFaultOf(versionRange);
+  if (versionRange === "") faults.push("versionRange must be set");
+  else if (rangeFault !== undefined) faults.push(`invalid versionRange ${quoted(versionRange)}: ${rangeFault}`);
+  return faults;
+}
+
+/** Why `text` is no range of versions; undefined when it is one. */
+export function rangeFaultOf(text: string): string | undefined {
+  if (text.length > MAX_QUOTED) return `it has ${text.length} characters`;
+  try {
+    parseRange(text);
+    return undefined;
+  } catch (err) {
+    return messageOf(err);
+  }
+}
+
+/** What Kubernetes has against `name` as a DNS-1123 label. @see k8s.io/apimachinery v0.36 pkg/util/validation, IsDNS1123Label */
+export function labelFaults(name: string): string[] {
+  const faults: string[] = [];
+  if (Buffer.byteLength(name) > MAX_LABEL) faults.push(`must be no more than ${MAX_LABEL} characters`);
+  if (LABEL.test(name)) return faults;
+  const form =
+    "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an alphanumeric " +
+    "character (e.g. 'my-name',  or '123-abc', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')";
+  faults.push(SUBDOMAIN.test(name) ? "must not contain dots" : form);
+  return faults;
+}
+
+function isLabel(text: string): boolean {
+  return text.length <= MAX_LABEL && DNS1035_LABEL.test(text);
+}

@@ -1,0 +1,116 @@
+import { canonicalJson, goJson, parseExactJson, withoutHalves } from "./json.ts";
+import * as fc from "fast-check";
+import { describe, expect, test } from "vitest";
+
+/** Input, and what Go 1.26's encoding/json prints of it decoded into `any`: without and with HTML escapes. */
+const GO = [
+  {
+    text: '{"b":1,"a":[1.0,1e21,1e20,1e-6,1e-7,123456789.125,-0,0.1,-1.5e300,5e-324]}',
+    map: '{"a":[1,1e+21,100000000000000000000,0.000001,1e-7,123456789.125,-0,0.1,-1.5e+300,5e-324],"b":1}',
+    html: '{"a":[1,1e+21,100000000000000000000,0.000001,1e-7,123456789.125,-0,0.1,-1.5e+300,5e-324],"b":1}',
+  },
+  {
+    text: '"<a href=\\"x\\">&\\u2028\\u2029\\u007f\\u0000\\u001f\\b\\f\\n\\r\\t\\\\/é😀"',
+    map: '"<a href=\\"x\\">&\\u2028\\u2029\u007f\\u0000\\u001f\\b\\f\\n\\r\\t\\\\/é😀"',
+    html: '"\\u003ca href=\\"x\\"\\u003e\\u0026\\u2028\\u2029\u007f\\u0000\\u001f\\b\\f\\n\\r\\t\\\\/é😀"',
+  },
+  { text: '"\\ud800 \\udc00x \\ud83d\\ude00"', map: '"\ufffd \ufffdx 😀"', html: '"\ufffd \ufffdx 😀"' },
+  {
+    text: '{"é":1,"z":2,"\\uffff":3,"\\ud83d\\ude00":4,"A":5,"a":6,"":7}',
+    map: '{"":7,"A":5,"a":6,"z":2,"é":1,"\uffff":3,"😀":4}',
+    html: '{"":7,"A":5,"a":6,"z":2,"é":1,"\uffff":3,"😀":4}',
+  },
+  { text: '{"x":null,"y":[],"z":{},"t":true}', map: '{"t":true,"x":null,"y":[],"z":{}}', html: '{"t":true,"x":null,"y":[],"z":{}}' },
+  { text: '{"<k>":"&"}', map: '{"<k>":"&"}', html: '{"\\u003ck\\u003e":"\\u0026"}' },
+];
+
+describe("as Go prints it", () => {
+  test.for(GO)("$text", ({ text, map, html }) => {
+    expect(canonicalJson(JSON.parse(text))).toBe(map);
+    expect(goJson(JSON.parse(text))).toBe(html);
+  });
+});
+
+test("the caller's order is kept when asked for", () => {
+  expect(goJson({ b: 1, a: { d: "<", c: 2 } }, { sortKeys: false })).toBe('{"b":1,"a":{"d":"\\u003c","c":2}}');
+  expect(goJson({ b: "<" }, { escapeHtml: false })).toBe('{"b":"<"}');
+});
+
+test("bigints are digits, undefined members are left out, undefined items are null", () => {
+  expect(canonicalJson({ a: 18446744073709551615n, b: undefined, c: [undefined] })).toBe('{"a":18446744073709551615,"c":[null]}');
+});
+
+test.for([Number.NaN, Number.POSITIVE_INFINITY, () => 1, Symbol("x")])("%s has no JSON form", (value) => {
+  expect(() => canonicalJson([value])).toThrow("has no JSON form");
+});
+
+test("it is JSON, the same for every order of members", () => {
+  const reversed = (v: unknown): unknown =>
+    Array.isArray(v)
+      ? v.map(reversed)
+      : typeof v === "object" && v !== null
+        ? Object.fromEntries(
+            Object.entries(v)
+              .toReversed()
+              .map(([key, member]) => [key, reversed(member)]),
+          )
+        : v;
+  fc.assert(
+    fc.property(fc.jsonValue(), (v) => {
+      expect(JSON.parse(canonicalJson(v))).toEqual(v);
+      expect(canonicalJson(reversed(v))).toBe(canonicalJson(v));
+      expect(JSON.parse(goJson(v))).toEqual(v);
+    }),
+  );
+});
+
+test.for([
+  ['{"maximum":9223372036854775807}', { maximum: 9_223_372_036_854_775_807n }],
+  ['[-9007199254740993,9007199254740991,"1234567890123456789"]', [-9_007_199_254_740_993n, 9_007_199_254_740_991, "1234567890123456789"]],
+  ['{"a":1.5,"b":1e30,"c":1234567890123456.5}', { a: 1.5, b: 1e30, c: 1_234_567_890_123_456.5 }],
+])("%s keeps its digits", ([text, want]) => {
+  expect(parseExactJson(text as string)).toEqual(want);
+});
+
+test("what is no JSON throws", () => {
+  expect(() => parseExactJson('{"a":12345678901234567890')).toThrow(SyntaxError);
+});
+
+test("law: any integer of int64 is written back with its digits", () => {
+  fc.assert(
+    fc.property(fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n }), (n) => {
+      expect(goJson(parseExactJson(`{"n":${n}}`))).toBe(`{"n":${n}}`);
+    }),
+  );
+});
+
+// Source: Go's encoding/json, whose Unmarshal and Marshal make `want` of `json`.
+test.for<[name: string, json: string, want: string]>([
+  ["a first half", String.raw`{"a":"\ud800"}`, '{"a":"�"}'],
+  ["a second half in capitals", String.raw`{"a":"\uDFFF."}`, '{"a":"�."}'],
+  ["a name", String.raw`{"\ud800":1}`, '{"�":1}'],
+  ["two names that become the same, of which the last counts", String.raw`{"\ud800":1,"\udfff":2}`, '{"�":2}'],
+  ["whole characters", String.raw`{"a":"\ud83d\ude00\uD83D\uDE00"}`, '{"a":"😀😀"}'],
+  ["halves in the wrong order", String.raw`{"a":"\ude00\ud83d"}`, '{"a":"��"}'],
+  ["a half before a whole character", String.raw`{"a":"\ud800\ud83d\ude00"}`, '{"a":"�😀"}'],
+  ["a half before another escape", String.raw`{"a":"\ud800\u0041"}`, '{"a":"�A"}'],
+  ["an escaped backslash", String.raw`{"a":"\\ud800"}`, String.raw`{"a":"\\ud800"}`],
+  ["a half before an escaped backslash", String.raw`{"a":"\ud800\\udc00"}`, String.raw`{"a":"�\\udc00"}`],
+])("withoutHalves reads as Go does: %s", ([, json, want]) => {
+  expect(JSON.stringify(JSON.parse(withoutHalves(json)))).toBe(want);
+  expect(withoutHalves(json)).toHaveLength(json.length);
+});
+
+test("law: a text without halves stays as it is", () => {
+  fc.assert(
+    fc.property(fc.jsonValue(), (value) => {
+      const json = JSON.stringify(value).replaceAll(/[^ -~]/g, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`);
+      const isWhole = JSON.stringify(JSON.parse(json)).isWellFormed() && !SURROGATE_TEXT.test(JSON.stringify(JSON.parse(json)));
+      if (isWhole) expect(withoutHalves(json)).toBe(json);
+      expect(JSON.stringify(JSON.parse(withoutHalves(json)))).not.toMatch(SURROGATE_TEXT);
+    }),
+  );
+});
+
+/** How JSON.stringify writes half of a character. */
+const SURROGATE_TEXT = /(?<!\\)(?:\\\\)*\\ud[89a-f]/;

@@ -1,0 +1,29 @@
+import { expect, test } from "vitest";
+import { foldCase, foldKey, memberOf } from "./members.ts";
+
+// Compared with encoding/json of Go 1.26.
+test.for<[key: string, isSchemaField: boolean]>([
+  ["skips", true],
+  ["SKIPS", true],
+  ["\u017fkip\u017f", true],
+  ["s\u212aips", true],
+  ["sk\u0131ps", false], // dotless i
+  ["sk\u0130ps", false], // I with a dot
+])("foldKey finds the member skips under the name %j: %j", ([key, isSchemaField]) => {
+  expect(foldKey(key) === "skips").toBe(isSchemaField);
+  expect(memberOf({ [key]: 1 }, "skips")).toBe(isSchemaField ? 1 : undefined);
+});
+
+test.for<[a: string, b: string, isSame: boolean]>([
+  ["SCHEMA", "schema", true],
+  ["\u03a3\u03c2", "\u03c3\u03c3", true],
+  ["stra\u00dfe", "STRASSE", true],
+  ["n\u0131me", "nime", false], // dotless i
+])("foldCase compares %j and %j as golang.org/x/text/cases does: %j", ([a, b, isSame]) => {
+  expect(foldCase(a) === foldCase(b)).toBe(isSame);
+});
+
+test("memberOf returns the member of the exact name first", () => {
+  expect(memberOf({ NAME: 1, name: 2, Name: 3 }, "name")).toBe(2);
+  expect(memberOf({ NAME: 1, Name: 3 }, "name")).toBe(1);
+});

@@ -1,0 +1,258 @@
+import { BACKSLASH, CLOSE_BRACE, CLOSE_BRACKET, COLON, COMMA, type Cursor, DOUBLE_QUOTE, HASH, OPEN_BRACE, OPEN_BRACKET, QUESTION_MARK, SINGLE_QUOTE, SPACE, TAB, codeAt, isBlank, isBlankOrEnd, isBreak } from "./yamlCursor.ts";
+
+const NEEDS_FOLDING = /[\r\n\x85\u2028\u2029]/; // oxlint-disable-line no-control-regex
+const HEX = /^[\da-fA-F]+$/;
+const HEX_LENGTHS: Readonly<Record<string, number>> = { x: 2, u: 4, U: 8 };
+const ESCAPES: ReadonlyMap<string, string> = new Map([
+  ["0", "\0"],
+  ["a", "\x07"],
+  ["b", "\b"],
+  ["t", "\t"],
+  ["\t", "\t"],
+  ["n", "\n"],
+  ["v", "\v"],
+  ["f", "\f"],
+  ["r", "\r"],
+  ["e", "\x1b"],
+  [" ", " "],
+  ['"', '"'],
+  ["'", "'"],
+  ["\\", "\\"],
+  ["N", "\x85"],
+  ["_", "\xa0"],
+  ["L", "\u2028"],
+  ["P", "\u2029"],
+]);
+
+/**
+ * Reads a scalar in quotes from its first quote on. Lines may start at any column, as libyaml allows.
+ * @throws YAMLException when it does not end before the document does, and for an unknown escape.
+ */
+export function takeQuoted(cursor: Cursor): string {
+  const quote = cursor.code;
+  cursor.position++;
+  return takeSimpleQuoted(cursor, quote) ?? takeFoldedQuoted(cursor, quote);
+}
+
+/** The value of a quoted scalar on one line without escapes; undefined for another, which it does not pass. */
+function takeSimpleQuoted(cursor: Cursor, quote: number): string | undefined {
+  const { text, position } = cursor;
+  const end = text.indexOf(quote === DOUBLE_QUOTE ? '"' : "'", position);
+  if (end < 0) cursor.fail("found unexpected end of stream", text.length);
+  if (quote === SINGLE_QUOTE && codeAt(text, end + 1) === SINGLE_QUOTE) return undefined;
+  const value = text.slice(position, end);
+  if (NEEDS_FOLDING.test(value) || (quote === DOUBLE_QUOTE && value.includes("\\"))) return undefined;
+  cursor.position = end + 1;
+  return value;
+}
+
+function takeFoldedQuoted(cursor: Cursor, quote: number): string {
+  let value = "";
+  for (;;) {
+    if (cursor.isAtDocumentIndicator) cursor.fail("found unexpected document indicator");
+    if (cursor.code === 0) cursor.fail("found unexpected end of stream");
+    const part = takeQuotedPart(cursor, quote);
+    value += part.value;
+    if (cursor.code === quote) {
+      cursor.position++;
+      return value;
+    }
+    value += takeFold(cursor, part.isContinued);
+  }
+}
+
+/** Reads up to the closing quote, to the blanks before a line break, or past an escaped line break (then the next line continues this one). */
+function takeQuotedPart(cursor: Cursor, quote: number): { value: string; isContinued: boolean } {
+  const { text } = cursor;
+  let value = "";
+  let from = cursor.position;
+  for (;;) {
+    const { code } = cursor;
+    if (code === quote) {
+      if (quote === DOUBLE_QUOTE || codeAt(text, cursor.position + 1) !== SINGLE_QUOTE) break;
+      value += text.slice(from, cursor.position + 1);
+      cursor.position += 2;
+      from = cursor.position;
+    } else if (code === BACKSLASH && quote === DOUBLE_QUOTE) {
+      value += text.slice(from, cursor.position);
+      cursor.position++;
+      if (isBreak(cursor.code)) {
+        cursor.takeBreak();
+        return { value, isContinued: true };
+      }
+      value += takeEscape(cursor);
+      from = cursor.position;
+    } else if (isBlank(code)) {
+      const blanks = cursor.position;
+      cursor.skipBlanks();
+      if (isBreak(cursor.code) || cursor.code === 0) {
+        cursor.position = blanks;
+        break;
+      }
+    } else if (isBreak(code) || code === 0) break;
+    else cursor.position++;
+  }
+  return { value: value + text.slice(from, cursor.position), isContinued: false };
+}
+
+/** Passes blanks and line breaks. @returns what they contribute to the value. @param isContinued a line break was passed that contributes nothing. */
+function takeFold(cursor: Cursor, isContinued: boolean): string {
+  let first: string | undefined = isContinued ? "" : undefined;
+  let more = "";
+  for (;;) {
+    if (isBlank(cursor.code)) cursor.position++;
+    else if (!isBreak(cursor.code)) break;
+    else if (first === undefined) first = cursor.takeBreak();
+    else more += cursor.takeBreak();
+  }
+  return folded(first ?? "", more);
+}
+
+/** What a line break and the empty lines after it contribute: one break becomes a space, Unicode's separators stay. */
+function folded(first: string, more: string): string {
+  if (first === "\n") return more === "" ? " " : more;
+  return first + more;
+}
+
+function takeEscape(cursor: Cursor): string {
+  const char = cursor.text[cursor.position] ?? "";
+  const length = HEX_LENGTHS[char];
+  if (length === undefined) {
+    const value = ESCAPES.get(char) ?? cursor.fail("found unknown escape character");
+    cursor.position++;
+    return value;
+  }
+  const digits = cursor.text.slice(cursor.position + 1, cursor.position + 1 + length);
+  if (digits.length < length || !HEX.test(digits)) cursor.fail("did not find expected hexdecimal number");
+  const value = Number.parseInt(digits, 16);
+  if ((value >= 0xd800 && value <= 0xdfff) || value > 0x10ffff) cursor.fail("found invalid Unicode character escape code");
+  cursor.position += 1 + length;
+  return String.fromCodePoint(value);
+}
+
+/**
+ * Reads a scalar without quotes. `endsWithBreak` says that a line break follows it, after which a key may begin.
+ * @param indent the indentation of the collection around it.
+ */
+export function takePlain(cursor: Cursor, indent: number, inFlow: boolean): { value: string; endsWithBreak: boolean } {
+  let value = "";
+  let gap = "";
+  let endsWithBreak = false;
+  while (!cursor.isAtDocumentIndicator && cursor.code !== HASH) {
+    const from = cursor.position;
+    const end = skipPlainLine(cursor, inFlow);
+    if (end > from) {
+      value += gap + cursor.text.slice(from, end);
+      endsWithBreak = false;
+    }
+    if (!isBreak(cursor.code)) break;
+    gap = takePlainGap(cursor, indent);
+    endsWithBreak = true;
+    if (!inFlow && cursor.column <= indent) break;
+  }
+  return { value, endsWithBreak };
+}
+
+/** Moves to what ends the scalar on this line, or to the line break. @returns where the scalar ends on this line. */
+function skipPlainLine(cursor: Cursor, inFlow: boolean): number {
+  const { text } = cursor;
+  let at = cursor.position;
+  let end = at;
+  for (; ; at++) {
+    const code = codeAt(text, at);
+    if (code > COLON && code < 0x7f && !inFlow) {
+      end = at + 1; // most characters
+      continue;
+    }
+    if (code === SPACE || code === TAB) continue;
+    if (code === COLON) {
+      if (isBlankOrEnd(codeAt(text, at + 1))) break;
+    } else if (code === HASH) {
+      if (end < at) break;
+    } else if (code === 0 || isBreak(code)) break;
+    else if (inFlow && isFlowIndicator(code)) break;
+    end = at + 1;
+  }
+  cursor.position = at;
+  return end;
+}
+
+function isFlowIndicator(code: number): boolean {
+  return (
+    code === COMMA ||
+    code === QUESTION_MARK ||
+    code === OPEN_BRACKET ||
+    code === CLOSE_BRACKET ||
+    code === OPEN_BRACE ||
+    code === CLOSE_BRACE
+  );
+}
+
+function takePlainGap(cursor: Cursor, indent: number): string {
+  const first = cursor.takeBreak();
+  let more = "";
+  for (;;) {
+    const { code } = cursor;
+    if (code === TAB && cursor.column <= indent) cursor.fail("found a tab character that violates indentation");
+    if (isBlank(code)) cursor.position++;
+    else if (isBreak(code)) more += cursor.takeBreak();
+    else return folded(first, more);
+  }
+}
+
+/**
+ * Reads a scalar after `|` or `>`, from that character on.
+ * @param parentIndent the indentation of the collection around it; -1 when there is none.
+ */
+export function takeBlock(cursor: Cursor, parentIndent: number): string {
+  const isLiteral = cursor.text[cursor.position] === "|";
+  cursor.position++;
+  const { chomping, increment } = takeBlockHeader(cursor);
+  cursor.skipRestOfLine();
+  const before = takeEmptyLines(cursor, increment > 0 ? Math.max(parentIndent, 0) + increment : 0, parentIndent);
+  const { indent } = before;
+  let { breaks } = before;
+  let value = "";
+  let lineBreak = "";
+  let afterBlank = false;
+  while (cursor.column === indent && cursor.code !== 0) {
+    const startsBlank = isBlank(cursor.code);
+    if (!isLiteral && lineBreak === "\n" && !afterBlank && !startsBlank) value += breaks === "" ? " " : breaks;
+    else value += lineBreak + breaks;
+    afterBlank = startsBlank;
+    value += cursor.takeLine();
+    lineBreak = isBreak(cursor.code) ? cursor.takeBreak() : "";
+    breaks = takeEmptyLines(cursor, indent, parentIndent).breaks;
+  }
+  if (chomping === "-") return value;
+  return value + lineBreak + (chomping === "+" ? breaks : "");
+}
+
+function takeBlockHeader(cursor: Cursor): { chomping: string; increment: number } {
+  let chomping = "";
+  let increment = 0;
+  for (;;) {
+    const char = cursor.text[cursor.position] ?? "";
+    if (chomping === "" && (char === "+" || char === "-")) chomping = char;
+    else if (increment === 0 && char >= "0" && char <= "9") {
+      if (char === "0") cursor.fail("found an indentation indicator equal to 0");
+      increment = Number(char);
+    } else return { chomping, increment };
+    cursor.position++;
+  }
+}
+
+/** Passes empty lines, and the indentation of the line after them. @param indent 0 when the first line decides it. */
+function takeEmptyLines(cursor: Cursor, indent: number, parentIndent: number): { breaks: string; indent: number } {
+  let breaks = "";
+  let deepest = 0;
+  for (;;) {
+    cursor.skipSpaces(indent === 0 ? Number.POSITIVE_INFINITY : indent);
+    deepest = Math.max(deepest, cursor.column);
+    if (cursor.code === TAB && (indent === 0 || cursor.column < indent))
+      cursor.fail("found a tab character where an indentation space is expected");
+    if (!isBreak(cursor.code)) break;
+    breaks += cursor.takeBreak();
+  }
+  return { breaks, indent: indent === 0 ? Math.max(deepest, parentIndent + 1, 1) : indent };
+}

@@ -1,0 +1,252 @@
+import { isObject } from "../api/jsonObject.ts";
+import { numberToken } from "./json.ts";
+
+/** How a text can be written. */
+interface Allowed {
+  plain: boolean;
+  single: boolean;
+  block: boolean;
+}
+
+/** Words of YAML 1.1 that are no text. */
+const WORDS =
+  /^(?:~|null|Null|NULL|[yYnN]|yes|Yes|YES|no|No|NO|on|On|ON|off|Off|OFF|true|True|TRUE|false|False|FALSE|\.nan|\.NaN|\.NAN|[+-]?\.(?:inf|Inf|INF))$/;
+const INTEGER = /^[+-]?(?:0[xX][0-9a-fA-F]+|0[bB][01]+|0[oO]?[0-7]*|[1-9][0-9]*)$/;
+const FLOAT = /^[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?$/;
+const BASE_60 = /^[-+]?[0-9][0-9_]*(?::[0-5]?[0-9])+(?:\.[0-9_]*)?$/;
+const DATE = String.raw`\d{4}-\d{1,2}-\d{1,2}`;
+const TIME = String.raw`\d{1,2}:\d{1,2}:\d{1,2}(?:\.\d+)?`;
+/** With a zone where a T stands between date and time, and without one where a space does. */
+const TIMESTAMP = new RegExp(`^${DATE}(?:[Tt]${TIME}(?:Z|[+-]\\d\\d:\\d\\d)| ${TIME})?$`);
+/** What go-yaml does not print as it is: control characters but the line feed, surrogates of their own, and all beyond the basic plane. */
+// oxlint-disable-next-line no-control-regex -- these are what is looked for
+const SPECIAL = /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\ufeff\ufffe\uffff\u{10000}-\u{10ffff}]/u;
+const FIRST_INDICATOR = /^(?:[#,[\]{}&*!|>'"%@`]|[?:-](?:[ \t]|$))/;
+const ESCAPED = new Map([
+  [0x00, "\\0"],
+  [0x07, "\\a"],
+  [0x08, "\\b"],
+  [0x09, "\\t"],
+  [0x0a, "\\n"],
+  [0x0b, "\\v"],
+  [0x0c, "\\f"],
+  [0x0d, "\\r"],
+  [0x1b, "\\e"],
+  [0x22, '\\"'],
+  [0x5c, "\\\\"],
+  [0x85, "\\N"],
+]);
+
+/** From this column on a line is broken at its next single space. */
+const WIDTH = 80;
+
+/** Where a text is written. */
+interface ScalarPlace {
+  /** Characters before it on its line. */
+  readonly column: number;
+  /** Of the lines that follow; undefined for a key, which has only one line. */
+  readonly indent: number | undefined;
+}
+
+/** A text as go-yaml writes it: plain where it is read back as text, over several lines where it has any, otherwise in quotes; broken after column 80. */
+function yamlScalar(text: string, place: ScalarPlace): string {
+  const allowed = allowedForms(text);
+  if (text.includes("\n")) {
+    return allowed.block && place.indent !== undefined ? literalBlock(text, place.indent) : doubleQuoted(text, place);
+  }
+  if (!isText(text)) return doubleQuoted(text, place);
+  if (allowed.plain) return folded(text, place, (char) => char, false);
+  if (!allowed.single) return doubleQuoted(text, place);
+  return `'${folded(text, { ...place, column: place.column + 1 }, (char) => (char === "'" ? "''" : char), true)}'`;
+}
+
+/** Whether YAML 1.1 reads `text` as text where it stands without quotes. */
+function isText(text: string): boolean {
+  if (text === "" || WORDS.test(text)) return false;
+  if (!/^[-+.0-9]/.test(text)) return true;
+  const digits = text.replaceAll("_", "");
+  return !(TIMESTAMP.test(text) || INTEGER.test(digits) || FLOAT.test(digits) || BASE_60.test(text));
+}
+
+function allowedForms(text: string): Allowed {
+  const special = SPECIAL.test(text);
+  const spaceBeforeBreak = / \n/.test(text);
+  const breakBeforeSpace = /\n /.test(text);
+  const single = !special && !spaceBeforeBreak && !breakBeforeSpace;
+  const edges = /^[ \n]|[ \n]$/.test(text);
+  const indicators = FIRST_INDICATOR.test(text) || /^(?:---|\.\.\.)/.test(text) || /:(?:[ \t]|$)/.test(text) || /[ \t\n]#/.test(text);
+  return {
+    single,
+    plain: single && !edges && !indicators && !text.includes("\n"),
+    block: !special && !spaceBeforeBreak && !text.endsWith(" "),
+  };
+}
+
+function literalBlock(text: string, indent: number): string {
+  const hint = /^[ \n]/.test(text) ? "2" : "";
+  const chomping = text.endsWith("\n") ? (text === "\n" || text.endsWith("\n\n") ? "+" : "") : "-";
+  const margin = " ".repeat(indent);
+  const body = text.endsWith("\n") ? text.slice(0, -1) : text;
+  const lines = body.split("\n").map((line) => (line === "" ? "" : margin + line));
+  return `|${hint}${chomping}\n${lines.join("\n")}`;
+}
+
+function doubleQuoted(text: string, place: ScalarPlace): string {
+  return `"${folded(text, { ...place, column: place.column + 1 }, escaped, true, "\\")}"`;
+}
+
+function escaped(char: string): string {
+  const code = char.codePointAt(0) ?? 0;
+  const escape = ESCAPED.get(code);
+  if (escape !== undefined) return escape;
+  if (!SPECIAL.test(char)) return char;
+  if (code <= 0xff) return `\\x${hex(code, 2)}`;
+  return code <= 0xffff ? `\\u${hex(code, 4)}` : `\\U${hex(code, 8)}`;
+}
+
+/**
+ * The characters of `text`, each as `write` has it, with line breaks in place of single spaces behind the width.
+ * @param quoted whether the spaces at its ends are no place for a break.
+ * @param continued what begins a line where another space follows; undefined: no break is made there.
+ */
+function folded(
+  text: string,
+  { column, indent }: ScalarPlace,
+  write: (char: string) => string,
+  quoted: boolean,
+  continued?: string,
+): string {
+  const chars = Array.from(text);
+  const pieces: string[] = [];
+  let at = column;
+  let afterSpace = false;
+  for (const [i, char] of chars.entries()) {
+    const isEdge = quoted && (i === 0 || i === chars.length - 1);
+    const beforeSpace = chars[i + 1] === " ";
+    if (char === " " && indent !== undefined && !afterSpace && at > WIDTH && !isEdge && (!beforeSpace || continued !== undefined)) {
+      pieces.push("\n", " ".repeat(indent), beforeSpace ? (continued ?? "") : "");
+      at = indent + (beforeSpace ? 1 : 0);
+    } else {
+      const written = write(char);
+      pieces.push(written);
+      at += written.length === char.length ? 1 : written.length;
+    }
+    afterSpace = char === " ";
+  }
+  return pieces.join("");
+}
+
+function hex(code: number, digits: number): string {
+  return code.toString(16).toUpperCase().padStart(digits, "0");
+}
+
+const STEP = 2;
+const LETTER = /\p{L}/u;
+const DIGIT = /[0-9]/;
+
+/**
+ * `value` as one YAML document in the form that sigs.k8s.io/yaml, and so opm, writes: members by name, numbers in names by value, lists not indented below
+ * their member, texts of several lines as blocks, quotes only where they are needed.
+ * @throws TypeError for what JSON does not know.
+ * @see https://github.com/kubernetes-sigs/yaml/blob/v1.6.0/yaml.go JSONToYAML
+ */
+export function goYaml(value: object): string {
+  const out: string[] = [];
+  node(value, 0, "", out);
+  return out.join("");
+}
+
+/** Writes `value` behind `lead`, which stands on the line already where it is not empty. */
+function node(value: unknown, indent: number, lead: string, out: string[]): void {
+  if (Array.isArray(value) && value.length > 0) {
+    list(value, indent, lead, out);
+  } else if (isObject(value) && numberToken(value) === undefined && Object.keys(value).length > 0) {
+    members(value, indent, lead, out);
+  } else {
+    out.push(`${lead}${scalar(value, { column: lead.length, indent })}\n`);
+  }
+}
+
+function list(items: readonly unknown[], indent: number, lead: string, out: string[]): void {
+  let before = lead;
+  for (const item of items) {
+    node(item, indent + STEP, `${before}- `, out);
+    before = " ".repeat(indent);
+  }
+}
+
+function members(object: Readonly<Record<string, unknown>>, indent: number, lead: string, out: string[]): void {
+  let before = lead;
+  const keys = Object.keys(object).filter((key) => object[key] !== undefined);
+  for (const key of keys.sort(compareKeys)) {
+    const value = object[key];
+    const name = `${before}${yamlScalar(key, { column: before.length, indent: undefined })}:`;
+    before = " ".repeat(indent);
+    const isList = Array.isArray(value) && value.length > 0;
+    const isMap = isObject(value) && numberToken(value) === undefined && Object.keys(value).length > 0;
+    if (isList || isMap) out.push(`${name}\n`);
+    if (isList) list(value, indent, before, out);
+    else if (isMap) members(value, indent + STEP, " ".repeat(indent + STEP), out);
+    else out.push(`${name} ${scalar(value, { column: columnsOf(name) + 1, indent: indent + STEP })}\n`);
+  }
+}
+
+/** Characters, of which those beyond the basic plane are one. */
+function columnsOf(text: string): number {
+  return Array.from(text).length;
+}
+
+function scalar(value: unknown, place: ScalarPlace): string {
+  if (typeof value === "string") return yamlScalar(value, place);
+  if (value === null || value === undefined) return "null";
+  if (typeof value === "number") return number(value);
+  if (typeof value === "boolean" || typeof value === "bigint") return String(value);
+  if (Array.isArray(value)) return "[]";
+  if (typeof value === "object") return numberToken(value) ?? "{}";
+  throw new TypeError(`a ${typeof value} has no YAML form`);
+}
+
+/** Go prints a floating point number with an exponent below 0.0001 and from a million on. */
+function number(value: number): string {
+  if (!Number.isFinite(value)) throw new TypeError(`${value} has no JSON form`);
+  if (Number.isSafeInteger(value)) return String(value);
+  const [digits = "", exponent = "0"] = value.toExponential().split("e");
+  const power = Number(exponent);
+  if (power >= -4 && power < 21 && (power < 6 || Number.isInteger(value))) return String(value);
+  return `${digits}e${power < 0 ? "-" : "+"}${String(Math.abs(power)).padStart(2, "0")}`;
+}
+
+/** Letters after all else, runs of digits by their number. @see go-yaml v2 sorter.go */
+function compareKeys(left: string, right: string): number {
+  const [a, b] = [Array.from(left), Array.from(right)];
+  for (let i = 0; i < a.length && i < b.length; i++) {
+    const [x, y] = [a[i] ?? "", b[i] ?? ""];
+    if (x === y) continue;
+    const [isLetter, otherIsLetter] = [LETTER.test(x), LETTER.test(y)];
+    if (isLetter !== otherIsLetter) return isLetter ? 1 : -1;
+    const byNumber = isLetter ? 0 : compareNumbers(a, b, i);
+    return byNumber === 0 ? (x.codePointAt(0) ?? 0) - (y.codePointAt(0) ?? 0) : byNumber;
+  }
+  return a.length - b.length;
+}
+
+/** Compares the numbers that the texts go on with at `at`, the place of their first difference. */
+function compareNumbers(a: readonly string[], b: readonly string[], at: number): number {
+  // A zero within a number counts: 10 is more than 9, while 01 and 1 differ in length only.
+  const inside = (a[at] === "0" || b[at] === "0") && leadingDigitBefore(a, at);
+  const [x, y] = [digitsFrom(a, at), digitsFrom(b, at)];
+  const lead = inside ? "1" : "";
+  const difference = Number(`${lead}${x}` || "0") - Number(`${lead}${y}` || "0");
+  return difference === 0 ? x.length - y.length : difference;
+}
+
+function leadingDigitBefore(text: readonly string[], at: number): boolean {
+  for (let j = at - 1; j >= 0 && DIGIT.test(text[j] ?? ""); j--) if (text[j] !== "0") return true;
+  return false;
+}
+
+function digitsFrom(text: readonly string[], at: number): string {
+  let end = at;
+  while (DIGIT.test(text[end] ?? "")) end++;
+  return text.slice(at, end).join("");
+}
