@@ -1,7 +1,5 @@
 import { EVENTS } from "../pkg/api/events.ts";
-import { servedNames } from "../pkg/certificates/serviceNames.ts";
-import { SERVING_TIMES } from "../pkg/certificates/servingPlan.ts";
-import { servingSecretName } from "../pkg/certificates/servingSecret.ts";
+import { SERVING_TIMES, certificateHostNames, servingSecretName } from "../pkg/certificates/servingCertificate.ts";
 import type { Task } from "../pkg/controller/shutdown.ts";
 import type { Client } from "../pkg/kube/client.ts";
 import { EventRecorder } from "../pkg/kube/events.ts";
@@ -70,7 +68,7 @@ function certificateOf(
   const own = new SelfManagedCertificate({
     client,
     place: servingSecretName(program, flags["system-namespace"]),
-    dnsNames: servedNames(host.replace(/:\d+$/, "")),
+    dnsNames: certificateHostNames(host.replace(/:\d+$/, "")),
     issuer: new ThreadIssuer(),
     times: SERVING_TIMES,
     leading,

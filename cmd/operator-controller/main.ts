@@ -1,4 +1,4 @@
-import { servingSecretName } from "../../pkg/certificates/servingSecret.ts";
+import { servingSecretName } from "../../pkg/certificates/servingCertificate.ts";
 import { runUntilStopped, stopOnSignals } from "../../pkg/controller/shutdown.ts";
 import { Client } from "../../pkg/kube/client.ts";
 import { BUNDLE_LIMITS } from "../../pkg/oci/limits.ts";

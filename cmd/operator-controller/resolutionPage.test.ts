@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { recordOf } from "../../pkg/resolve/explanation/recordOf.ts";
+import { recordOf } from "../../pkg/resolve/resolutionRecord.ts";
 import { consider } from "../../pkg/resolve/resolve.ts";
 import { resolutionPage } from "./resolutionPage.ts";
 

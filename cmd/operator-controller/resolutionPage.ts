@@ -1,6 +1,6 @@
 import { messageOf } from "../../pkg/errors/errors.ts";
 import type { OperatorController } from "../../pkg/operatorcontroller/operatorController.ts";
-import type { ResolutionRecord } from "../../pkg/resolve/explanation/record.ts";
+import type { ResolutionRecord } from "../../pkg/resolve/resolutionRecord.ts";
 import type { Page } from "../../pkg/serving/metricsServer.ts";
 
 /** Where the record of a resolution is served, with the name of the ClusterExtension behind it. */

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { type CaseHead, loadCases } from "../../test/support/caseFiles.ts";
-import type { PairState } from "./certificatePlan.ts";
-import { SERVING_TIMES, type ServingFacts, servingAction } from "./servingPlan.ts";
+import type { PairState } from "./rotation.ts";
+import { SERVING_TIMES, type ServingFacts, servingAction } from "./servingCertificate.ts";
 
 /** Hours from now, or a fault. */
 type Pair = string | { from: number; to: number };

@@ -1,7 +1,6 @@
-import { expect, test } from "vitest";
 import type { KubeObject } from "../api/k8s.ts";
-import { servedNames } from "./serviceNames.ts";
-import { servingSecretName, servingSecretOf, servingSecretWith } from "./servingSecret.ts";
+import { certificateHostNames, servingSecretName, servingSecretOf, servingSecretWith } from "./servingCertificate.ts";
+import { expect, test } from "vitest";
 
 const PLACE = servingSecretName("catalogd", "olmv1-system");
 const LABEL = "olm.operatorframework.io/self-managed-certificate";
@@ -50,5 +49,5 @@ test.for([
   ["localhost", ["localhost"]],
   ["catalogs.example.com", ["catalogs.example.com"]],
 ] as const)("a certificate for %s has the names %j", ([host, names]) => {
-  expect(servedNames(host)).toEqual(names);
+  expect(certificateHostNames(host)).toEqual(names);
 });

@@ -2,11 +2,9 @@ import { ANNOTATION_INJECT_CA_FROM_SECRET } from "../api/constants.ts";
 import { type KubeObject, type ObjectRef, refOf } from "../api/k8s.ts";
 import { isApiService } from "../bundle/apiServices.ts";
 import { isCrd } from "../release/identity.ts";
-import type { CertificateNames } from "../render/certificateProvider.ts";
-import { providedNames } from "../render/providers.ts";
-import { selfSigned } from "../render/selfSigned.ts";
-import { type CaTarget, isConverted } from "./caTarget.ts";
-import { serviceNames } from "./serviceNames.ts";
+import { type CaTarget, isConverted } from "./caBundle.ts";
+import { type CertificateNames, providedNames, selfSigned } from "./providers.ts";
+import { serviceNames } from "./servingCertificate.ts";
 
 /** A serving certificate that operator-controller has to provide. */
 export interface WantedCertificate {

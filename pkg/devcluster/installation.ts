@@ -5,7 +5,7 @@ import { SYSTEM_NAMESPACE } from "../api/constants.ts";
 import type { Condition, KubeObject } from "../api/k8s.ts";
 import { parseYamlDocuments } from "../golang/yaml.ts";
 import type { Client } from "../kube/client.ts";
-import { controllerSubject } from "../rbac/manifest.ts";
+import { controllerSubject } from "../rbac/installerManifests.ts";
 import { freePorts } from "./ports.ts";
 import { type LogLine, ServerProcess } from "./serverProcess.ts";
 import { tokenKubeconfig } from "./tokenKubeconfig.ts";

@@ -1,5 +1,3 @@
-import { join } from "node:path";
-import { describe, expect, test } from "vitest";
 import { bundleFiles } from "../../test/support/bundleFixture.ts";
 import { deepFreeze } from "../../test/support/deepFreeze.ts";
 import { FakeClock } from "../../test/support/fakeClock.ts";
@@ -8,16 +6,17 @@ import { webhookBundle } from "../../test/support/webhookBundle.ts";
 import type { GroupVersionKind } from "../api/k8s.ts";
 import { loadBundle } from "../bundle/load.ts";
 import type { BundleFiles } from "../bundle/types.ts";
+import { certManager, serviceCa } from "../certificates/providers.ts";
+import { requiredRules } from "../rbac/requiredRules.ts";
 import { knownResource } from "../rbac/resources.ts";
-import { requiredRules } from "../rbac/rules.ts";
 import { userRoles } from "../rbac/userRoles.ts";
-import { installOrder } from "../release/order.ts";
+import { installOrder } from "../release/plan.ts";
 import { prepareObjects } from "../release/prepare.ts";
-import { certManager } from "../render/certManager.ts";
 import { type RenderOptions, renderBundle } from "../render/render.ts";
-import { serviceCa } from "../render/serviceCa.ts";
 import { BundleCache, type BundleCacheLimits } from "./bundleCache.ts";
 import { readBundleFiles } from "./bundleFiles.ts";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
 
 const LIMITS: BundleCacheLimits = { maxBytes: 10_000, maxBundles: 3, keepMs: 1_000 };
 

@@ -9,7 +9,7 @@ import { loadBundle } from "../bundle/load.ts";
 import type { BundleFiles } from "../bundle/types.ts";
 import { systemClock } from "../async/clock.ts";
 import { isRetryable, restMsOf } from "../errors/errors.ts";
-import { certManager } from "../render/certManager.ts";
+import { certManager } from "../certificates/providers.ts";
 import { renderBundle } from "../render/render.ts";
 import { BundleCache } from "./bundleCache.ts";
 import { readBundleFiles } from "./bundleFiles.ts";

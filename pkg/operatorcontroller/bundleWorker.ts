@@ -5,7 +5,7 @@ import { summarizeBundle } from "../bundle/bundleSummary.ts";
 import { loadBundle } from "../bundle/load.ts";
 import type { RegistryV1Bundle } from "../bundle/types.ts";
 import { ReconcileError, messageOf, terminalIn } from "../errors/errors.ts";
-import { CERTIFICATE_PROVIDERS } from "../render/providers.ts";
+import { CERTIFICATE_PROVIDERS } from "../certificates/providers.ts";
 import { renderBundle } from "../render/render.ts";
 import type { BundleRequest, BundleResponse, EncodedObject } from "./bundleMessage.ts";
 import { serialize } from "node:v8";

@@ -1,5 +1,5 @@
 import type { ClusterExtension } from "../api/clusterExtension.ts";
-import { CERTIFICATE_TIMES } from "../certificates/certificatePlan.ts";
+import { CERTIFICATE_TIMES } from "../certificates/rotation.ts";
 import { systemClock } from "../async/clock.ts";
 import type { Informer } from "../controller/informer.ts";
 import { ThreadIssuer } from "../serving/certificates/certificateIssuer.ts";

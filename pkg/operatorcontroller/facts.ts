@@ -1,22 +1,21 @@
 import type { ClusterExtension } from "../api/clusterExtension.ts";
-import type { JsonObject } from "../api/k8s.ts";
 import type { Plan } from "../api/clusterExtensionStatus.ts";
+import type { JsonObject } from "../api/k8s.ts";
+import type { CertificateProvider } from "../certificates/providers.ts";
 import type { FbcDeprecations } from "../fbc/types.ts";
-import type { ClusterVersion } from "../gate/clusterVersion.ts";
 import type { Client } from "../kube/client.ts";
 import type { Availability } from "../release/health/availability.ts";
 import type { ReleaseRecord } from "../release/record.ts";
-import type { CertificateProvider } from "../render/certificateProvider.ts";
-import { HiddenTexts } from "../render/values/hiddenTexts.ts";
-import type { CatalogContent } from "../resolve/catalogContent.ts";
-import type { Considered } from "../resolve/resolution.ts";
-import { isSameVersion, type VersionRelease } from "../version/version.ts";
+import { HiddenTexts } from "../render/redaction.ts";
+import type { CatalogContent, Considered } from "../resolve/resolution.ts";
+import type { ClusterVersion } from "../version/clusterVersion.ts";
+import { type VersionRelease, isSameVersion } from "../version/version.ts";
 import type { LiveObjects } from "./apply/applier.ts";
 import type { ObjectAction } from "./apply/objectAction.ts";
 import type { BundleContent } from "./bundleContent.ts";
 import type { PendingDependencies } from "./dependencies/dependencyChoice.ts";
 import type { ClusterProxy } from "./proxy/clusterProxy.ts";
-import { noReleases, type ReleaseHistory } from "./releases/releaseStore.ts";
+import { type ReleaseHistory, noReleases } from "./releases/releaseStore.ts";
 import type { IsOver } from "./waiting.ts";
 
 /** What a release says about the bundle it holds. */

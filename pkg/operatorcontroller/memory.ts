@@ -5,7 +5,7 @@ import { certificateSecrets } from "../certificates/wantedCertificates.ts";
 import type { Availability } from "../release/health/availability.ts";
 import { objectKey } from "../release/identity.ts";
 import type { LeftObject, ReleaseRecord } from "../release/record.ts";
-import type { HiddenTexts } from "../render/values/hiddenTexts.ts";
+import type { HiddenTexts } from "../render/redaction.ts";
 
 /** Least time between two readings of health that changes of status ask for. */
 const HEALTHY_PAUSE_MS = 5_000;

@@ -12,7 +12,7 @@ import { WorkQueue } from "../controller/workQueue.ts";
 import { isRetryable } from "../errors/errors.ts";
 import { EventRecorder } from "../kube/events.ts";
 import { ServiceAccountTokens } from "../kube/tokens.ts";
-import type { ResolutionRecord } from "../resolve/explanation/record.ts";
+import type { ResolutionRecord } from "../resolve/resolutionRecord.ts";
 import { controllerMetrics, queueMetrics } from "../telemetry/metrics.ts";
 import { FULL_EVERY } from "./apply/comparisonDue.ts";
 import { Handovers } from "./apply/handovers.ts";

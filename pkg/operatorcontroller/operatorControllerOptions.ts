@@ -1,4 +1,4 @@
-import type { CertificateTimes } from "../certificates/certificatePlan.ts";
+import type { CertificateTimes } from "../certificates/rotation.ts";
 import type { Client } from "../kube/client.ts";
 import type { Logger } from "../telemetry/log.ts";
 import type { Metrics } from "../telemetry/metrics.ts";

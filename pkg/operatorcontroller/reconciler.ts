@@ -7,7 +7,7 @@ import { formatTime } from "../golang/time.ts";
 import { runSteps, type Step, type StepContext, type StepResult, withoutStep } from "../controller/steps.ts";
 import { messageOf, ReconcileError, RetryableError, TerminalError, terminalIn, wrapError } from "../errors/errors.ts";
 import { canonicalJson } from "../golang/json.ts";
-import type { ClusterVersion } from "../gate/clusterVersion.ts";
+import type { ClusterVersion } from "../version/clusterVersion.ts";
 import type { Logger } from "../telemetry/log.ts";
 import { hideInError, hidingLog } from "./configuration/hiding.ts";
 import { newFacts, type PassFacts } from "./facts.ts";

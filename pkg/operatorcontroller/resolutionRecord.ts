@@ -1,8 +1,7 @@
 import type { ClusterExtension } from "../api/clusterExtension.ts";
-import type { ClusterVersion } from "../gate/clusterVersion.ts";
-import type { ResolutionRecord } from "../resolve/explanation/record.ts";
-import { recordOf } from "../resolve/explanation/recordOf.ts";
+import { type ResolutionRecord, recordOf } from "../resolve/resolutionRecord.ts";
 import { choose, consider } from "../resolve/resolve.ts";
+import type { ClusterVersion } from "../version/clusterVersion.ts";
 import type { CatalogContents } from "./catalogs/catalogContents.ts";
 import type { DependencyChoice } from "./dependencies/dependencyChoice.ts";
 import { hasSpec } from "./facts.ts";

@@ -3,7 +3,7 @@ import type { ClusterExtension } from "../api/clusterExtension.ts";
 import { findCondition } from "../api/conditions.ts";
 import { COLLECTOR_FINALIZERS } from "../api/constants.ts";
 import { canonicalJson } from "../golang/json.ts";
-import { compileSelector } from "../resolve/selector.ts";
+import { compileSelector } from "../resolve/labelSelector.ts";
 
 /** The part of a catalog that a resolution can depend on beside its content, as one text. */
 function circumstances({ spec, status, metadata }: ClusterCatalog): string {

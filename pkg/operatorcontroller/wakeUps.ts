@@ -1,6 +1,6 @@
 import type { ClusterCatalog } from "../api/clusterCatalog.ts";
 import type { ClusterExtension } from "../api/clusterExtension.ts";
-import { mayTrust } from "../certificates/caTarget.ts";
+import { mayTrust } from "../certificates/caBundle.ts";
 import type { Alarms } from "../controller/alarms.ts";
 import type { Informer } from "../controller/informer.ts";
 import type { StoreEvent } from "../controller/store.ts";

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { type CaseHead, loadCases } from "../../test/support/caseFiles.ts";
 import type { KubeObject } from "../api/k8s.ts";
-import { storedVersionRules } from "./storedVersions.ts";
+import { storedVersionRules } from "./requiredRules.ts";
 
 interface UpgradeCase extends CaseHead {
   given: (string[] | null)[];

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { KubeObject } from "../api/k8s.ts";
 import type { PolicyRule } from "./policyRule.ts";
-import { widensRights } from "./widening.ts";
+import { widensRights } from "./ruleSets.ts";
 
 const role = (rules: PolicyRule[] | null, kind = "ClusterRole", apiVersion = "rbac.authorization.k8s.io/v1"): KubeObject => ({
   apiVersion,

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { KubeObject } from "../api/k8s.ts";
-import { onlyBundleLabelsDiffer, withBundleLabels, withoutBundleLabels } from "./bundleLabels.ts";
+import { onlyBundleLabelsDiffer, withBundleLabels, withoutBundleLabels } from "./labels.ts";
 
 const PACKAGE = "olm.operatorframework.io/package-name";
 const VERSION = "olm.operatorframework.io/bundle-version";

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { KubeObject } from "../api/k8s.ts";
-import { withBundleLabels } from "./bundleLabels.ts";
+import { withBundleLabels } from "./labels.ts";
 import { changePlan, countActions, planDigest } from "./changePlan.ts";
 import { describeObject, objectKey } from "./identity.ts";
 

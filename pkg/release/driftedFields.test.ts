@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { JsonObject, KubeObject } from "../api/k8s.ts";
-import { driftedFields } from "./driftedFields.ts";
+import { driftedFields } from "./drift.ts";
 
 const owned = (manager: string, fieldsV1: JsonObject, operation = "Update"): JsonObject => ({ manager, operation, fieldsV1 });
 const OURS = "olm.operatorframework.io";

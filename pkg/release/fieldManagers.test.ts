@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { FIELD_MANAGER } from "../api/constants.ts";
 import type { JsonObject } from "../api/k8s.ts";
-import { wroteAlthoughSame } from "./fieldManagers.ts";
+import { wroteAlthoughSame } from "./managedFields.ts";
 
 const EARLIER = "2026-01-01T00:00:00Z";
 const LATER = "2026-01-01T00:00:05Z";

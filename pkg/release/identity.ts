@@ -1,5 +1,7 @@
-import { groupOf, type KubeObject, type ObjectRef, refOf } from "../api/k8s.ts";
+import { type KubeObject, type ObjectRef, groupOf, refOf } from "../api/k8s.ts";
 import { TerminalError } from "../errors/errors.ts";
+import { canonicalJson } from "../golang/json.ts";
+import { createHash } from "node:crypto";
 
 /** The kind whose deletion takes user data along. */
 export const CRD_KIND = "CustomResourceDefinition";
@@ -38,4 +40,15 @@ export function requireIdentities(objects: readonly KubeObject[]): void {
     return lacks.length === 0 ? [] : [`${label} has no ${lacks.join(" and no ")}`];
   });
   if (nameless.length > 0) throw new TerminalError("Blocked", `the bundle holds objects that cannot be applied: ${nameless.join(", ")}`);
+}
+
+/** SHA-256 (hex) of one object, whatever the order of its members. */
+export function objectDigest(object: KubeObject): string {
+  return createHash("sha256").update(canonicalJson(object)).digest("hex");
+}
+
+/** SHA-256 (hex) of a set of objects, whatever their order and that of their members. */
+export function objectsDigest(objects: readonly KubeObject[]): string {
+  const lines = objects.map((object) => `${objectKey(object)} ${objectDigest(object)}\n`);
+  return createHash("sha256").update(lines.sort().join("")).digest("hex");
 }

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { JsonObject, KubeObject } from "../api/k8s.ts";
-import { type IgnoreRule, withIgnored } from "./ignoreRules.ts";
+import { type IgnoreRule, withIgnored } from "./drift.ts";
 
 const OURS = "olm.operatorframework.io";
 const owned = (manager: string, fieldsV1: JsonObject): JsonObject => ({ manager, operation: "Apply", fieldsV1 });

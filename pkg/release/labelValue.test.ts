@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { labelValue } from "./labelValue.ts";
+import { labelValue } from "./labels.ts";
 
 /** What the API server takes. @see k8s.io/apimachinery pkg/util/validation IsValidLabelValue */
 const VALID = /^([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?$/;

@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import type { KubeObject } from "../api/k8s.ts";
 import { describeObject } from "./identity.ts";
-import { installOrder, uninstallOrder } from "./order.ts";
+import { installOrder, uninstallOrder } from "./plan.ts";
 
 const object = (kind: string, name = "a", namespace?: string): KubeObject => ({
   apiVersion: "v1",

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { type CaseHead, loadCases } from "../../test/support/caseFiles.ts";
 import { API_VERSION } from "../api/constants.ts";
 import type { GroupVersionKind, KubeObject } from "../api/k8s.ts";
-import { withoutOwner } from "./ownerMarks.ts";
+import { withoutOwner } from "./labels.ts";
 import { type PrepareOptions, prepareObjects } from "./prepare.ts";
 
 interface PrepareCase extends CaseHead {

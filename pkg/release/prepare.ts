@@ -2,10 +2,9 @@ import { isObject } from "../api/jsonObject.ts";
 import type { GroupVersionKind, KubeObject, ObjectMeta } from "../api/k8s.ts";
 import { TerminalError } from "../errors/errors.ts";
 import { canonicalJson } from "../golang/json.ts";
-import { type ObjectBundle, withBundleLabels } from "./bundleLabels.ts";
-import { cleanObject } from "./clean.ts";
+import { cleanObject } from "./cleanObject.ts";
 import { describeObject, objectKey, requireIdentities } from "./identity.ts";
-import { type ObjectOwner, withOwner } from "./ownerMarks.ts";
+import { type ObjectBundle, type ObjectOwner, withBundleLabels, withOwner } from "./labels.ts";
 import { type Adjusted, collapseDuplicates, releaseReplicas } from "./workloads.ts";
 
 /** For whom and where objects are prepared. */

@@ -1,18 +1,63 @@
-import {
-  ANNOTATION_PROPERTIES,
-  LABEL_BUNDLE_NAME,
-  LABEL_BUNDLE_RELEASE,
-  LABEL_BUNDLE_VERSION,
-  LABEL_PACKAGE_NAME,
-} from "../api/constants.ts";
+import { ANNOTATION_PROPERTIES, LABEL_BUNDLE_NAME, LABEL_BUNDLE_RELEASE, LABEL_BUNDLE_VERSION, LABEL_PACKAGE_NAME } from "../api/constants.ts";
+import type { KubeObject } from "../api/k8s.ts";
+import { aggregatedApis } from "../bundle/apiServices.ts";
 import { rawProperties } from "../bundle/properties.ts";
+import { kindOf, versionsOf } from "../crdsafety/crdParts.ts";
 import type { Property } from "../fbc/types.ts";
+import { goJson } from "../golang/json.ts";
 import type { Gvk, Provider } from "../resolve/constraint/constraint.ts";
-import { gvkKey, providerFrom } from "../resolve/constraint/provider.ts";
-import { parseVersionRelease, type VersionRelease } from "../version/version.ts";
-import { keptProperties } from "./bundleProperties.ts";
+import { gvkKey, providerFrom } from "../resolve/constraint/parse.ts";
+import { type VersionRelease, parseVersionRelease } from "../version/version.ts";
+import { isCrd } from "./identity.ts";
 import type { ReleaseRecord } from "./record.ts";
-import { servedApis } from "./servedApis.ts";
+
+/** What a bundle is, provides and needs: kept before anything else. */
+const DECISIVE: ReadonlySet<string> = new Set([
+  "olm.package",
+  "olm.gvk",
+  "olm.package.required",
+  "olm.gvk.required",
+  "olm.constraint",
+  "olm.maxOpenShiftVersion",
+]);
+/** Catalogs carry manifests in these. */
+const BULKY: ReadonlySet<string> = new Set(["olm.bundle.object", "olm.csv.metadata"]);
+/** Longest property of any other type, in characters of its JSON. */
+const MAX_OTHER = 1_024;
+/** Characters of all of them together. */
+const MAX_PROPERTIES = 32_768;
+
+/**
+ * The properties of a bundle as they are kept with its release: a JSON list of type and value in the bundle's order, without those that
+ * carry manifests and without long ones that decide about nothing; at most 32,768 characters, what decides coming first where that is too little.
+ */
+export function keptProperties(properties: readonly Property[]): string {
+  const all = properties
+    .filter(({ type }) => !BULKY.has(type))
+    .map(({ type, value }) => ({ decides: DECISIVE.has(type), json: goJson({ type, value }, { sortKeys: false }) }));
+  let left = MAX_PROPERTIES;
+  const fitting = (one: { json: string }): boolean => {
+    if (one.json.length + 1 >= left) return false;
+    left -= one.json.length + 1;
+    return true;
+  };
+  const decisive = new Set(all.filter(({ decides }) => decides).filter(fitting));
+  const others = new Set(all.filter(({ decides, json }) => !decides && json.length <= MAX_OTHER).filter(fitting));
+  return `[${all.flatMap((one) => (decisive.has(one) || others.has(one) ? [one.json] : [])).join(",")}]`;
+}
+
+/**
+ * The APIs that the CustomResourceDefinitions among `objects` serve, in their order, then those of its APIServices; a definition that names no
+ * group or kind gives none.
+ */
+function servedApis(objects: readonly KubeObject[]): Gvk[] {
+  const defined = objects.filter(isCrd).flatMap((crd) => {
+    const { group, kind } = kindOf(crd);
+    if (group === "" || kind === "") return [];
+    return versionsOf(crd).flatMap(({ name, served }) => (served && name !== "" ? [{ group, version: name, kind }] : []));
+  });
+  return [...defined, ...aggregatedApis(objects).map(({ group, version, kind }) => ({ group, version, kind }))];
+}
 
 /** The bundle of a release as others see it that may depend on it. */
 export interface ProvidedBundle extends Provider {

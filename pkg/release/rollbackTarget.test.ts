@@ -1,6 +1,5 @@
+import { type ReleaseStatus, type ReleaseSummary, parseRevision, previousRevision, requireRevision } from "./record.ts";
 import { expect, test } from "vitest";
-import type { ReleaseStatus, ReleaseSummary } from "./record.ts";
-import { parseRevision, previousRevision, requireRevision } from "./rollbackTarget.ts";
 
 const releases = (...statuses: ReleaseStatus[]): ReleaseSummary[] => statuses.map((status, i) => ({ version: i + 1, status }));
 

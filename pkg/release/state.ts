@@ -1,8 +1,7 @@
 import type { KubeObject } from "../api/k8s.ts";
-import { withoutBundleLabels } from "./bundleLabels.ts";
-import { objectDigest, objectsDigest } from "./digest.ts";
-import { objectKey } from "./identity.ts";
-import { isPending, lastDeployed, newestFirst, type ReleaseRecord } from "./record.ts";
+import { objectDigest, objectKey, objectsDigest } from "./identity.ts";
+import { withoutBundleLabels } from "./labels.ts";
+import { type ReleaseRecord, isPending, lastDeployed, newestFirst } from "./record.ts";
 
 /** What the newest release is compared with. */
 export interface DesiredRelease {

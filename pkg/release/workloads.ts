@@ -1,8 +1,135 @@
 import { isObject } from "../api/jsonObject.ts";
-import { groupOf, type JsonObject, type KubeObject, type ObjectRef } from "../api/k8s.ts";
-import { collapseList, collapsePodSpec, describeDrop } from "./duplicates.ts";
+import { type JsonObject, type KubeObject, type ObjectRef, groupOf } from "../api/k8s.ts";
 import { describeObject, objectKey } from "./identity.ts";
-import { type LostPortName, withPortNumbers, withTargetNumbers } from "./portNames.ts";
+
+/** Which members together name an entry of a list, with the value of a member that is absent. */
+type ListKey = readonly (readonly [member: string, absent: string])[];
+
+/**
+ * The lists of Pods that an apply reads as maps and a plain create accepts with repeated keys.
+ * @see k8s.io/api/core/v1 types.go, markers listMapKey
+ */
+const CONTAINER_LISTS: Readonly<Record<string, ListKey>> = {
+  env: [["name", ""]],
+  ports: [
+    ["containerPort", ""],
+    ["protocol", "TCP"],
+  ],
+  volumeMounts: [["mountPath", ""]],
+  volumeDevices: [["devicePath", ""]],
+};
+const POD_LISTS: Readonly<Record<string, ListKey>> = {
+  imagePullSecrets: [["name", ""]],
+  hostAliases: [["ip", ""]],
+};
+const CONTAINERS = ["initContainers", "containers"] as const;
+const LISTED_VALUE = 80;
+
+/** A list entry that was dropped in favour of a later one with the same key. */
+export interface DroppedEntry {
+  /** Such as `container "manager"`; empty for a list of the Pod itself. */
+  container: string;
+  list: string;
+  entry: JsonObject;
+  /** The entry that stays. */
+  kept: JsonObject;
+}
+
+/** `spec` with every repeated key collapsed to its last entry, and what was dropped for that. */
+function collapsePodSpec(spec: JsonObject): { spec: JsonObject; dropped: DroppedEntry[] } {
+  const dropped: DroppedEntry[] = [];
+  const pod = collapseLists(spec, POD_LISTS, "", dropped);
+  for (const list of CONTAINERS) {
+    const containers = pod[list];
+    if (!Array.isArray(containers)) continue;
+    pod[list] = containers.map((container: unknown) =>
+      isObject(container) ? collapseLists(container, CONTAINER_LISTS, `container "${String(container["name"])}"`, dropped) : container,
+    );
+  }
+  return { spec: pod, dropped };
+}
+
+/** One list with every repeated key collapsed to its last entry. */
+function collapseList(list: readonly unknown[], members: ListKey, onDrop: (entry: JsonObject, kept: JsonObject) => void): unknown[] {
+  const last = new Map<string, JsonObject>();
+  for (const entry of list) if (isObject(entry)) last.set(keyOf(entry, members), entry);
+  return list.filter((entry) => {
+    if (!isObject(entry)) return true;
+    const kept = last.get(keyOf(entry, members));
+    if (kept === undefined || kept === entry) return true;
+    onDrop(entry, kept);
+    return false;
+  });
+}
+
+/** Such as `container "manager": env "A" is given more than once, the last one counts`. */
+function describeDrop({ container, list, entry }: DroppedEntry): string {
+  const members = CONTAINER_LISTS[list] ?? POD_LISTS[list] ?? [["name", ""]];
+  const key = members.map(([member, absent]) => textOf(entry[member] ?? absent)).join("/");
+  return `${container === "" ? "" : `${container}: `}${list} "${key.slice(0, LISTED_VALUE)}" is given more than once, the last one counts`;
+}
+
+function collapseLists(from: JsonObject, lists: Readonly<Record<string, ListKey>>, container: string, dropped: DroppedEntry[]): JsonObject {
+  const to = { ...from };
+  for (const [list, members] of Object.entries(lists)) {
+    const entries = from[list];
+    if (Array.isArray(entries)) to[list] = collapseList(entries, members, (entry, kept) => dropped.push({ container, list, entry, kept }));
+  }
+  return to;
+}
+
+function keyOf(entry: JsonObject, members: ListKey): string {
+  return JSON.stringify(members.map(([member, absent]) => textOf(entry[member] ?? absent)));
+}
+
+function textOf(value: unknown): string {
+  return typeof value === "string" ? value : JSON.stringify(value);
+}
+
+/** A name that a container port had before its entry was dropped, and the number it stood for. */
+interface LostPortName {
+  name: string;
+  port: unknown;
+}
+
+/** `value` with every probe and lifecycle handler that names a lost port naming its number instead. */
+function withPortNumbers(value: unknown, lost: readonly LostPortName[]): unknown {
+  if (lost.length === 0) return value;
+  if (Array.isArray(value)) return value.map((entry: unknown) => withPortNumbers(entry, lost));
+  if (!isObject(value)) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([member, content]) =>
+      (member === "httpGet" || member === "tcpSocket") && isObject(content)
+        ? [member, { ...content, port: numberFor(content["port"], lost) }]
+        : [member, withPortNumbers(content, lost)],
+    ),
+  );
+}
+
+/**
+ * `service` with target ports that name a lost port as numbers.
+ * @param lostIn of the workloads of the same set, with the labels of their Pods and their namespace.
+ */
+function withTargetNumbers(
+  service: KubeObject,
+  lostIn: readonly { namespace: string | undefined; labels: JsonObject; lost: readonly LostPortName[] }[],
+): KubeObject {
+  const spec = service["spec"];
+  if (service.kind !== "Service" || !isObject(spec) || !Array.isArray(spec["ports"]) || !isObject(spec["selector"])) return service;
+  const selector = Object.entries(spec["selector"]);
+  const lost = lostIn
+    .filter(({ namespace, labels }) => namespace === service.metadata.namespace && selector.every(([key, value]) => labels[key] === value))
+    .flatMap((workload) => workload.lost);
+  if (lost.length === 0) return service;
+  const ports = spec["ports"].map((port: unknown) =>
+    isObject(port) && "targetPort" in port ? { ...port, targetPort: numberFor(port["targetPort"], lost) } : port,
+  );
+  return { ...service, spec: { ...spec, ports } };
+}
+
+function numberFor(port: unknown, lost: readonly LostPortName[]): unknown {
+  return lost.find(({ name }) => name === port)?.port ?? port;
+}
 
 /** Objects and what was changed in them, one sentence a change. */
 export interface Adjusted {

@@ -1,6 +1,3 @@
-import { join } from "node:path";
-import * as fc from "fast-check";
-import { expect, test } from "vitest";
 import { bundleFiles } from "../../test/cases/topics/render.ts";
 import { type BundleParts, bundleOf } from "../../test/support/bundleFixture.ts";
 import { type CaseHead, loadCases } from "../../test/support/caseFiles.ts";
@@ -9,9 +6,11 @@ import type { JsonObject, KubeObject } from "../api/k8s.ts";
 import { aggregatedApis } from "../bundle/apiServices.ts";
 import { loadBundle } from "../bundle/load.ts";
 import type { DeploymentSpec } from "../bundle/types.ts";
-import { withOwnMountsKept } from "./certificateVolumes.ts";
-import { CERTIFICATE_PROVIDERS, providerOf } from "./providers.ts";
+import { CERTIFICATE_PROVIDERS, providerOf, withOwnMountsKept } from "../certificates/providers.ts";
 import { renderBundle } from "./render.ts";
+import * as fc from "fast-check";
+import { join } from "node:path";
+import { expect, test } from "vitest";
 
 interface ApiServicesCase extends CaseHead {
   given: BundleParts;

@@ -4,7 +4,7 @@ import { type CaseHead, loadCases } from "../../test/support/caseFiles.ts";
 import type { JsonObject, KubeObject } from "../api/k8s.ts";
 import { RetryableError } from "../errors/errors.ts";
 import { renderBundle } from "./render.ts";
-import { selfSigned } from "./selfSigned.ts";
+import { selfSigned } from "../certificates/providers.ts";
 
 interface RuleCase extends CaseHead {
   bundle: BundleParts;

@@ -5,7 +5,7 @@ import type { JsonObject } from "../api/k8s.ts";
 import { TerminalError } from "../errors/errors.ts";
 import { goJson } from "../golang/json.ts";
 import { bundleConfig } from "./config.ts";
-import { targetNamespaces } from "./targetNamespaces.ts";
+import { targetNamespaces } from "./watchScope.ts";
 
 interface ConfigCase extends CaseHead {
   modes: string[];

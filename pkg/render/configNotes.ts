@@ -1,11 +1,55 @@
+import kubernetes from "./kubeSchemas.json" with { type: "json" };
 import { GROUP } from "../api/constants.ts";
 import type { KubeObject } from "../api/k8s.ts";
 import type { DeploymentSpec } from "../bundle/types.ts";
-import { truncate } from "../text/truncate.ts";
 import { goQuote } from "../golang/quote.ts";
-import { compileSelector, type LabelSelector } from "../resolve/selector.ts";
+import { type LabelSelector, compileSelector } from "../resolve/labelSelector.ts";
+import { similarName } from "../text/compare.ts";
+import { truncate } from "../text/truncate.ts";
+import { deploymentConfigSchema } from "./configSchema.ts";
 import { deploymentLabels } from "./deploymentConfig.ts";
-import { ignoredMembers } from "./ignoredMembers.ts";
+import type { JsonSchema } from "./jsonSchema.ts";
+
+/** A field that is accepted and then left out. */
+export interface IgnoredMember {
+  /** Its full path. */
+  readonly field: string;
+  /** Returns the name that may have been meant. It is compared only when asked for: there may be thousands of such fields. */
+  meant(): string | undefined;
+}
+
+const REFERENCES: Readonly<Record<string, JsonSchema>> = kubernetes.schemas as Record<string, JsonSchema>;
+
+/**
+ * The fields of a deployment configuration that no Go type has: its schema lets them through, and decoding drops them. Letter case does not
+ * count, as it does not for Go's decoder.
+ * @param config accepted by its schema. @param path of the configuration.
+ */
+function ignoredMembers(config: unknown, path: string): IgnoredMember[] {
+  return membersIn(deploymentConfigSchema(), config, path);
+}
+
+function membersIn(schema: JsonSchema, value: unknown, path: string): IgnoredMember[] {
+  const { properties, additionalProperties, items } = resolved(schema);
+  if (typeof value !== "object" || value === null) return [];
+  if (Array.isArray(value)) return items ? value.flatMap((item, index) => membersIn(items, item, `${path}.${index}`)) : [];
+  return Object.entries(value).flatMap(([name, member]): IgnoredMember[] => {
+    const field = `${path}.${name}`;
+    if (typeof additionalProperties === "object") return membersIn(additionalProperties, member, field);
+    if (!properties) return [];
+    const known = Object.keys(properties);
+    const found = known.find((other) => other.toLowerCase() === name.toLowerCase());
+    if (found === undefined) return [{ field, meant: () => similarName(name, known) }];
+    return membersIn(properties[found] ?? {}, member, field);
+  });
+}
+
+/** Behind references, and what Kubernetes wraps around them. */
+function resolved(schema: JsonSchema): JsonSchema {
+  const [only] = schema.allOf ?? [];
+  const next = schema.$ref === undefined ? only : REFERENCES[schema.$ref];
+  return next ? resolved(next) : schema;
+}
 
 /** The members of a configuration that are about Deployments, as they were given. */
 interface Given {

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { bundleOf } from "../../test/support/bundleFixture.ts";
 import type { JsonObject } from "../api/k8s.ts";
 import { TerminalError } from "../errors/errors.ts";
-import { chooseConfigs } from "./configWork.ts";
+import { chooseConfigs } from "./deploymentConfig.ts";
 import { renderBundle } from "./render.ts";
 
 const deployment = (index: number, containers = 1) => ({

@@ -3,7 +3,7 @@ import { type BundleParts, bundleOf } from "../../test/support/bundleFixture.ts"
 import { type CaseHead, loadCases } from "../../test/support/caseFiles.ts";
 import { RetryableError, TerminalError } from "../errors/errors.ts";
 import { type RenderOptions, renderBundle } from "./render.ts";
-import { selfSigned } from "./selfSigned.ts";
+import { selfSigned } from "../certificates/providers.ts";
 
 interface GateCase extends CaseHead {
   bundle: BundleParts;

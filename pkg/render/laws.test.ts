@@ -5,7 +5,7 @@ import { deepFreeze } from "../../test/support/deepFreeze.ts";
 import type { JsonObject, KubeObject } from "../api/k8s.ts";
 import type { PolicyRule, RegistryV1Bundle } from "../bundle/types.ts";
 import { canonicalJson } from "../golang/json.ts";
-import { CERTIFICATE_PROVIDERS } from "./providers.ts";
+import { CERTIFICATE_PROVIDERS } from "../certificates/providers.ts";
 import { type RenderOptions, renderBundle } from "./render.ts";
 
 const INSTALL = "install";

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { bundleOf } from "../../test/support/bundleFixture.ts";
 import { type CaseHead, loadCases } from "../../test/support/caseFiles.ts";
 import type { JsonObject, KubeObject } from "../api/k8s.ts";
-import { overridesProxy, PROXY_NAMES, type ProxyVariables } from "./proxy.ts";
+import { overridesProxy, PROXY_NAMES, type ProxyVariables } from "../api/proxy.ts";
 import { renderBundle } from "./render.ts";
 
 interface ProxyCase extends CaseHead {

@@ -7,7 +7,7 @@ import { describeWithData } from "../../test/support/sharedData.ts";
 import type { KubeObject } from "../api/k8s.ts";
 import { MANIFEST_TYPES } from "../bundle/goTypes.ts";
 import { goJson } from "../golang/json.ts";
-import { uniqueName } from "./names.ts";
+import { uniqueName } from "../bundle/objectNames.ts";
 
 const MAX_SHOWN = 10;
 /** Operators by first letter, a test each; the data is read inside the tests, since they are collected even where it is absent. */

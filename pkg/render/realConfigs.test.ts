@@ -8,7 +8,7 @@ import { loadBundle } from "../bundle/load.ts";
 import type { RegistryV1Bundle } from "../bundle/types.ts";
 import { messageOf } from "../errors/errors.ts";
 import { renderBundle } from "./render.ts";
-import { selfSigned } from "./selfSigned.ts";
+import { selfSigned } from "../certificates/providers.ts";
 
 const NAMESPACES = ["b", "a"];
 

@@ -1,23 +1,66 @@
 import { Reason } from "../api/constants.ts";
 import type { JsonObject, KubeObject } from "../api/k8s.ts";
+import type { ProxyVariables } from "../api/proxy.ts";
+import { BUNDLE_LIMITS, bundleTooLarge } from "../bundle/limits.ts";
 import type { Csv, RegistryV1Bundle } from "../bundle/types.ts";
 import { installModes, validateBundle } from "../bundle/validate.ts";
+import type { CertificateProvider } from "../certificates/providers.ts";
 import { RetryableError } from "../errors/errors.ts";
-import type { CertificateProvider } from "./certificateProvider.ts";
+import { excerpt } from "../fbc/boundedTexts.ts";
+import { goJson } from "../golang/json.ts";
 import { type BundleConfig, bundleConfig } from "./config.ts";
-import { additionalResources } from "./generators/additional.ts";
-import { apiServiceRights } from "./generators/apiServiceRights.ts";
-import { apiServices } from "./generators/apiServices.ts";
-import { crds } from "./generators/crds.ts";
-import { deployments } from "./generators/deployments.ts";
-import type { Generator } from "./generators/options.ts";
-import { clusterRoles, roles, serviceAccounts } from "./generators/permissions.ts";
-import { certificateObjects, services } from "./generators/services.ts";
-import { mutatingWebhooks, validatingWebhooks } from "./generators/webhooks.ts";
-import type { ProxyVariables } from "./proxy.ts";
-import { checkRendered, checkRoles } from "./renderLimits.ts";
-import { targetFault, targetNamespaces } from "./targetNamespaces.ts";
+import { type Generator, additionalResources, clusterRoles, crds, deployments, roles, serviceAccounts } from "./generators.ts";
 import { trustedCaConfigMaps } from "./trustedCa.ts";
+import { targetFault, targetNamespaces } from "./watchScope.ts";
+import { apiServiceRights, apiServices, certificateObjects, mutatingWebhooks, services, validatingWebhooks } from "./webhookGenerators.ts";
+
+/**
+ * Checks how many objects the permissions of a bundle render to, before they are rendered: a Role and a RoleBinding in each watched namespace.
+ * @throws TerminalError Blocked above the limit on rendered objects.
+ */
+function checkRoles({ spec }: Pick<Csv, "spec">, namespaces: readonly string[]): void {
+  const { renderedObjects: most } = BUNDLE_LIMITS;
+  const permissions = spec.install.spec.permissions?.length ?? 0;
+  const objects = 2 * permissions * namespaces.length;
+  if (objects > most)
+    throw bundleTooLarge(
+      `its ${permissions} permissions in ${namespaces.length} watched namespaces render to ${objects} objects, more than the ${most} allowed`,
+    );
+}
+
+/**
+ * Checks the size of rendered objects as JSON.
+ * @throws TerminalError Blocked above a limit on the number of objects, on the bytes of one, which it names, or on the bytes of all.
+ */
+function checkRendered(objects: readonly KubeObject[]): void {
+  const { renderedObjects, renderedObjectBytes, renderedBytes } = BUNDLE_LIMITS;
+  if (objects.length > renderedObjects)
+    throw bundleTooLarge(`it renders to ${objects.length} objects, more than the ${renderedObjects} allowed`);
+  let bytes = 0;
+  for (const object of objects) {
+    const size = jsonBytes(object);
+    if (size > renderedObjectBytes)
+      throw bundleTooLarge(
+        `its ${described(object)} has ${size} bytes as JSON, more than the ${renderedObjectBytes} an API server accepts`,
+      );
+    bytes += size;
+    if (bytes > renderedBytes) throw bundleTooLarge(`its objects have ${bytes} bytes as JSON, more than the ${renderedBytes} allowed`);
+  }
+}
+
+/** Kind and name, which a manifest may lack. */
+function described({ kind, metadata }: Partial<KubeObject>): string {
+  return excerpt(`${kind} ${metadata?.name}`);
+}
+
+function jsonBytes(object: KubeObject): number {
+  try {
+    return Buffer.byteLength(JSON.stringify(object));
+  } catch {
+    // JSON.stringify does not write bigint, and is twice as fast.
+    return Buffer.byteLength(goJson(object));
+  }
+}
 
 /** How a bundle is to be rendered. */
 export interface RenderOptions {

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { bundleOf } from "../../test/support/bundleFixture.ts";
-import { targetFault, targetNamespaces } from "./targetNamespaces.ts";
+import { targetFault, targetNamespaces } from "./watchScope.ts";
 
 const csvOf = (modes: string) => bundleOf({ modes: modes === "" ? [] : modes.split(" ") }).csv;
 

@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { bundleOf } from "../../test/support/bundleFixture.ts";
 import { messageOf } from "../errors/errors.ts";
 import { bundleConfig } from "./config.ts";
-import { userConfigSchema } from "./userConfigSchema.ts";
+import { userConfigSchema } from "./configSchema.ts";
 
 interface Validator {
   compile(schema: object): (value: unknown) => boolean;

@@ -3,7 +3,7 @@ import { bundleOf } from "../../test/support/bundleFixture.ts";
 import { type CaseHead, loadCases } from "../../test/support/caseFiles.ts";
 import type { JsonObject, KubeObject } from "../api/k8s.ts";
 import { renderBundle } from "./render.ts";
-import { selfSigned } from "./selfSigned.ts";
+import { selfSigned } from "../certificates/providers.ts";
 
 interface ScopeCase extends CaseHead {
   modes: string[];

@@ -1,13 +1,12 @@
 import { AVAILABLE_UPDATES_MAX } from "../api/constants.ts";
-import { truncate, NAME_LENGTH } from "../text/truncate.ts";
 import { compareNewestFirst } from "../fbc/bundleOrder.ts";
+import { NAME_LENGTH, truncate } from "../text/truncate.ts";
 import { compareVersionRelease } from "../version/version.ts";
-import { type Candidate } from "./candidates.ts";
-import { isNewer, obstaclesTo } from "./explanation/obstacles.ts";
-import { type Ranked, recordedBundle } from "./explanation/ranking.ts";
+import type { Candidate } from "./candidates.ts";
 import { edgeTo } from "./filters.ts";
-import { blockingCatalog, offersOf } from "./offers.ts";
-import type { Considered } from "./resolution.ts";
+import { isNewer, obstaclesTo } from "./obstacles.ts";
+import { type Considered, blockingCatalog, offersOf } from "./resolution.ts";
+import { type Ranked, recordedBundle } from "./resolutionRecord.ts";
 
 /** A version that may follow what is installed. */
 export interface AvailableUpdate {

@@ -1,12 +1,53 @@
-import type { FbcChannel, FbcDeprecations, PackageContent } from "../fbc/types.ts";
+import type { CatalogSource } from "../api/clusterExtension.ts";
+import { type ClusterObjection, maxVersionOf, objectionTo } from "../bundle/maxOpenShiftVersion.ts";
+import { messageOf } from "../errors/errors.ts";
 import { defaultOf } from "../fbc/bundleOrder.ts";
-import type { ClusterVersion } from "../gate/clusterVersion.ts";
-import type { Constraint } from "../version/masterminds.ts";
-import { compareVersionRelease, type VersionRelease } from "../version/version.ts";
+import type { DeprecationReference, FbcChannel, FbcDeprecations, PackageContent } from "../fbc/types.ts";
+import type { ClusterVersion } from "../version/clusterVersion.ts";
+import { type Constraint, parseConstraint } from "../version/masterminds.ts";
+import { type VersionRelease, compareVersionRelease } from "../version/version.ts";
 import { type Candidate, candidatesFrom, entryNames } from "./candidates.ts";
-import { type ClusterObjection, maxVersionOf, objectionTo } from "./clusterObjection.ts";
-import { deprecatedBundles } from "./deprecation.ts";
-import { type Edge, type InstalledBundle, successorEdges } from "./successors.ts";
+import { type Edge, type InstalledBundle, installedVersion, successorEdges } from "./successors.ts";
+
+/** What deprecation is asked about. */
+export interface DeprecationQuery {
+  /** Channels named in spec; none means every channel of the package. */
+  readonly channels?: readonly string[] | undefined;
+  /** The installed bundle, if there is one. */
+  readonly bundleName?: string | undefined;
+}
+
+/** The messages of deprecation, in the catalog's order; empty messages are left out. */
+export interface DeprecationMessages {
+  package: string[];
+  channel: string[];
+  bundle: string[];
+}
+
+/**
+ * What a catalog's deprecations say about the package, about the channels asked for and about one bundle.
+ * Without channels in the query all deprecated channels are told, whether the bundle is in them or not.
+ * @see operator-controller internal/operator-controller/controllers/clusterextension_controller.go SetDeprecationStatus
+ */
+export function deprecationsFor(
+  deprecations: FbcDeprecations | undefined,
+  { channels = [], bundleName }: DeprecationQuery,
+): DeprecationMessages {
+  const messages = (isMeant: (reference: DeprecationReference) => boolean): string[] =>
+    (deprecations?.entries ?? []).filter(({ reference, message }) => message !== "" && isMeant(reference)).map(({ message }) => message);
+  return {
+    package: messages(({ schema }) => schema === "olm.package"),
+    channel: messages(({ schema, name }) => schema === "olm.channel" && (channels.length === 0 || channels.includes(name ?? ""))),
+    bundle: messages(({ schema, name }) => schema === "olm.bundle" && bundleName !== undefined && name === bundleName),
+  };
+}
+
+/** Names of the bundles that are deprecated themselves; a deprecated channel or package does not make its bundles so. */
+export function deprecatedBundles(deprecations: FbcDeprecations | undefined): ReadonlySet<string> {
+  const names = new Set<string>();
+  for (const { reference } of deprecations?.entries ?? []) if (reference.schema === "olm.bundle") names.add(reference.name ?? "");
+  return names;
+}
 
 /** What is asked of every catalog. */
 export interface Query {
@@ -136,4 +177,48 @@ export function edgeTo({ bundle, version }: Candidate, { installed }: Query, edg
   const sameVersion = version !== undefined && compareVersionRelease(version, installed.parsed) === 0;
   if (sameVersion && bundle.name === installed.name) return { channel: "", via: "stay" };
   return edges.get(bundle.name) ?? (sameVersion ? { channel: "", via: "stay" } : undefined);
+}
+
+/** What a source asks of every catalog, or what of it cannot be read. */
+export type ReadQuery =
+  | { readonly kind: "read"; readonly query: Query }
+  | { readonly kind: "badRange"; readonly error: Error }
+  /** The version of what is installed cannot be read and edges decide; `query` is as if nothing were installed. */
+  | { readonly kind: "badInstalled"; readonly error: Error; readonly query: Query };
+
+/** Reads version range and installed version. Under SelfCertified an installed version that cannot be read counts as none. */
+export function readQuery(source: CatalogSource, installed: InstalledBundle | undefined, cluster: ClusterVersion): ReadQuery {
+  const range = rangeFrom(source.version);
+  if (range instanceof Error) return { kind: "badRange", error: range };
+  const before = readInstalled(installed);
+  const query: Query = {
+    packageName: source.packageName,
+    channels: source.channels ?? [],
+    edgesDecide: source.upgradeConstraintPolicy !== "SelfCertified",
+    cluster,
+    clusterDecides: source.clusterVersionPolicy === "Enforce",
+    ...(installed ? { keeps: installed.name } : {}),
+    ...(range ? { range } : {}),
+    ...(before instanceof Error || before === undefined ? {} : { installed: before }),
+  };
+  if (before instanceof Error && query.edgesDecide) return { kind: "badInstalled", error: before, query };
+  return { kind: "read", query };
+}
+
+function rangeFrom(text: string | undefined): Query["range"] | Error {
+  if (!text) return undefined;
+  try {
+    return { text, constraint: parseConstraint(text) };
+  } catch (err) {
+    return new Error(messageOf(err), { cause: err });
+  }
+}
+
+function readInstalled(installed: InstalledBundle | undefined): Query["installed"] | Error {
+  if (!installed) return undefined;
+  try {
+    return { ...installed, parsed: installedVersion(installed) };
+  } catch (err) {
+    return new Error(messageOf(err), { cause: err });
+  }
 }

@@ -1,14 +1,13 @@
 import type { CatalogSource } from "../api/clusterExtension.ts";
-import { allowsNext, type MinorVersion } from "../gate/minorVersion.ts";
+import { maxVersionOf } from "../bundle/maxOpenShiftVersion.ts";
+import { goQuote } from "../golang/quote.ts";
+import { type MinorVersion, allowsNext } from "../version/clusterVersion.ts";
 import { compareVersionRelease } from "../version/version.ts";
 import { type Candidate, entryNames } from "./candidates.ts";
-import { type CatalogContent, hasContent, selectedCatalogs } from "./catalogContent.ts";
-import { maxVersionOf } from "./clusterObjection.ts";
-import { type Findings, findIn, isInRange, objectionOf, type Query } from "./filters.ts";
-import { readQuery } from "./query.ts";
-import type { InstalledBundle } from "./successors.ts";
-import { type Destination, destinationsFrom, SearchBudget } from "./upgradePaths.ts";
-import { versionOf } from "./wording.ts";
+import { type Findings, type Query, findIn, isInRange, objectionOf, readQuery } from "./filters.ts";
+import { type CatalogContent, hasContent, selectedCatalogs } from "./resolution.ts";
+import { type Destination, type InstalledBundle, SearchBudget, destinationsFrom } from "./successors.ts";
+import { enumerated, listed, versionOf } from "./wording.ts";
 
 /** What is asked: how to get an extension to a bundle that lets the cluster go to its next minor version. */
 export interface RemedyRequest {
@@ -25,13 +24,13 @@ export interface RemedyRequest {
  * What stands in the way: spec's version range, spec's channels, or the lack of an upgrade edge.
  * `way`: the version itself is in, but not what leads to it.
  */
-export interface Obstacle {
+interface Obstacle {
   readonly kind: "range" | "channels" | "edges";
   readonly excludes: "target" | "way";
 }
 
 /** The version that lets the cluster go on, how to get there and what stands in the way; or that there is none. */
-export type Remedy =
+type Remedy =
   | {
       readonly kind: "version";
       readonly version: string;
@@ -144,4 +143,42 @@ function remedyFrom({ catalog, candidate, through }: Destination, findings: read
     through: through.map(versionOf),
     obstacles: left.map((kind) => ({ kind, excludes: isIn[kind] ? "way" : "target" })),
   };
+}
+
+const UNINSTALL = "uninstall the extension to upgrade the cluster";
+
+/**
+ * A remedy as a clause of a message, such as `version 1.1.0 of catalog "x" lifts the block`. In spec's words, at most some hundred characters
+ * beside what spec holds.
+ */
+export function remedyText(remedy: Remedy, source: CatalogSource, installed: InstalledBundle | undefined): string {
+  if (remedy.kind === "none") return noneText(remedy, installed);
+  const { version, catalog, deprecated, through, obstacles } = remedy;
+  const subject = `version ${version}${deprecated ? " (deprecated)" : ""} of catalog ${goQuote(catalog)}`;
+  if (through.length + obstacles.length === 0) return `${subject} lifts the block`;
+  const after = through.length > 0 ? `, after upgrades through ${enumerated(through)}` : "";
+  const but = obstacles.map((obstacle) => obstacleText(obstacle, source, installed)).join(", and ");
+  return `${subject} would lift the block${after}${but === "" ? "" : `, but ${but}`}`;
+}
+
+function obstacleText({ kind, excludes }: Obstacle, source: CatalogSource, installed: InstalledBundle | undefined): string {
+  if (kind === "range") {
+    return `spec.source.catalog.version ${goQuote(source.version ?? "")} excludes ${excludes === "target" ? "it" : "a version on the way"}`;
+  }
+  if (kind === "channels") {
+    const field = `spec.source.catalog.channels ${listed(source.channels ?? [])}`;
+    return excludes === "target" ? `it is not in ${field}` : `the edges to it are not in ${field}`;
+  }
+  return `no edges lead to it from ${goQuote(installed?.name ?? "")}: only upgradeConstraintPolicy SelfCertified goes there`;
+}
+
+function noneText({ asked, silent }: Remedy & { kind: "none" }, installed: InstalledBundle | undefined): string {
+  if (asked.length + silent.length === 0) return `spec.source.catalog.selector selects no catalog to find another version in; ${UNINSTALL}`;
+  if (asked.length === 0) return `${catalogs(silent)} cannot be asked for a version that lifts the block`;
+  const unsure = silent.length > 0 ? ` (${catalogs(silent)} cannot be asked)` : "";
+  return `no ${installed ? "newer version" : "version"} in ${catalogs(asked)} lifts the block${unsure}; ${UNINSTALL}`;
+}
+
+function catalogs(names: readonly string[]): string {
+  return `${names.length === 1 ? "catalog" : "catalogs"} ${enumerated(names.map(goQuote))}`;
 }

@@ -1,10 +1,39 @@
 import type { CatalogSource } from "../api/clusterExtension.ts";
-import type { FbcBundle, FbcDeprecations } from "../fbc/types.ts";
-import type { ClusterVersion } from "../gate/clusterVersion.ts";
+import type { FbcBundle, FbcDeprecations, PackageContent } from "../fbc/types.ts";
+import type { ClusterVersion } from "../version/clusterVersion.ts";
 import type { VersionRelease } from "../version/version.ts";
-import type { CatalogContent } from "./catalogContent.ts";
-import type { Findings, Query } from "./filters.ts";
+import type { Candidate } from "./candidates.ts";
+import { type Findings, type Query, findIn } from "./filters.ts";
+import { type LabelSelector, compileSelector } from "./labelSelector.ts";
 import type { Edge, InstalledBundle } from "./successors.ts";
+
+/** One catalog that is to be asked, with what it says about the package. */
+export interface CatalogContent {
+  name: string;
+  priority: number;
+  labels: Record<string, string>;
+  /** Undefined where the catalog does not have the package, or cannot answer. */
+  content: PackageContent | undefined;
+  /** Why the catalog cannot answer; absent for one that can. */
+  unavailable?: string;
+  /** What the catalog reports about itself while it is not served, such as `it reports Retrying: manifest unknown`. */
+  reports?: string;
+  /** What the catalog said about the package when it last answered; absent while that is not known, and for one that can answer. */
+  lastKnown?: { readonly content: PackageContent | undefined };
+}
+
+/** Those of `catalogs` that are selected, by name. */
+export function selectedCatalogs(selector: LabelSelector | undefined, catalogs: readonly CatalogContent[]): CatalogContent[] {
+  const { matches } = compileSelector(selector);
+  return catalogs.filter(({ labels }) => matches(labels)).sort((a, b) => (a.name < b.name ? -1 : 1));
+}
+
+/** Whether a catalog says anything about the package. */
+export function hasContent(content: PackageContent | undefined): content is PackageContent {
+  if (!content) return false;
+  const { channels, bundles, deprecations, others } = content;
+  return content.package !== undefined || channels.length + bundles.length + deprecations.length + others > 0;
+}
 
 /**
  * What is asked: the package and its limits, the catalogs (in any order; disabled ones left out), what is installed, and the version of the
@@ -75,3 +104,37 @@ export type Resolution = Resolved | Unresolved;
 
 /** The same before it is said what it was chosen from. */
 export type Answer = Omit<Resolved, "considered"> | Omit<Unresolved, "considered">;
+
+/** The best of what one catalog has left. */
+export type Offer = Findings & { readonly best: Candidate };
+
+/** What catalogs offer, highest priority first and else in the order given; deprecated bundles only where there are no others. */
+export function offersOf(findings: readonly Findings[]): Offer[] {
+  const offers = findings.flatMap((found) => (found.best ? [{ ...found, best: found.best }] : []));
+  const sound = offers.filter(({ best }) => !best.deprecated);
+  return (sound.length > 0 ? sound : offers).sort((a, b) => b.priority - a.priority);
+}
+
+/** Returns the first selected catalog, by name, that cannot answer and whose answer could change the choice. */
+export function blockingCatalog(considered: Considered): CatalogContent | undefined {
+  const [first] = offersOf(considered.findings);
+  return considered.selected.find((one) => one.unavailable !== undefined && couldChange(one, first, considered));
+}
+
+/**
+ * Reports whether the answer of a catalog that cannot answer could change the choice. The first row that matches decides:
+ *
+ * | when it last answered, no bundle of it passed the filters                           | no  |
+ * | it never answered, and the best offer comes from the catalog of the installed bundle | no  |
+ * | nothing else is offered, or only what is deprecated                                 | yes |
+ * | its priority is not lower than that of the best offer                               | yes |
+ *
+ * The second row keeps updates coming from the catalog that the installed bundle came from while another catalog is new or broken. A catalog that
+ * the installed bundle did not come from never replaces one that is out of reach: that could install content from a source that nobody chose.
+ */
+function couldChange(catalog: CatalogContent, first: Offer | undefined, { query, installedFrom }: Considered): boolean {
+  const { lastKnown, priority } = catalog;
+  if (lastKnown && !(hasContent(lastKnown.content) && findIn(catalog, lastKnown.content, query).best)) return false;
+  if (!lastKnown && first && first.catalog === installedFrom) return false;
+  return !first || first.best.deprecated || priority >= first.priority;
+}

@@ -1,19 +1,13 @@
+import { objectionWarning } from "../bundle/maxOpenShiftVersion.ts";
 import { messageOf } from "../errors/errors.ts";
-import { goQuote } from "../golang/quote.ts";
 import { defaultOf } from "../fbc/bundleOrder.ts";
-import { bundleVersion, type Candidate } from "./candidates.ts";
-import { type CatalogContent, hasContent, selectedCatalogs } from "./catalogContent.ts";
-import { cautionsOn } from "./cautions.ts";
-import { objectionWarning } from "./clusterObjection.ts";
-import { explainChoice } from "./explainChoice.ts";
-import { explainNothing } from "./explainNothing.ts";
-import { explainRuledOut } from "./explainRuledOut.ts";
-import { edgeTo, findIn, objectionOf, type Query } from "./filters.ts";
-import { blockingCatalog, type Offer, offersOf } from "./offers.ts";
-import { readQuery } from "./query.ts";
-import type { Answer, Considered, Resolution, ResolveRequest, Unresolved } from "./resolution.ts";
-import { selectorError } from "./selector.ts";
-import { blocked, explainTie, notFoundReason, silenceText, unresolved } from "./unresolved.ts";
+import { goQuote } from "../golang/quote.ts";
+import { type Candidate, bundleVersion } from "./candidates.ts";
+import { blocked, cautionsOn, explainChoice, explainNothing, explainTie, notFoundReason, silenceText, unresolved } from "./explain.ts";
+import { explainRuledOut } from "./filterSteps.ts";
+import { type Query, edgeTo, findIn, objectionOf, readQuery } from "./filters.ts";
+import { selectorError } from "./labelSelector.ts";
+import { type Answer, type CatalogContent, type Considered, type Offer, type Resolution, type ResolveRequest, type Unresolved, blockingCatalog, hasContent, offersOf, selectedCatalogs } from "./resolution.ts";
 import { enumerated } from "./wording.ts";
 
 const NOTHING_TO_COMPARE =

@@ -9,18 +9,18 @@ import { MetaDecoder } from "../../pkg/fbc/decode.ts";
 import { updateGraph } from "../../pkg/fbc/graph/updateGraph.ts";
 import { canonicalJson } from "../../pkg/golang/json.ts";
 import { parseYaml, toYaml } from "../../pkg/golang/yaml.ts";
-import { cleanObject, withStringData } from "../../pkg/release/clean.ts";
+import { cleanObject, withStringData } from "../../pkg/release/cleanObject.ts";
 import { differences } from "../../pkg/release/diff.ts";
-import { objectsDigest } from "../../pkg/release/digest.ts";
-import { driftIn, positionsIn } from "../../pkg/release/driftedFields.ts";
-import { encodeRelease } from "../../pkg/release/encode.ts";
+import { objectsDigest } from "../../pkg/release/identity.ts";
+import { driftIn, positionsIn } from "../../pkg/release/drift.ts";
+import { encodeRelease } from "../../pkg/release/storage/encode.ts";
 import { replacedAt, valueAt } from "../../pkg/release/jsonPointer.ts";
-import { union } from "../../pkg/release/managedFields.ts";
+import { mergeFieldTrees } from "../../pkg/release/managedFields.ts";
 import { prepareObjects } from "../../pkg/release/prepare.ts";
 import { renderBundle } from "../../pkg/render/render.ts";
-import { mergedConfig } from "../../pkg/render/values/mergedConfig.ts";
+import { mergedConfig } from "../../pkg/render/configSources.ts";
 import { resolve } from "../../pkg/resolve/resolve.ts";
-import { matchesSelector } from "../../pkg/resolve/selector.ts";
+import { matchesSelector } from "../../pkg/resolve/labelSelector.ts";
 import { catalogsFrom } from "../support/catalogFixture.ts";
 import { graphqlCatalog } from "../support/graphqlCatalog.ts";
 import { decodedRecord, releaseRecord } from "../support/releases.ts";
@@ -141,7 +141,7 @@ test("law: YAML, JSON and what is cleaned, merged or replaced keep members of an
       expect(json(withStringData({ ...configMap({}), stringData: one })["data"])).toBe(
         json(Object.fromEntries(Object.entries(one).map(([name, value]) => [name, Buffer.from(value).toString("base64")]))),
       );
-      expect(json(union({ "f:data": one }, { "f:data": other }))).toBe(json({ "f:data": both }));
+      expect(json(mergeFieldTrees({ "f:data": one }, { "f:data": other }))).toBe(json({ "f:data": both }));
       for (const name of Object.keys(both)) {
         expect(valueAt(one, [name])).toBe(Object.hasOwn(one, name) ? one[name] : undefined);
         if (Object.hasOwn(one, name))

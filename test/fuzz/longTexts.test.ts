@@ -4,7 +4,7 @@ import { canonicalQuantity } from "../../pkg/golang/quantity.ts";
 import { schemaAllows } from "../../pkg/authoring/bundlecheck/ownedApiRules.ts";
 import { parseChallenges } from "../../pkg/oci/challenge.ts";
 import { parsePullReference } from "../../pkg/oci/reference.ts";
-import { labelValue } from "../../pkg/release/labelValue.ts";
+import { labelValue } from "../../pkg/release/labels.ts";
 import { redactSecrets } from "../../pkg/text/redact.ts";
 import { parseRange } from "../../pkg/version/blang.ts";
 import { parseConstraint } from "../../pkg/version/masterminds.ts";

@@ -6,12 +6,12 @@ import type { BundleFiles } from "../../pkg/bundle/types.ts";
 import { ReconcileError } from "../../pkg/errors/errors.ts";
 import { wireJson } from "../../pkg/kube/wire.ts";
 import { knownResource } from "../../pkg/rbac/resources.ts";
-import { requiredRules } from "../../pkg/rbac/rules.ts";
+import { requiredRules } from "../../pkg/rbac/requiredRules.ts";
 import { userRoles } from "../../pkg/rbac/userRoles.ts";
 import { requireIdentities } from "../../pkg/release/identity.ts";
-import { installOrder } from "../../pkg/release/order.ts";
+import { installOrder } from "../../pkg/release/plan.ts";
 import { prepareObjects } from "../../pkg/release/prepare.ts";
-import { providerOf } from "../../pkg/render/providers.ts";
+import { providerOf } from "../../pkg/certificates/providers.ts";
 import { type RenderOptions, renderBundle } from "../../pkg/render/render.ts";
 
 /** The longest message that a bundle may make of itself. */

@@ -1,8 +1,6 @@
 import type { JsonObject } from "../../pkg/api/k8s.ts";
-import { certManager } from "../../pkg/render/certManager.ts";
+import { certManager, selfSigned, serviceCa } from "../../pkg/certificates/providers.ts";
 import type { RenderOptions } from "../../pkg/render/render.ts";
-import { selfSigned } from "../../pkg/render/selfSigned.ts";
-import { serviceCa } from "../../pkg/render/serviceCa.ts";
 
 /** One way of rendering one of the bundles beside this file; its result lies in `rendered/<name>.yaml`. */
 export interface GoldenRow {

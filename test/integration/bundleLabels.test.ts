@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { API_VERSION, CLUSTER_EXTENSION, FIELD_MANAGER, LABEL_BUNDLE_VERSION, LABEL_PACKAGE_NAME } from "../../pkg/api/constants.ts";
 import { type KubeObject, type ObjectRef, refOf } from "../../pkg/api/k8s.ts";
 import { ReleaseStore } from "../../pkg/operatorcontroller/releases/releaseStore.ts";
-import { withoutBundleLabels } from "../../pkg/release/bundleLabels.ts";
+import { withoutBundleLabels } from "../../pkg/release/labels.ts";
 import { describeObject } from "../../pkg/release/identity.ts";
 import type { ReleaseRecord } from "../../pkg/release/record.ts";
 import { describeWithPrivateCluster, eventually } from "../support/cluster.ts";

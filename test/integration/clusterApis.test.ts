@@ -5,7 +5,7 @@ import type { KubeObject } from "../../pkg/api/k8s.ts";
 import { Informer } from "../../pkg/controller/informer.ts";
 import type { Client } from "../../pkg/kube/client.ts";
 import { type ClusterApi, ClusterApis } from "../../pkg/operatorcontroller/served/clusterApis.ts";
-import { withOwner } from "../../pkg/release/ownerMarks.ts";
+import { withOwner } from "../../pkg/release/labels.ts";
 import { createLogger } from "../../pkg/telemetry/log.ts";
 import { describeWithCluster, eventually, type TestCluster } from "../support/cluster.ts";
 import { extensionNamed } from "../support/extensions.ts";

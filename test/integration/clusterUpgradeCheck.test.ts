@@ -8,10 +8,10 @@ import { LABEL_BUNDLE_NAME, LABEL_BUNDLE_VERSION, SYSTEM_NAMESPACE } from "../..
 import { type KubeObject, refOf } from "../../pkg/api/k8s.ts";
 import { tokenKubeconfig } from "../../pkg/devcluster/tokenKubeconfig.ts";
 import { parseYaml, parseYamlDocuments } from "../../pkg/golang/yaml.ts";
-import type { UpgradeCheck } from "../../pkg/gate/check.ts";
+import type { UpgradeCheck } from "../../pkg/openshift/upgradeCheck.ts";
 import { ServiceAccountTokens } from "../../pkg/kube/tokens.ts";
 import { ReleaseStore } from "../../pkg/operatorcontroller/releases/releaseStore.ts";
-import { encodeRelease } from "../../pkg/release/encode.ts";
+import { encodeRelease } from "../../pkg/release/storage/encode.ts";
 import type { ReleaseStatus } from "../../pkg/release/record.ts";
 import { describeWithPrivateCluster, eventually } from "../support/cluster.ts";
 import { extensionNamed } from "../support/extensions.ts";

@@ -6,7 +6,7 @@ import type { ClusterExtension } from "../../pkg/api/clusterExtension.ts";
 import type { JsonObject, KubeObject, ObjectRef } from "../../pkg/api/k8s.ts";
 import { loadBundle } from "../../pkg/bundle/load.ts";
 import { findBinaries } from "../../pkg/devcluster/binaries.ts";
-import { requiredRules } from "../../pkg/rbac/rules.ts";
+import { requiredRules } from "../../pkg/rbac/requiredRules.ts";
 import { renderBundle } from "../../pkg/render/render.ts";
 import { bundleFiles as caseFiles } from "../cases/topics/render.ts";
 import { bundleFiles } from "../support/bundleFixture.ts";

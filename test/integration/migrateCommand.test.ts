@@ -7,7 +7,7 @@ import { CommandTerminal } from "../../cmd/olmv1/cli/terminal.ts";
 import type { ClusterExtension } from "../../pkg/api/clusterExtension.ts";
 import { ANNOTATION_RECONCILE_REQUESTED_AT, API_VERSION, CLUSTER_EXTENSION } from "../../pkg/api/constants.ts";
 import { type JsonObject, type KubeObject, type ObjectRef, refOf } from "../../pkg/api/k8s.ts";
-import { CONVERSION_STEPS } from "../../pkg/classic/names.ts";
+import { CONVERSION_STEPS } from "../../pkg/api/migration.ts";
 import { pushImage } from "../../pkg/oci/push.ts";
 import { ClassicOlm } from "../support/classicOlm.ts";
 import { describeWithPrivateCluster, eventually } from "../support/cluster.ts";

@@ -9,7 +9,7 @@ import type { KubeObject } from "../../pkg/api/k8s.ts";
 import { parseYamlDocuments } from "../../pkg/golang/yaml.ts";
 import { ServiceAccountTokens } from "../../pkg/kube/tokens.ts";
 import { pushImage } from "../../pkg/oci/push.ts";
-import type { ResolutionRecord } from "../../pkg/resolve/explanation/record.ts";
+import type { ResolutionRecord } from "../../pkg/resolve/resolutionRecord.ts";
 import { AccessReviews } from "../../pkg/serving/accessReviews.ts";
 import { type MetricsServer, startMetricsServer } from "../../pkg/serving/metricsServer.ts";
 import { TlsFiles } from "../../pkg/serving/tlsFiles.ts";

@@ -7,7 +7,7 @@ import { Agent, request } from "undici";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { API_VERSION, SYSTEM_NAMESPACE } from "../../pkg/api/constants.ts";
 import type { KubeObject } from "../../pkg/api/k8s.ts";
-import { servedNames } from "../../pkg/certificates/serviceNames.ts";
+import { certificateHostNames } from "../../pkg/certificates/servingCertificate.ts";
 import { storedIn } from "../../pkg/certificates/storedCertificates.ts";
 import { freePorts } from "../../pkg/devcluster/ports.ts";
 import { parseYamlDocuments } from "../../pkg/golang/yaml.ts";
@@ -108,7 +108,7 @@ describeWithPrivateCluster("certificates that the servers make for themselves", 
     const before = (await presented(first)).fingerprint256;
     // As the leader left it a quarter of an hour ago: what is to come is trusted already.
     const now = Date.now();
-    const next = await issueCertificate({ host: HOST, dnsNames: servedNames(HOST), startsAt: now - HOUR / 2, endsAt: now + 2_000 * HOUR });
+    const next = await issueCertificate({ host: HOST, dnsNames: certificateHostNames(HOST), startsAt: now - HOUR / 2, endsAt: now + 2_000 * HOUR });
     const { authorities: known } = storedIn(await secret());
     await load.passed(40);
     await write({
@@ -189,7 +189,7 @@ describeWithPrivateCluster("certificates that the servers make for themselves", 
     await first.process.stop();
     await second.process.stop();
     const now = Date.now();
-    const task = { host: HOST, dnsNames: servedNames(HOST) };
+    const task = { host: HOST, dnsNames: certificateHostNames(HOST) };
     const ended = await issueCertificate({ ...task, startsAt: now - 100 * HOUR, endsAt: now - HOUR });
     const pair = ({ certificate, key, authority }: typeof ended): Record<string, string> => ({
       "tls.crt": base64(certificate),

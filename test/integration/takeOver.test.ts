@@ -14,9 +14,9 @@ import {
 import { type JsonObject, type KubeObject, type ObjectRef, refOf } from "../../pkg/api/k8s.ts";
 import { loadBundle } from "../../pkg/bundle/load.ts";
 import { canonicalJson } from "../../pkg/golang/json.ts";
-import { cleanObject } from "../../pkg/release/clean.ts";
+import { cleanObject } from "../../pkg/release/cleanObject.ts";
 import { describeObject } from "../../pkg/release/identity.ts";
-import { withoutOwner } from "../../pkg/release/ownerMarks.ts";
+import { withoutOwner } from "../../pkg/release/labels.ts";
 import { renderBundle } from "../../pkg/render/render.ts";
 import { describeWithPrivateCluster, eventually } from "../support/cluster.ts";
 import { type BundleParts, GoInstallation } from "../support/goInstallation.ts";

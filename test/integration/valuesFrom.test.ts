@@ -3,7 +3,7 @@ import type { ClusterExtension, ClusterExtensionSpec } from "../../pkg/api/clust
 import { API_VERSION, CLUSTER_EXTENSION } from "../../pkg/api/constants.ts";
 import type { KubeObject, ObjectRef } from "../../pkg/api/k8s.ts";
 import type { PolicyRule } from "../../pkg/rbac/policyRule.ts";
-import type { RequiredRules } from "../../pkg/rbac/rules.ts";
+import type { RequiredRules } from "../../pkg/rbac/requiredRules.ts";
 import { describeWithPrivateCluster, eventually } from "../support/cluster.ts";
 import { type ExtensionParts, OperatorWorld } from "../support/operatorWorld.ts";
 import { EVERYTHING } from "../support/ownedObjects.ts";

@@ -1,7 +1,6 @@
 import type { ChannelEntry, FbcBundle, FbcDeprecations, PackageContent } from "../../pkg/fbc/types.ts";
-import type { ClusterVersion } from "../../pkg/gate/clusterVersion.ts";
-import { minorOf } from "../../pkg/gate/minorVersion.ts";
-import type { CatalogContent } from "../../pkg/resolve/catalogContent.ts";
+import type { CatalogContent } from "../../pkg/resolve/resolution.ts";
+import { type ClusterVersion, minorOf } from "../../pkg/version/clusterVersion.ts";
 
 /** A bundle by its name alone, the version being what stands behind the first ".v", or with what differs from that. */
 export type BundleFixture =

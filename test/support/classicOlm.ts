@@ -3,7 +3,7 @@ import type { JsonObject, KubeObject, ObjectRef } from "../../pkg/api/k8s.ts";
 import { loadBundle } from "../../pkg/bundle/load.ts";
 import type { Client } from "../../pkg/kube/client.ts";
 import { renderBundle } from "../../pkg/render/render.ts";
-import { selfSigned } from "../../pkg/render/selfSigned.ts";
+import { selfSigned } from "../../pkg/certificates/providers.ts";
 import { eventually } from "./eventually.ts";
 
 const GROUP = "operators.coreos.com";

@@ -9,7 +9,7 @@ import { Surroundings } from "../../pkg/operatorcontroller/dependencies/surround
 import type { InstalledProvider } from "../../pkg/operatorcontroller/installed/installedBundles.ts";
 import { CelRules } from "../../pkg/resolve/cel/celRules.ts";
 import type { Gvk } from "../../pkg/resolve/constraint/constraint.ts";
-import { providerFrom } from "../../pkg/resolve/constraint/provider.ts";
+import { providerFrom } from "../../pkg/resolve/constraint/parse.ts";
 import { type BundleFixture, type CatalogFixture, contentFrom } from "./catalogFixture.ts";
 import { catalogNamed } from "./catalogs.ts";
 import { FakeClock } from "./fakeClock.ts";

@@ -5,11 +5,10 @@ import type { StepContext } from "../../pkg/controller/steps.ts";
 import type { PackageContent } from "../../pkg/fbc/types.ts";
 import { KubeError } from "../../pkg/kube/errors.ts";
 import type { PackageReader } from "../../pkg/operatorcontroller/catalogs/catalogContents.ts";
-import { noReleases, type ReleaseHistory } from "../../pkg/operatorcontroller/releases/releaseStore.ts";
+import { type ReleaseHistory, noReleases } from "../../pkg/operatorcontroller/releases/releaseStore.ts";
 import type { CatalogLister } from "../../pkg/operatorcontroller/steps/resolveBundle.ts";
-import type { DecodedRelease, UnreadableRelease } from "../../pkg/release/decode.ts";
-import { releasesWithObjects } from "../../pkg/release/history.ts";
-import { newestFirst, type ReleaseRecord } from "../../pkg/release/record.ts";
+import { type ReleaseRecord, newestFirst, releasesWithObjects } from "../../pkg/release/record.ts";
+import type { DecodedRelease, UnreadableRelease } from "../../pkg/release/storage/decode.ts";
 import { createLogger } from "../../pkg/telemetry/log.ts";
 import { asRead } from "./releases.ts";
 

@@ -2,9 +2,9 @@ import type { ClusterExtension } from "../../pkg/api/clusterExtension.ts";
 import type { KubeObject } from "../../pkg/api/k8s.ts";
 import { CONTROLLER_SUBJECT } from "../../pkg/devcluster/installation.ts";
 import type { Client } from "../../pkg/kube/client.ts";
-import { installerManifests } from "../../pkg/rbac/manifest.ts";
+import { installerManifests } from "../../pkg/rbac/installerManifests.ts";
 import type { PolicyRule } from "../../pkg/rbac/policyRule.ts";
-import { requiredRules } from "../../pkg/rbac/rules.ts";
+import { requiredRules } from "../../pkg/rbac/requiredRules.ts";
 
 /** Gives what was kept back. */
 export interface Granted {

@@ -1,7 +1,7 @@
 import { metaFrom } from "../../pkg/fbc/content.ts";
 import type { PackageContent } from "../../pkg/fbc/types.ts";
 import type { KnownOffers } from "../../pkg/operatorcontroller/catalogs/catalogOffers.ts";
-import { type OfferIndex, OfferIndexBuilder } from "../../pkg/resolve/offers/offerIndex.ts";
+import { type OfferIndex, OfferIndexBuilder } from "../../pkg/resolve/dependencies/offerIndex.ts";
 
 /** The index of a catalog that holds these packages. */
 export function offerIndexOf(contents: Iterable<PackageContent | undefined>): OfferIndex {

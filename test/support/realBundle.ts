@@ -5,7 +5,7 @@ import type { RegistryV1Bundle } from "../../pkg/bundle/types.ts";
 import { readBundleFiles } from "../../pkg/operatorcontroller/bundleFiles.ts";
 import { definedResource, knownResource } from "../../pkg/rbac/resources.ts";
 import { requireIdentities } from "../../pkg/release/identity.ts";
-import type { CertificateProvider } from "../../pkg/render/certificateProvider.ts";
+import type { CertificateProvider } from "../../pkg/certificates/providers.ts";
 import { renderBundle } from "../../pkg/render/render.ts";
 import { GROUPS_OF_OTHERS, type RealOperator, isAboutOthers } from "./realOperator.ts";
 import { readdirSync } from "node:fs";

@@ -7,7 +7,7 @@ import { knownResource } from "../../pkg/rbac/resources.ts";
 import { isCrd, objectKey } from "../../pkg/release/identity.ts";
 import { prepareObjects } from "../../pkg/release/prepare.ts";
 import { renderBundle } from "../../pkg/render/render.ts";
-import { selfSigned } from "../../pkg/render/selfSigned.ts";
+import { selfSigned } from "../../pkg/certificates/providers.ts";
 import { compareVersions, parseVersion } from "../../pkg/version/version.ts";
 
 /** An operator whose bundles lie in folders, with one version or with two, the older first. */

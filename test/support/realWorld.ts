@@ -7,8 +7,8 @@ import { POD_FATE_ANNOTATION, type PodFate } from "../../pkg/devcluster/podFate.
 import type { PackageContent } from "../../pkg/fbc/types.ts";
 import type { Client } from "../../pkg/kube/client.ts";
 import { OperatorController } from "../../pkg/operatorcontroller/operatorController.ts";
-import { installerManifests } from "../../pkg/rbac/manifest.ts";
-import type { RequiredRules } from "../../pkg/rbac/rules.ts";
+import { installerManifests } from "../../pkg/rbac/installerManifests.ts";
+import type { RequiredRules } from "../../pkg/rbac/requiredRules.ts";
 import { describeObject } from "../../pkg/release/identity.ts";
 import { createLogger } from "../../pkg/telemetry/log.ts";
 import { createMetrics } from "../../pkg/telemetry/metrics.ts";

@@ -1,7 +1,7 @@
 import { gunzipSync, gzipSync } from "node:zlib";
 import { API_VERSION, CLUSTER_EXTENSION } from "../../pkg/api/constants.ts";
 import type { KubeObject } from "../../pkg/api/k8s.ts";
-import { encodeRelease } from "../../pkg/release/encode.ts";
+import { encodeRelease } from "../../pkg/release/storage/encode.ts";
 import type { ReleaseStatus } from "../../pkg/release/record.ts";
 import type { CaseHead } from "./caseFiles.ts";
 import { releaseRecord } from "./releases.ts";

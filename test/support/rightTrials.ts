@@ -3,7 +3,7 @@ import { type KubeObject, refOf } from "../../pkg/api/k8s.ts";
 import { certificateSecrets } from "../../pkg/certificates/wantedCertificates.ts";
 import { definedResource, knownResource } from "../../pkg/rbac/resources.ts";
 import { isCrd } from "../../pkg/release/identity.ts";
-import { uninstallOrder } from "../../pkg/release/order.ts";
+import { uninstallOrder } from "../../pkg/release/plan.ts";
 import type { AuditTail, Request } from "./auditTail.ts";
 import type { TestCluster } from "./cluster.ts";
 import { eventually } from "./eventually.ts";

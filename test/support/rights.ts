@@ -1,7 +1,6 @@
-import { type Grant, grantsOf, rulesFrom } from "../../pkg/rbac/grants.ts";
-import { ruleLines } from "../../pkg/rbac/missingText.ts";
-import { type RequiredRules, requiredRules } from "../../pkg/rbac/rules.ts";
-import { unionOf } from "../../pkg/rbac/union.ts";
+import { type Grant, grantsOf, rulesFrom } from "../../pkg/rbac/policyRule.ts";
+import { type RequiredRules, requiredRules } from "../../pkg/rbac/requiredRules.ts";
+import { ruleLines, unionOf } from "../../pkg/rbac/ruleSets.ts";
 import type { Request } from "./auditTail.ts";
 import type { OperatorVersion, RealOperator } from "./realOperator.ts";
 

@@ -1,7 +1,7 @@
 import type { Property } from "../../pkg/fbc/types.ts";
 import { CelRules } from "../../pkg/resolve/cel/celRules.ts";
 import type { Gvk } from "../../pkg/resolve/constraint/constraint.ts";
-import { constraintsOf } from "../../pkg/resolve/constraint/constraintsOf.ts";
+import { constraintsOf } from "../../pkg/resolve/constraint/parse.ts";
 import type { Problem, SolverBundle, Unit } from "../../pkg/resolve/solver/problem.ts";
 import { parseVersionRelease } from "../../pkg/version/version.ts";
 import type { CaseHead } from "./caseFiles.ts";

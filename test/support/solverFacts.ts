@@ -1,5 +1,5 @@
 import type { BundleConstraint, Gvk, LeafConstraint } from "../../pkg/resolve/constraint/constraint.ts";
-import type { Fact } from "../../pkg/resolve/solver/facts.ts";
+import type { Fact } from "../../pkg/resolve/solver/conflictReasons.ts";
 import type { Problem, SolverBundle } from "../../pkg/resolve/solver/problem.ts";
 import { isTrue } from "./solverReference.ts";
 

@@ -1,5 +1,5 @@
 import { wrapError } from "../../../pkg/errors/errors.ts";
-import { userConfigSchema } from "../../../pkg/render/userConfigSchema.ts";
+import { userConfigSchema } from "../../../pkg/render/configSchema.ts";
 import { jsonText } from "../cli/json.ts";
 import type { Terminal } from "../cli/terminal.ts";
 import { type ReaderOptions, withReader } from "../rbac/bundleReader.ts";

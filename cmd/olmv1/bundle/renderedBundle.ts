@@ -1,18 +1,17 @@
 import type { GroupVersionKind, JsonObject, KubeObject } from "../../../pkg/api/k8s.ts";
+import type { ProxyVariables } from "../../../pkg/api/proxy.ts";
 import { legacyCrdFaults } from "../../../pkg/bundle/legacyCrds.ts";
 import type { RegistryV1Bundle } from "../../../pkg/bundle/types.ts";
+import { CERTIFICATE_PROVIDERS, selfSigned } from "../../../pkg/certificates/providers.ts";
 import { goJson } from "../../../pkg/golang/json.ts";
 import { toYaml } from "../../../pkg/golang/yaml.ts";
 import type { WebhookCertProvider } from "../../../pkg/operatorcontroller/certificates/providerNames.ts";
 import { knownResource } from "../../../pkg/rbac/resources.ts";
 import { userRoles } from "../../../pkg/rbac/userRoles.ts";
-import { installOrder } from "../../../pkg/release/order.ts";
+import { installOrder } from "../../../pkg/release/plan.ts";
 import { prepareObjects } from "../../../pkg/release/prepare.ts";
 import { configNotes } from "../../../pkg/render/configNotes.ts";
-import { CERTIFICATE_PROVIDERS } from "../../../pkg/render/providers.ts";
-import type { ProxyVariables } from "../../../pkg/render/proxy.ts";
 import { renderBundle } from "../../../pkg/render/render.ts";
-import { selfSigned } from "../../../pkg/render/selfSigned.ts";
 import { namespaceFor } from "../rbac/bundleRights.ts";
 
 /** How a bundle is to be installed. */

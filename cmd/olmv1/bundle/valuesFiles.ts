@@ -4,9 +4,9 @@ import { isObject } from "../../../pkg/api/jsonObject.ts";
 import type { JsonObject, KubeObject } from "../../../pkg/api/k8s.ts";
 import { wrapError } from "../../../pkg/errors/errors.ts";
 import { parseYamlDocuments } from "../../../pkg/golang/yaml.ts";
-import { withStringData } from "../../../pkg/release/clean.ts";
-import { HiddenTexts } from "../../../pkg/render/values/hiddenTexts.ts";
-import { mergedConfig, type ReadSource } from "../../../pkg/render/values/mergedConfig.ts";
+import { withStringData } from "../../../pkg/release/cleanObject.ts";
+import { HiddenTexts } from "../../../pkg/render/redaction.ts";
+import { mergedConfig, type ReadSource } from "../../../pkg/render/configSources.ts";
 import type { Terminal } from "../cli/terminal.ts";
 
 /** A configuration that is put together from sources. */

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { parseYaml } from "../../../pkg/golang/yaml.ts";
-import type { ResolutionRecord } from "../../../pkg/resolve/explanation/record.ts";
+import type { ResolutionRecord } from "../../../pkg/resolve/resolutionRecord.ts";
 import { TempFolder } from "../../../test/support/contentFixture.ts";
 import { olmv1 } from "../../../test/support/olmv1Command.ts";
 

@@ -11,9 +11,9 @@ import {
   sampleImages,
 } from "../../../pkg/devcluster/sample/sample.ts";
 import { pushImage } from "../../../pkg/oci/push.ts";
-import { installerManifests } from "../../../pkg/rbac/manifest.ts";
-import { requiredRules } from "../../../pkg/rbac/rules.ts";
-import { unionOf } from "../../../pkg/rbac/union.ts";
+import { installerManifests } from "../../../pkg/rbac/installerManifests.ts";
+import { requiredRules } from "../../../pkg/rbac/requiredRules.ts";
+import { unionOf } from "../../../pkg/rbac/ruleSets.ts";
 import { renderBundle } from "../../../pkg/render/render.ts";
 import type { Narrator } from "./narrator.ts";
 

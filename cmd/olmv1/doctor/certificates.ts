@@ -1,11 +1,10 @@
-import { X509Certificate } from "node:crypto";
 import type { KubeObject } from "../../../pkg/api/k8s.ts";
-import { stateOf } from "../../../pkg/certificates/certificateState.ts";
-import { servedNames } from "../../../pkg/certificates/serviceNames.ts";
-import { servingSecretName, servingSecretOf } from "../../../pkg/certificates/servingSecret.ts";
+import { stateOf } from "../../../pkg/certificates/rotation.ts";
+import { certificateHostNames, servingSecretName, servingSecretOf } from "../../../pkg/certificates/servingCertificate.ts";
 import type { DoctorFacts, ProgramFacts } from "./facts.ts";
-import { about, type Finding } from "./finding.ts";
+import { type Finding, about } from "./finding.ts";
 import { deploymentOf } from "./programs.ts";
+import { X509Certificate } from "node:crypto";
 
 const DAY_MS = 24 * 3_600_000;
 /** A server renews its own thirty days before the end; somebody else may do so later. */
@@ -77,7 +76,7 @@ function ownFault(secret: KubeObject, program: Place["program"], namespace: stri
   const found = servingSecretOf(secret, servingSecretName(program, namespace));
   if (found.kind === "foreign") return `somebody else's, ${program} does not write into it: ${found.because}`;
   if (found.kind !== "stored") return `${program} has not written a certificate into it yet`;
-  const state = stateOf(found.stored, servedNames(`${program}-service.${namespace}.svc`));
+  const state = stateOf(found.stored, certificateHostNames(`${program}-service.${namespace}.svc`));
   return state && "fault" in state.serving ? state.serving.fault : undefined;
 }
 

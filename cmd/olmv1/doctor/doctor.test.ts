@@ -2,7 +2,7 @@ import { X509Certificate } from "node:crypto";
 import { beforeAll, describe, expect, test } from "vitest";
 import type { ClusterCatalog } from "../../../pkg/api/clusterCatalog.ts";
 import type { Condition, KubeObject } from "../../../pkg/api/k8s.ts";
-import { servedNames } from "../../../pkg/certificates/serviceNames.ts";
+import { certificateHostNames } from "../../../pkg/certificates/servingCertificate.ts";
 import { issueCertificate } from "../../../pkg/serving/certificates/issueCertificate.ts";
 import { crdFrom } from "../../crdgen/crd.ts";
 import { KINDS } from "../../crdgen/kinds.ts";
@@ -27,7 +27,7 @@ const base64 = (text: string): string => Buffer.from(text).toString("base64");
 
 /** A certificate for a program, in a Secret of its own. */
 async function secretOf(program: ProgramName, days: number, host = `${program}-service.${NAMESPACE}.svc`): Promise<KubeObject> {
-  const task = { host, dnsNames: servedNames(host), startsAt: NOW - 60 * DAY, endsAt: NOW + days * DAY };
+  const task = { host, dnsNames: certificateHostNames(host), startsAt: NOW - 60 * DAY, endsAt: NOW + days * DAY };
   const { authority, certificate, key } = await issueCertificate(task);
   return {
     apiVersion: "v1",

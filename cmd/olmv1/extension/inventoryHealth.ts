@@ -4,7 +4,7 @@ import { inParallel } from "../../../pkg/controller/inParallel.ts";
 import { messageOf } from "../../../pkg/errors/errors.ts";
 import type { Client } from "../../../pkg/kube/client.ts";
 import { hasHealth, healthOf, mayHaveHealth } from "../../../pkg/release/health/health.ts";
-import type { HealthState } from "../../../pkg/release/health/verdict.ts";
+import type { HealthState } from "../../../pkg/release/health/healthState.ts";
 import { refFrom } from "../tree/extensionTree.ts";
 
 /** An installed object and how it is. */

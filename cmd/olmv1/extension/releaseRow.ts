@@ -3,7 +3,7 @@ import { ANNOTATION_ROLLBACK_TO, LABEL_BUNDLE_NAME, LABEL_BUNDLE_VERSION } from 
 import { inParallel } from "../../../pkg/controller/inParallel.ts";
 import type { Client } from "../../../pkg/kube/client.ts";
 import { ReleaseStore } from "../../../pkg/operatorcontroller/releases/releaseStore.ts";
-import { unreadableText } from "../../../pkg/release/decode.ts";
+import { unreadableText } from "../../../pkg/release/storage/decode.ts";
 import { newestFirst, type ReleaseRecord } from "../../../pkg/release/record.ts";
 import { type Cell, table } from "../cli/table.ts";
 import type { Terminal } from "../cli/terminal.ts";

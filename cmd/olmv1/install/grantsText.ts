@@ -1,6 +1,6 @@
 import { escapeControlCharacters } from "../../../pkg/text/escape.ts";
 import type { PolicyRule } from "../../../pkg/rbac/policyRule.ts";
-import type { RequiredRules } from "../../../pkg/rbac/rules.ts";
+import type { RequiredRules } from "../../../pkg/rbac/requiredRules.ts";
 import type { Terminal } from "../cli/terminal.ts";
 import { wrapped } from "../cli/wrapped.ts";
 

@@ -1,7 +1,7 @@
 import { LABEL_CREATED_FOR } from "../../../pkg/api/constants.ts";
 import type { KubeObject } from "../../../pkg/api/k8s.ts";
-import { controllerSubject, type Installer, installerManifests, tokenManifests } from "../../../pkg/rbac/manifest.ts";
-import type { RequiredRules } from "../../../pkg/rbac/rules.ts";
+import { controllerSubject, type Installer, installerManifests, tokenManifests } from "../../../pkg/rbac/installerManifests.ts";
+import type { RequiredRules } from "../../../pkg/rbac/requiredRules.ts";
 
 /** Kinds that `olmv1 install` makes for an extension, in the order in which they may go. */
 export const MADE_KINDS = [

@@ -1,8 +1,7 @@
 import type { KubeObject } from "../../../pkg/api/k8s.ts";
 import type { Client } from "../../../pkg/kube/client.ts";
 import { isForbidden } from "../../../pkg/kube/errors.ts";
-import type { Installer } from "../../../pkg/rbac/manifest.ts";
-import { controllerSubject } from "../../../pkg/rbac/manifest.ts";
+import { type Installer, controllerSubject } from "../../../pkg/rbac/installerManifests.ts";
 import { tokenObjects } from "./installerObjects.ts";
 
 /** What lets operator-controller act as a ServiceAccount that somebody else made; nothing where it may, or where that may not be asked. */

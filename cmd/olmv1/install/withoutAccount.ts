@@ -1,7 +1,7 @@
 import { goQuote } from "../../../pkg/golang/quote.ts";
 import type { Client } from "../../../pkg/kube/client.ts";
 import { isForbidden } from "../../../pkg/kube/errors.ts";
-import { controllerSubject } from "../../../pkg/rbac/manifest.ts";
+import { controllerSubject } from "../../../pkg/rbac/installerManifests.ts";
 
 /** The flag with which operator-controller installs what names no ServiceAccount with its own rights. */
 const PERMITTING = /^--?service-account-fallback[= ]controller$/;

@@ -1,9 +1,9 @@
 import { createHash } from "node:crypto";
 import { gunzipSync, gzipSync } from "node:zlib";
 import type { KubeObject, ObjectRef } from "../../../pkg/api/k8s.ts";
-import type { RemovedMarks } from "../../../pkg/classic/marks.ts";
-import { LABEL_MIGRATION, MIGRATION_FIELD_MANAGER } from "../../../pkg/classic/names.ts";
-import { asExpected, backupOf, backupText, type Expected } from "../../../pkg/classic/restored.ts";
+import type { RemovedMarks } from "../../../pkg/migrate/ownershipMarks.ts";
+import { LABEL_MIGRATION, MIGRATION_FIELD_MANAGER } from "../../../pkg/api/migration.ts";
+import { asExpected, backupOf, backupText, type Expected } from "../../../pkg/migrate/objectBackup.ts";
 import { messageOf } from "../../../pkg/errors/errors.ts";
 import { toYaml } from "../../../pkg/golang/yaml.ts";
 import type { Client } from "../../../pkg/kube/client.ts";

@@ -1,6 +1,6 @@
 import { writeFile } from "node:fs/promises";
 import type { ClusterExtension } from "../../../pkg/api/clusterExtension.ts";
-import type { ConversionStep } from "../../../pkg/classic/names.ts";
+import type { ConversionStep } from "../../../pkg/api/migration.ts";
 import { backupFile } from "./backup.ts";
 import type { Conversion } from "./conversion.ts";
 import { convert } from "./convert.ts";

@@ -2,7 +2,7 @@ import { createReadStream } from "node:fs";
 import type { ClusterCatalog } from "../../../pkg/api/clusterCatalog.ts";
 import { findCondition } from "../../../pkg/api/conditions.ts";
 import { ConditionType, LABEL_METADATA_NAME } from "../../../pkg/api/constants.ts";
-import type { PackageOffers } from "../../../pkg/classic/eligibility/offer.ts";
+import type { PackageOffers } from "../../../pkg/migrate/eligibilityInput.ts";
 import { messageOf } from "../../../pkg/errors/errors.ts";
 import { packageContentsFrom, packageOf } from "../../../pkg/fbc/content.ts";
 import { decodeMetas } from "../../../pkg/fbc/decode.ts";

@@ -1,9 +1,9 @@
 import type { ClusterCatalog } from "../../../pkg/api/clusterCatalog.ts";
 import { compareText } from "../../../pkg/text/compare.ts";
 import { catalogNameProblems } from "../../../pkg/catalogd/catalogName.ts";
-import { type CatalogSource, catalogSourceFrom, clusterCatalogFor, sourceFault } from "../../../pkg/classic/catalogSource.ts";
-import { installedCsvFrom } from "../../../pkg/classic/installedCsv.ts";
-import { type Subscription, subscriptionFrom } from "../../../pkg/classic/subscription.ts";
+import { type CatalogSource, catalogSourceFrom, clusterCatalogFor, sourceFault } from "../../../pkg/migrate/catalogSource.ts";
+import { installedCsvFrom } from "../../../pkg/migrate/clusterServiceVersion.ts";
+import { type Subscription, subscriptionFrom } from "../../../pkg/migrate/subscription.ts";
 import type { Client } from "../../../pkg/kube/client.ts";
 import { parseDuration } from "../../duration.ts";
 import { catalogsOfCluster } from "../plan/catalogs.ts";

@@ -1,4 +1,4 @@
-import type { MigrationReason, MigrationState } from "../../../pkg/classic/eligibility/verdict.ts";
+import type { MigrationReason, MigrationState } from "../../../pkg/migrate/eligibility.ts";
 import { escapeControlCharacters } from "../../../pkg/text/escape.ts";
 import { type Mood, styled, table } from "../cli/table.ts";
 import type { Terminal } from "../cli/terminal.ts";

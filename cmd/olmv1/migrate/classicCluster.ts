@@ -1,11 +1,11 @@
 import type { ClusterExtension } from "../../../pkg/api/clusterExtension.ts";
 import { API_VERSION, CLUSTER_EXTENSION } from "../../../pkg/api/constants.ts";
 import type { KubeObject, ObjectRef } from "../../../pkg/api/k8s.ts";
-import type { KnownExtension } from "../../../pkg/classic/eligibility/surroundings.ts";
-import { isCopiedCsv } from "../../../pkg/classic/installedCsv.ts";
-import { objectAt, objectsAt, textAt } from "../../../pkg/classic/members.ts";
-import { ANNOTATION_MIGRATED_FROM, ANNOTATION_STEP, CLASSIC_GROUP } from "../../../pkg/classic/names.ts";
-import { SUBSCRIPTION_VERSIONS, type Subscription } from "../../../pkg/classic/subscription.ts";
+import type { KnownExtension } from "../../../pkg/migrate/eligibilityInput.ts";
+import { isCopiedCsv } from "../../../pkg/migrate/clusterServiceVersion.ts";
+import { objectAt, objectsAt, textAt } from "../../../pkg/migrate/objectFields.ts";
+import { ANNOTATION_MIGRATED_FROM, ANNOTATION_STEP, CLASSIC_GROUP } from "../../../pkg/api/migration.ts";
+import { SUBSCRIPTION_VERSIONS, type Subscription } from "../../../pkg/migrate/subscription.ts";
 import type { Client } from "../../../pkg/kube/client.ts";
 import { isNotFound, KindNotServed } from "../../../pkg/kube/errors.ts";
 

@@ -1,6 +1,6 @@
 import type { GroupVersionKind, KubeObject } from "../../../pkg/api/k8s.ts";
-import { isOfCsv, type MarkedBy } from "../../../pkg/classic/marks.ts";
-import { CLASSIC_GROUP } from "../../../pkg/classic/names.ts";
+import { isOfCsv, type MarkedBy } from "../../../pkg/migrate/ownershipMarks.ts";
+import { CLASSIC_GROUP } from "../../../pkg/api/migration.ts";
 import type { Client } from "../../../pkg/kube/client.ts";
 import { objectKey } from "../../../pkg/release/identity.ts";
 import { listOrNone } from "./classicCluster.ts";

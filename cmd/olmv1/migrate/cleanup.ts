@@ -1,6 +1,6 @@
 import { CLUSTER_EXTENSION } from "../../../pkg/api/constants.ts";
 import { type KubeObject, type ObjectRef, refOf } from "../../../pkg/api/k8s.ts";
-import { objectAt, textsAt } from "../../../pkg/classic/members.ts";
+import { objectAt, textsAt } from "../../../pkg/migrate/objectFields.ts";
 import {
   ANNOTATION_BACKUP_DIGEST,
   ANNOTATION_OPERATOR_GROUP_BACKUP,
@@ -10,8 +10,8 @@ import {
   componentLabel,
   LABEL_LEFTOVER,
   MIGRATION_FIELD_MANAGER,
-} from "../../../pkg/classic/names.ts";
-import { SUBSCRIPTION_VERSIONS, subscriptionFrom } from "../../../pkg/classic/subscription.ts";
+} from "../../../pkg/api/migration.ts";
+import { SUBSCRIPTION_VERSIONS, subscriptionFrom } from "../../../pkg/migrate/subscription.ts";
 import type { Client } from "../../../pkg/kube/client.ts";
 import { isConflict } from "../../../pkg/kube/errors.ts";
 import { objectKey } from "../../../pkg/release/identity.ts";

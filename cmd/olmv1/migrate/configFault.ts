@@ -1,6 +1,6 @@
 import type { JsonObject, KubeObject } from "../../../pkg/api/k8s.ts";
 import type { Csv } from "../../../pkg/bundle/types.ts";
-import { objectAt, objectsAt } from "../../../pkg/classic/members.ts";
+import { objectAt, objectsAt } from "../../../pkg/migrate/objectFields.ts";
 import { messageOf, TerminalError } from "../../../pkg/errors/errors.ts";
 import { bundleConfig } from "../../../pkg/render/config.ts";
 

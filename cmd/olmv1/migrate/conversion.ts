@@ -6,16 +6,16 @@ import {
   type KeptFields,
   leftBehind,
   withPodAnnotationsKept,
-} from "../../../pkg/classic/conversionPlan.ts";
-import type { BundleOffer } from "../../../pkg/classic/eligibility/offer.ts";
-import { installedCsvFrom } from "../../../pkg/classic/installedCsv.ts";
-import { isOfCsv, type MarkedBy, type RemovedMarks } from "../../../pkg/classic/marks.ts";
-import { LABEL_MIGRATION } from "../../../pkg/classic/names.ts";
-import { subscriptionFrom } from "../../../pkg/classic/subscription.ts";
+} from "../../../pkg/migrate/objectConversion.ts";
+import type { BundleOffer } from "../../../pkg/migrate/eligibilityInput.ts";
+import { installedCsvFrom } from "../../../pkg/migrate/clusterServiceVersion.ts";
+import { isOfCsv, type MarkedBy, type RemovedMarks } from "../../../pkg/migrate/ownershipMarks.ts";
+import { LABEL_MIGRATION } from "../../../pkg/api/migration.ts";
+import { subscriptionFrom } from "../../../pkg/migrate/subscription.ts";
 import type { Client } from "../../../pkg/kube/client.ts";
 import { CertificateProviders } from "../../../pkg/operatorcontroller/certificates/providerChoice.ts";
 import type { WebhookCertProvider } from "../../../pkg/operatorcontroller/certificates/providerNames.ts";
-import { controllerSubject, installerManifests } from "../../../pkg/rbac/manifest.ts";
+import { controllerSubject, installerManifests } from "../../../pkg/rbac/installerManifests.ts";
 import { describeObject, objectKey } from "../../../pkg/release/identity.ts";
 import { type PodChange, podChange } from "../../../pkg/release/liveOrder.ts";
 import { createLogger } from "../../../pkg/telemetry/log.ts";

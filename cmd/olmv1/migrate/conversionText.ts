@@ -1,6 +1,6 @@
 import { API_VERSION, CLUSTER_EXTENSION } from "../../../pkg/api/constants.ts";
 import type { KubeObject } from "../../../pkg/api/k8s.ts";
-import type { ConvertedObject } from "../../../pkg/classic/conversionPlan.ts";
+import type { ConvertedObject } from "../../../pkg/migrate/objectConversion.ts";
 import { escapeControlCharacters } from "../../../pkg/text/escape.ts";
 import { toYaml } from "../../../pkg/golang/yaml.ts";
 import { describeObject } from "../../../pkg/release/identity.ts";

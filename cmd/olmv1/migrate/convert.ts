@@ -1,7 +1,7 @@
 import type { ClusterExtension } from "../../../pkg/api/clusterExtension.ts";
 import { API_VERSION, CLUSTER_EXTENSION } from "../../../pkg/api/constants.ts";
 import { type ObjectRef, refOf } from "../../../pkg/api/k8s.ts";
-import type { RemovedMarks } from "../../../pkg/classic/marks.ts";
+import type { RemovedMarks } from "../../../pkg/migrate/ownershipMarks.ts";
 import {
   ANNOTATION_BACKUP_DIGEST,
   ANNOTATION_OPERATOR_GROUP_BACKUP,
@@ -11,11 +11,11 @@ import {
   type ConversionStep,
   conversionStep,
   MIGRATION_FIELD_MANAGER,
-} from "../../../pkg/classic/names.ts";
-import { backupText } from "../../../pkg/classic/restored.ts";
-import { subscriptionFrom } from "../../../pkg/classic/subscription.ts";
+} from "../../../pkg/api/migration.ts";
+import { backupText } from "../../../pkg/migrate/objectBackup.ts";
+import { subscriptionFrom } from "../../../pkg/migrate/subscription.ts";
 import type { Client } from "../../../pkg/kube/client.ts";
-import type { ObjectOwner } from "../../../pkg/release/ownerMarks.ts";
+import type { ObjectOwner } from "../../../pkg/release/labels.ts";
 import { keepBackup } from "./backup.ts";
 import type { Conversion } from "./conversion.ts";
 import { handOver, keepConverting, marksToRemove } from "./handover.ts";

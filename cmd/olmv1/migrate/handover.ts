@@ -1,4 +1,4 @@
-import type { ConvertedObject } from "../../../pkg/classic/conversionPlan.ts";
+import type { ConvertedObject } from "../../../pkg/migrate/objectConversion.ts";
 import {
   conversionPatch,
   isDetached,
@@ -8,9 +8,9 @@ import {
   markingPatch,
   marksOn,
   type RemovedMarks,
-} from "../../../pkg/classic/marks.ts";
+} from "../../../pkg/migrate/ownershipMarks.ts";
 import type { Client } from "../../../pkg/kube/client.ts";
-import type { ObjectOwner } from "../../../pkg/release/ownerMarks.ts";
+import type { ObjectOwner } from "../../../pkg/release/labels.ts";
 import { readOrNone } from "./classicCluster.ts";
 import { patchLive } from "./marking.ts";
 

@@ -1,5 +1,5 @@
 import type { KubeObject, ObjectRef } from "../../../pkg/api/k8s.ts";
-import { MIGRATION_FIELD_MANAGER } from "../../../pkg/classic/names.ts";
+import { MIGRATION_FIELD_MANAGER } from "../../../pkg/api/migration.ts";
 import type { Client } from "../../../pkg/kube/client.ts";
 import { isConflict } from "../../../pkg/kube/errors.ts";
 import { readOrNone } from "./classicCluster.ts";

@@ -10,9 +10,9 @@ import {
   ANNOTATION_SUBSCRIPTION_BACKUP,
   type ConversionStep,
   conversionStep,
-} from "../../../pkg/classic/names.ts";
-import { backupFrom } from "../../../pkg/classic/restored.ts";
-import { subscriptionFrom } from "../../../pkg/classic/subscription.ts";
+} from "../../../pkg/api/migration.ts";
+import { backupFrom } from "../../../pkg/migrate/objectBackup.ts";
+import { subscriptionFrom } from "../../../pkg/migrate/subscription.ts";
 import { wrapError } from "../../../pkg/errors/errors.ts";
 import type { Client } from "../../../pkg/kube/client.ts";
 import { type Backup, backupRef, readBackup } from "./backup.ts";

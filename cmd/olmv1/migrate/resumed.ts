@@ -1,6 +1,6 @@
 import { API_VERSION, CLUSTER_EXTENSION } from "../../../pkg/api/constants.ts";
-import { LABEL_MIGRATION } from "../../../pkg/classic/names.ts";
-import { subscriptionFrom } from "../../../pkg/classic/subscription.ts";
+import { LABEL_MIGRATION } from "../../../pkg/api/migration.ts";
+import { subscriptionFrom } from "../../../pkg/migrate/subscription.ts";
 import type { Client } from "../../../pkg/kube/client.ts";
 import { describeObject } from "../../../pkg/release/identity.ts";
 import { CatalogOffers } from "./catalogOffers.ts";

@@ -1,4 +1,4 @@
-import { MIGRATION_FIELD_MANAGER } from "../../../pkg/classic/names.ts";
+import { MIGRATION_FIELD_MANAGER } from "../../../pkg/api/migration.ts";
 import { escapeControlCharacters } from "../../../pkg/text/escape.ts";
 import { toYaml } from "../../../pkg/golang/yaml.ts";
 import type { Client } from "../../../pkg/kube/client.ts";

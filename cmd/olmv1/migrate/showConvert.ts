@@ -1,5 +1,5 @@
 import { CLUSTER_EXTENSION } from "../../../pkg/api/constants.ts";
-import { ANNOTATION_MIGRATED_FROM } from "../../../pkg/classic/names.ts";
+import { ANNOTATION_MIGRATED_FROM } from "../../../pkg/api/migration.ts";
 import { messageOf } from "../../../pkg/errors/errors.ts";
 import { EXIT } from "../cli/exitCodes.ts";
 import { print } from "../cli/output.ts";

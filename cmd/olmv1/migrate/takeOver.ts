@@ -2,7 +2,7 @@ import type { ClusterExtension } from "../../../pkg/api/clusterExtension.ts";
 import { findCondition } from "../../../pkg/api/conditions.ts";
 import { CLUSTER_EXTENSION, ConditionType, Reason } from "../../../pkg/api/constants.ts";
 import type { ObjectRef } from "../../../pkg/api/k8s.ts";
-import { LABEL_LEFTOVER, MIGRATION_FIELD_MANAGER } from "../../../pkg/classic/names.ts";
+import { LABEL_LEFTOVER, MIGRATION_FIELD_MANAGER } from "../../../pkg/api/migration.ts";
 import type { Client } from "../../../pkg/kube/client.ts";
 import { labelledObjects } from "./classicObjects.ts";
 import { DidNotCome, waitFor } from "./patient.ts";

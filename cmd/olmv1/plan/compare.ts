@@ -12,13 +12,13 @@ import { type LackingPermissions, lackingPermissions } from "../../../pkg/operat
 import { rbacCommand } from "../../../pkg/operatorcontroller/rights/rbacCommand.ts";
 import { WaitingError } from "../../../pkg/operatorcontroller/waiting.ts";
 import type { ResourceOf } from "../../../pkg/rbac/resources.ts";
-import { widensRights } from "../../../pkg/rbac/widening.ts";
+import { widensRights } from "../../../pkg/rbac/ruleSets.ts";
 import { type ChangePlan, changePlan } from "../../../pkg/release/changePlan.ts";
 import { objectKey } from "../../../pkg/release/identity.ts";
 import type { ExtensionExists } from "../../../pkg/release/ownership.ts";
 import { crdPolicyOf } from "../../../pkg/release/plan.ts";
 import { lastDeployed } from "../../../pkg/release/record.ts";
-import { providerOf } from "../../../pkg/render/providers.ts";
+import { providerOf } from "../../../pkg/certificates/providers.ts";
 import type { PlanRequest } from "./planRequest.ts";
 import { type TriedOut, tryOut } from "./tryOut.ts";
 

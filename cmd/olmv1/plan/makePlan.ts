@@ -19,7 +19,7 @@ import { objectKey } from "../../../pkg/release/identity.ts";
 import { lastDeployed } from "../../../pkg/release/record.ts";
 import { determineState } from "../../../pkg/release/state.ts";
 import { configNotes } from "../../../pkg/render/configNotes.ts";
-import { silenceReason } from "../../../pkg/resolve/unresolved.ts";
+import { silenceReason } from "../../../pkg/resolve/explain.ts";
 import { compare } from "./compare.ts";
 import type { Finding, InstallPlan, InstallPlanObject } from "./installPlan.ts";
 import { factsOf } from "./planFacts.ts";

@@ -1,6 +1,6 @@
 import type { ClusterExtension } from "../../../pkg/api/clusterExtension.ts";
 import { type GroupVersionKind, groupOf, type KubeObject, refOf } from "../../../pkg/api/k8s.ts";
-import { losesConversion } from "../../../pkg/certificates/caTarget.ts";
+import { losesConversion } from "../../../pkg/certificates/caBundle.ts";
 import { messageOf } from "../../../pkg/errors/errors.ts";
 import type { Client } from "../../../pkg/kube/client.ts";
 import type { ApiResource } from "../../../pkg/kube/discovery.ts";

@@ -1,7 +1,6 @@
-import { diffLines, diffRules, type RulesDiff } from "../../../pkg/rbac/diff.ts";
-import type { Installer } from "../../../pkg/rbac/manifest.ts";
-import type { RequiredRules } from "../../../pkg/rbac/rules.ts";
-import { unionOf } from "../../../pkg/rbac/union.ts";
+import type { Installer } from "../../../pkg/rbac/installerManifests.ts";
+import type { RequiredRules } from "../../../pkg/rbac/requiredRules.ts";
+import { type RulesDiff, diffLines, diffRules, unionOf } from "../../../pkg/rbac/ruleSets.ts";
 import { type BundleRights, rulesFor, upgradeRules } from "./bundleRights.ts";
 
 /** What changes from one set of bundles to another. */

@@ -1,7 +1,7 @@
 import type { KubeObject } from "../../../pkg/api/k8s.ts";
 import { toYaml } from "../../../pkg/golang/yaml.ts";
-import { controllerSubject, installerManifests, tokenManifests } from "../../../pkg/rbac/manifest.ts";
-import { isNothing } from "../../../pkg/rbac/missing.ts";
+import { controllerSubject, installerManifests, tokenManifests } from "../../../pkg/rbac/installerManifests.ts";
+import { isNothing } from "../../../pkg/rbac/ruleSets.ts";
 import { EXIT } from "../cli/exitCodes.ts";
 import type { Terminal } from "../cli/terminal.ts";
 import { type BundleReader, withReader } from "./bundleReader.ts";

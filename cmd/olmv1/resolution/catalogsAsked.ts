@@ -5,7 +5,7 @@ import { goQuote } from "../../../pkg/golang/quote.ts";
 import type { Client } from "../../../pkg/kube/client.ts";
 import { layoutNamed } from "../../../pkg/oci/store/layoutNamed.ts";
 import { matchingCatalogs } from "../../../pkg/operatorcontroller/steps/resolveBundle.ts";
-import type { CatalogContent } from "../../../pkg/resolve/catalogContent.ts";
+import type { CatalogContent } from "../../../pkg/resolve/resolution.ts";
 import { givenName } from "../catalog/catalogName.ts";
 import { catalogGiven, catalogsOfCluster, contentsFrom } from "../plan/catalogs.ts";
 import type { BundleReader } from "../rbac/bundleReader.ts";

@@ -1,7 +1,7 @@
 import { afterAll, expect, test } from "vitest";
 import type { ClusterExtension } from "../../../pkg/api/clusterExtension.ts";
 import { Client } from "../../../pkg/kube/client.ts";
-import { whyNot } from "../../../pkg/resolve/explanation/whyNot.ts";
+import { whyNot } from "../../../pkg/resolve/whyNot.ts";
 import { TempFolder } from "../../../test/support/contentFixture.ts";
 import { propertiesFrom } from "../../../test/support/dependencyFixture.ts";
 import { extensionNamed } from "../../../test/support/extensions.ts";

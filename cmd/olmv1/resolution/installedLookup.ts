@@ -5,9 +5,9 @@ import { servedFrom } from "../../../pkg/operatorcontroller/catalogs/catalogCont
 import type { InstalledProvider } from "../../../pkg/operatorcontroller/installed/installedBundles.ts";
 import { providedApis } from "../../../pkg/release/providedBundle.ts";
 import { candidatesFrom } from "../../../pkg/resolve/candidates.ts";
-import { providerFrom } from "../../../pkg/resolve/constraint/provider.ts";
-import { candidatesMeant } from "../../../pkg/resolve/explanation/whyNot.ts";
-import type { OfferedBundle } from "../../../pkg/resolve/offers/offerIndex.ts";
+import { providerFrom } from "../../../pkg/resolve/constraint/parse.ts";
+import { candidatesMeant } from "../../../pkg/resolve/whyNot.ts";
+import type { OfferedBundle } from "../../../pkg/resolve/dependencies/offerIndex.ts";
 import type { InstalledBundle } from "../../../pkg/resolve/successors.ts";
 import type { WholeCatalog, WholeCatalogs } from "./wholeCatalogs.ts";
 

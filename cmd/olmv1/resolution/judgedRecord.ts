@@ -1,5 +1,4 @@
-import type { ResolutionRecord } from "../../../pkg/resolve/explanation/record.ts";
-import { recordOf } from "../../../pkg/resolve/explanation/recordOf.ts";
+import { type ResolutionRecord, recordOf } from "../../../pkg/resolve/resolutionRecord.ts";
 import type { JudgedResolution } from "./dependencyJudgement.ts";
 
 /** The record of a resolution with what is to say about dependencies. */

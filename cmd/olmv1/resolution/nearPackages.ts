@@ -1,5 +1,5 @@
 import { closestNames } from "../../../pkg/fbc/summary/search.ts";
-import type { ResolutionRecord } from "../../../pkg/resolve/explanation/record.ts";
+import type { ResolutionRecord } from "../../../pkg/resolve/resolutionRecord.ts";
 import type { Question } from "./question.ts";
 
 /** A line that names the packages that may have been meant by one that is in none of the catalogs; empty where there is none. */

@@ -6,7 +6,7 @@ import type {
   OutcomeRecord,
   RecordedBundle,
   ResolutionRecord,
-} from "../../../pkg/resolve/explanation/record.ts";
+} from "../../../pkg/resolve/resolutionRecord.ts";
 import { tableLines } from "../tableLines.ts";
 
 /** A resolution for people: what is chosen, or why nothing is; with `explain` also what every filter left of each catalog, and what it removed. */

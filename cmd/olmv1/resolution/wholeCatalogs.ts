@@ -2,7 +2,7 @@ import { createReadStream } from "node:fs";
 import { packageContent, packageOf, Schema } from "../../../pkg/fbc/content.ts";
 import { decodeMetas } from "../../../pkg/fbc/decode.ts";
 import type { Meta, PackageContent } from "../../../pkg/fbc/types.ts";
-import { type OfferIndex, OfferIndexBuilder } from "../../../pkg/resolve/offers/offerIndex.ts";
+import { type OfferIndex, OfferIndexBuilder } from "../../../pkg/resolve/dependencies/offerIndex.ts";
 import type { BundleReader } from "../rbac/bundleReader.ts";
 import { filesOf } from "../rbac/catalogPackage.ts";
 

@@ -1,4 +1,4 @@
-import { whyNot } from "../../../pkg/resolve/explanation/whyNot.ts";
+import { whyNot } from "../../../pkg/resolve/whyNot.ts";
 import type { Terminal } from "../cli/terminal.ts";
 import { printAnswer } from "./answer.ts";
 import { resolveJudged } from "./dependencyJudgement.ts";

@@ -1,5 +1,5 @@
 import { escapeControlCharacters } from "../../../pkg/text/escape.ts";
-import type { QuestionedBundle, WhyNot } from "../../../pkg/resolve/explanation/whyNot.ts";
+import type { QuestionedBundle, WhyNot } from "../../../pkg/resolve/whyNot.ts";
 import { bundleText } from "./resolutionText.ts";
 
 /**

@@ -9,7 +9,7 @@ import { goQuote } from "../../../pkg/golang/quote.ts";
 import { escapeControlCharacters } from "../../../pkg/text/escape.ts";
 import type { Client } from "../../../pkg/kube/client.ts";
 import { ReleaseStore, recordOf, requireReadable } from "../../../pkg/operatorcontroller/releases/releaseStore.ts";
-import { parseRevision, previousRevision, requireRevision } from "../../../pkg/release/rollbackTarget.ts";
+import { parseRevision, previousRevision, requireRevision } from "../../../pkg/release/record.ts";
 import type { ReleaseOptions } from "../cli/clusterOptions.ts";
 import type { Terminal } from "../cli/terminal.ts";
 import { withCluster } from "../cluster.ts";

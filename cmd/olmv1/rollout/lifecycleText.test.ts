@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import type { ClusterExtension } from "../../../pkg/api/clusterExtension.ts";
 import type { KubeObject } from "../../../pkg/api/k8s.ts";
 import { parseYamlDocuments } from "../../../pkg/golang/yaml.ts";
-import type { RequiredRules } from "../../../pkg/rbac/rules.ts";
+import type { RequiredRules } from "../../../pkg/rbac/requiredRules.ts";
 import { tellingCondition } from "../extension/plainWords.ts";
 import { grantsText } from "../install/grantsText.ts";
 import type { CustomResources } from "../uninstall/customResources.ts";

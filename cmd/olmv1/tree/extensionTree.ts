@@ -7,7 +7,7 @@ import { messageOf } from "../../../pkg/errors/errors.ts";
 import type { Client } from "../../../pkg/kube/client.ts";
 import { isForbidden, KindNotServed } from "../../../pkg/kube/errors.ts";
 import { hasHealth, healthOf } from "../../../pkg/release/health/health.ts";
-import { podSelectorOf } from "../../../pkg/release/health/podSelector.ts";
+import { podSelectorOf } from "../../../pkg/release/health/pods.ts";
 import { describeObject } from "../../../pkg/release/identity.ts";
 import { readExtension } from "../extension/readExtension.ts";
 import type { TreeNode } from "./treeText.ts";

@@ -1,6 +1,6 @@
 import { LABEL_CREATED_FOR } from "../../../pkg/api/constants.ts";
 import type { KubeObject } from "../../../pkg/api/k8s.ts";
-import type { Installer } from "../../../pkg/rbac/manifest.ts";
+import type { Installer } from "../../../pkg/rbac/installerManifests.ts";
 import type { CustomResources } from "./customResources.ts";
 
 const RBAC_GROUP = "rbac.authorization.k8s.io";

@@ -1,20 +1,18 @@
 import type { ClusterExtension } from "../../../pkg/api/clusterExtension.ts";
 import { API_VERSION, CLUSTER_EXTENSION } from "../../../pkg/api/constants.ts";
-import { messageOf, ReconcileError, wrapError } from "../../../pkg/errors/errors.ts";
+import { ReconcileError, messageOf, wrapError } from "../../../pkg/errors/errors.ts";
 import { goQuote } from "../../../pkg/golang/quote.ts";
-import type { ExtensionReleases, UpgradeTarget } from "../../../pkg/gate/check.ts";
-import type { ClusterVersion } from "../../../pkg/gate/clusterVersion.ts";
-import { minorText, nextMinor } from "../../../pkg/gate/minorVersion.ts";
-import { type ActiveRelease, noReleaseText } from "../../../pkg/gate/verdict.ts";
 import type { Client } from "../../../pkg/kube/client.ts";
 import { KindNotServed, KubeError } from "../../../pkg/kube/errors.ts";
+import type { ExtensionReleases, UpgradeTarget } from "../../../pkg/openshift/upgradeCheck.ts";
+import { type ActiveRelease, noReleaseText } from "../../../pkg/openshift/upgradeable.ts";
 import { remedyInCondition } from "../../../pkg/operatorcontroller/clusterupgrade/clusterUpgradeRemedy.ts";
 import { CLUSTER_VERSION, clusterVersionFrom } from "../../../pkg/operatorcontroller/clusterupgrade/clusterVersionSource.ts";
 import { type ReleaseFacts, releaseFacts } from "../../../pkg/operatorcontroller/installed/releaseFacts.ts";
 import { type ReleaseHistory, ReleaseStore } from "../../../pkg/operatorcontroller/releases/releaseStore.ts";
-import { unreadableText } from "../../../pkg/release/decode.ts";
-import { activeReleases } from "../../../pkg/release/history.ts";
-import type { ReleaseRecord } from "../../../pkg/release/record.ts";
+import { type ReleaseRecord, activeReleases } from "../../../pkg/release/record.ts";
+import { unreadableText } from "../../../pkg/release/storage/decode.ts";
+import { type ClusterVersion, minorText, nextMinor } from "../../../pkg/version/clusterVersion.ts";
 
 /** Releases of another operator-controller, or those of another namespace, must not pass for "nothing installed". */
 const OTHER_NAMESPACE = "give --system-namespace the namespace of its operator-controller";

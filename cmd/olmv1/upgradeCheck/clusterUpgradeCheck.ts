@@ -1,7 +1,7 @@
 import { messageOf } from "../../../pkg/errors/errors.ts";
 import { goQuote } from "../../../pkg/golang/quote.ts";
-import { checkUpgrade, type UpgradeCheck, type UpgradeTarget, upgradeTarget } from "../../../pkg/gate/check.ts";
-import type { ClusterVersion } from "../../../pkg/gate/clusterVersion.ts";
+import { checkUpgrade, type UpgradeCheck, type UpgradeTarget, upgradeTarget } from "../../../pkg/openshift/upgradeCheck.ts";
+import type { ClusterVersion } from "../../../pkg/version/clusterVersion.ts";
 import { isForbidden } from "../../../pkg/kube/errors.ts";
 import { parseClusterVersion } from "../../../pkg/operatorcontroller/clusterupgrade/clusterVersionSource.ts";
 import type { ReleaseOptions } from "../cli/clusterOptions.ts";

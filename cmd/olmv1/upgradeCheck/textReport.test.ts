@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import type { UpgradeCheck, UpgradeCheckRow } from "../../../pkg/gate/check.ts";
+import type { UpgradeCheck, UpgradeCheckRow } from "../../../pkg/openshift/upgradeCheck.ts";
 import { textReport } from "./textReport.ts";
 
 const GOLDENS = join(import.meta.dirname, "../../../test/goldens/cli");

@@ -1,5 +1,5 @@
 import { escapeControlCharacters } from "../../../pkg/text/escape.ts";
-import type { UpgradeCheck, UpgradeCheckRow } from "../../../pkg/gate/check.ts";
+import type { UpgradeCheck, UpgradeCheckRow } from "../../../pkg/openshift/upgradeCheck.ts";
 import { tableLines } from "../tableLines.ts";
 
 const HEAD = ["EXTENSION", "BUNDLE", "VERSION", "MAXIMUM", "VERDICT"] as const;

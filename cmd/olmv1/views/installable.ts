@@ -1,13 +1,12 @@
 import type { KubeObject } from "../../../pkg/api/k8s.ts";
+import { MAX_OPENSHIFT_VERSION, maxVersionIn, objectionText, objectionTo } from "../../../pkg/bundle/maxOpenShiftVersion.ts";
 import { unmetRequirements } from "../../../pkg/bundle/requirements.ts";
 import { messageOf } from "../../../pkg/errors/errors.ts";
 import type { HeadSummary } from "../../../pkg/fbc/summary/packageSummary.ts";
-import type { ClusterVersion } from "../../../pkg/gate/clusterVersion.ts";
-import { MAX_OPENSHIFT_VERSION, maxVersionIn } from "../../../pkg/gate/maxVersion.ts";
 import type { Client } from "../../../pkg/kube/client.ts";
 import { isForbidden } from "../../../pkg/kube/errors.ts";
 import { isAllowed } from "../../../pkg/operatorcontroller/rights/ownRules.ts";
-import { objectionText, objectionTo } from "../../../pkg/resolve/clusterObjection.ts";
+import type { ClusterVersion } from "../../../pkg/version/clusterVersion.ts";
 import { readClusterVersion } from "../upgradeCheck/clusterState.ts";
 import type { Found, Hindrance, Ranked } from "./found.ts";
 

@@ -7,7 +7,7 @@ import { type BundleFacts, newestFirst, PackageFacts } from "../../../pkg/fbc/su
 import type { Meta, PackageContent } from "../../../pkg/fbc/types.ts";
 import { compareNewestFirst } from "../../../pkg/fbc/bundleOrder.ts";
 import { candidatesFrom } from "../../../pkg/resolve/candidates.ts";
-import { candidatesMeant } from "../../../pkg/resolve/explanation/whyNot.ts";
+import { candidatesMeant } from "../../../pkg/resolve/whyNot.ts";
 import type { Terminal } from "../cli/terminal.ts";
 import type { SourceOptions } from "./sourceOptions.ts";
 import { type OpenCatalog, type OpenCatalogs, withCatalogs } from "./withCatalogs.ts";

@@ -2,8 +2,8 @@ import { type BundleDetails, bundleDetails, kindOfExample } from "../../../pkg/f
 import { type BundleDescription, type BundleSupport, bundleSummary, type StatedVersion } from "../../../pkg/fbc/summary/bundleSummary.ts";
 import type { BundleFacts } from "../../../pkg/fbc/summary/packageFacts.ts";
 import { type ChannelSummary, messageFor, packageSummary, presentedBy } from "../../../pkg/fbc/summary/packageSummary.ts";
-import { constraintsOf } from "../../../pkg/resolve/constraint/constraintsOf.ts";
-import { describe } from "../../../pkg/resolve/constraint/describe.ts";
+import { constraintsOf } from "../../../pkg/resolve/constraint/parse.ts";
+import { describe } from "../../../pkg/resolve/constraint/evaluate.ts";
 import { bundleMeant, headOf, type PackageIn } from "./packageIn.ts";
 
 /** One version of a package, as `show` tells it. */

@@ -1,10 +1,9 @@
-import { compareText } from "../../../pkg/text/compare.ts";
+import { compareNewestFirst } from "../../../pkg/fbc/bundleOrder.ts";
 import type { BundleFacts } from "../../../pkg/fbc/summary/packageFacts.ts";
 import { messageFor } from "../../../pkg/fbc/summary/packageSummary.ts";
-import { compareNewestFirst } from "../../../pkg/fbc/bundleOrder.ts";
 import { candidatesFrom } from "../../../pkg/resolve/candidates.ts";
-import type { InstalledBundle } from "../../../pkg/resolve/successors.ts";
-import { destinationsFrom, SearchBudget } from "../../../pkg/resolve/upgradePaths.ts";
+import { type InstalledBundle, SearchBudget, destinationsFrom } from "../../../pkg/resolve/successors.ts";
+import { compareText } from "../../../pkg/text/compare.ts";
 import { formatVersionRelease } from "../../../pkg/version/version.ts";
 import type { PackageIn } from "./packageIn.ts";
 

@@ -15,7 +15,7 @@ import { goQuote } from "../../golang/quote.ts";
 import { knownResource } from "../../rbac/resources.ts";
 import { prepareObjects } from "../../release/prepare.ts";
 import type { Adjusted } from "../../release/workloads.ts";
-import { CERTIFICATE_PROVIDERS } from "../../render/providers.ts";
+import { CERTIFICATE_PROVIDERS } from "../../certificates/providers.ts";
 import { renderBundle } from "../../render/render.ts";
 
 /** What a bundle is rendered to for one way of installing it. */

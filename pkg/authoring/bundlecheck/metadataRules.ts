@@ -3,7 +3,7 @@ import { ANNOTATIONS_FILE, MEDIA_TYPE_KEY } from "../../bundle/annotations.ts";
 import { rawProperties } from "../../bundle/properties.ts";
 import { messageOf } from "../../errors/errors.ts";
 import { memberOf } from "../../golang/members.ts";
-import { maxVersionIn } from "../../gate/maxVersion.ts";
+import { maxVersionIn } from "../../bundle/maxOpenShiftVersion.ts";
 import { goQuote } from "../../golang/quote.ts";
 import type { BundleContent } from "./content.ts";
 import { type Breach, type RuleTable, Source, info, warning } from "./rule.ts";

@@ -3,7 +3,7 @@ import { type KubeObject, type ObjectRef, refOf } from "../../api/k8s.ts";
 import { messageOf } from "../../errors/errors.ts";
 import type { Client } from "../../kube/client.ts";
 import { isConflict, KindNotServed } from "../../kube/errors.ts";
-import { onlyBundleLabelsDiffer } from "../../release/bundleLabels.ts";
+import { onlyBundleLabelsDiffer } from "../../release/labels.ts";
 import { describeObject, objectKey } from "../../release/identity.ts";
 import { controllerOf } from "../../release/ownership.ts";
 import type { Logger } from "../../telemetry/log.ts";

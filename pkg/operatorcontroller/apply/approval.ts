@@ -3,7 +3,7 @@ import { ANNOTATION_APPROVE, PLAN_FIELDS_MAX, PLAN_OBJECTS_MAX, Reason } from ".
 import { groupOf } from "../../api/k8s.ts";
 import type { Plan } from "../../api/clusterExtensionStatus.ts";
 import { TerminalError } from "../../errors/errors.ts";
-import { widensRights } from "../../rbac/widening.ts";
+import { widensRights } from "../../rbac/ruleSets.ts";
 import { type ChangePlan, changePlan, countActions, type PlannedObject, planDigest } from "../../release/changePlan.ts";
 import type { NextRelease, RenderedBundle } from "./nextRelease.ts";
 import type { PassObjects } from "./passObjects.ts";

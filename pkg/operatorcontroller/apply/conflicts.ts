@@ -2,7 +2,7 @@ import { Reason } from "../../api/constants.ts";
 import { type KubeObject, refOf } from "../../api/k8s.ts";
 import type { Client } from "../../kube/client.ts";
 import { objectKey } from "../../release/identity.ts";
-import { uninstallOrder } from "../../release/order.ts";
+import { uninstallOrder } from "../../release/plan.ts";
 import { ownershipConflict, ownershipOf } from "../../release/ownership.ts";
 import { type IsOver, WaitingError } from "../waiting.ts";
 import type { Handovers, Need } from "./handovers.ts";

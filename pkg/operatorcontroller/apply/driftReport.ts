@@ -1,8 +1,7 @@
 import { type KubeObject, type ObjectRef, refOf } from "../../api/k8s.ts";
-import { type DriftedField, driftedFields } from "../../release/driftedFields.ts";
-import type { DriftPolicy } from "../../release/driftPolicy.ts";
-import { wroteAlthoughSame } from "../../release/fieldManagers.ts";
+import { type DriftPolicy, type DriftedField, driftedFields } from "../../release/drift.ts";
 import { describeObject, objectKey } from "../../release/identity.ts";
+import { wroteAlthoughSame } from "../../release/managedFields.ts";
 import type { Outcome } from "./applier.ts";
 import { changes, listed, named } from "./objectAction.ts";
 import type { PassObjects } from "./passObjects.ts";

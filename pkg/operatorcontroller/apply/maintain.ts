@@ -1,8 +1,8 @@
 import { Reason } from "../../api/constants.ts";
 import { type KubeObject, refOf } from "../../api/k8s.ts";
-import { isMigrated } from "../../classic/names.ts";
+import { isMigrated } from "../../api/migration.ts";
 import { RetryableError } from "../../errors/errors.ts";
-import { type DriftPolicy, driftPolicyOf } from "../../release/driftPolicy.ts";
+import { type DriftPolicy, driftPolicyOf } from "../../release/drift.ts";
 import { objectKey } from "../../release/identity.ts";
 import type { ReleaseRecord } from "../../release/record.ts";
 import { watchIdentityOf } from "../rights/identity.ts";

@@ -1,10 +1,9 @@
 import type { KubeObject } from "../../api/k8s.ts";
+import type { ProxyVariables } from "../../api/proxy.ts";
 import type { BundleRequirements } from "../../bundle/requirements.ts";
-import { driftPolicyOf } from "../../release/driftPolicy.ts";
-import { lastDeployed, type ReleaseRecord } from "../../release/record.ts";
-import { determineState, type ReleaseState } from "../../release/state.ts";
-import { isTakeOver } from "../../release/takenOver.ts";
-import type { ProxyVariables } from "../../render/proxy.ts";
+import { driftPolicyOf } from "../../release/drift.ts";
+import { type ReleaseRecord, isTakeOver, lastDeployed } from "../../release/record.ts";
+import { type ReleaseState, determineState } from "../../release/state.ts";
 import { sourcedIn } from "../configuration/hiding.ts";
 import type { PassFacts, ResolvedBundle } from "../facts.ts";
 import { proxyOf } from "../proxy/passProxy.ts";

@@ -2,7 +2,7 @@ import type { KubeObject } from "../../api/k8s.ts";
 import type { StepContext } from "../../controller/steps.ts";
 import type { Client } from "../../kube/client.ts";
 import { objectKey } from "../../release/identity.ts";
-import { withIgnored } from "../../release/ignoreRules.ts";
+import { withIgnored } from "../../release/drift.ts";
 import { inLiveOrder } from "../../release/liveOrder.ts";
 import type { Owner } from "../../release/ownership.ts";
 import { crdPolicyOf } from "../../release/plan.ts";

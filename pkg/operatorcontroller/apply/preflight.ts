@@ -1,6 +1,6 @@
 import type { ClusterExtension } from "../../api/clusterExtension.ts";
 import { type KubeObject, refOf } from "../../api/k8s.ts";
-import { losesConversion } from "../../certificates/caTarget.ts";
+import { losesConversion } from "../../certificates/caBundle.ts";
 import type { Client } from "../../kube/client.ts";
 import type { ResourceOf } from "../../rbac/resources.ts";
 import { objectKey } from "../../release/identity.ts";

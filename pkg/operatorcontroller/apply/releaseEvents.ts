@@ -5,7 +5,7 @@ import type { EVENTS, EventReason, EventSink } from "../../api/events.ts";
 import type { KubeObject } from "../../api/k8s.ts";
 import { describeObject, objectKey } from "../../release/identity.ts";
 import { type ExtensionExists, type Owner, ownershipOf } from "../../release/ownership.ts";
-import { overridesProxy } from "../../render/proxy.ts";
+import { overridesProxy } from "../../api/proxy.ts";
 import { configOf, type PassFacts } from "../facts.ts";
 import type { ExtensionMemory } from "../memory.ts";
 import { proxyChange } from "../proxy/proxyChange.ts";

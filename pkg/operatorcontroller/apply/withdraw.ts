@@ -2,7 +2,7 @@ import { refOf } from "../../api/k8s.ts";
 import type { StepContext } from "../../controller/steps.ts";
 import { messageOf, RetryableError } from "../../errors/errors.ts";
 import { isCrd, objectKey } from "../../release/identity.ts";
-import { uninstallOrder } from "../../release/order.ts";
+import { uninstallOrder } from "../../release/plan.ts";
 import { lastDeployed } from "../../release/record.ts";
 import type { PassFacts } from "../facts.ts";
 import { Applier } from "./applier.ts";

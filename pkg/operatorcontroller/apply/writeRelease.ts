@@ -1,7 +1,7 @@
 import { CLUSTER_EXTENSION, LABEL_BUNDLE_NAME } from "../../api/constants.ts";
-import { CLASSIC_FIELD_MANAGERS, isMigrated } from "../../classic/names.ts";
+import { CLASSIC_FIELD_MANAGERS, isMigrated } from "../../api/migration.ts";
 import { describeObject } from "../../release/identity.ts";
-import { withoutDrifted } from "../../release/leftAsIs.ts";
+import { withoutDrifted } from "../../release/drift.ts";
 import { GO_FIELD_MANAGER } from "../../release/managedFields.ts";
 import type { LeftObject } from "../../release/record.ts";
 import type { ExtensionCertificates } from "../certificates/extensionCertificates.ts";

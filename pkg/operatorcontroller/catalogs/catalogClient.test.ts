@@ -7,7 +7,7 @@ import { eventually } from "../../../test/support/eventually.ts";
 import { type Answer, LoopbackApi } from "../../../test/support/loopbackApi.ts";
 import { serverCertificate } from "../../../test/support/serverCertificate.ts";
 import type { PackageContent } from "../../fbc/types.ts";
-import { maxVersionOf } from "../../resolve/clusterObjection.ts";
+import { maxVersionOf } from "../../bundle/maxOpenShiftVersion.ts";
 import { tlsProfile, tlsSettings } from "../../serving/tlsProfile.ts";
 import { CatalogClient, type CatalogClientOptions } from "./catalogClient.ts";
 

@@ -2,7 +2,7 @@ import { type Clock, Deadline, systemClock } from "../../async/clock.ts";
 import { messageOf } from "../../errors/errors.ts";
 import { packageContent } from "../../fbc/content.ts";
 import type { Meta, PackageContent } from "../../fbc/types.ts";
-import { type OfferIndex, OfferIndexBuilder } from "../../resolve/offers/offerIndex.ts";
+import { type OfferIndex, OfferIndexBuilder } from "../../resolve/dependencies/offerIndex.ts";
 import { CatalogConnections, type CatalogConnectionsOptions } from "./catalogConnections.ts";
 import type { KnownPackage } from "./catalogContents.ts";
 import type { KnownOffers } from "./catalogOffers.ts";

@@ -4,7 +4,7 @@ import { findCondition } from "../../api/conditions.ts";
 import { ConditionType, Reason } from "../../api/constants.ts";
 import { messageOf } from "../../errors/errors.ts";
 import type { PackageContent } from "../../fbc/types.ts";
-import type { CatalogContent } from "../../resolve/catalogContent.ts";
+import type { CatalogContent } from "../../resolve/resolution.ts";
 import { type KeptPackage, KeptPackages } from "./keptPackages.ts";
 import { UnexpectedContent, UnexpectedStatus } from "./unexpectedAnswer.ts";
 

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { type CatalogState, catalogNamed } from "../../../test/support/catalogs.ts";
 import { FakeClock } from "../../../test/support/fakeClock.ts";
 import type { ClusterCatalog } from "../../api/clusterCatalog.ts";
-import { OfferIndex } from "../../resolve/offers/offerIndex.ts";
+import { OfferIndex } from "../../resolve/dependencies/offerIndex.ts";
 import { CatalogOffers, type KnownOffers, type OffersReader } from "./catalogOffers.ts";
 
 const IDLE_MS = 1_000;

@@ -2,7 +2,7 @@ import type { ClusterCatalog } from "../../api/clusterCatalog.ts";
 import type { Clock } from "../../async/clock.ts";
 import { untilAborted } from "../../controller/untilAborted.ts";
 import { messageOf } from "../../errors/errors.ts";
-import type { OfferIndex } from "../../resolve/offers/offerIndex.ts";
+import type { OfferIndex } from "../../resolve/dependencies/offerIndex.ts";
 import { servedFrom } from "./catalogContents.ts";
 
 /** What was read of a catalog, and the entity tags of the answers it was read from. */

@@ -3,7 +3,7 @@ import { packageOf } from "../../fbc/content.ts";
 import { MetaDecoder } from "../../fbc/decode.ts";
 import { excerpt } from "../../fbc/boundedTexts.ts";
 import type { Meta } from "../../fbc/types.ts";
-import { slimOffer } from "../../resolve/offers/offerIndex.ts";
+import { slimOffer } from "../../resolve/dependencies/offerIndex.ts";
 import { slim } from "../slimMeta.ts";
 
 /** How much is accepted of a response of a catalog. */

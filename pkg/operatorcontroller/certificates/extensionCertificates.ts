@@ -1,15 +1,15 @@
 import { API_VERSION, CERTIFICATES_FIELD_MANAGER, CLUSTER_EXTENSION } from "../../api/constants.ts";
 import type { EventSink } from "../../api/events.ts";
 import type { KubeObject } from "../../api/k8s.ts";
-import { losesConversion, withoutBundle } from "../../certificates/caTarget.ts";
-import type { CertificateTimes } from "../../certificates/certificatePlan.ts";
+import { losesConversion, withoutBundle } from "../../certificates/caBundle.ts";
+import type { CertificateTimes } from "../../certificates/rotation.ts";
 import { wantedCertificates } from "../../certificates/wantedCertificates.ts";
 import type { StepContext } from "../../controller/steps.ts";
 import type { Client } from "../../kube/client.ts";
 import { describeObject, objectKey } from "../../release/identity.ts";
 import type { ExtensionExists } from "../../release/ownership.ts";
 import { lastDeployed, type ReleaseRecord } from "../../release/record.ts";
-import { servedNames } from "../../render/providers.ts";
+import { servedNames } from "../../certificates/providers.ts";
 import type { CertificateIssuer } from "../../serving/certificates/certificateIssuer.ts";
 import type { LiveObjects } from "../apply/applier.ts";
 import type { PassFacts } from "../facts.ts";

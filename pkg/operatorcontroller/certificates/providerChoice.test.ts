@@ -4,7 +4,7 @@ import type { GroupVersionKind, KubeObject } from "../../api/k8s.ts";
 import { loadBundle } from "../../bundle/load.ts";
 import type { ApiResource } from "../../kube/discovery.ts";
 import { KindNotServed } from "../../kube/errors.ts";
-import { CERTIFICATE_PROVIDERS } from "../../render/providers.ts";
+import { CERTIFICATE_PROVIDERS } from "../../certificates/providers.ts";
 import { renderBundle } from "../../render/render.ts";
 import { CertificateProviders } from "./providerChoice.ts";
 import type { WebhookCertProvider } from "./providerNames.ts";

@@ -1,10 +1,6 @@
 import type { GroupVersionKind, KubeObject } from "../../api/k8s.ts";
+import { CERTIFICATE_PROVIDERS, type CertificateProvider, certManager, providerOf, selfSigned, serviceCa } from "../../certificates/providers.ts";
 import type { Client } from "../../kube/client.ts";
-import type { CertificateProvider } from "../../render/certificateProvider.ts";
-import { certManager } from "../../render/certManager.ts";
-import { CERTIFICATE_PROVIDERS, providerOf } from "../../render/providers.ts";
-import { selfSigned } from "../../render/selfSigned.ts";
-import { serviceCa } from "../../render/serviceCa.ts";
 import { resourceOf } from "../apply/kinds.ts";
 import type { WebhookCertProvider } from "./providerNames.ts";
 

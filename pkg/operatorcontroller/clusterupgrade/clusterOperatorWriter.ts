@@ -4,7 +4,7 @@ import type { Condition, KubeObject } from "../../api/k8s.ts";
 import { replaceStatus } from "../../controller/objectStatus.ts";
 import { RetryableError } from "../../errors/errors.ts";
 import { goQuote } from "../../golang/quote.ts";
-import type { OperatorStatus } from "../../gate/clusterOperator.ts";
+import type { OperatorStatus } from "../../openshift/clusterOperatorStatus.ts";
 import type { Client } from "../../kube/client.ts";
 import type { Logger } from "../../telemetry/log.ts";
 import { CLUSTER_OPERATOR } from "./gateMode.ts";

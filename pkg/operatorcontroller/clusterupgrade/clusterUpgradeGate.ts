@@ -5,13 +5,12 @@ import { Controller, type ReconcileContext, type ReconcileOutcome } from "../../
 import type { Informer } from "../../controller/informer.ts";
 import { OptionalObject } from "../../controller/optional/optionalObject.ts";
 import { WorkQueue } from "../../controller/workQueue.ts";
-import type { OperatorStatus } from "../../gate/clusterOperator.ts";
-import type { ClusterVersion } from "../../gate/clusterVersion.ts";
-import { gateDegradedFrom, upgradeableFrom } from "../../gate/upgradeable.ts";
-import { type Verdict, verdictOn } from "../../gate/verdict.ts";
 import type { Client } from "../../kube/client.ts";
+import type { OperatorStatus } from "../../openshift/clusterOperatorStatus.ts";
+import { type Verdict, gateDegradedFrom, upgradeableFrom, verdictOn } from "../../openshift/upgradeable.ts";
 import type { Logger } from "../../telemetry/log.ts";
 import { type Metrics, controllerMetrics, queueMetrics } from "../../telemetry/metrics.ts";
+import type { ClusterVersion } from "../../version/clusterVersion.ts";
 import type { InstalledReleases, ReleasesQuestion } from "../installed/installedReleases.ts";
 import { ClusterOperatorWriter } from "./clusterOperatorWriter.ts";
 import type { ClusterVersionReader } from "./clusterVersionSource.ts";

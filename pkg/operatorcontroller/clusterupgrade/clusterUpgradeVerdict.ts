@@ -1,11 +1,9 @@
 import { ANNOTATION_PROPERTIES, ConditionType, LABEL_BUNDLE_NAME, LABEL_BUNDLE_VERSION, Reason } from "../../api/constants.ts";
+import { MAX_OPENSHIFT_VERSION } from "../../bundle/maxOpenShiftVersion.ts";
 import { goQuote } from "../../golang/quote.ts";
-import type { ClusterVersion } from "../../gate/clusterVersion.ts";
-import { MAX_OPENSHIFT_VERSION } from "../../gate/maxVersion.ts";
-import { minorText, nextMinor } from "../../gate/minorVersion.ts";
-import { type ActiveRelease, type Verdict, verdictOn } from "../../gate/verdict.ts";
-import { findRemedy } from "../../resolve/remedy.ts";
-import { remedyText } from "../../resolve/remedyText.ts";
+import { type ActiveRelease, type Verdict, verdictOn } from "../../openshift/upgradeable.ts";
+import { findRemedy, remedyText } from "../../resolve/remedy.ts";
+import { type ClusterVersion, minorText, nextMinor } from "../../version/clusterVersion.ts";
 import type { PassFacts } from "../facts.ts";
 import type { ConditionVerdict } from "../status/conditionVerdict.ts";
 

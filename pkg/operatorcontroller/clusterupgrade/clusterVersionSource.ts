@@ -3,8 +3,7 @@ import type { ObjectState } from "../../controller/optional/optionalObject.ts";
 import { OptionalSetting, type OptionalSettingOptions, type SettingReader } from "../../controller/optional/optionalSetting.ts";
 import { messageOf } from "../../errors/errors.ts";
 import { goQuote } from "../../golang/quote.ts";
-import type { ClusterVersion } from "../../gate/clusterVersion.ts";
-import { minorOf } from "../../gate/minorVersion.ts";
+import { type ClusterVersion, minorOf } from "../../version/clusterVersion.ts";
 
 /** The object that says which version an OpenShift cluster has. */
 export const CLUSTER_VERSION = { apiVersion: "config.openshift.io/v1", kind: "ClusterVersion", name: "version" } as const;

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import type { ClusterVersion } from "../../gate/clusterVersion.ts";
-import type { Verdict } from "../../gate/verdict.ts";
+import type { ClusterVersion } from "../../version/clusterVersion.ts";
+import type { Verdict } from "../../openshift/upgradeable.ts";
 import { createMetrics } from "../../telemetry/metrics.ts";
 import { GateMetrics } from "./gateMetrics.ts";
 

@@ -1,7 +1,6 @@
-import type { ClusterVersion } from "../../gate/clusterVersion.ts";
-import { minorText } from "../../gate/minorVersion.ts";
-import type { Verdict } from "../../gate/verdict.ts";
+import type { Verdict } from "../../openshift/upgradeable.ts";
 import type { GaugeMetric, Labels, Metrics } from "../../telemetry/metrics.ts";
+import { type ClusterVersion, minorText } from "../../version/clusterVersion.ts";
 
 /** What extensions mean for cluster upgrades, as metrics; also where no ClusterOperator shows it. */
 export class GateMetrics {

@@ -1,9 +1,8 @@
 import type { KubeObject } from "../../api/k8s.ts";
-import { clusterOperatorStatus, type OperatorStatus } from "../../gate/clusterOperator.ts";
-import type { ClusterVersion } from "../../gate/clusterVersion.ts";
-import { deploymentConditions } from "../../gate/deployment.ts";
-import { keptConditions, type NewOperatorCondition } from "../../gate/operatorCondition.ts";
-import { relatedObjects } from "../../gate/relatedObjects.ts";
+import { type OperatorStatus, clusterOperatorStatus } from "../../openshift/clusterOperatorStatus.ts";
+import { type NewOperatorCondition, deploymentConditions, keptConditions } from "../../openshift/operatorConditions.ts";
+import { relatedObjects } from "../../openshift/relatedObjects.ts";
+import type { ClusterVersion } from "../../version/clusterVersion.ts";
 
 /** What the flags say about the ClusterOperator's status. */
 export interface OperatorSettings {

@@ -4,7 +4,7 @@ import { catalogNamed } from "../../../test/support/catalogs.ts";
 import { CannedPackages, ListedCatalogs } from "../../../test/support/extensionFakes.ts";
 import { extensionNamed } from "../../../test/support/extensions.ts";
 import type { ClusterExtension } from "../../api/clusterExtension.ts";
-import { minorOf } from "../../gate/minorVersion.ts";
+import { minorOf } from "../../version/clusterVersion.ts";
 import { CatalogContents } from "../catalogs/catalogContents.ts";
 import { remedyFor } from "./remedyFor.ts";
 

@@ -1,7 +1,6 @@
 import type { ClusterExtension } from "../../api/clusterExtension.ts";
-import type { ClusterVersion } from "../../gate/clusterVersion.ts";
-import { findRemedy } from "../../resolve/remedy.ts";
-import { remedyText } from "../../resolve/remedyText.ts";
+import { findRemedy, remedyText } from "../../resolve/remedy.ts";
+import type { ClusterVersion } from "../../version/clusterVersion.ts";
 import type { CatalogContents } from "../catalogs/catalogContents.ts";
 import { hasSpec } from "../facts.ts";
 import { type CatalogLister, matchingCatalogs } from "../steps/resolveBundle.ts";

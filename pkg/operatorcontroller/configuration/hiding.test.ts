@@ -5,7 +5,7 @@ import { extensionNamed } from "../../../test/support/extensions.ts";
 import { configMap } from "../../../test/support/releases.ts";
 import { TerminalError, wrapError } from "../../errors/errors.ts";
 import { renderBundle } from "../../render/render.ts";
-import { HIDDEN, HiddenTexts } from "../../render/values/hiddenTexts.ts";
+import { HIDDEN, HiddenTexts } from "../../render/redaction.ts";
 import { createLogger } from "../../telemetry/log.ts";
 import { newFacts } from "../facts.ts";
 import { ExtensionMemory } from "../memory.ts";

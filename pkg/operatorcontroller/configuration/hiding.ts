@@ -1,7 +1,7 @@
 import type { EventSink } from "../../api/events.ts";
 import type { KubeObject } from "../../api/k8s.ts";
-import type { HiddenTexts } from "../../render/values/hiddenTexts.ts";
-import { scalarTexts } from "../../render/values/scalarTexts.ts";
+import type { HiddenTexts } from "../../render/redaction.ts";
+import { scalarTexts } from "../../render/configSources.ts";
 import type { Logger } from "../../telemetry/log.ts";
 import { hasSpec, type PassFacts } from "../facts.ts";
 import type { ExtensionMemory } from "../memory.ts";

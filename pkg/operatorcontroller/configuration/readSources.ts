@@ -1,7 +1,7 @@
 import type { ClusterExtension } from "../../api/clusterExtension.ts";
 import type { ObjectRef } from "../../api/k8s.ts";
 import type { Client } from "../../kube/client.ts";
-import type { ReadSource } from "../../render/values/mergedConfig.ts";
+import type { ReadSource } from "../../render/configSources.ts";
 
 /** The objects that `spec.config.valuesFrom` names, in its order, an object that is named twice only once. */
 export function sourceRefs({ spec }: Pick<ClusterExtension, "spec">): ObjectRef[] {

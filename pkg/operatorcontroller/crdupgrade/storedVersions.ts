@@ -1,13 +1,12 @@
 import { Reason } from "../../api/constants.ts";
 import { type KubeObject, refOf } from "../../api/k8s.ts";
 import { storedVersionsOf } from "../../crdsafety/crdParts.ts";
-import { messageOf, RetryableError } from "../../errors/errors.ts";
+import { RetryableError, messageOf } from "../../errors/errors.ts";
 import { goQuote } from "../../golang/quote.ts";
 import type { Client } from "../../kube/client.ts";
 import { isForbidden } from "../../kube/errors.ts";
-import { ruleOf } from "../../rbac/missing.ts";
-import { ruleLines } from "../../rbac/missingText.ts";
-import { storedVersionsGrant } from "../../rbac/storedVersions.ts";
+import { storedVersionsGrant } from "../../rbac/requiredRules.ts";
+import { ruleLines, ruleOf } from "../../rbac/ruleSets.ts";
 import { isAllowed } from "../rights/ownRules.ts";
 import { WaitingError } from "../waiting.ts";
 

@@ -1,6 +1,6 @@
 import type { ClusterExtension } from "../../api/clusterExtension.ts";
 import type { Informer } from "../../controller/informer.ts";
-import { type Dependent, dependentsOf } from "../../resolve/dependents.ts";
+import { type Dependent, dependentsOf } from "../../resolve/dependencies/dependents.ts";
 import type { InstalledBundles } from "../installed/installedBundles.ts";
 import type { ExtensionMemory } from "../memory.ts";
 import type { ClusterApis } from "../served/clusterApis.ts";

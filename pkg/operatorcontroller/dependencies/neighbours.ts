@@ -1,6 +1,6 @@
 import type { ClusterExtension } from "../../api/clusterExtension.ts";
 import type { Informer } from "../../controller/informer.ts";
-import type { Neighbour } from "../../resolve/judgement/environment.ts";
+import type { Neighbour } from "../../resolve/dependencies/dependencyCheck.ts";
 import type { InstalledBundles } from "../installed/installedBundles.ts";
 import type { ConstraintCache } from "./constraintCache.ts";
 

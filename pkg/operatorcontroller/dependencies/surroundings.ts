@@ -1,8 +1,8 @@
 import type { ClusterExtension } from "../../api/clusterExtension.ts";
 import type { Informer } from "../../controller/informer.ts";
 import type { Provider } from "../../resolve/constraint/constraint.ts";
-import { gvkKey } from "../../resolve/constraint/provider.ts";
-import type { Environment, Neighbour } from "../../resolve/judgement/environment.ts";
+import { gvkKey } from "../../resolve/constraint/parse.ts";
+import type { Environment, Neighbour } from "../../resolve/dependencies/dependencyCheck.ts";
 import { counted } from "../../resolve/wording.ts";
 import type { InstalledBundles } from "../installed/installedBundles.ts";
 import type { ExtensionMemory } from "../memory.ts";

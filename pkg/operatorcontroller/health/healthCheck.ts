@@ -1,10 +1,9 @@
 import type { StepContext } from "../../controller/steps.ts";
 import { messageOf } from "../../errors/errors.ts";
-import { availabilityOf } from "../../release/health/availability.ts";
+import { type ProgressDeadline, availabilityOf, exceededText, rolloutEnds } from "../../release/health/availability.ts";
 import { hasHealth } from "../../release/health/health.ts";
-import { exceededText, type ProgressDeadline, rolloutEnds } from "../../release/health/rollout.ts";
 import { objectKey } from "../../release/identity.ts";
-import { lastDeployed, type ReleaseRecord } from "../../release/record.ts";
+import { type ReleaseRecord, lastDeployed } from "../../release/record.ts";
 import type { PassFacts } from "../facts.ts";
 import type { ExtensionMemory, RememberedHealth } from "../memory.ts";
 import type { ReleaseStore } from "../releases/releaseStore.ts";

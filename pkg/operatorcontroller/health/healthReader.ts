@@ -2,12 +2,11 @@ import { type KubeObject, refOf } from "../../api/k8s.ts";
 import { inParallel } from "../../controller/inParallel.ts";
 import { messageOf } from "../../errors/errors.ts";
 import type { Client } from "../../kube/client.ts";
-import { isForbidden, KindNotServed } from "../../kube/errors.ts";
+import { KindNotServed, isForbidden } from "../../kube/errors.ts";
 import { type ObjectHealth, withPodProblem } from "../../release/health/availability.ts";
 import { hasHealth, healthOf } from "../../release/health/health.ts";
-import { worstPod } from "../../release/health/podHealth.ts";
-import { podSelectorOf } from "../../release/health/podSelector.ts";
-import { type Health, health } from "../../release/health/verdict.ts";
+import { type Health, health } from "../../release/health/healthState.ts";
+import { podSelectorOf, worstPod } from "../../release/health/pods.ts";
 import { objectKey } from "../../release/identity.ts";
 import type { LiveObjects } from "../apply/applier.ts";
 

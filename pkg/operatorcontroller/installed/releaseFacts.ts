@@ -1,7 +1,7 @@
 import { ANNOTATION_PROPERTIES, LABEL_BUNDLE_NAME, LABEL_BUNDLE_VERSION } from "../../api/constants.ts";
 import { messageOf } from "../../errors/errors.ts";
-import { MAX_OPENSHIFT_VERSION } from "../../gate/maxVersion.ts";
-import { parseProperties } from "../../gate/properties.ts";
+import { MAX_OPENSHIFT_VERSION } from "../../bundle/maxOpenShiftVersion.ts";
+import { parseProperties } from "../../bundle/rawProperties.ts";
 import { type ProvidedBundle, providedBundle } from "../../release/providedBundle.ts";
 import type { ReleaseRecord } from "../../release/record.ts";
 

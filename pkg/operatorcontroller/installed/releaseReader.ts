@@ -2,7 +2,7 @@ import type { ObjectMeta } from "../../api/k8s.ts";
 import { type Clock, Deadline } from "../../async/clock.ts";
 import { Backoff } from "../../controller/backoff.ts";
 import { messageOf } from "../../errors/errors.ts";
-import { releaseIndex, unreadableText } from "../../release/decode.ts";
+import { releaseIndex, unreadableText } from "../../release/storage/decode.ts";
 import type { Logger } from "../../telemetry/log.ts";
 import type { ReleaseStore } from "../releases/releaseStore.ts";
 import { type ReleaseFacts, type ReleaseFactsCache, releaseFacts } from "./releaseFacts.ts";

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { extensionNamed } from "../../../test/support/extensions.ts";
 import { decodedRecord, releaseRecord } from "../../../test/support/releases.ts";
 import type { JsonObject } from "../../api/k8s.ts";
-import { encodeRelease } from "../../release/encode.ts";
+import { encodeRelease } from "../../release/storage/encode.ts";
 import type { ReleaseRecord } from "../../release/record.ts";
 import { newFacts, type ResolvedBundle } from "../facts.ts";
 import { inputDigest } from "../steps/unpackBundle.ts";

@@ -1,7 +1,6 @@
-import { lastDeployed } from "../../release/record.ts";
-import { isOfAnotherWriter } from "../../release/takenOver.ts";
-import { overridesProxy, type ProxyVariables } from "../../render/proxy.ts";
-import { configOf, type PassFacts } from "../facts.ts";
+import { type ProxyVariables, overridesProxy } from "../../api/proxy.ts";
+import { isOfAnotherWriter, lastDeployed } from "../../release/record.ts";
+import { type PassFacts, configOf } from "../facts.ts";
 
 /** What the choice of an extension's proxy variables depends on. */
 export type ProxyFacts = Pick<PassFacts, "extension" | "sourcedConfig" | "clusterProxy" | "history" | "resolved" | "installed">;

@@ -1,4 +1,4 @@
-import { PROXY_NAMES, type ProxyVariables } from "../../render/proxy.ts";
+import { PROXY_NAMES, type ProxyVariables } from "../../api/proxy.ts";
 
 /** Which variables differ, without their values, which may hold passwords; undefined where none does. */
 export function proxyChange(before: ProxyVariables = {}, after: ProxyVariables = {}): string | undefined {

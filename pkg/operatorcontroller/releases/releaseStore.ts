@@ -3,19 +3,9 @@ import { RetryableError } from "../../errors/errors.ts";
 import type { Client } from "../../kube/client.ts";
 import { isAlreadyExists } from "../../kube/errors.ts";
 import type { CallOptions } from "../../kube/options.ts";
-import {
-  ANNOTATION_INCOMPLETE,
-  type DecodedRelease,
-  decodeRelease,
-  extraChunks,
-  type ReleaseIndex,
-  releaseIndex,
-  type UnreadableRelease,
-  unreadableText,
-} from "../../release/decode.ts";
-import { encodeRelease, keyLabel, RELEASE_OWNER, releaseKey } from "../../release/encode.ts";
-import { releasesWithObjects } from "../../release/history.ts";
-import { newestFirst, type ReleaseRecord, type ReleaseSummary } from "../../release/record.ts";
+import { type ReleaseRecord, type ReleaseSummary, newestFirst, releasesWithObjects } from "../../release/record.ts";
+import { ANNOTATION_INCOMPLETE, type DecodedRelease, type ReleaseIndex, type UnreadableRelease, decodeRelease, extraChunks, releaseIndex, unreadableText } from "../../release/storage/decode.ts";
+import { RELEASE_OWNER, encodeRelease, keyLabel, releaseKey } from "../../release/storage/encode.ts";
 
 const SECRET = { apiVersion: "v1", kind: "Secret" } as const;
 /** How often a history is read again because it changed while it was read. */

@@ -8,7 +8,7 @@ import type { Client } from "../../kube/client.ts";
 import { objectKey } from "../../release/identity.ts";
 import { prepareObjects } from "../../release/prepare.ts";
 import type { ReleaseRecord } from "../../release/record.ts";
-import type { RolledBack } from "../../release/rolledBack.ts";
+import type { RolledBack } from "../../release/rollbackBackoff.ts";
 import { Handovers } from "../apply/handovers.ts";
 import { ObjectClaims } from "../apply/objectClaims.ts";
 import { newFacts, type PassFacts, type ResolvedBundle } from "../facts.ts";

@@ -1,22 +1,13 @@
-import { pipeline } from "node:stream/promises";
-import { createGunzip, createGzip } from "node:zlib";
 import type { KubeObject } from "../../api/k8s.ts";
 import { Turns } from "../../async/turns.ts";
 import { messageOf } from "../../errors/errors.ts";
-import {
-  type CompressedRelease,
-  compressedRelease,
-  type DecodedRelease,
-  decompressionFailure,
-  payloadTooLarge,
-  readRelease,
-  unreadable,
-} from "../../release/decode.ts";
-import { type EncodeOptions, GZIP_OPTIONS, payloadBytes, releaseSecrets } from "../../release/encode.ts";
-import { PAYLOAD_LIMITS } from "../../release/payloadLimits.ts";
-import { PayloadReader } from "../../release/payloadReader.ts";
 import type { ReleaseRecord } from "../../release/record.ts";
+import { type CompressedRelease, type DecodedRelease, compressedRelease, decompressionFailure, payloadTooLarge, readRelease, unreadable } from "../../release/storage/decode.ts";
+import { type EncodeOptions, GZIP_OPTIONS, PAYLOAD_LIMITS, payloadBytes, releaseSecrets } from "../../release/storage/encode.ts";
+import { PayloadReader } from "../../release/storage/payloadReader.ts";
 import type { ReleaseCodec } from "./releaseStore.ts";
+import { pipeline } from "node:stream/promises";
+import { createGunzip, createGzip } from "node:zlib";
 
 /** Bytes of a payload that are in memory at once, on either side of zlib. */
 const CHUNK_BYTES = 64 * 1024;

@@ -1,9 +1,8 @@
-import { createHash } from "node:crypto";
 import { canonicalJson } from "../../golang/json.ts";
 import type { Client } from "../../kube/client.ts";
-import type { Grant } from "../../rbac/grants.ts";
-import type { GrantedRules } from "../../rbac/missing.ts";
-import type { PolicyRule } from "../../rbac/policyRule.ts";
+import type { Grant, PolicyRule } from "../../rbac/policyRule.ts";
+import type { GrantedRules } from "../../rbac/ruleSets.ts";
+import { createHash } from "node:crypto";
 
 /** What somebody holds in one scope, as far as the API server can list it. */
 export interface ScopeRules {

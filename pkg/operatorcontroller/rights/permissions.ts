@@ -1,19 +1,17 @@
 import type { ClusterExtension } from "../../api/clusterExtension.ts";
 import type { JsonObject, KubeObject } from "../../api/k8s.ts";
+import { providerOf } from "../../certificates/providers.ts";
 import { inParallel } from "../../controller/inParallel.ts";
 import type { Client } from "../../kube/client.ts";
 import { isForbidden, isNotFound } from "../../kube/errors.ts";
 import type { HeldCheck } from "../../rbac/escalation.ts";
-import { type Grant, grantsOf } from "../../rbac/grants.ts";
-import { commonRules, type GrantedRules, isNothing, missingIn, missingRules, ruleOf } from "../../rbac/missing.ts";
-import { ruleLines } from "../../rbac/missingText.ts";
-import type { PolicyRule } from "../../rbac/policyRule.ts";
+import { type Grant, type PolicyRule, grantsOf } from "../../rbac/policyRule.ts";
+import { type RequiredRules, type RuleOptions, requiredRules } from "../../rbac/requiredRules.ts";
 import type { ResourceOf } from "../../rbac/resources.ts";
-import { type RequiredRules, type RuleOptions, requiredRules } from "../../rbac/rules.ts";
+import { type GrantedRules, commonRules, isNothing, missingIn, missingRules, ruleLines, ruleOf } from "../../rbac/ruleSets.ts";
 import { crdPolicyOf } from "../../release/plan.ts";
-import { providerOf } from "../../render/providers.ts";
 import type { IsOver } from "../waiting.ts";
-import { isAllowed, type OwnRules, ownRules, rulesDigest, scopeRules } from "./ownRules.ts";
+import { type OwnRules, isAllowed, ownRules, rulesDigest, scopeRules } from "./ownRules.ts";
 import { rbacCommand } from "./rbacCommand.ts";
 
 /** What is to be done with whose rights. */

@@ -1,6 +1,6 @@
 import type { KubeObject } from "../../api/k8s.ts";
 import type { Client } from "../../kube/client.ts";
-import { missingIn } from "../../rbac/missing.ts";
+import { missingIn } from "../../rbac/ruleSets.ts";
 import type { PolicyRule } from "../../rbac/policyRule.ts";
 import type { Resource, ResourceOf } from "../../rbac/resources.ts";
 import type { StreamSpec } from "../watches/plan.ts";

@@ -4,9 +4,8 @@ import type { KubeObject } from "../../api/k8s.ts";
 import { type Clock, systemClock } from "../../async/clock.ts";
 import { Informer } from "../../controller/informer.ts";
 import type { Client } from "../../kube/client.ts";
-import { claimantOf } from "../../release/claims.ts";
 import { CRD_KIND } from "../../release/identity.ts";
-import { ownershipOf } from "../../release/ownership.ts";
+import { claimantOf, ownershipOf } from "../../release/ownership.ts";
 import type { Logger } from "../../telemetry/log.ts";
 
 /** What CrdOwners is built from. */

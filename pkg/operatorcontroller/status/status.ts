@@ -4,7 +4,7 @@ import { ConditionType, Reason } from "../../api/constants.ts";
 import type { Condition } from "../../api/k8s.ts";
 import { messageOf, ReconcileError, terminalIn } from "../../errors/errors.ts";
 import { lastDeployed } from "../../release/record.ts";
-import { deprecationsFor } from "../../resolve/deprecation.ts";
+import { deprecationsFor } from "../../resolve/filters.ts";
 import { upgradeVerdict } from "../clusterupgrade/clusterUpgradeVerdict.ts";
 import { type DeprecationFacts, type InstalledBundle, installedFrom, type PassFacts } from "../facts.ts";
 import { reconcileRequestOf } from "../reconcileRequest.ts";

@@ -1,11 +1,10 @@
 import { ANNOTATION_PROPERTIES, Reason } from "../../api/constants.ts";
+import { type MaxVersion, maxVersionIn, objectionText, objectionTo, objectionWarning } from "../../bundle/maxOpenShiftVersion.ts";
+import { parseProperties } from "../../bundle/rawProperties.ts";
 import type { Step } from "../../controller/steps.ts";
-import { messageOf, RetryableError } from "../../errors/errors.ts";
+import { RetryableError, messageOf } from "../../errors/errors.ts";
 import { goQuote } from "../../golang/quote.ts";
-import { type MaxVersion, maxVersionIn } from "../../gate/maxVersion.ts";
-import { parseProperties } from "../../gate/properties.ts";
 import { lastDeployed } from "../../release/record.ts";
-import { objectionText, objectionTo, objectionWarning } from "../../resolve/clusterObjection.ts";
 import type { PassFacts } from "../facts.ts";
 
 /**

@@ -3,7 +3,7 @@ import type { Step } from "../../controller/steps.ts";
 import { TerminalError } from "../../errors/errors.ts";
 import { goQuote } from "../../golang/quote.ts";
 import type { Property } from "../../fbc/types.ts";
-import { conditionText } from "../../resolve/explanation/conditionText.ts";
+import { conditionText } from "../../resolve/wording.ts";
 import type { DependencyChoice } from "../dependencies/dependencyChoice.ts";
 import type { PassFacts } from "../facts.ts";
 import { WaitingError } from "../waiting.ts";

@@ -8,7 +8,7 @@ import { FINALIZER_UNINSTALL, GO_FINALIZERS } from "../../api/constants.ts";
 import type { StepResult } from "../../controller/steps.ts";
 import { RetryableError, TerminalError } from "../../errors/errors.ts";
 import { Client } from "../../kube/client.ts";
-import type { Dependent } from "../../resolve/dependents.ts";
+import type { Dependent } from "../../resolve/dependencies/dependents.ts";
 import { newFacts, type PassFacts } from "../facts.ts";
 import { ExtensionMemory } from "../memory.ts";
 import { ServiceAccountMissing } from "../rights/identity.ts";

@@ -3,7 +3,7 @@ import type { EventSink } from "../../api/events.ts";
 import type { Step, StepContext } from "../../controller/steps.ts";
 import { messageOf, RetryableError, TerminalError } from "../../errors/errors.ts";
 import type { Client } from "../../kube/client.ts";
-import { unreadableText } from "../../release/decode.ts";
+import { unreadableText } from "../../release/storage/decode.ts";
 import { Applier } from "../apply/applier.ts";
 import { changes, listed, summary } from "../apply/objectAction.ts";
 import { hideSourced } from "../configuration/hiding.ts";

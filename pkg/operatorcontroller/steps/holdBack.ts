@@ -1,5 +1,5 @@
 import type { Step } from "../../controller/steps.ts";
-import { heldUntil } from "../../release/rolledBack.ts";
+import { heldUntil } from "../../release/rollbackBackoff.ts";
 import type { PassFacts } from "../facts.ts";
 import { heldFrom, type RollbackDependencies } from "../releases/rollback.ts";
 import { installedFrom } from "./retrieveReleases.ts";

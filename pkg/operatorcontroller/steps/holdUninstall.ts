@@ -1,6 +1,6 @@
 import { ANNOTATION_FORCE_UNINSTALL, Reason } from "../../api/constants.ts";
 import { RetryableError } from "../../errors/errors.ts";
-import type { Dependent } from "../../resolve/dependents.ts";
+import type { Dependent } from "../../resolve/dependencies/dependents.ts";
 import type { Dependents } from "../dependencies/dependents.ts";
 import type { PassFacts } from "../facts.ts";
 import type { ExtensionMemory } from "../memory.ts";

@@ -1,7 +1,7 @@
 import { Reason } from "../../api/constants.ts";
 import type { Step } from "../../controller/steps.ts";
 import { goQuote } from "../../golang/quote.ts";
-import { conditionText } from "../../resolve/explanation/conditionText.ts";
+import { conditionText } from "../../resolve/wording.ts";
 import type { DependencyExtensions } from "../dependencies/dependencyExtensions.ts";
 import type { PassFacts } from "../facts.ts";
 import { type IsOver, WaitingError } from "../waiting.ts";

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { stepContext } from "../../../test/support/extensionFakes.ts";
 import { extensionNamed } from "../../../test/support/extensions.ts";
-import type { CatalogContent } from "../../resolve/catalogContent.ts";
+import type { CatalogContent } from "../../resolve/resolution.ts";
 import { newFacts } from "../facts.ts";
 import { ExtensionMemory } from "../memory.ts";
 import { lookAgain } from "./lookAgain.ts";

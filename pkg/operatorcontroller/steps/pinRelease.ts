@@ -1,8 +1,7 @@
 import { ANNOTATION_ROLLBACK_TO, Reason } from "../../api/constants.ts";
 import type { Step } from "../../controller/steps.ts";
-import { messageOf, RetryableError, TerminalError } from "../../errors/errors.ts";
-import type { ReleaseRecord } from "../../release/record.ts";
-import { parseRevision, requireRevision } from "../../release/rollbackTarget.ts";
+import { RetryableError, TerminalError, messageOf } from "../../errors/errors.ts";
+import { type ReleaseRecord, parseRevision, requireRevision } from "../../release/record.ts";
 import type { PassFacts } from "../facts.ts";
 import { type ReleaseStore, recordOf } from "../releases/releaseStore.ts";
 import { installedFrom } from "./retrieveReleases.ts";

@@ -7,7 +7,7 @@ import { isForbidden } from "../../kube/errors.ts";
 import { knownResource } from "../../rbac/resources.ts";
 import { describeObject } from "../../release/identity.ts";
 import { checkConfigSize } from "../../render/configLimits.ts";
-import { mergedConfig } from "../../render/values/mergedConfig.ts";
+import { mergedConfig } from "../../render/configSources.ts";
 import { listed } from "../apply/objectAction.ts";
 import { readSources, type Sources, sourceRefs } from "../configuration/readSources.ts";
 import type { PassFacts } from "../facts.ts";

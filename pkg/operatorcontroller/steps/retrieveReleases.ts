@@ -1,17 +1,9 @@
-import {
-  LABEL_BUNDLE_NAME,
-  LABEL_BUNDLE_REFERENCE,
-  LABEL_BUNDLE_RELEASE,
-  LABEL_BUNDLE_VERSION,
-  LABEL_PACKAGE_NAME,
-  Reason,
-} from "../../api/constants.ts";
+import { LABEL_BUNDLE_NAME, LABEL_BUNDLE_REFERENCE, LABEL_BUNDLE_RELEASE, LABEL_BUNDLE_VERSION, LABEL_PACKAGE_NAME, Reason } from "../../api/constants.ts";
 import type { Step } from "../../controller/steps.ts";
-import { messageOf, RetryableError } from "../../errors/errors.ts";
-import { noReleaseText } from "../../gate/verdict.ts";
-import { unreadableText } from "../../release/decode.ts";
-import { activeReleases } from "../../release/history.ts";
-import { lastDeployed, type ReleaseRecord } from "../../release/record.ts";
+import { RetryableError, messageOf } from "../../errors/errors.ts";
+import { noReleaseText } from "../../openshift/upgradeable.ts";
+import { type ReleaseRecord, activeReleases, lastDeployed } from "../../release/record.ts";
+import { unreadableText } from "../../release/storage/decode.ts";
 import { hideSourced } from "../configuration/hiding.ts";
 import type { InstalledBundle, PassFacts } from "../facts.ts";
 import type { ExtensionMemory } from "../memory.ts";

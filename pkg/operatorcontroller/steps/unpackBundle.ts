@@ -1,15 +1,14 @@
-import { createHash } from "node:crypto";
 import type { Step } from "../../controller/steps.ts";
 import { messageOf } from "../../errors/errors.ts";
 import { canonicalJson } from "../../golang/json.ts";
-import { lastDeployed } from "../../release/record.ts";
-import { isOfAnotherWriter } from "../../release/takenOver.ts";
+import { isOfAnotherWriter, lastDeployed } from "../../release/record.ts";
 import type { BundleCache } from "../bundleCache.ts";
 import { readBundleFiles } from "../bundleFiles.ts";
 import type { BundleImage, BundleImageSource, ObtainedImage } from "../bundleImages.ts";
 import type { CertificateProviders } from "../certificates/providerChoice.ts";
-import { configOf, type PassFacts, type ResolvedBundle } from "../facts.ts";
+import { type PassFacts, type ResolvedBundle, configOf } from "../facts.ts";
 import { type ProxyFacts, proxyOf } from "../proxy/passProxy.ts";
+import { createHash } from "node:crypto";
 
 /** What unpacking needs from the outside. */
 export interface UnpackDependencies {

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import type { ObjectMeta } from "../../api/k8s.ts";
 import { canonicalJson } from "../../golang/json.ts";
-import { appliedFields } from "../../release/fieldManagers.ts";
+import { appliedFields } from "../../release/managedFields.ts";
 
 /** How an object was when it was last found to be as it should: enough to tell from metadata alone whether it still is. */
 export interface Mark {

@@ -1,7 +1,8 @@
 import type { Condition, ObjectRef } from "../../api/k8s.ts";
 import { describeObject } from "../identity.ts";
-import type { PodProblem } from "./podHealth.ts";
-import { bounded, type Health, type HealthState } from "./verdict.ts";
+import type { ReleaseRecord } from "../record.ts";
+import { type Health, type HealthState, bounded } from "./healthState.ts";
+import type { PodProblem } from "./pods.ts";
 
 /** What one object of a release says about itself. */
 export interface ObjectHealth {
@@ -57,4 +58,28 @@ export function withPodProblem(health: Health, problem: PodProblem | undefined):
 function healthyText(count: number): string {
   if (count === 0) return "all objects are on the cluster, and none of them is of a kind that has a health";
   return count === 1 ? "the one object that has a health is healthy" : `all ${count} objects that have a health are healthy`;
+}
+
+/** How long `spec.progressDeadlineMinutes` gives a rollout. `minuteMs` is 60,000 but in tests. */
+export interface ProgressDeadline {
+  minutes: number;
+  minuteMs: number;
+}
+
+/**
+ * When a release that was deployed has to be healthy, in milliseconds since the epoch.
+ * @returns undefined for one that has been healthy before: what happens to it later is no matter of its rollout.
+ */
+export function rolloutEnds(release: Pick<ReleaseRecord, "lastDeployed" | "rolledOutAt">, deadline: ProgressDeadline): number | undefined {
+  const began = Date.parse(release.lastDeployed);
+  if (release.rolledOutAt !== undefined || Number.isNaN(began)) return undefined;
+  return began + deadline.minutes * deadline.minuteMs;
+}
+
+/**
+ * The message of Progressing=False/ProgressDeadlineExceeded.
+ * @see operator-controller internal/operator-controller/controllers/clusterobjectset_controller.go
+ */
+export function exceededText(version: string, { minutes }: ProgressDeadline, { message }: Availability): string {
+  return `Revision has not rolled out for ${minutes} minute(s). Last status: Revision ${version} is rolling out.; ${message}`;
 }

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { type CaseHead, loadCases } from "../../../test/support/caseFiles.ts";
 import type { KubeObject } from "../../api/k8s.ts";
 import { hasHealth, healthOf } from "./health.ts";
-import type { Health } from "./verdict.ts";
+import type { Health } from "./healthState.ts";
 
 interface HealthCase extends CaseHead {
   given: KubeObject;

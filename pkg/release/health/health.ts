@@ -1,10 +1,192 @@
-import { type GroupVersionKind, groupOf, type KubeObject } from "../../api/k8s.ts";
-import { crdHealth, jobHealth, serviceHealth, volumeClaimHealth } from "./coreHealth.ts";
-import { injectionHealth, isInjected } from "./injectionHealth.ts";
-import { conditionsOf, numberAt, textAt } from "./members.ts";
-import { podHealth } from "./podHealth.ts";
-import { HEALTHY, type Health, health } from "./verdict.ts";
-import { daemonSetHealth, deploymentHealth, replicaSetHealth, statefulSetHealth } from "./workloadHealth.ts";
+import { ANNOTATION_INJECT_CA_FROM_SECRET } from "../../api/constants.ts";
+import { type GroupVersionKind, type JsonObject, type KubeObject, groupOf } from "../../api/k8s.ts";
+import { isApiService } from "../../bundle/apiServices.ts";
+import { HEALTHY, type Health, conditionsOf, health, listAt, memberAt, numberAt, textAt } from "./healthState.ts";
+import { podHealth } from "./pods.ts";
+
+/** What the Deployment controller writes into `progressDeadlineSeconds` for "no deadline"; such a Deployment has no condition Progressing. */
+const NO_DEADLINE = 2 ** 31 - 1;
+
+/** A row of a table: when the left number is the smaller, this reason and these words. */
+type Row = readonly [reason: string, have: number, want: number, words: string];
+
+function firstShort(rows: readonly Row[]): Health | undefined {
+  const row = rows.find(([, have, want]) => have < want);
+  if (!row) return undefined;
+  const [reason, have, want, words] = row;
+  return health("progressing", reason, `${have} of ${want} replicas are ${words}`);
+}
+
+function pendingTermination(have: number, want: number): Health | undefined {
+  if (have <= want) return undefined;
+  const pods = have - want === 1 ? "1 Pod is" : `${have - want} Pods are`;
+  return health("progressing", "ExtraPods", `${pods} still to be removed`);
+}
+
+/** A Deployment: all replicas updated and available, and none left of before. */
+function deploymentHealth(object: KubeObject): Health {
+  const conditions = conditionsOf(object);
+  const find = (wanted: string): (typeof conditions)[number] | undefined => conditions.find(({ type }) => type === wanted);
+  const failure = find("ReplicaFailure");
+  if (failure?.status === "True") return health("failed", failure.reason || "ReplicaFailure", cannotCreate(failure.message));
+  const progressing = find("Progressing");
+  if (progressing?.reason === "ProgressDeadlineExceeded") {
+    return health("failed", "ProgressDeadlineExceeded", `its own progress deadline is exceeded: ${progressing.message}`);
+  }
+  const want = numberAt(object, "spec.replicas", 1);
+  const [all, updated] = [numberAt(object, "status.replicas"), numberAt(object, "status.updatedReplicas")];
+  const [ready, available] = [numberAt(object, "status.readyReplicas"), numberAt(object, "status.availableReplicas")];
+  const short =
+    firstShort([
+      ["LessReplicas", all, want, "created"],
+      ["LessUpdated", updated, want, "updated"],
+    ]) ??
+    pendingTermination(all, want) ??
+    firstShort([
+      ["LessAvailable", available, updated, "available"],
+      ["LessReady", ready, want, "ready"],
+    ]);
+  if (short) return short;
+  const hasDeadline = numberAt(object, "spec.progressDeadlineSeconds", NO_DEADLINE) !== NO_DEADLINE;
+  if (hasDeadline && !(progressing?.status === "True" && progressing.reason === "NewReplicaSetAvailable"))
+    return health("progressing", "ReplicaSetNotAvailable", "its new ReplicaSet is not available yet");
+  if (find("Available")?.status !== "True") return health("progressing", "DeploymentNotAvailable", "it is not available yet");
+  return HEALTHY;
+}
+
+/** A ReplicaSet: all replicas labelled, available and ready, and none too many. */
+function replicaSetHealth(object: KubeObject): Health {
+  const failure = conditionsOf(object).find(({ type, status }) => type === "ReplicaFailure" && status === "True");
+  if (failure) return health("progressing", "ReplicaFailure", cannotCreate(failure.message));
+  const want = numberAt(object, "spec.replicas", 1);
+  const short =
+    firstShort([
+      ["LessLabelled", numberAt(object, "status.fullyLabeledReplicas"), want, "labelled"],
+      ["LessAvailable", numberAt(object, "status.availableReplicas"), want, "available"],
+      ["LessReady", numberAt(object, "status.readyReplicas"), want, "ready"],
+    ]) ?? pendingTermination(numberAt(object, "status.replicas"), want);
+  return short ?? HEALTHY;
+}
+
+/** A StatefulSet: all replicas ready and of one revision, or as many updated as its partition asks for. One that is updated by hand is healthy. */
+function statefulSetHealth(object: KubeObject): Health {
+  if (textAt(object, "spec.updateStrategy.type") === "OnDelete") return HEALTHY;
+  const want = numberAt(object, "spec.replicas", 1);
+  const all = numberAt(object, "status.replicas");
+  const short =
+    firstShort([
+      ["LessReplicas", all, want, "created"],
+      ["LessReady", numberAt(object, "status.readyReplicas"), want, "ready"],
+    ]) ?? pendingTermination(all, want);
+  if (short) return short;
+  const partition = numberAt(object, "spec.updateStrategy.rollingUpdate.partition", -1);
+  if (partition !== -1) {
+    const updated = numberAt(object, "status.updatedReplicas");
+    return firstShort([["PartitionRollout", updated, want - partition, "updated"]]) ?? HEALTHY;
+  }
+  const behind = firstShort([["LessCurrent", numberAt(object, "status.currentReplicas"), want, "current"]]);
+  if (behind) return behind;
+  if (textAt(object, "status.currentRevision") !== textAt(object, "status.updateRevision"))
+    return health("progressing", "RevisionMismatch", "its replicas are not all of the latest revision yet");
+  return HEALTHY;
+}
+
+/** A DaemonSet: scheduled, updated, available and ready on every node that it wants. */
+function daemonSetHealth(object: KubeObject): Health {
+  if (object.metadata.generation === undefined) return health("progressing", "NoGeneration", "it has no generation");
+  if (numberAt(object, "status.observedGeneration", -1) === -1)
+    return health("progressing", "NoObservedGeneration", "its controller has not seen it yet");
+  const want = numberAt(object, "status.desiredNumberScheduled", -1);
+  if (want === -1) return health("progressing", "NoDesiredNumber", "its controller has not counted the nodes yet");
+  const short = firstShort([
+    ["LessCurrent", numberAt(object, "status.currentNumberScheduled"), want, "scheduled"],
+    ["LessUpdated", numberAt(object, "status.updatedNumberScheduled"), want, "updated"],
+    ["LessAvailable", numberAt(object, "status.numberAvailable"), want, "available"],
+    ["LessReady", numberAt(object, "status.numberReady"), want, "ready"],
+  ]);
+  return short ?? HEALTHY;
+}
+
+function cannotCreate(message: string): string {
+  return `its Pods cannot be created: ${message || "its ReplicaSet does not say why"}`;
+}
+
+/** An object with one of these asks somebody to write the CA of its server's certificate into it. */
+const INJECTED_BY: Readonly<Record<string, string>> = {
+  "cert-manager.io/inject-ca-from": "cert-manager",
+  "cert-manager.io/inject-ca-from-secret": "cert-manager",
+  "service.beta.openshift.io/inject-cabundle": "the service CA operator",
+  [ANNOTATION_INJECT_CA_FROM_SECRET]: "operator-controller",
+};
+
+/** Whether somebody is asked to write a CA into the object. */
+function isInjected(object: KubeObject): boolean {
+  return annotationOf(object) !== undefined;
+}
+
+/**
+ * A webhook configuration, a CustomResourceDefinition with a conversion webhook, or an APIService that waits for its CA: until it is there, the
+ * API server cannot call what serves it. Whether anything answers is told by the workload behind it, which is an object of the bundle as well.
+ */
+function injectionHealth(object: KubeObject): Health {
+  const annotation = annotationOf(object);
+  if (annotation === undefined) return HEALTHY;
+  const waiting = clientConfigs(object).filter(({ config }) => textAt(config, "caBundle") === "");
+  const [first] = waiting;
+  if (!first) return HEALTHY;
+  const more = waiting.length > 1 ? ` and ${waiting.length - 1} more` : "";
+  return health("progressing", "NoCABundle", `${first.name}${more} has no CA yet, which ${INJECTED_BY[annotation]} is to write`);
+}
+
+function annotationOf({ metadata: { annotations } }: KubeObject): string | undefined {
+  return Object.keys(INJECTED_BY).find((name) => annotations?.[name]);
+}
+
+function clientConfigs(object: KubeObject): { name: string; config: JsonObject }[] {
+  if (isApiService(object)) return listAt({ list: [object["spec"]] }, "list").map((config) => ({ name: "its Service", config }));
+  const conversion = memberAt(object, "spec.conversion.webhook.clientConfig");
+  const own = listAt({ list: [conversion] }, "list").map((config) => ({ name: "its conversion webhook", config }));
+  const webhooks = listAt(object, "webhooks").flatMap((webhook) =>
+    listAt({ list: [webhook["clientConfig"]] }, "list").map((config) => ({ name: `webhook ${textAt(webhook, "name")}`, config })),
+  );
+  return [...own, ...webhooks];
+}
+
+/** A PersistentVolumeClaim: bound. */
+function volumeClaimHealth(object: KubeObject): Health {
+  const phase = textAt(object, "status.phase", "unknown");
+  return phase === "Bound" ? HEALTHY : health("progressing", "NotBound", `it is not bound, its phase is ${phase}`);
+}
+
+/** A Service: ready, but one of type LoadBalancer has an address first. */
+function serviceHealth(object: KubeObject): Health {
+  const waits = textAt(object, "spec.type") === "LoadBalancer" && textAt(object, "spec.clusterIP") === "";
+  return waits ? health("progressing", "NoIPAssigned", "it has no cluster IP yet") : HEALTHY;
+}
+
+/** A Job: started, and not failed; it need not have completed. */
+function jobHealth(object: KubeObject): Health {
+  const isTrue = (wanted: string): boolean => conditionsOf(object).some(({ type, status }) => type === wanted && status === "True");
+  if (isTrue("Failed")) {
+    const reason = conditionsOf(object).find(({ type }) => type === "Failed");
+    const because = [reason?.reason, reason?.message].filter((text) => text).join(": ");
+    const failed = numberAt(object, "status.failed");
+    return health("failed", "JobFailed", `it failed after ${failed} failed Pod${failed === 1 ? "" : "s"}${because ? ` (${because})` : ""}`);
+  }
+  if (isTrue("Complete") || isTrue("Suspended") || textAt(object, "status.startTime") !== "") return HEALTHY;
+  return health("progressing", "JobNotStarted", "it has not started yet");
+}
+
+/** A CustomResourceDefinition: its names are accepted and the kind is served. */
+function crdHealth(object: KubeObject): Health {
+  for (const { type, status, reason, message } of conditionsOf(object)) {
+    if (type === "NamesAccepted" && status === "False") return health("failed", reason, `its names are not accepted: ${message}`);
+    if (type !== "Established") continue;
+    if (status === "True") return injectionHealth(object);
+    if (status === "False" && reason !== "Installing") return health("failed", reason, `it is not served: ${message}`);
+  }
+  return health("progressing", "Installing", "it is not served yet");
+}
 
 type HealthOf = (object: KubeObject, now: number) => Health;
 

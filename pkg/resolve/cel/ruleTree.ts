@@ -1,7 +1,7 @@
 import { type CelEnv, isCelError, type parse } from "@bufbuild/cel";
 import { goQuote } from "../../golang/quote.ts";
 import { excerpt } from "../../fbc/boundedTexts.ts";
-import { INDEXED, isAvailable, RANGE } from "./meteredFunctions.ts";
+import { INDEXED, isAvailable, RANGE } from "./metering.ts";
 
 /** A parsed rule, or a part of one. */
 export type Expr = ReturnType<typeof parse>["expr"];

@@ -1,11 +1,9 @@
 import type { BundleConstraint, CompoundConstraint, Gvk, LeafConstraint } from "../constraint/constraint.ts";
-import { gvkKey } from "../constraint/provider.ts";
-import { type Fact, requirementsOf } from "./facts.ts";
-import { leafKey, type Offer } from "./offer.ts";
-import { comparePreference, decidedUnits } from "./preference.ts";
-import type { SolverBundle, Unit } from "./problem.ts";
+import { gvkKey } from "../constraint/parse.ts";
+import { type Fact, type Side, isCompound, membersFor, requirementsOf } from "./conflictReasons.ts";
+import { type Offer, leafKey } from "./offer.ts";
+import { type SolverBundle, type Unit, comparePreference, decidedUnits } from "./problem.ts";
 import type { Search } from "./search.ts";
-import { isCompound, membersFor, type Side } from "./side.ts";
 import { type Literal, negated } from "./trail.ts";
 
 /**

@@ -1,10 +1,116 @@
-import { Choice } from "./choose.ts";
+import type { BundleConstraint, LeafConstraint } from "../constraint/constraint.ts";
+import { type Side, isCompound, isOnSide, membersFor } from "./conflictReasons.ts";
 import { Encoding } from "./encode.ts";
 import { explain, textsOf } from "./explain.ts";
 import { Offer } from "./offer.ts";
-import type { Problem, Solution } from "./problem.ts";
-import { pruned } from "./prune.ts";
+import { type Problem, type Solution, type SolverBundle, type Unit, decidedUnits } from "./problem.ts";
 import { OutOfSteps, Search } from "./search.ts";
+import { type Literal, negated } from "./trail.ts";
+
+/**
+ * Makes the choices of a solution one after the other, each the best that still leaves a solution.
+ * First each wanted package in the order given, then each installed one by name, takes its first possible candidate. Then the constraints of what is
+ * chosen are gone through, in that order and in the author's order, those of what they add at the end: a constraint that nothing chosen meets takes
+ * the best possible bundle, an `any` the first possible of its members, those first that need nothing new.
+ */
+class Choice {
+  readonly #offer: Offer;
+  readonly #encoding: Encoding;
+  readonly #search: Search;
+  /** What was decided so far. */
+  readonly #decided = new Set<Literal>();
+  readonly #chosen = new Set<SolverBundle>();
+  /** True in an assignment in which all that was decided is true. */
+  #assignment: ReadonlySet<Literal> = new Set();
+
+  constructor(offer: Offer, encoding: Encoding, search: Search) {
+    this.#offer = offer;
+    this.#encoding = encoding;
+    this.#search = search;
+  }
+
+  /** @returns the bundles in the order in which they were chosen; undefined where there is no solution. @throws OutOfSteps */
+  make(problem: Problem): SolverBundle[] | undefined {
+    if (!this.#isPossible([])) return undefined;
+    for (const { candidates } of decidedUnits(problem.units)) this.#chooseFirst(candidates);
+    // Bundles chosen on the way are appended, and come up here too.
+    for (const bundle of this.#chosen) for (const constraint of bundle.constraints) this.#fulfil(constraint, "holds", bundle.catalog);
+    return [...this.#chosen];
+  }
+
+  #fulfil(constraint: BundleConstraint, side: Side, catalog: string | undefined): void {
+    if (!isCompound(constraint)) {
+      if (side === "holds" && !this.#isMet(constraint)) this.#chooseFirst(this.#encoding.optionsOf(constraint, catalog));
+      return;
+    }
+    const members = membersFor(constraint, side);
+    if (members.quantity === "each") {
+      for (const member of constraint.constraints) this.#fulfil(member, members.side, catalog);
+      return;
+    }
+    const needsNothing = Map.groupBy(constraint.constraints, (member) => isOnSide(member, members.side, (leaf) => this.#isMet(leaf)));
+    const inOrder = [...(needsNothing.get(true) ?? []), ...(needsNothing.get(false) ?? [])];
+    const first = inOrder.find((member) => this.#decide(this.#encoding.constraintLiteral(member, members.side, catalog)));
+    if (first === undefined) throw new Error("none of the members can hold, though one has to");
+    this.#fulfil(first, members.side, catalog);
+  }
+
+  #isMet(leaf: LeafConstraint): boolean {
+    if (leaf.kind === "gvk" && this.#offer.servedAs(leaf.gvk)) return true;
+    return this.#offer.meeting(leaf).some((bundle) => this.#chosen.has(bundle));
+  }
+
+  #chooseFirst(candidates: readonly SolverBundle[]): void {
+    const first = candidates.find((candidate) => this.#decide(this.#encoding.literalOf(candidate)));
+    if (first === undefined) throw new Error("none of the candidates can be chosen, though one has to");
+    this.#chosen.add(first);
+  }
+
+  /** Decides for the literal if that leaves a solution. */
+  #decide(literal: Literal): boolean {
+    if (!this.#assignment.has(literal)) {
+      if (this.#search.excludes(literal, this.#decided)) return false;
+      if (!this.#isPossible([...this.#decided, literal])) return false;
+    }
+    this.#decided.add(literal);
+    return true;
+  }
+
+  #isPossible(assumptions: readonly Literal[]): boolean {
+    if (this.#search.conflictOf(assumptions)) return false;
+    this.#assignment = new Set(this.#search.trueLiterals());
+    return true;
+  }
+}
+
+/**
+ * Leaves out offered bundles that a solution does without, those first that were chosen last. Nothing more can be left out of what is returned: what
+ * was chosen for one constraint may be of no use once another constraint brought in something that meets both, and bundles that only need each other
+ * go together.
+ * @param chosen a solution, in the order in which it was chosen. @throws OutOfSteps
+ */
+function pruned({ units, served }: Problem, chosen: readonly SolverBundle[], maxSteps: number): SolverBundle[] {
+  const byPackage = new Map(chosen.map((bundle) => [bundle.packageName, bundle]));
+  const kinds = new Map(units.map(({ packageName, kind }) => [packageName, kind]));
+  const isOffered = ({ packageName }: SolverBundle): boolean => kinds.get(packageName) === "offered";
+  if (!chosen.some(isOffered)) return [...chosen];
+  const only: Unit[] = units.flatMap((unit) => {
+    const bundle = byPackage.get(unit.packageName);
+    return bundle ? [{ ...unit, candidates: [bundle] }] : [];
+  });
+  const problem = { units: [...decidedUnits(only), ...only.filter(({ kind }) => kind === "offered")], served };
+  const search = new Search(maxSteps);
+  const encoding = new Encoding(new Offer(problem, (steps) => search.spend(steps)), search);
+  encoding.requireUnits(problem.units);
+  const without: Literal[] = [];
+  const needed = new Set<SolverBundle>();
+  for (const bundle of chosen.toReversed()) {
+    const left = negated(encoding.literalOf(bundle));
+    if (!isOffered(bundle) || search.conflictOf([...without, left])) needed.add(bundle);
+    else without.push(left);
+  }
+  return chosen.filter((bundle) => needed.has(bundle));
+}
 
 /** How much work a search may be. */
 export interface SolveOptions {

@@ -107,3 +107,114 @@ export class Trail {
     return start;
   }
 }
+
+/** What must hold: clauses, and groups of variables of which one at most is true. It draws what follows from what is assigned. */
+export class Propagation {
+  readonly #trail: Trail;
+  /** By literal: the clauses that watch it. */
+  readonly #watches: Clause[][] = [];
+  /** By variable: the groups it is in. */
+  readonly #groups: (readonly number[])[][] = [];
+  /** How much of the trail was looked at. */
+  #head = 0;
+  /** How many clauses and members of groups were looked at so far. */
+  steps = 0;
+
+  constructor(trail: Trail) {
+    this.#trail = trail;
+  }
+
+  /** Makes room for one more variable. */
+  grow(): void {
+    this.#watches.push([], []);
+    this.#groups.push([]);
+  }
+
+  /** Tells how much of the trail is as it was. */
+  rewind(kept: number): void {
+    this.#head = Math.min(this.#head, kept);
+  }
+
+  /** @param clause has two literals at least; the first two are not false, or were the last to become so. */
+  watch(clause: Clause): void {
+    for (const literal of clause.literals.slice(0, 2)) this.#watches[literal]?.push(clause);
+  }
+
+  /** @param variables none of them is true. */
+  addGroup(variables: readonly number[]): void {
+    for (const variable of variables) this.#groups[variable]?.push(variables);
+  }
+
+  /** Assigns what follows. @returns a clause that cannot hold any more. */
+  run(): Clause | undefined {
+    const { literals } = this.#trail;
+    while (this.#head < literals.length) {
+      const literal = literals[this.#head++] ?? 0;
+      const conflict = this.#exclude(literal) ?? this.#follow(negated(literal));
+      if (conflict) return conflict;
+    }
+    return undefined;
+  }
+
+  #exclude(literal: Literal): Clause | undefined {
+    if ((literal & 1) === 1) return undefined;
+    const trail = this.#trail;
+    for (const group of this.#groups[variableOf(literal)] ?? []) {
+      this.steps += group.length;
+      for (const variable of group) {
+        const other = variable * 2;
+        if (other === literal || trail.isFalse(other)) continue;
+        if (trail.isTrue(other)) return { literals: [negated(literal), negated(other)], dropped: true };
+        trail.assign(negated(other), literal, trail.levelOf(literal));
+      }
+    }
+    return undefined;
+  }
+
+  #follow(falsified: Literal): Clause | undefined {
+    const trail = this.#trail;
+    const watching = this.#watches[falsified] ?? [];
+    let kept = 0;
+    let conflict: Clause | undefined;
+    for (const clause of watching) {
+      if (clause.dropped) continue;
+      if (conflict !== undefined || !this.#moveWatch(clause.literals, falsified, clause)) watching[kept++] = clause;
+      else continue;
+      const first = clause.literals[0] ?? 0;
+      if (conflict !== undefined || trail.isTrue(first)) continue;
+      if (trail.isFalse(first)) conflict = clause;
+      else trail.assign(first, clause, this.#latest(clause.literals));
+    }
+    this.steps += watching.length;
+    watching.length = kept;
+    return conflict;
+  }
+
+  /** The latest level of the literals after the first. */
+  #latest(literals: readonly Literal[]): number {
+    let latest = 0;
+    for (let i = 1; i < literals.length; i++) latest = Math.max(latest, this.#trail.levelOf(literals[i] ?? 0));
+    return latest;
+  }
+
+  /** Puts `falsified` second; where the first is not true, another literal takes the watch over if one is not false. */
+  #moveWatch(literals: Literal[], falsified: Literal, clause: Clause): boolean {
+    const trail = this.#trail;
+    if (literals[0] === falsified) {
+      literals[0] = literals[1] ?? 0;
+      literals[1] = falsified;
+    }
+    if (trail.isTrue(literals[0] ?? 0)) return false;
+    for (let i = 2; i < literals.length; i++) {
+      const other = literals[i] ?? 0;
+      if (trail.isFalse(other)) continue;
+      literals[1] = other;
+      literals[i] = falsified;
+      this.#watches[other]?.push(clause);
+      this.steps += i >> 2;
+      return true;
+    }
+    this.steps += literals.length >> 2;
+    return false;
+  }
+}

@@ -1,6 +1,6 @@
 import { X509Certificate } from "node:crypto";
 import { expect, test } from "vitest";
-import { stateOf } from "../../certificates/certificateState.ts";
+import { stateOf } from "../../certificates/rotation.ts";
 import { ThreadIssuer } from "./certificateIssuer.ts";
 
 const HOST = `${"a".repeat(63)}-service.ns`;

@@ -2,7 +2,7 @@ import { readdirSync } from "node:fs";
 import { join, relative } from "node:path";
 import { installModes } from "../../../pkg/bundle/validate.ts";
 import { loadBundle } from "../../../pkg/bundle/load.ts";
-import { certManager } from "../../../pkg/render/certManager.ts";
+import { certManager } from "../../../pkg/certificates/providers.ts";
 import { renderBundle } from "../../../pkg/render/render.ts";
 import { bundleFiles } from "../../cases/topics/render.ts";
 import type { Measurement } from "../measurement.ts";

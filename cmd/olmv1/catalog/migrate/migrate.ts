@@ -1,7 +1,7 @@
 import { mkdir, readdir, stat, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { checkCatalog } from "../../../../pkg/catalogd/load/checkCatalog.ts";
-import { type MigratedPackage, migratedPackage } from "../../../../pkg/classic/packageManifestsCatalog.ts";
+import { type MigratedPackage, migratedPackage } from "../../../../pkg/migrate/packageManifests.ts";
 import { messageOf } from "../../../../pkg/errors/errors.ts";
 import { goQuote } from "../../../../pkg/golang/quote.ts";
 import { escapeControlCharacters } from "../../../../pkg/text/escape.ts";

@@ -1,9 +1,8 @@
-import { readdir, readFile, stat } from "node:fs/promises";
-import { join } from "node:path";
 import type { BundleFiles } from "../../../../pkg/bundle/types.ts";
-import { packageManifestsIn } from "../../../../pkg/classic/packageManifests.ts";
-import type { PackageFolder } from "../../../../pkg/classic/packageManifestsCatalog.ts";
 import { goQuote } from "../../../../pkg/golang/quote.ts";
+import { type PackageFolder, packageManifestsIn } from "../../../../pkg/migrate/packageManifests.ts";
+import { readFile, readdir, stat } from "node:fs/promises";
+import { join } from "node:path";
 
 /** Of one folder; the largest real versions hold some hundred files and 7 MB. */
 const MAX_FILES = 2_000;

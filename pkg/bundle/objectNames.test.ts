@@ -1,0 +1,40 @@
+import { expect, test } from "vitest";
+import { contentHash, objectName, uniqueName } from "./objectNames.ts";
+
+// Source: install specification, appendix A (operator-controller internal/shared/util/hash and its regression goldens).
+test.for<[value: unknown, hash: string]>([
+  ["a", "1lu1qv1451mq7gv9upu1cx8ffffi07rel5xvbvvc44dh"],
+  ["b", "1ija85ah4gd0beltpfhszipkxfyqqxhp94tf2mjfgq61"],
+  [null, "2im0kl1kwvzn46sr4cdtkvmdzrlurvj51xdzhwdht8l0"],
+  [{}, "16jfjhihxbzhfhs1k5mimq740kvioi98pfbea9q6qtf9"],
+  [{ Str: "foobar", Num: 22, Obj: { Foo: "bar" }, Arr: [0, 1], B: true, N: null }, "gta1bt5sybll5qjqxdiekmjm7py93glrinmnrfb31fj"],
+  [{ Str: "foobar", Num: 23, Obj: { Foo: "bar" }, Arr: [0, 1], B: true, N: null }, "1ftn1z2ieih8hsmi2a8c6mkoef6uodrtn4wtt1qapioh"],
+])("the hash of %j", ([value, hash]) => {
+  expect(contentHash(value)).toBe(hash);
+});
+
+test("members count in the order in which they stand, and text is escaped as Go escapes it", () => {
+  expect(contentHash({ a: 1, b: 2 })).not.toBe(contentHash({ b: 2, a: 1 }));
+  expect(contentHash("<")).not.toBe(contentHash("\\u003c"));
+});
+
+test.for<[base: string, suffix: string, name: string]>([
+  [
+    "my.object.thing.has.a.really.really.really.really.really.long.name",
+    "suffix",
+    "my.object.thing.has.a.really.really.really.really.really-suffix",
+  ],
+  ["short", "suffix", "short-suffix"],
+  ["x".repeat(56), "suffix", `${"x".repeat(56)}-suffix`],
+  ["x".repeat(57), "suffix", `${"x".repeat(57)}-suffix`],
+  ["x".repeat(58), "suffix", `${"x".repeat(56)}-suffix`],
+  ["x", "s".repeat(70), `-${"s".repeat(70)}`],
+])("%s and %s", ([base, suffix, name]) => {
+  expect(objectName(base, suffix)).toBe(name);
+});
+
+test("a unique name is the cut base and the hash", () => {
+  const name = uniqueName("argocd-operator.v0.6.0-argocd-operator-controller-manager", "a");
+  expect(name).toBe("argocd-operator.v0-1lu1qv1451mq7gv9upu1cx8ffffi07rel5xvbvvc44dh");
+  expect(name).toHaveLength(63);
+});

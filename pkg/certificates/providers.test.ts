@@ -1,0 +1,21 @@
+import { webhookBundle } from "../../test/support/webhookBundle.ts";
+import { loadBundle } from "../bundle/load.ts";
+import { renderBundle } from "../render/render.ts";
+import { CERTIFICATE_PROVIDERS, certManager, providerOf, serviceCa } from "./providers.ts";
+import { expect, test } from "vitest";
+
+const bundle = loadBundle(new Map(Object.entries(webhookBundle("1.0.0")).map(([path, text]) => [path, Buffer.from(text)])));
+const rendered = (certProvider: typeof certManager) => renderBundle(bundle, { installNamespace: "ns", certProvider });
+
+test.for(CERTIFICATE_PROVIDERS)("rendered objects tell that $name provides their certificates", (provider) => {
+  expect(providerOf(rendered(provider))).toBe(provider);
+});
+
+test("the hints of a bundle's own that nothing of its webhooks has are none", () => {
+  const hints = { ...certManager.annotations("CustomResourceDefinition", NAMES), ...serviceCa.annotations("Service", NAMES) };
+  const objects = rendered(certManager).filter(({ kind }) => kind !== "Deployment");
+  expect(providerOf(objects.map((object) => ({ ...object, metadata: { ...object.metadata, annotations: hints } })))).toBeUndefined();
+  expect(providerOf([])).toBeUndefined();
+});
+
+const NAMES = { serviceName: "tiny-service", certificateName: "tiny-service-cert", namespace: "ns" };

@@ -1,0 +1,238 @@
+import { ANNOTATION_INJECT_CA_FROM_SECRET, ANNOTATION_SERVING_CERT_SECRET } from "../api/constants.ts";
+import type { KubeObject } from "../api/k8s.ts";
+import { objectName } from "../bundle/objectNames.ts";
+import type { DeploymentSpec, NamedItem, PodTemplate } from "../bundle/types.ts";
+
+/** Names of what one deployment needs to serve webhooks or APIs over TLS. */
+export interface CertificateNames {
+  /** Service in front of the deployment. */
+  readonly serviceName: string;
+  /** Certificate and the Secret it is kept in. */
+  readonly certificateName: string;
+  readonly namespace: string;
+}
+
+/** The Secret with the serving certificate and the keys in it. */
+interface CertificateSecret {
+  readonly secretName: string;
+  readonly certificateKey: string;
+  readonly privateKeyKey: string;
+}
+
+/** The kinds that can carry a hint for a certificate provider. */
+export type AnnotatedKind =
+  | "ValidatingWebhookConfiguration"
+  | "MutatingWebhookConfiguration"
+  | "CustomResourceDefinition"
+  | "APIService"
+  | "Service";
+
+/** Provides serving certificates for webhooks and API services, by annotations and objects of its own; it never holds a key itself. */
+export interface CertificateProvider {
+  readonly name: string;
+  /** Annotations that make the provider fill in the CA bundle, or issue the certificate, on an object of `kind`; none when empty. */
+  annotations(kind: AnnotatedKind, names: CertificateNames): Readonly<Record<string, string>>;
+  /** Where the deployment finds its certificate. */
+  secret(names: CertificateNames): CertificateSecret;
+  /** Objects beside the bundle's own that make the provider issue the certificate. */
+  additionalObjects(names: CertificateNames): KubeObject[];
+}
+
+/** The names for a deployment, made from its name. */
+export function certificateNames(deployment: string, namespace: string): CertificateNames {
+  const serviceName = objectName(deployment.replaceAll(".", "-"), "service");
+  return { serviceName, certificateName: objectName(serviceName, "cert"), namespace };
+}
+
+const API_VERSION = "cert-manager.io/v1";
+const TWO_YEARS = "17520h0m0s";
+const ONE_DAY = "24h0m0s";
+
+/**
+ * cert-manager issues one self-signed certificate for each deployment with webhooks or API services and injects its CA.
+ * @see https://cert-manager.io/docs/concepts/ca-injector/
+ */
+export const certManager: CertificateProvider = {
+  name: "cert-manager",
+  annotations: (kind, { namespace, certificateName }) =>
+    kind === "Service" ? {} : { "cert-manager.io/inject-ca-from": `${namespace}/${certificateName}` },
+  secret: ({ certificateName }) => ({ secretName: certificateName, certificateKey: "tls.crt", privateKeyKey: "tls.key" }),
+  additionalObjects: (names) => [issuer(names), certificate(names)],
+};
+
+function issuerName({ certificateName }: CertificateNames): string {
+  return objectName(certificateName, "selfsigned-issuer");
+}
+
+function issuer(names: CertificateNames): KubeObject {
+  return {
+    apiVersion: API_VERSION,
+    kind: "Issuer",
+    metadata: { name: issuerName(names), namespace: names.namespace },
+    spec: { selfSigned: {} },
+    status: {},
+  };
+}
+
+function certificate(names: CertificateNames): KubeObject {
+  const { serviceName, certificateName, namespace } = names;
+  const host = `${serviceName}.${namespace}`;
+  return {
+    apiVersion: API_VERSION,
+    kind: "Certificate",
+    metadata: { name: certificateName, namespace },
+    spec: {
+      commonName: host,
+      dnsNames: [host, `${host}.svc`, `${host}.svc.cluster.local`],
+      duration: TWO_YEARS,
+      issuerRef: { name: issuerName(names) },
+      renewBefore: ONE_DAY,
+      secretName: certificateName,
+      usages: ["server auth"],
+    },
+    status: {},
+  };
+}
+
+/**
+ * OpenShift's service CA writes the serving certificate of an annotated Service into a Secret and injects its CA.
+ * @see https://github.com/openshift/service-ca-operator
+ */
+export const serviceCa: CertificateProvider = {
+  name: "openshift-service-ca",
+  annotations: (kind, { certificateName }) =>
+    kind === "Service"
+      ? { "service.beta.openshift.io/serving-cert-secret-name": certificateName }
+      : { "service.beta.openshift.io/inject-cabundle": "true" },
+  secret: ({ certificateName }) => ({ secretName: certificateName, certificateKey: "tls.crt", privateKeyKey: "tls.key" }),
+  additionalObjects: () => [],
+};
+
+/**
+ * operator-controller itself issues the serving certificate, writes it into a Secret and injects its CA, where nothing else on the cluster
+ * does. The annotations say so to people and to `pkg/certificates`; rendered objects hold neither key nor CA.
+ */
+export const selfSigned: CertificateProvider = {
+  name: "self-signed",
+  annotations: (kind, { namespace, certificateName }) =>
+    kind === "Service"
+      ? { [ANNOTATION_SERVING_CERT_SECRET]: certificateName }
+      : { [ANNOTATION_INJECT_CA_FROM_SECRET]: `${namespace}/${certificateName}` },
+  secret: ({ certificateName }) => ({ secretName: certificateName, certificateKey: "tls.crt", privateKeyKey: "tls.key" }),
+  additionalObjects: () => [],
+};
+
+/** Where operators built for OLM look for their serving certificate: as a webhook server and as an API server. */
+const PLACES = [
+  { name: "webhook-cert", path: "/tmp/k8s-webhook-server/serving-certs", certificateFile: "tls.crt", keyFile: "tls.key" },
+  { name: "apiservice-cert", path: "/apiserver.local.config/certificates", certificateFile: "apiserver.crt", keyFile: "apiserver.key" },
+] as const;
+
+/**
+ * `spec` with the serving certificate mounted into every container at both places. Volumes with the protected names, and those that some
+ * container mounts at a protected path, go first, with all their mounts; init containers are left alone.
+ */
+export function withCertificateVolumes(spec: DeploymentSpec, secret: CertificateSecret): DeploymentSpec {
+  const pod = spec.template.spec;
+  const containers = pod.containers ?? [];
+  const replaced = new Set<string>(PLACES.map(({ name }) => name));
+  for (const { volumeMounts = [] } of containers) {
+    for (const { name, mountPath } of volumeMounts) if (PLACES.some(({ path }) => path === mountPath)) replaced.add(name);
+  }
+  const kept = <T extends { name: string }>(items: readonly T[] = []) => items.filter(({ name }) => !replaced.has(name));
+  const mounts = PLACES.map(({ name, path }) => ({ name, mountPath: path }));
+  return withPod(spec, {
+    volumes: [...kept(pod.volumes), ...certificateVolumes(secret)],
+    containers:
+      pod.containers && containers.map((container) => ({ ...container, volumeMounts: [...kept(container.volumeMounts), ...mounts] })),
+  });
+}
+
+/**
+ * The same for a deployment that serves APIs, as operators that do are built for: a container that mounts a volume of a protected name itself,
+ * wherever that is, keeps its mount, and finds the certificate there; what another volume is mounted for at a protected path goes.
+ * @see operator-lifecycle-manager pkg/controller/install/certresources.go
+ */
+export function withOwnMountsKept(spec: DeploymentSpec, secret: CertificateSecret): DeploymentSpec {
+  const pod = spec.template.spec;
+  const own = (pod.volumes ?? []).filter(({ name }) => !isProtected(name));
+  const containers = (pod.containers ?? []).map((container) => {
+    const { volumeMounts = [] } = container;
+    const kept = volumeMounts.filter(({ name, mountPath }) => isProtected(name) || !PLACES.some(({ path }) => path === mountPath));
+    const missing = PLACES.filter(({ name, path }) => !kept.some((mount) => mount.name === name || mount.mountPath === path));
+    return { ...container, volumeMounts: [...kept, ...missing.map(({ name, path }) => ({ name, mountPath: path }))] };
+  });
+  return withPod(spec, { volumes: [...own, ...certificateVolumes(secret)], containers: pod.containers && containers });
+}
+
+function isProtected(name: string): boolean {
+  return PLACES.some((place) => place.name === name);
+}
+
+function certificateVolumes({ secretName, certificateKey, privateKeyKey }: CertificateSecret): NamedItem[] {
+  return PLACES.map(({ name, certificateFile, keyFile }) => ({
+    name,
+    secret: {
+      secretName,
+      items: [
+        { key: certificateKey, path: certificateFile },
+        { key: privateKeyKey, path: keyFile },
+      ],
+    },
+  }));
+}
+
+function withPod(spec: DeploymentSpec, changed: Pick<PodTemplate["spec"], "volumes" | "containers">): DeploymentSpec {
+  return { ...spec, template: { ...spec.template, spec: { ...spec.template.spec, ...changed } } };
+}
+
+/** Names of the Secrets that a Deployment mounts where the serving certificate is found. */
+function servingSecrets(deployment: KubeObject): string[] {
+  const spec = deployment["spec"] as { template?: { spec?: { volumes?: readonly SecretVolume[] | null } } } | undefined;
+  const volumes = spec?.template?.spec?.volumes ?? [];
+  return volumes.flatMap(({ name, secret }) =>
+    PLACES.some((place) => place.name === name) && secret?.secretName ? [secret.secretName] : [],
+  );
+}
+
+interface SecretVolume {
+  name?: string;
+  secret?: { secretName?: string } | null;
+}
+
+/** Every certificate provider there is, those that need something of the cluster first. */
+export const CERTIFICATE_PROVIDERS: readonly CertificateProvider[] = [certManager, serviceCa, selfSigned];
+
+/**
+ * The certificate provider with which rendered, prepared or released objects were made, whoever made them; undefined where nothing serves
+ * a webhook. Only what rendering itself writes is looked at: bundles carry hints for certificate providers of their own.
+ */
+export function providerOf(objects: readonly KubeObject[]): CertificateProvider | undefined {
+  return CERTIFICATE_PROVIDERS.find((provider) => providedNames(objects, provider).length > 0);
+}
+
+/** The names for every Deployment whose serving certificate is this provider's. */
+export function providedNames(objects: readonly KubeObject[], provider: CertificateProvider): CertificateNames[] {
+  return servedNames(objects).filter((names) => isMarked(objects, provider, names));
+}
+
+/** The names for every Deployment that was given a serving certificate, whoever provides it. */
+export function servedNames(objects: readonly KubeObject[]): CertificateNames[] {
+  return objects.flatMap((object) => {
+    if (object.kind !== "Deployment") return [];
+    const names = certificateNames(object.metadata.name, object.metadata.namespace ?? "");
+    return servingSecrets(object).includes(names.certificateName) ? [names] : [];
+  });
+}
+
+/** Whether the Service in front of the deployment, and what stands beside it, are as the provider wants them. */
+function isMarked(objects: readonly KubeObject[], provider: CertificateProvider, names: CertificateNames): boolean {
+  const hints = Object.entries(provider.annotations("Service", names));
+  const service = objects.find(({ kind, metadata }) => kind === "Service" && metadata.name === names.serviceName);
+  const others = provider.additionalObjects(names);
+  return (
+    hints.length + others.length > 0 &&
+    hints.every(([key, value]) => service?.metadata.annotations?.[key] === value) &&
+    others.every(({ kind, metadata }) => objects.some((object) => object.kind === kind && object.metadata.name === metadata.name))
+  );
+}

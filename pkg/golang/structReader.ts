@@ -1,0 +1,303 @@
+import { messageOf } from "../errors/errors.ts";
+import { withoutHalves } from "./json.ts";
+import { JsonScanner, type JsonVisitor, type StringSink, type Visit } from "./jsonScanner.ts";
+import { foldKey } from "./members.ts";
+import { goQuote } from "./quote.ts";
+import { goTime } from "./time.ts";
+
+/**
+ * The Go type that JSON is decoded into. `time` is RFC 3339, `helmTime` also accepts the empty string; `object` and `any` are parsed and not
+ * checked, `skip` is not even parsed. `lines` is a string that the reader's sink takes. `bytes` and `checked` are checked and not kept.
+ */
+export type GoShape =
+  | "string"
+  | "bool"
+  | "int"
+  | "bytes"
+  | "lines"
+  | "time"
+  | "helmTime"
+  | "object"
+  | "any"
+  | "skip"
+  | GoStruct
+  | { readonly valuesOf: GoShape }
+  | { readonly itemsOf: GoShape }
+  | { readonly checked: GoShape };
+
+/** A struct type; its members by their folded names. */
+export interface GoStruct {
+  readonly fields: ReadonlyMap<string, { readonly name: string; readonly shape: GoShape }>;
+}
+
+/** A struct or a map that was decoded: only the members that the JSON holds and that are not null. */
+export type GoMembers = ReadonlyMap<string, unknown>;
+
+/** The JSON does not fit the Go type; the message names the member and the kinds, never a value. */
+export class GoMismatch extends Error {}
+
+/** A struct type by the names of its members. */
+export function goStruct(fields: Readonly<Record<string, GoShape>>): GoStruct {
+  return { fields: new Map(Object.entries(fields).map(([name, shape]) => [foldKey(name), { name, shape }])) };
+}
+
+/** A shape of values that have no members of their own. */
+type GoScalar = Extract<GoShape, string>;
+
+const INTEGER = /^-?\d+$/;
+const RFC_3339 = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d+)?(?:Z|[+-]\d{2}:\d{2})$/;
+const MAX_INT64 = 2n ** 63n - 1n;
+const BASE64 = /^[A-Za-z0-9+/]*(?<padding>=*)$/;
+const MAX_PADDING = 2;
+const BACKSLASH = 0x5c;
+
+const STRING = { firsts: '"', text: "a string" };
+const WANTED: Readonly<Record<Exclude<GoScalar, "any" | "skip">, { readonly firsts: string; readonly text: string }>> = {
+  object: { firsts: "{", text: "an object" },
+  bool: { firsts: "tf", text: "true or false" },
+  int: { firsts: "-0123456789", text: "a whole number" },
+  string: STRING,
+  bytes: STRING,
+  lines: STRING,
+  time: STRING,
+  helmTime: STRING,
+};
+
+/** What is wrong with a value of a shape that begins with `first`, such as "want a string, found a list"; undefined if nothing is. */
+function kindMismatch(shape: GoScalar, first: string): string | undefined {
+  if (shape === "any" || shape === "skip") return undefined;
+  const { firsts, text } = WANTED[shape];
+  return firsts.includes(first) ? undefined : wantedKind(text, first);
+}
+
+/** The text for a value that begins with `first` where another kind is wanted. */
+function wantedKind(wanted: string, first: string): string {
+  return `want ${wanted}, found ${kindOf(first)}`;
+}
+
+/** Decodes a value. @param token the value as JSON, of the kind that `kindMismatch` allows. @throws Error that says what is wrong with it. */
+function scalar(shape: GoScalar, token: string): unknown {
+  if (shape === "int") return integer(token);
+  const value: unknown = parseToken(token);
+  if (shape === "time" || (shape === "helmTime" && value !== "")) checkTime(String(value));
+  return value;
+}
+
+/** Parses JSON. Half of a character becomes U+FFFD, as in Go. */
+export function parseToken(token: string): unknown {
+  return JSON.parse(withoutHalves(token));
+}
+
+/** Checks base64 that comes in pieces, as Go reads it: line ends count for nothing. */
+class Base64Check implements StringSink {
+  readonly #reject: () => void;
+  #length = 0;
+  #padding = 0;
+  #isBroken = false;
+
+  /** @param reject called at the end of a string that is not base64. */
+  constructor(reject: () => void) {
+    this.#reject = reject;
+  }
+
+  add(piece: Uint8Array): void {
+    if (this.#isBroken) return;
+    const written = Buffer.from(piece.buffer, piece.byteOffset, piece.byteLength);
+    const decoded = written.includes(BACKSLASH) ? String(parseToken(`"${written.toString("utf8")}"`)) : written.toString("latin1");
+    const text = /[\r\n]/.test(decoded) ? decoded.replace(/[\r\n]/g, "") : decoded;
+    const padding = BASE64.exec(text)?.groups?.["padding"]?.length;
+    this.#isBroken = padding === undefined || (this.#padding > 0 && padding < text.length);
+    this.#length += text.length;
+    this.#padding += padding ?? 0;
+  }
+
+  end(): void {
+    if (this.#isBroken || this.#padding > MAX_PADDING || this.#length % 4 !== 0) this.#reject();
+  }
+}
+
+function integer(token: string): number {
+  if (!INTEGER.test(token)) throw new Error(wantedKind("a whole number", token[0] ?? ""));
+  const value = BigInt(token);
+  if (value > MAX_INT64 || value < -MAX_INT64 - 1n) throw new Error("does not fit into 64 bits");
+  return Number(value);
+}
+
+function checkTime(text: string): void {
+  try {
+    if (!RFC_3339.test(text)) throw new Error("not RFC 3339");
+    goTime(text);
+  } catch (err) {
+    throw new Error("not a time in RFC 3339", { cause: err });
+  }
+}
+
+function kindOf(first: string): string {
+  if (first === "{") return "an object";
+  if (first === "[") return "a list";
+  if (first === '"') return "a string";
+  if (first === "t" || first === "f") return "true or false";
+  return first === "n" ? "null" : "a number";
+}
+
+/** A shape of values with members. */
+type GoContainer = Exclude<GoShape, string | { readonly checked: GoShape }>;
+
+/** A struct, map or list that is read. */
+interface Frame {
+  readonly shape: GoContainer;
+  /** What its values go into; undefined when they are only checked. */
+  readonly into: Map<string, unknown> | unknown[] | undefined;
+  /** The name of the member that is read, and its shape. */
+  name: string;
+  valueShape: GoShape;
+  /** The index of the item that is read. */
+  index: number;
+}
+
+/** Characters of a member's name that a message repeats. */
+const MAX_NAME = 64;
+
+/**
+ * Decodes JSON that comes in pieces into a struct as encoding/json does: names in any letter case, members that occur twice merged, unknown
+ * members ignored. Two things are stricter: a null among the values of a map is a mismatch, and so is anything after the object.
+ * The cost is proportional to the length of the text, and only what the shape keeps takes memory.
+ * @see https://github.com/golang/go/blob/go1.25.0/src/encoding/json/decode.go object
+ */
+export class GoStructReader {
+  readonly #scanner: JsonScanner;
+  readonly #visitor: StructVisitor;
+
+  /** @param mostValues members and items that are kept; more are a mismatch. @param lines called for each string of shape `lines` that begins; the last one counts. */
+  constructor(shape: GoStruct, mostValues: number, lines: () => StringSink) {
+    this.#visitor = new StructVisitor(shape, mostValues, lines);
+    this.#scanner = new JsonScanner(this.#visitor);
+  }
+
+  /** Reads the next bytes; they must not change afterwards. @throws JsonSyntaxError */
+  add(bytes: Uint8Array): void {
+    this.#scanner.add(bytes);
+  }
+
+  /** Returns the struct when all bytes were added. @throws JsonSyntaxError; GoMismatch for the first member of another type. */
+  end(): GoMembers {
+    this.#scanner.end();
+    if (this.#visitor.mismatch) throw this.#visitor.mismatch;
+    return this.#visitor.struct;
+  }
+}
+
+class StructVisitor implements JsonVisitor {
+  readonly struct = new Map<string, unknown>();
+  /** The first one; after it nothing is decoded, as only the syntax still counts. */
+  mismatch: GoMismatch | undefined;
+  readonly #shape: GoStruct;
+  readonly #mostValues: number;
+  readonly #lines: () => StringSink;
+  readonly #frames: Frame[] = [];
+  /** The shape of the value whose text is captured. */
+  #captured: GoScalar = "skip";
+  #values = 0;
+
+  constructor(shape: GoStruct, mostValues: number, lines: () => StringSink) {
+    this.#shape = shape;
+    this.#mostValues = mostValues;
+    this.#lines = lines;
+  }
+
+  begin(byte: number): Visit {
+    if (this.mismatch) return "skip";
+    const first = String.fromCharCode(byte);
+    const frame = this.#frames.at(-1);
+    if (!frame) return first === "{" ? this.#enter(this.#shape, this.struct) : this.#reject(wantedKind("an object", first));
+    frame.index++;
+    const isChecked = typeof frame.valueShape === "object" && "checked" in frame.valueShape;
+    const shape = shapeIn(frame.valueShape);
+    if (shape === "skip") return "skip";
+    if (first === "n") return this.#beginNull(frame, shape);
+    if (typeof shape !== "string") return this.#beginContainer(isChecked ? undefined : frame, shape, first);
+    return this.#beginScalar(frame.into !== undefined && !isChecked, shape, first);
+  }
+
+  key(text: string): void {
+    const frame = this.#frames.at(-1);
+    if (!frame || this.mismatch) return;
+    const name = String(parseToken(text));
+    if (!("fields" in frame.shape)) frame.name = name;
+    else {
+      const field = frame.shape.fields.get(foldKey(name));
+      frame.name = field?.name ?? "";
+      frame.valueShape = field?.shape ?? "skip";
+    }
+  }
+
+  end(text?: string): void {
+    if (text === undefined) this.#frames.pop();
+    else {
+      try {
+        this.#store(scalar(this.#captured, text));
+      } catch (err) {
+        this.#reject(messageOf(err));
+      }
+    }
+  }
+
+  #beginNull(frame: Frame, shape: GoShape): Visit {
+    if ("valuesOf" in frame.shape) {
+      if (shape !== "any") return this.#reject(wantedKind("another value", "n"));
+      this.#store(undefined);
+    } else if (Array.isArray(frame.into)) this.#store(undefined);
+    else if (typeof shape === "object" || shape === "object" || shape === "any") frame.into?.delete(frame.name);
+    return "skip"; // a null does not change a scalar, as in Go
+  }
+
+  /** @param frame that the value is kept in. */
+  #beginContainer(frame: Frame | undefined, shape: GoContainer, first: string): Visit {
+    const isList = "itemsOf" in shape;
+    if (first !== (isList ? "[" : "{")) return this.#reject(wantedKind(isList ? "a list" : "an object", first));
+    if (!frame?.into) return this.#enter(shape, undefined);
+    const before = frame.into instanceof Map && "fields" in frame.shape ? frame.into.get(frame.name) : undefined;
+    const into = isList ? [] : before instanceof Map ? (before as Map<string, unknown>) : new Map<string, unknown>();
+    this.#store(into);
+    return this.#enter(shape, into);
+  }
+
+  #beginScalar(isKept: boolean, shape: GoScalar, first: string): Visit {
+    const mismatch = kindMismatch(shape, first);
+    if (mismatch !== undefined) return this.#reject(mismatch);
+    if (shape === "lines") return this.#lines();
+    if (shape === "bytes") return new Base64Check(() => this.#reject("not base64"));
+    if (!isKept && shape !== "int" && shape !== "time" && shape !== "helmTime") return "skip";
+    this.#captured = shape;
+    return "capture";
+  }
+
+  #enter(shape: GoContainer, into: Frame["into"]): Visit {
+    const valueShape = "itemsOf" in shape ? shape.itemsOf : "valuesOf" in shape ? shape.valuesOf : "skip";
+    this.#frames.push({ shape, into, name: "", valueShape, index: -1 });
+    return "enter";
+  }
+
+  #store(value: unknown): void {
+    const { into, name, valueShape } = this.#frames.at(-1) ?? {};
+    if (typeof valueShape === "object" && "checked" in valueShape) return;
+    if (!into) return;
+    if (++this.#values > this.#mostValues) this.#reject(`it is beyond the ${this.#mostValues} values allowed`);
+    else if (Array.isArray(into)) into.push(value);
+    else into.set(name ?? "", value);
+  }
+
+  #reject(reason: string): Visit {
+    this.mismatch = new GoMismatch(`release${this.#frames.map(partOfPath).join("")}: ${reason}`);
+    return "skip";
+  }
+}
+
+function shapeIn(shape: GoShape): Exclude<GoShape, { readonly checked: GoShape }> {
+  return typeof shape === "object" && "checked" in shape ? shapeIn(shape.checked) : shape;
+}
+
+function partOfPath({ shape, name, index }: Frame): string {
+  if ("itemsOf" in shape) return `[${index}]`;
+  return "fields" in shape ? `.${name}` : `[${goQuote(name.slice(0, MAX_NAME))}]`;
+}

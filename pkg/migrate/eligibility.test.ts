@@ -1,0 +1,142 @@
+import { type CaseHead, loadCases } from "../../test/support/caseFiles.ts";
+import { isObject } from "../api/jsonObject.ts";
+import type { JsonObject, KubeObject } from "../api/k8s.ts";
+import { installedCsvFrom } from "./clusterServiceVersion.ts";
+import { type MigrationReason, type Verdict, judge, judgeMigrated } from "./eligibility.ts";
+import type { BundleOffer, KnownExtension, Surroundings } from "./eligibilityInput.ts";
+import { extensionFor } from "./extensionManifest.ts";
+import { operatorGroupFrom } from "./operatorGroup.ts";
+import { type Subscription, subscriptionFrom } from "./subscription.ts";
+import { expect, test } from "vitest";
+
+interface StateCase extends CaseHead {
+  given: {
+    subscription?: JsonObject | null;
+    csv?: JsonObject | null;
+    groups?: JsonObject[];
+    others?: JsonObject[];
+    csvs?: JsonObject[];
+    extensions?: KnownExtension[];
+    catalogs?: Record<string, Partial<BundleOffer>>;
+    unread?: string[];
+    reportsConditions?: boolean;
+    extensionName?: string;
+    planPhase?: string;
+    configFault?: string;
+    sourceImage?: string;
+  };
+  want: {
+    error?: string;
+    state?: Verdict["state"];
+    reasons?: string[];
+    remarks?: string[];
+    /** Of the first reason. */
+    text?: string;
+    catalog?: string;
+    extension?: JsonObject;
+    config?: JsonObject;
+  };
+}
+
+const SUBSCRIPTION: KubeObject = {
+  apiVersion: "operators.coreos.com/v1alpha1",
+  kind: "Subscription",
+  metadata: { name: "hello", namespace: "operators" },
+  spec: { name: "p", channel: "stable", source: "community", sourceNamespace: "olm" },
+  status: { state: "AtLatestKnown", installedCSV: "p.v1.2.0", currentCSV: "p.v1.2.0" },
+};
+const CSV: KubeObject = {
+  apiVersion: "operators.coreos.com/v1alpha1",
+  kind: "ClusterServiceVersion",
+  metadata: { name: "p.v1.2.0", namespace: "operators" },
+  spec: { version: "1.2.0", installModes: [{ type: "AllNamespaces", supported: true }], customresourcedefinitions: {} },
+  status: { phase: "Succeeded" },
+};
+const GROUP: KubeObject = {
+  apiVersion: "operators.coreos.com/v1",
+  kind: "OperatorGroup",
+  metadata: { name: "global-operators", namespace: "operators" },
+  spec: {},
+  status: { namespaces: [""] },
+};
+
+/** `base` with the members of `change`, member by member; null takes one away. */
+function merged<T>(base: T, change: JsonObject): T {
+  const result: JsonObject = { ...(base as JsonObject) };
+  for (const [member, value] of Object.entries(change)) {
+    const before = result[member];
+    if (value === null) delete result[member];
+    else result[member] = isObject(value) && isObject(before) ? merged(before, value) : value;
+  }
+  return result as T;
+}
+
+function surroundings({
+  csv,
+  groups = [{}],
+  others = [],
+  csvs = [],
+  extensions = [],
+  catalogs,
+  unread = [],
+  ...given
+}: StateCase["given"]): Surroundings {
+  const installed = csv === null ? undefined : installedCsvFrom(merged(CSV, csv ?? {}));
+  const offers = Object.entries(catalogs ?? { community: { channels: ["stable"] } });
+  return {
+    csv: installed,
+    groups: groups.map((group) => operatorGroupFrom(merged(GROUP, group))),
+    subscriptions: [subscriptionFrom(SUBSCRIPTION), ...others.map((other) => subscriptionFrom(merged(SUBSCRIPTION, other)))],
+    csvs: [...(installed ? [installed] : []), ...csvs.map((other) => installedCsvFrom(merged(CSV, other)))],
+    extensions,
+    offers: {
+      catalogs: offers.map(([name]) => name),
+      bundles: offers.flatMap(([catalog, offer]) =>
+        offer.channels ? [{ catalog, priority: 0, version: "1.2.0", image: "registry.example/p:v1.2.0", channels: [], ...offer }] : [],
+      ),
+      unread,
+    },
+    extensionName: given.extensionName ?? "hello",
+    reportsConditions: given.reportsConditions ?? false,
+    planPhase: given.planPhase,
+    configFault: given.configFault,
+    sourceImage: given.sourceImage,
+  };
+}
+
+const codes = (reasons: readonly MigrationReason[]): string[] => reasons.map(({ code }) => code);
+
+test.for(loadCases<StateCase>("classic-migration"))("$name", ({ given, want }) => {
+  const around = surroundings(given);
+  let subscription: Subscription;
+  try {
+    subscription = subscriptionFrom(merged(SUBSCRIPTION, given.subscription ?? {}));
+  } catch (err) {
+    expect((err as Error).message).toBe(want.error);
+    return;
+  }
+  expect(want.error).toBeUndefined();
+  const verdict = given.subscription === null ? judgeMigrated(around.extensions[0]!, []) : judge(subscription, around);
+  expect(verdict).toMatchObject({ state: want.state });
+  expect(codes(verdict!.reasons)).toEqual(want.reasons ?? []);
+  if (want.remarks) expect(codes(verdict!.remarks)).toEqual(want.remarks);
+  if (want.text) expect(verdict!.reasons[0]?.text).toBe(want.text);
+  expect(verdict!.offer !== undefined).toBe(want.state === "Eligible");
+  if (want.catalog) expect(verdict!.offer?.catalog).toBe(want.catalog);
+  if (!verdict!.offer) return;
+  const { spec } = extensionFor({
+    name: "hello",
+    subscription,
+    group: around.groups[0],
+    offer: verdict!.offer,
+    serviceAccount: "hello-installer",
+  });
+  if (want.extension) expect(spec).toEqual(want.extension);
+  if (want.config) expect(spec.config).toEqual(want.config);
+});
+
+test("an extension that came from no Subscription, or from one that exists, is told with that", () => {
+  const subscription = subscriptionFrom(SUBSCRIPTION);
+  expect(judgeMigrated({ name: "a", packageName: "p" }, [])).toBeUndefined();
+  expect(judgeMigrated({ name: "a", packageName: "p", migratedFrom: "operators/hello" }, [subscription])).toBeUndefined();
+});

@@ -1,0 +1,53 @@
+import type { ClusterExtension } from "../api/clusterExtension.ts";
+import { API_VERSION, CLUSTER_EXTENSION, LABEL_METADATA_NAME } from "../api/constants.ts";
+import type { JsonObject } from "../api/k8s.ts";
+import { ANNOTATION_MIGRATED_FROM } from "../api/migration.ts";
+import type { BundleOffer } from "./eligibilityInput.ts";
+import type { OperatorGroup } from "./operatorGroup.ts";
+import { type Subscription, keyOf } from "./subscription.ts";
+
+/** What a ClusterExtension is made of. */
+export interface ExtensionParts {
+  readonly name: string;
+  readonly subscription: Subscription;
+  readonly group: OperatorGroup | undefined;
+  readonly offer: BundleOffer;
+  /** In the Subscription's namespace. */
+  readonly serviceAccount: string;
+}
+
+/**
+ * The ClusterExtension that a Subscription becomes: its package and channel from the one catalog that has the installed bundle, pinned at
+ * that version, in the same namespace, with the same configuration and watching the same namespaces.
+ */
+export function extensionFor({ name, subscription, group, offer, serviceAccount }: ExtensionParts): ClusterExtension {
+  const { namespace, packageName, channel } = subscription;
+  const inline = configurationOf(subscription, group);
+  return {
+    apiVersion: API_VERSION,
+    kind: CLUSTER_EXTENSION,
+    metadata: { name, annotations: { [ANNOTATION_MIGRATED_FROM]: keyOf(subscription) } },
+    spec: {
+      namespace,
+      serviceAccount: { name: serviceAccount },
+      source: {
+        sourceType: "Catalog",
+        catalog: {
+          packageName,
+          ...(channel === undefined ? {} : { channels: [channel] }),
+          version: offer.version,
+          selector: { matchLabels: { [LABEL_METADATA_NAME]: offer.catalog } },
+        },
+      },
+      ...(Object.keys(inline).length > 0 ? { config: { configType: "Inline" as const, inline } } : {}),
+    },
+  };
+}
+
+/** What an extension gets as `spec.config.inline`: the namespaces that its operator watches, and what the Subscription sets in Deployments. */
+export function configurationOf({ config }: Subscription, group: OperatorGroup | undefined): JsonObject {
+  const { selector: _, ...deploymentConfig } = config;
+  const targets = group?.targets ?? [];
+  const scope = targets.length > 1 ? { watchNamespaces: [...targets] } : targets.length === 1 ? { watchNamespace: targets[0] } : {};
+  return { ...scope, ...(Object.keys(deploymentConfig).length > 0 ? { deploymentConfig } : {}) };
+}

@@ -1,0 +1,51 @@
+import { expect, test } from "vitest";
+import type { KubeObject } from "../api/k8s.ts";
+import { backupFrom, backupOf, backupText, restorable } from "./objectBackup.ts";
+
+const LIVE: KubeObject = {
+  apiVersion: "operators.coreos.com/v1alpha1",
+  kind: "Subscription",
+  metadata: {
+    name: "hello",
+    namespace: "ns",
+    uid: "1",
+    resourceVersion: "2",
+    generation: 3,
+    finalizers: ["f"],
+    labels: { a: "b" },
+    annotations: { "kubectl.kubernetes.io/last-applied-configuration": "{}", kept: "1" },
+    ownerReferences: [{ apiVersion: "v1", kind: "ConfigMap", name: "x", uid: "y" }],
+    managedFields: [],
+  },
+  spec: { name: "p" },
+  status: { state: "AtLatestKnown" },
+};
+const EXPECTED = { kind: "Subscription", namespace: "ns", name: "hello" } as const;
+
+test("a backup holds what somebody can create again, and the status beside", () => {
+  const backup = backupFrom(backupText(LIVE), EXPECTED);
+  expect(backup).toEqual({
+    ...LIVE,
+    metadata: { name: "hello", namespace: "ns", labels: { a: "b" }, annotations: { kept: "1" } },
+  });
+  const { object, status } = restorable(backup ?? LIVE);
+  expect([object["status"], status]).toEqual([undefined, { state: "AtLatestKnown" }]);
+  expect(backupOf(backup ?? LIVE)).toEqual(backup);
+});
+
+// Source: docs/security.md; who restores may have more rights than who wrote the annotation.
+test.for<[string, unknown]>([
+  ["another kind", { ...LIVE, kind: "ClusterRoleBinding" }],
+  ["another group", { ...LIVE, apiVersion: "rbac.authorization.k8s.io/v1" }],
+  ["another namespace", { ...LIVE, metadata: { name: "hello", namespace: "kube-system" } }],
+  ["another name", { ...LIVE, metadata: { name: "other", namespace: "ns" } }],
+  ["no object", null],
+  ["a list", [LIVE]],
+])("%s is no backup", ([, value]) => {
+  expect(() => backupFrom(JSON.stringify(value), EXPECTED)).toThrow('it holds no Subscription "ns/hello"');
+});
+
+test("no annotation is no backup, and one that would be too large is an error", () => {
+  expect(backupFrom(undefined, EXPECTED)).toBeUndefined();
+  expect(() => backupText({ ...LIVE, spec: { config: "x".repeat(120_000) } })).toThrow("too large to be backed up");
+});

@@ -1,0 +1,58 @@
+import { expect, test } from "vitest";
+import type { ObjectRef } from "../api/k8s.ts";
+import type { FieldChange } from "../release/diff.ts";
+import type { PodChange } from "../release/liveOrder.ts";
+import { convertedObject, leftBehind, withPodAnnotationsKept } from "./objectConversion.ts";
+
+const DEPLOYMENT: ObjectRef = { apiVersion: "apps/v1", kind: "Deployment", namespace: "ns", name: "a" };
+const SERVICE: ObjectRef = { apiVersion: "v1", kind: "Service", namespace: "ns", name: "a" };
+const MARKS: FieldChange[] = [
+  { path: "metadata.ownerReferences[name=hello]", after: "{}" },
+  { path: 'metadata.labels["olm.operatorframework.io/owner-name"]', after: '"hello"' },
+  { path: 'metadata.annotations["olm.operatorframework.io/owner-uid"]', after: '"1"' },
+  {
+    path: "metadata.labels",
+    after: '{"olm.operatorframework.io/owner-kind":"ClusterExtension","olm.operatorframework.io/owner-name":"a"}',
+  },
+];
+
+test.for<[string, ObjectRef, PodChange | undefined, FieldChange[], "keep" | "change" | "create", boolean]>([
+  ["an object without a change is kept", DEPLOYMENT, "none", [], "keep", false],
+  ["marks of its owner are no change", DEPLOYMENT, "none", MARKS, "keep", false],
+  ["an object that is not there is made", SERVICE, undefined, [], "create", false],
+  ["a field of the Pods restarts them", DEPLOYMENT, "other", [...MARKS, { path: "spec.template.spec.x", after: "1" }], "change", true],
+  ["so does another order of a list, which is no field", DEPLOYMENT, "other", MARKS, "change", true],
+  ["another field does not", DEPLOYMENT, "none", [{ path: "spec.replicas", before: "1", after: "2" }], "change", false],
+  ["what has no Pods restarts none", SERVICE, "none", [{ path: "spec.template.x", after: "1" }], "change", false],
+  ["labels of the bundle are a change", SERVICE, "none", [{ path: "metadata.labels", after: '{"app":"a"}' }], "change", false],
+])("%s", ([, ref, pods, fields, action, restarts]) => {
+  expect(convertedObject(ref, fields, pods)).toMatchObject({ action, restarts });
+});
+
+test("what the bundle does not hold is left over, but for Secrets, which may be mounted", () => {
+  expect(leftBehind(SERVICE).action).toBe("leave");
+  expect(leftBehind({ ...SERVICE, kind: "Secret" }).action).toBe("keep");
+});
+
+const annotation = (key: string): FieldChange => ({ path: `spec.template.metadata.annotations[${JSON.stringify(key)}]`, after: '"1"' });
+
+test("annotations of Pods stay as they are where nothing else of the Pods changes", () => {
+  const quiet = convertedObject(
+    DEPLOYMENT,
+    [annotation("olm.properties"), annotation("example.com/a~b"), { path: "spec.replicas", after: "2" }],
+    "annotations",
+  );
+  const loud = convertedObject(
+    { ...DEPLOYMENT, name: "b" },
+    [annotation("olm.properties"), { path: "spec.template.spec.x", after: "1" }],
+    "other",
+  );
+  const { objects, kept } = withPodAnnotationsKept([quiet, loud], ({ name }) => (name === "a" ? "annotations" : "other"));
+  expect(objects).toEqual([{ ...quiet, restarts: false, changes: [{ path: "spec.replicas", after: "2" }] }, loud]);
+  expect(kept).toEqual([
+    {
+      paths: ["/spec/template/metadata/annotations/olm.properties", "/spec/template/metadata/annotations/example.com~1a~0b"],
+      target: { group: "apps", kind: "Deployment", namespace: "ns", name: "a" },
+    },
+  ]);
+});

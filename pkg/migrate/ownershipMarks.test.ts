@@ -1,0 +1,106 @@
+import { expect, test } from "vitest";
+import { type CaseHead, loadCases } from "../../test/support/caseFiles.ts";
+import { isObject } from "../api/jsonObject.ts";
+import type { JsonObject, KubeObject } from "../api/k8s.ts";
+import { ownershipOf } from "../release/ownership.ts";
+import { conversionPatch, isDetached, isOfCsv, markingPatch, marksOn, type RemovedMarks, restoringPatch } from "./ownershipMarks.ts";
+
+interface MarksCase extends CaseHead {
+  given: { live: KubeObject };
+  want: { ofCsv: boolean; removed?: string[]; kept?: string[]; others?: string[] };
+}
+
+const CSV = { namespace: "ns", name: "p.v1.2.0", packageName: "p", definitions: ["things.example.com"] };
+const AGAIN = { ...CSV, uid: "csv-9" };
+const EXTENSION = { apiVersion: "olm.operatorframework.io/v1", kind: "ClusterExtension", name: "hello", uid: "1234" };
+const OWNER = { name: "hello", uid: "1234", installNamespace: "ns" };
+
+/** As the API server merges: null removes a member. */
+function patched(object: KubeObject, patch: JsonObject): KubeObject {
+  const merge = (before: unknown, change: unknown): unknown => {
+    if (!isObject(change)) return change;
+    const result: JsonObject = isObject(before) ? { ...before } : {};
+    for (const [member, value] of Object.entries(change)) {
+      if (value === null) delete result[member];
+      else if (value !== undefined) result[member] = merge(result[member], value);
+    }
+    return result;
+  };
+  return merge(object, patch) as KubeObject;
+}
+
+const withUid = ({ metadata, ...live }: KubeObject): KubeObject => ({ ...live, metadata: { ...metadata, uid: "live-1" } });
+
+test.for(loadCases<MarksCase>("classic-marks"))("$name", ({ given, want }) => {
+  const live = withUid(given.live);
+  expect(isOfCsv(live, CSV)).toBe(want.ofCsv);
+  if (!want.ofCsv) return;
+  const marks = marksOn(live, CSV, true);
+  expect(Object.keys(marks.labels).sort()).toEqual(want.removed);
+
+  const marked = patched(live, markingPatch(live, marks, CSV, EXTENSION));
+  expect(isDetached(marked, CSV)).toBe(true);
+  expect(ownershipOf(marked, OWNER)).toEqual({ kind: "ours" });
+  expect(ownershipOf(marked, { ...OWNER, name: "other", uid: "5678" }).kind).toBe("foreign");
+  expect(Object.keys(marked.metadata.labels ?? {})).toEqual(expect.arrayContaining(want.kept ?? []));
+  expect((marked.metadata.ownerReferences ?? []).map(({ uid }) => uid).filter((uid) => uid !== "1234")).toEqual(want.others ?? []);
+
+  const back = patched(marked, restoringPatch(marked, marks, AGAIN, EXTENSION) ?? {});
+  expect(back.metadata.labels ?? {}).toEqual(live.metadata.labels ?? {});
+  const before = (live.metadata.ownerReferences ?? []).map((reference) =>
+    reference.uid === "csv-1" ? { ...reference, uid: "csv-9" } : reference,
+  );
+  expect(back.metadata.ownerReferences ?? []).toEqual(before);
+});
+
+const ROLE: KubeObject = {
+  apiVersion: "rbac.authorization.k8s.io/v1",
+  kind: "ClusterRole",
+  metadata: { name: "r", uid: "live-1", labels: { "olm.owner": "p.v1.2.0", "olm.owner.namespace": "ns" } },
+};
+
+test("what is left over names the extension and is not its own", () => {
+  const marks = marksOn(ROLE, CSV, false);
+  const left = patched(ROLE, markingPatch(ROLE, marks, CSV, EXTENSION));
+  expect(left.metadata.labels).toEqual({ "olm.operatorframework.io/migration-leftover": "hello" });
+  expect(ownershipOf(left, OWNER).kind).toBe("foreign");
+  expect(patched(left, restoringPatch(left, marks, AGAIN, EXTENSION) ?? {}).metadata.labels).toEqual(ROLE.metadata.labels);
+});
+
+// Source: docs/security.md; whoever may change a backup must not have others write what they may not.
+test("a backup cannot put labels or references of its choice on objects, nor touch those that the extension does not hold", () => {
+  const marks: RemovedMarks = {
+    ...marksOn(ROLE, CSV, true),
+    labels: { "pod-security.kubernetes.io/enforce": "privileged", "olm.owner": "p.v1.2.0" },
+    ownerReferences: [{ apiVersion: "v1", kind: "ConfigMap", name: "mine", uid: "u" }],
+  };
+  expect(restoringPatch(ROLE, marks, AGAIN, EXTENSION)).toBeUndefined();
+  const held = patched(ROLE, markingPatch(ROLE, marksOn(ROLE, CSV, true), CSV, EXTENSION));
+  expect(restoringPatch({ ...held, metadata: { ...held.metadata, uid: "another" } }, marks, AGAIN, EXTENSION)).toBeUndefined();
+  const back = patched(held, restoringPatch(held, marks, AGAIN, EXTENSION) ?? {});
+  expect(back.metadata.labels).toEqual({ "olm.owner": "p.v1.2.0" });
+  expect(back.metadata.ownerReferences).toEqual([]);
+});
+
+test("the label of a package with a long name is cut to what a label may have, as OLM classic cuts it", () => {
+  const csv = { ...CSV, packageName: `${"a".repeat(60)}--`, namespace: "a-namespace" };
+  const label = `operators.coreos.com/${"a".repeat(60)}`;
+  const live = { ...ROLE, metadata: { ...ROLE.metadata, labels: { ...ROLE.metadata.labels, [label]: "" } } };
+  expect(Object.keys(marksOn(live, csv, true).labels)).toContain(label);
+});
+
+test("a conversion of versions that OLM classic switched off is switched on again, on the same definition only", () => {
+  const conversion = { strategy: "Webhook", webhook: { conversionReviewVersions: ["v1"] } };
+  const crd = (spec: JsonObject, uid = "live-1"): KubeObject => ({
+    apiVersion: "apiextensions.k8s.io/v1",
+    kind: "CustomResourceDefinition",
+    metadata: { name: "things.example.com", uid },
+    spec,
+  });
+  const marks = marksOn(crd({ conversion }), CSV, true);
+  expect(marks.conversion).toEqual(conversion);
+  expect(conversionPatch(crd({ conversion: { strategy: "None" } }), marks)).toMatchObject({ spec: { conversion } });
+  expect(conversionPatch(crd({ conversion }), marks)).toBeUndefined();
+  expect(conversionPatch(crd({ conversion: { strategy: "None" } }, "another"), marks)).toBeUndefined();
+  expect(marksOn(crd({ conversion: { strategy: "None" } }), CSV, true)).not.toHaveProperty("conversion");
+});

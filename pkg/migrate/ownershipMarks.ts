@@ -1,0 +1,142 @@
+import { ANNOTATION_OWNER_UID, LABEL_OWNER_KIND, LABEL_OWNER_NAME } from "../api/constants.ts";
+import { type JsonObject, type KubeObject, type ObjectRef, type OwnerReference, groupOf, refOf } from "../api/k8s.ts";
+import { CLASSIC_GROUP, LABEL_LEFTOVER, componentLabel } from "../api/migration.ts";
+import { isCrd } from "../release/identity.ts";
+import { type ObjectOwner, withOwner } from "../release/labels.ts";
+import type { InstalledCsv } from "./clusterServiceVersion.ts";
+import { objectAt } from "./objectFields.ts";
+
+/** The ClusterServiceVersion whose marks are looked for, and its package. */
+export type MarkedBy = Pick<InstalledCsv, "namespace" | "name" | "definitions"> & { readonly packageName: string };
+
+/** What a conversion takes off an object, so that it can be put back. */
+export interface RemovedMarks {
+  readonly ref: ObjectRef;
+  readonly uid: string;
+  readonly labels: Readonly<Record<string, string>>;
+  /** Those that name the ClusterServiceVersion. */
+  readonly ownerReferences: readonly OwnerReference[];
+  /** `spec.conversion` of a definition whose versions a webhook converts, which OLM classic switches off with the ClusterServiceVersion. */
+  readonly conversion?: JsonObject;
+  /** Whether the extension took it over; otherwise it is left over. */
+  readonly adopted: boolean;
+}
+
+const OWNER_LABELS: readonly string[] = ["olm.owner", "olm.owner.kind", "olm.owner.namespace", "olm.managed", "olm.deployment-spec-hash"];
+const WEBHOOK = "Webhook";
+const LABEL_PACKAGE = "olm.operatorframework.io/package-name";
+const LABEL_VERSION = "olm.operatorframework.io/bundle-version";
+
+/**
+ * Whether OLM classic made an object for a ClusterServiceVersion: an owner reference or the owner labels name it; or the object is one of its
+ * CustomResourceDefinitions, which belong to the cluster and are marked by the package only, if at all.
+ * Who made an object look so could write it, and with that whatever else.
+ */
+export function isOfCsv(object: KubeObject, csv: MarkedBy): boolean {
+  const { labels = {}, ownerReferences = [], namespace } = object.metadata;
+  const controller = ownerReferences.find((reference) => reference.controller);
+  if (controller && !names(controller, csv)) return false;
+  if (namespace === csv.namespace && ownerReferences.some((reference) => names(reference, csv))) return true;
+  if (labels["olm.owner"] !== undefined) return labels["olm.owner"] === csv.name && labels["olm.owner.namespace"] === csv.namespace;
+  return isCrd(object) && csv.definitions.includes(object.metadata.name) && labels[LABEL_OWNER_NAME] === undefined;
+}
+
+/** The marks of OLM classic on an object of a ClusterServiceVersion. */
+export function marksOn(object: KubeObject, csv: MarkedBy, adopted: boolean): RemovedMarks {
+  const { labels = {}, ownerReferences = [], uid = "" } = object.metadata;
+  const component = componentLabel(csv);
+  const conversion = objectAt(objectAt(object, "spec"), "conversion");
+  const found = Object.entries(labels).filter(([key]) => OWNER_LABELS.includes(key) || key === component);
+  return {
+    ref: refOf(object),
+    uid,
+    labels: Object.fromEntries(found),
+    ownerReferences: ownerReferences.filter((reference) => names(reference, csv)),
+    ...(isCrd(object) && conversion["strategy"] === WEBHOOK ? { conversion } : {}),
+    adopted,
+  };
+}
+
+/**
+ * The merge patch that takes the marks off a live object and gives it to the extension, in the form in which operator-controller marks objects
+ * itself; or that marks it as left over. Labels, annotations and references of others stay.
+ * @param csv which references to take off. @param extension with its uid.
+ */
+export function markingPatch(live: KubeObject, marks: RemovedMarks, csv: MarkedBy, extension: ObjectOwner): JsonObject {
+  const { labels = {}, ownerReferences = [], resourceVersion } = live.metadata;
+  const removed = Object.fromEntries(
+    Object.keys(marks.labels)
+      .filter((key) => key in labels)
+      .map((key) => [key, null]),
+  );
+  const others = ownerReferences.filter((reference) => !names(reference, csv) && reference.uid !== extension.uid);
+  if (!marks.adopted)
+    return { metadata: { resourceVersion, labels: { ...removed, [LABEL_LEFTOVER]: extension.name }, ownerReferences: others } };
+  const { metadata } = withOwner({ apiVersion: live.apiVersion, kind: live.kind, metadata: { name: live.metadata.name } }, extension);
+  return {
+    metadata: {
+      resourceVersion,
+      labels: { ...removed, ...metadata.labels },
+      ...(metadata.annotations ? { annotations: metadata.annotations } : {}),
+      ownerReferences: [...others, ...(metadata.ownerReferences ?? [])],
+    },
+  };
+}
+
+/**
+ * The merge patch that gives a live object back to OLM classic; undefined for one that is not the extension's and not left over of it. Of what was
+ * removed only marks of OLM classic are put back, whatever the backup says.
+ * @param csv with its uid as it is now.
+ */
+export function restoringPatch(
+  live: KubeObject,
+  marks: RemovedMarks,
+  csv: MarkedBy & { readonly uid: string },
+  extension: Pick<ObjectOwner, "name" | "uid">,
+): JsonObject | undefined {
+  if (live.metadata.uid !== marks.uid || !isGiven(live, extension)) return undefined;
+  const { uid: csvUid } = csv;
+  const { uid: extensionUid } = extension;
+  const { ownerReferences = [], resourceVersion } = live.metadata;
+  const component = componentLabel(csv);
+  const labels = Object.entries(marks.labels).filter(([key]) => OWNER_LABELS.includes(key) || key === component);
+  const kept = ownerReferences.filter(({ uid }) => uid !== extensionUid && uid !== csvUid);
+  const ours = [LABEL_OWNER_KIND, LABEL_OWNER_NAME, LABEL_PACKAGE, LABEL_VERSION, LABEL_LEFTOVER];
+  return {
+    metadata: {
+      resourceVersion,
+      labels: { ...Object.fromEntries(ours.map((key) => [key, null])), ...Object.fromEntries(labels) },
+      annotations: { [ANNOTATION_OWNER_UID]: null },
+      ownerReferences: [
+        ...kept,
+        ...marks.ownerReferences.filter((reference) => names(reference, csv)).map((reference) => ({ ...reference, uid: csvUid })),
+      ],
+    },
+  };
+}
+
+/** The merge patch that switches the conversion of a live definition's versions on again; undefined where it is on, or was never. */
+export function conversionPatch(live: KubeObject, { uid, conversion }: Pick<RemovedMarks, "uid" | "conversion">): JsonObject | undefined {
+  if (!conversion || !isCrd(live) || live.metadata.uid !== uid) return undefined;
+  if (objectAt(objectAt(live, "spec"), "conversion")["strategy"] === WEBHOOK) return undefined;
+  return { metadata: { resourceVersion: live.metadata.resourceVersion }, spec: { conversion } };
+}
+
+/** Whether an object carries nothing any more that OLM classic or the garbage collector would act on when the ClusterServiceVersion goes. */
+export function isDetached(object: KubeObject, csv: MarkedBy): boolean {
+  const { labels = {}, ownerReferences = [] } = object.metadata;
+  return labels["olm.owner"] === undefined && !ownerReferences.some((reference) => names(reference, csv));
+}
+
+/** Whether an object carries the marks that a conversion or operator-controller gave it for the extension. */
+export function isGiven({ metadata }: KubeObject, { name, uid }: Pick<ObjectOwner, "name" | "uid">): boolean {
+  return (
+    (metadata.ownerReferences ?? []).some((reference) => reference.uid === uid) ||
+    metadata.annotations?.[ANNOTATION_OWNER_UID] === uid ||
+    metadata.labels?.[LABEL_LEFTOVER] === name
+  );
+}
+
+function names({ apiVersion, kind, name }: OwnerReference, csv: Pick<MarkedBy, "name">): boolean {
+  return groupOf(apiVersion) === CLASSIC_GROUP && kind === "ClusterServiceVersion" && name === csv.name;
+}

@@ -1,0 +1,305 @@
+import { isObject } from "../api/jsonObject.ts";
+import type { JsonObject } from "../api/k8s.ts";
+import { firstDocument } from "../authoring/render/bundleObjects.ts";
+import { type MigrationLevel, migrated } from "../authoring/render/migrate.ts";
+import { type BundleIdentity, type RenderedBundle, renderBundle } from "../authoring/render/renderBundle.ts";
+import { describedBy } from "../authoring/template/semverTemplate.ts";
+import type { BundleFiles } from "../bundle/types.ts";
+import { messageOf } from "../errors/errors.ts";
+import type { ChannelEntry, Meta } from "../fbc/types.ts";
+import { listMember, memberOf, objectAt, objectMembers, textMember } from "../golang/members.ts";
+import { goQuote } from "../golang/quote.ts";
+import { compareText } from "../text/compare.ts";
+import { type Version, compareVersions, parseVersion } from "../version/version.ts";
+
+/** A channel of the package manifest format: its newest version, from which the others follow by what replaces what. */
+interface ManifestChannel {
+  readonly name: string;
+  readonly currentCSV: string;
+}
+
+/** The file `<name>.package.yaml` of the package manifest format. */
+interface PackageManifest {
+  readonly packageName: string;
+  readonly channels: readonly ManifestChannel[];
+  /** The only channel where none is stated; empty where there are several. */
+  readonly defaultChannel: string;
+}
+
+/** The package manifests among the files of a folder, by path: objects with a `packageName` and without a kind. What cannot be read is none. */
+export function packageManifestsIn(files: BundleFiles): Map<string, PackageManifest> {
+  const found = new Map<string, PackageManifest>();
+  for (const path of [...files.keys()].filter((one) => !one.includes("/")).sort()) {
+    const manifest = manifestIn(files.get(path) ?? new Uint8Array());
+    if (manifest) found.set(path, manifest);
+  }
+  return found;
+}
+
+/**
+ * The package manifest in a folder.
+ * @throws Error where there is none, or several.
+ * @see requirements.md S0-006, S0-007
+ */
+function packageManifestIn(files: BundleFiles): PackageManifest {
+  const [first, second] = packageManifestsIn(files);
+  if (first === undefined) throw new Error("there is no package manifest (a file such as etcd.package.yaml with packageName and channels)");
+  if (second !== undefined) throw new Error(`there are two package manifests, ${goQuote(first[0])} and ${goQuote(second[0])}`);
+  return first[1];
+}
+
+function manifestIn(content: Uint8Array): PackageManifest | undefined {
+  let document: unknown;
+  try {
+    ({ document } = firstDocument(content));
+  } catch {
+    return undefined;
+  }
+  if (!isObject(document) || memberOf(document, "kind") !== undefined) return undefined;
+  const packageName = textMember(document, "packageName");
+  if (packageName === "") return undefined;
+  const channels = objectMembers(document, "channels").map((channel) => ({
+    name: channelName(memberOf(channel, "name")),
+    currentCSV: textMember(channel, "currentCSV"),
+  }));
+  const stated = channelName(memberOf(document, "defaultChannel"));
+  return { packageName, channels, defaultChannel: stated || (channels.length === 1 ? (channels[0]?.name ?? "") : "") };
+}
+
+/** Channels are often called after a version, and then are numbers where the quotes are forgotten. */
+function channelName(value: unknown): string {
+  return typeof value === "string" || typeof value === "number" ? String(value) : "";
+}
+
+/** One version of an operator: the folder it lies in, what a catalog has for it, and what it updates. */
+interface PackageVersion {
+  readonly folder: string;
+  readonly rendered: RenderedBundle;
+  readonly entry: ChannelEntry;
+  readonly version: string;
+  /** The files of the bundle that it makes. */
+  readonly files: BundleFiles;
+}
+
+const SKIP_RANGE = "olm.skipRange";
+
+/**
+ * The versions in the folders of a package, by the name of their ClusterServiceVersion. A folder without exactly one of these, or without a definition that
+ * it owns, and a name or version that two folders have, are faults.
+ * @param folders the files of each by name.
+ * @see requirements.md S0-008, S4-13, S4-14
+ */
+function packageVersions(
+  manifest: PackageManifest,
+  folders: ReadonlyMap<string, BundleFiles>,
+  imageOf: (identity: BundleIdentity) => string,
+): { versions: Map<string, PackageVersion>; faults: string[] } {
+  const versions = new Map<string, PackageVersion>();
+  const faults: string[] = [];
+  for (const [folder, files] of folders) {
+    try {
+      const found = versionIn(manifest, folder, files, imageOf);
+      const same = [...versions.values()].find(({ entry, version }) => entry.name === found.entry.name || version === found.version);
+      if (same === undefined) versions.set(found.entry.name, found);
+      else
+        faults.push(
+          `folders ${goQuote(same.folder)} and ${goQuote(folder)} hold the same version ${goQuote(found.version)}, or one name: a version has one ClusterServiceVersion`,
+        );
+    } catch (err) {
+      faults.push(`folder ${goQuote(folder)}: ${messageOf(err)}`);
+    }
+  }
+  return { versions, faults };
+}
+
+function versionIn(
+  manifest: PackageManifest,
+  folder: string,
+  files: BundleFiles,
+  imageOf: (identity: BundleIdentity) => string,
+): PackageVersion {
+  const csvs = [...files].filter(([, content]) => isCsv(content)).map(([name]) => name);
+  if (csvs.length !== 1)
+    throw new Error(
+      `it holds ${csvs.length} ClusterServiceVersions${csvs.length > 1 ? ` (${csvs.sort().join(", ")})` : ""}, where a version has one`,
+    );
+  const bundle = bundleFiles(manifest, files);
+  const rendered = renderBundle(bundle, imageOf);
+  const { csv, meta } = rendered;
+  if (meta.name === "") throw new Error("its ClusterServiceVersion has no name");
+  const spec = objectAt(csv, "spec");
+  return { folder, rendered, entry: entryOf(meta.name, csv), version: textMember(spec, "version"), files: bundle };
+}
+
+/** What a ClusterServiceVersion says that it updates. */
+function entryOf(name: string, csv: JsonObject): ChannelEntry {
+  const spec = objectAt(csv, "spec");
+  const replaces = textMember(spec, "replaces");
+  const skips = listMember(spec, "skips").filter((skip): skip is string => typeof skip === "string" && skip !== "");
+  const skipRange = textMember(objectAt(objectAt(csv, "metadata"), "annotations"), SKIP_RANGE);
+  return {
+    name,
+    ...(replaces === "" ? {} : { replaces }),
+    ...(skips.length === 0 ? {} : { skips }),
+    ...(skipRange === "" ? {} : { skipRange }),
+  };
+}
+
+/** The same manifests as a bundle of registry+v1. */
+function bundleFiles({ packageName, channels, defaultChannel }: PackageManifest, files: BundleFiles): BundleFiles {
+  const key = "operators.operatorframework.io.bundle.";
+  const annotations = {
+    [`${key}mediatype.v1`]: "registry+v1",
+    [`${key}manifests.v1`]: "manifests/",
+    [`${key}metadata.v1`]: "metadata/",
+    [`${key}package.v1`]: packageName,
+    [`${key}channels.v1`]: channels.map(({ name }) => name).join(","),
+    ...(defaultChannel === "" ? {} : { [`${key}channel.default.v1`]: defaultChannel }),
+  };
+  const lines = Object.entries(annotations).map(([name, value]) => `  ${name}: ${JSON.stringify(value)}\n`);
+  const bundle = new Map([...files].map(([name, content]) => [`manifests/${name}`, content]));
+  return bundle.set("metadata/annotations.yaml", new TextEncoder().encode(`annotations:\n${lines.join("")}`));
+}
+
+function isCsv(content: Uint8Array): boolean {
+  try {
+    const { document } = firstDocument(content);
+    return isObject(document) && document["kind"] === "ClusterServiceVersion";
+  } catch {
+    return false;
+  }
+}
+
+/** A package in the package manifest format. */
+export interface PackageFolder {
+  /** Those of the package's folder itself, by name. */
+  readonly files: BundleFiles;
+  /** Those of each folder in it, by name. */
+  readonly versions: ReadonlyMap<string, BundleFiles>;
+}
+
+/** What the bundles of a migrated package get. */
+export interface PackageMigration {
+  readonly imageOf: (identity: BundleIdentity) => string;
+  readonly level: MigrationLevel;
+}
+
+/** A package as a file-based catalog has it. */
+export interface MigratedPackage {
+  readonly name: string;
+  /** The package, its channels and bundles; none where there are faults. */
+  readonly metas: readonly Meta[];
+  /** The files of each version as a registry+v1 bundle, by the folder that it came from. */
+  readonly bundles: ReadonlyMap<string, BundleFiles>;
+  /** What keeps it from being migrated, all at once. */
+  readonly faults: readonly string[];
+  readonly warnings: readonly string[];
+}
+
+type Versions = ReadonlyMap<string, PackageVersion>;
+
+/**
+ * Turns a package of the package manifest format into objects of a file-based catalog. A channel has its newest version and all that follow by `replaces`
+ * and `skips`, with these and `olm.skipRange` as edges, by rising version.
+ * @throws Error where the folder has no package manifest, or several.
+ * @see requirements.md S0-006, S0-007, S0-008, S4-13, S4-14
+ */
+export function migratedPackage(folder: PackageFolder, { imageOf, level }: PackageMigration): MigratedPackage {
+  const manifest = packageManifestIn(folder.files);
+  const { versions, faults } = packageVersions(manifest, folder.versions, imageOf);
+  const channels = manifest.channels.map((channel) => ({ channel, members: membersOf(channel, versions) }));
+  const used = new Set(channels.flatMap(({ members }) => members.map(({ entry }) => entry.name)));
+  const all = [...manifestFaults(manifest, versions), ...faults, ...replacedFaults(versions)];
+  const left = [...versions.values()].filter(({ entry }) => !used.has(entry.name));
+  const warnings = [
+    ...left.map(({ folder: from, entry }) => `folder ${goQuote(from)}: ${entry.name} is in no channel, so it is left out`),
+    ...[...versions.values()].flatMap(({ folder: from, rendered }) =>
+      rendered.warnings.map((warning) => `folder ${goQuote(from)}: ${warning}`),
+    ),
+  ];
+  const bundles = [...versions.values()].filter(({ entry }) => used.has(entry.name));
+  const metas = [
+    packageMeta(manifest, versions),
+    ...channels.map(({ channel, members }) => channelMeta(manifest, channel, members)),
+    ...bundles.map(({ rendered }) => migrated(rendered.meta, level)),
+  ];
+  return {
+    name: manifest.packageName,
+    metas: all.length > 0 ? [] : metas,
+    bundles: new Map(bundles.map(({ folder: from, files }) => [from, files])),
+    faults: all,
+    warnings,
+  };
+}
+
+/** What is wrong with the manifest itself, and with what it points at. */
+function manifestFaults({ packageName, channels, defaultChannel }: PackageManifest, versions: Versions): string[] {
+  const faults: string[] = [];
+  if (channels.length === 0) faults.push(`package ${goQuote(packageName)} has no channel`);
+  const names = new Set<string>();
+  for (const { name, currentCSV } of channels) {
+    const channel = `channel ${goQuote(name)}`;
+    if (name === "") faults.push(`a channel of package ${goQuote(packageName)} has no name`);
+    else if (names.has(name)) faults.push(`${channel} is there twice`);
+    names.add(name);
+    if (currentCSV === "") faults.push(`${channel} has no currentCSV`);
+    else if (!versions.has(currentCSV)) faults.push(`${channel} points at ${goQuote(currentCSV)}, which no folder of the package holds`);
+  }
+  if (defaultChannel === "" && channels.length > 1)
+    faults.push(`package ${goQuote(packageName)} has several channels and no defaultChannel`);
+  if (defaultChannel !== "" && !names.has(defaultChannel))
+    faults.push(`defaultChannel ${goQuote(defaultChannel)} is no channel of the package`);
+  return faults;
+}
+
+/** Stricter than file-based catalogs, where a version that is replaced need not be there. */
+function replacedFaults(versions: Versions): string[] {
+  return [...versions.values()].flatMap(({ entry: { name, replaces } }) =>
+    replaces === undefined || versions.has(replaces)
+      ? []
+      : [`${goQuote(name)} replaces ${goQuote(replaces)}, which no folder of the package holds`],
+  );
+}
+
+/** The newest version of a channel and all that it leads back to, by rising version. */
+function membersOf({ currentCSV }: ManifestChannel, versions: Versions): PackageVersion[] {
+  const found = new Map<string, PackageVersion>();
+  const open = [currentCSV];
+  for (let name = open.pop(); name !== undefined; name = open.pop()) {
+    const version = versions.get(name);
+    if (version === undefined || found.has(name)) continue;
+    found.set(name, version);
+    const { replaces, skips = [] } = version.entry;
+    open.push(...skips, ...(replaces === undefined ? [] : [replaces]));
+  }
+  return [...found.values()].sort((a, b) => compareTexts(a.version, b.version) || compareText(a.entry.name, b.entry.name));
+}
+
+function compareTexts(a: string, b: string): number {
+  const [x, y] = [versionFrom(a), versionFrom(b)];
+  return x === undefined || y === undefined ? compareText(a, b) : compareVersions(x, y);
+}
+
+function versionFrom(text: string): Version | undefined {
+  try {
+    return parseVersion(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function packageMeta({ packageName, channels, defaultChannel }: PackageManifest, versions: Versions): Meta {
+  const newest = versions.get(channels.find(({ name }) => name === defaultChannel)?.currentCSV ?? "");
+  const described = newest ? describedBy(newest.rendered.csv) : {};
+  return {
+    schema: "olm.package",
+    package: "",
+    name: packageName,
+    blob: { schema: "olm.package", name: packageName, defaultChannel, ...described },
+  };
+}
+
+function channelMeta({ packageName }: PackageManifest, { name }: ManifestChannel, members: readonly PackageVersion[]): Meta {
+  const entries: ChannelEntry[] = members.map(({ entry }) => entry);
+  return { schema: "olm.channel", package: packageName, name, blob: { schema: "olm.channel", name, package: packageName, entries } };
+}

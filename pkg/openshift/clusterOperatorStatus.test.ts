@@ -1,0 +1,236 @@
+import * as fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { clusterOperatorStatus, type OperatorInputs, type OperatorStatus } from "./clusterOperatorStatus.ts";
+import { keptConditions, type NewOperatorCondition } from "./operatorConditions.ts";
+
+const START = Date.parse("2026-01-02T03:04:05.000Z");
+const at = (seconds: number): Date => new Date(START + seconds * 1_000);
+const time = (seconds: number): string => at(seconds).toISOString().replace(".000", "");
+
+const FINE: NewOperatorCondition[] = [
+  { type: "InstalledOLMOperatorsUpgradeable", status: "True", reason: "", message: "" },
+  { type: "ADegraded", status: "False", reason: "AsExpected", message: "" },
+  { type: "AProgressing", status: "False", reason: "AsExpected", message: "Deployment is not progressing" },
+  { type: "AAvailable", status: "True", reason: "AsExpected", message: "Deployment is available" },
+];
+const relatedObjects = [{ group: "", resource: "namespaces", name: "olmv1-system" }];
+
+function inputs(parts: Partial<OperatorInputs> = {}): OperatorInputs {
+  return { conditions: FINE, operatorVersion: "4.18.0", releaseVersion: "4.18.0", relatedObjects, ...parts };
+}
+
+/** FINE with some of its conditions as given, as [status, reason, message]. */
+function fineBut(changes: Record<string, [NewOperatorCondition["status"], string, string]>): NewOperatorCondition[] {
+  return FINE.map((condition) => {
+    const [status, reason, message] = changes[condition.type] ?? [condition.status, condition.reason, condition.message];
+    return { type: condition.type, status, reason, message };
+  });
+}
+
+/** Of a written status what is read in the tests. */
+function conditionOf({ status }: OperatorStatus, type: string): Record<string, unknown> | undefined {
+  return (status["conditions"] as Record<string, unknown>[]).find((condition) => condition["type"] === type);
+}
+
+describe("a first status", () => {
+  const first = clusterOperatorStatus(undefined, inputs(), at(0));
+
+  test("has the five conditions, the version and the related objects", () => {
+    expect(first.status).toMatchObject({ versions: [{ name: "operator", version: "4.18.0" }], relatedObjects });
+    expect(first.status["conditions"]).toEqual([
+      { type: "Degraded", status: "False", reason: "AsExpected", message: "All is well", lastTransitionTime: time(0) },
+      {
+        type: "Progressing",
+        status: "False",
+        reason: "AsExpected",
+        message: "AProgressing: Deployment is not progressing",
+        lastTransitionTime: time(0),
+      },
+      {
+        type: "Available",
+        status: "True",
+        reason: "AsExpected",
+        message: "AAvailable: Deployment is available",
+        lastTransitionTime: time(0),
+      },
+      { type: "Upgradeable", status: "True", reason: "AsExpected", message: "All is well", lastTransitionTime: time(0) },
+      { type: "EvaluationConditionsDetected", status: "Unknown", reason: "NoData", message: "", lastTransitionTime: time(0) },
+    ]);
+  });
+
+  test("is news", () => {
+    expect(first.changed).toContain('Degraded set to False ("All is well"),Progressing set to False');
+    expect(first.versionChanged).toEqual({ from: "", to: "4.18.0" });
+    expect(first.nextCheckAfterMs).toBeUndefined();
+  });
+
+  test("needs no second write", () => {
+    const again = clusterOperatorStatus(structuredClone(first.status), inputs(), at(600));
+    expect(again).toEqual({ status: first.status, changed: undefined, versionChanged: undefined, nextCheckAfterMs: undefined });
+  });
+});
+
+describe("times", () => {
+  const first = clusterOperatorStatus({}, inputs(), at(0)).status;
+
+  test("change with the status only", () => {
+    const blocked = (message: string) =>
+      inputs({ conditions: fineBut({ InstalledOLMOperatorsUpgradeable: ["False", "IncompatibleOperatorsInstalled", message] }) });
+    const second = clusterOperatorStatus(first, blocked("one"), at(10));
+    expect(conditionOf(second, "Upgradeable")).toEqual({
+      type: "Upgradeable",
+      status: "False",
+      reason: "InstalledOLMOperators_IncompatibleOperatorsInstalled",
+      message: "InstalledOLMOperatorsUpgradeable: one",
+      lastTransitionTime: time(10),
+    });
+    expect(second.changed).toBe('Upgradeable changed from True to False ("InstalledOLMOperatorsUpgradeable: one")');
+    const third = clusterOperatorStatus(second.status, blocked("two"), at(20));
+    expect(conditionOf(third, "Upgradeable")).toMatchObject({ status: "False", lastTransitionTime: time(10) });
+    expect(third.changed).toBe(
+      'Upgradeable message changed from "InstalledOLMOperatorsUpgradeable: one" to "InstalledOLMOperatorsUpgradeable: two"',
+    );
+    const fourth = clusterOperatorStatus(third.status, inputs(), at(30));
+    expect(conditionOf(fourth, "Upgradeable")).toMatchObject({ status: "True", message: "All is well", lastTransitionTime: time(30) });
+  });
+
+  test("of a part that is degraded survive a restart, so that two minutes are two minutes", () => {
+    const failing = inputs({ conditions: fineBut({ ADegraded: ["True", "SyncError", "x"] }) });
+    const young = clusterOperatorStatus(first, failing, at(10));
+    expect(conditionOf(young, "Degraded")).toMatchObject({ status: "False", message: "ADegraded: x" });
+    expect(young.nextCheckAfterMs).toBe(120_001);
+    const restarted = clusterOperatorStatus(JSON.parse(JSON.stringify(young.status)), failing, at(130));
+    expect(conditionOf(restarted, "Degraded")).toMatchObject({ status: "False" });
+    expect(restarted.changed).toBeUndefined();
+    expect(restarted.nextCheckAfterMs).toBe(1);
+    const elder = clusterOperatorStatus(restarted.status, failing, at(131));
+    expect(conditionOf(elder, "Degraded")).toMatchObject({ status: "True", reason: "A_SyncError", lastTransitionTime: time(131) });
+    expect(elder.nextCheckAfterMs).toBeUndefined();
+  });
+
+  test("of a rollout tell when it has taken too long", () => {
+    const rolling = inputs({ conditions: fineBut({ AProgressing: ["True", "Deploying", "Waiting"] }) });
+    expect(clusterOperatorStatus(first, rolling, at(10)).nextCheckAfterMs).toBe(15 * 60_000 + 1);
+  });
+});
+
+describe("an upgrade of the cluster", () => {
+  const old = clusterOperatorStatus({}, inputs({ operatorVersion: "4.18.0", releaseVersion: "4.18.0" }), at(0)).status;
+  const newer = inputs({ operatorVersion: "4.19.0", releaseVersion: "4.19.0" });
+  const first = clusterOperatorStatus(old, newer, at(10));
+
+  test("is progress for exactly one update", () => {
+    expect(conditionOf(first, "Progressing")).toEqual({
+      type: "Progressing",
+      status: "True",
+      reason: "UpgradeInProgress",
+      message: "Progressing towards operator version 4.19.0",
+      lastTransitionTime: time(10),
+    });
+    expect(first.versionChanged).toEqual({ from: "4.18.0", to: "4.19.0" });
+    expect(first.changed).toContain(
+      'status.versions changed from [{"name":"operator","version":"4.18.0"}] to [{"name":"operator","version":"4.19.0"}]',
+    );
+    expect(first.nextCheckAfterMs).toBe(1_000);
+    const second = clusterOperatorStatus(first.status, newer, at(11));
+    expect(conditionOf(second, "Progressing")).toMatchObject({ status: "False", reason: "AsExpected", lastTransitionTime: time(11) });
+    expect(second.versionChanged).toBeUndefined();
+  });
+
+  test("goes on while the version that runs is the old one", () => {
+    const behind = inputs({ operatorVersion: "4.18.0", releaseVersion: "4.19.0" });
+    const status = clusterOperatorStatus(clusterOperatorStatus(old, behind, at(10)).status, behind, at(500));
+    expect(conditionOf(status, "Progressing")).toMatchObject({ reason: "UpgradeInProgress", lastTransitionTime: time(10) });
+  });
+
+  test.for([
+    ["a first installation", {}, "4.19.0"],
+    ["an empty list of versions", { versions: [] }, "4.19.0"],
+    ["no release version", { versions: [{ name: "operator", version: "4.18.0" }] }, ""],
+    [
+      "the same version",
+      {
+        versions: [
+          { name: "x", version: "1" },
+          { name: "operator", version: "4.19.0" },
+        ],
+      },
+      "4.19.0",
+    ],
+  ] as const)("is not seen in %s", ([, before, releaseVersion]) => {
+    expect(conditionOf(clusterOperatorStatus(before, inputs({ releaseVersion }), at(0)), "Progressing")).toMatchObject({ status: "False" });
+  });
+
+  test("is seen where only other versions are known", () => {
+    const status = clusterOperatorStatus({ versions: [{ name: "operand", version: "4.19.0" }] }, newer, at(0));
+    expect(conditionOf(status, "Progressing")).toMatchObject({ reason: "UpgradeInProgress" });
+    expect(status.status["versions"]).toEqual([
+      { name: "operator", version: "4.19.0" },
+      { name: "operand", version: "4.19.0" },
+    ]);
+  });
+});
+
+test("while unmanaged every condition is Unknown, and the rest stays", () => {
+  const managed = clusterOperatorStatus({}, inputs(), at(0)).status;
+  const status = clusterOperatorStatus(managed, inputs({ unmanaged: true, releaseVersion: "5.0.0" }), at(10));
+  for (const type of ["Degraded", "Progressing", "Available", "Upgradeable"])
+    expect(conditionOf(status, type)).toEqual({ type, status: "Unknown", reason: "Unmanaged", message: "", lastTransitionTime: time(10) });
+  const unknownBefore = conditionOf(status, "EvaluationConditionsDetected");
+  expect(unknownBefore).toMatchObject({ status: "Unknown", reason: "Unmanaged", lastTransitionTime: time(0) });
+  expect(status.status).toMatchObject({ versions: managed["versions"], relatedObjects });
+});
+
+test("what others have written into the status stays", () => {
+  const foreign = { type: "ManagementStateDegraded", status: "True", reason: "X", message: "x", lastTransitionTime: time(-9) };
+  const before = { conditions: [foreign], versions: [{ name: "operand", version: "1" }], extension: { theirs: 1 }, future: { a: [1] } };
+  const { status } = clusterOperatorStatus(before, inputs({ releaseVersion: undefined }), at(0));
+  expect(status).toMatchObject({ future: { a: [1] }, extension: { theirs: 1 } });
+  expect(status["conditions"]).toHaveLength(6);
+  expect((status["conditions"] as object[])[0]).toEqual(foreign);
+});
+
+test("without a version that runs the versions stay", () => {
+  const { status, versionChanged } = clusterOperatorStatus(
+    { versions: [{ name: "operator", version: "4.17.0" }] },
+    inputs({ operatorVersion: undefined, releaseVersion: undefined }),
+    at(0),
+  );
+  expect(status["versions"]).toEqual([{ name: "operator", version: "4.17.0" }]);
+  expect(versionChanged).toBeUndefined();
+});
+
+describe("garbage in the status", () => {
+  test("that could be a condition is left out", () => {
+    const good = { type: "ADegraded", status: "True", reason: "X", message: "x", lastTransitionTime: time(-5) };
+    const conditions = [null, 1, "x", [], {}, { ...good, type: 1 }, { ...good, status: "Maybe" }, { ...good, lastTransitionTime: "soon" }];
+    expect(keptConditions({ extension: { conditions: [...conditions, good] } }, at(0))).toEqual([good]);
+    expect(keptConditions({ extension: { conditions: [{ ...good, reason: 1, message: null }] } }, at(0))).toEqual([
+      { ...good, reason: "", message: "" },
+    ]);
+  });
+
+  test("of a time yet to come keeps nothing young for ever", () => {
+    const future = { type: "ADegraded", status: "True", reason: "SyncError", message: "x", lastTransitionTime: "9999-01-01T00:00:00Z" };
+    const failing = inputs({ conditions: fineBut({ ADegraded: ["True", "SyncError", "x"] }) });
+    const young = clusterOperatorStatus({ extension: { conditions: [future] } }, failing, at(0));
+    expect(young.nextCheckAfterMs).toBe(120_001);
+    expect(conditionOf(clusterOperatorStatus(young.status, failing, at(121)), "Degraded")).toMatchObject({ status: "True" });
+  });
+
+  test("of any form is harmless, and one write mends it", () => {
+    const member = fc.jsonValue();
+    const garbage = fc.oneof(
+      fc.jsonValue(),
+      fc.record({ conditions: member, versions: member, relatedObjects: member, extension: member }),
+    );
+    fc.assert(
+      fc.property(garbage, (before) => {
+        const first = clusterOperatorStatus(before, inputs({ releaseVersion: undefined }), at(0));
+        const second = clusterOperatorStatus(first.status, inputs({ releaseVersion: undefined }), at(1));
+        expect(second.changed).toBeUndefined();
+        expect(conditionOf(first, "Available")).toMatchObject({ status: "True" });
+      }),
+    );
+  });
+});

@@ -1,0 +1,50 @@
+import { expect, test } from "vitest";
+import { installerManifests, tokenManifests } from "./installerManifests.ts";
+import type { RequiredRules } from "./requiredRules.ts";
+
+const RULE = { apiGroups: [""], resources: ["configmaps"], resourceNames: ["a"], verbs: ["get"] };
+const RULES: RequiredRules = {
+  clusterRules: [RULE],
+  namespaceRules: new Map([
+    ["ns", [RULE]],
+    ["watched", [RULE]],
+  ]),
+  unknownKinds: [],
+};
+const CONTROLLER = { kind: "ServiceAccount", namespace: "olmv1-system", name: "operator-controller" } as const;
+const INSTALLER = { namespace: "ns", name: "installer" };
+
+test("an installer is a ServiceAccount with a role in each scope, and the controller may act as it", () => {
+  const objects = installerManifests(INSTALLER, RULES, CONTROLLER);
+  expect(objects.map(({ kind, metadata }) => `${kind} ${metadata.namespace ?? ""}/${metadata.name}`)).toEqual([
+    "ServiceAccount ns/installer",
+    "ClusterRole /ns-installer",
+    "ClusterRoleBinding /ns-installer",
+    "Role ns/installer",
+    "RoleBinding ns/installer",
+    "Role watched/ns-installer",
+    "RoleBinding watched/ns-installer",
+    "Role ns/installer-token",
+    "RoleBinding ns/installer-token",
+  ]);
+  const bindings = objects.filter(({ kind }) => kind.endsWith("Binding")).slice(0, 3);
+  for (const binding of bindings) expect(binding["subjects"]).toEqual([{ kind: "ServiceAccount", namespace: "ns", name: "installer" }]);
+});
+
+test("scopes without rules get no role", () => {
+  const objects = installerManifests(INSTALLER, { clusterRules: [], namespaceRules: new Map([["ns", []]]), unknownKinds: [] }, CONTROLLER);
+  expect(objects.map(({ kind, metadata }) => `${kind} ${metadata.name}`)).toEqual([
+    "ServiceAccount installer",
+    "Role installer-token",
+    "RoleBinding installer-token",
+  ]);
+});
+
+test("the right to mint tokens is for one ServiceAccount only; a user is named with the API group", () => {
+  const [role, binding] = tokenManifests(INSTALLER, { kind: "User", name: "controller" });
+  expect(role?.["rules"]).toEqual([
+    { apiGroups: [""], resources: ["serviceaccounts/token"], resourceNames: ["installer"], verbs: ["create"] },
+  ]);
+  expect(binding?.["roleRef"]).toEqual({ apiGroup: "rbac.authorization.k8s.io", kind: "Role", name: "installer-token" });
+  expect(binding?.["subjects"]).toEqual([{ apiGroup: "rbac.authorization.k8s.io", kind: "User", name: "controller" }]);
+});

@@ -1,0 +1,76 @@
+import { takesTrustedCa } from "../api/constants.ts";
+import { isObject } from "../api/jsonObject.ts";
+import type { KubeObject, ObjectMeta } from "../api/k8s.ts";
+import { isCrd } from "./identity.ts";
+
+/** Members of metadata that only the API server writes. */
+const SERVER_SIDE: ReadonlySet<string> = new Set([
+  "creationTimestamp",
+  "deletionGracePeriodSeconds",
+  "deletionTimestamp",
+  "generation",
+  "managedFields",
+  "resourceVersion",
+  "selfLink",
+  "uid",
+]);
+
+/** Maps of strings, in which the API server reads a null as the empty string. */
+const STRING_MAPS: ReadonlySet<string> = new Set(["annotations", "data", "labels", "matchLabels", "nodeSelector", "stringData"]);
+
+/**
+ * `object` as an apply can state it: without status, nulls and what the API server writes itself; a Secret's `stringData` as `data`; without the
+ * empty `data` of a ConfigMap that OpenShift fills, which would be ours otherwise.
+ * The argument is not changed.
+ */
+export function cleanObject(object: KubeObject): KubeObject {
+  const { status: _, ...members } = object;
+  const clean = withoutNulls(members, isCrd(object) ? undefined : "") as KubeObject;
+  const metadata = Object.fromEntries(Object.entries(clean.metadata).filter(([member]) => !SERVER_SIDE.has(member)));
+  const { apiVersion, kind, metadata: __, ...rest } = clean;
+  const cleaned = withoutTemplateTimestamp({ apiVersion, kind, metadata: metadata as unknown as ObjectMeta, ...rest });
+  if (takesTrustedCa(cleaned) && isObject(cleaned["data"]) && Object.keys(cleaned["data"]).length === 0) delete cleaned["data"];
+  return kind === "Secret" && apiVersion === "v1" ? withStringData(cleaned) : cleaned;
+}
+
+/**
+ * Returns `value` itself when it holds no nulls, so that large objects are read and not copied.
+ * @param parent name of the member that holds `value`; undefined where maps of strings cannot be told by their name.
+ */
+function withoutNulls(value: unknown, parent: string | undefined): unknown {
+  if (Array.isArray(value)) {
+    const entries = value.map((entry: unknown) => withoutNulls(entry, parent === undefined ? undefined : ""));
+    return entries.every((entry, index) => entry === value[index]) ? value : entries;
+  }
+  if (!isObject(value)) return value;
+  const isStringMap = parent !== undefined && STRING_MAPS.has(parent);
+  const members = Object.keys(value);
+  let kept: [string, unknown][] | undefined;
+  for (const [index, member] of members.entries()) {
+    const content = value[member];
+    const clean = content === null && isStringMap ? "" : withoutNulls(content, parent === undefined ? undefined : member);
+    if (!kept && clean === content && content !== null && content !== undefined) continue;
+    kept ??= members.slice(0, index).map((before) => [before, value[before]]);
+    if (clean !== null && clean !== undefined) kept.push([member, clean]);
+  }
+  return kept ? Object.fromEntries(kept) : value;
+}
+
+/** Controllers write `creationTimestamp: null` into Pod templates; a value there would never match. */
+function withoutTemplateTimestamp(object: KubeObject): KubeObject {
+  const { spec } = object;
+  const template = isObject(spec) ? spec["template"] : undefined;
+  const metadata = isObject(template) ? template["metadata"] : undefined;
+  if (!isObject(spec) || !isObject(template) || !isObject(metadata) || !("creationTimestamp" in metadata)) return object;
+  const { creationTimestamp: _, ...others } = metadata;
+  return { ...object, spec: { ...spec, template: { ...template, metadata: others } } };
+}
+
+/** A Secret as the API server gives it: what was written as `stringData` stands in `data`. An apply would own both and see a difference for ever. */
+export function withStringData(secret: KubeObject): KubeObject {
+  const { stringData, ...rest } = secret;
+  if (!isObject(stringData)) return rest;
+  const data = isObject(secret["data"]) ? secret["data"] : {};
+  const encoded = Object.entries(stringData).map(([key, value]) => [key, Buffer.from(String(value), "utf8").toString("base64")]);
+  return { ...rest, data: { ...data, ...Object.fromEntries(encoded) } };
+}

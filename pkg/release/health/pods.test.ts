@@ -1,0 +1,154 @@
+import type { KubeObject } from "../../api/k8s.ts";
+import { type ObjectHealth, availabilityOf, withPodProblem } from "./availability.ts";
+import { HEALTHY, type HealthState, health } from "./healthState.ts";
+import { podProblem, podSelectorOf, worstPod } from "./pods.ts";
+import { expect, test } from "vitest";
+
+const NOW = Date.parse("2026-01-02T00:00:00Z");
+
+const pod = (status: object, name = "p"): KubeObject => ({ apiVersion: "v1", kind: "Pod", metadata: { name, namespace: "ns" }, status });
+const waiting = (reason: string, more: object = {}, message?: string): object => ({
+  name: "manager",
+  state: { waiting: { reason, ...(message ? { message } : {}) } },
+  ...more,
+});
+const oom = { lastState: { terminated: { exitCode: 137, reason: "OOMKilled" } } };
+const ready = [{ type: "Ready", status: "True" }];
+
+test.for<[why: string, status: object, text: string | undefined, isFailing?: boolean]>([
+  ["a ready Pod", { phase: "Running", conditions: ready }, undefined],
+  ["a Pod that has ended", { phase: "Succeeded" }, undefined],
+  [
+    "an image that cannot be pulled",
+    { phase: "Pending", containerStatuses: [waiting("ImagePullBackOff", {}, 'Back-off pulling image "x"')] },
+    'container "manager" is in ImagePullBackOff: Back-off pulling image "x"',
+    true,
+  ],
+  [
+    "a crash loop, with its count and what ended it",
+    { phase: "Running", containerStatuses: [waiting("CrashLoopBackOff", { restartCount: 5, ...oom })] },
+    'container "manager" is in CrashLoopBackOff, restarted 5 times, last exit code 137 (OOMKilled)',
+    true,
+  ],
+  [
+    "an init container, before the containers that wait for it",
+    {
+      phase: "Pending",
+      initContainerStatuses: [{ ...waiting("CrashLoopBackOff", { restartCount: 1 }), name: "setup" }],
+      containerStatuses: [waiting("PodInitializing")],
+    },
+    'init container "setup" is in CrashLoopBackOff, restarted 1 time',
+    true,
+  ],
+  ["a container that is being made", { phase: "Pending", containerStatuses: [waiting("ContainerCreating")] }, "it is pending", false],
+  [
+    "a missing Secret",
+    { phase: "Pending", containerStatuses: [waiting("CreateContainerConfigError", {}, 'secret "s" not found')] },
+    'container "manager" is in CreateContainerConfigError: secret "s" not found',
+    true,
+  ],
+  [
+    "a container that ended just now",
+    {
+      phase: "Running",
+      containerStatuses: [{ name: "manager", restartCount: 1, state: { terminated: { exitCode: 2, reason: "Error" } } }],
+    },
+    'container "manager" ended with exit code 2 (Error), restarted 1 time',
+    true,
+  ],
+  [
+    "a probe that fails",
+    { phase: "Running", containerStatuses: [{ name: "manager", ready: false, restartCount: 0, state: { running: {} } }] },
+    'container "manager" is running and not ready',
+    false,
+  ],
+  [
+    "an eviction",
+    { phase: "Failed", reason: "Evicted", message: "The node was low on memory." },
+    "it failed (Evicted: The node was low on memory.)",
+    true,
+  ],
+  [
+    "a Pod for which there is no node",
+    { phase: "Pending", conditions: [{ type: "PodScheduled", status: "False", reason: "Unschedulable", message: "0/1 nodes" }] },
+    "it cannot be scheduled: 0/1 nodes",
+    true,
+  ],
+  ["a Pod that nothing runs", {}, "nothing runs it yet", false],
+])("what is wrong with a Pod: %s", ([, status, text, isFailing]) => {
+  const problem = podProblem(pod(status), NOW);
+  expect([problem?.text, problem?.isFailing]).toEqual([text, isFailing]);
+});
+
+test("of several Pods the one is told that explains most, and how many others there are", () => {
+  const pods = [
+    pod({ phase: "Running" }, "a"),
+    pod({ phase: "Running", containerStatuses: [waiting("CrashLoopBackOff")] }, "c"),
+    pod({ phase: "Running", containerStatuses: [waiting("CrashLoopBackOff")] }, "b"),
+    pod({ phase: "Running", conditions: ready }, "d"),
+  ];
+  expect(worstPod(pods, NOW)).toMatchObject({
+    pod: "b",
+    text: 'Pod b: container "manager" is in CrashLoopBackOff, and 2 more Pods are not ready',
+  });
+  expect(worstPod(pods.slice(3), NOW)).toBeUndefined();
+  const leaving = pod({ phase: "Running" });
+  leaving.metadata.deletionTimestamp = "2026-01-01T00:00:00Z";
+  expect(worstPod([leaving], NOW)).toBeUndefined();
+});
+
+test("a workload whose Pods fail has failed, one whose Pods only take their time has not", () => {
+  const waits = health("progressing", "LessAvailable", "0 of 1 replicas are available");
+  const crash = { pod: "a", text: "Pod a: crash", isFailing: true, rank: 3 };
+  expect(withPodProblem(waits, crash)).toEqual({ ...waits, state: "failed", message: "0 of 1 replicas are available; Pod a: crash" });
+  expect(withPodProblem(waits, { ...crash, isFailing: false }).state).toBe("progressing");
+  expect(withPodProblem(waits, undefined)).toBe(waits);
+});
+
+test.for<[spec: object, want: string | undefined]>([
+  [{ selector: { matchLabels: { app: "a", tier: "b" } } }, "app=a,tier=b"],
+  [{ selector: { matchExpressions: [{ key: "app", operator: "In", values: ["a", "b"] }] } }, "app in (a,b)"],
+  [{ selector: { matchExpressions: [{ key: "app", operator: "NotIn", values: ["a"] }] } }, "app notin (a)"],
+  [
+    {
+      selector: {
+        matchExpressions: [
+          { key: "app", operator: "Exists" },
+          { key: "x", operator: "DoesNotExist" },
+        ],
+      },
+    },
+    "app,!x",
+  ],
+  [{ selector: {} }, undefined],
+  [{}, undefined],
+])("the Pods of a workload are selected as it says: %j", ([spec, want]) => {
+  expect(podSelectorOf({ apiVersion: "apps/v1", kind: "Deployment", metadata: { name: "a" }, spec })).toBe(want);
+  expect(podSelectorOf({ apiVersion: "example.com/v1", kind: "Other", metadata: { name: "a" }, spec })).toBeUndefined();
+});
+
+const at = (name: string, state: HealthState): ObjectHealth => ({
+  ref: { apiVersion: "apps/v1", kind: "Deployment", namespace: "ns", name },
+  health: state === "healthy" ? HEALTHY : health(state, "Because", `it is ${state}`),
+});
+
+test.for<[states: HealthState[], rolledOut: boolean, want: [string, string, string]]>([
+  [[], false, ["True", "Healthy", "all objects are on the cluster, and none of them is of a kind that has a health"]],
+  [["healthy"], false, ["True", "Healthy", "the one object that has a health is healthy"]],
+  [["healthy", "healthy"], true, ["True", "Healthy", "all 2 objects that have a health are healthy"]],
+  [["healthy", "progressing"], false, ["False", "RollingOut", "Deployment ns/b: it is progressing"]],
+  [["healthy", "progressing"], true, ["False", "Unhealthy", "Deployment ns/b: it is progressing"]],
+  [["progressing", "failed"], false, ["False", "Unhealthy", "Deployment ns/b: it is failed; 1 more object is not healthy"]],
+  [["unknown", "healthy"], true, ["Unknown", "Unknown", "Deployment ns/a: it is unknown"]],
+  [
+    ["unknown", "progressing", "unknown"],
+    false,
+    ["False", "RollingOut", "Deployment ns/b: it is progressing; 2 more objects are not healthy"],
+  ],
+])("objects that are %j, rolled out before: %s", ([states, rolledOut, want]) => {
+  const { status, reason, message } = availabilityOf(
+    states.map((state, i) => at("abc"[i] ?? "", state)),
+    { rolledOut },
+  );
+  expect([status, reason, message]).toEqual(want);
+});

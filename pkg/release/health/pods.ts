@@ -1,0 +1,147 @@
+import { isObject } from "../../api/jsonObject.ts";
+import { type JsonObject, type KubeObject, groupOf } from "../../api/k8s.ts";
+import { HEALTHY, type Health, bounded, conditionsOf, health, listAt, memberAt, numberAt, textAt } from "./healthState.ts";
+
+/** How long a Pod may be without a node before it counts as one that gets none. */
+const SCHEDULE_WINDOW_MS = 15_000;
+/** What a container waits for in the course of things. */
+const NORMAL_WAITS: readonly string[] = ["ContainerCreating", "PodInitializing"];
+
+/** What is wrong with a Pod. `isFailing`: it does not get better by waiting a moment. `rank`: the higher, the more it explains. */
+export interface PodProblem {
+  pod: string;
+  text: string;
+  isFailing: boolean;
+  rank: number;
+}
+
+/** A Pod: Ready, or ended, in whatever way. */
+export function podHealth(object: KubeObject, now: number): Health {
+  const phase = textAt(object, "status.phase");
+  if (phase === "Succeeded" || phase === "Failed") return HEALTHY;
+  const conditions = conditionsOf(object);
+  if (phase === "Running") {
+    if (conditions.some(({ type, status }) => type === "Ready" && status === "True")) return HEALTHY;
+    const looping = statusesOf(object).filter((status) => waitingReason(status) === "CrashLoopBackOff");
+    if (looping.length > 0) return health("failed", "ContainerCrashLooping", containerProblem(looping[0] ?? {}, "container")?.text ?? "");
+    return health("progressing", "PodRunningNotReady", "it is running and not ready");
+  }
+  if (phase === "") return health("progressing", "PodNotObserved", "nothing runs it yet");
+  const unscheduled = conditions.find(({ type, status }) => type === "PodScheduled" && status === "False");
+  if (unscheduled?.reason !== "Unschedulable") return health("progressing", "PodPending", "it is pending");
+  const created = Date.parse(object.metadata.creationTimestamp ?? "") || 0;
+  if (now - created < SCHEDULE_WINDOW_MS) return health("progressing", "PodNotScheduled", "it has no node yet");
+  return health("failed", "PodUnschedulable", `it cannot be scheduled: ${unscheduled.message}`);
+}
+
+/** Why a Pod is not ready, as far as it says; undefined for one that is ready, has succeeded or is being deleted. */
+export function podProblem(pod: KubeObject, now: number): PodProblem | undefined {
+  if (pod.metadata.deletionTimestamp) return undefined;
+  const phase = textAt(pod, "status.phase");
+  const conditions = conditionsOf(pod);
+  if (phase === "Succeeded" || conditions.some(({ type, status }) => type === "Ready" && status === "True")) return undefined;
+  const { name } = pod.metadata;
+  const whole = podHealth(pod, now);
+  if (whole.reason === "PodUnschedulable") return { pod: name, text: whole.message, isFailing: true, rank: 2 };
+  const problems = [
+    ...listAt(pod, "status.initContainerStatuses").flatMap((status) => containerProblem(status, "init container") ?? []),
+    ...statusesOf(pod).flatMap((status) => containerProblem(status, "container") ?? []),
+  ];
+  const worst = problems.toSorted((a, b) => b.rank - a.rank)[0];
+  if (worst) return { pod: name, ...worst, text: bounded(worst.text) };
+  const said = [textAt(pod, "status.reason"), textAt(pod, "status.message")].filter((text) => text !== "").join(": ");
+  if (phase === "Failed") return { pod: name, text: bounded(`it failed${said && ` (${said})`}`), isFailing: true, rank: 2 };
+  return { pod: name, text: whole.message || "it is not ready", isFailing: false, rank: 0 };
+}
+
+/**
+ * The Pod that explains most, and how many others are not ready.
+ * @returns undefined when nothing is wrong with any of them.
+ */
+export function worstPod(pods: readonly KubeObject[], now: number): PodProblem | undefined {
+  const problems = pods.flatMap((pod) => podProblem(pod, now) ?? []).sort((a, b) => b.rank - a.rank || (a.pod < b.pod ? -1 : 1));
+  const [worst] = problems;
+  if (!worst) return undefined;
+  const others = problems.length - 1;
+  const more = others === 0 ? "" : `, and ${others} more Pod${others === 1 ? " is" : "s are"} not ready`;
+  return { ...worst, text: `Pod ${worst.pod}: ${worst.text}${more}` };
+}
+
+function containerProblem(status: JsonObject, what: string): Omit<PodProblem, "pod"> | undefined {
+  const container = `${what} "${textAt(status, "name")}"`;
+  const restarts = numberAt(status, "restartCount");
+  const restarted = restarts === 0 ? "" : `, restarted ${restarts} time${restarts === 1 ? "" : "s"}`;
+  const waiting = waitingReason(status);
+  if (waiting === "CrashLoopBackOff") {
+    return { text: `${container} is in CrashLoopBackOff${restarted}${lastEnd(status)}`, isFailing: true, rank: 3 };
+  }
+  if (waiting !== "" && !NORMAL_WAITS.includes(waiting)) {
+    const message = textAt(status, "state.waiting.message");
+    return { text: `${container} is in ${waiting}${message && `: ${message}`}`, isFailing: true, rank: 3 };
+  }
+  const exitCode = numberAt(status, "state.terminated.exitCode");
+  if (exitCode !== 0) {
+    const reason = textAt(status, "state.terminated.reason");
+    return { text: `${container} ended with exit code ${exitCode}${reason && ` (${reason})`}${restarted}`, isFailing: true, rank: 2 };
+  }
+  const isRunning = memberAt(status, "state.running") !== undefined;
+  if (isRunning && status["ready"] === false && what === "container")
+    return { text: `${container} is running and not ready${restarted}`, isFailing: false, rank: 1 };
+  return undefined;
+}
+
+function lastEnd(status: JsonObject): string {
+  const exitCode = numberAt(status, "lastState.terminated.exitCode", -1);
+  if (exitCode === -1) return "";
+  const reason = textAt(status, "lastState.terminated.reason");
+  return `, last exit code ${exitCode}${reason && ` (${reason})`}`;
+}
+
+function statusesOf(pod: KubeObject): JsonObject[] {
+  return listAt(pod, "status.containerStatuses");
+}
+
+function waitingReason(status: JsonObject): string {
+  return textAt(status, "state.waiting.reason");
+}
+
+const KINDS: ReadonlySet<string> = new Set(["DaemonSet", "Deployment", "StatefulSet"]);
+
+/** Whether an object replaces its Pods when it changes. */
+export function replacesPods({ apiVersion, kind }: KubeObject): boolean {
+  return groupOf(apiVersion) === "apps" && KINDS.has(kind);
+}
+
+/**
+ * Whether a Pod of a workload's latest version is ready for certain: more of its Pods are ready than there are of versions before.
+ * @param workload as the API server answers.
+ */
+export function hasReadyNewPod(workload: KubeObject): boolean {
+  const { generation } = workload.metadata;
+  if (numberAt(workload, "status.observedGeneration", -1) !== (generation ?? -1)) return false;
+  const isDaemonSet = workload.kind === "DaemonSet";
+  const all = numberAt(workload, isDaemonSet ? "status.currentNumberScheduled" : "status.replicas");
+  const updated = numberAt(workload, isDaemonSet ? "status.updatedNumberScheduled" : "status.updatedReplicas");
+  const ready = numberAt(workload, isDaemonSet ? "status.numberReady" : "status.readyReplicas");
+  return updated > 0 && ready > all - updated;
+}
+
+const WORKLOADS: ReadonlySet<string> = new Set(["DaemonSet", "Deployment", "ReplicaSet", "StatefulSet", "Job"]);
+
+/**
+ * The label selector of a workload's Pods, as the API server takes it in a query, such as "app=a,tier in (x,y)".
+ * Undefined for what is no workload, and for one that selects nothing.
+ */
+export function podSelectorOf(object: KubeObject): string | undefined {
+  if (!WORKLOADS.has(object.kind)) return undefined;
+  const labels = memberAt(object, "spec.selector.matchLabels");
+  const equal = isObject(labels) ? Object.entries(labels).map(([key, value]) => `${key}=${String(value)}`) : [];
+  const expressions = listAt(object, "spec.selector.matchExpressions").map((expression) => {
+    const [key, operator] = [textAt(expression, "key"), textAt(expression, "operator")];
+    const values = Array.isArray(expression["values"]) ? expression["values"].map(String).join(",") : "";
+    if (operator === "Exists") return key;
+    if (operator === "DoesNotExist") return `!${key}`;
+    return `${key} ${operator === "NotIn" ? "notin" : "in"} (${values})`;
+  });
+  return [...equal, ...expressions].join(",") || undefined;
+}

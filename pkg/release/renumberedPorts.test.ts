@@ -1,0 +1,84 @@
+import { describe, expect, test } from "vitest";
+import type { JsonObject, KubeObject } from "../api/k8s.ts";
+import { driftedFields } from "./drift.ts";
+import { supplantedPorts } from "./renumberedPorts.ts";
+
+const OURS = "olm.operatorframework.io";
+const entry = (manager: string, operation: string, fieldsV1: JsonObject): JsonObject => ({
+  manager,
+  operation,
+  apiVersion: "v1",
+  fieldsV1,
+});
+const port = (number: number): string => `k:{"port":${number},"protocol":"TCP"}`;
+const WHOLE = { ".": {}, "f:name": {}, "f:port": {}, "f:targetPort": {} };
+
+function service(ports: JsonObject[], managedFields: JsonObject[] = []): KubeObject {
+  return { apiVersion: "v1", kind: "Service", metadata: { name: "s", managedFields }, spec: { ports, type: "ClusterIP" } };
+}
+
+const WANTED = service([{ name: "metrics", port: 8080, targetPort: "metrics" }]);
+const EDITED = service(
+  [{ name: "metrics", port: 9999, protocol: "TCP", targetPort: "metrics" }],
+  [
+    entry(OURS, "Apply", { "f:spec": { "f:ports": {}, "f:type": {} } }),
+    entry("kubectl-edit", "Update", { "f:spec": { "f:ports": { ".": {}, [port(9999)]: WHOLE } } }),
+  ],
+);
+
+// Source: https://kubernetes.io/docs/reference/using-api/server-side-apply/#merge-strategy, and what an API server notes after `kubectl edit`.
+describe("a port that got another number", () => {
+  test("becomes ours, so that the next apply takes it away, and the rest stays whose it is", () => {
+    expect(supplantedPorts(WANTED, EDITED)?.managedFields).toEqual([
+      entry(OURS, "Apply", { "f:spec": { "f:ports": { [port(9999)]: WHOLE }, "f:type": {} } }),
+      entry("kubectl-edit", "Update", { "f:spec": { "f:ports": { ".": {} } } }),
+    ]);
+  });
+
+  test("is told as drift, by whom, before anything is applied", () => {
+    const after = supplantedPorts(WANTED, EDITED)?.after;
+    expect(after?.["spec"]).toEqual({
+      ports: [{ name: "metrics", port: 8080, protocol: "TCP", targetPort: "metrics" }],
+      type: "ClusterIP",
+    });
+    expect(after && driftedFields(EDITED, after)).toEqual([{ path: "spec.ports[name=metrics].port", managers: ["kubectl-edit"] }]);
+  });
+
+  test("of a container too, in the Pod template of a workload", () => {
+    const deployment = (containerPort: number, managedFields: JsonObject[]): KubeObject => ({
+      apiVersion: "apps/v1",
+      kind: "Deployment",
+      metadata: { name: "d", managedFields },
+      spec: { template: { spec: { containers: [{ name: "a" }, { name: "b", ports: [{ name: "m", containerPort, protocol: "UDP" }] }] } } },
+    });
+    const inContainer = (fields: JsonObject): JsonObject => ({
+      "f:spec": { "f:template": { "f:spec": { "f:containers": { 'k:{"name":"b"}': { "f:ports": fields } } } } },
+    });
+    const key = 'k:{"containerPort":9999,"protocol":"UDP"}';
+    const live = deployment(9999, [
+      entry(OURS, "Apply", inContainer({})),
+      entry("somebody", "Update", inContainer({ [key]: { ".": {} } })),
+    ]);
+    expect(supplantedPorts(deployment(8080, []), live)?.managedFields).toEqual([
+      entry(OURS, "Apply", inContainer({ [key]: { ".": {} } })),
+      entry("somebody", "Update", inContainer({})),
+    ]);
+  });
+});
+
+describe("nothing is to be done", () => {
+  const other = { name: "extra", port: 9999, protocol: "TCP" };
+  const { managedFields = [] } = EDITED.metadata;
+  test.each([
+    [
+      "where somebody added a port of another name",
+      WANTED,
+      service([{ name: "metrics", port: 8080, protocol: "TCP" }, other], managedFields),
+    ],
+    ["where all are as they are wanted", WANTED, service([{ name: "metrics", port: 8080, protocol: "TCP" }], managedFields)],
+    ["about an object that we never applied", WANTED, service([{ name: "metrics", port: 9999 }], managedFields.slice(1))],
+    ["about an object without ports", { ...WANTED, spec: {} }, EDITED],
+  ])("%s", (_, wanted, live) => {
+    expect(supplantedPorts(wanted, live)).toBeUndefined();
+  });
+});

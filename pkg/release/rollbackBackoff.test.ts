@@ -1,0 +1,99 @@
+import { expect, test } from "vitest";
+import { configMap } from "../../test/support/releases.ts";
+import type { KubeObject } from "../api/k8s.ts";
+import { hasReadyNewPod, replacesPods } from "./health/pods.ts";
+import { attemptsOf, heldUntil, type RolledBack, rollbackObjects, rolledBackFrom, shortMessage } from "./rollbackBackoff.ts";
+
+const AT = Date.parse("2026-01-01T00:00:00Z");
+const MINUTE = 60_000;
+const GIVEN: RolledBack = {
+  release: 2,
+  bundle: "p.v2.0.0",
+  version: "2.0.0",
+  inputDigest: "d",
+  generation: 3,
+  catalog: "c@sha256:1",
+  reason: "Retrying",
+  message: "no",
+  attempts: 1,
+  at: "2026-01-01T00:00:00Z",
+};
+const SAME = { inputDigest: "d", generation: 3, catalog: "c@sha256:1" };
+
+// Source: architecture.md 4.4.
+test.for<[why: string, attempt: Partial<typeof SAME>, attempts: number, minutes: number, heldFor: number | undefined]>([
+  ["at once", {}, 1, 0, 10],
+  ["until ten minutes passed", {}, 1, 9.99, 10],
+  ["not after ten minutes", {}, 1, 10, undefined],
+  ["twice as long the second time", {}, 2, 19, 20],
+  ["at most a day", {}, 50, 1_439, 1_440],
+  ["not longer than a day", {}, 50, 1_440, undefined],
+  ["with a clock that is a little behind", {}, 1, -4, 10],
+  ["not after the clock was put back", {}, 1, -6, undefined],
+  ["not another bundle or configuration", { inputDigest: "e" }, 1, 0, undefined],
+  ["not after an edit of the extension", { generation: 4 }, 1, 0, undefined],
+  ["not with other content in the catalog", { catalog: "c@sha256:2" }, 1, 0, undefined],
+])("what was given up is held back: %s", ([, attempt, attempts, minutes, heldFor]) => {
+  const until = heldUntil({ ...GIVEN, attempts }, { ...SAME, ...attempt }, AT + minutes * MINUTE);
+  expect(until).toBe(heldFor === undefined ? undefined : AT + heldFor * MINUTE);
+});
+
+test("attempts are counted for the very same only", () => {
+  expect([attemptsOf(SAME, undefined), attemptsOf(SAME, GIVEN), attemptsOf({ inputDigest: "e" }, GIVEN)]).toEqual([1, 2, 1]);
+});
+
+const crd = (name: string, version: number): KubeObject => ({
+  apiVersion: "apiextensions.k8s.io/v1",
+  kind: "CustomResourceDefinition",
+  metadata: { name },
+  spec: { version },
+});
+
+test("a rollback leaves definitions as they are on the cluster, and brings back those that were removed", () => {
+  const target = [configMap("a"), crd("both", 1), crd("removed", 1)];
+  const given = [configMap("b"), crd("both", 2), crd("added", 2)];
+  expect(rollbackObjects(target, given)).toEqual([crd("both", 2), crd("added", 2), configMap("a"), crd("removed", 1)]);
+  const applied = (key: string): boolean => key.endsWith("both");
+  expect(rollbackObjects(target, given, applied)).toEqual([crd("both", 2), configMap("a"), crd("removed", 1)]);
+  expect(rollbackObjects(target, given, () => false)).toEqual(target);
+});
+
+test.for<[why: string, value: unknown, want: RolledBack | undefined]>([
+  ["what was written", { ...GIVEN }, GIVEN],
+  ["members of a later version are passed over", { ...GIVEN, more: 1 }, GIVEN],
+  ["nothing", undefined, undefined],
+  ["a text", "rolled back", undefined],
+  ["a member that is missing", { ...GIVEN, at: undefined }, undefined],
+  ["a number that is none", { ...GIVEN, attempts: "1" }, undefined],
+  ["a reason that nobody knows", { ...GIVEN, reason: "Other" }, undefined],
+])("a stored rollback is read, or is none: %s", ([, value, want]) => {
+  expect(rolledBackFrom(value)).toEqual(want);
+});
+
+test("a long message is cut before it is stored", () => {
+  expect([shortMessage("no"), shortMessage("x".repeat(10_000)).length]).toEqual(["no", 4_096]);
+});
+
+const workload = (kind: string, status: object, generation = 1): KubeObject => ({
+  apiVersion: "apps/v1",
+  kind,
+  metadata: { name: "a", generation },
+  status: { observedGeneration: 1, ...status },
+});
+
+test.for<[why: string, object: KubeObject, want: boolean]>([
+  ["no Pod of the new version yet", workload("Deployment", { replicas: 2, updatedReplicas: 0, readyReplicas: 2 }), false],
+  ["a new Pod beside two old ready ones", workload("Deployment", { replicas: 3, updatedReplicas: 1, readyReplicas: 2 }), false],
+  ["as many ready as there are", workload("Deployment", { replicas: 3, updatedReplicas: 1, readyReplicas: 3 }), true],
+  ["only new ones", workload("StatefulSet", { replicas: 1, updatedReplicas: 1, readyReplicas: 1 }), true],
+  ["a change that its controller has not seen", workload("Deployment", { replicas: 1, updatedReplicas: 1, readyReplicas: 1 }, 2), false],
+  ["a DaemonSet on its first node", workload("DaemonSet", { currentNumberScheduled: 3, updatedNumberScheduled: 1, numberReady: 3 }), true],
+  [
+    "a DaemonSet whose new Pod is not ready",
+    workload("DaemonSet", { currentNumberScheduled: 3, updatedNumberScheduled: 1, numberReady: 2 }),
+    false,
+  ],
+  ["no status at all", { ...workload("Deployment", {}), status: undefined }, false],
+])("whether a new Pod is ready for certain: %s", ([, object, want]) => {
+  expect([replacesPods(object), hasReadyNewPod(object)]).toEqual([true, want]);
+});

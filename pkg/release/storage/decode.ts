@@ -1,0 +1,201 @@
+import { API_VERSION, CLUSTER_EXTENSION } from "../../api/constants.ts";
+import { type JsonObject, type KubeObject, type ObjectMeta, groupOf } from "../../api/k8s.ts";
+import { messageOf } from "../../errors/errors.ts";
+import { goQuote } from "../../golang/quote.ts";
+import { RELEASE_STATUSES, type ReleaseRecord, type ReleaseStatus, type ReleaseSummary, isPending } from "../record.ts";
+import { MAX_CHUNKS, PAYLOAD_LIMITS, releaseKey } from "./encode.ts";
+import { PayloadReader, decodeFailure } from "./payloadReader.ts";
+import { gunzipSync } from "node:zlib";
+
+/** Annotation of an index Secret while its writer stores the other chunks; nothing is applied from the release before it is removed. */
+export const ANNOTATION_INCOMPLETE = "olm.operatorframework.io/incomplete";
+
+/** One release as the metadata of its index Secret describes it. */
+export interface ReleaseIndex extends ReleaseSummary {
+  readonly kind: "index";
+  /** The Secret's name. */
+  readonly key: string;
+  /** The extension that the Secret refers to. */
+  readonly uid: string | undefined;
+}
+
+/** A Secret that has the labels of a release and from which no release can be read. It may still own objects on the cluster. */
+export interface UnreadableRelease {
+  readonly kind: "unreadable";
+  /** The Secret's name. */
+  readonly secret: string;
+  /** What is wrong with it, at most 1,024 characters; no value of the release is quoted. */
+  readonly because: string;
+}
+
+/** What an index Secret and its chunks hold: a release, the beginning of one from which nothing was applied, or nothing that can be read. */
+export type DecodedRelease =
+  | { readonly kind: "readable"; readonly record: ReleaseRecord }
+  | { readonly kind: "unfinished" }
+  | UnreadableRelease;
+
+const MAX_CAUSE = 1_024;
+/** Characters of a label that a message repeats; a label's value has at most 63. */
+const MAX_LABEL = 63;
+const POSITIVE_INTEGER = /^[1-9][0-9]{0,14}$/;
+
+/** Labels and annotations that describe the Secret and not the bundle. */
+const SYSTEM_MARKS: ReadonlySet<string> = new Set([
+  "name",
+  "owner",
+  "status",
+  "version",
+  "key",
+  "type",
+  "createdAt",
+  "modifiedAt",
+  ANNOTATION_INCOMPLETE,
+]);
+
+/**
+ * Reads the metadata of an index Secret. A status that is not known counts as unknown.
+ * @returns unreadable when the labels do not name one release, or not the one that the Secret's name stands for.
+ */
+export function releaseIndex({ name: secret, labels = {}, ownerReferences = [] }: ObjectMeta): ReleaseIndex | UnreadableRelease {
+  const { name = "", version = "", status } = labels;
+  if (!POSITIVE_INTEGER.test(version))
+    return unreadable(secret, `its label version ${goQuote(version.slice(0, MAX_LABEL))} is not a positive whole number`);
+  const number = Number(version);
+  if (releaseKey(name, number) !== secret) return unreadable(secret, "its name is not that of the release that its labels name");
+  const owner = ownerReferences.find(({ apiVersion, kind }) => kind === CLUSTER_EXTENSION && groupOf(apiVersion) === groupOf(API_VERSION));
+  return { kind: "index", key: secret, version: number, status: statusFrom(status), uid: owner?.uid };
+}
+
+/** What an index Secret and its chunks hold before it is decompressed. */
+export interface CompressedRelease {
+  readonly kind: "compressed";
+  readonly index: ReleaseIndex;
+  readonly data: Buffer;
+  /** The bundle's labels where the payload has none. */
+  readonly labels: Readonly<Record<string, string>>;
+}
+
+/**
+ * The release that `index` and its chunks hold, ours or one of the Go operator-controller. What encoding/json would reject is unreadable, and
+ * so is a payload that contradicts the labels of its Secret, in name, version or status.
+ * @param chunks in any order; those of other releases are ignored.
+ */
+export function decodeRelease(index: KubeObject, chunks: readonly KubeObject[]): DecodedRelease {
+  const found = compressedRelease(index, chunks);
+  if (found.kind !== "compressed") return found;
+  try {
+    const reader = new PayloadReader(found);
+    reader.add(decompress(found));
+    return readRelease(found, reader.end());
+  } catch (err) {
+    return unreadable(found.index.key, messageOf(err));
+  }
+}
+
+/** The record of a release, or what in it contradicts the labels of its Secret. */
+export function readRelease({ index }: CompressedRelease, record: ReleaseRecord): DecodedRelease {
+  const contradiction = contradictionIn(record, index);
+  return contradiction === undefined ? { kind: "readable", record } : unreadable(index.key, contradiction);
+}
+
+/** The data of `index` and its chunks, put together. @param chunks as for `decodeRelease`. */
+export function compressedRelease(
+  index: KubeObject,
+  chunks: readonly KubeObject[],
+): CompressedRelease | { readonly kind: "unfinished" } | UnreadableRelease {
+  const { name: secret, annotations } = index.metadata;
+  const labelled = releaseIndex(index.metadata);
+  if (labelled.kind === "unreadable") return labelled;
+  const names = extraChunks(index);
+  if (!Array.isArray(names)) return names;
+  if (names.length + 1 > MAX_CHUNKS) {
+    const text = `release too large: ${goQuote(secret)} consists of ${names.length + 1} chunks, which exceeds the maximum of ${MAX_CHUNKS}`;
+    return unreadable(secret, text);
+  }
+  const isBegun = isPending(labelled) && annotations?.[ANNOTATION_INCOMPLETE] !== undefined;
+  try {
+    const parts = [dataOf(index, "chunk") ?? missing(`index secret ${goQuote(secret)} missing chunk 1 data`)];
+    for (const [i, name] of names.entries()) {
+      const chunk = chunks.find(({ metadata }) => metadata.name === name);
+      if (!chunk && isBegun) return { kind: "unfinished" };
+      if (!chunk) return unreadable(secret, `failed to get chunk ${i + 2} secret ${goQuote(name)}: it does not exist`);
+      parts.push(dataOf(chunk, "chunk") ?? missing(`chunk ${i + 2} secret ${goQuote(name)} missing chunk data`));
+    }
+    return { kind: "compressed", index: labelled, data: Buffer.concat(parts), labels: bundleLabels(index) };
+  } catch (err) {
+    return unreadable(secret, messageOf(err));
+  }
+}
+
+/** The names of the chunk Secrets that an index Secret lists, in order; empty where the release fits into the index. */
+export function extraChunks(index: KubeObject): string[] | UnreadableRelease {
+  const { name } = index.metadata;
+  const data = dataOf(index, "extraChunks");
+  if (!data) return unreadable(name, `index secret ${goQuote(name)} missing chunks data`);
+  let names: unknown;
+  try {
+    names = JSON.parse(data.toString("utf8"));
+  } catch {
+    return unreadable(name, `failed to parse chunk names from index ${goQuote(name)}: not JSON`);
+  }
+  if (names === null) return [];
+  if (Array.isArray(names) && names.every((one) => typeof one === "string")) return names;
+  return unreadable(name, `failed to parse chunk names from index ${goQuote(name)}: not a list of names`);
+}
+
+/** The outcome for a Secret that cannot be read. */
+export function unreadable(secret: string, because: string): UnreadableRelease {
+  return { kind: "unreadable", secret, because: because.slice(0, MAX_CAUSE).toWellFormed() };
+}
+
+/** What people are told of a release that cannot be read. */
+export function unreadableText({ secret, because }: UnreadableRelease): string {
+  return `release secret ${goQuote(secret)} cannot be read: ${because}`;
+}
+
+/** What in the payload is not as the labels of the Secret say; a reader that only sees the labels would act on another release. */
+function contradictionIn(record: ReleaseRecord, { key, version, status }: ReleaseIndex): string | undefined {
+  if (releaseKey(record.name, record.version) !== key) return "its payload holds another release than its labels name";
+  if (record.version !== version) return `its payload holds version ${record.version}, its label says ${version}`;
+  return record.status === status ? undefined : `its payload holds status ${record.status}, its label says ${status}`;
+}
+
+/** @throws Error as `decompressionFailure`. */
+function decompress(found: CompressedRelease): Buffer {
+  try {
+    return gunzipSync(found.data, { maxOutputLength: PAYLOAD_LIMITS.bytes });
+  } catch (err) {
+    throw err instanceof RangeError ? payloadTooLarge(found) : decompressionFailure(found, err);
+  }
+}
+
+/** The error for data that cannot be decompressed. */
+export function decompressionFailure({ index: { key } }: CompressedRelease, err: unknown): Error {
+  return new Error(`${decodeFailure(key)}: ${messageOf(err)}`, { cause: err });
+}
+
+/** The error for data that hold more bytes than `PAYLOAD_LIMITS` allow. */
+export function payloadTooLarge({ index: { key } }: CompressedRelease): Error {
+  return new Error(`${decodeFailure(key)}: it holds more than the ${PAYLOAD_LIMITS.bytes} bytes allowed`);
+}
+
+function dataOf(secret: KubeObject, key: string): Buffer | undefined {
+  const data = secret["data"];
+  const value = typeof data === "object" && data !== null ? (data as JsonObject)[key] : undefined;
+  return typeof value === "string" ? Buffer.from(value, "base64") : undefined;
+}
+
+function bundleLabels(index: KubeObject): Record<string, string> {
+  const { labels, annotations } = index.metadata;
+  return Object.fromEntries(
+    [...Object.entries(labels ?? {}), ...Object.entries(annotations ?? {})].filter(([key]) => !SYSTEM_MARKS.has(key)),
+  );
+}
+
+function statusFrom(label: string | undefined): ReleaseStatus {
+  return RELEASE_STATUSES.find((known) => known === label) ?? "unknown";
+}
+
+function missing(what: string): never {
+  throw new Error(what);
+}

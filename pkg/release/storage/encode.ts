@@ -1,0 +1,301 @@
+import { API_VERSION, CLUSTER_EXTENSION } from "../../api/constants.ts";
+import type { JsonObject, KubeObject } from "../../api/k8s.ts";
+import { countSeparators } from "../../bundle/limits.ts";
+import { TerminalError } from "../../errors/errors.ts";
+import { goJson } from "../../golang/json.ts";
+import { goQuote } from "../../golang/quote.ts";
+import { withoutBundleLabels, withoutOwner } from "../labels.ts";
+import type { ReleaseRecord } from "../record.ts";
+import { createHash } from "node:crypto";
+import { constants, gzipSync } from "node:zlib";
+
+const ALPHABET = "abcdefghijklmnopqrstuvwxyz123456";
+
+/** The low 32 bits of FNV-1a's 64-bit prime, which is 2^40 + 435. */
+const PRIME_LOW = 435;
+const TWO_32 = 2 ** 32;
+
+/**
+ * The name part that a chunk's content gives it: 13 characters, base32 of the 64-bit FNV-1a hash.
+ * In halves of 32 bits: with a bigint a chunk of one megabyte would take a hundred times as long.
+ */
+export function chunkHash(data: Uint8Array): string {
+  let high = 0xcbf29ce4;
+  let low = 0x84222325;
+  for (const byte of data) {
+    low = (low ^ byte) >>> 0;
+    const product = low * PRIME_LOW;
+    high = (high * PRIME_LOW + Math.floor(product / TWO_32) + ((low << 8) >>> 0)) % TWO_32;
+    low = product % TWO_32;
+  }
+  return base32((BigInt(high) << 32n) | BigInt(low));
+}
+
+/** Base32 of a 64-bit number, most significant bits first, the last five bits filled up with a zero. */
+function base32(hash: bigint): string {
+  let bits = hash << 1n;
+  let text = "";
+  for (let i = 0; i < 13; i++) {
+    text = ALPHABET.charAt(Number(bits & 31n)) + text;
+    bits >>= 5n;
+  }
+  return text;
+}
+
+/**
+ * Most of what a release's payload may hold before it is compressed. The largest bundle within `BUNDLE_LIMITS` renders to 32 MiB, which a release
+ * holds twice, once in base64: 75 MiB. The rest is for characters that Go escapes. Nothing above the limits is written, as it could not be read.
+ */
+export const PAYLOAD_LIMITS = {
+  bytes: 96 * 1024 * 1024,
+  /** Characters of which at least one is between two values: an upper bound of the values, read off the text before it is parsed. */
+  separators: 2_000_000,
+  /** Members and list items that are kept of everything but the objects. A bundle has at most 20,000 names of annotations, and leaves some objects. */
+  values: 100_000,
+} as const;
+
+/** Characters or bytes in a piece of a long text; a multiple of 3, so that pieces of base64 can be joined. */
+const PIECE = 3 * 65_536;
+
+/**
+ * Yields a release as Helm's JSON, members in the order in which Go writes them, ended by a newline:
+ * the manifest holds one object a line; the chart holds each object as it was rendered, with a template that prints it.
+ * `properties`, `requirements`, `inputDigest`, `imageDigest`, `proxy`, `cautions`, `flaws`, `rolledOutAt`, `rolledBack`, `pinnedTo`, `takenOver`,
+ * `sourced` and `left` are members of our own, which Go passes over.
+ * A piece takes no longer than writing one object does, and may be empty. Objects are written twice rather than kept.
+ * @see helm.sh/helm/v3 v3.21 pkg/release/release.go
+ */
+function* payloadPieces(record: ReleaseRecord): Generator<string> {
+  const files = new Map<string, KubeObject>();
+  for (const object of record.objects) {
+    files.set(fileName(rendered(object)), object);
+    yield "";
+  }
+  const templates = [...files.keys()].map((name) => ({ name, data: base64(`{{.Files.Get "${name}"}}`) }));
+  const hasAnnotations = Object.keys(record.annotations).length > 0;
+  const head = {
+    name: record.name,
+    info: {
+      first_deployed: record.firstDeployed,
+      last_deployed: record.lastDeployed,
+      deleted: "",
+      ...(record.description === "" ? {} : { description: record.description }),
+      status: record.status,
+    },
+  };
+  const metadata = hasAnnotations ? { annotations: sorted(record.annotations) } : {};
+  const chart = { metadata, lock: null, templates, values: null, schema: null };
+  yield `${open(head)},"chart":${open(chart)},"files":[`;
+  let comma = "";
+  for (const [name, object] of files) {
+    yield `${comma}${open({ name })},"data":"`;
+    yield* base64Pieces(rendered(object));
+    yield '"}';
+    comma = ",";
+  }
+  yield ']},"manifest":"';
+  for (const object of record.objects) yield* escapedPieces(`${goJson(object)}\n`);
+  const tail = {
+    version: record.version,
+    namespace: record.namespace,
+    labels: sorted(record.labels),
+    ...(record.properties === undefined ? {} : { properties: record.properties }),
+    ...(record.requirements === undefined ? {} : { requirements: record.requirements }),
+    ...(record.inputDigest === undefined ? {} : { inputDigest: record.inputDigest }),
+    ...(record.imageDigest === undefined ? {} : { imageDigest: record.imageDigest }),
+    ...(record.proxy === undefined ? {} : { proxy: record.proxy }),
+    ...(record.cautions === undefined ? {} : { cautions: record.cautions }),
+    ...(record.flaws === undefined ? {} : { flaws: record.flaws }),
+    ...(record.rolledOutAt === undefined ? {} : { rolledOutAt: record.rolledOutAt }),
+    ...(record.rolledBack === undefined ? {} : { rolledBack: record.rolledBack }),
+    ...(record.pinnedTo === undefined ? {} : { pinnedTo: record.pinnedTo }),
+    ...(record.takenOver === undefined ? {} : { takenOver: record.takenOver }),
+    ...(record.sourced === undefined ? {} : { sourced: record.sourced }),
+    ...(record.left === undefined ? {} : { left: record.left }),
+  };
+  yield `",${structJson(tail).slice(1)}\n`;
+}
+
+/** An object as the bundle renders to it. */
+function rendered(object: KubeObject): string {
+  return goJson(withoutOwner(withoutBundleLabels(object)));
+}
+
+/** Members in the order in which they are given, as those of Go's structs. */
+function structJson(value: JsonObject): string {
+  return goJson(value, { sortKeys: false });
+}
+
+/** The JSON of an object with members, without the brace at its end. */
+function open(value: JsonObject): string {
+  return structJson(value).slice(0, -1);
+}
+
+/** The SHA-256 of the content names a file, cut to eight bytes. */
+function fileName(json: string): string {
+  return `object-${createHash("sha256").update(json).digest("hex").slice(0, 16)}.json`;
+}
+
+function base64(content: string): string {
+  return Buffer.from(content, "utf8").toString("base64");
+}
+
+/** Yields base64 of the UTF-8 of a text. */
+function* base64Pieces(content: string): Generator<string> {
+  const bytes = Buffer.from(content, "utf8");
+  for (let from = 0; from < bytes.byteLength; from += PIECE) yield bytes.toString("base64", from, from + PIECE);
+}
+
+/** Yields a well-formed text as it stands between the quotes of a JSON string. */
+function* escapedPieces(text: string): Generator<string> {
+  for (let from = 0; from < text.length; ) {
+    const piece = text.slice(from, from + PIECE);
+    // Half a character is no text that can be written.
+    const whole = piece.isWellFormed() ? piece : text.slice(from, from + PIECE + 1);
+    yield goJson(whole).slice(1, -1);
+    from += whole.length;
+  }
+}
+
+function sorted(map: Readonly<Record<string, string>>): Record<string, string> {
+  const compare = ([a]: [string, string], [b]: [string, string]): number => Buffer.compare(Buffer.from(a), Buffer.from(b));
+  return Object.fromEntries(Object.entries(map).sort(compare));
+}
+
+/** Value of the label `owner` on every Secret of a release. */
+export const RELEASE_OWNER = "operator-controller";
+/** Type of the Secret that holds a release's first chunk and names the others. */
+const INDEX_SECRET_TYPE = "operatorframework.io/index.v1";
+/** Type of the Secrets that hold the chunks after the first. */
+const CHUNK_SECRET_TYPE = "operatorframework.io/chunk.v1";
+/** A Secret holds at most 1 MiB; 8 KiB are left for everything but the data. */
+export const CHUNK_BYTES = (1024 - 8) * 1024;
+/** More than about 11 MB compressed are refused. */
+export const MAX_CHUNKS = 11;
+/** As Go compresses. */
+export const GZIP_OPTIONS = { level: constants.Z_BEST_COMPRESSION } as const;
+/** What a label's value may have. */
+const MAX_LABEL = 63;
+
+/** Where and for whom the Secrets are written. */
+export interface EncodeOptions {
+  systemNamespace: string;
+  /** The extension: deleting it deletes its releases. */
+  owner: { name: string; uid: string };
+}
+
+/** The name of a release's index Secret; names of chunk Secrets begin with it. */
+export function releaseKey(name: string, version: number): string {
+  return `sh.helm.release.v1.${name}.v${version}`;
+}
+
+/**
+ * The value of the label `key` on all Secrets of a release: the key, or where no label holds as much the beginning of it and its hash.
+ * The Go operator-controller puts the key there whatever its length, so that it cannot install extensions with such names.
+ */
+export function keyLabel(key: string): string {
+  if (key.length <= MAX_LABEL) return key;
+  const hash = chunkHash(Buffer.from(key));
+  return `${key.slice(0, MAX_LABEL - hash.length - 1)}-${hash}`;
+}
+
+/**
+ * The Secrets that hold `record`, the index first; the same record gives the same bytes.
+ * `createdAt` is the record's last deployment. Chunk Secrets need an ownerReference to the index Secret once that has a uid.
+ * @throws TerminalError Blocked when the record needs more than eleven chunks, or more than `PAYLOAD_LIMITS` allow.
+ * @see helm-operator-plugins v0.9 pkg/storage/chunked.go
+ */
+export function encodeRelease(record: ReleaseRecord, options: EncodeOptions): KubeObject[] {
+  return releaseSecrets(record, gzipSync(Buffer.concat([...payloadBytes(record)]), GZIP_OPTIONS), options);
+}
+
+/**
+ * Yields the bytes of a payload as `payloadPieces` does.
+ * @throws TerminalError Blocked when the pieces so far hold more than `PAYLOAD_LIMITS` allow.
+ */
+export function* payloadBytes(record: ReleaseRecord): Generator<Buffer> {
+  let bytes = 0;
+  let separators = 0;
+  for (const text of payloadPieces(record)) {
+    const piece = Buffer.from(text, "utf8");
+    bytes += piece.byteLength;
+    separators += countSeparators(piece);
+    checkSize(record, bytes, PAYLOAD_LIMITS.bytes, "bytes");
+    checkSize(record, separators, PAYLOAD_LIMITS.separators, "lines, list items and members");
+    yield piece;
+  }
+}
+
+/** The Secrets of a release whose payload was compressed with `GZIP_OPTIONS`. @throws TerminalError as `encodeRelease`. */
+export function releaseSecrets(record: ReleaseRecord, compressed: Buffer, { systemNamespace, owner }: EncodeOptions): KubeObject[] {
+  const key = releaseKey(record.name, record.version);
+  compressed[9] = 0xff; // "unknown" instead of the operating system of this build, as Go writes it
+  const [first = Buffer.alloc(0), ...rest] = chunksOf(compressed);
+  if (rest.length + 1 > MAX_CHUNKS) {
+    const text = `release too large: ${goQuote(record.name)} requires ${rest.length + 1} chunks, which exceeds the maximum of ${MAX_CHUNKS}`;
+    throw new TerminalError("Blocked", text);
+  }
+  const chunks = rest.map((data) => chunkSecret(key, data, systemNamespace));
+  const index: KubeObject = {
+    apiVersion: "v1",
+    kind: "Secret",
+    type: INDEX_SECRET_TYPE,
+    immutable: false,
+    metadata: {
+      name: key,
+      namespace: systemNamespace,
+      labels: {
+        createdAt: String(unixSeconds(record.lastDeployed)),
+        key: keyLabel(key),
+        name: record.name,
+        owner: RELEASE_OWNER,
+        status: record.status,
+        type: "index",
+        version: String(record.version),
+      },
+      ownerReferences: [
+        {
+          apiVersion: API_VERSION,
+          kind: CLUSTER_EXTENSION,
+          name: owner.name,
+          uid: owner.uid,
+          controller: true,
+          blockOwnerDeletion: true,
+        },
+      ],
+    },
+    data: { chunk: first.toString("base64"), extraChunks: base64Json(chunks.map((chunk) => chunk.metadata.name)) },
+  };
+  return [index, ...chunks];
+}
+
+function checkSize({ name }: ReleaseRecord, found: number, most: number, what: string): void {
+  if (found > most)
+    throw new TerminalError("Blocked", `release too large: ${goQuote(name)} has more than the ${most} ${what} that can be read again`);
+}
+
+function chunkSecret(key: string, data: Buffer, namespace: string): KubeObject {
+  return {
+    apiVersion: "v1",
+    kind: "Secret",
+    type: CHUNK_SECRET_TYPE,
+    immutable: true,
+    metadata: { name: `${key}-${chunkHash(data)}`, namespace, labels: { key: keyLabel(key), owner: RELEASE_OWNER, type: "chunk" } },
+    data: { chunk: data.toString("base64") },
+  };
+}
+
+function chunksOf(data: Buffer): Buffer[] {
+  const chunks: Buffer[] = [];
+  for (let start = 0; start < data.byteLength; start += CHUNK_BYTES) chunks.push(data.subarray(start, start + CHUNK_BYTES));
+  return chunks;
+}
+
+function base64Json(value: unknown): string {
+  return Buffer.from(JSON.stringify(value), "utf8").toString("base64");
+}
+
+function unixSeconds(time: string): number {
+  const ms = Date.parse(time);
+  return Number.isNaN(ms) ? 0 : Math.floor(ms / 1_000);
+}

@@ -1,0 +1,102 @@
+import { shortened } from "../../fbc/boundedTexts.ts";
+import { goQuote } from "../../golang/quote.ts";
+import type { BundleConstraint, Gvk, LeafConstraint, Provider } from "./constraint.ts";
+
+/**
+ * Whether `constraint` is true of a set of bundles on a cluster. `gvk`: some bundle provides the API, or the cluster serves it. `package`: some
+ * bundle is of that package and in the range. `cel`: the properties of some single bundle make the rule true. `all`, `any`, `not`: every
+ * member of the list, at least one, none is true; each perhaps by another bundle.
+ * Neither the order of the bundles nor that of the APIs matters.
+ * @param served the APIs of the cluster that none of the bundles provides.
+ */
+export function holds(constraint: BundleConstraint, providers: readonly Provider[], served: readonly Gvk[]): boolean {
+  if ("constraints" in constraint) {
+    const { kind, constraints } = constraint;
+    if (kind === "all") return constraints.every((member) => holds(member, providers, served));
+    return constraints.some((member) => holds(member, providers, served)) === (kind === "any");
+  }
+  if (constraint.kind === "gvk" && served.some((gvk) => sameGvk(gvk, constraint.gvk))) return true;
+  return providers.some((provider) => meets(provider, constraint));
+}
+
+/** Whether this one bundle makes the constraint true. */
+export function meets(provider: Provider, constraint: LeafConstraint): boolean {
+  if (constraint.kind === "gvk") return provider.apis.some((gvk) => sameGvk(gvk, constraint.gvk));
+  if (constraint.kind === "cel") return constraint.holds(provider.properties);
+  if (provider.packageName !== constraint.packageName || provider.version === undefined) return false;
+  return constraint.range.versions.contains(provider.version.version);
+}
+
+function sameGvk(a: Gvk, b: Gvk): boolean {
+  return a.kind === b.kind && a.group === b.group && a.version === b.version;
+}
+
+const MAX_TEXT = 200;
+const MAX_NAME = 64;
+const MAX_RULE = 120;
+const COMPOUND = { all: "all of", any: "any of", not: "none of" } as const;
+
+/**
+ * What is asked for in a few words, such as `package "b" >=2.0.0`, `API g.example.com/v1 Kind`, `all of (…, …)`; at most 200 characters on
+ * one line. Failure messages are no part of it.
+ */
+export function describe(constraint: BundleConstraint): string {
+  return shortened(described(constraint, MAX_TEXT), MAX_TEXT);
+}
+
+/** The same, with work that ends soon after `room` characters. */
+function described(constraint: BundleConstraint, room: number): string {
+  if (constraint.kind === "gvk") return `API ${shownGvk(constraint.gvk)}`;
+  if (constraint.kind === "cel") return `a bundle with ${goQuote(shortened(constraint.rule.replace(/\s+/g, " "), MAX_RULE))}`;
+  if (constraint.kind === "package")
+    return `package ${goQuote(shortened(constraint.packageName, MAX_NAME))} ${shownRange(constraint.range.text)}`;
+  let text = "";
+  for (const member of constraint.constraints) {
+    if (text.length > room) break;
+    text += `${text === "" ? "" : ", "}${described(member, room - text.length)}`;
+  }
+  return `${COMPOUND[constraint.kind]} (${text})`;
+}
+
+/** An API in words, such as `g.example.com/v1 Kind`. */
+export function shownGvk({ group, version, kind }: Gvk): string {
+  return `${shortened(group, MAX_NAME)}/${shortened(version, MAX_NAME)} ${shortened(kind, MAX_NAME)}`;
+}
+
+/** The range as it is written, in quotes only where it holds more than ranges need. */
+function shownRange(text: string): string {
+  const short = shortened(text.replace(/\s+/g, " "), MAX_NAME);
+  return /^[-+.0-9A-Za-z<>=!| *\u2026]+$/.test(short) ? short : goQuote(short);
+}
+
+/** A part of a constraint that keeps it from being true. */
+export interface UnmetConstraint {
+  readonly leaf: LeafConstraint;
+  /** True under a `not`: the leaf is true and must not be. */
+  readonly excluded: boolean;
+  /** What authors say about it, from the constraint as a whole to the leaf; those without a message left out, none twice. */
+  readonly failureMessages: readonly string[];
+}
+
+/** Most parts that are told of one constraint. */
+const MAX_UNMET = 20;
+
+/** The parts that make `constraint` false, in its order, at most 20; none where it holds. */
+export function unmet(constraint: BundleConstraint, providers: readonly Provider[], served: readonly Gvk[]): UnmetConstraint[] {
+  const found: UnmetConstraint[] = [];
+  const truth = (part: BundleConstraint): boolean => holds(part, providers, served);
+  const visit = (part: BundleConstraint, want: boolean, above: readonly string[]): void => {
+    if (found.length >= MAX_UNMET || truth(part) === want) return;
+    const failureMessages = part.failureMessage && !above.includes(part.failureMessage) ? [...above, part.failureMessage] : above;
+    if (!("constraints" in part)) found.push({ leaf: part, excluded: !want, failureMessages });
+    else for (const member of part.constraints) visit(member, part.kind === "not" ? !want : want, failureMessages);
+  };
+  visit(constraint, true, []);
+  return found;
+}
+
+/** Such as `package "b" >=2.0.0 ("blue is needed for…")`, or `not package "b" >=2.0.0`; failure messages are the author's words, so quoted. */
+export function unmetText({ leaf, excluded, failureMessages }: UnmetConstraint): string {
+  const messages = failureMessages.length === 0 ? "" : ` (${failureMessages.map(goQuote).join("; ")})`;
+  return `${excluded ? "not " : ""}${describe(leaf)}${messages}`;
+}

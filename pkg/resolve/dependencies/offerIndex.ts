@@ -1,0 +1,118 @@
+import { isObject } from "../../api/jsonObject.ts";
+import { Schema } from "../../fbc/content.ts";
+import type { FbcBundle, Meta, Property } from "../../fbc/types.ts";
+import { type Gvk, mentionsCel } from "../constraint/constraint.ts";
+import { gvkKey } from "../constraint/parse.ts";
+
+/** A bundle of a catalog with what it says to a dependency solver: all properties but manifests. Equal ones of several bundles are one object. */
+export type OfferedBundle = Readonly<Pick<FbcBundle, "package" | "name" | "properties">>;
+
+/** Properties that hold manifests; no constraint is about them, and they are most of a catalog. */
+const MANIFESTS: ReadonlySet<unknown> = new Set(["olm.bundle.object", "olm.csv.metadata"]);
+
+/** Returns a line of the properties endpoint, or a meta of schema olm.bundle, with only what `OfferIndexBuilder.add` reads. */
+export function slimOffer({ blob, ...meta }: Meta): Meta {
+  const { bundle, properties } = blob;
+  const kept = Array.isArray(properties) ? properties.filter((property) => isObject(property) && !MANIFESTS.has(property["type"])) : [];
+  return { ...meta, blob: { ...(bundle !== undefined && { bundle }), properties: kept } };
+}
+
+/** How much an index may hold. */
+export interface OfferLimits {
+  readonly maxBundles: number;
+  /** Of different properties together, as JSON, in characters. */
+  readonly maxCharacters: number;
+}
+
+const LIMITS: OfferLimits = { maxBundles: 200_000, maxCharacters: 64 * 1024 * 1024 };
+
+/** What a catalog offers to those who depend on something: its bundles by package, and its packages by the APIs that they provide. */
+export class OfferIndex {
+  readonly #bundles: ReadonlyMap<string, readonly OfferedBundle[]>;
+  readonly #providers: ReadonlyMap<string, readonly string[]>;
+  /** Whether any bundle may state a rule of CEL. */
+  readonly mentionsCel: boolean;
+
+  constructor(bundles: ReadonlyMap<string, readonly OfferedBundle[]>, providers: ReadonlyMap<string, readonly string[]>, hasCel = false) {
+    this.#bundles = bundles;
+    this.#providers = providers;
+    this.mentionsCel = hasCel;
+  }
+
+  /** The bundles of a package, in the catalog's order. */
+  bundlesOf(packageName: string): readonly OfferedBundle[] {
+    return this.#bundles.get(packageName) ?? [];
+  }
+
+  /** Names of the packages of which at least one bundle provides the API. */
+  packagesProviding(gvk: Gvk): readonly string[] {
+    return this.#providers.get(gvkKey(gvk)) ?? [];
+  }
+
+  /** Names of all packages. */
+  get packages(): Iterable<string> {
+    return this.#bundles.keys();
+  }
+}
+
+/** Collects an OfferIndex from the lines of a catalog, in their order. */
+export class OfferIndexBuilder {
+  readonly #limits: OfferLimits;
+  readonly #bundles = new Map<string, OfferedBundle[]>();
+  readonly #providers = new Map<string, Set<string>>();
+  /** By their JSON: bundles of one package mostly say the same. */
+  readonly #properties = new Map<string, Property>();
+  #bundleCount = 0;
+  #characters = 0;
+  #hasCel = false;
+
+  constructor(limits: OfferLimits = LIMITS) {
+    this.#limits = limits;
+  }
+
+  /**
+   * Takes one line of the properties endpoint, or a meta of schema olm.bundle; passes over what is neither, or names no package.
+   * @throws Error when there is more than an index may hold.
+   */
+  add({ schema, package: packageName, name, blob }: Meta): void {
+    const bundleName = schema === "" ? blob["bundle"] : name;
+    const { properties } = blob;
+    if ((schema !== "" && schema !== Schema.bundle) || packageName === "" || typeof bundleName !== "string" || bundleName === "") return;
+    if (++this.#bundleCount > this.#limits.maxBundles) throw new Error(`the catalog has more than ${this.#limits.maxBundles} bundles`);
+    const kept = Array.isArray(properties) ? properties.flatMap((property: unknown) => this.#property(property)) : [];
+    const bundle = { package: packageName, name: bundleName, properties: kept };
+    const others = this.#bundles.get(packageName);
+    if (others) others.push(bundle);
+    else this.#bundles.set(packageName, [bundle]);
+    for (const { type, value } of kept) if (type === "olm.gvk") this.#provide(packageName, value);
+  }
+
+  build(): OfferIndex {
+    return new OfferIndex(this.#bundles, new Map([...this.#providers].map(([api, packages]) => [api, [...packages].sort()])), this.#hasCel);
+  }
+
+  #property(property: unknown): Property[] {
+    if (!isObject(property) || typeof property["type"] !== "string" || MANIFESTS.has(property["type"])) return [];
+    const { type, value } = property;
+    const key = JSON.stringify([type, value]);
+    const known = this.#properties.get(key);
+    if (known) return [known];
+    this.#characters += key.length;
+    if (this.#characters > this.#limits.maxCharacters)
+      throw new Error(`the properties of the catalog's bundles are larger than ${this.#limits.maxCharacters} characters`);
+    const kept = { type, value };
+    this.#hasCel ||= mentionsCel([kept]);
+    this.#properties.set(key, kept);
+    return [kept];
+  }
+
+  #provide(packageName: string, value: unknown): void {
+    if (!isObject(value)) return;
+    const { group, version, kind } = value;
+    if (typeof group !== "string" || typeof version !== "string" || typeof kind !== "string") return;
+    const key = gvkKey({ group, version, kind });
+    const packages = this.#providers.get(key);
+    if (packages) packages.add(packageName);
+    else this.#providers.set(key, new Set([packageName]));
+  }
+}

@@ -1,0 +1,285 @@
+import { compareNewestFirst } from "../fbc/bundleOrder.ts";
+import { CAUSE_LENGTH, NAME_LENGTH, truncate } from "../text/truncate.ts";
+import { compareVersionRelease, compareVersions } from "../version/version.ts";
+import type { Candidate } from "./candidates.ts";
+import { silenceReason } from "./explain.ts";
+import { type FilterStep, filterSteps } from "./filterSteps.ts";
+import type { Findings, Query } from "./filters.ts";
+import { type CatalogContent, type Considered, type Resolution, offersOf } from "./resolution.ts";
+import { versionOf } from "./wording.ts";
+
+/** A bundle of a catalog. */
+export interface RecordedBundle {
+  readonly catalog: string;
+  readonly priority: number;
+  readonly bundle: string;
+  /** Version and release as users write them; absent where none can be read. */
+  readonly version?: string;
+  readonly deprecated: boolean;
+}
+
+/** A candidate that a filter removed, and the rule that did, a clause. */
+export interface RemovedCandidate {
+  readonly bundle: string;
+  readonly version?: string;
+  readonly rule: string;
+}
+
+/** One filter over the candidates of one catalog. */
+export interface FilterRecord {
+  /** channels, versionRange, upgradeEdges, clusterVersion, deprecation, or a later one. */
+  readonly filter: string;
+  /** What it asks for, such as `in channels [stable]`. */
+  readonly asks: string;
+  readonly left: number;
+  readonly removed: number;
+  /** Of those that it removed the highest versions, highest first; at most ten. */
+  readonly last: readonly RemovedCandidate[];
+}
+
+/** One selected catalog. */
+export interface CatalogRecord {
+  readonly catalog: string;
+  readonly priority: number;
+  /** `silent`: it could not be asked. */
+  readonly state: "asked" | "withoutPackage" | "silent";
+  /** Why it could not be asked. */
+  readonly because?: string;
+  /** How many bundles of the package it has. */
+  readonly bundles: number;
+  /** The filters that were asked for, in order, up to the one that left nothing. */
+  readonly filters: readonly FilterRecord[];
+  /** The filter that left nothing. */
+  readonly emptiedBy?: string;
+  /** What would have been near then, clauses; at most five. */
+  readonly near?: readonly string[];
+  /** The best of what is left. */
+  readonly best?: RecordedBundle;
+}
+
+/** What was chosen and why it beat the next one, or why nothing was chosen. */
+export type OutcomeRecord =
+  | {
+      readonly kind: "resolved";
+      readonly winner: RecordedBundle;
+      /** How it follows what is installed, such as `replaces in channel stable`, or `stay`. */
+      readonly edge?: string;
+      /** What would be taken without the winner; absent where it is the only one. */
+      readonly runnerUp?: RecordedBundle;
+      /** What decided between the two, and the same as a clause. */
+      readonly decidedBy?: "deprecation" | "priority" | "version" | "release" | "channel" | "name";
+      readonly because?: string;
+      readonly explanation: string;
+      readonly notes: readonly string[];
+    }
+  | {
+      readonly kind: "unresolved";
+      readonly cause: string;
+      /** The text of the reference implementation. */
+      readonly reason: string;
+      readonly explanation: string;
+      /** The offers between which the choice is ambiguous; at most ten. */
+      readonly tied?: readonly RecordedBundle[];
+      /** What would help, sentences; only where `olmv1 resolve` asks. */
+      readonly notes?: readonly string[];
+    };
+
+/** What was asked for, as far as it was. */
+export interface AskedRecord {
+  /** At most ten. */
+  readonly channels?: readonly string[];
+  readonly version?: string;
+  readonly upgradeConstraintPolicy: "CatalogProvided" | "SelfCertified";
+  readonly clusterVersionPolicy: "Warn" | "Enforce";
+  readonly installed?: { readonly bundle: string; readonly version: string };
+  readonly clusterVersion?: string;
+}
+
+/** How a resolution went, as JSON; a few kilobytes as a rule, and bounded whatever catalogs hold. Members may be added, none changes its meaning. */
+export interface ResolutionRecord {
+  readonly formatVersion: 1;
+  readonly package: string;
+  /** Absent where the selector or the version range cannot be read. */
+  readonly asked?: AskedRecord;
+  /** The selected catalogs, highest priority first, then by name; at most 32, and how many more there are. */
+  readonly catalogs: readonly CatalogRecord[];
+  readonly moreCatalogs: number;
+  readonly outcome: OutcomeRecord;
+  /** What could not be judged and why, sentences; absent where everything was. Only where `olmv1 resolve` asks. */
+  readonly unjudged?: readonly string[];
+}
+
+/** A candidate that all filters left, with its catalog. */
+export interface Ranked {
+  readonly found: Findings;
+  readonly candidate: Candidate;
+}
+
+/** What the filters left in all catalogs, in the order in which resolution takes it: not deprecated, then priority, then as `compareNewestFirst` orders. */
+export function ranking(findings: readonly Findings[]): Ranked[] {
+  return findings.flatMap((found) => found.allowed.map((candidate) => ({ found, candidate }))).sort(compareRanked);
+}
+
+/** The best of what `ranking` holds but `winner`; in one pass over it. */
+function runnerUpOf(findings: readonly Findings[], winner: Ranked): Ranked | undefined {
+  let best: Ranked | undefined;
+  for (const found of findings) {
+    for (const candidate of found.allowed) {
+      if (candidate === winner.candidate) continue;
+      const next = { found, candidate };
+      if (!best || compareRanked(next, best) < 0) best = next;
+    }
+  }
+  return best;
+}
+
+function compareRanked(a: Ranked, b: Ranked): number {
+  return (
+    Number(a.candidate.deprecated) - Number(b.candidate.deprecated) ||
+    b.found.priority - a.found.priority ||
+    compareNewestFirst(a.candidate, b.candidate) ||
+    (a.found.catalog < b.found.catalog ? -1 : Number(a.found.catalog > b.found.catalog))
+  );
+}
+
+/** What puts `winner` before `other`, as a word and as a clause. */
+function decided(winner: Ranked, other: Ranked): Required<Pick<OutcomeRecord & { kind: "resolved" }, "decidedBy" | "because">> {
+  const [a, b] = [winner.candidate, other.candidate];
+  if (a.deprecated !== b.deprecated) return { decidedBy: "deprecation", because: `${versionOf(b)} is deprecated` };
+  const [mine, others] = [winner.found, other.found];
+  if (mine.priority !== others.priority)
+    return {
+      decidedBy: "priority",
+      because: `priority ${mine.priority} of catalog ${mine.catalog} comes before priority ${others.priority} of catalog ${others.catalog}`,
+    };
+  if (!a.version || !b.version) return { decidedBy: "version", because: `${versionOf(b)} has no version that can be read` };
+  if (compareVersions(a.version.version, b.version.version) !== 0)
+    return { decidedBy: "version", because: `version ${versionOf(a)} is higher than ${versionOf(b)}` };
+  if (compareVersionRelease(a.version, b.version) !== 0)
+    return { decidedBy: "release", because: `of one version, release ${versionOf(a)} is higher than ${versionOf(b)}` };
+  if (a.rank() !== b.rank())
+    return { decidedBy: "channel", because: "version and release are equal, and its channel comes first: the default one, then by name" };
+  return { decidedBy: "name", because: "version and release are equal, so the name of the bundle decides" };
+}
+
+/** A ranked candidate as records have it. */
+export function recordedBundle({ found, candidate }: Ranked): RecordedBundle {
+  const { bundle, version, deprecated } = candidate;
+  return {
+    catalog: found.catalog,
+    priority: found.priority,
+    bundle: truncate(bundle.name, NAME_LENGTH).toWellFormed(),
+    ...(version ? { version: truncate(versionOf(candidate), NAME_LENGTH).toWellFormed() } : {}),
+    deprecated,
+  };
+}
+
+const MAX_CATALOGS = 32;
+const MAX_REMOVED = 10;
+const MAX_LISTED = 10;
+const MAX_NEAR = 5;
+/** Longest explanation or text of the reference implementation, in characters. */
+const MAX_TEXT = 8_192;
+
+/** How a resolution went. Pure; the order in which catalogs and bundles came makes no difference. */
+export function recordOf(packageName: string, resolution: Resolution): ResolutionRecord {
+  const { considered } = resolution;
+  const selected = (considered?.selected ?? []).toSorted((a, b) => b.priority - a.priority);
+  return {
+    formatVersion: 1,
+    package: truncate(packageName, NAME_LENGTH),
+    ...(considered ? { asked: askedOf(considered) } : {}),
+    catalogs: considered ? selected.slice(0, MAX_CATALOGS).map((catalog) => catalogRecord(catalog, considered)) : [],
+    moreCatalogs: Math.max(0, selected.length - MAX_CATALOGS),
+    outcome: outcomeOf(resolution),
+  };
+}
+
+function askedOf({ query, installed }: Considered): AskedRecord {
+  const { channels, range, edgesDecide, clusterDecides, cluster } = query;
+  return {
+    ...(channels.length > 0 ? { channels: channels.slice(0, MAX_LISTED).map((name) => truncate(name, NAME_LENGTH)) } : {}),
+    ...(range ? { version: truncate(range.text, NAME_LENGTH) } : {}),
+    upgradeConstraintPolicy: edgesDecide ? "CatalogProvided" : "SelfCertified",
+    clusterVersionPolicy: clusterDecides ? "Enforce" : "Warn",
+    ...(installed ? { installed: { bundle: installed.name, version: installed.version } } : {}),
+    ...(cluster.kind === "known" ? { clusterVersion: cluster.text } : {}),
+  };
+}
+
+function catalogRecord(catalog: CatalogContent, { findings, query }: Considered): CatalogRecord {
+  const { name, priority } = catalog;
+  const head = { catalog: name, priority };
+  if (catalog.unavailable !== undefined)
+    return { ...head, state: "silent", because: truncate(silenceReason(catalog), CAUSE_LENGTH), bundles: 0, filters: [] };
+  const found = findings.find(({ catalog }) => catalog === name);
+  if (!found) return { ...head, state: "withoutPackage", bundles: 0, filters: [] };
+  const { steps, emptied } = untilEmpty(found, query);
+  return {
+    ...head,
+    state: "asked",
+    bundles: found.all.length,
+    filters: steps.map(filterRecord),
+    ...(emptied
+      ? {
+          emptiedBy: emptied.name,
+          near: emptied
+            .near()
+            .slice(0, MAX_NEAR)
+            .map((text) => truncate(text, CAUSE_LENGTH)),
+        }
+      : {}),
+    ...(found.best ? { best: recordedBundle({ found, candidate: found.best }) } : {}),
+  };
+}
+
+function untilEmpty(found: Findings, query: Query): { steps: readonly FilterStep[]; emptied: FilterStep | undefined } {
+  const steps = filterSteps(found, query);
+  const at = found.all.length === 0 ? 0 : steps.findIndex(({ left }) => left.length === 0);
+  return at === -1
+    ? { steps, emptied: undefined }
+    : { steps: steps.slice(0, at + 1), emptied: found.all.length === 0 ? undefined : steps[at] };
+}
+
+function filterRecord({ name, asks, left, removed, rule }: FilterStep): FilterRecord {
+  const last = removed.toSorted(compareNewestFirst).slice(0, MAX_REMOVED);
+  return {
+    filter: name,
+    asks: truncate(asks, CAUSE_LENGTH),
+    left: left.length,
+    removed: removed.length,
+    last: last.map((candidate) => ({
+      bundle: truncate(candidate.bundle.name, NAME_LENGTH),
+      ...(candidate.version ? { version: truncate(versionOf(candidate), NAME_LENGTH) } : {}),
+      rule: truncate(rule(candidate), CAUSE_LENGTH),
+    })),
+  };
+}
+
+function outcomeOf(resolution: Resolution): OutcomeRecord {
+  const explanation = truncate(resolution.explanation, MAX_TEXT);
+  if (resolution.kind === "unresolved") {
+    const { cause, reason, considered } = resolution;
+    const tied = considered && cause === "ambiguous" ? tiedIn(considered) : [];
+    return { kind: "unresolved", cause, reason: truncate(reason, MAX_TEXT), explanation, ...(tied.length > 0 ? { tied } : {}) };
+  }
+  const { catalog, edge, notes, considered } = resolution;
+  const found = considered.findings.find((one) => one.catalog === catalog);
+  if (!found?.best) throw new Error(`catalog ${catalog} of the chosen bundle was not considered`);
+  const winner = { found, candidate: found.best };
+  const second = runnerUpOf(considered.findings, winner);
+  return {
+    kind: "resolved",
+    winner: recordedBundle(winner),
+    ...(edge ? { edge: edge.via === "stay" ? "stay" : truncate(`${edge.via} in channel ${edge.channel}`, CAUSE_LENGTH) } : {}),
+    ...(second ? { runnerUp: recordedBundle(second), ...decided(winner, second) } : {}),
+    explanation,
+    notes: notes.slice(0, MAX_LISTED).map((note) => truncate(note, CAUSE_LENGTH)),
+  };
+}
+
+function tiedIn({ findings }: Considered): RecordedBundle[] {
+  const offers = offersOf(findings);
+  const tied = offers.filter(({ priority }) => priority === offers[0]?.priority);
+  return tied.slice(0, MAX_LISTED).map((found) => recordedBundle({ found, candidate: found.best }));
+}

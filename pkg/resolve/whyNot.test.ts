@@ -1,0 +1,117 @@
+import * as fc from "fast-check";
+import { expect, test } from "vitest";
+import { type CaseHead, loadCases } from "../../test/support/caseFiles.ts";
+import { type CatalogFixture, type ClusterFixture, catalogsFrom, clusterFrom } from "../../test/support/catalogFixture.ts";
+import type { ResolveRequest } from "./resolution.ts";
+import { choose, consider, resolve } from "./resolve.ts";
+import type { InstalledBundle } from "./successors.ts";
+import { obstaclesTo } from "./obstacles.ts";
+import type { RecordedBundle } from "./resolutionRecord.ts";
+import { type QuestionedBundle, whyNot } from "./whyNot.ts";
+
+interface Want {
+  error?: string;
+  verdict?: string;
+  gets?: string;
+  because?: string;
+  bundles?: string[];
+  remedies?: string[];
+  without?: string[];
+  silent?: string[];
+  nearest?: string;
+}
+
+interface Cases extends CaseHead {
+  package: string;
+  catalogs: Record<string, CatalogFixture>;
+  rows: {
+    id: string;
+    version: string;
+    catalogs?: Record<string, CatalogFixture>;
+    catalog?: Partial<ResolveRequest["source"]>;
+    installed?: InstalledBundle;
+    cluster?: ClusterFixture;
+    want: Want;
+  }[];
+}
+
+const rows = loadCases<Cases>("why-not").flatMap((one) =>
+  one.rows.map((row) => ({ ...row, about: one.name, packageName: one.package, catalogs: row.catalogs ?? one.catalogs })),
+);
+
+function bundleLine({ bundle, catalog, obstacles }: QuestionedBundle): string {
+  return obstacles.length === 0 ? `${bundle} of ${catalog}` : `${bundle} of ${catalog}: ${obstacles.map(({ rule }) => rule).join(", ")}`;
+}
+
+test.for(rows)("$about: $id", ({ version, want, packageName, catalogs, catalog, installed, cluster }) => {
+  const source = { packageName, ...catalog };
+  const resolution = resolve({ source, catalogs: catalogsFrom(catalogs, packageName), installed, cluster: clusterFrom(cluster) });
+  if (want.error !== undefined) return expect(() => whyNot(packageName, version, resolution)).toThrow(want.error);
+  const got = whyNot(packageName, version, resolution);
+  expect(JSON.parse(JSON.stringify(got))).toEqual(got);
+  expect({ verdict: got.verdict, gets: got.gets?.bundle }).toEqual({ verdict: want.verdict, gets: want.gets });
+  expect(got.bundles.map(bundleLine)).toEqual(want.bundles);
+  if (want.because !== undefined) expect(got.because?.startsWith(want.because), got.because).toBe(true);
+  if (want.remedies) expect(got.bundles.flatMap(({ obstacles }) => obstacles.map(({ remedy }) => remedy))).toEqual(want.remedies);
+  if (want.without) expect(got.without).toEqual(want.without);
+  if (want.silent) expect(got.silent.map((one) => `${one.catalog}: ${one.because}`)).toEqual(want.silent);
+  const { lower, higher, highest } = got.nearest;
+  const versionIn = (one: RecordedBundle | undefined): string => one?.version ?? "-";
+  if (want.nearest !== undefined) expect([lower, higher, highest].map(versionIn).join(" ")).toBe(want.nearest);
+});
+
+const entry = fc.record(
+  { name: fc.constantFrom("p.v1.0.0", "p.v1.1.0", "p.v2.0.0", "p.v3.0.0"), replaces: fc.constantFrom("p.v1.0.0", "p.v1.1.0", "p.v2.0.0") },
+  { requiredKeys: ["name"] },
+);
+const catalog = fc.record({
+  priority: fc.nat(1),
+  bundles: fc.subarray(["p.v1.0.0", "p.v1.1.0", "p.v2.0.0", "p.v3.0.0"]),
+  channels: fc.record({ stable: fc.array(entry), fast: fc.array(entry) }),
+  deprecated: fc.subarray(["p.v1.1.0", "p.v3.0.0"]),
+});
+const question = fc.record({
+  catalogs: fc.dictionary(fc.constantFrom("a", "b"), catalog, { minKeys: 1 }),
+  channels: fc.constantFrom<string[]>([], ["stable"]),
+  version: fc.constantFrom("", "<3", ">=1.1"),
+  installed: fc.constantFrom(undefined, { name: "p.v1.0.0", version: "1.0.0" }),
+});
+
+test("a candidate has no obstacle if, and only if, it is the one that is taken", () => {
+  fc.assert(
+    fc.property(question, ({ catalogs, channels, version, installed }) => {
+      const considered = consider({ source: { packageName: "p", channels, version }, catalogs: catalogsFrom(catalogs, "p"), installed });
+      if ("kind" in considered) throw new Error(considered.message);
+      const answer = choose(considered);
+      for (const found of considered.findings) {
+        for (const candidate of found.all) {
+          const isTaken = answer.kind === "resolved" && answer.catalog === found.catalog && answer.bundle === candidate.bundle;
+          const obstacles = obstaclesTo({ found, candidate }, considered);
+          expect(obstacles.length === 0, JSON.stringify(obstacles)).toBe(isTaken);
+        }
+      }
+    }),
+  );
+});
+
+test("where one obstacle stands alone, what its remedy names lets the candidate through", () => {
+  fc.assert(
+    fc.property(question, ({ catalogs, channels, version, installed }) => {
+      const source = { packageName: "p", channels, version };
+      const request = { source, catalogs: catalogsFrom(catalogs, "p"), installed };
+      const considered = consider(request);
+      if ("kind" in considered) throw new Error(considered.message);
+      for (const found of considered.findings) {
+        for (const candidate of found.all) {
+          const [obstacle, ...others] = obstaclesTo({ found, candidate }, considered);
+          const pinned = /spec\.source\.catalog\.version "([^"]+)" takes it/.exec(obstacle?.remedy ?? "")?.[1];
+          if (others.length > 0 || pinned === undefined) continue;
+          const again = consider({ ...request, source: { ...source, version: pinned } });
+          if ("kind" in again) throw new Error(again.message);
+          const there = again.findings.find((one) => one.catalog === found.catalog);
+          expect(there?.best?.bundle.name).toBe(candidate.bundle.name);
+        }
+      }
+    }),
+  );
+});

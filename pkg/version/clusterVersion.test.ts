@@ -1,0 +1,77 @@
+import * as fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { type CaseHead, loadCases } from "../../test/support/caseFiles.ts";
+import { allowsNext, isBelow, type MinorVersion, minorOf, minorText, nextMinor } from "./clusterVersion.ts";
+
+interface ComparisonCase extends CaseHead {
+  clusters?: string[];
+  compatible?: Record<string, boolean[]>;
+  below?: Record<string, boolean[]>;
+  next?: Record<string, string>;
+  noVersion?: Record<string, string>;
+}
+
+const cases = loadCases<ComparisonCase>("gate");
+const version = (text: string): MinorVersion => minorOf(`${text}.0`);
+const anyVersion: fc.Arbitrary<MinorVersion> = fc.record({ major: fc.nat(6), minor: fc.nat(25) });
+
+/** Rows of [maximum, cluster, answer]. */
+function cells(table: "compatible" | "below"): [string, string, boolean][] {
+  return cases.flatMap(({ clusters = [], [table]: rows = {} }) =>
+    Object.entries(rows).flatMap(([max, answers]) => answers.map((answer, i): [string, string, boolean] => [max, clusters[i]!, answer])),
+  );
+}
+
+test.for(cells("compatible"))("a maximum of %s lets a cluster of %s go on: %s", ([max, cluster, answer]) => {
+  expect(allowsNext(version(max), version(cluster))).toBe(answer);
+});
+
+test.for(cells("below"))("a maximum of %s is less than a cluster of %s: %s", ([max, cluster, answer]) => {
+  expect(isBelow(version(max), version(cluster))).toBe(answer);
+});
+
+test.for(cases.flatMap(({ next = {} }) => Object.entries(next)))("after %s comes %s", ([cluster, next]) => {
+  expect(minorText(nextMinor(minorOf(cluster)))).toBe(next);
+});
+
+test.for(cases.flatMap(({ noVersion = {} }) => Object.entries(noVersion)))("%j is refused: %s", ([text, error]) => {
+  expect(() => minorOf(text)).toThrow(new Error(error));
+});
+
+describe("laws", () => {
+  test("who supports more lets at least as many clusters go on", () => {
+    fc.assert(
+      fc.property(anyVersion, anyVersion, anyVersion, (a, b, cluster) => {
+        const [less, more] = a.major < b.major || (a.major === b.major && a.minor < b.minor) ? [a, b] : [b, a];
+        if (allowsNext(less, cluster)) expect(allowsNext(more, cluster)).toBe(true);
+        if (isBelow(more, cluster)) expect(isBelow(less, cluster)).toBe(true);
+      }),
+    );
+  });
+
+  test("who lets a cluster go on is not below the version that it gets, and the other way round", () => {
+    fc.assert(
+      fc.property(fc.record({ major: fc.integer({ min: 4, max: 5 }), minor: fc.nat(26) }), anyVersion, (max, cluster) => {
+        expect(isBelow(max, nextMinor(cluster))).toBe(!allowsNext(max, cluster));
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+
+  test("a maximum below the cluster's version never lets it go on, the next version always does", () => {
+    fc.assert(
+      fc.property(anyVersion, anyVersion, (max, cluster) => {
+        if (isBelow(max, cluster)) expect(allowsNext(max, cluster)).toBe(false);
+        expect(allowsNext(nextMinor(cluster), cluster)).toBe(true);
+      }),
+    );
+  });
+
+  test("patch and prerelease change nothing", () => {
+    fc.assert(
+      fc.property(anyVersion, fc.nat(99), fc.constantFrom("", "-rc.1", "-0", "+b", "-ec.2+b"), ({ major, minor }, patch, rest) => {
+        expect(minorOf(`${major}.${minor}.${patch}${rest}`)).toEqual({ major, minor });
+      }),
+    );
+  });
+});
