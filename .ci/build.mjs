@@ -21,7 +21,7 @@ const entryPoints = {
   bundleWorker: "pkg/operatorcontroller/bundleWorker.ts",
   responseWorker: "pkg/operatorcontroller/catalogs/responseWorker.ts",
   objectWorker: "pkg/operatorcontroller/crdupgrade/objectWorker.ts",
-  issueWorker: "pkg/serving/certificates/issueWorker.ts",
+  issueWorker: "pkg/serving/issueWorker.ts",
   celRules: "pkg/resolve/cel/celRules.ts",
   undici: "pkg/http/undici.ts",
 };

@@ -1,7 +1,7 @@
 import { PullSecrets, pullSecretStates, type SecretName } from "../pkg/controller/pullSecrets.ts";
 import type { Client } from "../pkg/kube/client.ts";
-import { readPodIdentity, SERVICE_ACCOUNT_TOKEN } from "../pkg/kube/podIdentity.ts";
-import { Puller, type PullerOptions } from "../pkg/oci/puller.ts";
+import { readPodIdentity, SERVICE_ACCOUNT_TOKEN } from "../pkg/kube/tokens.ts";
+import { Puller, type PullerOptions } from "../pkg/oci/pull/puller.ts";
 import type { Logger } from "../pkg/telemetry/log.ts";
 import type { Metrics } from "../pkg/telemetry/metrics.ts";
 import { optionalText } from "./flags.ts";

@@ -1,5 +1,5 @@
 import { LeaderElection, type LeaderElectionInit } from "../pkg/controller/leaderElection.ts";
-import { electionTimesProblem } from "../pkg/controller/leaseRecord.ts";
+import { electionTimesProblem } from "../pkg/controller/lease.ts";
 import type { Client } from "../pkg/kube/client.ts";
 import type { Logger } from "../pkg/telemetry/log.ts";
 import { type Metrics, leaderMetrics } from "../pkg/telemetry/metrics.ts";

@@ -1,23 +1,13 @@
-import { getCiphers } from "node:tls";
-import * as z from "zod";
 import type { Client } from "../pkg/kube/client.ts";
 import { AccessReviews } from "../pkg/serving/accessReviews.ts";
 import { type MetricsServer, type Page, startMetricsServer } from "../pkg/serving/metricsServer.ts";
-import type { ServerTls } from "../pkg/serving/serverTls.ts";
-import { TlsFiles } from "../pkg/serving/tlsFiles.ts";
-import {
-  isKnownCipher,
-  isKnownProfile,
-  TLS_CURVES,
-  TLS_VERSIONS,
-  type TlsSettings,
-  type TlsVersion,
-  tlsProfile,
-  tlsSettings,
-} from "../pkg/serving/tlsProfile.ts";
+import { type ServerTls, TlsFiles } from "../pkg/serving/serverTls.ts";
+import { TLS_CURVES, TLS_VERSIONS, type TlsSettings, type TlsVersion, isKnownCipher, isKnownProfile, tlsProfile, tlsSettings } from "../pkg/serving/tlsProfile.ts";
 import type { Logger } from "../pkg/telemetry/log.ts";
 import type { Metrics } from "../pkg/telemetry/metrics.ts";
 import { optionalText } from "./flags.ts";
+import { getCiphers } from "node:tls";
+import * as z from "zod";
 
 /** The profile that the cluster decides about. */
 export const CLUSTER_PROFILE = "cluster";

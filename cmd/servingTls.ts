@@ -3,11 +3,10 @@ import { SERVING_TIMES, certificateHostNames, servingSecretName } from "../pkg/c
 import type { Task } from "../pkg/controller/shutdown.ts";
 import type { Client } from "../pkg/kube/client.ts";
 import { EventRecorder } from "../pkg/kube/events.ts";
-import { ThreadIssuer } from "../pkg/serving/certificates/certificateIssuer.ts";
-import { SelfManagedCertificate } from "../pkg/serving/certificates/selfManagedCertificate.ts";
+import { ThreadIssuer } from "../pkg/serving/certificateIssuer.ts";
 import { ClusterTlsSettings } from "../pkg/serving/clusterTlsProfile.ts";
-import { FollowedTls } from "../pkg/serving/followedTls.ts";
-import { type ServerTls, servingCertificateEnd } from "../pkg/serving/serverTls.ts";
+import { SelfManagedCertificate } from "../pkg/serving/selfManagedCertificate.ts";
+import { FollowedTls, type ServerTls, servingCertificateEnd } from "../pkg/serving/serverTls.ts";
 import type { TlsSettings } from "../pkg/serving/tlsProfile.ts";
 import type { Logger } from "../pkg/telemetry/log.ts";
 import type { Metrics } from "../pkg/telemetry/metrics.ts";

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { QueryThreads } from "../../pkg/catalogd/graphql/queryThreads.ts";
 import { AnswerCache } from "../../pkg/catalogd/http/answerCache.ts";
-import { catalogRoutes } from "../../pkg/catalogd/http/routes.ts";
+import { catalogRoutes } from "../../pkg/catalogd/http/contentServer.ts";
 import { parseFlags } from "./flags.ts";
 import { gatedEndpoints } from "./gatedEndpoints.ts";
 

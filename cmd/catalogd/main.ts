@@ -1,11 +1,10 @@
 import { systemClock } from "../../pkg/async/clock.ts";
 import { CatalogController, cacheFolders } from "../../pkg/catalogd/catalogController.ts";
-import { startContentServer } from "../../pkg/catalogd/http/contentServer.ts";
+import { CatalogStore } from "../../pkg/catalogd/catalogStore.ts";
+import { serveUntil, startContentServer } from "../../pkg/catalogd/http/contentServer.ts";
 import { HttpMetrics } from "../../pkg/catalogd/http/httpMetrics.ts";
-import { serveUntil } from "../../pkg/catalogd/http/serveUntil.ts";
 import { Loader } from "../../pkg/catalogd/load/loader.ts";
-import { ReplicaReadiness } from "../../pkg/catalogd/replica/readiness.ts";
-import { CatalogStore } from "../../pkg/catalogd/store/store.ts";
+import { ReplicaReadiness } from "../../pkg/catalogd/readiness.ts";
 import { runUntilStopped, stopOnSignals } from "../../pkg/controller/shutdown.ts";
 import { Client } from "../../pkg/kube/client.ts";
 import { CATALOG_LIMITS } from "../../pkg/oci/limits.ts";

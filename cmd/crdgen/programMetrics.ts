@@ -1,8 +1,7 @@
-import { CatalogMetrics } from "../../pkg/catalogd/catalogMetrics.ts";
+import { CatalogMetrics, replicaMetrics } from "../../pkg/catalogd/catalogMetrics.ts";
 import { HttpMetrics } from "../../pkg/catalogd/http/httpMetrics.ts";
-import { replicaMetrics } from "../../pkg/catalogd/replica/replicaMetrics.ts";
-import { pullMetrics } from "../../pkg/controller/pullMetrics.ts";
 import { pullSecretStates } from "../../pkg/controller/pullSecrets.ts";
+import { pullMetrics } from "../../pkg/oci/pull/pullPool.ts";
 import { GateMetrics } from "../../pkg/operatorcontroller/clusterupgrade/gateMetrics.ts";
 import { ExtensionMetrics } from "../../pkg/operatorcontroller/status/extensionMetrics.ts";
 import { watchMetrics } from "../../pkg/operatorcontroller/watches/watchMetrics.ts";

@@ -1,29 +1,25 @@
 import type { ClusterCatalog } from "../api/clusterCatalog.ts";
 import { API_VERSION, CLUSTER_CATALOG } from "../api/constants.ts";
 import { systemClock } from "../async/clock.ts";
-import { Alarms } from "../controller/alarms.ts";
 import { Controller, type ReconcileContext, type ReconcileOutcome } from "../controller/controller.ts";
 import { Informer, withoutBulk } from "../controller/informer.ts";
 import { LeadershipLost } from "../controller/leaderElection.ts";
-import { pullMetrics } from "../controller/pullMetrics.ts";
-import type { StepResult } from "../controller/steps.ts";
-import { WorkQueue } from "../controller/workQueue.ts";
+import type { StepResult } from "../controller/reconcile.ts";
+import { KeyedTimers, WorkQueue } from "../controller/workQueue.ts";
 import { isRetryable, messageOf } from "../errors/errors.ts";
 import type { Client } from "../kube/client.ts";
-import { catalogRoot } from "../oci/catalogRoot.ts";
-import type { Puller } from "../oci/puller.ts";
+import { catalogRoot } from "../oci/pull/imageFilter.ts";
+import { pullMetrics } from "../oci/pull/pullPool.ts";
+import type { Puller } from "../oci/pull/puller.ts";
 import type { Logger } from "../telemetry/log.ts";
 import { type Metrics, controllerMetrics, queueMetrics } from "../telemetry/metrics.ts";
+import { CatalogFollower, LostContents } from "./catalogFollower.ts";
 import { CatalogImages } from "./catalogImages.ts";
 import { CatalogLeader } from "./catalogLeader.ts";
-import { CatalogMetrics } from "./catalogMetrics.ts";
+import { CatalogMetrics, replicaMetrics } from "./catalogMetrics.ts";
+import { type CatalogStore, Scrubber } from "./catalogStore.ts";
 import { GarbageCollector, unpackFolder } from "./garbageCollector.ts";
-import { CatalogFollower } from "./replica/catalogFollower.ts";
-import { LostContents } from "./replica/lostContents.ts";
-import { replicaMetrics } from "./replica/replicaMetrics.ts";
-import { servedImage } from "./replica/servedImage.ts";
-import { Scrubber } from "./scrubber.ts";
-import type { CatalogStore } from "./store/store.ts";
+import { servedImage } from "./status.ts";
 import { join } from "node:path";
 
 /** Everything the controller is built from. */
@@ -61,7 +57,7 @@ export class CatalogController {
   readonly #catalogs: Informer<ClusterCatalog>;
   readonly #queue: WorkQueue;
   /** Wakes catalogs for their next poll after a failure that is not tried again by itself. */
-  readonly #alarms: Alarms;
+  readonly #alarms: KeyedTimers;
   readonly #controller: Controller;
   readonly #garbage: GarbageCollector;
   readonly #scrubber: Scrubber;
@@ -80,7 +76,7 @@ export class CatalogController {
     const { client, store, unpackDir, gcIntervalMs, log, metrics } = options;
     this.#catalogs = new Informer<ClusterCatalog>(client, CATALOG, { transform: withoutBulk }, log);
     this.#queue = new WorkQueue({ metrics: queueMetrics(metrics, NAME) });
-    this.#alarms = new Alarms(systemClock, (name) => this.#queue.add(name));
+    this.#alarms = new KeyedTimers(systemClock, (name) => this.#queue.add(name));
     const { leaderClient, puller, externalUrl } = options;
     const replica = replicaMetrics(metrics);
     const source = {

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { ClusterCatalogStatus } from "../api/clusterCatalog.ts";
 import type { Condition } from "../api/k8s.ts";
-import { catalogEvents } from "./catalogEvents.ts";
+import { catalogEvents } from "./status.ts";
 
 type Part = Pick<Condition, "status" | "reason" | "message">;
 const succeeded: Part = { status: "True", reason: "Succeeded", message: "stored" };

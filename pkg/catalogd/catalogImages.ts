@@ -1,8 +1,14 @@
+import type { ClusterCatalog } from "../api/clusterCatalog.ts";
+import { findCondition } from "../api/conditions.ts";
+import { ConditionType, Reason } from "../api/constants.ts";
 import { systemClock } from "../async/clock.ts";
-import type { PullCounts } from "../controller/pullMetrics.ts";
-import { PullPool, type PullState, targetOf } from "../oci/pullPool.ts";
-import type { ResolvedImage, UnpackedImage } from "./facts.ts";
-import type { CatalogKeeper } from "./steps/withdraw.ts";
+import type { Step } from "../controller/reconcile.ts";
+import { TerminalError, wrapError } from "../errors/errors.ts";
+import { goQuote } from "../golang/quote.ts";
+import { type PullCounts, PullPool, type PullState, targetOf } from "../oci/pull/pullPool.ts";
+import type { CatalogKeeper } from "./finalizer.ts";
+import type { CatalogReconcileState, ResolvedImage, UnpackedImage } from "./reconcileState.ts";
+import type { CatalogContent } from "./store/content.ts";
 
 /** Looks up and pulls catalog images; of each only the catalog's folder is unpacked. */
 export interface CatalogPuller extends CatalogKeeper {
@@ -83,4 +89,120 @@ export class CatalogImages implements CatalogImageSource {
   async close(): Promise<void> {
     await this.#pool.close();
   }
+}
+
+/** What is remembered of the last successful look at a catalog's image. Lost on restart and after a failure, so the next pass looks again. */
+export interface PollRecord {
+  /** The reference that was looked up. */
+  ref: string;
+  /** What it stood for, by digest. */
+  canonical: string;
+  /** The object's generation then. */
+  generation: number;
+  /** Milliseconds since the epoch. */
+  at: number;
+}
+
+const MINUTE_MS = 60_000;
+/** A wait is up to a hundredth longer than asked for, so that many catalogs spread. */
+const JITTER = 0.01;
+
+/** What of a catalog decides when its reference is looked up. */
+export interface PollSubject {
+  ref: string;
+  generation: number;
+  intervalMinutes: number | undefined;
+}
+
+/**
+ * Why the reference has to be looked up, for the log; undefined when it need not be. Every change of the spec is a reason, as in Go, and so is a
+ * clock that was put back, after which nobody knows how long ago the last look was.
+ */
+export function pollReason(
+  record: PollRecord | undefined,
+  { ref, generation, intervalMinutes }: PollSubject,
+  now: number,
+): string | undefined {
+  if (!record) return "no cached catalog metadata found for this catalog";
+  if (record.generation !== generation || record.ref !== ref) return "catalog generation differs from observed generation";
+  if (intervalMinutes === undefined) return undefined;
+  if (now < record.at) return "the clock was put back";
+  if (record.at + intervalMinutes * MINUTE_MS < now) return "poll duration has elapsed";
+  return undefined;
+}
+
+/**
+ * How long until the next look, at least a millisecond; undefined without an interval.
+ * @param random from 0 up to, not including, 1.
+ */
+export function nextPollMs(lastPoll: number, intervalMinutes: number | undefined, now: number, random: number): number | undefined {
+  if (intervalMinutes === undefined) return undefined;
+  return Math.max(1, Math.ceil(Math.min(lastPoll, now) + intervalMinutes * MINUTE_MS * (1 + JITTER * random) - now) + 1);
+}
+
+/** What fetching the image needs from the outside. */
+export interface FetchDependencies {
+  images: Pick<CatalogImageSource, "fetch">;
+  contents: { get(name: string): CatalogContent | undefined };
+  /** By catalog name. */
+  polls: ReadonlyMap<string, PollRecord>;
+  /** Milliseconds since the epoch. */
+  now: () => number;
+}
+
+/** Until content that was lost while its image was looked up is fetched. */
+const LOST_RETRY_MS = 300;
+
+/**
+ * Finds out which image is wanted, and fetches it unless its content is stored. The registry is asked only when the spec changed, when the
+ * interval has passed, and after a restart or a failure. The step does not wait for it: the pass ends, and the end of the fetch brings the next one.
+ */
+export function fetchImage({ images, contents, polls, now }: FetchDependencies): Step<CatalogReconcileState["catalog"], CatalogReconcileState> {
+  return {
+    name: "FetchImage",
+    async run(facts, { log }) {
+      const { metadata, spec } = facts.catalog;
+      const { ref, pollIntervalMinutes } = imageOf(facts);
+      const stored = contents.get(metadata.name);
+      const record = polls.get(metadata.name);
+      const subject = { ref, generation: metadata.generation ?? 0, intervalMinutes: pollIntervalMinutes };
+      const reason = pollReason(record, subject, now()) ?? (stored ? undefined : "no stored content found for this catalog");
+      if (reason === undefined && record && stored?.origin.ref === record.canonical) {
+        facts.content = stored;
+        return undefined;
+      }
+      const fetched = images.fetch(metadata.name, ref, (canonical) => contents.get(metadata.name)?.origin.ref === canonical);
+      if (fetched.kind === "failed") throw wrapError("source catalog content: ", fetched.error);
+      if (fetched.kind === "pending" && fetched.isNew) log.debug({ reason, source: spec.source.type }, "unpack required");
+      if (fetched.kind === "pending") {
+        if (!fetched.isSlow || !isToldOf(facts.catalog)) facts.leave = true;
+        else facts.unpacking = ref;
+        return { isPending: true };
+      }
+      const { resolved, unpacked, pullBegan } = fetched.value;
+      facts.resolved = resolved;
+      if (unpacked) facts.unpacked = unpacked;
+      else if (stored?.origin.ref === resolved.canonical) facts.content = stored;
+      else {
+        facts.leave = true; // what was stored is lost since then
+        return { isPending: true, requeueAfterMs: LOST_RETRY_MS };
+      }
+      if (pullBegan !== undefined) facts.pullBegan = pullBegan;
+      return undefined;
+    },
+  };
+}
+
+/** Whether the status tells of the fetch: of a new catalog or spec it does; a poll is not worth a word, and a failure stays until there is an answer. */
+function isToldOf({ metadata, status }: Readonly<ClusterCatalog>): boolean {
+  const progressing = findCondition(status?.conditions, ConditionType.Progressing);
+  if (!progressing) return true;
+  return progressing.reason === Reason.Succeeded && progressing.observedGeneration !== metadata.generation;
+}
+
+function imageOf({ catalog }: CatalogReconcileState): { ref: string; pollIntervalMinutes?: number | undefined } {
+  const { type, image } = catalog.spec.source;
+  if ((type as string) !== "Image") throw new TerminalError("Blocked", `unknown source type ${goQuote(type)}`);
+  if (!image) throw new TerminalError("Blocked", `error parsing ClusterCatalog ${goQuote(catalog.metadata.name)}, image source is nil`);
+  return image;
 }

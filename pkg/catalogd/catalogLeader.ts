@@ -1,20 +1,15 @@
 import type { ClusterCatalog } from "../api/clusterCatalog.ts";
-import type { StepResult } from "../controller/steps.ts";
+import type { StepResult } from "../controller/reconcile.ts";
 import type { Client } from "../kube/client.ts";
 import { EventRecorder } from "../kube/events.ts";
 import type { Logger } from "../telemetry/log.ts";
-import type { CatalogImageSource } from "./catalogImages.ts";
-import type { CatalogMetrics } from "./catalogMetrics.ts";
-import { CatalogMetadata } from "./metadata.ts";
-import type { PollRecord } from "./polling.ts";
+import { type CatalogImageSource, type PollRecord, fetchImage } from "./catalogImages.ts";
+import type { CatalogMetrics, ReplicaMetrics } from "./catalogMetrics.ts";
+import type { CatalogStore } from "./catalogStore.ts";
+import { CatalogMetadata, ensureMetadata, withdraw } from "./finalizer.ts";
 import { CatalogReconciler } from "./reconciler.ts";
-import type { ReplicaMetrics } from "./replica/replicaMetrics.ts";
-import { servedImage } from "./replica/servedImage.ts";
-import { ensureMetadata } from "./steps/ensureMetadata.ts";
-import { fetchImage } from "./steps/fetchImage.ts";
-import { storeContent } from "./steps/storeContent.ts";
-import { withdraw } from "./steps/withdraw.ts";
-import type { CatalogStore } from "./store/store.ts";
+import { servedImage } from "./status.ts";
+import { storeContent } from "./storeContent.ts";
 
 /** What the leader's passes are built from. */
 export interface CatalogLeaderInit {

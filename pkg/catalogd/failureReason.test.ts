@@ -1,15 +1,13 @@
-import { expect, test } from "vitest";
 import { CATALOG_FAILURE_REASONS } from "../api/clusterCatalog.ts";
 import { RetryableError, TerminalError, wrapError } from "../errors/errors.ts";
-import { catalogRoot } from "../oci/catalogRoot.ts";
-import { ContentError, RefusedError } from "../oci/contentError.ts";
+import { ContentError, RefusedError, RejectedError } from "../oci/imageErrors.ts";
 import type { ImageConfig } from "../oci/manifest.ts";
-import { RejectedError } from "../oci/policy/rejectedError.ts";
-import type { AskedImage } from "../oci/pullJob.ts";
-import { RegistryError } from "../oci/registryError.ts";
-import { failureReason } from "./failureReason.ts";
+import { type AskedImage, catalogRoot } from "../oci/pull/imageFilter.ts";
+import { RegistryError } from "../oci/registry/registryError.ts";
 import { InvalidCatalogError } from "./load/loader.ts";
-import { StoreFailedError } from "./steps/storeContent.ts";
+import { failureReason } from "./status.ts";
+import { StoreFailedError } from "./storeContent.ts";
+import { expect, test } from "vitest";
 
 const pulling = (err: unknown): Error => wrapError("source catalog content: ", wrapError("error copying image: ", err));
 const storing = (cause: unknown): Error =>

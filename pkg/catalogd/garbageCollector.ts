@@ -2,7 +2,7 @@ import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { type Clock, sleep, systemClock } from "../async/clock.ts";
 import { messageOf } from "../errors/errors.ts";
-import { removeTree } from "../oci/cache.ts";
+import { removeTree } from "../oci/pull/cache.ts";
 import type { Logger } from "../telemetry/log.ts";
 
 /** A folder with an entry for each catalog. */

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { nextPollMs, type PollRecord, pollReason } from "./polling.ts";
+import { nextPollMs, type PollRecord, pollReason } from "./catalogImages.ts";
 
 const RECORD: PollRecord = { ref: "r/c:v1", canonical: "r/c@sha256:1", generation: 3, at: 1_000_000 };
 const SUBJECT = { ref: "r/c:v1", generation: 3, intervalMinutes: undefined };

@@ -9,7 +9,7 @@ import { packageContentsFrom } from "../fbc/content.ts";
 import { decodeMetas } from "../fbc/decode.ts";
 import type { Meta } from "../fbc/types.ts";
 import { createLogger } from "../telemetry/log.ts";
-import { CatalogStore } from "./store/store.ts";
+import { CatalogStore } from "./catalogStore.ts";
 
 /** What opm counts in a catalog. */
 interface LoadCase {

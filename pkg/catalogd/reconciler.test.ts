@@ -1,20 +1,17 @@
-import { tmpdir } from "node:os";
-import { beforeEach, expect, test } from "vitest";
 import { FakeCatalogServer, FakeImages, FakeStore } from "../../test/support/catalogFakes.ts";
 import type { ClusterCatalog } from "../api/clusterCatalog.ts";
 import { findCondition } from "../api/conditions.ts";
 import { API_VERSION, FINALIZER_DELETE_SERVER_CACHE, LABEL_METADATA_NAME } from "../api/constants.ts";
-import type { StepResult } from "../controller/steps.ts";
+import type { StepResult } from "../controller/reconcile.ts";
 import { TerminalError } from "../errors/errors.ts";
 import type { Client } from "../kube/client.ts";
 import { createLogger } from "../telemetry/log.ts";
-import { CatalogImages } from "./catalogImages.ts";
-import { CatalogMetadata } from "./metadata.ts";
+import { CatalogImages, fetchImage } from "./catalogImages.ts";
+import { CatalogMetadata, ensureMetadata, withdraw } from "./finalizer.ts";
 import { CatalogReconciler } from "./reconciler.ts";
-import { ensureMetadata } from "./steps/ensureMetadata.ts";
-import { fetchImage } from "./steps/fetchImage.ts";
-import { storeContent } from "./steps/storeContent.ts";
-import { withdraw } from "./steps/withdraw.ts";
+import { storeContent } from "./storeContent.ts";
+import { tmpdir } from "node:os";
+import { beforeEach, expect, test } from "vitest";
 
 const MINUTE = 60_000;
 const REF = "quay.io/c:v1";

@@ -3,18 +3,16 @@ import { changedConditions } from "../api/conditions.ts";
 import { FINALIZER_DELETE_SERVER_CACHE } from "../api/constants.ts";
 import { EVENTS, type EventSink } from "../api/events.ts";
 import type { KubeObject, ObjectMeta } from "../api/k8s.ts";
-import { formatTime } from "../golang/time.ts";
-import { replaceStatus } from "../controller/objectStatus.ts";
-import { runSteps, type Step, type StepResult, withoutStep } from "../controller/steps.ts";
+import { type Step, type StepResult, replaceStatus, runSteps, withoutStep } from "../controller/reconcile.ts";
 import { isRetryable, wrapError } from "../errors/errors.ts";
 import { canonicalJson } from "../golang/json.ts";
+import { formatTime } from "../golang/time.ts";
 import type { Client } from "../kube/client.ts";
 import type { Logger } from "../telemetry/log.ts";
-import { catalogEvents } from "./catalogEvents.ts";
-import { type CatalogFacts, newFacts } from "./facts.ts";
-import type { CatalogMetadata } from "./metadata.ts";
-import { nextPollMs, type PollRecord } from "./polling.ts";
-import { statusFrom } from "./status.ts";
+import { type PollRecord, nextPollMs } from "./catalogImages.ts";
+import type { CatalogMetadata } from "./finalizer.ts";
+import { type CatalogReconcileState, newReconcileState } from "./reconcileState.ts";
+import { catalogEvents, statusFrom } from "./status.ts";
 import type { CatalogContent } from "./store/content.ts";
 
 /** What a pass over one catalog needs from the outside. */
@@ -23,7 +21,7 @@ export interface ReconcilerDependencies {
   events: EventSink;
   metadata: CatalogMetadata;
   contents: { get(name: string): CatalogContent | undefined };
-  steps: readonly Step<CatalogFacts["catalog"], CatalogFacts>[];
+  steps: readonly Step<CatalogReconcileState["catalog"], CatalogReconcileState>[];
   /** By catalog name; the steps read it, the reconciler keeps it. */
   polls: Map<string, PollRecord>;
   /** Base URL under which the catalog of a name is served. */
@@ -47,7 +45,7 @@ export class CatalogReconciler {
   /** @throws what the steps threw, after it has been written to the conditions. */
   async reconcile(catalog: Readonly<ClusterCatalog>, log: Logger, signal: AbortSignal): Promise<StepResult> {
     const { name } = catalog.metadata;
-    const facts = newFacts(catalog);
+    const facts = newReconcileState(catalog);
     let result: StepResult;
     let error: unknown;
     try {
@@ -71,7 +69,7 @@ export class CatalogReconciler {
   }
 
   /** A failure forgets when the reference was looked up, so that the next try looks again. */
-  #remember({ catalog, content, resolved, withdrawn }: CatalogFacts, error: unknown): void {
+  #remember({ catalog, content, resolved, withdrawn }: CatalogReconcileState, error: unknown): void {
     const { polls, now } = this.#deps;
     const { name, generation = 0 } = catalog.metadata;
     const ref = catalog.spec.source.image?.ref ?? "";
@@ -106,7 +104,7 @@ export class CatalogReconciler {
   /** @returns the object's new resourceVersion; nothing when there was nothing to write. */
   async #writeStatus(
     catalog: Readonly<ClusterCatalog>,
-    facts: CatalogFacts,
+    facts: CatalogReconcileState,
     error: unknown,
     log: Logger,
   ): Promise<Pick<ObjectMeta, "resourceVersion">> {

@@ -1,13 +1,12 @@
-import { describe, expect, test } from "vitest";
 import type { ClusterCatalog, ClusterCatalogStatus } from "../api/clusterCatalog.ts";
 import { API_VERSION } from "../api/constants.ts";
 import type { Condition } from "../api/k8s.ts";
 import { RetryableError, TerminalError, wrapError } from "../errors/errors.ts";
-import { RegistryError } from "../oci/registryError.ts";
-import { type CatalogFacts, newFacts } from "./facts.ts";
+import { RegistryError } from "../oci/registry/registryError.ts";
+import { type CatalogReconcileState, newReconcileState } from "./reconcileState.ts";
 import { statusFrom } from "./status.ts";
-import type { CatalogContent } from "./store/content.ts";
-import { type FindingsSummary, NO_FINDINGS } from "./store/findingsSummary.ts";
+import { type CatalogContent, type FindingsSummary, NO_FINDINGS } from "./store/content.ts";
+import { describe, expect, test } from "vitest";
 
 const NOW = "2026-02-03T04:05:06Z";
 const BEFORE = "2026-01-01T00:00:00Z";
@@ -55,13 +54,13 @@ const SERVED: ClusterCatalogStatus = {
 };
 
 /** The status after a pass, apart from `failure`, which has a test of its own. */
-function after(before: ClusterCatalogStatus | undefined, facts: Partial<CatalogFacts>, error?: unknown): ClusterCatalogStatus {
+function after(before: ClusterCatalogStatus | undefined, facts: Partial<CatalogReconcileState>, error?: unknown): ClusterCatalogStatus {
   const { failure: _, ...status } = wholeAfter(before, facts, error);
   return status;
 }
 
-function wholeAfter(before: ClusterCatalogStatus | undefined, facts: Partial<CatalogFacts>, error?: unknown): ClusterCatalogStatus {
-  return statusFrom(catalog(before), { ...newFacts(catalog(before)), ...facts }, { error, base: BASE, now: NOW });
+function wholeAfter(before: ClusterCatalogStatus | undefined, facts: Partial<CatalogReconcileState>, error?: unknown): ClusterCatalogStatus {
+  return statusFrom(catalog(before), { ...newReconcileState(catalog(before)), ...facts }, { error, base: BASE, now: NOW });
 }
 
 describe("content is served", () => {
@@ -213,7 +212,7 @@ describe("status.failure", () => {
   });
 });
 
-test.for<[what: string, before: ClusterCatalogStatus | undefined, facts: Partial<CatalogFacts>, serving: string | undefined]>([
+test.for<[what: string, before: ClusterCatalogStatus | undefined, facts: Partial<CatalogReconcileState>, serving: string | undefined]>([
   ["nothing is served yet", undefined, {}, undefined],
   ["the content before is served", SERVED, { content: contentOf(OLD_REF) }, "True"],
 ])("while an image is fetched Progressing says so and the rest stays when %s", ([, before, facts, serving]) => {

@@ -1,7 +1,7 @@
 import { FakeClock } from "../../test/support/fakeClock.ts";
 import { RetryableError, TerminalError, wrapError } from "../errors/errors.ts";
 import { KubeError } from "../kube/errors.ts";
-import { RegistryError } from "../oci/registryError.ts";
+import { RegistryError } from "../oci/registry/registryError.ts";
 import { createLogger } from "../telemetry/log.ts";
 import { controllerMetrics, createMetrics } from "../telemetry/metrics.ts";
 import { Controller, type Reconcile } from "./controller.ts";

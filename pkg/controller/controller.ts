@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { isRetryable, restMsOf } from "../errors/errors.ts";
 import { retryAfterMsOf } from "../kube/errors.ts";
-import { registryWaitOf } from "../oci/registryError.ts";
+import { registryWaitOf } from "../oci/registry/registryError.ts";
 import type { ControllerMetrics } from "../telemetry/metrics.ts";
 import type { Logger } from "../telemetry/log.ts";
 import { type Clock, systemClock } from "../async/clock.ts";

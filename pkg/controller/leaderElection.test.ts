@@ -4,7 +4,7 @@ import { LeaseServer } from "../../test/support/leaseServer.ts";
 import { createLogger } from "../telemetry/log.ts";
 import type { Clock } from "../async/clock.ts";
 import { LeaderElection, LeadershipLost } from "./leaderElection.ts";
-import type { LeaseSpec } from "./leaseRecord.ts";
+import type { LeaseSpec } from "./lease.ts";
 
 const TIMES = { leaseDurationMs: 15_000, renewDeadlineMs: 10_000, retryPeriodMs: 2_000 };
 const log = createLogger({ component: "test", level: "silent" });

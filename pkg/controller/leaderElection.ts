@@ -1,14 +1,11 @@
-import { randomUUID } from "node:crypto";
-import { hostname } from "node:os";
+import { type Clock, sleep, systemClock } from "../async/clock.ts";
 import { messageOf } from "../errors/errors.ts";
 import type { Client } from "../kube/client.ts";
-import type { LeaderMetrics } from "../telemetry/metrics.ts";
 import type { Logger } from "../telemetry/log.ts";
-import { type Clock, sleep, systemClock } from "../async/clock.ts";
-import { LeaseHold } from "./leaseHold.ts";
-import { type ElectionTimes, electionTimesProblem, RETRY_JITTER, waitMs } from "./leaseRecord.ts";
-import { LeaseView } from "./leaseView.ts";
-import { LeaseWatch } from "./leaseWatch.ts";
+import type { LeaderMetrics } from "../telemetry/metrics.ts";
+import { type ElectionTimes, LeaseHold, LeaseView, LeaseWatch, RETRY_JITTER, electionTimesProblem, waitMs } from "./lease.ts";
+import { randomUUID } from "node:crypto";
+import { hostname } from "node:os";
 
 /** What an election is held with. */
 export interface LeaderElectionInit {

@@ -1,6 +1,6 @@
 import type { KubeObject } from "../api/k8s.ts";
-import type { ServiceAccountName } from "../kube/podIdentity.ts";
-import { type AuthFile, type CredentialSource, mergedEntries, readPullSecret } from "../oci/auth.ts";
+import type { ServiceAccountName } from "../kube/tokens.ts";
+import { type AuthFile, type CredentialSource, mergedEntries, readPullSecret } from "../oci/registry/authFile.ts";
 import type { Logger } from "../telemetry/log.ts";
 import type { GaugeMetric, Metrics } from "../telemetry/metrics.ts";
 import { Informer, type ListerWatcher, withoutBulk } from "./informer.ts";

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { isRetryable, TerminalError } from "../errors/errors.ts";
 import { createLogger } from "../telemetry/log.ts";
-import { runSteps, type Step, StepError, withoutStep } from "./steps.ts";
+import { runSteps, type Step, StepError, withoutStep } from "./reconcile.ts";
 
 const lines: Record<string, unknown>[] = [];
 const log = createLogger({ component: "test", destination: { write: (line) => lines.push(JSON.parse(line) as Record<string, unknown>) } });

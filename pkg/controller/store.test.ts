@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { KubeObject } from "../api/k8s.ts";
-import { Backoff } from "./backoff.ts";
-import { keyOf, Store } from "./store.ts";
+import { Backoff } from "../async/backoff.ts";
+import { keyOf, Store } from "./informer.ts";
 
 const pod = (name: string, resourceVersion: string, more: { uid?: string; node?: string } = {}): KubeObject => ({
   apiVersion: "v1",

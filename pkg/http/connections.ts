@@ -1,5 +1,148 @@
-import { Http1Connections } from "./http1.ts";
-import type { Connections, ConnectionsOptions, HttpRequest, HttpResponse } from "./types.ts";
+import type { Connections, ConnectionsOptions, HttpBody, HttpRequest, HttpResponse } from "./types.ts";
+import { Agent as HttpAgent, type ClientRequest, type IncomingMessage, request as httpRequest } from "node:http";
+import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
+import type { Socket } from "node:net";
+import { Readable } from "node:stream";
+
+const CONNECT_TIMEOUT_MS = 10_000;
+const RESPONSE_TIMEOUT_MS = 300_000;
+/** Between two TCP probes, so that a dead peer is noticed under a watch that is silent. */
+const TCP_PROBE_MS = 30_000;
+const DUMP_LIMIT = 128 * 1024;
+
+/** Connections of Node's own HTTP/1.1 client. */
+class Http1Connections implements Connections {
+  readonly #agents: { readonly plain: HttpAgent; readonly tls: HttpsAgent };
+  readonly #connectTimeoutMs: number;
+
+  constructor({
+    tls,
+    lookup,
+    perServer = Number.POSITIVE_INFINITY,
+    keepAliveMs,
+    connectTimeoutMs = CONNECT_TIMEOUT_MS,
+  }: ConnectionsOptions) {
+    const common = {
+      keepAlive: true,
+      keepAliveInitialDelay: TCP_PROBE_MS,
+      keepAliveMsecs: TCP_PROBE_MS,
+      timeout: keepAliveMs,
+      maxSockets: perServer,
+      ...(lookup ? { lookup } : {}),
+    };
+    this.#agents = { plain: new HttpAgent(common), tls: new HttpsAgent({ ...common, ...tls }) };
+    this.#connectTimeoutMs = connectTimeoutMs;
+  }
+
+  async request(url: URL, { method, headers, body, signal, headersTimeoutMs, bodyTimeoutMs }: HttpRequest): Promise<HttpResponse> {
+    signal?.throwIfAborted();
+    // Node adds no length to a DELETE with a body.
+    const length = typeof body === "string" || body instanceof Uint8Array ? { "content-length": String(Buffer.byteLength(body)) } : {};
+    const options = { method, headers: { ...length, ...headers } };
+    const request =
+      url.protocol === "https:"
+        ? httpsRequest(url, { ...options, agent: this.#agents.tls })
+        : httpRequest(url, { ...options, agent: this.#agents.plain });
+    const response = new Promise<IncomingMessage>((resolve, reject) => {
+      request.on("response", resolve);
+      request.on("error", (err) => reject(signal?.aborted ? signal.reason : err));
+    });
+    limitConnecting(request, this.#connectTimeoutMs);
+    limitPauses(request, headersTimeoutMs, bodyTimeoutMs);
+    request.once("close", abortWith(signal, request));
+    if (body instanceof Readable) body.once("error", (err) => request.destroy(err)).pipe(request);
+    else request.end(body ?? undefined);
+    const message = await response;
+    return {
+      statusCode: message.statusCode ?? 0,
+      headers: headersOf(message),
+      body: Object.assign(message, { dump: dumpBody }) as HttpBody,
+    };
+  }
+
+  close(): Promise<void> {
+    for (const agent of [this.#agents.plain, this.#agents.tls]) {
+      // Node's agents close the connection after a response when they do not keep connections alive.
+      Object.assign(agent, { keepAlive: false });
+      for (const socket of Object.values(agent.freeSockets).flatMap((sockets) => sockets ?? [])) socket.destroy();
+    }
+    return Promise.resolve();
+  }
+
+  destroy(): Promise<void> {
+    this.#agents.plain.destroy();
+    this.#agents.tls.destroy();
+    return Promise.resolve();
+  }
+}
+
+/** Destroys the request and the body of its response when the signal aborts. @returns a function that stops listening. */
+function abortWith(signal: AbortSignal | undefined, request: ClientRequest): () => void {
+  if (!signal) return () => undefined;
+  let message: IncomingMessage | undefined;
+  request.once("response", (begun) => {
+    message = begun;
+  });
+  const abort = (): void => {
+    const reason = signal.reason instanceof Error ? signal.reason : new Error("the request was aborted", { cause: signal.reason });
+    message?.destroy(reason);
+    request.destroy(reason);
+  };
+  signal.addEventListener("abort", abort, { once: true });
+  return () => signal.removeEventListener("abort", abort);
+}
+
+/** Gives up a new connection that is not ready in time. A connection that is used again is ready. */
+function limitConnecting(request: ClientRequest, timeoutMs: number): void {
+  request.once("socket", (socket: Socket) => {
+    if (!socket.connecting) return;
+    const timer = setTimeout(() => request.destroy(timeoutError("CONNECT", `no connection within ${timeoutMs} ms`)), timeoutMs);
+    const ready = (): void => clearTimeout(timer);
+    socket.once("encrypted" in socket ? "secureConnect" : "connect", ready).once("close", ready);
+  });
+}
+
+/** Gives up a response that does not begin, and a body that stops. A body whose reader pauses is not late. */
+function limitPauses(request: ClientRequest, headersMs = RESPONSE_TIMEOUT_MS, bodyMs = RESPONSE_TIMEOUT_MS): void {
+  let message: IncomingMessage | undefined;
+  request.setTimeout(headersMs);
+  request.once("response", (begun) => {
+    message = begun;
+    // Otherwise an error that comes before somebody reads the body would be lost.
+    message.on("error", () => undefined);
+    message.socket.setTimeout(bodyMs);
+  });
+  request.on("timeout", () => {
+    if (!message) request.destroy(timeoutError("HEADERS", `no response within ${headersMs} ms`));
+    else if (message.readableLength === 0) message.destroy(timeoutError("BODY", `no data within ${bodyMs} ms`));
+  });
+}
+
+/** The codes are undici's, so that both clients fail alike. */
+function timeoutError(what: "CONNECT" | "HEADERS" | "BODY", message: string): NodeJS.ErrnoException {
+  return Object.assign(new Error(message), { code: `UND_ERR_${what}_TIMEOUT` });
+}
+
+/** A header that was sent once is a string, one that was sent several times is an array. */
+function headersOf({ headersDistinct }: IncomingMessage): HttpResponse["headers"] {
+  return Object.fromEntries(
+    Object.entries(headersDistinct).flatMap(([name, values = []]) =>
+      values.length > 0 ? [[name, values.length === 1 ? values[0] : values]] : [],
+    ),
+  );
+}
+
+async function dumpBody(this: IncomingMessage, { limit }: { limit: number } = { limit: DUMP_LIMIT }): Promise<void> {
+  let left = limit;
+  try {
+    for await (const chunk of this) {
+      left -= (chunk as Uint8Array).byteLength;
+      if (left < 0) return;
+    }
+  } catch {
+    // Nobody wants the rest of a body that broke off.
+  }
+}
 
 /**
  * Opens connections on demand. Node's client serves HTTP/1.1; undici serves HTTP/2 and proxies. undici is loaded with the first such request, because it

@@ -1,29 +1,12 @@
 import { type GroupVersionKind, type KubeObject, type ObjectRef, refOf } from "../api/k8s.ts";
 import type { HttpResponse } from "../http/types.ts";
-import { answerOf, errorOf, type Told } from "./answer.ts";
-import { readBytes } from "./body.ts";
 import { Credentials } from "./credentials.ts";
 import { type ApiResource, Discovery } from "./discovery.ts";
 import { isExpired, isNotFound } from "./errors.ts";
-import type {
-  ApplyOptions,
-  CallOptions,
-  DeleteOptions,
-  GetOptions,
-  ListOptions,
-  ListResult,
-  PageOptions,
-  PatchOptions,
-  WatchEvent,
-  WatchOptions,
-  WriteOptions,
-} from "./options.ts";
-import { type Location, type Query, resourcePath } from "./paths.ts";
-import { isPathNotFound } from "./status.ts";
+import { type ApplyOptions, type CallOptions, type DeleteOptions, type GetOptions, type ListOptions, type ListResult, type Location, type PageOptions, type PatchOptions, type Query, type WatchEvent, type WatchOptions, type WriteOptions, resourcePath, wireJson } from "./request.ts";
+import { type Told, answerOf, errorOf, isPathNotFound, readBytes, warningsIn } from "./response.ts";
 import { type RequestInit, type TokenSource, Transport, type TransportOptions } from "./transport.ts";
-import { warningsIn } from "./warnings.ts";
 import { acceptFor, watchEvents } from "./watch.ts";
-import { wireJson } from "./wire.ts";
 
 const PAGE = 500;
 const JSON_TYPE = "application/json";

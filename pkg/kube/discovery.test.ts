@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { Discovery } from "./discovery.ts";
 import { KindNotServed, KubeError } from "./errors.ts";
-import { resourcePath } from "./paths.ts";
+import { resourcePath } from "./request.ts";
 
 const APPS = {
   resources: [

@@ -12,7 +12,7 @@ import {
   NoCredential,
   retryAfterMsOf,
 } from "./errors.ts";
-import { isPathNotFound, kubeErrorFrom, retryAfterMsFrom } from "./status.ts";
+import { isPathNotFound, kubeErrorFrom, retryAfterMsFrom } from "./response.ts";
 
 const FORBIDDEN =
   'deployments.apps "x" is forbidden: User "system:serviceaccount:a:b" cannot patch resource "deployments" in API group "apps" in the namespace "a"';

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { TempFolder } from "../../test/support/contentFixture.ts";
-import { readPodIdentity } from "./podIdentity.ts";
+import { readPodIdentity } from "./tokens.ts";
 
 function tokenOf(claims: unknown): string {
   const part = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString("base64url");

@@ -1,7 +1,6 @@
 import { isObject } from "../api/jsonObject.ts";
-import { readText } from "./body.ts";
 import type { Client } from "./client.ts";
-import { kubeErrorFrom } from "./status.ts";
+import { kubeErrorFrom, readText } from "./response.ts";
 
 /** One kind that the API server serves, of one version. */
 export interface ServedResource {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { warningsIn } from "./warnings.ts";
+import { warningsIn } from "./response.ts";
 
 const LONG = "x".repeat(600);
 

@@ -1,8 +1,6 @@
 import type { GroupVersionKind, KubeObject } from "../api/k8s.ts";
-import { jsonLines } from "./body.ts";
-import type { WatchEvent, WatchOptions } from "./options.ts";
-import type { Query } from "./paths.ts";
-import { kubeErrorFrom } from "./status.ts";
+import type { Query, WatchEvent, WatchOptions } from "./request.ts";
+import { jsonLines, kubeErrorFrom } from "./response.ts";
 
 /** client-go's bounds: long enough to be cheap, random so that not all watches of a process end together. */
 const MIN_WATCH_SECONDS = 300;

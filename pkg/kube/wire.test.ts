@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { wireJson } from "./wire.ts";
+import { wireJson } from "./request.ts";
 
 test("integers beyond 2^53 keep all their digits, absent members stay absent", () => {
   expect(wireJson({ maximum: 9223372036854775807n, minimum: [-9223372036854775808n], one: 1, gone: undefined })).toBe(

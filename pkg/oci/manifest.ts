@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { digestProblem } from "../api/imageName.ts";
-import { ContentError, RefusedError } from "./contentError.ts";
+import { ContentError, RefusedError } from "./imageErrors.ts";
 import { goQuoted } from "../golang/quote.ts";
 
 export const MediaType = {

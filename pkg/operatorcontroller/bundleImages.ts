@@ -1,9 +1,8 @@
 import type { ObjectMeta } from "../api/k8s.ts";
 import { systemClock } from "../async/clock.ts";
-import type { PullCounts } from "../controller/pullMetrics.ts";
-import { bundleRoot } from "../oci/bundleRoot.ts";
-import type { ImageFilter } from "../oci/puller.ts";
-import { PullPool, type PullState, targetOf } from "../oci/pullPool.ts";
+import { bundleRoot } from "../oci/pull/bundleRoot.ts";
+import { type PullCounts, PullPool, type PullState, targetOf } from "../oci/pull/pullPool.ts";
+import type { ImageFilter } from "../oci/pull/puller.ts";
 
 /** A bundle image on disk. */
 export interface BundleImage {

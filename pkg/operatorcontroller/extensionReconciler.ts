@@ -2,7 +2,7 @@ import type { ClusterExtension } from "../api/clusterExtension.ts";
 import { CERTIFICATE_TIMES } from "../certificates/rotation.ts";
 import { systemClock } from "../async/clock.ts";
 import type { Informer } from "../controller/informer.ts";
-import { ThreadIssuer } from "../serving/certificates/certificateIssuer.ts";
+import { ThreadIssuer } from "../serving/certificateIssuer.ts";
 import type { Handovers } from "./apply/handovers.ts";
 import { ObjectClaims } from "./apply/objectClaims.ts";
 import { BundleCache } from "./bundleCache.ts";

@@ -1,17 +1,15 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import type { ClusterCatalog } from "../api/clusterCatalog.ts";
 import type { ClusterExtension } from "../api/clusterExtension.ts";
 import { findCondition } from "../api/conditions.ts";
 import { API_VERSION, CLUSTER_CATALOG, CLUSTER_EXTENSION, ConditionType, Reason } from "../api/constants.ts";
-import { Alarms } from "../controller/alarms.ts";
 import { systemClock } from "../async/clock.ts";
 import { Controller, type ReconcileContext, type ReconcileOutcome } from "../controller/controller.ts";
 import { Informer, withoutBulk } from "../controller/informer.ts";
-import { pullMetrics } from "../controller/pullMetrics.ts";
-import { WorkQueue } from "../controller/workQueue.ts";
+import { KeyedTimers, WorkQueue } from "../controller/workQueue.ts";
 import { isRetryable } from "../errors/errors.ts";
 import { EventRecorder } from "../kube/events.ts";
 import { ServiceAccountTokens } from "../kube/tokens.ts";
+import { pullMetrics } from "../oci/pull/pullPool.ts";
 import type { ResolutionRecord } from "../resolve/resolutionRecord.ts";
 import { controllerMetrics, queueMetrics } from "../telemetry/metrics.ts";
 import { FULL_EVERY } from "./apply/comparisonDue.ts";
@@ -33,7 +31,7 @@ import type { Reconciler } from "./reconciler.ts";
 import { ReleaseStore } from "./releases/releaseStore.ts";
 import { StreamingCodec } from "./releases/streamingCodec.ts";
 import { resolutionRecord } from "./resolutionRecord.ts";
-import { controllerWatchIdentity, Identities } from "./rights/identity.ts";
+import { Identities, controllerWatchIdentity } from "./rights/identity.ts";
 import { ClusterApis } from "./served/clusterApis.ts";
 import { ExtensionMetrics } from "./status/extensionMetrics.ts";
 import { waitingIn } from "./waiting.ts";
@@ -41,6 +39,7 @@ import { wakeOnChanges } from "./wakeUps.ts";
 import { ObjectWatches } from "./watches/objectWatches.ts";
 import { SourceWatches } from "./watches/sourceWatches.ts";
 import { watchMetrics } from "./watches/watchMetrics.ts";
+import { setTimeout as sleep } from "node:timers/promises";
 
 const EXTENSION = { apiVersion: API_VERSION, kind: CLUSTER_EXTENSION } as const;
 const CATALOG = { apiVersion: API_VERSION, kind: CLUSTER_CATALOG } as const;
@@ -68,9 +67,9 @@ export class OperatorController {
   readonly #watches: ObjectWatches;
   readonly #sources: SourceWatches;
   /** Wakes extensions for what their watches have seen. */
-  readonly #alarms: Alarms;
+  readonly #alarms: KeyedTimers;
   /** Wakes extensions whose certificates are to be looked at. */
-  readonly #certificateAlarms: Alarms;
+  readonly #certificateAlarms: KeyedTimers;
   readonly #rechecks: Rechecks;
   readonly #reconciler: Reconciler;
   readonly #installedReleases: InstalledReleases;
@@ -93,8 +92,8 @@ export class OperatorController {
     this.#metrics = new ExtensionMetrics(metrics);
     const facts = new ReleaseFactsCache();
     this.#releases = new ReleaseStore(client, options.systemNamespace, facts, new StreamingCodec());
-    this.#alarms = new Alarms(systemClock, (name) => this.#queue.add(name));
-    this.#certificateAlarms = new Alarms(systemClock, (name) => this.#queue.add(name));
+    this.#alarms = new KeyedTimers(systemClock, (name) => this.#queue.add(name));
+    this.#certificateAlarms = new KeyedTimers(systemClock, (name) => this.#queue.add(name));
     const wake = (name: string, inMs: number): void => this.#alarms.set(name, inMs);
     const shared = options.sharedWatches ? controllerWatchIdentity(client) : undefined;
     this.#watches = new ObjectWatches({ log, wake, retryRefusedMs: options.driftIntervalMs, shared });

@@ -1,7 +1,7 @@
 import type { ClusterCatalog } from "../api/clusterCatalog.ts";
 import type { EventSink } from "../api/events.ts";
 import type { Informer } from "../controller/informer.ts";
-import type { Step } from "../controller/steps.ts";
+import type { Step } from "../controller/reconcile.ts";
 import type { Client } from "../kube/client.ts";
 import type { BundleCache } from "./bundleCache.ts";
 import type { BundleImageSource } from "./bundleImages.ts";

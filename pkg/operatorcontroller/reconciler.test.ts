@@ -4,7 +4,7 @@ import { RecordedEvents, RecordedPatches, refusal, stepContext } from "../../tes
 import { extensionNamed } from "../../test/support/extensions.ts";
 import type { ClusterExtension } from "../api/clusterExtension.ts";
 import { findCondition } from "../api/conditions.ts";
-import type { StepResult } from "../controller/steps.ts";
+import type { StepResult } from "../controller/reconcile.ts";
 import { isRetryable, RetryableError, TerminalError } from "../errors/errors.ts";
 import type { Availability } from "../release/health/availability.ts";
 import type { PassFacts, ResolvedBundle } from "./facts.ts";

@@ -4,7 +4,7 @@ import { ConditionType, Reason } from "../api/constants.ts";
 import { type EventSink, warningReason } from "../api/events.ts";
 import type { Condition } from "../api/k8s.ts";
 import { formatTime } from "../golang/time.ts";
-import { runSteps, type Step, type StepContext, type StepResult, withoutStep } from "../controller/steps.ts";
+import { runSteps, type Step, type StepContext, type StepResult, withoutStep } from "../controller/reconcile.ts";
 import { messageOf, ReconcileError, RetryableError, TerminalError, terminalIn, wrapError } from "../errors/errors.ts";
 import { canonicalJson } from "../golang/json.ts";
 import type { ClusterVersion } from "../version/clusterVersion.ts";

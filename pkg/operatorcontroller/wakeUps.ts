@@ -1,9 +1,8 @@
 import type { ClusterCatalog } from "../api/clusterCatalog.ts";
 import type { ClusterExtension } from "../api/clusterExtension.ts";
 import { mayTrust } from "../certificates/caBundle.ts";
-import type { Alarms } from "../controller/alarms.ts";
-import type { Informer } from "../controller/informer.ts";
-import type { StoreEvent } from "../controller/store.ts";
+import type { Informer, StoreEvent } from "../controller/informer.ts";
+import type { KeyedTimers } from "../controller/workQueue.ts";
 import { mayHaveHealth } from "../release/health/health.ts";
 import type { CatalogContents } from "./catalogs/catalogContents.ts";
 import { findConcerned } from "./catalogs/newEdition.ts";
@@ -24,7 +23,7 @@ export interface WakeUpParts extends Pick<OperatorControllerOptions, "clusterVer
   watches: ObjectWatches;
   memory: ExtensionMemory;
   gate: ClusterUpgradeGate;
-  certificateAlarms: Alarms;
+  certificateAlarms: KeyedTimers;
   /** Makes a pass over an extension. */
   wake: (extension: string) => void;
   /** Makes the health of an extension be read again soon. */

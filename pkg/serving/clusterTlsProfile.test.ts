@@ -6,7 +6,7 @@ import { FakeClock } from "../../test/support/fakeClock.ts";
 import { settled, WatchedKind } from "../../test/support/watchedKind.ts";
 import { createLogger } from "../telemetry/log.ts";
 import { API_SERVER, ClusterTlsSettings, clusterTlsProfileFrom } from "./clusterTlsProfile.ts";
-import { FollowedTls } from "./followedTls.ts";
+import { FollowedTls } from "./serverTls.ts";
 import { tlsSettings } from "./tlsProfile.ts";
 
 interface ProfileCase extends CaseHead {

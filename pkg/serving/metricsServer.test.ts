@@ -7,7 +7,7 @@ import { createLogger } from "../telemetry/log.ts";
 import { createMetrics } from "../telemetry/metrics.ts";
 import type { NonResourceAction, Verdict } from "./accessReviews.ts";
 import { type Page, type PageAnswer, startMetricsServer } from "./metricsServer.ts";
-import { TlsFiles } from "./tlsFiles.ts";
+import { TlsFiles } from "./serverTls.ts";
 
 const log = createLogger({ component: "test", level: "silent" });
 const open: (() => unknown)[] = [];

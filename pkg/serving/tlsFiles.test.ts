@@ -9,7 +9,7 @@ import { startContentServer } from "../catalogd/http/contentServer.ts";
 import { createLogger } from "../telemetry/log.ts";
 import { createMetrics } from "../telemetry/metrics.ts";
 import { startMetricsServer } from "./metricsServer.ts";
-import { TlsFiles } from "./tlsFiles.ts";
+import { TlsFiles } from "./serverTls.ts";
 
 const lines: string[] = [];
 const log = createLogger({ component: "test", destination: { write: (line) => lines.push(line) } });

@@ -9,7 +9,7 @@ import {
   sampleBundles,
   sampleImages,
 } from "../../pkg/devcluster/sample/sample.ts";
-import { pushImage } from "../../pkg/oci/push.ts";
+import { pushImage } from "../../pkg/oci/publish/push.ts";
 import { renderBundle } from "../../pkg/render/render.ts";
 import { ownObjects } from "../support/audit.ts";
 import { AuditTail } from "../support/auditTail.ts";

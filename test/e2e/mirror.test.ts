@@ -7,7 +7,7 @@ import { loadBundle } from "../../pkg/bundle/load.ts";
 import { type RegistryServer, startRegistry } from "../../pkg/devcluster/registryServer.ts";
 import { SAMPLE_PACKAGE, SAMPLE_VERSIONS, sampleBundles, sampleCatalog } from "../../pkg/devcluster/sample/sample.ts";
 import { parseYaml, parseYamlDocuments } from "../../pkg/golang/yaml.ts";
-import { pushImage, pushIndex } from "../../pkg/oci/push.ts";
+import { pushImage, pushIndex } from "../../pkg/oci/publish/push.ts";
 import { renderBundle } from "../../pkg/render/render.ts";
 import { describeWithPrivateCluster } from "../support/cluster.ts";
 import { extensionNamed } from "../support/extensions.ts";

@@ -18,7 +18,7 @@ import { tinyBundle } from "../support/tinyBundle.ts";
 import { World } from "../support/world.ts";
 
 const SERVERS = ["operator-controller", "catalogd"] as const;
-/** Taken when a status is refused, to see whether the catalog has been deleted and made anew meanwhile; pkg/controller/objectStatus.ts. */
+/** Taken when a status is refused, to see whether the catalog has been deleted and made anew meanwhile; pkg/controller/reconcile.ts. */
 const ONLY_IN_A_RACE = ["catalogd-controller-manager: get clustercatalogs.olm.operatorframework.io"];
 const PACKAGES = ["engine", "car"];
 const EXTENSION = { apiVersion: API_VERSION, kind: "ClusterExtension" };

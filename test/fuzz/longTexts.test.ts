@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { manifestObjects } from "../../pkg/bundle/load.ts";
 import { canonicalQuantity } from "../../pkg/golang/quantity.ts";
 import { schemaAllows } from "../../pkg/authoring/bundlecheck/ownedApiRules.ts";
-import { parseChallenges } from "../../pkg/oci/challenge.ts";
+import { parseChallenges } from "../../pkg/oci/registry/tokens.ts";
 import { parsePullReference } from "../../pkg/oci/reference.ts";
 import { labelValue } from "../../pkg/release/labels.ts";
 import { redactSecrets } from "../../pkg/text/redact.ts";

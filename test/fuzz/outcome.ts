@@ -4,7 +4,7 @@ import { loadBundle } from "../../pkg/bundle/load.ts";
 import { requirementsOf } from "../../pkg/bundle/requirements.ts";
 import type { BundleFiles } from "../../pkg/bundle/types.ts";
 import { ReconcileError } from "../../pkg/errors/errors.ts";
-import { wireJson } from "../../pkg/kube/wire.ts";
+import { wireJson } from "../../pkg/kube/request.ts";
 import { knownResource } from "../../pkg/rbac/resources.ts";
 import { requiredRules } from "../../pkg/rbac/requiredRules.ts";
 import { userRoles } from "../../pkg/rbac/userRoles.ts";

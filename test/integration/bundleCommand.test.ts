@@ -9,7 +9,7 @@ import { BUNDLE_RULES } from "../../pkg/authoring/bundlecheck/checkBundle.ts";
 import { Source } from "../../pkg/authoring/bundlecheck/rule.ts";
 import { messageOf } from "../../pkg/errors/errors.ts";
 import { parseYamlDocuments } from "../../pkg/golang/yaml.ts";
-import { pushImage } from "../../pkg/oci/push.ts";
+import { pushImage } from "../../pkg/oci/publish/push.ts";
 import { brokenBundles, brokenFiles, SOUND_BUNDLE } from "../support/brokenBundles.ts";
 import { describeWithCluster } from "../support/cluster.ts";
 import { olmv1 } from "../support/olmv1Command.ts";

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import type { ClusterCatalog, ClusterCatalogStatus } from "../../pkg/api/clusterCatalog.ts";
 import { findCondition } from "../../pkg/api/conditions.ts";
 import { API_VERSION, FINALIZER_DELETE_SERVER_CACHE, LABEL_METADATA_NAME } from "../../pkg/api/constants.ts";
-import { pushImage } from "../../pkg/oci/push.ts";
+import { pushImage } from "../../pkg/oci/publish/push.ts";
 import { describeWithPrivateCluster } from "../support/cluster.ts";
 import { eventually } from "../support/eventually.ts";
 import { World } from "../support/world.ts";

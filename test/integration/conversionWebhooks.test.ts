@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import type { InstallPlan } from "../../cmd/olmv1/plan/installPlan.ts";
 import { API_VERSION, CLUSTER_EXTENSION } from "../../pkg/api/constants.ts";
 import type { JsonObject, KubeObject, ObjectRef } from "../../pkg/api/k8s.ts";
-import { pushImage } from "../../pkg/oci/push.ts";
+import { pushImage } from "../../pkg/oci/publish/push.ts";
 import { describeWithPrivateCluster, eventually } from "../support/cluster.ts";
 import { OperatorWorld } from "../support/operatorWorld.ts";
 import { insecureRegistry } from "../support/pulling.ts";

@@ -5,7 +5,7 @@ import type { KubeObject } from "../../pkg/api/k8s.ts";
 import { Client } from "../../pkg/kube/client.ts";
 import { isConflict, isForbidden, KindNotServed, KubeError } from "../../pkg/kube/errors.ts";
 import { EventRecorder } from "../../pkg/kube/events.ts";
-import type { WatchEvent } from "../../pkg/kube/options.ts";
+import type { WatchEvent } from "../../pkg/kube/request.ts";
 import { ServiceAccountTokens } from "../../pkg/kube/tokens.ts";
 import { describeWithCluster, eventually, type TestCluster } from "../support/cluster.ts";
 

@@ -1,9 +1,9 @@
 import { afterEach, expect, test } from "vitest";
 import type { KubeObject } from "../../pkg/api/k8s.ts";
 import { LeaderElection } from "../../pkg/controller/leaderElection.ts";
-import { LEASE, type Lease } from "../../pkg/controller/leaseRecord.ts";
+import { LEASE, type Lease } from "../../pkg/controller/lease.ts";
 import type { Client } from "../../pkg/kube/client.ts";
-import type { WatchEvent, WriteOptions } from "../../pkg/kube/options.ts";
+import type { WatchEvent, WriteOptions } from "../../pkg/kube/request.ts";
 import { createLogger } from "../../pkg/telemetry/log.ts";
 import { describeWithCluster, eventually } from "../support/cluster.ts";
 

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { refOf } from "../../pkg/api/k8s.ts";
-import { inParallel } from "../../pkg/controller/inParallel.ts";
+import { mapInParallel } from "../../pkg/async/concurrency.ts";
 import { AuditTail } from "../support/auditTail.ts";
 import { describeWithPrivateCluster, eventually } from "../support/cluster.ts";
 import { chooseOperators, type RealOperator, shuffled } from "../support/realOperator.ts";
@@ -108,7 +108,7 @@ describeWithData("real data", (data) =>
       const tried: Right[] = [];
       const failures: string[] = [];
       const named = operators.map((operator, at) => ({ operator, seed: SEED + at }));
-      await inParallel(named, AT_ONCE, async ({ operator, seed }) => {
+      await mapInParallel(named, AT_ONCE, async ({ operator, seed }) => {
         for (const version of ALL ? operator.versions : operator.versions.slice(0, 1)) {
           const trials = new RightTrials({ cluster, world, audit }, operator, version);
           const chosen = ALL ? trials.rights : sample(trials.rights, seed);

@@ -8,7 +8,7 @@ import type { ClusterExtension } from "../../pkg/api/clusterExtension.ts";
 import { ANNOTATION_RECONCILE_REQUESTED_AT, API_VERSION, CLUSTER_EXTENSION } from "../../pkg/api/constants.ts";
 import { type JsonObject, type KubeObject, type ObjectRef, refOf } from "../../pkg/api/k8s.ts";
 import { CONVERSION_STEPS } from "../../pkg/api/migration.ts";
-import { pushImage } from "../../pkg/oci/push.ts";
+import { pushImage } from "../../pkg/oci/publish/push.ts";
 import { ClassicOlm } from "../support/classicOlm.ts";
 import { describeWithPrivateCluster, eventually } from "../support/cluster.ts";
 import type { Ended } from "../support/olmv1Command.ts";

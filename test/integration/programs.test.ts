@@ -6,7 +6,7 @@ import { findBinaries } from "../../pkg/devcluster/binaries.ts";
 import { Component } from "../../pkg/devcluster/component.ts";
 import { registryConfig } from "../../pkg/devcluster/flags.ts";
 import { freePorts } from "../../pkg/devcluster/ports.ts";
-import { pushImage } from "../../pkg/oci/push.ts";
+import { pushImage } from "../../pkg/oci/publish/push.ts";
 import { describeWithPrivateCluster } from "../support/cluster.ts";
 import { ConnectProxy } from "../support/connectProxy.ts";
 import { extensionNamed } from "../support/extensions.ts";

@@ -3,7 +3,7 @@ import type { KubeObject } from "../../pkg/api/k8s.ts";
 import { PullSecrets, type PullSecretsOptions, pullSecretStates } from "../../pkg/controller/pullSecrets.ts";
 import { Client } from "../../pkg/kube/client.ts";
 import { ServiceAccountTokens } from "../../pkg/kube/tokens.ts";
-import { pushImage } from "../../pkg/oci/push.ts";
+import { pushImage } from "../../pkg/oci/publish/push.ts";
 import { createLogger } from "../../pkg/telemetry/log.ts";
 import { createMetrics, type Metrics } from "../../pkg/telemetry/metrics.ts";
 import { ClosedRegistry, PASSWORD } from "../support/closedRegistry.ts";

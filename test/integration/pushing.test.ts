@@ -3,7 +3,7 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { digestOf } from "../../pkg/oci/digest.ts";
-import { copyImage } from "../../pkg/oci/store/copyImage.ts";
+import { copyImage } from "../../pkg/oci/publish/copyImage.ts";
 import type { BlobBytes } from "../../pkg/oci/store/imageStore.ts";
 import { ClosedRegistry } from "../support/closedRegistry.ts";
 import { describeWithCluster } from "../support/cluster.ts";

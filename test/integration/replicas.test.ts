@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import type { ClusterCatalog } from "../../pkg/api/clusterCatalog.ts";
 import { findCondition } from "../../pkg/api/conditions.ts";
 import { API_VERSION } from "../../pkg/api/constants.ts";
-import { pushImage } from "../../pkg/oci/push.ts";
+import { pushImage } from "../../pkg/oci/publish/push.ts";
 import { describeWithPrivateCluster } from "../support/cluster.ts";
 import { eventually } from "../support/eventually.ts";
 import { RegistryProxy } from "../support/registryProxy.ts";

@@ -11,9 +11,9 @@ import { certificateHostNames } from "../../pkg/certificates/servingCertificate.
 import { storedIn } from "../../pkg/certificates/storedCertificates.ts";
 import { freePorts } from "../../pkg/devcluster/ports.ts";
 import { parseYamlDocuments } from "../../pkg/golang/yaml.ts";
-import { pushImage } from "../../pkg/oci/push.ts";
+import { pushImage } from "../../pkg/oci/publish/push.ts";
 import { SecretAuthorities } from "../../pkg/operatorcontroller/catalogs/secretAuthorities.ts";
-import { issueCertificate } from "../../pkg/serving/certificates/issueCertificate.ts";
+import { issueCertificate } from "../../pkg/serving/issueWorker.ts";
 import { createLogger } from "../../pkg/telemetry/log.ts";
 import { describeWithPrivateCluster } from "../support/cluster.ts";
 import { eventually } from "../support/eventually.ts";

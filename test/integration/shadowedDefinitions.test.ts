@@ -5,7 +5,7 @@ import { Applier } from "../../pkg/operatorcontroller/apply/applier.ts";
 import { type CrdUse, crdUse } from "../../pkg/operatorcontroller/apply/crdUse.ts";
 import { Uninstaller } from "../../pkg/operatorcontroller/uninstaller.ts";
 import type { PolicyRule } from "../../pkg/rbac/policyRule.ts";
-import { issueCertificate } from "../../pkg/serving/certificates/issueCertificate.ts";
+import { issueCertificate } from "../../pkg/serving/issueWorker.ts";
 import { describeWithPrivateCluster, eventually } from "../support/cluster.ts";
 import { stepContext } from "../support/extensionFakes.ts";
 import { extensionNamed } from "../support/extensions.ts";

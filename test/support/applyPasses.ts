@@ -1,5 +1,5 @@
 import type { ClusterExtension } from "../../pkg/api/clusterExtension.ts";
-import type { StepContext } from "../../pkg/controller/steps.ts";
+import type { StepContext } from "../../pkg/controller/reconcile.ts";
 import type { Client } from "../../pkg/kube/client.ts";
 import { Handovers } from "../../pkg/operatorcontroller/apply/handovers.ts";
 import { ObjectClaims } from "../../pkg/operatorcontroller/apply/objectClaims.ts";

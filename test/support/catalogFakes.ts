@@ -1,10 +1,9 @@
 import type { ClusterCatalog } from "../../pkg/api/clusterCatalog.ts";
 import type { KubeObject, ObjectRef } from "../../pkg/api/k8s.ts";
-import type { UnpackedImage } from "../../pkg/catalogd/facts.ts";
-import type { CatalogContent, ContentOrigin } from "../../pkg/catalogd/store/content.ts";
+import { IndexBuilder } from "../../pkg/catalogd/load/artifactWriter.ts";
+import type { UnpackedImage } from "../../pkg/catalogd/reconcileState.ts";
+import { type CatalogContent, type ContentOrigin, NO_FINDINGS } from "../../pkg/catalogd/store/content.ts";
 import { ContentIndex } from "../../pkg/catalogd/store/contentIndex.ts";
-import { NO_FINDINGS } from "../../pkg/catalogd/store/findingsSummary.ts";
-import { IndexBuilder } from "../../pkg/catalogd/store/indexBuilder.ts";
 import { KubeError } from "../../pkg/kube/errors.ts";
 
 /** Images by tag, that a test moves and breaks; it counts what is asked of it. */

@@ -1,7 +1,7 @@
 import type { ClusterCatalog } from "../../pkg/api/clusterCatalog.ts";
 import type { ClusterExtension } from "../../pkg/api/clusterExtension.ts";
 import type { Json, KubeObject, ObjectRef } from "../../pkg/api/k8s.ts";
-import type { StepContext } from "../../pkg/controller/steps.ts";
+import type { StepContext } from "../../pkg/controller/reconcile.ts";
 import type { PackageContent } from "../../pkg/fbc/types.ts";
 import { KubeError } from "../../pkg/kube/errors.ts";
 import type { PackageReader } from "../../pkg/operatorcontroller/catalogs/catalogContents.ts";

@@ -1,5 +1,5 @@
 import type { JsonObject } from "../../pkg/api/k8s.ts";
-import { buildSchema } from "../../pkg/catalogd/graphql/buildSchema.ts";
+import { buildSchema } from "../../pkg/catalogd/graphql/schema.ts";
 import type { LineRange, ObjectSource } from "../../pkg/catalogd/graphql/queryContext.ts";
 import type { QueriedCatalog } from "../../pkg/catalogd/graphql/runQuery.ts";
 import { SchemaDiscovery } from "../../pkg/fbc/graphql/schemaDiscovery.ts";

@@ -1,7 +1,7 @@
 import type { KubeObject } from "../../pkg/api/k8s.ts";
-import type { Lease, LeaseSpec } from "../../pkg/controller/leaseRecord.ts";
+import type { Lease, LeaseSpec } from "../../pkg/controller/lease.ts";
 import { KubeError } from "../../pkg/kube/errors.ts";
-import type { WatchEvent } from "../../pkg/kube/options.ts";
+import type { WatchEvent } from "../../pkg/kube/request.ts";
 
 /** How the API server is doing: it answers, it answers 500, or it does not answer. */
 export type ServerState = "up" | "failing" | "hanging";

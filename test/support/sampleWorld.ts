@@ -5,7 +5,7 @@ import type { KubeObject, ObjectRef } from "../../pkg/api/k8s.ts";
 import { loadBundle } from "../../pkg/bundle/load.ts";
 import type { ServerName } from "../../pkg/devcluster/installation.ts";
 import { SAMPLE_CATALOG_REPOSITORY, SAMPLE_PACKAGE, sampleBundles, sampleImages } from "../../pkg/devcluster/sample/sample.ts";
-import { pushImage } from "../../pkg/oci/push.ts";
+import { pushImage } from "../../pkg/oci/publish/push.ts";
 import { describeObject } from "../../pkg/release/identity.ts";
 import { renderBundle } from "../../pkg/render/render.ts";
 import { AdmissionGate } from "./admissionGate.ts";

@@ -1,7 +1,7 @@
 import type { GroupVersionKind, KubeObject, ObjectMeta } from "../../pkg/api/k8s.ts";
 import type { ApiResource } from "../../pkg/kube/discovery.ts";
 import { KindNotServed } from "../../pkg/kube/errors.ts";
-import type { ListResult, WatchEvent, WatchOptions } from "../../pkg/kube/options.ts";
+import type { ListResult, WatchEvent, WatchOptions } from "../../pkg/kube/request.ts";
 
 /** One kind of an API server in memory, as those who list and watch it see it; a test says what there is and what is refused. */
 export class WatchedKind {

@@ -1,5 +1,5 @@
 import type { GroupVersionKind, KubeObject, ObjectMeta } from "../../pkg/api/k8s.ts";
-import type { ListOptions, ListResult, WatchEvent, WatchOptions } from "../../pkg/kube/options.ts";
+import type { ListOptions, ListResult, WatchEvent, WatchOptions } from "../../pkg/kube/request.ts";
 import type { MetadataClient } from "../../pkg/operatorcontroller/watches/metadataStream.ts";
 import { refusal } from "./extensionFakes.ts";
 

@@ -6,7 +6,7 @@ import { findCondition } from "../../pkg/api/conditions.ts";
 import { API_VERSION } from "../../pkg/api/constants.ts";
 import type { Condition, KubeObject } from "../../pkg/api/k8s.ts";
 import { type Installation, type InstallationOptions, startInstallation } from "../../pkg/devcluster/installation.ts";
-import { pushImage } from "../../pkg/oci/push.ts";
+import { pushImage } from "../../pkg/oci/publish/push.ts";
 import type { TestCluster } from "./cluster.ts";
 import { eventually } from "./eventually.ts";
 

@@ -1,5 +1,5 @@
 import { goQuote } from "../../../pkg/golang/quote.ts";
-import { parseDestination, placeText } from "../../../pkg/oci/store/imagePlace.ts";
+import { parseDestination, placeText } from "../../../pkg/oci/imagePlace.ts";
 import { readBundleFiles } from "../../../pkg/operatorcontroller/bundleFiles.ts";
 import type { BuildOptions } from "../catalog/build.ts";
 import { EXIT } from "../cli/exitCodes.ts";

@@ -1,7 +1,7 @@
 import { Readable } from "node:stream";
 import { ANNOTATIONS_FILE, annotationLabels } from "../../../pkg/bundle/annotations.ts";
 import type { BundleFiles } from "../../../pkg/bundle/types.ts";
-import type { ImageParts } from "../../../pkg/oci/store/buildImage.ts";
+import type { ImageParts } from "../../../pkg/oci/publish/buildImage.ts";
 import type { Metadata } from "../catalog/buildCatalog.ts";
 
 /**

@@ -1,4 +1,4 @@
-import { parseDestination, placeText } from "../../../pkg/oci/store/imagePlace.ts";
+import { parseDestination, placeText } from "../../../pkg/oci/imagePlace.ts";
 import { EXIT } from "../cli/exitCodes.ts";
 import type { Output } from "../cli/output.ts";
 import { withProgress } from "../cli/progress.ts";

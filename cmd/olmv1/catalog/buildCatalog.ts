@@ -4,8 +4,8 @@ import { catalogFiles } from "../../../pkg/catalogd/load/catalogFiles.ts";
 import { type CheckedCatalog, checkCatalogFolder } from "../../../pkg/catalogd/load/checkCatalog.ts";
 import { CONTENT_LIMITS } from "../../../pkg/catalogd/load/loader.ts";
 import { goQuote } from "../../../pkg/golang/quote.ts";
-import { CONFIG_DIR_LABEL } from "../../../pkg/oci/catalogRoot.ts";
-import type { ImageParts } from "../../../pkg/oci/store/buildImage.ts";
+import { CONFIG_DIR_LABEL } from "../../../pkg/oci/pull/imageFilter.ts";
+import type { ImageParts } from "../../../pkg/oci/publish/buildImage.ts";
 
 /** The folder of a catalog image in which the catalog lies. */
 const CONFIGS = "configs";

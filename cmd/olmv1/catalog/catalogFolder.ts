@@ -1,5 +1,5 @@
 import { goQuote } from "../../../pkg/golang/quote.ts";
-import { layoutNamed } from "../../../pkg/oci/store/layoutNamed.ts";
+import { layoutNamed } from "../../../pkg/oci/imagePlace.ts";
 import { type BundleReader, isDirectory } from "../rbac/bundleReader.ts";
 
 /** No image begins so. */

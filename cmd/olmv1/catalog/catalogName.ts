@@ -1,5 +1,5 @@
 import { resolve as absolute, basename } from "node:path";
-import { layoutPlace } from "../../../pkg/oci/store/imagePlace.ts";
+import { layoutPlace } from "../../../pkg/oci/imagePlace.ts";
 
 /** The name that a catalog in a folder, a file or a layout has, where none is given with it. */
 export function givenName(path: string): string {

@@ -1,4 +1,4 @@
-import { catalogNameProblems } from "../../../pkg/catalogd/catalogName.ts";
+import { catalogNameProblems } from "../../../pkg/api/catalogName.ts";
 import { goQuote } from "../../../pkg/golang/quote.ts";
 import type { Terminal } from "../cli/terminal.ts";
 import { isDirectory, type ReaderOptions, withReader } from "../rbac/bundleReader.ts";

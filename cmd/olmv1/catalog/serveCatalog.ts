@@ -3,7 +3,7 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { startContentServer } from "../../../pkg/catalogd/http/contentServer.ts";
-import { CatalogStore } from "../../../pkg/catalogd/store/store.ts";
+import { CatalogStore } from "../../../pkg/catalogd/catalogStore.ts";
 import { messageOf } from "../../../pkg/errors/errors.ts";
 import { escapeControlCharacters } from "../../../pkg/text/escape.ts";
 import { createLogger } from "../../../pkg/telemetry/log.ts";

@@ -10,7 +10,7 @@ import {
   sampleBundles,
   sampleImages,
 } from "../../../pkg/devcluster/sample/sample.ts";
-import { pushImage } from "../../../pkg/oci/push.ts";
+import { pushImage } from "../../../pkg/oci/publish/push.ts";
 import { installerManifests } from "../../../pkg/rbac/installerManifests.ts";
 import { requiredRules } from "../../../pkg/rbac/requiredRules.ts";
 import { unionOf } from "../../../pkg/rbac/ruleSets.ts";

@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, test } from "vitest";
 import type { ClusterCatalog } from "../../../pkg/api/clusterCatalog.ts";
 import type { Condition, KubeObject } from "../../../pkg/api/k8s.ts";
 import { certificateHostNames } from "../../../pkg/certificates/servingCertificate.ts";
-import { issueCertificate } from "../../../pkg/serving/certificates/issueCertificate.ts";
+import { issueCertificate } from "../../../pkg/serving/issueWorker.ts";
 import { crdFrom } from "../../crdgen/crd.ts";
 import { KINDS } from "../../crdgen/kinds.ts";
 import { EXIT } from "../cli/exitCodes.ts";

@@ -1,5 +1,5 @@
 import type { ClusterExtension } from "../../../pkg/api/clusterExtension.ts";
-import { inParallel } from "../../../pkg/controller/inParallel.ts";
+import { mapInParallel } from "../../../pkg/async/concurrency.ts";
 import type { Client } from "../../../pkg/kube/client.ts";
 import { KindNotServed } from "../../../pkg/kube/errors.ts";
 import { table } from "../cli/table.ts";
@@ -32,7 +32,7 @@ export async function apisOf(
   const provided = extensions.flatMap(({ metadata, status }) =>
     (status?.providedAPIs ?? []).map(({ group, kind, versions }) => ({ kind, group, versions, extension: metadata.name })),
   );
-  return inParallel(provided, PARALLEL, async (api) => {
+  return mapInParallel(provided, PARALLEL, async (api) => {
     const { group, kind, versions } = api;
     try {
       const { resource, namespaced } = await client.resourceFor({ apiVersion: `${group}/${versions[0] ?? ""}`, kind });

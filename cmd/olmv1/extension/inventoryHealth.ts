@@ -1,6 +1,6 @@
 import type { ClusterExtension } from "../../../pkg/api/clusterExtension.ts";
 import type { ObjectRef } from "../../../pkg/api/k8s.ts";
-import { inParallel } from "../../../pkg/controller/inParallel.ts";
+import { mapInParallel } from "../../../pkg/async/concurrency.ts";
 import { messageOf } from "../../../pkg/errors/errors.ts";
 import type { Client } from "../../../pkg/kube/client.ts";
 import { hasHealth, healthOf, mayHaveHealth } from "../../../pkg/release/health/health.ts";
@@ -24,7 +24,7 @@ const PARALLEL = 8;
  */
 export async function inventoryHealth(client: Pick<Client, "get">, { status }: ClusterExtension, now: number): Promise<ObjectState[]> {
   const refs = (status?.inventory?.objects ?? []).map(refFrom).filter(mayHaveHealth);
-  const states = await inParallel(refs, PARALLEL, (ref) => stateOf(client, ref, now));
+  const states = await mapInParallel(refs, PARALLEL, (ref) => stateOf(client, ref, now));
   return states.filter((state) => state !== undefined);
 }
 

@@ -1,6 +1,6 @@
 import type { ClusterExtension } from "../../../pkg/api/clusterExtension.ts";
 import { ANNOTATION_ROLLBACK_TO, LABEL_BUNDLE_NAME, LABEL_BUNDLE_VERSION } from "../../../pkg/api/constants.ts";
-import { inParallel } from "../../../pkg/controller/inParallel.ts";
+import { mapInParallel } from "../../../pkg/async/concurrency.ts";
 import type { Client } from "../../../pkg/kube/client.ts";
 import { ReleaseStore } from "../../../pkg/operatorcontroller/releases/releaseStore.ts";
 import { unreadableText } from "../../../pkg/release/storage/decode.ts";
@@ -32,7 +32,7 @@ export async function releaseRows(client: Client, { metadata }: ClusterExtension
   const { name, uid = "", annotations = {} } = metadata;
   const store = new ReleaseStore(client, systemNamespace);
   const { current, older, unreadable } = await store.history({ name, uid });
-  const before = await inParallel(older, PARALLEL, ({ version }) => store.read(name, version));
+  const before = await mapInParallel(older, PARALLEL, ({ version }) => store.read(name, version));
   const records = [...current, ...before.flatMap((release) => (release?.kind === "readable" ? [release.record] : []))];
   const damaged = [...unreadable, ...before.filter((release) => release?.kind === "unreadable")];
   const texts = [...new Set(damaged.map(unreadableText))];

@@ -1,6 +1,6 @@
-import { buildImage, type ImageParts } from "../../../pkg/oci/store/buildImage.ts";
-import { copyImage } from "../../../pkg/oci/store/copyImage.ts";
-import type { ImagePlace } from "../../../pkg/oci/store/imagePlace.ts";
+import { buildImage, type ImageParts } from "../../../pkg/oci/publish/buildImage.ts";
+import { copyImage } from "../../../pkg/oci/publish/copyImage.ts";
+import type { ImagePlace } from "../../../pkg/oci/imagePlace.ts";
 import type { ImageStores } from "../../../pkg/oci/store/imageStores.ts";
 import { type ImageReport, imageReport } from "./imageReport.ts";
 

@@ -1,5 +1,5 @@
 import { nameOf } from "../../../pkg/oci/reference.ts";
-import { type ImagePlace, placeText } from "../../../pkg/oci/store/imagePlace.ts";
+import { type ImagePlace, placeText } from "../../../pkg/oci/imagePlace.ts";
 
 /** An image that is where it was to be, for people and programs. */
 export interface ImageReport {

@@ -1,4 +1,4 @@
-import { parseDestination, parsePlace, placeText } from "../../../pkg/oci/store/imagePlace.ts";
+import { parseDestination, parsePlace, placeText } from "../../../pkg/oci/imagePlace.ts";
 import type { Output } from "../cli/output.ts";
 import { withProgress } from "../cli/progress.ts";
 import type { Terminal } from "../cli/terminal.ts";

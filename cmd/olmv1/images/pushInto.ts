@@ -1,6 +1,6 @@
-import { copyImage } from "../../../pkg/oci/store/copyImage.ts";
-import { imageLabels } from "../../../pkg/oci/store/imageLabels.ts";
-import { type ImagePlace, placeText } from "../../../pkg/oci/store/imagePlace.ts";
+import { copyImage } from "../../../pkg/oci/publish/copyImage.ts";
+import { imageLabels } from "../../../pkg/oci/store/imageStore.ts";
+import { type ImagePlace, placeText } from "../../../pkg/oci/imagePlace.ts";
 import type { ImageStores } from "../../../pkg/oci/store/imageStores.ts";
 import { tagOf } from "./buildInto.ts";
 import { type ImageReport, imageReport } from "./imageReport.ts";

@@ -1,7 +1,7 @@
 import { homedir } from "node:os";
-import { loginsOf } from "../../../pkg/oci/logins.ts";
+import { loginsOf } from "../../../pkg/oci/registry/authFile.ts";
 import { ImageStores } from "../../../pkg/oci/store/imageStores.ts";
-import { RegistryAccess } from "../../../pkg/oci/store/registryAccess.ts";
+import { RegistryAccess } from "../../../pkg/oci/registry/registryAccess.ts";
 import { createLogger } from "../../../pkg/telemetry/log.ts";
 import type { Terminal } from "../cli/terminal.ts";
 

@@ -1,6 +1,6 @@
 import type { ClusterCatalog } from "../../../pkg/api/clusterCatalog.ts";
 import { compareText } from "../../../pkg/text/compare.ts";
-import { catalogNameProblems } from "../../../pkg/catalogd/catalogName.ts";
+import { catalogNameProblems } from "../../../pkg/api/catalogName.ts";
 import { type CatalogSource, catalogSourceFrom, clusterCatalogFor, sourceFault } from "../../../pkg/migrate/catalogSource.ts";
 import { installedCsvFrom } from "../../../pkg/migrate/clusterServiceVersion.ts";
 import { type Subscription, subscriptionFrom } from "../../../pkg/migrate/subscription.ts";

@@ -1,11 +1,10 @@
+import { forEachAbortOnError } from "../../../pkg/async/concurrency.ts";
+import { type MirroredImage, destinationOf } from "../../../pkg/authoring/mirror/mirroredImages.ts";
 import { messageOf } from "../../../pkg/errors/errors.ts";
-import { destinationOf, type MirroredImage } from "../../../pkg/authoring/mirror/mirroredImages.ts";
-import { allOrNone } from "../../../pkg/oci/allOrNone.ts";
-import { isFetchFailure } from "../../../pkg/oci/networkError.ts";
-import { copyAttached } from "../../../pkg/oci/store/attached.ts";
-import { BlobBook } from "../../../pkg/oci/store/blobBook.ts";
-import { copyImage } from "../../../pkg/oci/store/copyImage.ts";
-import { parsePlace } from "../../../pkg/oci/store/imagePlace.ts";
+import { parsePlace } from "../../../pkg/oci/imagePlace.ts";
+import { copyAttached } from "../../../pkg/oci/publish/copyAttached.ts";
+import { BlobLocations, copyImage } from "../../../pkg/oci/publish/copyImage.ts";
+import { isFetchFailure } from "../../../pkg/oci/registry/networkError.ts";
 import type { ImageWriter } from "../../../pkg/oci/store/imageStore.ts";
 import type { FoundImage, ImageStores } from "../../../pkg/oci/store/imageStores.ts";
 import { LayoutRepository } from "../../../pkg/oci/store/layoutRepository.ts";
@@ -49,8 +48,8 @@ export interface MirrorOptions {
  */
 export async function copyImages(ends: MirrorEnds, images: readonly MirroredImage[], options: MirrorOptions): Promise<MirrorOutcome[]> {
   const outcomes: MirrorOutcome[] = [];
-  const book = new BlobBook();
-  await allOrNone(images.entries(), options.parallel, options.signal, async ([at, image], signal) => {
+  const book = new BlobLocations();
+  await forEachAbortOnError(images.entries(), options.parallel, options.signal, async ([at, image], signal) => {
     const began = performance.now();
     const outcome = await mirrored(ends, image, book, signal).catch((err: unknown) => {
       signal.throwIfAborted();
@@ -84,7 +83,7 @@ export function mirrorEnds(
   };
 }
 
-async function mirrored(ends: MirrorEnds, image: MirroredImage, book: BlobBook, signal: AbortSignal): Promise<MirrorOutcome> {
+async function mirrored(ends: MirrorEnds, image: MirroredImage, book: BlobLocations, signal: AbortSignal): Promise<MirrorOutcome> {
   const destination = destinationOf(image);
   const writer = await ends.writer(image);
   const done = await ends.withImage(

@@ -1,6 +1,6 @@
 import { mappingLine, parseTarget } from "../../../pkg/authoring/mirror/mirroredImages.ts";
 import { parseSelection } from "../../../pkg/authoring/mirror/subset.ts";
-import { layoutPlace } from "../../../pkg/oci/store/imagePlace.ts";
+import { layoutPlace } from "../../../pkg/oci/imagePlace.ts";
 import { EXIT } from "../cli/exitCodes.ts";
 import { type Output, print } from "../cli/output.ts";
 import type { Terminal } from "../cli/terminal.ts";

@@ -1,12 +1,11 @@
 import { type ImageName, normalizedImageName } from "../../../pkg/api/imageName.ts";
 import { type CarriedCatalog, carriedCatalogOf } from "../../../pkg/authoring/mirror/carriedCatalog.ts";
-import { carriedImage, destinationOf, type MirroredImage, type MirrorTarget, mirroredImage } from "../../../pkg/authoring/mirror/mirroredImages.ts";
+import { type MirrorTarget, type MirroredImage, carriedImage, destinationOf, mirroredImage } from "../../../pkg/authoring/mirror/mirroredImages.ts";
 import type { Selection } from "../../../pkg/authoring/mirror/subset.ts";
+import { type LayoutPlace, layoutNamed, parsePlace, placeText } from "../../../pkg/oci/imagePlace.ts";
 import { canonical } from "../../../pkg/oci/reference.ts";
-import { type LayoutPlace, parsePlace, placeText } from "../../../pkg/oci/store/imagePlace.ts";
 import type { ImageStores } from "../../../pkg/oci/store/imageStores.ts";
 import { nameIn, namesText } from "../../../pkg/oci/store/layoutIndex.ts";
-import { layoutNamed } from "../../../pkg/oci/store/layoutNamed.ts";
 import type { LayoutStore } from "../../../pkg/oci/store/layoutStore.ts";
 import { catalogNameFor } from "../catalog/catalogName.ts";
 import { type BundleReader, isDirectory } from "../rbac/bundleReader.ts";

@@ -1,19 +1,18 @@
+import { loadBundle } from "../../../pkg/bundle/load.ts";
+import type { BundleFiles, RegistryV1Bundle } from "../../../pkg/bundle/types.ts";
+import { type LayoutPlace, layoutNamed } from "../../../pkg/oci/imagePlace.ts";
+import { BUNDLE_LIMITS, CATALOG_LIMITS, type Limits } from "../../../pkg/oci/limits.ts";
+import { SignaturePolicy, defaultPolicyPlace } from "../../../pkg/oci/policy/signaturePolicy.ts";
+import { bundleRoot } from "../../../pkg/oci/pull/bundleRoot.ts";
+import { catalogRoot } from "../../../pkg/oci/pull/imageFilter.ts";
+import { type ImageFilter, type PulledImage, Puller } from "../../../pkg/oci/pull/puller.ts";
+import { loginsOf } from "../../../pkg/oci/registry/authFile.ts";
+import { LayoutImages } from "../../../pkg/oci/store/layoutImages.ts";
+import { readBundleFiles } from "../../../pkg/operatorcontroller/bundleFiles.ts";
+import { createLogger } from "../../../pkg/telemetry/log.ts";
 import { mkdtemp, rm, stat } from "node:fs/promises";
 import { homedir, tmpdir } from "node:os";
 import { join } from "node:path";
-import { loadBundle } from "../../../pkg/bundle/load.ts";
-import type { BundleFiles, RegistryV1Bundle } from "../../../pkg/bundle/types.ts";
-import { bundleRoot } from "../../../pkg/oci/bundleRoot.ts";
-import { catalogRoot } from "../../../pkg/oci/catalogRoot.ts";
-import { BUNDLE_LIMITS, CATALOG_LIMITS, type Limits } from "../../../pkg/oci/limits.ts";
-import { loginsOf } from "../../../pkg/oci/logins.ts";
-import { defaultPolicyPlace, SignaturePolicy } from "../../../pkg/oci/policy/signaturePolicy.ts";
-import { type ImageFilter, type PulledImage, Puller } from "../../../pkg/oci/puller.ts";
-import type { LayoutPlace } from "../../../pkg/oci/store/imagePlace.ts";
-import { LayoutImages } from "../../../pkg/oci/store/layoutImages.ts";
-import { layoutNamed } from "../../../pkg/oci/store/layoutNamed.ts";
-import { readBundleFiles } from "../../../pkg/operatorcontroller/bundleFiles.ts";
-import { createLogger } from "../../../pkg/telemetry/log.ts";
 
 /** How registries are reached. */
 export interface ReaderOptions {

@@ -1,5 +1,5 @@
 import type { PackageContent } from "../../../pkg/fbc/types.ts";
-import { layoutPlace } from "../../../pkg/oci/store/imagePlace.ts";
+import { layoutPlace } from "../../../pkg/oci/imagePlace.ts";
 import { CatalogClient } from "../../../pkg/operatorcontroller/catalogs/catalogClient.ts";
 import { type BundleReader, isDirectory } from "./bundleReader.ts";
 import { bundlesOf, packageIn } from "./catalogPackage.ts";

@@ -3,7 +3,7 @@ import type { CatalogSource } from "../../../pkg/api/clusterExtension.ts";
 import { wrapError } from "../../../pkg/errors/errors.ts";
 import { goQuote } from "../../../pkg/golang/quote.ts";
 import type { Client } from "../../../pkg/kube/client.ts";
-import { layoutNamed } from "../../../pkg/oci/store/layoutNamed.ts";
+import { layoutNamed } from "../../../pkg/oci/imagePlace.ts";
 import { matchingCatalogs } from "../../../pkg/operatorcontroller/steps/resolveBundle.ts";
 import type { CatalogContent } from "../../../pkg/resolve/resolution.ts";
 import { givenName } from "../catalog/catalogName.ts";

@@ -2,7 +2,7 @@ import type { ClusterExtension } from "../../../pkg/api/clusterExtension.ts";
 import { findCondition } from "../../../pkg/api/conditions.ts";
 import type { Inventory } from "../../../pkg/api/clusterExtensionStatus.ts";
 import { type KubeObject, type ObjectRef, refOf } from "../../../pkg/api/k8s.ts";
-import { inParallel } from "../../../pkg/controller/inParallel.ts";
+import { mapInParallel } from "../../../pkg/async/concurrency.ts";
 import { messageOf } from "../../../pkg/errors/errors.ts";
 import type { Client } from "../../../pkg/kube/client.ts";
 import { isForbidden, KindNotServed } from "../../../pkg/kube/errors.ts";
@@ -32,7 +32,7 @@ export async function extensionTree(client: TreeClient, name: string, now: numbe
   const extension = await readExtension(client, name);
   const { inventory } = extension.status ?? {};
   if (!inventory) return { label: head(extension), children: [] };
-  const children = await inParallel(inventory.objects.map(refFrom), PARALLEL, (ref) => objectNode(client, ref, now));
+  const children = await mapInParallel(inventory.objects.map(refFrom), PARALLEL, (ref) => objectNode(client, ref, now));
   const more = inventory.count - inventory.objects.length;
   return { label: head(extension), children: more > 0 ? [...children, { label: `and ${more} more objects`, children: [] }] : children };
 }

@@ -1,6 +1,6 @@
 import type { ClusterExtension } from "../../../pkg/api/clusterExtension.ts";
 import type { KubeObject } from "../../../pkg/api/k8s.ts";
-import { inParallel } from "../../../pkg/controller/inParallel.ts";
+import { mapInParallel } from "../../../pkg/async/concurrency.ts";
 import type { Client } from "../../../pkg/kube/client.ts";
 import { crdUse, servedKindOf } from "../../../pkg/operatorcontroller/apply/crdUse.ts";
 import { isCrd } from "../../../pkg/release/identity.ts";
@@ -34,7 +34,7 @@ export async function customResourcesOf(
 ): Promise<CustomResources[]> {
   const kept = (status?.keptCRDs ?? []).map(({ name }) => ({ apiVersion: CRD_API_VERSION, kind: "CustomResourceDefinition", name }));
   const refs = [...(status?.inventory?.objects ?? []).map(refFrom).filter(isCrd), ...kept];
-  const found = await inParallel(refs, PARALLEL, async (ref) => {
+  const found = await mapInParallel(refs, PARALLEL, async (ref) => {
     const crd = await client.get(ref);
     return crd && countIn(client, crd);
   });

@@ -2,7 +2,7 @@ import { stat } from "node:fs/promises";
 import { resolve as absolute, basename } from "node:path";
 import { compareText } from "../../../pkg/text/compare.ts";
 import { goQuote } from "../../../pkg/golang/quote.ts";
-import { layoutPlace } from "../../../pkg/oci/store/imagePlace.ts";
+import { layoutPlace } from "../../../pkg/oci/imagePlace.ts";
 import { catalogNameFor, givenName } from "../catalog/catalogName.ts";
 import type { SourceOptions } from "./sourceOptions.ts";
 

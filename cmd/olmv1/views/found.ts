@@ -1,5 +1,4 @@
-import type { SearchQuery } from "../../../pkg/catalogd/search/searchQuery.ts";
-import { isDeprecated, matchingVersions, searchedPackage } from "../../../pkg/catalogd/search/searchedPackage.ts";
+import { type SearchQuery, isDeprecated, matchingVersions, searchedPackage } from "../../../pkg/catalogd/search/searchQuery.ts";
 import { type SearchRecord, type SearchedTexts, type SearchedVersion, relevance } from "../../../pkg/fbc/summary/search.ts";
 import { compareText } from "../../../pkg/text/compare.ts";
 import type { PackageEntry } from "./catalogBook.ts";

@@ -2,7 +2,7 @@ import { stat } from "node:fs/promises";
 import { messageOf, wrapError } from "../../../pkg/errors/errors.ts";
 import { goQuote } from "../../../pkg/golang/quote.ts";
 import type { Client } from "../../../pkg/kube/client.ts";
-import { layoutNamed } from "../../../pkg/oci/store/layoutNamed.ts";
+import { layoutNamed } from "../../../pkg/oci/imagePlace.ts";
 import { printLeftOutCatalogs } from "../cli/leftOutCatalogs.ts";
 import { type Progress, withProgress } from "../cli/progress.ts";
 import type { Terminal } from "../cli/terminal.ts";

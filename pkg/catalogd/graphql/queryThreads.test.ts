@@ -1,13 +1,11 @@
-import { open } from "node:fs/promises";
-import { afterAll, describe, expect, test } from "vitest";
 import { TempFolder } from "../../../test/support/contentFixture.ts";
 import { eventually } from "../../../test/support/eventually.ts";
 import { createLogger } from "../../telemetry/log.ts";
+import { CatalogStore } from "../catalogStore.ts";
 import type { CatalogContent } from "../store/content.ts";
-import { CatalogStore } from "../store/store.ts";
-import { ContentKeys, queriedCatalog } from "./queriedCatalog.ts";
-import { THREAD_LIMITS } from "./queryThread.ts";
-import { QUEUE_LIMITS, QueriesBusyError, QueryThreads } from "./queryThreads.ts";
+import { ContentKeys, QUEUE_LIMITS, QueriesBusyError, QueryThreads, THREAD_LIMITS, queriedCatalog } from "./queryThreads.ts";
+import { open } from "node:fs/promises";
+import { afterAll, describe, expect, test } from "vitest";
 
 const log = createLogger({ component: "test", level: "silent" });
 const folder = new TempFolder();

@@ -6,7 +6,7 @@ import { drawGraph, GraphRefusedError } from "./drawGraph.ts";
 import type { LineRange, ObjectSource, PageQuery } from "./queryContext.ts";
 import type { CatalogFiles, FromQueryThread, ToQueryThread } from "./queryMessage.ts";
 import { type QueriedCatalog, runQuery } from "./runQuery.ts";
-import { storedSchema } from "./storedSchemas.ts";
+import { storedSchema } from "./schema.ts";
 
 // The body of the thread that `queryThread.ts` starts: executes one query after another. Here it may take as long and as much memory as it is
 // given, while the server answers others.

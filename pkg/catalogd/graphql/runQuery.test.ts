@@ -12,7 +12,7 @@ import { describe, expect, test } from "vitest";
 import { type CaseHead, loadCases } from "../../../test/support/caseFiles.ts";
 import { graphqlCatalog } from "../../../test/support/graphqlCatalog.ts";
 import type { JsonObject } from "../../api/k8s.ts";
-import { QUERY_LIMITS, type QueryLimits } from "./limits.ts";
+import { QUERY_LIMITS, type QueryLimits } from "./queryContext.ts";
 import { runQuery } from "./runQuery.ts";
 
 interface ComplexityCase extends CaseHead {

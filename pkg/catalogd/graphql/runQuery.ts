@@ -1,9 +1,136 @@
-import { AbortedGraphQLExecutionError, execute, type GraphQLSchema, validate } from "graphql";
-import { QUERY_LIMITS, type QueryLimits } from "./limits.ts";
-import { parseQuery } from "./parseQuery.ts";
-import { answerTooLarge, type ObjectSource, QueryContext } from "./queryContext.ts";
-import { QueryError } from "./queryError.ts";
-import { answerText, failedQuery, type QueryRequest } from "./queryRequest.ts";
+import { messageOf } from "../../errors/errors.ts";
+import { type ObjectSource, QUERY_LIMITS, QueryContext, QueryError, type QueryLimits, answerTooLarge } from "./queryContext.ts";
+import { type QueryRequest, answerText, failedQuery } from "./queryMessage.ts";
+import { AbortedGraphQLExecutionError, type DocumentNode, type FragmentDefinitionNode, GraphQLError, type GraphQLSchema, Kind, type OperationDefinitionNode, type SelectionNode, type SelectionSetNode, execute, parse, validate } from "graphql";
+
+/** Fields of the query that ask for the schema itself. */
+const INTROSPECTION: ReadonlySet<string> = new Set(["__schema", "__type"]);
+
+/**
+ * Refuses a document that is too deep, or has too many fields or aliases, over all of its operations. A fragment counts each time it is used, a
+ * fragment that is not defined not at all; what asks for the schema has limits of its own, so that the usual tools can ask for it.
+ * @throws QueryError with the words of the Go server.
+ * @see operator-controller internal/catalogd/graphql/validation.go
+ */
+function checkComplexity(document: DocumentNode, limits: QueryLimits): void {
+  const fragments = new Map<string, FragmentDefinitionNode>();
+  const operations: OperationDefinitionNode[] = [];
+  for (const definition of document.definitions) {
+    if (definition.kind === Kind.FRAGMENT_DEFINITION) fragments.set(definition.name.value, definition);
+    else if (definition.kind === Kind.OPERATION_DEFINITION) operations.push(definition);
+  }
+  const counter = new ComplexityCounter(fragments, limits);
+  for (const { selectionSet } of operations) counter.walk(selectionSet, { depth: 1, introspects: false });
+}
+
+interface Place {
+  depth: number;
+  introspects: boolean;
+}
+
+class ComplexityCounter {
+  readonly #fragments: ReadonlyMap<string, FragmentDefinitionNode>;
+  readonly #limits: QueryLimits;
+  /** Fragments that are being expanded: one that uses itself is validation's to refuse. */
+  readonly #open = new Set<string>();
+  #selections = 0;
+  #fields = 0;
+  #introspectionFields = 0;
+  #aliases = 0;
+
+  constructor(fragments: ReadonlyMap<string, FragmentDefinitionNode>, limits: QueryLimits) {
+    this.#fragments = fragments;
+    this.#limits = limits;
+  }
+
+  walk(set: SelectionSetNode | undefined, place: Place): void {
+    if (!set) return;
+    const limit = place.introspects ? this.#limits.introspectionDepth : this.#limits.depth;
+    if (place.depth > limit) throw new QueryError(`query exceeds maximum depth of ${limit}`);
+    for (const selection of set.selections) this.#select(selection, place);
+  }
+
+  #select(selection: SelectionNode, { depth, introspects }: Place): void {
+    const below = { depth: depth + 1, introspects };
+    if (++this.#selections > this.#limits.selections) throw tooManyFields(this.#limits.fields);
+    if (selection.kind === Kind.FIELD) {
+      const asks = introspects || INTROSPECTION.has(selection.name.value);
+      this.#count(asks);
+      if (selection.alias && ++this.#aliases > this.#limits.aliases)
+        throw new QueryError(`query exceeds maximum alias count of ${this.#limits.aliases}`);
+      this.walk(selection.selectionSet, asks === introspects ? below : { depth: 1, introspects: asks });
+    } else if (selection.kind === Kind.INLINE_FRAGMENT) {
+      this.walk(selection.selectionSet, below);
+    } else {
+      const name = selection.name.value;
+      if (this.#open.has(name)) return;
+      this.#open.add(name);
+      this.walk(this.#fragments.get(name)?.selectionSet, below);
+      this.#open.delete(name);
+    }
+  }
+
+  #count(introspects: boolean): void {
+    const { fields, introspectionFields } = this.#limits;
+    if (introspects && ++this.#introspectionFields > introspectionFields) throw tooManyFields(introspectionFields);
+    if (!introspects && ++this.#fields > fields) throw tooManyFields(fields);
+  }
+}
+
+function tooManyFields(limit: number): QueryError {
+  return new QueryError(`query exceeds maximum field count of ${limit}`);
+}
+
+/** Longer lines are not shown. */
+const MAX_SHOWN_LINE = 500;
+// oxlint-disable-next-line no-control-regex -- what Go writes as escapes
+const CONTROL = /[\u0000-\u001f]/g;
+
+/**
+ * A query's document; one without any definition when there is nothing but white space and comments, as for Go.
+ * @throws QueryError when it is no GraphQL or exceeds a limit, with the words of the Go server as far as they are known.
+ */
+function parseQuery(query: string, limits: QueryLimits): DocumentNode {
+  const document = parsed(query, limits);
+  checkComplexity(document, limits);
+  return document;
+}
+
+function parsed(query: string, limits: QueryLimits): DocumentNode {
+  if (/^(?:[\s,\ufeff]|#[^\n\r]*)*$/.test(query)) return { kind: Kind.DOCUMENT, definitions: [] };
+  try {
+    return parse(query);
+  } catch (err) {
+    // So many brackets in one another that the stack ends.
+    if (err instanceof RangeError) throw new QueryError(`query exceeds maximum depth of ${limits.depth}`);
+    throw new QueryError(`query parse error: ${err instanceof GraphQLError ? syntaxError(err, query) : messageOf(err)}`);
+  }
+}
+
+/** @see github.com/graphql-go/graphql gqlerrors/syntax.go */
+function syntaxError(err: GraphQLError, query: string): string {
+  const { line, column } = err.locations?.[0] ?? { line: 1, column: 1 };
+  const reason = err.message
+    .replace(/^Syntax Error: /, "")
+    .replaceAll("<EOF>", "EOF")
+    .replace(/\.$/, "");
+  return `Syntax Error GraphQL (${line}:${column}) ${reason}${excerpt(query, line, column)}`;
+}
+
+function excerpt(query: string, line: number, column: number): string {
+  const lines = query.split(/\r\n|[\n\r]/);
+  const shown = lines.slice(Math.max(0, line - 2), line + 1);
+  if (shown.some((text) => text.length > MAX_SHOWN_LINE)) return "";
+  const width = String(line + 1).length;
+  const numbered = (n: number): string => `${String(n).padStart(width)}: ${escaped(lines[n - 1] ?? "")}\n`;
+  const before = line >= 2 ? numbered(line - 1) : "";
+  const after = line < lines.length ? numbered(line + 1) : "";
+  return `\n\n${before}${numbered(line)}${" ".repeat(1 + width + column)}^\n${after}`;
+}
+
+function escaped(text: string): string {
+  return text.replace(CONTROL, (char) => `\\u${char.charCodeAt(0).toString(16).toUpperCase().padStart(4, "0")}`);
+}
 
 /** The schema of a catalog, and where its objects are read. */
 export interface QueriedCatalog {

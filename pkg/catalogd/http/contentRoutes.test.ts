@@ -1,6 +1,6 @@
 import { Readable } from "node:stream";
 import { expect, test } from "vitest";
-import { NO_BODY } from "./answer.ts";
+import { NO_BODY } from "./response.ts";
 import { type ContentSource, ofContent } from "./contentRoutes.ts";
 import type { RouteRequest } from "./route.ts";
 

@@ -1,12 +1,13 @@
-import * as z from "zod";
-import { catalogNameProblems } from "../catalogName.ts";
+import { catalogNameProblems } from "../../api/catalogName.ts";
 import type { CatalogContent } from "../store/content.ts";
 import type { MetaQuery } from "../store/contentIndex.ts";
-import { type Answer, problemAnswer, textAnswer } from "./answer.ts";
+import { FILE_SUFFIX } from "../store/encodings.ts";
 import type { AnswerCache } from "./answerCache.ts";
-import { allAnswer, type ContentRequest, metasAnswer } from "./contentAnswers.ts";
-import { parseMetaQuery } from "./metaQuery.ts";
+import { type ContentRequest, allAnswer, documentAnswer, jsonDocument, metasAnswer } from "./contentResponse.ts";
+import { parseMetaQuery } from "./request.ts";
+import { type Answer, problemAnswer, textAnswer } from "./response.ts";
 import type { Prepared, Route, RouteRequest } from "./route.ts";
+import * as z from "zod";
 
 /** Where the server finds content. */
 export interface ContentSource {
@@ -126,4 +127,99 @@ export function nameRefusal(name: string): Answer | undefined {
 /** What of a request matters for content. */
 export function asked({ method, headers }: RouteRequest): ContentRequest {
   return { method: method === "HEAD" ? "HEAD" : "GET", headers };
+}
+
+/** The endpoint of what the check of a catalog's content found. */
+export function findingsRoutes({ source }: Pick<ContentRouteDependencies, "source">): Route[] {
+  return [
+    {
+      path: "/catalogs/{catalog}/findings",
+      methods: ["GET", "HEAD"],
+      failures: "problem",
+      operation: {
+        id: "getFindings",
+        summary: "What is wrong with the content of a catalog",
+        description:
+          "As JSON Lines, one finding a line: `rule` (a stable code), `severity` (`error` for what opm refuses, else `warning`), `message`, `place` " +
+          "(`file`, `document` and `line`, counted from 1) and `schema`, `package` and `name` of the meta. Errors come first, then by file and document; " +
+          "at most 1,000. An empty body says that nothing was found. Conditional requests and ranges work as on a static file.",
+        responses: {
+          200: { description: "The findings.", content: { "application/jsonl": undefined } },
+          206: {
+            description: "The wanted ranges of them.",
+            content: { "application/jsonl": undefined, "multipart/byteranges": undefined },
+          },
+          304: { description: "They are those that the client knows." },
+          412: { description: "They are not those that the request is about." },
+          416: { description: "They do not have these ranges." },
+        },
+      },
+      answer: (request) =>
+        ofContent(source, request, (content) => {
+          const part = content.parts.get("findings");
+          if (!part) return problemAnswer("Unavailable", "the content of this catalog has not been checked");
+          return allAnswer({ content, part }, asked(request));
+        }),
+    },
+  ];
+}
+
+/** One catalog as it is listed. */
+const ListedCatalog = z
+  .object({
+    name: z.string().describe("name of the ClusterCatalog"),
+    state: z.enum(["Serving", "Loading"]).describe("`Loading`: the content is not here yet, requests for it are answered with 503"),
+    digest: z.string().optional().describe("digest of the image that the content is of"),
+    ref: z.string().optional().describe("that image"),
+    lastUnpacked: z.string().optional().describe("when the image was unpacked, RFC 3339"),
+    lastModified: z.string().optional().describe("since when this content is served, RFC 3339"),
+    objects: z.number().int().optional().describe("number of metas"),
+    bytes: z.number().int().optional().describe("their size, uncompressed"),
+    findings: z.number().int().optional().describe("how many errors and warnings the check of the content found"),
+    encodings: z
+      .array(z.enum(Object.keys(FILE_SUFFIX) as [string, ...string[]]))
+      .optional()
+      .describe("codings in which all of the content is ready"),
+  })
+  .meta({ id: "ListedCatalog", description: "A catalog and what is served of it; what is not known is left out." });
+const CatalogList = z.object({ catalogs: z.array(ListedCatalog).describe("by name") }).meta({ id: "CatalogList" });
+
+/** The endpoint that tells which catalogs are served. */
+export function catalogListRoute({ source, cache }: ContentRouteDependencies): Route {
+  return {
+    path: "/catalogs",
+    methods: ["GET", "HEAD"],
+    failures: "problem",
+    operation: {
+      id: "listCatalogs",
+      summary: "The catalogs that this server knows, with what it serves of each",
+      responses: {
+        200: { description: "The catalogs.", content: { "application/json": CatalogList } },
+        304: { description: "They are as the client knows them." },
+        412: { description: "They are not as the client knows them." },
+      },
+    },
+    answer: (request) => {
+      const catalogs = source.catalogs().toSorted((a, b) => (a < b ? -1 : 1));
+      const list: z.infer<typeof CatalogList> = { catalogs: catalogs.map((name) => listed(name, source.get(name))) };
+      return documentAnswer(jsonDocument(list), asked(request), cache);
+    },
+  };
+}
+
+function listed(name: string, content: CatalogContent | undefined): z.infer<typeof ListedCatalog> {
+  if (!content) return { name, state: "Loading" };
+  const { origin, catalog, lastModified } = content;
+  return {
+    name,
+    state: "Serving",
+    digest: origin.digest,
+    ref: origin.ref,
+    lastUnpacked: origin.lastUnpacked,
+    lastModified: new Date(lastModified * 1_000).toISOString().replace(".000Z", "Z"),
+    objects: catalog.index.lines,
+    bytes: catalog.index.bytes,
+    findings: content.findings.errors + content.findings.warnings,
+    encodings: catalog.encodings.toSorted(),
+  };
 }

@@ -1,19 +1,68 @@
-import { createServer, type IncomingMessage, METHODS, type RequestListener, type Server } from "node:http";
-import { createServer as createTlsServer, type Server as TlsServer } from "node:https";
-import type { AddressInfo, Socket } from "node:net";
-import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from "fastify";
 import type { ServerTls } from "../../serving/serverTls.ts";
 import type { Logger } from "../../telemetry/log.ts";
 import { QueryThreads } from "../graphql/queryThreads.ts";
 import { AnswerCache } from "./answerCache.ts";
-import { answerClientError, type ClientError, rawAnswer } from "./clientErrors.ts";
-import { ConnectionCount } from "./connectionCount.ts";
-import type { ContentSource } from "./contentRoutes.ts";
+import { type ClientError, answerClientError, rawAnswer } from "./clientErrors.ts";
+import { type ContentSource, catalogListRoute, contentRoutes, findingsRoutes } from "./contentRoutes.ts";
+import { type GraphRouteDependencies, graphRoutes } from "./graphRoutes.ts";
+import { type GraphqlRouteDependencies, graphqlRoutes } from "./graphqlRoutes.ts";
 import type { HttpMetrics } from "./httpMetrics.ts";
+import { openApiRoute } from "./openApi.ts";
+import { packagesRoutes } from "./packagesRoutes.ts";
+import { pageRoutes } from "./pageRoutes.ts";
 import { type Destination, RequestHandler } from "./requestHandler.ts";
-import { fastifyPath, type Route } from "./route.ts";
-import { catalogRoutes } from "./routes.ts";
+import { type Route, fastifyPath } from "./route.ts";
+import { searchRoute } from "./searchRoute.ts";
 import { SERVER_LIMITS, type ServerLimits } from "./serverLimits.ts";
+import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from "fastify";
+import { type IncomingMessage, METHODS, type RequestListener, type Server, createServer } from "node:http";
+import { type Server as TlsServer, createServer as createTlsServer } from "node:https";
+import type { AddressInfo, Socket } from "node:net";
+import { setTimeout as delay } from "node:timers/promises";
+
+/** Counts the open connections of each client, by address. */
+class ConnectionCount {
+  readonly #most: number;
+  readonly #open = new Map<string, number>();
+
+  /** @param most of one client. */
+  constructor(most: number) {
+    this.#most = most;
+  }
+
+  /** Counts a connection until it closes; false when its client has too many already. */
+  add(socket: Socket): boolean {
+    const client = socket.remoteAddress;
+    if (client === undefined) return false;
+    const open = this.#open.get(client) ?? 0;
+    if (open >= this.#most) return false;
+    this.#open.set(client, open + 1);
+    socket.once("close", () => {
+      const left = (this.#open.get(client) ?? 1) - 1;
+      if (left > 0) this.#open.set(client, left);
+      else this.#open.delete(client);
+    });
+    return true;
+  }
+}
+
+/** What the endpoints are built from. */
+export type RouteDependencies = GraphRouteDependencies & GraphqlRouteDependencies;
+
+/** All endpoints of the content server: it serves them, and the OpenAPI document and the reference are made of them. */
+export function catalogRoutes(dependencies: RouteDependencies): Route[] {
+  const routes: Route[] = [
+    ...contentRoutes(dependencies),
+    ...graphqlRoutes(dependencies),
+    ...findingsRoutes(dependencies),
+    catalogListRoute(dependencies),
+    ...packagesRoutes(dependencies),
+    ...graphRoutes(dependencies),
+    searchRoute(dependencies),
+    ...pageRoutes(dependencies.cache),
+  ];
+  return [...routes, openApiRoute(routes, dependencies.cache)];
+}
 
 /** What the content server is built from. */
 export interface ContentServerOptions {
@@ -163,4 +212,20 @@ function newServer(tls: ServerTls | undefined, limits: ServerLimits, listener: R
   server.on("drop", () => server.closeIdleConnections());
   server.on("connect", (_request: IncomingMessage, socket: Socket) => socket.end(rawAnswer(404, "404 page not found")));
   return server;
+}
+
+/** How a content server stops. Milliseconds. */
+export interface StopTimes {
+  /** Serving goes on so long, with answers that ask clients to close: those who send requests here have to learn that there is nobody. */
+  delayMs: number;
+  /** Then requests under way have so long to end. */
+  graceMs: number;
+}
+
+/** Lets a server serve until `signal` aborts, then stops it so that no request fails whose client heeds `Connection: close`. */
+export async function serveUntil(signal: AbortSignal, server: Pick<ContentServer, "drain" | "close">, times: StopTimes): Promise<void> {
+  if (!signal.aborted) await new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
+  server.drain();
+  await delay(times.delayMs);
+  await server.close(times.graceMs);
 }

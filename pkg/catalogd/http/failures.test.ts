@@ -4,8 +4,8 @@ import { QueryThreads } from "../graphql/queryThreads.ts";
 import { MAKER } from "../store/encodings.ts";
 import { AnswerCache } from "./answerCache.ts";
 import { openApiDocument } from "./openApi.ts";
-import { wantsProblemDetails } from "./problemDetails.ts";
-import { catalogRoutes } from "./routes.ts";
+import { wantsProblemDetails } from "./response.ts";
+import { catalogRoutes } from "./contentServer.ts";
 
 const LINE = '{"name":"p","schema":"olm.package"}\n';
 let world: ContentWorld;

@@ -2,7 +2,7 @@ import { Agent, request } from "undici";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { TempFolder } from "../../../test/support/contentFixture.ts";
 import { createLogger } from "../../telemetry/log.ts";
-import { CatalogStore } from "../store/store.ts";
+import { CatalogStore } from "../catalogStore.ts";
 import { type ContentServer, startContentServer } from "./contentServer.ts";
 
 const log = createLogger({ component: "test", level: "silent" });

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { httpDate, parseHttpDate } from "./httpDate.ts";
+import { httpDate, parseHttpDate } from "./conditional.ts";
 
 test.for([
   ["Sun, 06 Nov 1994 08:49:37 GMT", 784111777],

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { chosenEncoding } from "./negotiate.ts";
+import { chosenEncoding } from "./conditional.ts";
 
 test.for([
   [undefined, undefined],

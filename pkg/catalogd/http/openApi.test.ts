@@ -4,7 +4,7 @@ import { QueryThreads } from "../graphql/queryThreads.ts";
 import { AnswerCache } from "./answerCache.ts";
 import { type JsonSchema, openApiDocument } from "./openApi.ts";
 import { type Operation, pathParameters, type Route } from "./route.ts";
-import { catalogRoutes } from "./routes.ts";
+import { catalogRoutes } from "./contentServer.ts";
 
 const routes = catalogRoutes({
   source: { get: () => undefined, catalogs: () => [] },

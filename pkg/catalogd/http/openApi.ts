@@ -1,6 +1,9 @@
+import type { AnswerCache } from "./answerCache.ts";
+import { type ServedDocument, documentAnswer, jsonDocument } from "./contentResponse.ts";
+import { asked } from "./contentRoutes.ts";
+import { PROBLEM_TYPE, ProblemDetails } from "./response.ts";
+import { type MediaTypes, type Operation, type ResponseDescription, type Route, type RouteMethod, pathParameters } from "./route.ts";
 import * as z from "zod";
-import { PROBLEM_TYPE, ProblemDetails } from "./problemDetails.ts";
-import { type MediaTypes, type Operation, pathParameters, type ResponseDescription, type Route, type RouteMethod } from "./route.ts";
 
 /** A JSON Schema, of which the document needs to know little. */
 export type JsonSchema = { readonly [member: string]: unknown };
@@ -147,4 +150,27 @@ class Schemas {
 function moved(schema: JsonSchema): JsonSchema {
   const text = JSON.stringify(schema);
   return JSON.parse(text.replaceAll('"$ref":"#/$defs/', '"$ref":"#/components/schemas/')) as JsonSchema;
+}
+
+/** The endpoint of the document that describes `routes` and itself. */
+export function openApiRoute(routes: readonly Route[], cache: AnswerCache): Route {
+  let document: ServedDocument | undefined;
+  const route: Route = {
+    path: "/openapi.json",
+    methods: ["GET", "HEAD"],
+    failures: "problem",
+    operation: {
+      id: "getOpenApi",
+      summary: "This API as an OpenAPI document",
+      responses: {
+        200: { description: "The document.", content: { "application/json": z.looseObject({}) } },
+        304: { description: "It is the one that the client knows." },
+      },
+    },
+    answer: (request) => {
+      document ??= jsonDocument(openApiDocument([...routes, route]));
+      return documentAnswer(document, asked(request), cache);
+    },
+  };
+  return route;
 }

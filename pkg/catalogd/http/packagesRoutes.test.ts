@@ -1,7 +1,7 @@
 import { gunzipSync, zstdDecompressSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { ContentWorld, WORLD_DIGEST } from "../../../test/support/contentWorld.ts";
-import { PackageLine, PropertiesLine } from "./packageSchemas.ts";
+import { PackageLine, PropertiesLine } from "./packagesRoutes.ts";
 
 const lines = (...metas: object[]): string => metas.map((meta) => `${JSON.stringify(meta)}\n`).join("");
 const property = (type: string, value: unknown): object => ({ type, value });

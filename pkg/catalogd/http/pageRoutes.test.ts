@@ -3,7 +3,7 @@ import { promisify } from "node:util";
 import { runInNewContext } from "node:vm";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { ContentWorld } from "../../../test/support/contentWorld.ts";
-import { PAGE_JS } from "../page/script.ts";
+import { PAGE_JS } from "./pageRoutes.ts";
 
 const SCRIPT = "<script>document.title='run'</script>";
 const SVG = `<svg xmlns="http://www.w3.org/2000/svg">${SCRIPT}<rect width="9" height="9"/></svg>`;

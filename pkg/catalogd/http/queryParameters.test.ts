@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import * as z from "zod";
-import { parseQuery } from "./queryParameters.ts";
+import { parseQuery } from "./request.ts";
 
 const Query = z.strictObject({
   limit: z.coerce.number().int().min(1).max(10).default(5),

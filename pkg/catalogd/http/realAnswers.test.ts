@@ -7,7 +7,7 @@ import { describeWithData } from "../../../test/support/sharedData.ts";
 import { canonicalJson } from "../../golang/json.ts";
 import { decodeMetas } from "../../fbc/decode.ts";
 import { CACHE_LIMITS } from "./answerCache.ts";
-import { MIN_COMPRESSED_BYTES } from "./contentAnswers.ts";
+import { MIN_COMPRESSED_BYTES } from "./contentResponse.ts";
 
 /** A meta as it is served, and what it is found by. */
 interface Line {

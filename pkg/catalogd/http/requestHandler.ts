@@ -1,18 +1,14 @@
-import type { IncomingMessage, ServerResponse } from "node:http";
-import type { Socket } from "node:net";
 import { messageOf } from "../../errors/errors.ts";
 import type { Logger } from "../../telemetry/log.ts";
-import { type Answer, bodyBytes, NO_BODY, problemAnswer, statusAnswer, withoutBody } from "./answer.ts";
-import { AskedRequest, goneSignal } from "./askedRequest.ts";
-import { BufferPool } from "./bufferPool.ts";
 import type { HttpMetrics } from "./httpMetrics.ts";
-import { otherAnswer, redirect } from "./otherAnswer.ts";
-import { asProblemDetails, wantsProblemDetails } from "./problemDetails.ts";
-import { cleanPath, requestTarget } from "./requestTarget.ts";
-import type { Prepared, Route, RouteMethod } from "./route.ts";
-import { sendAnswer } from "./send.ts";
+import { AskedRequest, cleanPath, goneSignal, requestTarget } from "./request.ts";
+import { type Answer, NO_BODY, asProblemDetails, bodyBytes, problemAnswer, statusAnswer, wantsProblemDetails, withoutBody } from "./response.ts";
+import { type Prepared, type Route, type RouteMethod, otherAnswer, redirect } from "./route.ts";
+import { BufferPool, sendAnswer } from "./send.ts";
 import type { ServerLimits } from "./serverLimits.ts";
 import { type Transfer, Transfers } from "./transfers.ts";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Socket } from "node:net";
 
 /** What a request handler is built from. */
 export interface RequestHandlerInit {

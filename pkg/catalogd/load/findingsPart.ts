@@ -1,8 +1,8 @@
 import { ContentError, type ContentPlace, type PlacedMeta } from "../../fbc/types.ts";
 import { CatalogCheck } from "../../fbc/validate/catalogCheck.ts";
 import { type Finding, compareFindings, findingText, published } from "../../fbc/validate/finding.ts";
-import { type FindingsSummary, NO_FINDINGS } from "../store/findingsSummary.ts";
-import type { EmitLine, PartMaker } from "./partMaker.ts";
+import { type FindingsSummary, NO_FINDINGS } from "../store/content.ts";
+import type { EmitLine, PartMaker } from "./artifacts.ts";
 
 /** What errors of the model check do: they are told, or they refuse the catalog. */
 export const CATALOG_VALIDATIONS = ["Warn", "Strict"] as const;

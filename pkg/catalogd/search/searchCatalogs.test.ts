@@ -1,10 +1,8 @@
+import type { SearchRecord } from "../../fbc/summary/search.ts";
+import { continueToken, positionIn, searchCatalogs } from "./searchCatalogs.ts";
+import { apiPattern, searchQuery, searchedPackage } from "./searchQuery.ts";
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import type { SearchRecord } from "../../fbc/summary/search.ts";
-import { continueToken, positionIn } from "./continueToken.ts";
-import { searchCatalogs } from "./searchCatalogs.ts";
-import { searchedPackage } from "./searchedPackage.ts";
-import { apiPattern, searchQuery } from "./searchQuery.ts";
 
 const record = (name: string, versions: number): SearchRecord => ({
   package: name,

@@ -1,7 +1,7 @@
 import { expect, test, vi } from "vitest";
 import { TempFolder } from "../../../test/support/contentFixture.ts";
 import { createLogger } from "../../telemetry/log.ts";
-import { CatalogStore } from "../store/store.ts";
+import { CatalogStore } from "../catalogStore.ts";
 import { SEARCH_LIMITS, SearchIndexes, type SearchLimits } from "./searchIndex.ts";
 
 const bundle = (pkg: string, version: string): string =>

@@ -1,8 +1,30 @@
-import { setImmediate as nextTurn } from "node:timers/promises";
 import type { SearchRecord } from "../../fbc/summary/search.ts";
 import type { CatalogContent } from "../store/content.ts";
-import { partLines } from "./partLines.ts";
-import { type SearchedPackage, searchedPackage } from "./searchedPackage.ts";
+import type { StoredPart } from "../store/storedPart.ts";
+import { type SearchedPackage, searchedPackage } from "./searchQuery.ts";
+import { setImmediate as nextTurn } from "node:timers/promises";
+
+const CHUNK_BYTES = 256 * 1024;
+const NEWLINE = 0x0a;
+
+/** The lines of a part, without their newlines, one after another. The part must be held meanwhile. @throws Error when the file ends early. */
+async function* partLines({ file, index }: StoredPart): AsyncGenerator<string> {
+  const chunk = Buffer.allocUnsafeSlow(CHUNK_BYTES);
+  let begun: Buffer[] = [];
+  for (let position = 0; position < index.bytes; ) {
+    const { bytesRead } = await file.handle.read(chunk, 0, Math.min(CHUNK_BYTES, index.bytes - position), position);
+    if (bytesRead === 0) throw new Error("the content file is shorter than its index says");
+    position += bytesRead;
+    const read = chunk.subarray(0, bytesRead);
+    let start = 0;
+    for (let end = read.indexOf(NEWLINE); end >= 0; end = read.indexOf(NEWLINE, start)) {
+      yield Buffer.concat([...begun, read.subarray(start, end)]).toString("utf8");
+      begun = [];
+      start = end + 1;
+    }
+    if (start < read.length) begun.push(Buffer.from(read.subarray(start)));
+  }
+}
 
 /**
  * What is kept of one catalog at most; real ones have up to 807 packages, 13,222 bundles, 4 million characters, and 40,000 of one package. Packages

@@ -1,4 +1,5 @@
 import { featureName } from "../../fbc/summary/bundleSummary.ts";
+import type { SearchRecord, SearchedDescription, SearchedSupport, SearchedVersion } from "../../fbc/summary/search.ts";
 
 /** What is searched for; an absent or empty member does not restrict. What can be repeated: of packages and channels any, of the rest all must match. */
 export interface SearchParameters {
@@ -29,7 +30,7 @@ export interface SearchQuery {
 }
 
 /** An API of which parts may be left open. */
-export interface ApiPattern {
+interface ApiPattern {
   readonly group?: string;
   readonly version?: string;
   readonly kind: string;
@@ -80,4 +81,132 @@ function small(texts: readonly string[] = []): string[] {
 
 function setOf(texts: readonly string[] | undefined): ReadonlySet<string> | undefined {
   return texts && texts.length > 0 ? new Set(texts) : undefined;
+}
+
+/** What versions of a package say, ready to be compared: in small letters. */
+interface Words {
+  text: string;
+  keywords: readonly string[];
+}
+
+/** A package as it is kept for searches. */
+export interface SearchedPackage {
+  readonly name: string;
+  readonly displayName: string | undefined;
+  readonly description: string | undefined;
+  readonly provider: string | undefined;
+  readonly defaultChannel: string | undefined;
+  readonly defaultVersion: string | undefined;
+  readonly latestVersion: string | undefined;
+  readonly deprecated: string | undefined;
+  readonly channels: SearchRecord["channels"];
+  /** Name and what the package says itself, in small letters. */
+  readonly text: string;
+  readonly descriptions: readonly Words[];
+  readonly supports: readonly SearchedSupport[];
+  /** Each `group/version/kind`, in small letters. */
+  readonly apis: readonly string[];
+  readonly provided: readonly (readonly number[])[];
+  readonly versions: readonly SearchedVersion[];
+}
+
+/** A record as it is kept: texts that are only compared, not shown, are there in small letters alone. */
+export function searchedPackage(record: SearchRecord): SearchedPackage {
+  const {
+    text = "",
+    presented,
+    descriptions,
+    supports,
+    apis,
+    provided,
+    versions,
+    channels,
+    deprecated,
+    defaultChannel,
+    defaultVersion,
+    latestVersion,
+  } = record;
+  const shown = presented === undefined ? undefined : descriptions[presented];
+  return {
+    name: record.package,
+    displayName: shown?.displayName,
+    description: shown?.description,
+    provider: shown?.provider,
+    defaultChannel,
+    defaultVersion,
+    latestVersion,
+    deprecated,
+    channels,
+    text: `${record.package}\n${text}`.toLowerCase(),
+    descriptions: descriptions.map(wordsOf),
+    supports: supports.map((support) => ({
+      capability: support.capability?.toLowerCase(),
+      architectures: support.architectures.map((name) => name.toLowerCase()),
+      operatingSystems: support.operatingSystems.map((name) => name.toLowerCase()),
+      infrastructureFeatures: support.infrastructureFeatures,
+    })),
+    apis: apis.map((api) => api.toLowerCase()),
+    provided,
+    versions,
+  };
+}
+
+function wordsOf({ displayName = "", description = "", provider = "", keywords = [] }: SearchedDescription): Words {
+  const own = keywords.map((keyword) => keyword.toLowerCase());
+  return {
+    text: [displayName, description, provider]
+      .map((text) => text.toLowerCase())
+      .concat(own)
+      .join("\n"),
+    keywords: own,
+  };
+}
+
+/** The versions of a package that match all of the query, the highest first. */
+export function matchingVersions(one: SearchedPackage, query: SearchQuery): SearchedVersion[] {
+  if (query.packages && !query.packages.has(one.name)) return [];
+  const descriptions = one.descriptions.map((words) => isDescribed(one.text, words, query));
+  const supports = one.supports.map((support) => isSupported(support, query));
+  const wanted = query.apis.map((pattern) => new Set(one.apis.flatMap((api, index) => (isApi(api, pattern) ? [index] : []))));
+  const provided = one.provided.map((list) => wanted.every((indexes) => list.some((index) => indexes.has(index))));
+  return one.versions.filter(
+    (version) =>
+      descriptions[version[3]] === true &&
+      supports[version[4]] === true &&
+      provided[version[5]] === true &&
+      isInChannel(one, version, query) &&
+      (query.deprecated === undefined || query.deprecated === isDeprecated(one, version)),
+  );
+}
+
+/** Whether a version is deprecated: itself, with its package, or since all channels that it is in are. */
+export function isDeprecated(one: SearchedPackage, [, , , , , , deprecated, channels]: SearchedVersion): boolean {
+  if (deprecated === 1 || one.deprecated !== undefined) return true;
+  return channels.length > 0 && channels.every((index) => one.channels[index]?.deprecated === true);
+}
+
+function isDescribed(packageText: string, { text, keywords }: Words, query: SearchQuery): boolean {
+  return (
+    query.words.every((word) => packageText.includes(word) || text.includes(word)) &&
+    query.keywords.every((keyword) => keywords.includes(keyword))
+  );
+}
+
+function isSupported(support: SearchedSupport, { architectures, operatingSystems, features, capability }: SearchQuery): boolean {
+  return (
+    architectures.every((name) => support.architectures.includes(name)) &&
+    operatingSystems.every((name) => support.operatingSystems.includes(name)) &&
+    features.every((name) => support.infrastructureFeatures.includes(name)) &&
+    (capability === undefined || support.capability === capability)
+  );
+}
+
+function isApi(api: string, { group, version, kind }: ApiPattern): boolean {
+  const [ownGroup, ownVersion, ownKind] = api.split("/");
+  return ownKind === kind && (group === undefined || ownGroup === group) && (version === undefined || ownVersion === version);
+}
+
+function isInChannel({ channels }: SearchedPackage, version: SearchedVersion, query: SearchQuery): boolean {
+  const wanted = query.channels;
+  return !wanted || version[7].some((index) => wanted.has(channels[index]?.name ?? ""));
 }

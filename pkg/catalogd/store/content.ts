@@ -1,9 +1,20 @@
 import type { ContentIndex } from "./contentIndex.ts";
-import type { DamagedError } from "./damagedError.ts";
 import type { Encoding } from "./encodings.ts";
-import { type FindingsSummary, NO_FINDINGS } from "./findingsSummary.ts";
-import type { PartName } from "./parts.ts";
+import type { DamagedError } from "./storedFile.ts";
 import type { OpenForm, StoredPart } from "./storedPart.ts";
+import * as z from "zod";
+
+/** How sound a content is; the findings themselves are its part "findings". */
+export const FindingsSummary = z.object({
+  errors: z.int().min(0),
+  warnings: z.int().min(0),
+  /** The first ten, errors first, each on one line of at most 512 characters. */
+  first: z.array(z.string()),
+});
+export type FindingsSummary = z.output<typeof FindingsSummary>;
+
+/** A content in which nothing was found. */
+export const NO_FINDINGS: FindingsSummary = { errors: 0, warnings: 0, first: [] };
 
 /** Where a catalog's content comes from. */
 export interface ContentOrigin {
@@ -81,4 +92,20 @@ export class CatalogContent {
     this.#retired = true;
     this.release();
   }
+}
+
+/**
+ * What is stored of a catalog, each as a file of JSON Lines with an index: the metas themselves ("catalog"), and what is made of them while they
+ * are read.
+ */
+export const PARTS = ["catalog", "findings", "packages", "properties", "search", "graphql"] as const;
+/** Name of a part of a content. */
+export type PartName = (typeof PARTS)[number];
+
+/** The parts that are made of the metas. */
+export type DerivedPart = Exclude<PartName, "catalog">;
+
+/** Name of a part's file in the folder of a content. */
+export function partFile(part: PartName): string {
+  return `${part}.jsonl`;
 }

@@ -3,8 +3,8 @@ import { crc32 } from "node:zlib";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { ContentIndex } from "./contentIndex.ts";
-import { IndexBuilder } from "./indexBuilder.ts";
-import { columnsFrom, storedFrom } from "./storedIndex.ts";
+import { IndexBuilder } from "../load/artifactWriter.ts";
+import { columnsFrom, storedFrom } from "./indexFile.ts";
 
 interface Entry {
   schema: string;

@@ -1,6 +1,7 @@
+import { type Runs, type Slice, slicesOf, startsOf } from "./contentIndex.ts";
 import { createHash } from "node:crypto";
 import { promisify } from "node:util";
-import { constants, gzip, type ZstdOptions, zstdCompress } from "node:zlib";
+import { type ZstdOptions, constants, gzip, zstdCompress } from "node:zlib";
 
 /** Content codings that catalogs are served in, the better one first: zstd finds what bundles of one package have in common, far apart. */
 export const ENCODINGS = ["zstd", "gzip"] as const;
@@ -40,4 +41,50 @@ export function compressBytes(encoding: Encoding, bytes: Uint8Array): Promise<Ui
 
 function short(text: string): string {
   return createHash("sha256").update(text).digest("base64url").slice(0, 6);
+}
+
+/** How each gzip answer starts: deflate, without name or time, made anywhere. @see RFC 1952 section 2.3 */
+export const GZIP_HEADER: Uint8Array = Uint8Array.from([0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff]);
+/** An empty last block. */
+const LAST_BLOCK = [0x03, 0x00];
+const END_BYTES = LAST_BLOCK.length + 8;
+
+/** How a gzip answer ends whose text has this CRC-32 and size. */
+export function gzipEnd(crc32: number, bytes: number): Uint8Array {
+  const end = Buffer.alloc(END_BYTES);
+  end.set(LAST_BLOCK);
+  end.writeUInt32LE(crc32, LAST_BLOCK.length);
+  end.writeUInt32LE(bytes % 2 ** 32, LAST_BLOCK.length + 4);
+  return end;
+}
+
+/** A gzip answer as pieces of the segments' file and bytes around them. */
+export interface GzipPieces {
+  readonly pieces: readonly (Slice | Uint8Array)[];
+  readonly bytes: number;
+}
+
+/**
+ * Where each line of a part is in its gzip file. That file is the part as one gzip member, in which each line is a deflate segment that needs none
+ * before it and ends at a whole byte; so any segments between a header and an end are one gzip member as well, and nothing is compressed again.
+ */
+export class GzipSegments {
+  readonly #starts: Float64Array;
+
+  /** @param lengths bytes of each line's segment. */
+  constructor(lengths: Uint32Array) {
+    this.#starts = startsOf(lengths, GZIP_HEADER.length);
+  }
+
+  /** Bytes of the whole file, its header and end included. */
+  get bytes(): number {
+    return (this.#starts.at(-1) ?? 0) + END_BYTES;
+  }
+
+  /** The lines of these runs as one gzip member. */
+  pieces({ runs, crc32, bytes }: { runs: Runs; crc32: number; bytes: number }): GzipPieces {
+    const slices = slicesOf(runs, this.#starts);
+    const size = slices.reduce((sum, { start, end }) => sum + end - start, GZIP_HEADER.length + END_BYTES);
+    return { pieces: [GZIP_HEADER, ...slices, gzipEnd(crc32, bytes)], bytes: size };
+  }
 }

@@ -1,10 +1,7 @@
+import { type ContentIndex, type MetaQuery, Selection } from "./contentIndex.ts";
+import { ENCODINGS, type Encoding, type GzipPieces, GzipSegments } from "./encodings.ts";
+import { type DamagedError, HeldFile } from "./storedFile.ts";
 import type { FileHandle } from "node:fs/promises";
-import type { ContentIndex, MetaQuery } from "./contentIndex.ts";
-import type { DamagedError } from "./damagedError.ts";
-import { ENCODINGS, type Encoding } from "./encodings.ts";
-import { type GzipPieces, GzipSegments } from "./gzipSegments.ts";
-import { HeldFile } from "./heldFile.ts";
-import { Selection } from "./selection.ts";
 
 /** A compressed form of a part as an open file; `segments`, of gzip, are the bytes of each line's segment. */
 export interface OpenForm {

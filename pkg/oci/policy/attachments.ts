@@ -1,16 +1,13 @@
-import * as z from "zod";
 import { messageOf } from "../../errors/errors.ts";
-import { ContentError } from "../contentError.ts";
-import { type DownloadLimits, readBlob } from "../download.ts";
+import { ContentError, RejectedError } from "../imageErrors.ts";
 import { type Descriptor, parseManifest } from "../manifest.ts";
 import { nameOf } from "../reference.ts";
-import type { FetchedManifest, Repository } from "../registry.ts";
-import { RegistryError } from "../registryError.ts";
-import { BUNDLE_TYPE, SIGNATURE_PREDICATE, signatureInBundle } from "./bundle.ts";
-import type { FoundSignature } from "./foundSignature.ts";
+import { type DownloadLimits, readBlob } from "../registry/download.ts";
+import { RegistryError } from "../registry/registryError.ts";
+import { type FetchedManifest, type Referrer, type Repository, referrersOf } from "../registry/repository.ts";
 import { SIGNATURE_ANNOTATION } from "./judge.ts";
-import { type Referrer, referrersOf } from "./referrers.ts";
-import { RejectedError } from "./rejectedError.ts";
+import { BUNDLE_TYPE, type FoundSignature, SIGNATURE_PREDICATE, signatureInBundle } from "./signatureFormats.ts";
+import * as z from "zod";
 
 /** What reading signatures may cost. */
 export interface AttachmentLimits extends DownloadLimits {

@@ -1,5 +1,6 @@
 import { goQuoted } from "../../golang/quote.ts";
-import { DEFAULT_IDENTITY, parseSignedIdentity, type SignedIdentity } from "./identity.ts";
+import { type Reference, nameOf, referenceText } from "../reference.ts";
+import { DEFAULT_IDENTITY, type SignedIdentity, parseSignedIdentity } from "./signedIdentity.ts";
 import { FormatError, knownMembers, membersOf, parseStrictJson, textMember, textsMember } from "./strictJson.ts";
 
 /** Where a public key is: in a file that is read when it is needed, or PEM in the policy itself. */
@@ -49,7 +50,7 @@ export function parsePolicy(text: string): Policy {
   if (!members.has("default")) throw new FormatError("Default policy is missing");
   const transports = new Map(
     [...membersOf(members.has("transports") ? members.get("transports") : {})].map(
-      ([transport, scopes]) => [transport, scopesOf(scopes)] as const,
+      ([transport, scopes]) => [transport, parseScopes(scopes)] as const,
     ),
   );
   // Other transports are read as strictly, and mean nothing here.
@@ -72,7 +73,7 @@ export function unsupportedScopes(policy: Policy): Record<string, string> {
   );
 }
 
-function scopesOf(value: unknown): Map<string, Requirement[]> {
+function parseScopes(value: unknown): Map<string, Requirement[]> {
   return new Map([...membersOf(value)].map(([scope, requirements]) => [scope, requirementsOf(requirements)]));
 }
 
@@ -155,4 +156,48 @@ function signedBy(value: unknown): Requirement {
 
 function identityOf(members: ReadonlyMap<string, unknown>): SignedIdentity {
   return members.has("signedIdentity") ? parseSignedIdentity(members.get("signedIdentity")) : DEFAULT_IDENTITY;
+}
+
+/** The requirements that apply to an image, and the scope that has them; undefined for those of `default`. */
+export interface Applicable {
+  readonly scope: string | undefined;
+  readonly requirements: readonly Requirement[];
+}
+
+/**
+ * What has to hold for an image: that of the most specific scope alone.
+ * @param ref with a tag or a digest
+ */
+export function applicable(policy: Policy, ref: Reference): Applicable {
+  for (const scope of listImageScopes(ref)) {
+    const requirements = policy.docker.get(scope);
+    if (requirements) return { scope, requirements };
+  }
+  return { scope: undefined, requirements: policy.default };
+}
+
+/** The same for an image in a layout. @param path absolute, without symlinks @param name "" for none */
+export function applicableToLayout(policy: Policy, transport: LayoutTransport, path: string, name: string): Applicable {
+  const scopes = [...(name === "" ? [] : [`${path}:${name}`]), path];
+  for (let at = path.lastIndexOf("/"); at > 0; at = path.lastIndexOf("/", at - 1)) scopes.push(path.slice(0, at));
+  for (const scope of [...scopes, ""]) {
+    const requirements = policy.layouts[transport].get(scope);
+    if (requirements) return { scope, requirements };
+  }
+  return { scope: undefined, requirements: policy.default };
+}
+
+/**
+ * The scopes an image is in, from the most specific: itself, its repository and the namespaces above, the host, `*.` with each domain above
+ * the host, and "" for every image.
+ */
+export function listImageScopes(ref: Reference): string[] {
+  const scopes = [referenceText(ref)];
+  for (let name = nameOf(ref); ; name = name.slice(0, name.lastIndexOf("/"))) {
+    scopes.push(name);
+    if (!name.includes("/")) break;
+  }
+  const labels = ref.registry.replace(/:.*$/, "").split(".");
+  for (let from = 1; from < labels.length; from++) scopes.push(`*.${labels.slice(from).join(".")}`);
+  return [...scopes, ""];
 }

@@ -1,6 +1,6 @@
-import type { Descriptor } from "../manifest.ts";
-import type { Referrer } from "../policy/referrers.ts";
-import type { FetchedManifest } from "../registry.ts";
+import { ContentError } from "../imageErrors.ts";
+import { type Descriptor, parseConfig, parseManifest } from "../manifest.ts";
+import type { FetchedManifest, Referrer } from "../registry/repository.ts";
 
 /** The bytes of a blob from byte `offset` on; the same each time. Those from byte 0 on are checked against its descriptor as they are read. */
 export type BlobBytes = (offset: number) => AsyncIterable<Uint8Array>;
@@ -35,4 +35,21 @@ export interface ImageWriter {
   putManifest(manifest: FetchedManifest, tag: string | undefined, signal: AbortSignal): Promise<void>;
   /** As `ImageReader` has it. */
   referrers?(digest: string, signal: AbortSignal): Promise<Referrer[]>;
+}
+
+const MAX_CONFIG_BYTES = 4 * 1024 * 1024;
+
+/** The labels of an image; of one for several platforms those of the first, which all have alike. @throws ContentError where there are none to read. */
+export async function imageLabels(from: ImageReader, top: FetchedManifest, signal: AbortSignal): Promise<Readonly<Record<string, string>>> {
+  const parsed = parseManifest(top.bytes, top.mediaType);
+  if (parsed.kind === "index") {
+    const [first] = parsed.manifests;
+    if (!first) throw new ContentError("the image index names no image");
+    return imageLabels(from, await from.manifest(first.digest, signal), signal);
+  }
+  const { config } = parsed;
+  if (config.size > MAX_CONFIG_BYTES) throw new ContentError(`the image configuration has more than ${MAX_CONFIG_BYTES} bytes`);
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of from.blob(config, signal)(0)) chunks.push(chunk);
+  return parseConfig(Buffer.concat(chunks)).labels;
 }

@@ -1,12 +1,14 @@
+import { messageOf } from "../../errors/errors.ts";
+import { goQuoted } from "../../golang/quote.ts";
+import { ContentError, RefusedError } from "../imageErrors.ts";
+import { type LayoutPlace, placeText } from "../imagePlace.ts";
+import { tarStream } from "./layerArchive.ts";
+import { LayoutStore } from "./layoutStore.ts";
 import { createReadStream, createWriteStream } from "node:fs";
 import { mkdir, open, readdir, rename, rm, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { extract } from "tar-stream";
-import { messageOf } from "../../errors/errors.ts";
-import { ContentError, RefusedError } from "../contentError.ts";
-import { tarStream } from "../layerArchive.ts";
-import { goQuoted } from "../../golang/quote.ts";
 
 /** The members of a layout; others of an archive mean nothing. */
 const MEMBER = /^(?:\.\/)?(oci-layout|index\.json|blobs\/(sha256|sha384|sha512)\/[a-f0-9]{1,128})$/;
@@ -82,4 +84,23 @@ export async function packLayout(dir: string, archive: string, signal: AbortSign
   } finally {
     await rm(part, { force: true });
   }
+}
+
+/**
+ * Opens the layout of a place to read it.
+ * @param scratch makes an empty folder, for what an archive holds
+ * @throws ContentError that says what is there instead
+ */
+export async function openLayout(place: LayoutPlace, scratch: () => Promise<string>, signal: AbortSignal): Promise<LayoutStore> {
+  const { kind, path } = place;
+  const name = placeText({ ...place, tag: "" });
+  if (kind === "oci") {
+    const found = await stat(path).catch(() => undefined);
+    if (!found) throw new ContentError(`${name}: there is no such folder`);
+    if (!found.isDirectory()) throw new ContentError(`${name} is a file: oci-archive:${path} names the tar archive of a layout`);
+    return new LayoutStore(path, name);
+  }
+  const folder = await scratch();
+  await unpackLayout(path, folder, signal);
+  return new LayoutStore(folder, name);
 }

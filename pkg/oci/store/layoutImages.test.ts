@@ -8,8 +8,8 @@ import { layout, parts, signal } from "../../../test/support/stores.ts";
 import { type TarEntry, tarball } from "../../../test/support/tarball.ts";
 import { CATALOG_LIMITS } from "../limits.ts";
 import { SignaturePolicy } from "../policy/signaturePolicy.ts";
-import { buildImage } from "./buildImage.ts";
-import { parsePlace } from "./imagePlace.ts";
+import { buildImage } from "../publish/buildImage.ts";
+import { parsePlace } from "../imagePlace.ts";
 import { packLayout } from "./layoutArchive.ts";
 import { LayoutImages } from "./layoutImages.ts";
 

@@ -1,18 +1,17 @@
+import { type LayoutPlace, isDigest, placeText } from "../imagePlace.ts";
+import type { Limits } from "../limits.ts";
+import { type Descriptor, platformOf } from "../manifest.ts";
+import type { SignaturePolicy } from "../policy/signaturePolicy.ts";
+import { ImageCache, removeTree } from "../pull/cache.ts";
+import { type ImageFilter, atOrBelow } from "../pull/imageFilter.ts";
+import type { PulledImage } from "../pull/puller.ts";
+import { applyLayers, describeImage, downloadLayers } from "../pull/unpack.ts";
+import type { FoundContent } from "../registry/imageSource.ts";
+import { openLayout } from "./layoutArchive.ts";
+import type { LayoutStore } from "./layoutStore.ts";
 import { mkdtemp, realpath } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { ImageCache, removeTree } from "../cache.ts";
-import type { FoundContent } from "../imageSource.ts";
-import type { Limits } from "../limits.ts";
-import { type Descriptor, platformOf } from "../manifest.ts";
-import { atOrBelow } from "../pathFilter.ts";
-import type { SignaturePolicy } from "../policy/signaturePolicy.ts";
-import type { PulledImage } from "../puller.ts";
-import type { ImageFilter } from "../pullJob.ts";
-import { applyLayers, describeImage, downloadLayers } from "../unpack.ts";
-import { isDigest, type LayoutPlace, placeText } from "./imagePlace.ts";
-import type { LayoutStore } from "./layoutStore.ts";
-import { openLayout } from "./openLayout.ts";
 
 /** Unpacks images that are in layouts, as `Puller` does those of registries, below a temporary folder until `close`. */
 export class LayoutImages {

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { ContentError, RefusedError } from "../contentError.ts";
+import { ContentError, RefusedError } from "../imageErrors.ts";
 import { DescriptorShape, MediaType } from "../manifest.ts";
 
 /** The annotation of an entry of `index.json` that is its name, such as a tag. */

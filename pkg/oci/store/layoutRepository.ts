@@ -1,7 +1,6 @@
+import { isDigest } from "../imagePlace.ts";
 import type { Descriptor } from "../manifest.ts";
-import { type Referrer, referrersIn } from "../policy/referrers.ts";
-import type { FetchedManifest } from "../registry.ts";
-import { isDigest } from "./imagePlace.ts";
+import { type FetchedManifest, type Referrer, referrersIn } from "../registry/repository.ts";
 import type { BlobBytes, BlobFate, ImageReader, ImageWriter } from "./imageStore.ts";
 import type { LayoutStore } from "./layoutStore.ts";
 

@@ -1,18 +1,105 @@
-import { mkdir, rename, rm, stat, writeFile } from "node:fs/promises";
-import { join } from "node:path";
-import { Readable } from "node:stream";
 import { digestProblem } from "../../api/imageName.ts";
+import { KeyedLock } from "../../async/keyedLock.ts";
 import { messageOf } from "../../errors/errors.ts";
-import { ContentError } from "../contentError.ts";
-import { KeyedLock } from "../keyedLock.ts";
+import { Verifier, readBounded } from "../digest.ts";
+import { ContentError, RefusedError } from "../imageErrors.ts";
 import { CATALOG_LIMITS } from "../limits.ts";
 import { type Descriptor, MediaType } from "../manifest.ts";
-import type { FetchedManifest } from "../registry.ts";
-import { readBounded, Verifier } from "../verify.ts";
+import type { FetchedManifest } from "../registry/repository.ts";
 import type { BlobBytes, BlobFate, ImageReader, ImageWriter } from "./imageStore.ts";
-import { openLayoutFile, undefinedIfMissing } from "./layoutFile.ts";
-import { INDEX_LIMITS, type LayoutEntry, layoutIndexText, nameIn, namesText, parseLayoutIndex, REF_NAME } from "./layoutIndex.ts";
-import { PartFile } from "./partFile.ts";
+import { INDEX_LIMITS, type LayoutEntry, REF_NAME, layoutIndexText, nameIn, namesText, parseLayoutIndex } from "./layoutIndex.ts";
+import { constants, createReadStream } from "node:fs";
+import { type FileHandle, mkdir, open, realpath, rename, rm, stat, writeFile } from "node:fs/promises";
+import { join, sep } from "node:path";
+import { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+
+/**
+ * Opens a file of a layout to read it. A layout may come from anywhere, so no symlink leads out of its folder, and nothing but a file is read.
+ * @param path below the folder, made of names that were checked
+ * @returns undefined where there is none
+ * @throws RefusedError for what is no file in that folder
+ */
+async function openLayoutFile(dir: string, path: string): Promise<FileHandle | undefined> {
+  const wanted = join(dir, path);
+  const [root, real] = await Promise.all([realpath(dir), realpath(wanted)].map((found) => found.catch(undefinedIfMissing)));
+  if (root === undefined || real === undefined) return undefined;
+  if (!real.startsWith(root.endsWith(sep) ? root : `${root}${sep}`))
+    throw new RefusedError(`${wanted} leads out of its layout: it is a link to ${real}`);
+  // Without O_NONBLOCK a named pipe would be waited for.
+  const file = await open(real, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+  if ((await file.stat()).isFile()) return file;
+  await file.close();
+  throw new RefusedError(`${wanted} is no file`);
+}
+
+/** @throws any other error */
+function undefinedIfMissing(err: unknown): undefined {
+  const { code } = err as NodeJS.ErrnoException;
+  if (code === "ENOENT" || code === "ENOTDIR") return undefined;
+  throw err;
+}
+
+/**
+ * A blob on its way to disk. What is there of it when the program ends stays, and the next one goes on behind it. Two at once do no harm: each writes the
+ * same bytes to the same places.
+ */
+class PartFile {
+  readonly path: string;
+
+  constructor(path: string) {
+    this.path = path;
+  }
+
+  /**
+   * Writes what is missing of the blob, to disk and not to its cache alone.
+   * @throws Error of the source; of other content than the descriptor states, and then nothing of it stays
+   */
+  async fill(blob: Descriptor, bytes: BlobBytes, signal: AbortSignal): Promise<void> {
+    const held = (await stat(this.path).catch(undefinedIfMissing))?.size ?? 0;
+    if (held > 0 && held <= blob.size && (await this.#fillFrom(held, blob, bytes, signal)) === undefined) return;
+    if (held > 0) await rm(this.path, { force: true });
+    const wrong = await this.#fillFrom(0, blob, bytes, signal);
+    if (wrong === undefined) return;
+    await rm(this.path, { force: true });
+    throw wrong;
+  }
+
+  /** @returns what is wrong with the whole content */
+  async #fillFrom(start: number, blob: Descriptor, bytes: BlobBytes, signal: AbortSignal): Promise<Error | undefined> {
+    const verifier = new Verifier(blob);
+    let wrong: Error | undefined;
+    const check = (work: () => void): void => {
+      try {
+        work();
+      } catch (err) {
+        wrong = err as Error;
+        throw err;
+      }
+    };
+    const checked = async function* (): AsyncGenerator<Uint8Array> {
+      for await (const chunk of bytes(start)) {
+        check(() => verifier.update(chunk));
+        yield chunk;
+      }
+    };
+    try {
+      if (start > 0) for await (const chunk of createReadStream(this.path, { end: start - 1, signal })) verifier.update(chunk as Buffer);
+      if (start === 0 || start < blob.size) await this.#write(Readable.from(checked(), { objectMode: false }), start, signal);
+      check(() => verifier.finish());
+      return undefined;
+    } catch (err) {
+      if (wrong) return wrong;
+      throw err;
+    }
+  }
+
+  async #write(content: Readable, start: number, signal: AbortSignal): Promise<void> {
+    // Not emptied when it is opened: another program may be writing the same.
+    const file = await open(this.path, constants.O_RDWR | constants.O_CREAT);
+    await pipeline(content, file.createWriteStream({ start, flush: true }), { signal });
+  }
+}
 
 /**
  * An OCI image layout in a folder: `oci-layout`, `index.json` and `blobs/`.

@@ -1,12 +1,166 @@
-import { blobBytes, type DownloadLimits } from "../download.ts";
+import { messageOf } from "../../errors/errors.ts";
 import { ACCEPTED_MANIFESTS, type Descriptor } from "../manifest.ts";
-import { type Referrer, referrersOf } from "../policy/referrers.ts";
-import { nameOf } from "../reference.ts";
-import type { FetchedManifest, Repository } from "../registry.ts";
-import { RegistryError, registryError } from "../registryError.ts";
+import { type Reference, nameOf } from "../reference.ts";
+import { type DownloadLimits, blobBytes } from "../registry/download.ts";
+import { isFetchFailure, isTransient } from "../registry/networkError.ts";
+import { RegistryError, registryError } from "../registry/registryError.ts";
+import { type FetchedManifest, type Referrer, type Repository, referrersOf } from "../registry/repository.ts";
+import type { HttpResponse } from "../registry/transport.ts";
 import type { BlobBytes, BlobFate, ImageReader, ImageWriter } from "./imageStore.ts";
-import { pushFailure } from "./pushFailure.ts";
-import { uploadBlob } from "./upload.ts";
+import { setTimeout as sleep } from "node:timers/promises";
+
+/** What helps, by the status of the answer. */
+const ADVICE: Readonly<Record<number, (ref: Reference) => string>> = {
+  401: ({ registry }) => `log in to ${registry} first, as with docker login or podman login`,
+  403: ({ repository }) => `whoever is logged in needs the right to push to ${repository}`,
+  404: ({ repository }) => `some registries want repository ${repository} to be made first`,
+  405: ({ registry }) => `${registry} cannot be pushed to, as a registry that is a proxy for another one`,
+  413: ({ registry }) => `${registry}, or a proxy before it, bounds what one request may bring`,
+  429: ({ registry }) => `${registry} takes no more requests for now`,
+};
+
+const PLAIN_HTTP = "server gave HTTP response to HTTPS client";
+
+/** The error of a push: what was being done to what, what the registry said, and what to do next. */
+function pushFailure(doing: string, ref: Reference, err: unknown): Error {
+  const text = `${doing} ${nameOf(ref)}: ${messageOf(err)}`;
+  if (!(err instanceof RegistryError))
+    return new Error(text.endsWith(PLAIN_HTTP) ? `${text}; --insecure allows that` : text, { cause: err });
+  const wait = err.retryAfterMs === undefined ? "" : `, and asks to wait ${Math.ceil(err.retryAfterMs / 1000)} s`;
+  const advice = ADVICE[err.status]?.(ref);
+  return new RegistryError(advice === undefined ? text : `${text}; ${advice}${wait}`, err.status, err.retryAfterMs);
+}
+
+/** A blob of at most so many bytes goes in one request, from memory. */
+const WHOLE_BYTES = 1024 * 1024;
+const BYTES = { "content-type": "application/octet-stream" };
+const RETRIED = new Set([408, 429, 500, 502, 503, 504]);
+
+/** How a blob is sent. */
+export interface UploadOptions {
+  /** paths of repositories of the same registry that may have it */
+  readonly mountFrom?: readonly string[] | undefined;
+  readonly limits: DownloadLimits & { readonly retryAfterMs: number };
+  readonly signal: AbortSignal;
+}
+
+/** An upload that the registry has begun, and how much of it has arrived. */
+interface Session {
+  readonly location: URL;
+  readonly offset: number;
+}
+
+/**
+ * Sends a blob unless the repository has it, or its registry takes it from another repository. What broke on the way is taken up where it broke; when the
+ * registry has forgotten the beginning, from the first byte.
+ * @throws RegistryError or Error `pushing blob DIGEST to NAME: …`
+ * @see https://github.com/opencontainers/distribution-spec/blob/main/spec.md#push
+ */
+async function uploadBlob(to: Repository, blob: Descriptor, bytes: BlobBytes, options: UploadOptions): Promise<BlobFate> {
+  const { limits, signal } = options;
+  let session: Session | undefined;
+  for (let failures = 0; ; ) {
+    const before: number = session?.offset ?? 0;
+    try {
+      if (failures === 0 || session === undefined) {
+        if (await isThere(to, blob, signal)) return failures === 0 ? "present" : "sent";
+        const begun = await begin(to, blob, failures === 0 ? (options.mountFrom ?? []) : [], signal);
+        if (begun === "mounted") return begun;
+        session = begun;
+      }
+      await send(to, blob, bytes, session, signal);
+      return "sent";
+    } catch (err) {
+      signal.throwIfAborted();
+      const again = waitFor(err, failures, limits);
+      if (again === undefined) throw pushFailure(`pushing blob ${blob.digest} to`, to.ref, err);
+      await sleep(again, undefined, { signal });
+      session = session && (await resumed(to, session, blob, signal));
+      failures = (session?.offset ?? 0) > before ? 1 : failures + 1;
+    }
+  }
+}
+
+/** Milliseconds until it is worth another try; undefined where it is not. */
+function waitFor(err: unknown, failures: number, limits: UploadOptions["limits"]): number | undefined {
+  if (failures + 1 >= limits.attempts || isFetchFailure(err)) return undefined;
+  const backoff = limits.backoffMs * 2 ** failures * (1 + Math.random() / 4);
+  if (!(err instanceof RegistryError)) return isTransient(err) ? backoff : undefined;
+  const wait = err.retryAfterMs ?? backoff;
+  return RETRIED.has(err.status) && wait <= limits.retryAfterMs ? wait : undefined;
+}
+
+async function isThere(to: Repository, { digest }: Descriptor, signal: AbortSignal): Promise<boolean> {
+  const answer = await to.request({ method: "HEAD", path: `blobs/${digest}`, signal });
+  await answer.body.dump();
+  return answer.status === 200;
+}
+
+/** Mounts the blob, or begins an upload. */
+async function begin(to: Repository, blob: Descriptor, mountFrom: readonly string[], signal: AbortSignal): Promise<Session | "mounted"> {
+  const [from] = mountFrom;
+  const mount = from === undefined ? "" : `?${new URLSearchParams({ mount: blob.digest, from }).toString()}`;
+  const reads = from === undefined ? [] : [from];
+  const answer = await to.request({ method: "POST", path: `blobs/uploads/${mount}`, reads, repeatable: true, signal });
+  if (answer.status === 201) {
+    await answer.body.dump();
+    return "mounted";
+  }
+  if (from !== undefined && answer.status !== 202) {
+    await answer.body.dump();
+    return begin(to, blob, [], signal);
+  }
+  return { location: await locationOf(to, answer, 202, signal), offset: 0 };
+}
+
+async function send(to: Repository, blob: Descriptor, bytes: BlobBytes, session: Session, signal: AbortSignal): Promise<void> {
+  let { location } = session;
+  let body: Uint8Array | undefined;
+  if (blob.size <= WHOLE_BYTES && session.offset === 0) body = await whole(bytes(0));
+  else if (session.offset < blob.size) {
+    const range = session.offset === 0 ? {} : { "content-range": `${session.offset}-${blob.size - 1}` };
+    const headers = { ...BYTES, "content-length": String(blob.size - session.offset), ...range };
+    const sent = await to.request({ method: "PATCH", path: location, headers, body: () => bytes(session.offset), signal });
+    location = await locationOf(to, sent, 202, signal, 204);
+  }
+  const last = new URL(location);
+  last.searchParams.set("digest", blob.digest);
+  const headers = { ...BYTES, "content-length": String(body?.byteLength ?? 0) };
+  const done = await to.request({ method: "PUT", path: last, headers, body, signal });
+  if (done.status !== 201 && done.status !== 204) throw await registryError(done);
+  await done.body.dump();
+}
+
+/** What has arrived of an upload that broke; undefined where nothing is known of it any more. */
+async function resumed(to: Repository, session: Session, blob: Descriptor, signal: AbortSignal): Promise<Session | undefined> {
+  try {
+    const answer = await to.request({ method: "GET", path: session.location, signal });
+    const range = /^(?:bytes=)?0-(\d+)$/.exec(String(answer.headers["range"] ?? ""));
+    const location = await locationOf(to, answer, 204, signal, 202);
+    const offset = range ? Number(range[1]) + 1 : 0;
+    return range && offset > 1 && offset <= blob.size ? { location, offset } : undefined;
+  } catch {
+    signal.throwIfAborted();
+    return undefined;
+  }
+}
+
+/** Where an upload goes on. @throws RegistryError for another status. */
+async function locationOf(to: Repository, answer: HttpResponse, want: number, signal: AbortSignal, or = want): Promise<URL> {
+  const { location } = answer.headers;
+  if (answer.status !== want && answer.status !== or) throw await registryError(answer);
+  await answer.body.dump();
+  if (typeof location !== "string") throw new Error("the registry does not say where the upload goes on");
+  const url = URL.parse(location, (await to.base(signal)).href);
+  if (!url) throw new Error("the registry names a place where the upload goes on that is no address");
+  return url;
+}
+
+async function whole(bytes: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of bytes) chunks.push(chunk);
+  return Buffer.concat(chunks);
+}
 
 /** What reading from and writing to a registry may cost, see Limits. */
 export interface StoreLimits extends DownloadLimits {

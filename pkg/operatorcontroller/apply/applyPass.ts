@@ -1,6 +1,6 @@
 import { Reason } from "../../api/constants.ts";
 import { providerOf } from "../../certificates/providers.ts";
-import type { StepContext } from "../../controller/steps.ts";
+import type { StepContext } from "../../controller/reconcile.ts";
 import { RetryableError, messageOf } from "../../errors/errors.ts";
 import type { Client } from "../../kube/client.ts";
 import { isForbidden } from "../../kube/errors.ts";

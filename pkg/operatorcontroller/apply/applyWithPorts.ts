@@ -1,7 +1,7 @@
 import { type KubeObject, refOf } from "../../api/k8s.ts";
 import type { Client } from "../../kube/client.ts";
 import { isInvalid } from "../../kube/errors.ts";
-import type { ApplyOptions } from "../../kube/options.ts";
+import type { ApplyOptions } from "../../kube/request.ts";
 import { supplantedPorts } from "../../release/renumberedPorts.ts";
 
 /** Where the API server says that two ports have one name, or that one of several has none. */

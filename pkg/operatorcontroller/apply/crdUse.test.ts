@@ -3,7 +3,7 @@ import { refusal } from "../../../test/support/extensionFakes.ts";
 import { thingDefinition } from "../../../test/support/thingDefinition.ts";
 import type { GroupVersionKind, KubeObject, ObjectRef } from "../../api/k8s.ts";
 import { KindNotServed, KubeError } from "../../kube/errors.ts";
-import type { ListResult } from "../../kube/options.ts";
+import type { ListResult } from "../../kube/request.ts";
 import { type CrdUse, crdUse } from "./crdUse.ts";
 
 const ACCEPTED = [

@@ -1,5 +1,5 @@
 import type { KubeObject, ObjectRef } from "../../api/k8s.ts";
-import { inParallel } from "../../controller/inParallel.ts";
+import { mapInParallel } from "../../async/concurrency.ts";
 import { messageOf, RetryableError } from "../../errors/errors.ts";
 import { isNamespaceMissing } from "../../kube/errors.ts";
 import { describeObject } from "../../release/identity.ts";
@@ -23,7 +23,7 @@ export async function failuresOf<T extends KubeObject | ObjectRef>(
   signal: AbortSignal,
   run: (item: T) => Promise<void>,
 ): Promise<Failure[]> {
-  const failures = await inParallel(items, PARALLEL, async (item): Promise<Failure[]> => {
+  const failures = await mapInParallel(items, PARALLEL, async (item): Promise<Failure[]> => {
     signal.throwIfAborted();
     try {
       await run(item);

@@ -1,5 +1,5 @@
 import type { KubeObject } from "../../api/k8s.ts";
-import type { StepContext } from "../../controller/steps.ts";
+import type { StepContext } from "../../controller/reconcile.ts";
 import type { Client } from "../../kube/client.ts";
 import { objectKey } from "../../release/identity.ts";
 import { withIgnored } from "../../release/drift.ts";

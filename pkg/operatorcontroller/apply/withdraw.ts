@@ -1,5 +1,5 @@
 import { refOf } from "../../api/k8s.ts";
-import type { StepContext } from "../../controller/steps.ts";
+import type { StepContext } from "../../controller/reconcile.ts";
 import { messageOf, RetryableError } from "../../errors/errors.ts";
 import { isCrd, objectKey } from "../../release/identity.ts";
 import { uninstallOrder } from "../../release/plan.ts";

@@ -1,8 +1,8 @@
 import { rootCertificates } from "node:tls";
 import { openConnections } from "../../http/connections.ts";
 import type { Connections, HttpResponse } from "../../http/types.ts";
-import { failureOf } from "../../oci/networkError.ts";
-import { proxyFor } from "../../oci/proxy.ts";
+import { failureOf } from "../../oci/registry/networkError.ts";
+import { proxyFor } from "../../oci/registry/proxy.ts";
 import type { TlsSettings } from "../../serving/tlsProfile.ts";
 import { type Authorities, AuthorityFolder, type AuthoritySource, authoritiesOf } from "./authorityFolder.ts";
 

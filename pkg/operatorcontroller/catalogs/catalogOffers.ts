@@ -1,6 +1,6 @@
 import type { ClusterCatalog } from "../../api/clusterCatalog.ts";
 import type { Clock } from "../../async/clock.ts";
-import { untilAborted } from "../../controller/untilAborted.ts";
+import { untilAborted } from "../../async/concurrency.ts";
 import { messageOf } from "../../errors/errors.ts";
 import type { OfferIndex } from "../../resolve/dependencies/offerIndex.ts";
 import { servedFrom } from "./catalogContents.ts";

@@ -2,7 +2,7 @@ import type { ClusterCatalog } from "../../api/clusterCatalog.ts";
 import type { ClusterExtension } from "../../api/clusterExtension.ts";
 import { findCondition } from "../../api/conditions.ts";
 import { ConditionType, Reason } from "../../api/constants.ts";
-import { inParallel } from "../../controller/inParallel.ts";
+import { mapInParallel } from "../../async/concurrency.ts";
 import type { CatalogContents } from "./catalogContents.ts";
 
 /** Packages that are asked for at once, and the longest time that takes; what has not answered by then counts as changed. */
@@ -30,7 +30,7 @@ export async function findConcerned(
     isSettled(extension) ? extension.spec?.source?.catalog?.packageName : undefined,
   );
   for (const { metadata } of byPackage.get(undefined) ?? []) onConcerned(metadata.name);
-  await inParallel([...byPackage], AT_ONCE, async ([packageName, group]) => {
+  await mapInParallel([...byPackage], AT_ONCE, async ([packageName, group]) => {
     if (packageName === undefined || (await contents.isAsBefore(catalog, before, packageName, signal))) return;
     for (const { metadata } of group) onConcerned(metadata.name);
   });

@@ -9,7 +9,7 @@ import type { CertificateTimes } from "../../certificates/rotation.ts";
 import { certificatesIn, storedIn } from "../../certificates/storedCertificates.ts";
 import type { WantedCertificate } from "../../certificates/wantedCertificates.ts";
 import { objectKey } from "../../release/identity.ts";
-import { issueCertificate } from "../../serving/certificates/issueCertificate.ts";
+import { issueCertificate } from "../../serving/issueWorker.ts";
 import { CertificateKeeper } from "./certificateKeeper.ts";
 
 const HOUR = 3_600_000;

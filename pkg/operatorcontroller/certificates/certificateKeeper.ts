@@ -10,7 +10,7 @@ import type { Client } from "../../kube/client.ts";
 import { describeObject, objectKey } from "../../release/identity.ts";
 import { type ObjectOwner, withOwner } from "../../release/labels.ts";
 import { type ExtensionExists, ownershipOf } from "../../release/ownership.ts";
-import type { CertificateIssuer } from "../../serving/certificates/certificateIssuer.ts";
+import type { CertificateIssuer } from "../../serving/certificateIssuer.ts";
 import type { Logger } from "../../telemetry/log.ts";
 
 /** Reasons of the Events about certificates. */

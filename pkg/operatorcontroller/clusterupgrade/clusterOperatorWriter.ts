@@ -1,7 +1,7 @@
 import { changedConditions } from "../../api/conditions.ts";
 import type { EventSink } from "../../api/events.ts";
 import type { Condition, KubeObject } from "../../api/k8s.ts";
-import { replaceStatus } from "../../controller/objectStatus.ts";
+import { replaceStatus } from "../../controller/reconcile.ts";
 import { RetryableError } from "../../errors/errors.ts";
 import { goQuote } from "../../golang/quote.ts";
 import type { OperatorStatus } from "../../openshift/clusterOperatorStatus.ts";

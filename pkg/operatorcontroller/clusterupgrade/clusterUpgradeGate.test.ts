@@ -9,7 +9,7 @@ import { findCondition } from "../../api/conditions.ts";
 import { API_VERSION, CLUSTER_EXTENSION } from "../../api/constants.ts";
 import type { Condition, GroupVersionKind, KubeObject } from "../../api/k8s.ts";
 import { Informer } from "../../controller/informer.ts";
-import type { ListOptions, ListResult, WatchEvent, WatchOptions } from "../../kube/options.ts";
+import type { ListOptions, ListResult, WatchEvent, WatchOptions } from "../../kube/request.ts";
 import type { DecodedRelease } from "../../release/storage/decode.ts";
 import { releaseKey } from "../../release/storage/encode.ts";
 import type { ReleaseRecord } from "../../release/record.ts";

@@ -3,7 +3,7 @@ import type { EventSink } from "../../api/events.ts";
 import { type Clock, systemClock } from "../../async/clock.ts";
 import { Controller, type ReconcileContext, type ReconcileOutcome } from "../../controller/controller.ts";
 import type { Informer } from "../../controller/informer.ts";
-import { OptionalObject } from "../../controller/optional/optionalObject.ts";
+import { OptionalObject } from "../../controller/optionalObject.ts";
 import { WorkQueue } from "../../controller/workQueue.ts";
 import type { Client } from "../../kube/client.ts";
 import type { OperatorStatus } from "../../openshift/clusterOperatorStatus.ts";

@@ -1,6 +1,5 @@
 import type { KubeObject } from "../../api/k8s.ts";
-import type { ObjectState } from "../../controller/optional/optionalObject.ts";
-import { OptionalSetting, type OptionalSettingOptions, type SettingReader } from "../../controller/optional/optionalSetting.ts";
+import { type ObjectState, OptionalSetting, type OptionalSettingOptions, type SettingReader } from "../../controller/optionalObject.ts";
 import { messageOf } from "../../errors/errors.ts";
 import { goQuote } from "../../golang/quote.ts";
 import { type ClusterVersion, minorOf } from "../../version/clusterVersion.ts";

@@ -1,4 +1,4 @@
-import type { ObjectState } from "../../controller/optional/optionalObject.ts";
+import type { ObjectState } from "../../controller/optionalObject.ts";
 
 /** Values of --cluster-operator. */
 export const CLUSTER_OPERATOR_MODES = ["auto", "on", "off"] as const;

@@ -1,7 +1,7 @@
 import { afterEach, expect, test } from "vitest";
 import { FakeClock } from "../../../test/support/fakeClock.ts";
 import type { KubeObject } from "../../api/k8s.ts";
-import type { PageOptions } from "../../kube/options.ts";
+import type { PageOptions } from "../../kube/request.ts";
 import { ObjectChecker, type ObjectLimits } from "./existingObjects.ts";
 
 const KIB = 1024;

@@ -7,7 +7,7 @@ import { messageOf, RetryableError } from "../../errors/errors.ts";
 import { goQuote } from "../../golang/quote.ts";
 import type { Client } from "../../kube/client.ts";
 import { isExpired, isForbidden, KindNotServed } from "../../kube/errors.ts";
-import { wireJson } from "../../kube/wire.ts";
+import { wireJson } from "../../kube/request.ts";
 import { type CrdComparison, type CrdComparisonTask, compareCrds } from "./crdComparison.ts";
 import { listIn, OBJECTS_NAMED, type PageFindings, type PageTask } from "./objectPage.ts";
 

@@ -1,5 +1,5 @@
 import type { ClusterExtension } from "../../api/clusterExtension.ts";
-import { Alarms } from "../../controller/alarms.ts";
+import { KeyedTimers } from "../../controller/workQueue.ts";
 import { systemClock } from "../../async/clock.ts";
 import type { Informer } from "../../controller/informer.ts";
 import type { CatalogContents } from "../catalogs/catalogContents.ts";
@@ -49,7 +49,7 @@ export class Dependencies {
       constraints,
     });
     this.made = new DependencyExtensions({ client, extensions, dependents: this.dependents, events });
-    const soon = new Alarms(systemClock, () => {
+    const soon = new KeyedTimers(systemClock, () => {
       for (const name of this.choice.waiting) wake(name);
     });
     installed.onChange(() => soon.set("installed", 0));

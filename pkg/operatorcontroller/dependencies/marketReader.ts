@@ -1,5 +1,5 @@
 import type { ClusterCatalog } from "../../api/clusterCatalog.ts";
-import { inParallel } from "../../controller/inParallel.ts";
+import { mapInParallel } from "../../async/concurrency.ts";
 import type { PackageContent } from "../../fbc/types.ts";
 import type { BundleConstraint } from "../../resolve/constraint/constraint.ts";
 import type { Silent } from "../../resolve/dependencies/resolutionHints.ts";
@@ -67,7 +67,7 @@ export class MarketReader {
     const pairs = packages.flatMap((packageName) =>
       offerings.filter(({ index }) => index.bundlesOf(packageName).length > 0).map(({ catalog }) => ({ catalog, packageName })),
     );
-    const read = await inParallel(pairs, AT_ONCE, async ({ catalog, packageName }) => {
+    const read = await mapInParallel(pairs, AT_ONCE, async ({ catalog, packageName }) => {
       const asked = catalogs.filter(({ metadata }) => metadata.name === catalog);
       const [answer] = await this.#options.contents.of(asked, packageName, signal);
       return [`${catalog}/${packageName}`, answer?.content] as const;

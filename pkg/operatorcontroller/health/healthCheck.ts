@@ -1,4 +1,4 @@
-import type { StepContext } from "../../controller/steps.ts";
+import type { StepContext } from "../../controller/reconcile.ts";
 import { messageOf } from "../../errors/errors.ts";
 import { type ProgressDeadline, availabilityOf, exceededText, rolloutEnds } from "../../release/health/availability.ts";
 import { hasHealth } from "../../release/health/health.ts";

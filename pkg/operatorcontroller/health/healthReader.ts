@@ -1,5 +1,5 @@
 import { type KubeObject, refOf } from "../../api/k8s.ts";
-import { inParallel } from "../../controller/inParallel.ts";
+import { mapInParallel } from "../../async/concurrency.ts";
 import { messageOf } from "../../errors/errors.ts";
 import type { Client } from "../../kube/client.ts";
 import { KindNotServed, isForbidden } from "../../kube/errors.ts";
@@ -38,11 +38,11 @@ export interface HealthReading {
  */
 export async function readHealth(objects: readonly KubeObject[], reading: HealthReading): Promise<ObjectHealth[]> {
   const asked = objects.filter(hasHealth);
-  const answers = await inParallel(asked, PARALLEL, (object) => readOne(object, reading));
+  const answers = await mapInParallel(asked, PARALLEL, (object) => readOne(object, reading));
   const found = asked.map((object, i) => ({ ref: refOf(object), ...(answers[i] as Answer) }));
   const ill = found.filter(({ health: { state } }) => state === "failed" || state === "progressing");
   const explained = ill.flatMap(({ live }) => (live && podSelectorOf(live) ? [live] : [])).slice(0, reading.explain ? EXPLAINED : 0);
-  const explanations = await inParallel(explained, PARALLEL, (workload) => explain(workload, reading));
+  const explanations = await mapInParallel(explained, PARALLEL, (workload) => explain(workload, reading));
   const byObject = new Map(explained.map((workload, i) => [workload, explanations[i]]));
   return found.map(({ ref, live, health: own }) => ({ ref, health: live ? withPodProblem(own, byObject.get(live)) : own }));
 }

@@ -1,6 +1,6 @@
 import type { ObjectMeta } from "../../api/k8s.ts";
 import { type Clock, Deadline } from "../../async/clock.ts";
-import { Backoff } from "../../controller/backoff.ts";
+import { Backoff } from "../../async/backoff.ts";
 import { messageOf } from "../../errors/errors.ts";
 import { releaseIndex, unreadableText } from "../../release/storage/decode.ts";
 import type { Logger } from "../../telemetry/log.ts";

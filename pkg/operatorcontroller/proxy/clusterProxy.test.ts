@@ -3,7 +3,7 @@ import { refusal } from "../../../test/support/extensionFakes.ts";
 import { FakeClock } from "../../../test/support/fakeClock.ts";
 import { settled, WatchedKind } from "../../../test/support/watchedKind.ts";
 import type { KubeObject } from "../../api/k8s.ts";
-import type { ObjectState } from "../../controller/optional/optionalObject.ts";
+import type { ObjectState } from "../../controller/optionalObject.ts";
 import { createLogger } from "../../telemetry/log.ts";
 import { CLUSTER_PROXY, type ClusterProxy, clusterProxyFrom, clusterProxySource, parseProxyUrl } from "./clusterProxy.ts";
 

@@ -1,7 +1,6 @@
 import type { KubeObject } from "../../api/k8s.ts";
-import type { ObjectState } from "../../controller/optional/optionalObject.ts";
-import { OptionalSetting, type OptionalSettingOptions, type SettingReader } from "../../controller/optional/optionalSetting.ts";
 import { PROXY_NAMES, type ProxyVariables, proxyFrom } from "../../api/proxy.ts";
+import { type ObjectState, OptionalSetting, type OptionalSettingOptions, type SettingReader } from "../../controller/optionalObject.ts";
 import type { OperatorProxyMode } from "./proxyModes.ts";
 
 /** The object that says which proxy an OpenShift cluster has. */

@@ -1,5 +1,5 @@
 import { messageOf, wrapError } from "../../errors/errors.ts";
-import type { CallOptions } from "../../kube/options.ts";
+import type { CallOptions } from "../../kube/request.ts";
 import { hasHealth } from "../../release/health/health.ts";
 import { objectKey } from "../../release/identity.ts";
 import { type LeftObject, type ReleaseRecord, type ReleaseStatus, isPending, lastDeployed, releasesToRemove } from "../../release/record.ts";

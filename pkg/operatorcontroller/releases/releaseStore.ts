@@ -2,7 +2,7 @@ import type { KubeObject, ObjectMeta } from "../../api/k8s.ts";
 import { RetryableError } from "../../errors/errors.ts";
 import type { Client } from "../../kube/client.ts";
 import { isAlreadyExists } from "../../kube/errors.ts";
-import type { CallOptions } from "../../kube/options.ts";
+import type { CallOptions } from "../../kube/request.ts";
 import { type ReleaseRecord, type ReleaseSummary, newestFirst, releasesWithObjects } from "../../release/record.ts";
 import { ANNOTATION_INCOMPLETE, type DecodedRelease, type ReleaseIndex, type UnreadableRelease, decodeRelease, extraChunks, releaseIndex, unreadableText } from "../../release/storage/decode.ts";
 import { RELEASE_OWNER, encodeRelease, keyLabel, releaseKey } from "../../release/storage/encode.ts";

@@ -1,7 +1,7 @@
 import { Reason } from "../../api/constants.ts";
 import { type KubeObject, refOf } from "../../api/k8s.ts";
 import { formatTime } from "../../golang/time.ts";
-import type { StepContext } from "../../controller/steps.ts";
+import type { StepContext } from "../../controller/reconcile.ts";
 import { messageOf, RetryableError, wrapError } from "../../errors/errors.ts";
 import { isPassing } from "../../kube/errors.ts";
 import { hasReadyNewPod, replacesPods } from "../../release/health/pods.ts";

@@ -1,5 +1,5 @@
 import type { ClusterExtension } from "../../api/clusterExtension.ts";
-import { untilAborted } from "../../controller/untilAborted.ts";
+import { untilAborted } from "../../async/concurrency.ts";
 import { messageOf, TerminalError } from "../../errors/errors.ts";
 import type { Client } from "../../kube/client.ts";
 import { isForbidden, isNotFound, KubeError } from "../../kube/errors.ts";

@@ -1,7 +1,7 @@
 import type { ClusterExtension } from "../../api/clusterExtension.ts";
 import type { JsonObject, KubeObject } from "../../api/k8s.ts";
 import { providerOf } from "../../certificates/providers.ts";
-import { inParallel } from "../../controller/inParallel.ts";
+import { mapInParallel } from "../../async/concurrency.ts";
 import type { Client } from "../../kube/client.ts";
 import { isForbidden, isNotFound } from "../../kube/errors.ts";
 import type { HeldCheck } from "../../rbac/escalation.ts";
@@ -102,7 +102,7 @@ function textOf(missing: RequiredRules, { error }: OwnRules, { extension, images
 async function allowedOf(client: Pick<Client, "raw">, rules: RequiredRules, signal: AbortSignal): Promise<GrantedRules> {
   const questions = placedGrants(rules);
   const asked = questions.slice(0, MAX_QUESTIONS);
-  const answers = await inParallel(asked, PARALLEL, ({ namespace, grant }) => isAllowed(client, namespace, grant, signal));
+  const answers = await mapInParallel(asked, PARALLEL, ({ namespace, grant }) => isAllowed(client, namespace, grant, signal));
   const allowed = [...questions.slice(MAX_QUESTIONS), ...asked.filter((_, at) => answers[at])];
   const rulesIn = (where: string): PolicyRule[] => allowed.filter(({ namespace }) => namespace === where).map(({ grant }) => ruleOf(grant));
   const namespaceRules = new Map([...rules.namespaceRules.keys()].map((namespace) => [namespace, rulesIn(namespace)]));

@@ -1,5 +1,5 @@
 import type { ClusterExtension, ClusterExtensionStatus } from "../../api/clusterExtension.ts";
-import type { Step } from "../../controller/steps.ts";
+import type { Step } from "../../controller/reconcile.ts";
 import type { CounterMetric, GaugeMetric, HistogramMetric, Labels, Metrics } from "../../telemetry/metrics.ts";
 import { compareVersionRelease, formatVersionRelease, parseVersionRelease, type VersionRelease } from "../../version/version.ts";
 import { hasSpec } from "../facts.ts";

@@ -1,5 +1,5 @@
 import type { ClusterExtension, ClusterExtensionStatus } from "../../api/clusterExtension.ts";
-import { replaceStatus } from "../../controller/objectStatus.ts";
+import { replaceStatus } from "../../controller/reconcile.ts";
 import type { Client } from "../../kube/client.ts";
 import { isInvalid } from "../../kube/errors.ts";
 

@@ -1,4 +1,4 @@
-import type { Step, StepContext } from "../../controller/steps.ts";
+import type { Step, StepContext } from "../../controller/reconcile.ts";
 import { configNotes } from "../../render/configNotes.ts";
 import { ApplyPass } from "../apply/applyPass.ts";
 import { renderFor } from "../apply/preparedObjects.ts";

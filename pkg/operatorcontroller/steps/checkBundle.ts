@@ -1,6 +1,6 @@
 import type { EventSink } from "../../api/events.ts";
 import { bundleFlaws } from "../../bundle/bundleSummary.ts";
-import type { Step } from "../../controller/steps.ts";
+import type { Step } from "../../controller/reconcile.ts";
 import { goQuote } from "../../golang/quote.ts";
 import { lastDeployed } from "../../release/record.ts";
 import type { PassFacts } from "../facts.ts";

@@ -1,7 +1,7 @@
 import { ANNOTATION_PROPERTIES, Reason } from "../../api/constants.ts";
 import { type MaxVersion, maxVersionIn, objectionText, objectionTo, objectionWarning } from "../../bundle/maxOpenShiftVersion.ts";
 import { parseProperties } from "../../bundle/rawProperties.ts";
-import type { Step } from "../../controller/steps.ts";
+import type { Step } from "../../controller/reconcile.ts";
 import { RetryableError, messageOf } from "../../errors/errors.ts";
 import { goQuote } from "../../golang/quote.ts";
 import { lastDeployed } from "../../release/record.ts";

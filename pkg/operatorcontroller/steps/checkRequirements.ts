@@ -1,7 +1,7 @@
 import { Reason } from "../../api/constants.ts";
 import type { EventSink } from "../../api/events.ts";
 import { type BundleRequirements, unmetRequirements } from "../../bundle/requirements.ts";
-import type { Step } from "../../controller/steps.ts";
+import type { Step } from "../../controller/reconcile.ts";
 import { messageOf, RetryableError } from "../../errors/errors.ts";
 import { goQuote } from "../../golang/quote.ts";
 import { lastDeployed } from "../../release/record.ts";

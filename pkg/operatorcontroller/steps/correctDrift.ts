@@ -1,4 +1,4 @@
-import type { Step } from "../../controller/steps.ts";
+import type { Step } from "../../controller/reconcile.ts";
 import { messageOf } from "../../errors/errors.ts";
 import type { ApplyDependencies } from "../apply/applyDependencies.ts";
 import { ApplyPass } from "../apply/applyPass.ts";

@@ -1,6 +1,6 @@
 import { COLLECTOR_FINALIZERS, FINALIZER_UNINSTALL, GO_FINALIZERS } from "../../api/constants.ts";
 import type { EventSink } from "../../api/events.ts";
-import type { Step } from "../../controller/steps.ts";
+import type { Step } from "../../controller/reconcile.ts";
 import type { Client } from "../../kube/client.ts";
 import type { PassFacts } from "../facts.ts";
 import { CHANGED_MS, writeFinalizers } from "../finalizers.ts";

@@ -5,7 +5,7 @@ import { type Answer, LoopbackApi, statusAnswer } from "../../../test/support/lo
 import { releaseRecord } from "../../../test/support/releases.ts";
 import type { ClusterExtension } from "../../api/clusterExtension.ts";
 import { FINALIZER_UNINSTALL, GO_FINALIZERS } from "../../api/constants.ts";
-import type { StepResult } from "../../controller/steps.ts";
+import type { StepResult } from "../../controller/reconcile.ts";
 import { RetryableError, TerminalError } from "../../errors/errors.ts";
 import { Client } from "../../kube/client.ts";
 import type { Dependent } from "../../resolve/dependencies/dependents.ts";

@@ -1,6 +1,6 @@
 import { ANNOTATION_FORCE_DELETE, FINALIZER_ORPHAN, FINALIZER_UNINSTALL, GO_FINALIZERS } from "../../api/constants.ts";
 import type { EventSink } from "../../api/events.ts";
-import type { Step, StepContext } from "../../controller/steps.ts";
+import type { Step, StepContext } from "../../controller/reconcile.ts";
 import { messageOf, RetryableError, TerminalError } from "../../errors/errors.ts";
 import type { Client } from "../../kube/client.ts";
 import { unreadableText } from "../../release/storage/decode.ts";

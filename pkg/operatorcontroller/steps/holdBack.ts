@@ -1,4 +1,4 @@
-import type { Step } from "../../controller/steps.ts";
+import type { Step } from "../../controller/reconcile.ts";
 import { heldUntil } from "../../release/rollbackBackoff.ts";
 import type { PassFacts } from "../facts.ts";
 import { heldFrom, type RollbackDependencies } from "../releases/rollback.ts";

@@ -1,5 +1,5 @@
 import { Reason } from "../../api/constants.ts";
-import type { Step } from "../../controller/steps.ts";
+import type { Step } from "../../controller/reconcile.ts";
 import { goQuote } from "../../golang/quote.ts";
 import { conditionText } from "../../resolve/wording.ts";
 import type { DependencyExtensions } from "../dependencies/dependencyExtensions.ts";

@@ -1,5 +1,5 @@
 import type { EventSink } from "../../api/events.ts";
-import type { Step } from "../../controller/steps.ts";
+import type { Step } from "../../controller/reconcile.ts";
 import { truncate, NAME_LENGTH } from "../../text/truncate.ts";
 import { goQuote } from "../../golang/quote.ts";
 import { canonical, parse } from "../../oci/reference.ts";

@@ -1,5 +1,5 @@
 import { ANNOTATION_ROLLBACK_TO, Reason } from "../../api/constants.ts";
-import type { Step } from "../../controller/steps.ts";
+import type { Step } from "../../controller/reconcile.ts";
 import { RetryableError, TerminalError, messageOf } from "../../errors/errors.ts";
 import { type ReleaseRecord, parseRevision, requireRevision } from "../../release/record.ts";
 import type { PassFacts } from "../facts.ts";

@@ -1,5 +1,5 @@
 import { Reason } from "../../api/constants.ts";
-import type { Step } from "../../controller/steps.ts";
+import type { Step } from "../../controller/reconcile.ts";
 import { TerminalError } from "../../errors/errors.ts";
 import { hasSpec, type PassFacts } from "../facts.ts";
 

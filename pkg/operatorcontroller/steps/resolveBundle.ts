@@ -1,7 +1,7 @@
 import type { ClusterCatalog } from "../../api/clusterCatalog.ts";
 import type { CatalogSource } from "../../api/clusterExtension.ts";
 import { Reason } from "../../api/constants.ts";
-import type { Step } from "../../controller/steps.ts";
+import type { Step } from "../../controller/reconcile.ts";
 import { RetryableError, TerminalError } from "../../errors/errors.ts";
 import type { PackageContent } from "../../fbc/types.ts";
 import { goQuote } from "../../golang/quote.ts";

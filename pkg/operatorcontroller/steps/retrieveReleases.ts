@@ -1,5 +1,5 @@
 import { LABEL_BUNDLE_NAME, LABEL_BUNDLE_REFERENCE, LABEL_BUNDLE_RELEASE, LABEL_BUNDLE_VERSION, LABEL_PACKAGE_NAME, Reason } from "../../api/constants.ts";
-import type { Step } from "../../controller/steps.ts";
+import type { Step } from "../../controller/reconcile.ts";
 import { RetryableError, messageOf } from "../../errors/errors.ts";
 import { noReleaseText } from "../../openshift/upgradeable.ts";
 import { type ReleaseRecord, activeReleases, lastDeployed } from "../../release/record.ts";

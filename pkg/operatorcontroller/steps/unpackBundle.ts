@@ -1,4 +1,4 @@
-import type { Step } from "../../controller/steps.ts";
+import type { Step } from "../../controller/reconcile.ts";
 import { messageOf } from "../../errors/errors.ts";
 import { canonicalJson } from "../../golang/json.ts";
 import { isOfAnotherWriter, lastDeployed } from "../../release/record.ts";

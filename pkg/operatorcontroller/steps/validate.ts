@@ -1,4 +1,4 @@
-import type { Step } from "../../controller/steps.ts";
+import type { Step } from "../../controller/reconcile.ts";
 import { messageOf } from "../../errors/errors.ts";
 import type { PassFacts } from "../facts.ts";
 import type { Identities } from "../rights/identity.ts";

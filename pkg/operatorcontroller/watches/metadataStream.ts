@@ -1,14 +1,13 @@
 import type { KubeObject } from "../../api/k8s.ts";
-import { Backoff } from "../../controller/backoff.ts";
+import { Backoff, type Repeats } from "../../async/backoff.ts";
 import { type Clock, sleep } from "../../async/clock.ts";
-import type { Repeats } from "../../controller/repeats.ts";
 import { messageOf } from "../../errors/errors.ts";
 import type { Client } from "../../kube/client.ts";
 import { isExpired, isForbidden, retryAfterMsOf } from "../../kube/errors.ts";
-import type { Selection } from "../../kube/options.ts";
+import type { Selection } from "../../kube/request.ts";
 import type { Logger } from "../../telemetry/log.ts";
 import type { Gate } from "./gate.ts";
-import { describeSpec, type StreamSpec } from "./plan.ts";
+import { type StreamSpec, describeSpec } from "./plan.ts";
 
 /** What a stream needs of a client. */
 export type MetadataClient = Pick<Client, "list" | "watch">;

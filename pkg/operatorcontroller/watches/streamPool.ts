@@ -1,4 +1,4 @@
-import { Repeats } from "../../controller/repeats.ts";
+import { Repeats } from "../../async/backoff.ts";
 import { messageOf } from "../../errors/errors.ts";
 import { type MetadataClient, MetadataStream, type StreamListener, type StreamOptions, type StreamState } from "./metadataStream.ts";
 import { type StreamSpec, streamKey } from "./plan.ts";

@@ -1,6 +1,6 @@
 import type { ClusterExtension } from "../../../pkg/api/clusterExtension.ts";
 import { loadBundle } from "../../../pkg/bundle/load.ts";
-import { inParallel } from "../../../pkg/controller/inParallel.ts";
+import { mapInParallel } from "../../../pkg/async/concurrency.ts";
 import { renderBundle } from "../../../pkg/render/render.ts";
 import { grantInstaller } from "../../support/installer.ts";
 import type { World } from "../../support/world.ts";
@@ -32,7 +32,7 @@ export class TinyWorld {
   static async start(cluster: BenchCluster, world: World, count: number, say: (line: string) => void): Promise<TinyWorld> {
     const tiny = new TinyWorld(cluster, world, count);
     say(`preparing ${count} packages, namespaces and ServiceAccounts`);
-    await inParallel(tiny.packages, AT_ONCE, async (one) => {
+    await mapInParallel(tiny.packages, AT_ONCE, async (one) => {
       const { name } = one;
       tiny.#images.set(name, await world.pushBundle(`bench/${name}`, `v${TINY_VERSION}`, name, one.bundleFiles()));
       const objects = renderBundle(loadBundle(one.bundleFiles()), { installNamespace: name });
@@ -53,7 +53,7 @@ export class TinyWorld {
   async install(spec: Partial<ClusterExtension["spec"]> = {}): Promise<number> {
     await using extensions = await Observer.start<ClusterExtension>(this.#cluster.client, "ClusterExtension");
     const applyAll = (): Promise<unknown> =>
-      inParallel(this.packages, this.packages.length, async (one) => {
+      mapInParallel(this.packages, this.packages.length, async (one) => {
         const extension = one.extension();
         await this.#world.apply({ ...extension, spec: { ...extension.spec, ...spec } });
       });

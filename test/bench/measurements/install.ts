@@ -4,7 +4,7 @@ import type { ClusterExtension } from "../../../pkg/api/clusterExtension.ts";
 import { API_VERSION } from "../../../pkg/api/constants.ts";
 import type { KubeObject } from "../../../pkg/api/k8s.ts";
 import { sampleImages } from "../../../pkg/devcluster/sample/sample.ts";
-import { pushImage } from "../../../pkg/oci/push.ts";
+import { pushImage } from "../../../pkg/oci/publish/push.ts";
 import type { World } from "../../support/world.ts";
 import { BenchCluster } from "../benchCluster.ts";
 import { isInstalled } from "../extensionState.ts";

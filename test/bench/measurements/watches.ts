@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { API_VERSION, CLUSTER_EXTENSION } from "../../../pkg/api/constants.ts";
-import { inParallel } from "../../../pkg/controller/inParallel.ts";
+import { mapInParallel } from "../../../pkg/async/concurrency.ts";
 import { eventually } from "../../support/eventually.ts";
 import { BenchCluster } from "../benchCluster.ts";
 import { requestsSince, untilQuiet } from "../many/quiet.ts";
@@ -30,7 +30,7 @@ export const watchesMeasurement: Measurement = {
     const unwatched = await processUse(pid);
     context.say("starting to watch");
     const started = performance.now();
-    await inParallel(tiny.packages, AT_ONCE, async ({ name }) => {
+    await mapInParallel(tiny.packages, AT_ONCE, async ({ name }) => {
       const ref = { apiVersion: API_VERSION, kind: CLUSTER_EXTENSION, name };
       await cluster.client.patch(ref, { spec: { drift: { policy: "Correct" } } }, { type: "merge" });
     });

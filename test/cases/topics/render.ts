@@ -3,7 +3,7 @@ import { loadBundle } from "../../../pkg/bundle/load.ts";
 import type { BundleFiles } from "../../../pkg/bundle/types.ts";
 import { type CertificateProvider, certManager, serviceCa } from "../../../pkg/certificates/providers.ts";
 import { TerminalError, messageOf } from "../../../pkg/errors/errors.ts";
-import { wireJson } from "../../../pkg/kube/wire.ts";
+import { wireJson } from "../../../pkg/kube/request.ts";
 import { renderBundle } from "../../../pkg/render/render.ts";
 import { type Topic, hasMembers } from "../topic.ts";
 import { UsageError } from "../usageError.ts";

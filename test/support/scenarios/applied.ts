@@ -1,7 +1,7 @@
 import { text } from "node:stream/consumers";
 import type { KubeObject } from "../../../pkg/api/k8s.ts";
 import type { Client } from "../../../pkg/kube/client.ts";
-import { kubeErrorFrom } from "../../../pkg/kube/status.ts";
+import { kubeErrorFrom } from "../../../pkg/kube/response.ts";
 
 /** Who a request is made for, in place of the administrator. */
 export interface User {

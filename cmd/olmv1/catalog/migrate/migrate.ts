@@ -10,7 +10,7 @@ import type { Meta } from "../../../../pkg/fbc/types.ts";
 import { type CatalogFormat, catalogFilesOf, isPathElement } from "../../../../pkg/authoring/render/catalogText.ts";
 import { imageTemplate } from "../../../../pkg/authoring/render/renderBundle.ts";
 import type { MigrationLevel } from "../../../../pkg/authoring/render/migrate.ts";
-import { layoutNamed } from "../../../../pkg/oci/store/layoutNamed.ts";
+import { layoutNamed } from "../../../../pkg/oci/imagePlace.ts";
 import { EXIT } from "../../cli/exitCodes.ts";
 import { type Output, print } from "../../cli/output.ts";
 import { withProgress } from "../../cli/progress.ts";

@@ -1,6 +1,6 @@
 import { TerminalError } from "../../../../pkg/errors/errors.ts";
 import { goQuote } from "../../../../pkg/golang/quote.ts";
-import { CONFIG_DIR_LABEL } from "../../../../pkg/oci/catalogRoot.ts";
+import { CONFIG_DIR_LABEL } from "../../../../pkg/oci/pull/imageFilter.ts";
 
 const BUNDLE_LABEL = "operators.operatorframework.io.bundle.package.v1";
 const DATABASE_LABEL = "operators.operatorframework.io.index.database.v1";

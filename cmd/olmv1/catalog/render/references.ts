@@ -1,18 +1,17 @@
-import { readdir, stat } from "node:fs/promises";
-import { join } from "node:path";
 import type { JsonObject } from "../../../../pkg/api/k8s.ts";
-import { messageOf } from "../../../../pkg/errors/errors.ts";
-import { goQuote } from "../../../../pkg/golang/quote.ts";
-import type { Meta } from "../../../../pkg/fbc/types.ts";
 import { catalogObject } from "../../../../pkg/authoring/render/catalogObject.ts";
 import { type MigrationLevel, migrated } from "../../../../pkg/authoring/render/migrate.ts";
 import { type BundleIdentity, renderBundle } from "../../../../pkg/authoring/render/renderBundle.ts";
-import type { LayoutPlace } from "../../../../pkg/oci/store/imagePlace.ts";
-import { layoutNamed } from "../../../../pkg/oci/store/layoutNamed.ts";
+import { messageOf } from "../../../../pkg/errors/errors.ts";
+import type { Meta } from "../../../../pkg/fbc/types.ts";
+import { goQuote } from "../../../../pkg/golang/quote.ts";
+import { type LayoutPlace, layoutNamed } from "../../../../pkg/oci/imagePlace.ts";
 import { readBundleFiles } from "../../../../pkg/operatorcontroller/bundleFiles.ts";
 import type { BundleReader } from "../../rbac/bundleReader.ts";
 import { catalogMetas } from "./catalogMetas.ts";
 import { imageKind } from "./imageKind.ts";
+import { readdir, stat } from "node:fs/promises";
+import { join } from "node:path";
 
 /** What a reference can be. */
 export type ReferenceKind = "catalog folder" | "bundle folder" | "catalog image" | "bundle image";

@@ -1,0 +1,15 @@
+import { expect, test } from "vitest";
+import { FakeClock } from "../../test/support/fakeClock.ts";
+import { Repeats } from "./backoff.ts";
+
+test("the same is told at first, then once in a while with how often it was kept quiet; anything else is told at once", () => {
+  const clock = new FakeClock();
+  const repeats = new Repeats(clock, 60_000);
+  expect(repeats.isTold).toBe(false);
+  expect(["a", "a", "a"].map((what) => repeats.tell(what))).toEqual([0, undefined, undefined]);
+  clock.advance(60_000);
+  expect([repeats.tell("a"), repeats.tell("a")]).toEqual([2, undefined]);
+  expect([repeats.tell("b"), repeats.isTold]).toEqual([1, true]);
+  repeats.forget();
+  expect([repeats.isTold, repeats.tell("b")]).toEqual([false, 0]);
+});

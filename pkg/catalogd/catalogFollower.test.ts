@@ -1,0 +1,101 @@
+import { tmpdir } from "node:os";
+import { beforeEach, expect, test } from "vitest";
+import { FakeImages, FakeStore } from "../../test/support/catalogFakes.ts";
+import { catalogNamed } from "../../test/support/catalogs.ts";
+import type { ClusterCatalog } from "../api/clusterCatalog.ts";
+import type { StepResult } from "../controller/reconcile.ts";
+import { createLogger } from "../telemetry/log.ts";
+import { CatalogImages } from "./catalogImages.ts";
+import { CatalogFollower } from "./catalogFollower.ts";
+
+const ONE = "quay.io/c@sha256:1";
+const TWO = "quay.io/c@sha256:2";
+const log = createLogger({ component: "test", level: "silent" });
+
+let images: FakeImages;
+let store: FakeStore;
+let reported: string[];
+let follower: CatalogFollower;
+let pulled: PromiseWithResolvers<void>;
+
+beforeEach(() => {
+  images = new FakeImages(tmpdir());
+  store = new FakeStore();
+  reported = [];
+  const metrics = {
+    behind: (_catalog: string, behind: boolean | undefined) => void reported.push(`behind ${behind}`),
+    loadFailed: () => void reported.push("failed"),
+  };
+  follower = new CatalogFollower({ store, images: new CatalogImages(images, () => pulled.resolve()), metrics, random: () => 1 });
+});
+
+/** A pass, and where it starts a pull the one that the end of the pull brings. */
+async function follow(catalog: ClusterCatalog | undefined, signal = new AbortController().signal): Promise<StepResult> {
+  pulled = Promise.withResolvers();
+  const result = await follower.follow("test", catalog, log, signal);
+  if (!result?.isPending) return result;
+  await pulled.promise;
+  return follower.follow("test", catalog, log, signal);
+}
+const served = (digest: string, state: object = {}): ClusterCatalog => catalogNamed("test", { digest, ...state });
+const origin = () => store.get("test")?.origin;
+
+test("what the status says is loaded by digest, once; what the tag stands for is never asked", async () => {
+  const catalog = served(ONE);
+  catalog.status!.lastUnpacked = "2025-06-07T08:09:10Z";
+  await follow(catalog);
+  await follow(catalog);
+  expect(images.calls).toEqual([`pull test ${ONE}`, "remove test"]);
+  expect([store.stored, origin()]).toEqual([
+    ["test sha256:1"],
+    { ref: ONE, digest: "sha256:1", lastUnpacked: "2025-06-07T08:09:10Z" }, // the leader's time
+  ]);
+  expect(reported).toEqual(["behind true", "behind true", "behind false", "behind false"]);
+});
+
+test("the signature policy is applied to the tag in the spec, as the leader does, unless that names another repository by now", async () => {
+  for (const ref of ["quay.io/c:v1", "quay.io/other:v1", ONE, "quay.io/c", "quay.io/c:v1@sha256:1"]) {
+    const catalog = served(ONE);
+    catalog.spec.source.image = { ref };
+    store.contents.clear();
+    await follow(catalog);
+  }
+  expect(images.identities).toEqual(["quay.io/c:v1", ONE, ONE, ONE, ONE]);
+});
+
+test("what cannot be loaded is tried again with growing pauses, while the older content is served", async () => {
+  await follow(served(ONE));
+  images.failure = new Error("the registry is down");
+  const pauses: unknown[] = [];
+  for (let tries = 0; tries < 8; tries++) pauses.push((await follow(served(TWO)))?.requeueAfterMs);
+  expect(pauses).toEqual([1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 60_000, 60_000]);
+  expect([origin()?.digest, follower.failing, reported.slice(-2)]).toEqual(["sha256:1", ["test"], ["behind true", "failed"]]);
+  images.failure = undefined;
+  expect(await follow(served(TWO))).toBeUndefined();
+  expect([origin()?.digest, follower.failing]).toEqual(["sha256:2", []]);
+});
+
+test("content that cannot be stored counts as not loaded", async () => {
+  store.failure = new Error("no space left on device");
+  expect(await follow(served(ONE))).toEqual({ requeueAfterMs: 1_000 });
+  expect(store.stored).toEqual([]);
+});
+
+test("a stop is no failure", async () => {
+  images.failure = new Error("stopped");
+  await expect(follow(served(ONE), AbortSignal.abort(new Error("stopped")))).rejects.toThrow("stopped");
+  expect([follower.failing, reported]).toEqual([[], ["behind true", "behind true"]]);
+});
+
+test.for<[string, ClusterCatalog | undefined]>([
+  ["is gone", undefined],
+  ["is being deleted", { ...served(ONE), metadata: { name: "test", deletionTimestamp: "2026-01-01T00:00:00Z" } }],
+  ["is switched off", served(ONE, { availabilityMode: "Unavailable" })],
+  ["is not served", served(ONE, { serving: false })],
+  ["was never unpacked", catalogNamed("test", {})],
+])("content of a catalog that %s is removed", async ([, catalog]) => {
+  await follow(served(ONE));
+  images.calls.length = 0;
+  await follow(catalog);
+  expect([origin(), images.calls, reported.at(-1)]).toEqual([undefined, ["remove test"], "behind undefined"]);
+});

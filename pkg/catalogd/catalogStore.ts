@@ -1,0 +1,335 @@
+import { catalogNameProblems } from "../api/catalogName.ts";
+import { type Clock, sleep, systemClock } from "../async/clock.ts";
+import { mapInParallel } from "../async/concurrency.ts";
+import type { Logger } from "../telemetry/log.ts";
+import { Loader } from "./load/loader.ts";
+import { Compressor } from "./store/compressor.ts";
+import type { CatalogContent, ContentOrigin, Damage, PartName } from "./store/content.ts";
+import { ContentFolder } from "./store/contentFolder.ts";
+import { ContentIndex } from "./store/contentIndex.ts";
+import type { ContentDescription } from "./store/indexFile.ts";
+import { PostPublish } from "./store/postPublish.ts";
+import { lstat, mkdir, readdir, rm } from "node:fs/promises";
+import { join } from "node:path";
+
+interface LastContent {
+  tags: ReadonlyMap<PartName, string>;
+  /** Whole seconds since the epoch. */
+  lastModified: number;
+}
+
+/** What each catalog's content was last and since when, also after it was lost; so its time moves only with the content. */
+class LastContents {
+  readonly #contents = new Map<string, LastContent>();
+
+  remember(name: string, { indexes, lastModified }: { indexes: ReadonlyMap<PartName, ContentIndex>; lastModified: number }): void {
+    this.#contents.set(name, { tags: new Map([...indexes].map(([part, { tag }]) => [part, tag])), lastModified });
+  }
+
+  forget(name: string): void {
+    this.#contents.delete(name);
+  }
+
+  /** Since when a content is what it is: as before when all parts are equal, otherwise `now`, but later than before. Whole seconds since the epoch. */
+  timeOf(name: string, indexes: ReadonlyMap<PartName, ContentIndex>, now: number): number {
+    const last = this.#contents.get(name);
+    if (!last) return now;
+    const isEqual = last.tags.size === indexes.size && [...indexes].every(([part, { tag }]) => last.tags.get(part) === tag);
+    return isEqual ? last.lastModified : Math.max(now, last.lastModified + 1);
+  }
+}
+
+/** What the store is built from. */
+export interface StoreOptions {
+  /** Folder of all catalogs' content; made when it does not exist. */
+  dir: string;
+  log: Logger;
+  loader?: Loader;
+  /** Milliseconds until what could not be compressed or made safe on disk is tried again; doubled each time. */
+  retryMs?: number;
+}
+
+/** A content that is served, and where it is. */
+interface Served {
+  version: string;
+  content: CatalogContent;
+}
+
+/** Folders that are read at the same time at the start: each is read as fast as a disk can. */
+const OPENED_AT_ONCE = 2;
+const RETRY_MS = 30_000;
+
+/**
+ * The content of all catalogs, on disk and open for reading. New content replaces old at once and only when it is complete; it survives restarts.
+ * What is on disk has checksums: damaged content is served no more and told to `onLost`, a damaged compressed form is made again.
+ * Calls about one catalog must not overlap; different catalogs do not wait for each other, except for the thread that reads content and the one that
+ * compresses it.
+ */
+export class CatalogStore {
+  readonly #dir: string;
+  readonly #log: Logger;
+  readonly #loader: Loader;
+  readonly #compressor = new Compressor();
+  readonly #retryMs: number;
+  readonly #served = new Map<string, Served>();
+  readonly #finishing = new Map<string, PostPublish>();
+  readonly #last = new LastContents();
+  /** Catalogs of which a version is being published that finishing the one before would remove. */
+  readonly #publishing = new Set<string>();
+  /** Removals under way of content that was lost. */
+  readonly #dropping = new Map<string, Promise<void>>();
+  /** Lost before anybody wanted to know. */
+  readonly #lost: string[] = [];
+  #tellLost: ((name: string) => void) | undefined;
+
+  private constructor({ dir, log, loader = new Loader(), retryMs = RETRY_MS }: StoreOptions) {
+    this.#dir = dir;
+    this.#log = log;
+    this.#loader = loader;
+    this.#retryMs = retryMs;
+  }
+
+  /** A store that serves what an earlier run left in its folder; what cannot be used is removed. */
+  static async open(options: StoreOptions): Promise<CatalogStore> {
+    const store = new CatalogStore(options);
+    await mkdir(options.dir, { recursive: true, mode: 0o700 });
+    const entries = await readdir(options.dir, { withFileTypes: true });
+    const names = entries.filter((entry) => entry.isDirectory() && catalogNameProblems(entry.name).length === 0).map(({ name }) => name);
+    await mapInParallel(names, OPENED_AT_ONCE, (name) => store.#reopen(name));
+    return store;
+  }
+
+  /** Sets who is told that a catalog's content was damaged and is served no more; also of what was lost until now. */
+  onLost(tell: (name: string) => void): void {
+    this.#tellLost = tell;
+    for (const name of this.#lost.splice(0)) tell(name);
+  }
+
+  /** The content that is served of a catalog now. */
+  get(name: string): CatalogContent | undefined {
+    return this.#served.get(name)?.content;
+  }
+
+  /** Names of the catalogs that are served now. */
+  catalogs(): string[] {
+    return [...this.#served.keys()];
+  }
+
+  /**
+   * Reads the catalog at `root` and serves it from now on. When that fails, what was served before stays.
+   * @throws Error whose text names file, document, line and reason.
+   */
+  async store(name: string, root: string, origin: ContentOrigin, signal: AbortSignal): Promise<CatalogContent> {
+    const folder = this.#folder(name);
+    const staging = await folder.stage();
+    try {
+      const { parts, files, findings } = await this.#loader.load(root, staging, signal);
+      const indexes = new Map([...parts].map(([part, columns]) => [part, new ContentIndex(columns)] as const));
+      // The time of the unpacking, which the status tells all replicas, so that they agree on the time of a content.
+      const lastModified = this.#last.timeOf(name, indexes, Math.floor(Date.parse(origin.lastUnpacked) / 1_000));
+      const content = await this.#publish(name, staging, { origin, lastModified, indexes, findings });
+      const { lines, bytes } = content.catalog.index;
+      this.#log.info({ catalog: name, digest: origin.digest, files, objects: lines, bytes }, "stored catalog content");
+      return content;
+    } finally {
+      await folder.discard(staging);
+    }
+  }
+
+  /** Stops serving a catalog and removes its content. */
+  async remove(name: string): Promise<void> {
+    this.#served.get(name)?.content.retire();
+    this.#served.delete(name);
+    this.#last.forget(name);
+    await this.#stopFinishing(name);
+    await this.#dropping.get(name);
+    await this.#folder(name).remove();
+  }
+
+  /** Names of everything in the store's folder, catalogs or not. */
+  names(): Promise<string[]> {
+    return readdir(this.#dir);
+  }
+
+  /** Removes what stands under a name, whatever it is. @param name one of `names()`. */
+  async removeEntry(name: string): Promise<void> {
+    if (catalogNameProblems(name).length === 0 && (await lstat(join(this.#dir, name))).isDirectory()) await this.remove(name);
+    else await rm(join(this.#dir, name), { recursive: true, force: true });
+  }
+
+  /** Reads everything that is stored once more, and does away with what is damaged. */
+  async scrub(signal: AbortSignal): Promise<void> {
+    for (const [name, { version, content }] of this.#served) {
+      signal.throwIfAborted();
+      content.hold();
+      try {
+        const isFine = await this.#folder(name).check(version, content, signal);
+        if (!isFine) this.#finishAgain(name, content, "compressed catalog content is damaged, making it again");
+      } catch (err) {
+        signal.throwIfAborted();
+        this.#lose(name, content, err);
+      } finally {
+        content.release();
+      }
+    }
+  }
+
+  /** Waits until everything published so far is safely on disk and compressed, or has failed to be once. */
+  async settled(): Promise<void> {
+    await Promise.all([...this.#finishing.values()].map(({ tried }) => tried));
+    await Promise.all(this.#dropping.values());
+  }
+
+  /** Stops background work and closes all files. */
+  async close(): Promise<void> {
+    await Promise.all([...this.#finishing.keys()].map((name) => this.#stopFinishing(name)));
+    await Promise.all(this.#dropping.values());
+    await this.#compressor.close();
+    for (const { content } of this.#served.values()) content.retire();
+    this.#served.clear();
+  }
+
+  async #reopen(name: string): Promise<void> {
+    const folder = this.#folder(name);
+    let isLost = false;
+    await folder.sweep();
+    for (const version of await folder.versions()) {
+      try {
+        const described = await folder.describe(version);
+        this.#last.remember(name, described);
+        const content = await folder.open(version, described);
+        await folder.makeCurrent(version);
+        this.#serve(name, { version, content });
+        const { digest } = content.origin;
+        this.#log.info({ catalog: name, digest, objects: content.catalog.index.lines }, "serving stored catalog content");
+        return;
+      } catch (err) {
+        isLost = true;
+        this.#log.warn({ catalog: name, version, err }, "stored catalog content cannot be used, removing it");
+      }
+    }
+    await folder.remove();
+    if (isLost) this.#reportLost(name);
+  }
+
+  async #publish(name: string, staging: string, described: ContentDescription): Promise<CatalogContent> {
+    const folder = this.#folder(name);
+    this.#publishing.add(name);
+    try {
+      await this.#stopFinishing(name);
+      const served = await folder.publish(staging, described);
+      const before = this.#served.get(name);
+      if (before)
+        await folder
+          .inherit(served.version, served.content, before)
+          .catch((err: unknown) => this.#log.debug({ catalog: name, err }, "compressed forms were not taken over"));
+      this.#serve(name, served);
+      before?.content.retire();
+      return served.content;
+    } catch (err) {
+      const still = this.#served.get(name);
+      if (still) this.#finish(name, still);
+      throw err;
+    } finally {
+      this.#publishing.delete(name);
+    }
+  }
+
+  #serve(name: string, served: Served): void {
+    this.#served.set(name, served);
+    this.#last.remember(name, served.content);
+    served.content.onDamage((damage) => this.#damaged(name, served.content, damage));
+    this.#finish(name, served);
+  }
+
+  #damaged(name: string, content: CatalogContent, { part, encoding, err }: Damage): void {
+    if (encoding === undefined) this.#lose(name, content, new Error(`${part}: ${err.message}`, { cause: err }));
+    else this.#finishAgain(name, content, "compressed catalog content is damaged, making it again");
+  }
+
+  /** Serves a content no more whose lines are damaged, and removes it. */
+  #lose(name: string, content: CatalogContent, err: unknown): void {
+    const served = this.#served.get(name);
+    if (served?.content !== content) return;
+    this.#log.error({ catalog: name, err }, "stored catalog content is damaged and is served no more, fetching it again");
+    this.#served.delete(name);
+    content.retire();
+    const dropped = this.#stopFinishing(name)
+      .then(() => this.#folder(name).drop(served.version))
+      .catch((again: unknown) => this.#log.warn({ catalog: name, err: again }, "damaged catalog content was not removed"));
+    this.#dropping.set(name, dropped);
+    this.#reportLost(name);
+  }
+
+  #reportLost(name: string): void {
+    if (this.#tellLost) this.#tellLost(name);
+    else this.#lost.push(name);
+  }
+
+  #finishAgain(name: string, content: CatalogContent, why: string): void {
+    const served = this.#served.get(name);
+    if (served?.content !== content || this.#publishing.has(name)) return;
+    this.#log.warn({ catalog: name }, why);
+    this.#finish(name, served);
+  }
+
+  #finish(name: string, { version, content }: Served): void {
+    const folder = this.#folder(name);
+    const before = this.#finishing.get(name);
+    before?.stop();
+    const work = async (signal: AbortSignal): Promise<void> => {
+      await before?.done;
+      await folder.finish(version, content, this.#compressor, signal);
+    };
+    const events = {
+      failed: (err: unknown) =>
+        this.#log.warn({ catalog: name, err }, "catalog content is served but was not compressed or made safe on disk"),
+      damaged: (err: unknown) => this.#lose(name, content, err),
+    };
+    this.#finishing.set(name, new PostPublish(work, events, this.#retryMs));
+  }
+
+  async #stopFinishing(name: string): Promise<void> {
+    const finishing = this.#finishing.get(name);
+    if (!finishing) return;
+    finishing.stop();
+    await finishing.done;
+    if (this.#finishing.get(name) === finishing) this.#finishing.delete(name);
+  }
+
+  #folder(name: string): ContentFolder {
+    const problems = catalogNameProblems(name);
+    if (problems.length > 0) throw new Error(`invalid catalog name: ${problems.join("; ")}`);
+    return new ContentFolder(join(this.#dir, name));
+  }
+}
+
+/** What scrubbing is built from. */
+export interface ScrubberOptions {
+  /** Reads everything that is stored, and does away with what is damaged. */
+  store: { scrub(signal: AbortSignal): Promise<void> };
+  intervalMs: number;
+  log: Logger;
+  clock?: Clock;
+}
+
+/** Looks again and again whether what is stored is still as it was written; the first time after an interval, as the start looks too. */
+export class Scrubber {
+  readonly #options: ScrubberOptions;
+
+  constructor(options: ScrubberOptions) {
+    this.#options = options;
+  }
+
+  /** Runs until `signal` aborts; a failed round is logged and the next one tries again. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { store, intervalMs, log, clock = systemClock } = this.#options;
+    for (;;) {
+      await sleep(clock, intervalMs, signal);
+      if (signal.aborted) return;
+      await store.scrub(signal).catch((err: unknown) => {
+        if (!signal.aborted) log.error({ err }, "reading stored content again failed");
+      });
+    }
+  }
+}

@@ -1,0 +1,247 @@
+import {
+  appendFileSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
+import { basename, join } from "node:path";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { TempFolder } from "../../test/support/contentFixture.ts";
+import { eventually } from "../../test/support/eventually.ts";
+import { createLogger } from "../telemetry/log.ts";
+import type { ContentOrigin } from "./store/content.ts";
+import { readSealed, writeSealed } from "./store/storedFile.ts";
+import { CatalogStore } from "./catalogStore.ts";
+
+const log = createLogger({ component: "test", level: "silent" });
+const signal = new AbortController().signal;
+const TEXT = `{"schema":"a","t":"${"y".repeat(1_500)}"}\n`;
+const OLD = '{"schema":"old"}\n';
+
+function originOf(digest: string): ContentOrigin {
+  return { ref: `registry.example/catalog@${digest}`, digest, lastUnpacked: "2026-01-02T03:04:05Z" };
+}
+
+/** Changes one bit in the middle of a file. */
+function flip(file: string): void {
+  const bytes = readFileSync(file);
+  const middle = bytes.length >> 1;
+  bytes[middle] = (bytes[middle] ?? 0) ^ 4;
+  writeFileSync(file, bytes);
+}
+
+/** Rewrites what an index says of its content, with a checksum that is right. */
+async function reseal(version: string, change: object): Promise<void> {
+  const { value, columns } = await readSealed(join(version, "index"));
+  await writeSealed(join(version, "index"), { ...(value as object), ...change }, columns);
+}
+
+/** Two catalogs, "test" and "good", as they are on disk; and a version that "test" had before. */
+const stored = new TempFolder();
+let folder: TempFolder;
+let store: CatalogStore;
+let lost: string[];
+const dir = (): string => join(folder.path, "catalogs");
+/** The folder of the content of "test" that is current. */
+const version = (top = dir()): string => join(top, "test", readlinkSync(join(top, "test/current")));
+
+beforeAll(async () => {
+  const made = await CatalogStore.open({ dir: join(stored.path, "catalogs"), log });
+  await made.store("test", stored.write("old", { a: OLD }), originOf("sha256:0"), signal);
+  await made.settled();
+  cpSync(version(join(stored.path, "catalogs")), join(stored.path, "before"), { recursive: true });
+  for (const name of ["test", "good"]) await made.store(name, stored.write("a", { a: TEXT }), originOf("sha256:1"), signal);
+  await made.settled();
+  await made.close();
+});
+afterAll(() => stored[Symbol.dispose]());
+
+beforeEach(() => {
+  folder = new TempFolder();
+  cpSync(join(stored.path, "catalogs"), dir(), { recursive: true, verbatimSymlinks: true });
+});
+afterEach(async () => {
+  await store.close();
+  folder[Symbol.dispose]();
+});
+
+async function open(): Promise<void> {
+  store = await CatalogStore.open({ dir: dir(), log, retryMs: 5 });
+  lost = [];
+  store.onLost((name) => lost.push(name));
+}
+
+async function textOf(name: string): Promise<string | undefined> {
+  const file = store.get(name)?.catalog.file;
+  if (!file) return undefined;
+  const buffer = Buffer.alloc(file.bytes);
+  await file.handle.read(buffer, 0, buffer.length, 0);
+  return buffer.toString();
+}
+
+/** What can become of the content itself, or of what says what it is. */
+const DAMAGES: [string, (version: string) => void | Promise<void>][] = [
+  ["a shortened content file", (at) => truncateSync(join(at, "catalog.jsonl"), 3)],
+  ["a flipped bit in the content file", (at) => flip(join(at, "catalog.jsonl"))],
+  ["a longer content file", (at) => appendFileSync(join(at, "catalog.jsonl"), "{}\n")],
+  ["a missing content file", (at) => rmSync(join(at, "catalog.jsonl"))],
+  ["a folder for a content file", (at) => (rmSync(join(at, "catalog.jsonl")), mkdirSync(join(at, "catalog.jsonl")))],
+  ["a missing index", (at) => rmSync(join(at, "index"))],
+  ["an empty index", (at) => truncateSync(join(at, "index"), 0)],
+  ["a shortened index", (at) => truncateSync(join(at, "index"), 50)],
+  ["an index without its last byte", (at) => truncateSync(join(at, "index"), statSync(join(at, "index")).size - 1)],
+  ["a longer index", (at) => appendFileSync(join(at, "index"), "x")],
+  ["a flipped bit in the index", (at) => flip(join(at, "index"))],
+  ["an index that is something else", (at) => writeFileSync(join(at, "index"), Buffer.alloc(4_096, 0xff))],
+];
+
+describe("at the start", () => {
+  test.for<[string, (version: string) => void | Promise<void>]>([
+    ...DAMAGES,
+    ["an index of an older format", (at) => reseal(at, { format: 2 })],
+    ["an index that knows parts that we do not", (at) => reseal(at, { parts: ["catalog", "unheard-of"] })],
+    ["a store of an older form", (at) => renameSync(join(at, "index"), join(at, "index.json"))],
+  ])("content with %s is removed and reported, other content is served", async ([, spoil]) => {
+    await spoil(version());
+    await open();
+    expect([store.catalogs(), readdirSync(dir()), lost]).toEqual([["good"], ["good"], ["test"]]);
+  });
+
+  test("what was removed can be stored again, with the time that it had", async () => {
+    const before = await CatalogStore.open({ dir: dir(), log });
+    const { lastModified } = before.get("test") ?? {};
+    await before.close();
+    flip(join(version(), "catalog.jsonl"));
+    await open();
+    const again = await store.store("test", folder.write("a", { a: TEXT }), originOf("sha256:1"), signal);
+    expect([await textOf("test"), again.lastModified]).toEqual([TEXT, lastModified]);
+  });
+
+  test.for<[string, (version: string) => void]>([
+    ["a link that leads nowhere", (at) => (rmSync(join(at, "../current")), symlinkSync("nowhere", join(at, "../current")))],
+    ["a link that leads elsewhere", (at) => (rmSync(join(at, "../current")), symlinkSync("/etc", join(at, "../current")))],
+    ["a folder for a link", (at) => (rmSync(join(at, "../current")), mkdirSync(join(at, "../current")))],
+    ["no link", (at) => rmSync(join(at, "../current"))],
+    ["foreign files", (at) => (writeFileSync(join(at, "x"), ""), mkdirSync(join(at, "../y")), writeFileSync(join(at, "../z"), ""))],
+    ["what was begun and not ended", (at) => (mkdirSync(join(at, "../.staging-1")), symlinkSync("x", join(at, "../.link-1")))],
+  ])("content is found in spite of %s", async ([, spoil]) => {
+    const before = version();
+    spoil(before);
+    await open();
+    await store.settled();
+    expect([await textOf("test"), version(), lost]).toEqual([TEXT, before, []]);
+    expect(
+      readdirSync(join(dir(), "test"))
+        .filter((name) => name !== "z")
+        .sort(),
+    ).toEqual(["current", basename(before)].sort());
+  });
+
+  test("the content before is served when the current one was not written to its end", async () => {
+    cpSync(join(stored.path, "before"), join(dir(), "test/before"), { recursive: true });
+    truncateSync(join(version(), "catalog.jsonl"), 100);
+    await open();
+    expect([await textOf("test"), store.get("test")?.origin.digest, basename(version())]).toEqual([OLD, "sha256:0", "before"]);
+    await store.settled();
+    expect(readdirSync(join(dir(), "test")).sort()).toEqual(["before", "current"]);
+  });
+
+  test.for<[string, (file: string) => void]>([
+    ["a flipped bit in it", (file) => flip(file)],
+    ["its end missing", (file) => truncateSync(file, 20)],
+    ["its description missing", (file) => rmSync(`${file}.index`)],
+    ["its description damaged", (file) => flip(`${file}.index`)],
+    ["its description without it", (file) => rmSync(file)],
+    ["what was begun and not ended of it", (file) => (renameSync(file, `${file}.tmp`), rmSync(`${file}.index`))],
+  ])("a compressed form with %s is made again, the same", async ([, spoil]) => {
+    const files = [".gz", ".zst"].map((suffix) => join(version(), `catalog.jsonl${suffix}`));
+    const before = files.map((file) => readFileSync(file));
+    files.forEach(spoil);
+    await open();
+    expect([await textOf("test"), store.get("test")?.catalog.encodings]).toEqual([TEXT, []]);
+    await store.settled();
+    expect([store.get("test")?.catalog.encodings, files.map((file) => readFileSync(file))]).toEqual([["zstd", "gzip"], before]);
+  });
+});
+
+describe("while content is served", () => {
+  test.for(DAMAGES)("%s is found by the scrub: served no more, removed, reported", async ([, spoil]) => {
+    await open();
+    await store.settled();
+    const at = version();
+    await spoil(at);
+    await store.scrub(signal);
+    expect([store.catalogs(), lost]).toEqual([["good"], ["test"]]);
+    await store.settled();
+    expect([existsSync(at), store.get("good")?.catalog.encodings]).toEqual([false, ["zstd", "gzip"]]);
+  });
+
+  test("a scrub of what is fine changes nothing", async () => {
+    await open();
+    await store.settled();
+    const before = store.get("test");
+    await store.scrub(signal);
+    expect([store.get("test") === before, lost, before?.catalog.encodings]).toEqual([true, [], ["zstd", "gzip"]]);
+  });
+
+  test("a compressed form that is damaged is found by the scrub and made again, the content stays", async () => {
+    await open();
+    await store.settled();
+    const content = store.get("test");
+    const file = join(version(), "catalog.jsonl.gz");
+    const before = readFileSync(file);
+    flip(file);
+    await store.scrub(signal);
+    expect([store.get("test") === content, content?.catalog.encodings]).toEqual([true, ["zstd"]]);
+    await store.settled();
+    expect([content?.catalog.encodings, readFileSync(file), lost]).toEqual([["zstd", "gzip"], before, []]);
+  });
+
+  test("a read that comes up short ends the service of that content", async () => {
+    await open();
+    const content = store.get("test");
+    truncateSync(join(version(), "catalog.jsonl"), 10);
+    const file = content?.catalog.file;
+    await expect(file?.read(Buffer.alloc(100), 0, 100, 10)).rejects.toThrow("the content file is shorter than its index says");
+    expect([store.get("test"), lost]).toEqual([undefined, ["test"]]);
+  });
+
+  test("a short read of a compressed form only ends that form, until it is made again", async () => {
+    await open();
+    await store.settled();
+    const part = store.get("test")?.catalog;
+    truncateSync(join(version(), "catalog.jsonl.gz"), 10);
+    await expect(part?.compressed("gzip")?.read(Buffer.alloc(100), 0, 100, 10)).rejects.toThrow("shorter");
+    expect([part?.encodings, lost]).toEqual([["zstd"], []]);
+    await store.settled();
+    expect(part?.encodings).toEqual(["zstd", "gzip"]);
+  });
+
+  test("damage that is found while compressing ends the service of that content", async () => {
+    for (const file of ["catalog.jsonl.gz.index", "catalog.jsonl.zst.index"]) rmSync(join(version(), file));
+    await open();
+    flip(join(version(), "catalog.jsonl"));
+    await store.settled();
+    expect([store.catalogs(), lost]).toEqual([["good"], ["test"]]);
+  });
+
+  test("what cannot be compressed is served all the same, and compressed when it can be", async () => {
+    const at = join(version(), "catalog.jsonl.gz.tmp");
+    rmSync(join(version(), "catalog.jsonl.gz"));
+    mkdirSync(at); // in the way
+    await open();
+    await store.settled();
+    expect([await textOf("test"), store.get("test")?.catalog.encodings, lost]).toEqual([TEXT, ["zstd"], []]);
+    rmSync(at, { recursive: true });
+    await eventually(() => expect(store.get("test")?.catalog.encodings).toEqual(["zstd", "gzip"]));
+  });
+});

@@ -1,0 +1,99 @@
+import type { ClusterCatalog } from "../api/clusterCatalog.ts";
+import { FINALIZER_DELETE_SERVER_CACHE, LABEL_METADATA_NAME } from "../api/constants.ts";
+import { refOf } from "../api/k8s.ts";
+import type { Step } from "../controller/reconcile.ts";
+import { wrapError } from "../errors/errors.ts";
+import type { Client } from "../kube/client.ts";
+import { isConflict, isNotFound } from "../kube/errors.ts";
+import type { CatalogReconcileState } from "./reconcileState.ts";
+
+/** Label values end here; a longer name cannot be one. */
+const MAX_LABEL = 63;
+
+/** Writes the finalizers and the name label of catalogs, both in one patch and only on a difference. */
+export class CatalogMetadata {
+  readonly #client: Pick<Client, "patch">;
+
+  constructor(client: Pick<Client, "patch">) {
+    this.#client = client;
+  }
+
+  /**
+   * Sets the label `olm.operatorframework.io/metadata.name` and, where given, the finalizers.
+   * @param finalizers the whole new list; refused by the server when somebody else changed the object meanwhile.
+   * @returns whether anything was written. A catalog that is gone is fine.
+   * @throws KubeError
+   */
+  async set(catalog: Readonly<ClusterCatalog>, finalizers: readonly string[] | undefined, signal: AbortSignal): Promise<boolean> {
+    const { name, uid, resourceVersion, labels } = catalog.metadata;
+    const label = name.length <= MAX_LABEL && labels?.[LABEL_METADATA_NAME] !== name;
+    if (!label && !finalizers) return false;
+    const metadata = {
+      uid,
+      ...(label ? { labels: { [LABEL_METADATA_NAME]: name } } : {}),
+      ...(finalizers ? { finalizers, resourceVersion } : {}),
+    };
+    try {
+      await this.#client.patch(refOf(catalog), { metadata }, { type: "merge", signal });
+      return true;
+    } catch (err) {
+      if (isNotFound(err)) return false;
+      throw err;
+    }
+  }
+}
+
+const CONFLICT_MS = 1_000;
+
+/** Puts finalizer and name label on a catalog before anything is stored for it. */
+export function ensureMetadata(metadata: CatalogMetadata): Step<CatalogReconcileState["catalog"], CatalogReconcileState> {
+  return {
+    name: "EnsureMetadata",
+    async run(facts, { log, signal }) {
+      const finalizers = facts.catalog.metadata.finalizers ?? [];
+      const missing = finalizers.includes(FINALIZER_DELETE_SERVER_CACHE) ? undefined : [...finalizers, FINALIZER_DELETE_SERVER_CACHE];
+      try {
+        if (await metadata.set(facts.catalog, missing, signal)) log.debug("metadata set");
+        return undefined;
+      } catch (err) {
+        if (!isConflict(err)) throw wrapError("error updating finalizers: ", err);
+        facts.leave = true; // somebody changed the object; the pass that its event brings works with the new one
+        return { requeueAfterMs: CONFLICT_MS };
+      }
+    },
+  };
+}
+
+/** What keeps things of a catalog that must go with it. */
+export interface CatalogKeeper {
+  /** Removes everything kept of the catalog; nothing there is fine. */
+  remove(name: string): Promise<void>;
+}
+
+/**
+ * Removes the content of a catalog that is being deleted or is switched off, and ends the pass. The finalizer is let go afterwards, when the
+ * status has been written.
+ * @param keepers in order: what is served first.
+ */
+export function withdraw(keepers: readonly CatalogKeeper[]): Step<CatalogReconcileState["catalog"], CatalogReconcileState> {
+  return {
+    name: "Withdraw",
+    async run(facts) {
+      const { metadata, spec } = facts.catalog;
+      const unavailable = spec.availabilityMode === "Unavailable";
+      const deleted = metadata.deletionTimestamp !== undefined;
+      if (!unavailable && !deleted) return undefined;
+      if (deleted && !metadata.finalizers?.includes(FINALIZER_DELETE_SERVER_CACHE)) {
+        facts.leave = true;
+        return {};
+      }
+      facts.withdrawn = deleted ? "deleted" : "unavailable";
+      try {
+        for (const keeper of keepers) await keeper.remove(metadata.name);
+      } catch (err) {
+        throw unavailable ? err : wrapError(`finalizer "${FINALIZER_DELETE_SERVER_CACHE}" failed: `, err);
+      }
+      return {};
+    },
+  };
+}

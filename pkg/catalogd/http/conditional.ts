@@ -1,0 +1,183 @@
+import { ENCODINGS, type Encoding } from "../store/encodings.ts";
+import type { IncomingHttpHeaders } from "node:http";
+
+const MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+const TIME = String.raw`(?<h>\d{2}):(?<m>\d{2}):(?<s>\d{2})`;
+const FORMATS = [
+  new RegExp(String.raw`^[A-Z][a-z]{2}, (?<day>\d{2}) (?<month>[A-Z][a-z]{2}) (?<year>\d{4}) ${TIME} GMT$`),
+  new RegExp(String.raw`^[A-Z][a-z]{5,8}, (?<day>\d{2})-(?<month>[A-Z][a-z]{2})-(?<year>\d{2}) ${TIME} (?:GMT|UTC)$`),
+  new RegExp(String.raw`^[A-Z][a-z]{2} (?<month>[A-Z][a-z]{2}) (?<day>[ \d]\d) ${TIME} (?<year>\d{4})$`),
+];
+
+/** Seconds since the epoch of a date in a header, in the three forms of RFC 9110 (RFC 1123, RFC 850, asctime); undefined for any other text. */
+export function parseHttpDate(text: string): number | undefined {
+  for (const format of FORMATS) {
+    const groups = format.exec(text.trim())?.groups;
+    if (!groups) continue;
+    const month = MONTHS.indexOf(groups["month"] ?? "");
+    const year = Number(groups["year"]);
+    const fullYear = year >= 100 ? year : year + (year >= 69 ? 1900 : 2000);
+    const parts = [month, Number(groups["day"]), Number(groups["h"]), Number(groups["m"]), Number(groups["s"])] as const;
+    const date = new Date(Date.UTC(fullYear, ...parts));
+    const same = [date.getUTCMonth(), date.getUTCDate(), date.getUTCHours(), date.getUTCMinutes(), date.getUTCSeconds()];
+    return month >= 0 && same.every((part, i) => part === parts[i]) ? date.getTime() / 1_000 : undefined;
+  }
+  return undefined;
+}
+
+/** A date as HTTP headers have it. */
+export function httpDate(seconds: number): string {
+  return new Date(seconds * 1_000).toUTCString();
+}
+
+/**
+ * The content coding to use for a client that sent this Accept-Encoding: of those there are, the one it weighs highest; ours first when it weighs
+ * them alike; undefined for none. `*` stands for all that are not named.
+ * @see RFC 9110 section 12.5.3
+ */
+export function chosenEncoding(header: string | undefined, available: readonly Encoding[] = ENCODINGS): Encoding | undefined {
+  if (!header) return undefined;
+  const weights = weightsIn(header);
+  const gzip = weights.get("x-gzip");
+  if (gzip !== undefined) weights.set("gzip", gzip);
+  const weightOf = (encoding: Encoding): number => weights.get(encoding) ?? weights.get("*") ?? 0;
+  let best: Encoding | undefined;
+  for (const encoding of available) if (weightOf(encoding) > (best === undefined ? 0 : weightOf(best))) best = encoding;
+  return best;
+}
+
+/** The media type for a client that sent this Accept: of those there are, the one it weighs highest; the earlier one when it weighs them alike. */
+export function preferredType(header: string | undefined, available: readonly string[]): string | undefined {
+  const weights = weightsIn(header || "*/*");
+  const weightOf = (type: string): number => weights.get(type) ?? weights.get(`${type.split("/", 1)[0]}/*`) ?? weights.get("*/*") ?? 0;
+  return available.reduce<string | undefined>(
+    (best, type) => (weightOf(type) > (best === undefined ? 0 : weightOf(best)) ? type : best),
+    undefined,
+  );
+}
+
+/** What stands in a header of weighed names, in lower case. */
+function weightsIn(header: string): Map<string, number> {
+  const weights = new Map<string, number>();
+  for (const piece of header.split(",")) {
+    const [name = "", ...parameters] = piece.split(";").map((part) => part.trim().toLowerCase());
+    const weight = parameters.find((parameter) => parameter.startsWith("q="));
+    weights.set(name, weight === undefined ? 1 : Number(weight.slice(2)) || 0);
+  }
+  return weights;
+}
+
+/** What identifies the content that would be answered. */
+export interface Validators {
+  /** Strong tags, in quotes, of all its representations. */
+  etags: readonly string[];
+  /** Whole seconds since the epoch; undefined when it is not known, then dates do not count. */
+  lastModified: number | undefined;
+}
+
+/** Whether a request for content is to be answered with it, with 304 or with 412. */
+export type Verdict = "proceed" | "notModified" | "failed";
+
+const ETAG = /(W\/)?("[!\u0023-\u007e\u0080-\uffff]*")/y;
+
+/**
+ * The verdict of a GET's or HEAD's conditional headers. A date that cannot be read is as if it were not there. A tag of any representation
+ * matches, since all of them are the same content.
+ * @see RFC 9110 section 13.2.2
+ */
+export function evaluatePreconditions(headers: IncomingHttpHeaders, { etags, lastModified }: Validators): Verdict {
+  const ifMatch = headers["if-match"];
+  const unmodifiedSince = headers["if-unmodified-since"];
+  if (ifMatch) {
+    if (!matchesAny(ifMatch, etags, false)) return "failed";
+  } else if (unmodifiedSince) {
+    const date = parseHttpDate(unmodifiedSince);
+    if (date !== undefined && lastModified !== undefined && lastModified > date) return "failed";
+  }
+  const ifNoneMatch = headers["if-none-match"];
+  const modifiedSince = headers["if-modified-since"];
+  if (ifNoneMatch) return matchesAny(ifNoneMatch, etags, true) ? "notModified" : "proceed";
+  if (!modifiedSince) return "proceed";
+  const date = parseHttpDate(modifiedSince);
+  return date !== undefined && lastModified !== undefined && lastModified <= date ? "notModified" : "proceed";
+}
+
+/**
+ * Whether a Range header counts: no If-Range, or one that names exactly this representation.
+ * @param etag of the representation whose ranges are served.
+ */
+export function rangeApplies(ifRange: string | undefined, etag: string, lastModified: number): boolean {
+  if (!ifRange) return true;
+  if (ifRange.startsWith('"') || ifRange.startsWith("W/")) return ifRange.trim() === etag;
+  return parseHttpDate(ifRange) === lastModified;
+}
+
+/** Reads a list of tags up to the first fault; `*` matches everything. */
+function matchesAny(header: string, etags: readonly string[], weak: boolean): boolean {
+  let at = 0;
+  for (;;) {
+    while (at < header.length && /[\s,]/.test(header.charAt(at))) at++;
+    if (header[at] === "*") return true;
+    ETAG.lastIndex = at;
+    const found = ETAG.exec(header);
+    if (!found) return false;
+    const [text, weakMark, tag = ""] = found;
+    if (etags.includes(tag) && (weak || weakMark === undefined)) return true;
+    at += text.length;
+  }
+}
+
+/** A requested part: `length` bytes from `start`. */
+export interface ByteRange {
+  start: number;
+  length: number;
+}
+
+/** The parts of a content that a Range header asks for, or why they cannot be had. */
+export type Ranges =
+  | { readonly kind: "parts"; readonly parts: readonly ByteRange[] }
+  /** Every part lies behind the end. */
+  | { readonly kind: "none" }
+  | { readonly kind: "invalid" }
+  /** More than anybody needs: to be taken as if there were no header. @see RFC 9110 section 14.2 */
+  | { readonly kind: "tooMany" };
+
+const MAX_PARTS = 128;
+
+/**
+ * Reads a Range header for a content of `size` bytes. Parts that lie behind the end are left out; if all do, the answer is "none".
+ * @see Go 1.26 net/http/fs.go, parseRange
+ */
+export function parseRange(header: string, size: number): Ranges {
+  if (!header.startsWith("bytes=")) return { kind: "invalid" };
+  const parts: ByteRange[] = [];
+  let behind = false;
+  for (const piece of header.slice("bytes=".length).split(",")) {
+    const spec = piece.trim();
+    if (spec === "") continue;
+    if (parts.length >= MAX_PARTS) return { kind: "tooMany" };
+    const found = /^(\d*)[ \t]*-[ \t]*(\d*)$/.exec(spec);
+    const [, first = "", last = ""] = found ?? [];
+    if (!found || (first === "" && last === "")) return { kind: "invalid" };
+    if (first === "") {
+      const length = Math.min(Number(last), size);
+      if (length === 0) behind = true;
+      else parts.push({ start: size - length, length });
+      continue;
+    }
+    const start = Number(first);
+    if (start >= size) {
+      behind = true;
+      continue;
+    }
+    if (last !== "" && start > Number(last)) return { kind: "invalid" };
+    const end = last === "" ? size - 1 : Math.min(Number(last), size - 1);
+    parts.push({ start, length: end - start + 1 });
+  }
+  return behind && parts.length === 0 ? { kind: "none" } : { kind: "parts", parts };
+}
+
+/** The value of Content-Range for one part. */
+export function contentRange({ start, length }: ByteRange, size: number): string {
+  return `bytes ${start}-${start + length - 1}/${size}`;
+}

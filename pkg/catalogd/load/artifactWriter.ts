@@ -1,0 +1,212 @@
+import { ownText } from "../../fbc/intern.ts";
+import { emitCanonicalJson } from "../../golang/json.ts";
+import { HASH_BYTES, type IndexColumns } from "../store/contentIndex.ts";
+import { createHash } from "node:crypto";
+import { closeSync, openSync, writeSync } from "node:fs";
+import { crc32 } from "node:zlib";
+
+/** What is known of a line when it has been written. */
+interface WrittenLine {
+  /** Its size, newline included. */
+  bytes: number;
+  /** Of the line with its newline. */
+  sha256: Buffer;
+  /** Of the whole file up to the end of the line. */
+  crc32: number;
+}
+
+const FIRST_LINES = 1_024;
+
+/** Collects the lines of a catalog file in order; holds some 36 bytes a line and every text once. */
+export class IndexBuilder {
+  readonly #ids = new Map<string, number>([["", 0]]);
+  readonly #lengths = new Column();
+  readonly #schemas = new Column();
+  readonly #packages = new Column();
+  readonly #names = new Column();
+  readonly #checksums = new Column();
+  #hashes = new Uint8Array(FIRST_LINES * HASH_BYTES);
+
+  add(meta: { schema: string; package: string; name: string }, line: WrittenLine): void {
+    const at = this.lines * HASH_BYTES;
+    if (at === this.#hashes.length) {
+      const more = new Uint8Array(at * 2);
+      more.set(this.#hashes);
+      this.#hashes = more;
+    }
+    this.#hashes.set(line.sha256.subarray(0, HASH_BYTES), at);
+    this.#schemas.push(this.#id(meta.schema));
+    this.#packages.push(this.#id(meta.package));
+    this.#names.push(this.#id(meta.name));
+    this.#checksums.push(line.crc32);
+    this.#lengths.push(line.bytes);
+  }
+
+  get lines(): number {
+    return this.#lengths.length;
+  }
+
+  columns(): IndexColumns {
+    return {
+      strings: [...this.#ids.keys()],
+      lengths: this.#lengths.values(),
+      schemas: this.#schemas.values(),
+      packages: this.#packages.values(),
+      names: this.#names.values(),
+      hashes: this.#hashes.slice(0, this.lines * HASH_BYTES),
+      checksums: this.#checksums.values(),
+    };
+  }
+
+  /** Text that is none comes back from disk, and out of queries, as U+FFFD. */
+  #id(raw: string): number {
+    const text = raw.isWellFormed() ? raw : raw.toWellFormed();
+    const known = this.#ids.get(text);
+    if (known !== undefined) return known;
+    const id = this.#ids.size;
+    this.#ids.set(ownText(text), id);
+    return id;
+  }
+}
+
+/** Numbers below 2 ** 32, one after another. */
+class Column {
+  #values = new Uint32Array(FIRST_LINES);
+  #length = 0;
+
+  get length(): number {
+    return this.#length;
+  }
+
+  push(value: number): void {
+    if (this.#length === this.#values.length) {
+      const more = new Uint32Array(this.#length * 2);
+      more.set(this.#values);
+      this.#values = more;
+    }
+    this.#values[this.#length++] = value;
+  }
+
+  values(): Uint32Array<ArrayBuffer> {
+    return this.#values.slice(0, this.#length);
+  }
+}
+
+const WRITE_BYTES = 512 * 1024;
+const SHORT_PIECE = 1_024;
+const JOIN_CHARACTERS = 64 * 1024;
+
+/** Appends lines to a file through a buffer, piece by piece. */
+class LineWriter {
+  readonly #fd: number;
+  readonly #buffer = Buffer.allocUnsafeSlow(WRITE_BYTES);
+  #used = 0;
+  /** Short pieces, joined before they are encoded. */
+  #short = "";
+  #hash = createHash("sha256");
+  #length = 0;
+  #crc32 = 0;
+
+  constructor(path: string) {
+    this.#fd = openSync(path, "wx", 0o600);
+  }
+
+  write(piece: string): void {
+    if (piece.length < SHORT_PIECE) {
+      this.#short += piece;
+      if (this.#short.length < JOIN_CHARACTERS) return;
+      this.#encodeShort();
+    } else {
+      this.#encodeShort();
+      this.#encode(piece);
+    }
+  }
+
+  /** Ends a line. */
+  endLine(): WrittenLine {
+    this.#short += "\n";
+    this.#encodeShort();
+    const line = { bytes: this.#length, sha256: this.#hash.digest(), crc32: this.#crc32 };
+    this.#hash = createHash("sha256");
+    this.#length = 0;
+    return line;
+  }
+
+  close(): void {
+    this.#flush();
+    closeSync(this.#fd);
+  }
+
+  #encodeShort(): void {
+    this.#encode(this.#short);
+    this.#short = "";
+  }
+
+  #encode(text: string): void {
+    for (let from = 0, to = 0; from < text.length; from = to) {
+      to = Math.min(from + JOIN_CHARACTERS, text.length);
+      if (to < text.length && isHighSurrogate(text.charCodeAt(to - 1))) to--;
+      if ((to - from) * 3 > WRITE_BYTES - this.#used) this.#flush();
+      const start = this.#used;
+      this.#used += this.#buffer.write(text.slice(from, to), start);
+      this.#length += this.#used - start;
+      const written = this.#buffer.subarray(start, this.#used);
+      this.#hash.update(written);
+      this.#crc32 = crc32(written, this.#crc32);
+    }
+  }
+
+  #flush(): void {
+    for (let done = 0; done < this.#used; ) done += writeSync(this.#fd, this.#buffer, done, this.#used - done);
+    this.#used = 0;
+  }
+}
+
+/** The first half of a character beyond the basic plane, which must not be parted from the second. */
+function isHighSurrogate(code: number): boolean {
+  return code >= 0xd800 && code <= 0xdbff;
+}
+
+/** Writes a part's file, one canonical JSON object a line, and collects its index. */
+export class PartWriter {
+  readonly #out: LineWriter;
+  readonly #index = new IndexBuilder();
+  readonly #maxLength: number;
+  /** Characters of the line so far. */
+  #length = 0;
+
+  /** @param maxLength characters of a line at most. */
+  constructor(path: string, maxLength: number) {
+    this.#out = new LineWriter(path);
+    this.#maxLength = maxLength;
+  }
+
+  get lines(): number {
+    return this.#index.lines;
+  }
+
+  /**
+   * Writes a line. @returns the line's SHA-256.
+   * @throws RangeError for one that is too long, as soon as it is: what is shared within `value` is written out each time.
+   * @throws TypeError as `emitCanonicalJson`.
+   */
+  add(key: { schema: string; package: string; name: string }, value: unknown): Buffer {
+    this.#length = 0;
+    emitCanonicalJson(value, this.#emit);
+    const line = this.#out.endLine();
+    this.#index.add(key, line);
+    return line.sha256;
+  }
+
+  readonly #emit = (piece: string): void => {
+    this.#length += piece.length;
+    if (this.#length > this.#maxLength) throw new RangeError(`written out it has more than ${this.#maxLength} characters`);
+    this.#out.write(piece);
+  };
+
+  /** Ends the file. */
+  close(): IndexColumns {
+    this.#out.close();
+    return this.#index.columns();
+  }
+}

@@ -1,0 +1,68 @@
+import { beforeEach, expect, test } from "vitest";
+import { catalogNamed } from "../../test/support/catalogs.ts";
+import { FakeClock } from "../../test/support/fakeClock.ts";
+import type { ClusterCatalog } from "../api/clusterCatalog.ts";
+import { createLogger } from "../telemetry/log.ts";
+import type { CatalogContent } from "./store/content.ts";
+import { ReplicaReadiness } from "./readiness.ts";
+
+let clock: FakeClock;
+let catalogs: ClusterCatalog[] | undefined;
+let contents: Map<string, CatalogContent>;
+let lines: string[];
+let readiness: ReplicaReadiness;
+
+beforeEach(() => {
+  clock = new FakeClock();
+  clock.advance(1_000);
+  catalogs = undefined;
+  contents = new Map();
+  lines = [];
+  const log = createLogger({ component: "test", destination: { write: (line) => lines.push(line) } });
+  readiness = new ReplicaReadiness({ catalogs: () => catalogs, contents, deadlineMs: 60_000, clock, log });
+});
+
+function serve(digests: Record<string, string>): void {
+  catalogs = Object.entries(digests).map(([name, digest]) => catalogNamed(name, { digest: `quay.io/c@${digest}` }));
+}
+function store(name: string, digest: string): void {
+  contents.set(name, { origin: { digest } } as CatalogContent);
+}
+
+test("not before the catalogs are known", () => {
+  expect(() => readiness.check()).toThrow("the first list of ClusterCatalogs has not arrived yet");
+  expect(readiness.missing()).toBeUndefined();
+  catalogs = [];
+  expect(readiness.check()).toBe("0 of 0 catalogs");
+});
+
+test("not before all that is served is here in exactly the digest that the status says; what is not served does not count", () => {
+  serve({ a: "sha256:1", b: "sha256:2" });
+  catalogs!.push(catalogNamed("new", {}), catalogNamed("off", { digest: "quay.io/c@sha256:9", availabilityMode: "Unavailable" }));
+  expect(() => readiness.check()).toThrow("content of catalogs is being loaded: a, b");
+  store("a", "sha256:1");
+  store("b", "sha256:old");
+  expect(() => readiness.check()).toThrow("content of catalogs is being loaded: b");
+  store("b", "sha256:2");
+  expect(readiness.check()).toBe("2 of 2 catalogs");
+});
+
+test("once ready, a new digest or a new catalog does not take the replica out: all replicas lack it at the same time", () => {
+  serve({ a: "sha256:1" });
+  store("a", "sha256:1");
+  readiness.check();
+  serve({ a: "sha256:2", b: "sha256:3" });
+  expect(readiness.check()).toBe("0 of 2 catalogs; not here as their status says: a, b");
+  expect(readiness.missing()).toEqual(["a", "b"]);
+});
+
+test("content that cannot be loaded is waited for until the deadline", () => {
+  serve({ a: "sha256:1", gone: "sha256:2" });
+  store("a", "sha256:1");
+  clock.advance(59_000);
+  expect(() => readiness.check()).toThrow("being loaded: gone");
+  clock.advance(1_000);
+  expect(readiness.check()).toBe("1 of 2 catalogs; not here as their status says: gone");
+  readiness.check();
+  expect(lines.filter((line) => line.includes("could not be loaded in time"))).toHaveLength(1);
+});

@@ -1,4 +1,0 @@
-/** A stored file is not what was written. */
-export class DamagedError extends Error {
-  override readonly name = "DamagedError";
-}

@@ -1,0 +1,52 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { DamagedError } from "./storedFile.ts";
+
+/** Who is told how the work goes. */
+export interface PostPublishEvents {
+  /** It will be tried again. */
+  failed: (err: unknown) => void;
+  /** There is nothing to try again. */
+  damaged: (err: DamagedError) => void;
+}
+
+const MAX_RETRY_MS = 60 * 60_000;
+
+/** The work that follows the publishing of a content; tried again until it succeeds or is stopped. */
+export class PostPublish {
+  readonly #stop = new AbortController();
+  /** Resolves when the work was tried once. */
+  readonly tried: Promise<void>;
+  /** Resolves when it is done or has been stopped. */
+  readonly done: Promise<void>;
+
+  /** @param retryMs milliseconds until the second try; doubled with each, up to an hour. */
+  constructor(work: (signal: AbortSignal) => Promise<void>, events: PostPublishEvents, retryMs: number) {
+    const first = Promise.withResolvers<void>();
+    this.tried = first.promise;
+    this.done = this.#run(work, events, retryMs, first.resolve);
+  }
+
+  stop(): void {
+    this.#stop.abort();
+  }
+
+  async #run(work: (signal: AbortSignal) => Promise<void>, events: PostPublishEvents, retryMs: number, tried: () => void): Promise<void> {
+    const { signal } = this.#stop;
+    for (let wait = retryMs; !signal.aborted; wait = Math.min(wait * 2, MAX_RETRY_MS)) {
+      try {
+        await work(signal);
+        break;
+      } catch (err) {
+        if (signal.aborted) break;
+        if (err instanceof DamagedError) {
+          events.damaged(err);
+          break;
+        }
+        events.failed(err);
+      }
+      tried();
+      await sleep(wait, undefined, { signal, ref: false }).catch(() => undefined);
+    }
+    tried();
+  }
+}

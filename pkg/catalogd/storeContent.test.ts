@@ -1,0 +1,40 @@
+import { expect, test } from "vitest";
+import { catalogNamed } from "../../test/support/catalogs.ts";
+import { TempFolder } from "../../test/support/contentFixture.ts";
+import { restMsOf } from "../errors/errors.ts";
+import { createLogger } from "../telemetry/log.ts";
+import { newReconcileState } from "./reconcileState.ts";
+import { storeContent } from "./storeContent.ts";
+
+const log = createLogger({ component: "test", level: "error" });
+
+test.for<[tookMs: number, restMs: number | undefined]>([
+  [1_000, undefined],
+  [60_000, 240_000],
+])("what failed after %i ms is tried again after %s ms at the earliest", async ([tookMs, restMs]) => {
+  using folder = new TempFolder();
+  let now = 0;
+  const step = storeContent({
+    store: {
+      store() {
+        now += tookMs;
+        return Promise.reject(new Error("a.yaml: line 1: broken"));
+      },
+    },
+    images: { remove: () => Promise.resolve() },
+    events: { record: () => undefined },
+    now: () => now,
+  });
+  const object = catalogNamed("hostile", {});
+  const facts = newReconcileState(object);
+  facts.unpacked = {
+    canonical: "quay.io/c@sha256:1",
+    digest: "sha256:1",
+    dir: folder.write("image", { "configs/a.yaml": "" }),
+    root: "configs",
+    modTime: new Date(0),
+  };
+  const error: unknown = await step.run(facts, { object, log, signal: new AbortController().signal }).catch((err: unknown) => err);
+  expect(error).toMatchObject({ message: "error storing fbc: error walking FBC root: a.yaml: line 1: broken" });
+  expect(restMsOf(error)).toBe(restMs);
+});

@@ -1,0 +1,109 @@
+import { afterEach, expect, test } from "vitest";
+import { refusal } from "../../test/support/extensionFakes.ts";
+import { FakeClock } from "../../test/support/fakeClock.ts";
+import { settled, WatchedKind } from "../../test/support/watchedKind.ts";
+import { createLogger } from "../telemetry/log.ts";
+import { OptionalObject } from "./optionalObject.ts";
+
+const THING = { apiVersion: "g.io/v1", kind: "Thing", name: "one" };
+const stop: AbortController[] = [];
+afterEach(() => stop.splice(0).forEach((each) => each.abort()));
+
+async function follow(prepare: (kind: WatchedKind) => void = () => undefined) {
+  const kind = new WatchedKind(THING);
+  prepare(kind);
+  const clock = new FakeClock();
+  const object = new OptionalObject(kind, THING, { log: createLogger({ component: "test", level: "silent" }), clock });
+  const states: string[] = [];
+  object.onChange(() => void states.push(object.state.kind));
+  const ended = new AbortController();
+  stop.push(ended);
+  void object.run(ended.signal);
+  await settled();
+  const later = async (ms: number): Promise<void> => {
+    clock.advance(ms);
+    await settled();
+  };
+  return { kind, object, states, later };
+}
+
+test("an object is followed as it comes, changes and goes", async () => {
+  const { kind, object, states } = await follow();
+  expect(object.state).toEqual({ kind: "absent" });
+  kind.put({ metadata: { name: "one" }, spec: { a: 1 } });
+  kind.put({ metadata: { name: "one" }, spec: { a: 2 } });
+  await settled();
+  expect(object.state).toMatchObject({ kind: "present", object: { spec: { a: 2 } } });
+  kind.remove("one");
+  await settled();
+  expect(states).toEqual(["absent", "present", "present", "absent"]);
+});
+
+test("a kind that is not served is asked for once a minute at most, and found when it is", async () => {
+  const { kind, object, later } = await follow((made) => (made.served = false));
+  expect(object.state).toEqual({ kind: "notServed" });
+  await later(30_000);
+  expect(kind.calls).toEqual(["discover"]);
+  await later(30_000);
+  expect(kind.calls).toEqual(["discover", "discover"]);
+  kind.served = true;
+  kind.put({ metadata: { name: "one" } });
+  await later(60_000);
+  expect(object.state.kind).toBe("present");
+});
+
+test("a kind that goes is gone only when it is still gone some seconds later", async () => {
+  const { kind, object, states, later } = await follow((made) => made.put({ metadata: { name: "one" } }));
+  kind.served = false;
+  kind.endWatches();
+  await later(2_000);
+  expect(object.state.kind).toBe("present");
+  await later(10_000);
+  expect(object.state.kind).toBe("notServed");
+  expect(states).toEqual(["present", "notServed"]);
+});
+
+test("a kind that is away for a moment, as while an API server starts, was never gone", async () => {
+  const { kind, states, later } = await follow((made) => made.put({ metadata: { name: "one" } }));
+  kind.served = false;
+  kind.endWatches();
+  await later(2_000);
+  kind.served = true;
+  await later(10_000);
+  expect(states).toEqual(["present"]);
+});
+
+test("broken connections leave what is known; a refusal does not", async () => {
+  const { kind, object, later } = await follow((made) => made.put({ metadata: { name: "one" } }));
+  kind.refusal = new Error("connect ECONNREFUSED");
+  kind.endWatches(new Error("other side closed"));
+  for (let i = 0; i < 5; i++) await later(30_000);
+  expect(object.state.kind).toBe("present");
+  kind.refusal = refusal(403, "Forbidden", "things is forbidden");
+  for (let i = 0; i < 5; i++) await later(30_000);
+  expect(object.state).toEqual({ kind: "unreadable", because: "things is forbidden" });
+  kind.refusal = undefined;
+  for (let i = 0; i < 5; i++) await later(30_000);
+  expect(object.state.kind).toBe("present");
+});
+
+// An API server that has just started knows no roles for a moment.
+test.for([true, false])("a refusal that passes is no news, whether the kind is served (%s) or not", async (served) => {
+  const { kind, states, later } = await follow((made) => (made.served = served));
+  const before = [...states];
+  kind.refusal = refusal(403, "Forbidden", "things is forbidden");
+  kind.endWatches(new Error("other side closed"));
+  await later(60_000);
+  await later(1_000);
+  kind.refusal = undefined;
+  for (let i = 0; i < 5; i++) await later(60_000);
+  expect(states).toEqual(before);
+});
+
+test("before the first answer it says what went wrong", async () => {
+  const { kind, object, later } = await follow((made) => (made.refusal = new Error("connect ECONNREFUSED")));
+  expect(object.state).toEqual({ kind: "unknown", because: "connect ECONNREFUSED" });
+  kind.refusal = undefined;
+  await later(1_000);
+  expect(object.state).toEqual({ kind: "absent" });
+});

@@ -1,0 +1,108 @@
+import { digestOf } from "../digest.ts";
+import { type Descriptor, MediaType } from "../manifest.ts";
+import type { FetchedManifest } from "../registry/repository.ts";
+import { type ArchivedFile, GZIP_LEVEL, tarStream } from "../store/layerArchive.ts";
+import type { LayoutStore } from "../store/layoutStore.ts";
+import { createHash } from "node:crypto";
+import { createWriteStream } from "node:fs";
+import { rm } from "node:fs/promises";
+import { pipeline } from "node:stream/promises";
+import { createGzip } from "node:zlib";
+
+/**
+ * The configuration of an image of one layer that holds content and no programs. It has to name a platform; whoever unpacks content takes the image on any.
+ * @param diffId digest of the layer before compression
+ */
+export function imageConfig(labels: Readonly<Record<string, string>>, diffId: string): object {
+  return {
+    architecture: "amd64",
+    os: "linux",
+    created: "1970-01-01T00:00:00Z",
+    config: { Labels: Object.fromEntries(Object.entries(labels).sort(([a], [b]) => (a < b ? -1 : 1))) },
+    rootfs: { type: "layers", diff_ids: [diffId] },
+  };
+}
+
+/** What an image is made of. */
+export interface ImageParts {
+  readonly files: readonly ArchivedFile[];
+  readonly labels: Readonly<Record<string, string>>;
+  /** of its manifest */
+  readonly annotations: Readonly<Record<string, string>>;
+}
+
+/** An image in a layout. */
+export interface BuiltImage {
+  readonly manifest: FetchedManifest;
+  readonly layer: Descriptor;
+}
+
+/** Where gzip's header names the system that it was made on, and the number for none. */
+const GZIP_OS = { at: 9, unknown: 255 };
+
+/**
+ * Makes an image of one layer in a layout, under `tag`. The same files, labels and annotations give the same digest, whenever and wherever; there is no time,
+ * user or host in it. Only one file is read at a time, and none is held in memory.
+ *
+ * One image does for all platforms: it has no programs, so nothing in it depends on one, and an index, which would name the same layer for each, is not
+ * asked for by those who unpack it.
+ */
+export async function buildImage(layout: LayoutStore, tag: string, parts: ImageParts, signal: AbortSignal): Promise<BuiltImage> {
+  const { layer, diffId } = await writeLayer(layout, parts.files, signal);
+  const config = Buffer.from(JSON.stringify(imageConfig(parts.labels, diffId)));
+  const described = { mediaType: MediaType.ociConfig, digest: digestOf(config), size: config.byteLength };
+  // oxlint-disable-next-line require-await -- a blob's bytes come one after another
+  await layout.putBlob(
+    described,
+    async function* () {
+      yield config;
+    },
+    { signal },
+  );
+  const annotations = Object.entries(parts.annotations).sort(([a], [b]) => (a < b ? -1 : 1));
+  const body = {
+    schemaVersion: 2,
+    mediaType: MediaType.ociManifest,
+    config: described,
+    layers: [layer],
+    ...(annotations.length === 0 ? {} : { annotations: Object.fromEntries(annotations) }),
+  };
+  const bytes = Buffer.from(JSON.stringify(body));
+  const manifest = { bytes, mediaType: MediaType.ociManifest, digest: digestOf(bytes) };
+  await layout.putManifest(manifest, tag, signal);
+  return { manifest, layer };
+}
+
+async function writeLayer(
+  layout: LayoutStore,
+  files: readonly ArchivedFile[],
+  signal: AbortSignal,
+): Promise<{ layer: Descriptor; diffId: string }> {
+  const plain = createHash("sha256");
+  const packed = createHash("sha256");
+  let size = 0;
+  const part = layout.partFile();
+  const hashed = async function* (chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+    for await (const chunk of chunks) {
+      plain.update(chunk);
+      yield chunk;
+    }
+  };
+  const measured = async function* (chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+    for await (const chunk of chunks) {
+      const at = GZIP_OS.at - size;
+      if (at >= 0 && at < chunk.byteLength) chunk[at] = GZIP_OS.unknown;
+      size += chunk.byteLength;
+      packed.update(chunk);
+      yield chunk;
+    }
+  };
+  try {
+    await pipeline(tarStream(files), hashed, createGzip({ level: GZIP_LEVEL }), measured, createWriteStream(part), { signal });
+    const digest = `sha256:${packed.digest("hex")}`;
+    await layout.adopt(part, digest);
+    return { layer: { mediaType: `${MediaType.ociLayer}+gzip`, digest, size }, diffId: `sha256:${plain.digest("hex")}` };
+  } finally {
+    await rm(part, { force: true });
+  }
+}

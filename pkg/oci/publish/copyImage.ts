@@ -1,0 +1,129 @@
+import { forEachAbortOnError } from "../../async/concurrency.ts";
+import { KeyedLock } from "../../async/keyedLock.ts";
+import { ContentError } from "../imageErrors.ts";
+import { type Descriptor, parseManifest } from "../manifest.ts";
+import type { FetchedManifest } from "../registry/repository.ts";
+import type { BlobFate, ImageReader, ImageWriter } from "../store/imageStore.ts";
+
+/** Which repositories have which blobs, as far as this process put them there or saw them: a registry need not be sent a blob twice. */
+export class BlobLocations {
+  readonly #lock = new KeyedLock();
+  /** "registry/repository" by digest */
+  readonly #held = new Map<string, Set<string>>();
+
+  /**
+   * Calls `put` with the paths of those repositories that have a blob and lie in the registry of `repository`; one blob is put in one place at a time, so that
+   * the next can take it from there.
+   * @param repository "registry/repository", which has the blob afterwards
+   */
+  placing<T>(digest: string, repository: string, signal: AbortSignal, put: (mountFrom: readonly string[]) => Promise<T>): Promise<T> {
+    return this.#lock.run(digest, signal, async () => {
+      const held = this.#held.get(digest) ?? new Set();
+      const registry = `${repository.split("/")[0]}/`;
+      const others = [...held].filter((one) => one !== repository && one.startsWith(registry));
+      const result = await put(others.map((one) => one.slice(registry.length)));
+      this.#held.set(digest, held.add(repository));
+      return result;
+    });
+  }
+}
+
+/** How an image is copied. */
+export interface CopyOptions {
+  /** the tag it gets; without one it is there under its digest alone */
+  readonly tag?: string | undefined;
+  readonly signal: AbortSignal;
+  /** Where in the destination's registry blobs are; without it every blob is sent that the repository does not have. */
+  readonly book?: BlobLocations | undefined;
+}
+
+/** An image that is where it was to be. */
+export interface CopiedImage {
+  readonly digest: string;
+  readonly mediaType: string;
+  /** Whether there was anything to do. */
+  readonly fate: "present" | "copied";
+  /** digests of all its manifests, the image's own last */
+  readonly manifests: readonly string[];
+  /** that were sent, of blobs alone */
+  readonly bytes: number;
+}
+
+/** Blobs of one image that are on their way at once. */
+const PARALLEL_BLOBS = 3;
+/** An index may name indexes. */
+const DEPTH_MAX = 4;
+/** Layers that are not to be passed on are fetched from elsewhere. */
+const FOREIGN = /\.(?:foreign|nondistributable)\./;
+
+/**
+ * Copies an image with all that it names: of an index every platform's. Manifests keep their bytes, and so the digest stays. What is there is not sent
+ * again; of a layout, which may be there in part, all is looked at.
+ * @throws ContentError for a manifest that is malformed; Error of either side.
+ */
+export async function copyImage(from: ImageReader, top: FetchedManifest, to: ImageWriter, options: CopyOptions): Promise<CopiedImage> {
+  const copy = new Copy(from, to, options);
+  const { tag, signal } = options;
+  const { digest, mediaType } = top;
+  const isThere = (await to.has(digest, signal)) === digest;
+  const isTagged = isThere && (tag === undefined || (await to.has(tag, signal)) === digest);
+  await copy.add(top, isThere && to.isWhole, 0);
+  if (!isTagged) await to.putManifest(top, tag, signal);
+  const fate = isTagged && !copy.isMended ? "present" : "copied";
+  return { digest, mediaType, fate, manifests: copy.manifests, bytes: copy.bytes };
+}
+
+class Copy {
+  readonly manifests: string[] = [];
+  bytes = 0;
+  /** Whether anything was missing that a manifest names. */
+  isMended = false;
+  readonly #from: ImageReader;
+  readonly #to: ImageWriter;
+  readonly #options: CopyOptions;
+
+  constructor(from: ImageReader, to: ImageWriter, options: CopyOptions) {
+    this.#from = from;
+    this.#to = to;
+    this.#options = options;
+  }
+
+  /** Copies what a manifest names, and notes its digest. */
+  async add(manifest: FetchedManifest, isThere: boolean, depth: number): Promise<void> {
+    const parsed = parseManifest(manifest.bytes, manifest.mediaType);
+    if (parsed.kind === "index") {
+      for (const child of parsed.manifests) await this.#addChild(child, isThere, depth + 1);
+    } else if (!isThere) await this.#addBlobs([parsed.config, ...parsed.layers]);
+    this.manifests.push(manifest.digest);
+  }
+
+  async #addChild(child: Descriptor, isThere: boolean, depth: number): Promise<void> {
+    if (depth > DEPTH_MAX) throw new ContentError("the image index leads to indexes without end");
+    const { signal } = this.#options;
+    if (isThere) {
+      this.manifests.push(child.digest);
+      return;
+    }
+    const fetched = await this.#from.manifest(child.digest, signal);
+    if (fetched.bytes.byteLength !== child.size)
+      throw new ContentError(`manifest ${child.digest} has ${fetched.bytes.byteLength} bytes, the index states ${child.size}`);
+    const manifest = { ...fetched, mediaType: fetched.mediaType || child.mediaType };
+    const held = (await this.#to.has(child.digest, signal)) === child.digest;
+    await this.add(manifest, held && this.#to.isWhole, depth);
+    if (held) return;
+    await this.#to.putManifest(manifest, undefined, signal);
+    this.isMended = true;
+  }
+
+  async #addBlobs(blobs: readonly Descriptor[]): Promise<void> {
+    const { signal, book = new BlobLocations() } = this.#options;
+    const each = new Map(blobs.filter(({ mediaType }) => !FOREIGN.test(mediaType)).map((blob) => [blob.digest, blob])).values();
+    await forEachAbortOnError(each, PARALLEL_BLOBS, signal, async (blob, either) => {
+      const put = (mountFrom: readonly string[]): Promise<BlobFate> =>
+        this.#to.putBlob(blob, this.#from.blob(blob, either), { mountFrom, signal: either });
+      const fate = await book.placing(blob.digest, this.#to.name, either, put);
+      if (fate === "sent") this.bytes += blob.size;
+      if (fate !== "present") this.isMended = true;
+    });
+  }
+}

@@ -1,0 +1,105 @@
+import { homedir } from "node:os";
+import { Readable } from "node:stream";
+import { pino } from "pino";
+import { digestOf } from "../digest.ts";
+import { imageConfig } from "./buildImage.ts";
+import { compressed, type LayerCompression, tarOf } from "../store/layerArchive.ts";
+import { CATALOG_LIMITS } from "../limits.ts";
+import { loginsOf, NO_LOGINS } from "../registry/authFile.ts";
+import { MediaType } from "../manifest.ts";
+import { parseReference } from "../reference.ts";
+import { RegistryAccess } from "../registry/registryAccess.ts";
+import { RegistryStore } from "../store/registryStore.ts";
+
+/** A registry to push to. */
+export interface PushTarget {
+  /** host[:port] */
+  readonly host: string;
+  /** plain HTTP and unverified TLS are accepted */
+  readonly insecure: boolean;
+  /** docker config.json or containers auth.json */
+  readonly authFile?: string | undefined;
+  readonly casDir?: string | undefined;
+}
+
+/** The content of a single-layer image. */
+export interface ImageContent {
+  /** by relative slash path */
+  readonly files: ReadonlyMap<string, Uint8Array>;
+  readonly labels?: Readonly<Record<string, string>>;
+  /** gzip by default */
+  readonly compression?: LayerCompression;
+}
+
+/** What names a manifest or blob in another one. */
+export interface PushedDescriptor {
+  readonly mediaType: string;
+  readonly digest: string;
+  readonly size: number;
+}
+
+/**
+ * Pushes an OCI image of one layer. The same content has the same digest each time; what the registry has already is not sent again.
+ * @throws RegistryError when the registry refuses; TerminalError when host, repository and tag make no reference
+ */
+export async function pushImage(target: PushTarget, repository: string, tag: string, image: ImageContent): Promise<PushedDescriptor> {
+  const tar = await tarOf(image.files);
+  const { bytes, suffix } = await compressed(tar, image.compression ?? "gzip");
+  const config = imageConfig(image.labels ?? {}, digestOf(tar));
+  return withPusher(target, repository, async (pusher) => {
+    const layer = await pusher.blob(bytes, `${MediaType.ociLayer}${suffix}`);
+    const described = await pusher.blob(Buffer.from(JSON.stringify(config)), MediaType.ociConfig);
+    const manifest = { schemaVersion: 2, mediaType: MediaType.ociManifest, config: described, layers: [layer] };
+    return pusher.manifest(tag, manifest);
+  });
+}
+
+/** Pushes an index of images that are in the repository already, one a platform. */
+export async function pushIndex(
+  target: PushTarget,
+  repository: string,
+  tag: string,
+  images: readonly (PushedDescriptor & { readonly platform: { readonly os: string; readonly architecture: string } })[],
+): Promise<PushedDescriptor> {
+  const index = { schemaVersion: 2, mediaType: MediaType.ociIndex, manifests: images };
+  return withPusher(target, repository, (pusher) => pusher.manifest(tag, index));
+}
+
+/** Lends `work` a connection to one repository. */
+export async function withPusher<T>(target: PushTarget, repository: string, work: (pusher: Pusher) => Promise<T>): Promise<T> {
+  const { host, insecure, authFile, casDir } = target;
+  const { env } = process;
+  const logins = authFile === undefined ? NO_LOGINS : loginsOf(authFile, env, homedir());
+  const access = new RegistryAccess({ logins, casDir, insecure, env, log: pino({ enabled: false }) });
+  try {
+    return await work(new Pusher(new RegistryStore(await access.repository(parseReference(`${host}/${repository}`)), access.limits)));
+  } finally {
+    await access.close();
+  }
+}
+
+/** Sends blobs and manifests to one repository. */
+export class Pusher {
+  readonly #store: RegistryStore;
+  readonly #signal = AbortSignal.timeout(CATALOG_LIMITS.timeoutMs);
+
+  constructor(store: RegistryStore) {
+    this.#store = store;
+  }
+
+  /** Sends a blob unless the repository has it. */
+  async blob(bytes: Uint8Array, mediaType: string): Promise<PushedDescriptor> {
+    const blob = { mediaType, digest: digestOf(bytes), size: bytes.byteLength };
+    await this.#store.putBlob(blob, (offset) => Readable.from([bytes.subarray(offset)]), { signal: this.#signal });
+    return blob;
+  }
+
+  /** Sends a manifest or index under a tag; what it names must be there. `mediaType` of the document is that of the request. */
+  async manifest(tag: string, manifest: { readonly mediaType: string }): Promise<PushedDescriptor> {
+    const { mediaType } = manifest;
+    const bytes = Buffer.from(JSON.stringify(manifest));
+    const digest = digestOf(bytes);
+    await this.#store.putManifest({ bytes, mediaType, digest }, tag, this.#signal);
+    return { mediaType, digest, size: bytes.byteLength };
+  }
+}

@@ -1,0 +1,86 @@
+import { execFile } from "node:child_process";
+import { chmod, mkdir, mkdtemp, readdir, symlink, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { expect, onTestFinished, test } from "vitest";
+import { folder, insecureRegistry, loopbackRegistry } from "../../../test/support/pulling.ts";
+import { tarball } from "../../../test/support/tarball.ts";
+import { ImageCache, removeTree } from "./cache.ts";
+
+const NOBODY = 65_534;
+
+/** Pulls two images one after the other for one owner, copies one to another owner, removes them; the program a process without rights runs. */
+const PROGRAM = `
+  const { pino } = await import("pino");
+  const { Puller } = await import(process.argv[1] + "/puller.ts");
+  const { BUNDLE_LIMITS } = await import(process.argv[1] + "/limits.ts");
+  const [, , cacheDir, registriesConf, host] = process.argv;
+  const puller = new Puller({ cacheDir, registriesConf, limits: BUNDLE_LIMITS, log: pino({ enabled: false }) });
+  const o = { signal: new AbortController().signal };
+  await puller.pull("ext", host + "/ns/app:v1", o);
+  await puller.pull("other", host + "/ns/app:v1", o);
+  const { dir } = await puller.pull("ext", host + "/ns/app:v2", o);
+  const { readdirSync, writeFileSync } = await import("node:fs");
+  let refused = "";
+  try { writeFileSync(dir + "/d/new", ""); } catch (err) { refused = err.code; }
+  const entries = readdirSync(cacheDir + "/ext").length;
+  await puller.remove("ext");
+  await puller.remove("other");
+  await puller.close();
+  console.log(JSON.stringify({ uid: process.getuid(), refused, entries, left: readdirSync(cacheDir) }));
+`;
+
+test("a process without root's rights can replace and remove what it made read-only", async (context) => {
+  const registry = await loopbackRegistry();
+  registry.addImage("ns/app", "v1", { layers: [tarball([{ name: "d/e/f", content: "1" }])] });
+  registry.addImage("ns/app", "v2", { layers: [tarball([{ name: "d/e/g", content: "2" }])] });
+  const dir = await folder();
+  await chmod(dir, 0o755);
+  await writeFile(join(dir, "registries.conf"), insecureRegistry(registry.host));
+  const cacheDir = join(dir, "cache");
+  await mkdir(cacheDir, { mode: 0o777 });
+  await chmod(cacheDir, 0o777);
+  const asNobody = process.getuid?.() === 0 ? { uid: NOBODY, gid: NOBODY } : {};
+  const args = ["--input-type=module", "-e", PROGRAM, import.meta.dirname, cacheDir, join(dir, "registries.conf"), registry.host];
+  const run = await promisify(execFile)(process.execPath, args, { ...asNobody, cwd: join(import.meta.dirname, "../../..") }).catch(
+    (err: Error) => err,
+  );
+  if (run instanceof Error && /EACCES|ERR_MODULE_NOT_FOUND/.test(run.message)) context.skip("other users may not read this checkout");
+  if (run instanceof Error) throw run;
+  expect(JSON.parse(run.stdout)).toEqual({ uid: asNobody.uid ?? process.getuid?.(), refused: "EACCES", entries: 2, left: [] });
+});
+
+test("removal follows no symlink", async () => {
+  const dir = await mkdtemp(join(tmpdir(), "olmv1-remove-"));
+  onTestFinished(() => removeTree(dir));
+  await mkdir(join(dir, "kept"));
+  await writeFile(join(dir, "kept/file"), "");
+  await mkdir(join(dir, "gone/sub"), { recursive: true });
+  await symlink(join(dir, "kept"), join(dir, "gone/link"));
+  await symlink(join(dir, "kept"), join(dir, "alias"));
+  await chmod(join(dir, "gone/sub"), 0o500);
+  await removeTree(join(dir, "gone"));
+  await removeTree(join(dir, "alias"));
+  await removeTree(join(dir, "absent"));
+  expect(await readdir(dir, { recursive: true })).toEqual(["kept", "kept/file"]);
+});
+
+test("a draft is no content until it is published, and nothing when it is discarded", async () => {
+  const dir = await folder();
+  const cache = new ImageCache(dir);
+  const digest = `sha256:${"a".repeat(64)}`;
+  const draft = await cache.begin("owner");
+  await writeFile(join(draft.content, "file"), "");
+  expect(await cache.find("owner", digest)).toBeUndefined();
+  await cache.removeOthers("owner", digest);
+  expect(await readdir(draft.content)).toEqual(["file"]);
+  await cache.discard(draft);
+  expect(await readdir(join(dir, "owner"))).toEqual([]);
+  const stored = { config: { labels: { a: "b" }, architecture: "amd64", os: "linux" }, root: "configs" };
+  const next = await cache.begin("owner");
+  const image = await cache.publish(next, "owner", digest, stored);
+  await cache.discard(next);
+  expect(await cache.find("owner", digest)).toEqual(image);
+  expect(image.stored).toEqual(stored);
+});

@@ -1,0 +1,248 @@
+import { closeSync, constants, createReadStream, openSync, writeSync } from "node:fs";
+import { open } from "node:fs/promises";
+import { type Duplex, Transform } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import { createGunzip, createZstdDecompress } from "node:zlib";
+import { extract } from "tar-stream";
+import { ContentError, RefusedError } from "../imageErrors.ts";
+import type { PathFilter } from "./imageFilter.ts";
+import { componentsOf, type Tree } from "./tree.ts";
+import { zstdFrames } from "./zstdFrames.ts";
+
+/** The limits that count over all layers of an image, see Limits. */
+export interface LayerLimits {
+  readonly totalBytes: number;
+  readonly fileBytes: number;
+  readonly entries: number;
+  readonly pathBytes: number;
+}
+
+/** What the layers applied so far have used up. */
+export interface Usage {
+  bytes: number;
+  entries: number;
+}
+
+/** Where and how a layer is applied. */
+export interface LayerTarget {
+  readonly tree: Tree;
+  readonly filter: PathFilter;
+  readonly limits: LayerLimits;
+  readonly usage: Usage;
+}
+
+/** An archive member's header; kinds the library does not know have no type. */
+interface Header {
+  readonly name: string;
+  readonly size: number;
+  readonly type: string | null;
+  readonly linkname: string | null;
+  readonly pax?: object | null;
+}
+
+/** One archive member; it must be read or skipped before the next one comes. */
+interface Entry extends AsyncIterable<Uint8Array> {
+  readonly header: Header;
+  resume(): unknown;
+}
+
+/** How much of a layer has come, and of what size its last member is. */
+interface Seen {
+  bytes: number;
+  lastSize: number;
+}
+
+const CHUNK = 256 * 1024;
+/** Archives consist of such blocks. */
+const BLOCK = 512;
+/** Most extended header records of one entry, those of the archive included, which count for every entry that has its own. */
+const PAX_RECORDS = 1_000;
+/** Files up to this size are written in one go, which costs less than the round trips of asynchronous writes. */
+const SMALL_FILE = 1024 * 1024;
+/** Archives from before POSIX have no "ustar" mark. */
+const TAR_OPTIONS = { allowUnknownFormat: true, highWaterMark: CHUNK };
+const CREATE = constants.O_CREAT | constants.O_EXCL | constants.O_WRONLY | constants.O_NOFOLLOW;
+/** What the disk says to names no image should have. */
+const NAME_ERRORS = new Set(["EEXIST", "EINVAL", "EILSEQ", "ELOOP", "EISDIR", "ENAMETOOLONG", "ENOTDIR", "ERR_INVALID_ARG_VALUE"]);
+const UNSUPPORTED_COMPRESSION = new Map([
+  ["425a68", "bzip2"],
+  ["fd377a585a00", "xz"],
+]);
+
+/**
+ * Applies one layer, a tar archive that is gzip or zstd compressed or not compressed, whatever its media type says. It may end right after the
+ * content of its last file, as umoci before 0.5 leaves it and as Go's readers take it.
+ * @param path the layer's file; its digest has been checked
+ * @throws ContentError when the archive is broken; RefusedError when it goes beyond a limit or has an entry that is not to be unpacked
+ */
+export async function applyLayer(path: string, target: LayerTarget, signal: AbortSignal): Promise<void> {
+  const archive = extract(TAR_OPTIONS);
+  const seen: Seen = { bytes: 0, lastSize: 0 };
+  const stages = [createReadStream(path, { highWaterMark: CHUNK }), ...(await decompressors(path)), counter(target, seen)];
+  const fed = pipeline([...stages, archive], { signal });
+  // A failure of the loop destroys the archive and with it the stages; then theirs is only the echo, and the loop's is thrown.
+  const settled = fed.then(
+    () => undefined,
+    (err: unknown) => err,
+  );
+  target.tree.nextLayer();
+  try {
+    for await (const entry of archive as AsyncIterable<Entry>) {
+      signal.throwIfAborted();
+      seen.lastSize = entry.header.size;
+      await applyEntry(entry, target);
+    }
+  } catch (err) {
+    await settled;
+    signal.throwIfAborted();
+    throw contentProblem(err);
+  }
+  const err = await settled;
+  signal.throwIfAborted();
+  if (err !== undefined) throw contentProblem(err);
+  const rest = seen.bytes % BLOCK;
+  if (rest !== 0 && rest !== seen.lastSize % BLOCK) throw new ContentError("broken archive: Unexpected end of data");
+}
+
+async function applyEntry(entry: Entry, target: LayerTarget): Promise<void> {
+  const { header } = entry;
+  const { tree, limits, usage, filter } = target;
+  if (++usage.entries > limits.entries) throw new RefusedError(`more than ${limits.entries} entries`);
+  const name = nameOf(header, limits);
+  const path = componentsOf(name);
+  const last = path.at(-1) ?? "";
+  if (last.startsWith(".wh.")) {
+    entry.resume();
+    whiteout(tree, path.slice(0, -1), last, filter);
+    return;
+  }
+  if (!filter.keeps(name) || path.length === 0) {
+    entry.resume();
+    return;
+  }
+  if (path.includes("..")) throw new RefusedError(`entry "${name}" has ".." in its name`);
+  switch (header.type) {
+    case "directory":
+      tree.addDirectory(path);
+      break;
+    case "file":
+    case "contiguous-file":
+      if (header.size > limits.fileBytes) throw new RefusedError(`file "${name}" has more than ${limits.fileBytes} bytes`);
+      await writeFile(entry, header.size, tree.addFile(path));
+      return;
+    case "symlink":
+      tree.addSymlink(path, linkName(header, name, limits));
+      break;
+    case "link":
+      tree.addHardLink(path, hardLinkTarget(header, name, limits));
+      break;
+    case null:
+    default:
+      throw new RefusedError(
+        `entry "${name}" is a ${header.type ?? "member of an unknown kind"}, only files, directories and links are unpacked`,
+      );
+  }
+  entry.resume();
+}
+
+/** Takes lower layers' content away, where that lies in what is kept or above it. */
+function whiteout(tree: Tree, parent: readonly string[], last: string, filter: PathFilter): void {
+  if (parent.includes("..")) throw new RefusedError(`whiteout "${[...parent, last].join("/")}" has ".." in its name`);
+  const opaque = last === ".wh..wh..opq";
+  const hidden = last.slice(".wh.".length);
+  if (!opaque && (hidden === "" || hidden === "." || hidden === "..")) throw new RefusedError(`invalid whiteout name "${last}"`);
+  const path = opaque ? parent : [...parent, hidden];
+  if (!filter.touches(path.join("/"))) return;
+  if (opaque) tree.opaque(path);
+  else tree.whiteout(path);
+}
+
+async function writeFile(entry: Entry, size: number, path: string): Promise<void> {
+  if (size <= SMALL_FILE) {
+    const chunks: Uint8Array[] = [];
+    for await (const chunk of entry) chunks.push(chunk);
+    const file = openSync(path, CREATE, 0o400);
+    try {
+      for (const chunk of chunks) writeSync(file, chunk);
+    } finally {
+      closeSync(file);
+    }
+    return;
+  }
+  const file = await open(path, CREATE, 0o400);
+  try {
+    for await (const chunk of entry) await file.writeFile(chunk);
+  } finally {
+    await file.close();
+  }
+}
+
+/** The entry's name, checked for what no name may have. */
+function nameOf(header: Header, limits: LayerLimits): string {
+  const { name } = header;
+  const records = Object.keys(header.pax ?? {});
+  if (records.length > PAX_RECORDS)
+    throw new RefusedError(`an entry has ${records.length} extended header records, more than the ${PAX_RECORDS} allowed`);
+  if (records.some((key) => key.startsWith("GNU.sparse."))) throw new RefusedError(`file "${name}" is sparse`);
+  return checkedPath(name, limits);
+}
+
+function hardLinkTarget(header: Header, name: string, limits: LayerLimits): string[] {
+  const target = componentsOf(linkName(header, name, limits));
+  if (target.includes("..")) throw new RefusedError(`hard link "${name}" has ".." in its target`);
+  return target;
+}
+
+function linkName(header: Header, name: string, limits: LayerLimits): string {
+  if (header.size > 0) throw new RefusedError(`link "${name}" has content`);
+  return checkedPath(header.linkname ?? "", limits);
+}
+
+function checkedPath(path: string, limits: LayerLimits): string {
+  if (Buffer.byteLength(path) > limits.pathBytes) throw new RefusedError(`a name has more than ${limits.pathBytes} bytes`);
+  if (path.includes("\0")) throw new RefusedError("a name has a NUL byte");
+  return path;
+}
+
+/** Undoes the compression that the first bytes show. */
+async function decompressors(path: string): Promise<Duplex[]> {
+  const file = await open(path);
+  const start = Buffer.alloc(6);
+  try {
+    await file.read(start, 0, start.length, 0);
+  } finally {
+    await file.close();
+  }
+  const magic = start.toString("hex");
+  if (magic.startsWith("1f8b")) return [createGunzip({ chunkSize: CHUNK })];
+  if (magic.startsWith("28b52ffd") || /^5.2a4d18/.test(magic)) return [zstdFrames(), createZstdDecompress({ chunkSize: CHUNK })];
+  for (const [prefix, name] of UNSUPPORTED_COMPRESSION)
+    if (magic.startsWith(prefix)) throw new RefusedError(`the layer is compressed with ${name}, only gzip and zstd are supported`);
+  return [];
+}
+
+/** Counts decompressed bytes, kept or not, so that an archive that is all padding ends as well. A last block that is too short is filled up. */
+function counter({ limits, usage }: LayerTarget, seen: Seen): Duplex {
+  return new Transform({
+    transform: (chunk: Uint8Array, _encoding, done) => {
+      usage.bytes += chunk.byteLength;
+      seen.bytes += chunk.byteLength;
+      if (usage.bytes > limits.totalBytes) done(new RefusedError(`more than ${limits.totalBytes} bytes after decompression`));
+      else done(null, chunk);
+    },
+    flush: (done) => {
+      const rest = seen.bytes % BLOCK;
+      if (rest === 0 || seen.bytes < BLOCK) done();
+      else done(null, Buffer.alloc(BLOCK - rest));
+    },
+  });
+}
+
+/** Errors of tar, zlib and of names the disk refuses are the content's fault; all others, such as a full disk, are not. */
+function contentProblem(err: unknown): unknown {
+  if (!(err instanceof Error) || err instanceof ContentError) return err;
+  const code = (err as NodeJS.ErrnoException).code ?? "";
+  if ((code === "" && err.name === "Error") || /^(Z_|ZSTD_|ERR_ZLIB|ERR_ZSTD)/.test(code))
+    return new ContentError(`broken archive: ${err.message}`, { cause: err });
+  return NAME_ERRORS.has(code) ? new RefusedError(err.message.replace(/ '.*/s, ""), { cause: err }) : err;
+}

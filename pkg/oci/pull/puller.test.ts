@@ -1,0 +1,820 @@
+import { createHash } from "node:crypto";
+import { mkdir, readdir, readFile, stat, writeFile } from "node:fs/promises";
+import type { ServerResponse } from "node:http";
+import { join } from "node:path";
+import { gzipSync } from "node:zlib";
+import { describe, expect, test } from "vitest";
+import { LoopbackRegistry, refuse, sendBlob } from "../../../test/support/loopbackRegistry.ts";
+import { insecureRegistry, loopbackRegistry, puller } from "../../../test/support/pulling.ts";
+import { type TarEntry, tarball } from "../../../test/support/tarball.ts";
+import { RetryableError, TerminalError } from "../../errors/errors.ts";
+import { CONFIG_DIR_LABEL, catalogRoot } from "./imageFilter.ts";
+import { digestOf } from "../digest.ts";
+import type { Limits } from "../limits.ts";
+import { MediaType } from "../manifest.ts";
+import type { Puller } from "./puller.ts";
+
+const signal = new AbortController().signal;
+
+function layer(files: Record<string, string>): Buffer {
+  return gzipSync(tarball(Object.entries(files).map(([name, content]): TarEntry => ({ name, content }))));
+}
+
+async function failure(promise: Promise<unknown>): Promise<Error> {
+  return promise.then(
+    () => new Error("it did not fail"),
+    (err: Error) => err,
+  );
+}
+
+/** A registry with an image at quay.io/ns/app:v1, and a puller that takes quay.io from it. */
+async function setUp(files: Record<string, string> = { "manifests/a.yaml": "1" }, limits: Partial<Limits> = {}) {
+  const registry = await loopbackRegistry();
+  const image = registry.addImage("ns/app", "v1", { layers: [layer(files)] });
+  const made = await puller({ conf: insecureRegistry(registry.host, "quay.io"), limits });
+  return { registry, image, ...made, tag: "quay.io/ns/app:v1", pinned: `quay.io/ns/app@${image.digest}` };
+}
+
+describe("a pull", () => {
+  test("gives the unpacked image under the name that was asked for", async () => {
+    const { puller, tag, pinned, image, cacheDir, entries } = await setUp();
+    const pulled = await puller.pull("ext", tag, { signal });
+    expect(pulled).toMatchObject({
+      canonical: pinned,
+      digest: image.digest,
+      dir: join(cacheDir, "ext", image.digest),
+      root: "",
+      labels: {},
+    });
+    expect(await readFile(join(pulled.dir, "manifests/a.yaml"), "utf8")).toBe("1");
+    expect(Math.abs(Date.now() - pulled.modTime.getTime())).toBeLessThan(10_000);
+    expect((await stat(pulled.dir)).mtime).toEqual(pulled.modTime);
+    expect((await stat(pulled.dir)).mode & 0o777).toBe(0o500);
+    expect(await entries("ext")).toEqual([`.${image.digest}.json`, image.digest]);
+  });
+
+  test("by digest needs no network once it is unpacked, even in a new process", async () => {
+    const { registry, puller: first, tag, pinned, cacheDir } = await setUp();
+    const before = await first.pull("ext", tag, { signal });
+    await registry.stop();
+    expect(await first.pull("ext", pinned, { signal })).toEqual(before);
+    const { puller: second } = await puller({ cacheDir });
+    expect(await second.pull("ext", pinned, { signal })).toEqual(before);
+    expect(await second.resolve(pinned, signal)).toEqual({ canonical: pinned, digest: before.digest });
+  });
+
+  test("by tag asks for the digest each time, and for no layer it has", async () => {
+    const { registry, puller, tag, pinned } = await setUp();
+    await puller.pull("ext", tag, { signal });
+    registry.requests.length = 0;
+    await puller.pull("ext", tag, { signal });
+    expect(registry.requests.map(({ path }) => path)).toEqual(["/v2/", "/v2/ns/app/manifests/v1"]);
+    expect(await puller.resolve(tag, signal)).toMatchObject({ canonical: pinned });
+  });
+
+  test("of another digest replaces the owner's old content, and what a dead process left", async () => {
+    const { registry, puller, tag, entries, cacheDir } = await setUp();
+    await puller.pull("ext", tag, { signal });
+    await mkdir(join(cacheDir, "ext/.draft-dead/content/d"), { recursive: true, mode: 0o500 });
+    const next = registry.addImage("ns/app", "v1", { layers: [layer({ "manifests/a.yaml": "2" })] });
+    await puller.pull("other", tag, { signal });
+    const pulled = await puller.pull("ext", tag, { signal });
+    expect(await readFile(join(pulled.dir, "manifests/a.yaml"), "utf8")).toBe("2");
+    expect(await entries("ext")).toEqual([`.${next.digest}.json`, next.digest]);
+  });
+
+  test("that fails leaves the owner's content as it was", async () => {
+    const { registry, puller, tag, image, entries } = await setUp();
+    await puller.pull("ext", tag, { signal });
+    registry.addImage("ns/app", "v1", { layers: [Buffer.from("no archive")] });
+    await expect(puller.pull("ext", tag, { signal })).rejects.toThrow("error applying image: error applying layer[0]: broken archive: ");
+    expect(await entries("ext")).toEqual([`.${image.digest}.json`, image.digest]);
+  });
+
+  test("removal takes everything of the owner", async () => {
+    const { puller, tag, entries } = await setUp({ "a/b/c": "1" });
+    await puller.pull("ext", tag, { signal });
+    await puller.pull("ext.two", tag, { signal });
+    await puller.remove("ext");
+    await puller.remove("never-was");
+    expect(await entries()).toEqual(["ext.two"]);
+  });
+
+  test.for(["..", ".", "", "a/b", "../x", "/etc", "a\0b", ".hidden", "UPPER", "a_b", "-a", "a.", "a".repeat(254)])(
+    "owner %o is refused",
+    async (owner) => {
+      const { puller, tag, entries } = await setUp();
+      await expect(puller.pull(owner, tag, { signal })).rejects.toThrow("is no DNS-1123 subdomain");
+      await expect(puller.remove(owner)).rejects.toThrow("is no DNS-1123 subdomain");
+      expect(await entries()).toEqual([]);
+    },
+  );
+});
+
+describe("what lies in the cache", () => {
+  test.for<[string, (dir: string, digest: string) => Promise<unknown>]>([
+    ["a file in place of the directory", (dir, digest) => writeFile(join(dir, digest), "x")],
+    ["a directory that some other program filled", (dir, digest) => mkdir(join(dir, digest, "half"), { recursive: true })],
+    [
+      "a directory whose note is broken",
+      async (dir, digest) => {
+        await mkdir(join(dir, digest));
+        await writeFile(join(dir, `.${digest}.json`), '{"config":');
+      },
+    ],
+    [
+      "a note without its directory",
+      (dir, digest) => writeFile(join(dir, `.${digest}.json`), '{"config":{"labels":{},"architecture":"","os":""},"root":""}'),
+    ],
+    ["a draft", (dir) => mkdir(join(dir, ".draft-1/content"), { recursive: true })],
+  ])("%s is not taken for the image", async ([, prepare]) => {
+    const { puller, tag, image, cacheDir, entries } = await setUp();
+    await mkdir(join(cacheDir, "ext"), { recursive: true });
+    await prepare(join(cacheDir, "ext"), image.digest);
+    const { dir } = await puller.pull("ext", tag, { signal });
+    expect(await readdir(dir, { recursive: true })).toEqual(["manifests", "manifests/a.yaml"]);
+    expect(await entries("ext")).toEqual([`.${image.digest}.json`, image.digest]);
+  });
+
+  test("an image unpacked for another part is unpacked anew", async () => {
+    const { puller, pinned } = await setUp({ "a/x": "1", "b/y": "2" });
+    const a = await puller.pull("ext", pinned, { signal, filter: () => ({ root: "/a" }) });
+    expect([a.root, await readdir(a.dir, { recursive: true })]).toEqual(["a", ["a", "a/x"]]);
+    const b = await puller.pull("ext", pinned, { signal, filter: () => ({ root: "b/" }) });
+    expect([b.root, await readdir(b.dir, { recursive: true })]).toEqual(["b", ["b", "b/y"]]);
+    const all = await puller.pull("other", pinned, { signal });
+    expect((await readdir(all.dir)).sort()).toEqual(["a", "b"]);
+  });
+});
+
+describe("an image that is cached", () => {
+  test("is found without the network for its owner, and copied for another one", async () => {
+    const { registry, puller, pinned } = await setUp({ a: "1" });
+    expect(await puller.cached("first", pinned, { signal })).toBeUndefined();
+    const pulled = await puller.pull("first", pinned, { signal });
+    await registry.stop();
+    expect(await puller.cached("first", pinned, { signal })).toEqual(pulled);
+    const copy = await puller.cached("second", pinned, { signal });
+    expect(await readFile(join(copy?.dir ?? "", "a"), "utf8")).toBe("1");
+    expect(copy?.dir).toContain("/second/");
+  });
+
+  test("is not looked for when a tag names it, for the registry says what that is", async () => {
+    const { registry, puller, tag } = await setUp();
+    await puller.pull("ext", tag, { signal });
+    const before = registry.requests.length;
+    expect(await puller.cached("ext", tag, { signal })).toBeUndefined();
+    expect(registry.requests).toHaveLength(before);
+  });
+
+  test("is not waited for while a pull of it is under way", async () => {
+    const { registry, puller, pinned } = await setUp();
+    const reached = Promise.withResolvers<void>();
+    registry.misbehave = ({ url }) => {
+      if (url?.includes("/blobs/")) reached.resolve();
+      return url?.includes("/blobs/") ?? false;
+    };
+    const stop = new AbortController();
+    const pull = failure(puller.pull("first", pinned, { signal: stop.signal }));
+    await reached.promise;
+    expect(await puller.cached("second", pinned, { signal })).toBeUndefined();
+    stop.abort(new Error("stopped"));
+    await pull;
+  });
+});
+
+describe("several at once", () => {
+  test("owners of one digest share one download", async () => {
+    const { registry, puller, pinned, tag } = await setUp({ "a/b": "1", c: "2" });
+    const owners = Array.from({ length: 12 }, (_, i) => `ext-${i}`);
+    const pulled = await Promise.all(owners.map((owner, i) => puller.pull(owner, i % 2 ? tag : pinned, { signal })));
+    expect(new Set(pulled.map(({ dir }) => dir)).size).toBe(12);
+    for (const { dir } of pulled) expect(await readFile(join(dir, "a/b"), "utf8")).toBe("1");
+    expect(registry.paths(/blobs/)).toHaveLength(2);
+    await puller.remove("ext-0");
+    expect(await readFile(join(pulled[1]?.dir ?? "", "c"), "utf8")).toBe("2");
+  });
+
+  test("a registry that hangs does not hold up a pull of the same digest from another registry", async () => {
+    const [slow, quick] = [await loopbackRegistry(), await loopbackRegistry()];
+    const layers = [layer({ a: "1" })];
+    const { digest } = slow.addImage("ns/app", "v1", { layers });
+    quick.addImage("ns/app", "v1", { layers });
+    const reached = Promise.withResolvers<void>();
+    slow.misbehave = ({ url }) => {
+      if (!url?.includes("/blobs/")) return false;
+      reached.resolve();
+      return true;
+    };
+    const { puller: p } = await puller({ conf: insecureRegistry(slow.host) + insecureRegistry(quick.host) });
+    const stop = new AbortController();
+    const first = failure(p.pull("first", `${slow.host}/ns/app@${digest}`, { signal: stop.signal }));
+    await reached.promise;
+    expect((await p.pull("second", `${quick.host}/ns/app@${digest}`, { signal })).digest).toBe(digest);
+    stop.abort(new Error("stopped"));
+    expect((await first).message).toBe("stopped");
+  });
+
+  test("one owner twice gets one directory", async () => {
+    const { puller, pinned, entries } = await setUp();
+    const [a, b] = await Promise.all([puller.pull("ext", pinned, { signal }), puller.pull("ext", pinned, { signal })]);
+    expect(a).toEqual(b);
+    expect(await entries("ext")).toHaveLength(2);
+  });
+
+  test("one that gives up does not take the others with it", async () => {
+    const { registry, puller, pinned, entries } = await setUp();
+    const held = Promise.withResolvers<void>();
+    const reached = Promise.withResolvers<void>();
+    registry.misbehave = (req, res) => {
+      if (!req.url?.includes("/blobs/")) return false;
+      reached.resolve();
+      registry.misbehave = () => false;
+      void held.promise.then(() => res.destroy());
+      return true;
+    };
+    const stop = new AbortController();
+    const first = failure(puller.pull("first", pinned, { signal: stop.signal }));
+    const second = puller.pull("second", pinned, { signal });
+    await reached.promise;
+    stop.abort(new Error("shutting down"));
+    expect((await first).message).toBe("shutting down");
+    held.resolve();
+    expect((await second).dir).toContain("/second/");
+    expect(await entries("first")).toEqual([]);
+  });
+
+  test("one that waits for another can give up", async () => {
+    const { registry, puller, pinned } = await setUp();
+    const reached = Promise.withResolvers<void>();
+    registry.misbehave = (req) => {
+      if (req.url?.includes("/blobs/")) reached.resolve();
+      return req.url?.includes("/blobs/") ?? false;
+    };
+    const stop = new AbortController();
+    const first = failure(puller.pull("first", pinned, { signal: stop.signal }));
+    await reached.promise;
+    const waiting = new AbortController();
+    const second = failure(puller.pull("second", pinned, { signal: waiting.signal }));
+    waiting.abort(new Error("no patience"));
+    expect((await second).message).toBe("no patience");
+    stop.abort(new Error("end"));
+    expect((await first).message).toBe("end");
+  });
+});
+
+describe("time", () => {
+  test("a registry that never ends its answer is left after the limit", async () => {
+    const { registry, puller, tag } = await setUp({ a: "1" }, { timeoutMs: 300 });
+    registry.misbehave = (req, res) => {
+      if (!req.url?.includes("/blobs/")) return false;
+      res.writeHead(200).write("x");
+      return true;
+    };
+    const err = await failure(puller.pull("ext", tag, { signal }));
+    expect(err).toBeInstanceOf(RetryableError);
+    expect(err.message).toBe(`pull of ${tag} did not end within 0.3 s: it begins anew, and a mirror nearby may be faster`);
+  });
+});
+
+describe("what is wrong is said", () => {
+  test.for<[string, string, string, boolean]>([
+    [
+      "a tag that does not exist",
+      "quay.io/ns/app:nope",
+      "error creating image source: reading manifest nope in HOST/ns/app: manifest unknown",
+      true,
+    ],
+    [
+      "a digest that does not exist",
+      `quay.io/ns/app@sha256:${"0".repeat(64)}`,
+      `error copying image: initializing source docker://quay.io/ns/app@sha256:${"0".repeat(64)}: reading manifest sha256:${"0".repeat(64)} in HOST/ns/app: manifest unknown`,
+      true,
+    ],
+    [
+      "no reference",
+      "Not A Reference",
+      'error parsing image reference "Not A Reference": invalid reference format: repository name must be lowercase',
+      false,
+    ],
+    [
+      "neither tag nor digest",
+      "quay.io/ns/app",
+      "error creating reference: Docker reference quay.io/ns/app is not for an unknown digest case; tag or digest is needed",
+      false,
+    ],
+  ])("%s", async ([, ref, message, retry]) => {
+    const { registry, puller } = await setUp();
+    const err = await failure(puller.pull("ext", ref, { signal }));
+    expect(err).toBeInstanceOf(retry ? RetryableError : TerminalError);
+    expect(err.message).toBe(message.replace("HOST", registry.host));
+  });
+
+  test("a registry that is not there", async () => {
+    const registry = await LoopbackRegistry.start();
+    const { host } = registry;
+    await registry.stop();
+    const { puller: p } = await puller({ conf: insecureRegistry(host), limits: { attempts: 2 } });
+    expect((await failure(p.pull("ext", `${host}/a:1`, { signal }))).message).toBe(
+      `error creating image source: pinging container registry ${host}: Get "http://${host}/v2/": connect ECONNREFUSED ${host}`,
+    );
+  });
+
+  test("plain HTTP where TLS is wanted", async () => {
+    const registry = await loopbackRegistry();
+    const { puller: p } = await puller();
+    expect((await failure(p.pull("ext", `${registry.host}/a:1`, { signal }))).message).toBe(
+      `error creating image source: pinging container registry ${registry.host}: Get "https://${registry.host}/v2/": http: server gave HTTP response to HTTPS client`,
+    );
+  });
+});
+
+describe("content that is not what its digest says", () => {
+  test.for<[string, (blob: Buffer) => Buffer, RegExp]>([
+    [
+      "other bytes",
+      (blob) => Buffer.alloc(blob.byteLength, 1),
+      /^error copying image: reading blob sha256:\w+: Digest did not match, expected sha256:\w+, got sha256:\w+$/,
+    ],
+    [
+      "more bytes",
+      (blob) => Buffer.concat([blob, Buffer.from("x")]),
+      /^error copying image: reading blob sha256:\w+: fetching blob: it has \d+ bytes, expected \d+$/,
+    ],
+    ["fewer bytes", (blob) => blob.subarray(1), /^error copying image: reading blob sha256:\w+: sha256:\w+ ended after \d+ of \d+ bytes$/],
+  ])("layer: %s", async ([, change, message]) => {
+    const { registry, puller, tag, entries } = await setUp();
+    registry.misbehave = (req, res) => {
+      const digest = /blobs\/(.*)/.exec(req.url ?? "")?.[1];
+      if (!digest || registry.blob(digest).includes("architecture")) return false;
+      const changed = change(registry.blob(digest));
+      res.writeHead(200, { "content-length": changed.byteLength }).end(changed);
+      return true;
+    };
+    const err = await failure(puller.pull("ext", tag, { signal }));
+    expect(err).toBeInstanceOf(RetryableError);
+    expect(err.message).toMatch(message);
+    expect(await entries("ext")).toEqual([]);
+  });
+
+  test("a layer without a length that goes on and on is cut off", async () => {
+    const { registry, puller, tag } = await setUp();
+    registry.misbehave = (req, res) => {
+      if (!req.url?.includes("/blobs/") || !/blobs/.test(req.url)) return false;
+      const send = (): void => {
+        while (!res.destroyed && res.write(Buffer.alloc(65_536)));
+        res.once("drain", send);
+      };
+      send();
+      return true;
+    };
+    expect((await failure(puller.pull("ext", tag, { signal }))).message).toMatch(/has more than the \d+ bytes its descriptor states$/);
+  });
+
+  test("a manifest by digest", async () => {
+    const { registry, puller, pinned } = await setUp();
+    registry.misbehave = (req, res) => {
+      if (!req.url?.includes("/manifests/")) return false;
+      res.end("{}");
+      return true;
+    };
+    const err = await failure(puller.pull("ext", pinned, { signal }));
+    expect(err).toBeInstanceOf(RetryableError);
+    expect(err.message).toMatch(
+      /: reading manifest sha256:\w+ in .*: Digest did not match, expected sha256:\w+, got sha256:44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a$/,
+    );
+  });
+
+  test("a manifest by tag that is not the one the registry announces", async () => {
+    const { registry, puller, tag } = await setUp();
+    registry.misbehave = (req, res) => {
+      if (!req.url?.includes("/manifests/")) return false;
+      res.setHeader("docker-content-digest", `sha256:${"1".repeat(64)}`).end("{}");
+      return true;
+    };
+    expect((await failure(puller.pull("ext", tag, { signal }))).message).toContain(
+      `Digest did not match, expected sha256:${"1".repeat(64)}`,
+    );
+  });
+});
+
+describe("connections that break", () => {
+  /** Answers layer requests with the first `bytes` of what is asked for and then breaks the connection, `times` times. */
+  function breaking(registry: LoopbackRegistry, bytes: number, times: number, ranges: boolean): void {
+    let left = times;
+    registry.misbehave = (req, res) => {
+      const digest = /blobs\/(.*)/.exec(req.url ?? "")?.[1];
+      if (!digest || registry.blob(digest).includes("architecture")) return false;
+      const blob = registry.blob(digest);
+      const from = ranges ? Number(/bytes=(\d+)-/.exec(req.headers.range ?? "")?.[1] ?? 0) : 0;
+      if (left-- <= 0) {
+        if (!ranges) delete req.headers.range;
+        sendBlob(req, res, blob);
+        return true;
+      }
+      const head =
+        from > 0 ? { "content-range": `bytes ${from}-${blob.byteLength - 1}/${blob.byteLength}` } : { "content-length": blob.byteLength };
+      res.writeHead(from > 0 ? 206 : 200, head);
+      res.write(blob.subarray(from, from + bytes));
+      setTimeout(() => res.destroy(), 30);
+      return true;
+    };
+  }
+  const content = { big: Array.from({ length: 2000 }, (_, i) => createHash("sha256").update(String(i)).digest("hex")).join("") };
+
+  test("are taken up where they broke", async () => {
+    const { registry, puller, tag } = await setUp(content);
+    breaking(registry, 1000, 6, true);
+    const { dir } = await puller.pull("ext", tag, { signal });
+    expect(await readFile(join(dir, "big"), "utf8")).toBe(content.big);
+    const ranges = registry.requests.flatMap(({ headers }) => headers.range ?? []);
+    expect(ranges.slice(0, 3)).toEqual(["bytes=1000-", "bytes=2000-", "bytes=3000-"]);
+  });
+
+  test("begin anew at a registry that sends no parts", async () => {
+    const { registry, puller, tag } = await setUp(content);
+    breaking(registry, 1000, 2, false);
+    const { dir } = await puller.pull("ext", tag, { signal });
+    expect(await readFile(join(dir, "big"), "utf8")).toBe(content.big);
+    expect(registry.paths(/blobs/)).toHaveLength(4);
+  });
+
+  test("that never get further are given up", async () => {
+    const { registry, puller, tag } = await setUp(content);
+    breaking(registry, 0, 1000, true);
+    const err = await failure(puller.pull("ext", tag, { signal }));
+    expect(err.message).toMatch(/^error copying image: reading blob sha256:\w+: fetching blob: /);
+    expect(registry.paths(/blobs/).length).toBeLessThan(12);
+  });
+});
+
+describe("manifests", () => {
+  async function withManifest(make: (registry: LoopbackRegistry) => unknown, limits: Partial<Limits> = {}) {
+    const made = await setUp({ a: "1" }, limits);
+    make(made.registry);
+    return made;
+  }
+  const amd64 = { os: "linux", architecture: "amd64" };
+
+  test("an index leads to the image for this platform; the digest is the index's", async () => {
+    const { registry, puller, tag } = await setUp();
+    const image = registry.addImage("ns/app", "amd64", { layers: [layer({ arch: "amd64" })] });
+    const other = registry.addImage("ns/app", "arm64", { layers: [layer({ arch: "arm64" })] });
+    const manifests = [
+      { ...other, platform: { os: "linux", architecture: "arm64", variant: "v8" } },
+      { ...other, platform: { os: "unknown", architecture: "unknown" } },
+      { ...other, platform: { ...amd64, variant: "v3" } },
+      { ...image, platform: amd64 },
+    ];
+    const index = registry.addManifest("ns/app", "v1", { schemaVersion: 2, manifests }, MediaType.ociIndex);
+    const pulled = await puller.pull("ext", tag, { signal });
+    expect(pulled.digest).toBe(index.digest);
+    expect(await readFile(join(pulled.dir, "arch"), "utf8")).toBe("amd64");
+  });
+
+  test("an entry without a platform is better than none", async () => {
+    const { registry, puller, tag } = await setUp();
+    const image = registry.addImage("ns/app", "x", { layers: [layer({ arch: "any" })] });
+    registry.addManifest("ns/app", "v1", { schemaVersion: 2, manifests: [image] }, MediaType.dockerList);
+    expect(await readFile(join((await puller.pull("ext", tag, { signal })).dir, "arch"), "utf8")).toBe("any");
+  });
+
+  test.for<[string, (registry: LoopbackRegistry) => unknown, string]>([
+    [
+      "no image for the platform",
+      (r) =>
+        r.addManifest(
+          "ns/app",
+          "v1",
+          {
+            schemaVersion: 2,
+            manifests: [{ ...r.addImage("ns/app", "x", { layers: [] }), platform: { os: "linux", architecture: "s390x" } }],
+          },
+          MediaType.ociIndex,
+        ),
+      'no image found in image index for architecture "amd64", variant "", OS "linux"',
+    ],
+    [
+      "an empty docker list",
+      (r) => r.addManifest("ns/app", "v1", { schemaVersion: 2, manifests: [] }, MediaType.dockerList),
+      'no image found in manifest list for architecture "amd64", variant "", OS "linux"',
+    ],
+    [
+      "an index in an index",
+      (r) => {
+        const inner = r.addManifest("ns/app", "inner", { schemaVersion: 2, manifests: [] }, MediaType.ociIndex);
+        r.addManifest("ns/app", "v1", { schemaVersion: 2, manifests: [{ ...inner, platform: amd64 }] }, MediaType.ociIndex);
+      },
+      "the image index leads to another index",
+    ],
+    [
+      "an index that states another size",
+      (r) =>
+        r.addManifest(
+          "ns/app",
+          "v1",
+          { schemaVersion: 2, manifests: [{ ...r.addImage("ns/app", "x", { layers: [] }), size: 3, platform: amd64 }] },
+          MediaType.ociIndex,
+        ),
+      "bytes, the index states 3",
+    ],
+    [
+      "an index and an image at once",
+      (r) => r.addManifest("ns/app", "v1", { schemaVersion: 2, manifests: [], layers: [] }),
+      "the manifest is an image and an index at once",
+    ],
+    [
+      "docker schema 1",
+      (r) => r.addManifest("ns/app", "v1", { schemaVersion: 1, fsLayers: [] }),
+      "the image has a docker schema 1 manifest, which is not supported",
+    ],
+    ["no JSON", (r) => r.addManifest("ns/app", "v1", "<html>"), "the manifest is no JSON"],
+    ["no object", (r) => r.addManifest("ns/app", "v1", "[1]"), "the manifest is malformed: "],
+    [
+      "a bad digest",
+      (r) => r.addManifest("ns/app", "v1", { schemaVersion: 2, config: { digest: "sha256:../../x", size: 1 }, layers: [] }),
+      "the manifest is malformed: config.digest: is no sha256, sha384 or sha512 digest",
+    ],
+    [
+      "a bad size",
+      (r) => r.addManifest("ns/app", "v1", { schemaVersion: 2, config: { ...r.addBlob("{}"), size: -1 }, layers: [] }),
+      "the manifest is malformed: config.size: ",
+    ],
+    [
+      "a configuration that is no JSON",
+      (r) => r.addManifest("ns/app", "v1", { schemaVersion: 2, config: r.addBlob("x"), layers: [] }),
+      "the image configuration is no JSON",
+    ],
+    [
+      "labels that are no texts",
+      (r) => r.addManifest("ns/app", "v1", { schemaVersion: 2, config: r.addBlob('{"config":{"Labels":{"a":1}}}'), layers: [] }),
+      "the image configuration is malformed: config.Labels.a: ",
+    ],
+  ])("%s", async ([, make, message]) => {
+    const { puller, tag } = await withManifest(make);
+    const err = await failure(puller.pull("ext", tag, { signal }));
+    expect(err).toBeInstanceOf(RetryableError);
+    expect(err.message).toMatch(/^error copying image: /);
+    expect(err.message).toContain(message);
+  });
+
+  test.for<[string, Partial<Limits>, string]>([
+    ["configuration bytes", { configBytes: 10 }, "error copying image: the image configuration has more than 10 bytes"],
+    ["layers", { layers: 0 }, "error copying image: the image has more than 0 layers"],
+    ["compressed bytes", { compressedBytes: 10 }, "error copying image: the image's layers have more than 10 bytes"],
+    ["decompressed bytes", { totalBytes: 10 }, "error applying image: error applying layer[0]: more than 10 bytes after decompression"],
+    ["bytes in one file", { fileBytes: 2 }, 'error applying image: error applying layer[0]: file "manifests/a.yaml" has more than 2 bytes'],
+    ["entries", { entries: 0 }, "error applying image: error applying layer[0]: more than 0 entries"],
+    ["bytes in a path", { pathBytes: 5 }, "error applying image: error applying layer[0]: a name has more than 5 bytes"],
+    ["folders in each other", { pathDepth: 0 }, "error applying image: error applying layer[0]: directories are nested more than 0 deep"],
+  ])("more %s than allowed: the limit, the image and what helps are named", async ([, limits, message]) => {
+    const { puller, tag, pinned, entries } = await setUp({ "manifests/a.yaml": "123" }, limits);
+    const byTag = await failure(puller.pull("ext", tag, { signal }));
+    expect(byTag.message).toBe(`${message}; image ${tag} is not unpacked until its tag names one without that`);
+    const byDigest = await failure(puller.pull("ext", pinned, { signal }));
+    const advice = "it has to be built anew without that, or another one chosen";
+    expect([byDigest, byDigest.message]).toEqual([expect.any(TerminalError), `${message}; image ${pinned} is not unpacked: ${advice}`]);
+    expect(await entries("ext")).toEqual([]);
+  });
+
+  test("more manifest bytes than allowed", async () => {
+    const { puller, tag } = await setUp({ a: "1" }, { manifestBytes: 100 });
+    expect((await failure(puller.pull("ext", tag, { signal }))).message).toContain("exceeded maximum allowed size of 100 bytes");
+  });
+
+  test("an artifact without labels and layers is an empty image", async () => {
+    const { puller, tag } = await withManifest((r) =>
+      r.addManifest("ns/app", "v1", { schemaVersion: 2, config: r.addBlob("{}", "application/vnd.oci.empty.v1+json"), layers: [] }),
+    );
+    const { dir, labels } = await puller.pull("ext", tag, { signal });
+    expect([await readdir(dir), labels]).toEqual([[], {}]);
+  });
+
+  test("one layer twice is applied twice", async () => {
+    const { registry, puller, tag } = await setUp();
+    const one = layer({ a: "1" });
+    registry.addImage("ns/app", "v1", { layers: [one, layer({ a: "2" }), one] });
+    expect(await readFile(join((await puller.pull("ext", tag, { signal })).dir, "a"), "utf8")).toBe("1");
+  });
+});
+
+describe("whether trying again can help", () => {
+  const hostile = (registry: LoopbackRegistry) =>
+    registry.addImage("ns/app", "v1", { layers: [tarball([{ name: "../evil", content: "x" }])] });
+
+  test("refused content by tag may be replaced, by digest never", async () => {
+    const { registry, puller, tag } = await setUp();
+    const { digest } = hostile(registry);
+    const message = 'error applying image: error applying layer[0]: entry "../evil" has ".." in its name';
+    const byTag = await failure(puller.pull("ext", tag, { signal }));
+    const byDigest = await failure(puller.pull("ext", `quay.io/ns/app@${digest}`, { signal }));
+    expect([byTag, byTag.message]).toEqual([
+      expect.any(RetryableError),
+      `${message}; image ${tag} is not unpacked until its tag names one without that`,
+    ]);
+    expect([byDigest, byDigest.message]).toEqual([
+      expect.any(TerminalError),
+      `${message}; image quay.io/ns/app@${digest} is not unpacked: it has to be built anew without that, or another one chosen`,
+    ]);
+  });
+
+  test("broken content is tried again either way", async () => {
+    const { registry, puller, tag } = await setUp();
+    const { digest } = registry.addImage("ns/app", "v1", { layers: [Buffer.from("no archive")] });
+    for (const ref of [tag, `quay.io/ns/app@${digest}`]) {
+      const err = await failure(puller.pull("ext", ref, { signal }));
+      expect(err).toBeInstanceOf(RetryableError);
+      expect(err.message).toBe("error applying image: error applying layer[0]: broken archive: Unexpected end of data");
+    }
+  });
+
+  test("a limit is terminal by digest", async () => {
+    const { puller, pinned } = await setUp({ a: "1" }, { layers: 0 });
+    expect(await failure(puller.pull("ext", pinned, { signal }))).toBeInstanceOf(TerminalError);
+  });
+
+  test("a catalog image without its label", async () => {
+    const { puller, tag, pinned, entries, registry } = await setUp();
+    const message = `error applying image: catalog image is missing the required label "${CONFIG_DIR_LABEL}"`;
+    const byTag = await failure(puller.pull("cat", tag, { signal, filter: catalogRoot }));
+    const byDigest = await failure(puller.pull("cat", pinned, { signal, filter: catalogRoot }));
+    expect([byTag, byTag.message]).toEqual([expect.any(RetryableError), message]);
+    expect([byDigest, byDigest.message]).toEqual([expect.any(TerminalError), message]);
+    expect(await entries("cat")).toEqual([]);
+    expect(registry.paths(/blobs/)).toHaveLength(2);
+  });
+
+  test("a catalog image with its label", async () => {
+    const { registry, puller } = await setUp();
+    registry.addImage("ns/cat", "v1", {
+      labels: { [CONFIG_DIR_LABEL]: "/configs" },
+      layers: [layer({ "configs/p/c.yaml": "1", "bin/opm": "2" })],
+    });
+    const { dir, root, labels } = await puller.pull("cat", "quay.io/ns/cat:v1", { signal, filter: catalogRoot });
+    expect([root, labels[CONFIG_DIR_LABEL], await readdir(dir, { recursive: true })]).toEqual([
+      "configs",
+      "/configs",
+      ["configs", "configs/p", "configs/p/c.yaml"],
+    ]);
+  });
+});
+
+describe("mirrors", () => {
+  async function mirrored(extra = "", limits: Partial<Limits> = {}) {
+    const [one, two, source] = [await loopbackRegistry(), await loopbackRegistry(), await loopbackRegistry()];
+    const mirror = (r: LoopbackRegistry): string => `[[registry.mirror]]\nlocation = "${r.host}/mirror"\ninsecure = true\n`;
+    const conf = `[[registry]]\nprefix = "quay.io"\nlocation = "${source.host}"\ninsecure = true\n${extra}${mirror(one)}${mirror(two)}`;
+    const image = { layers: [layer({ a: "1" })] };
+    return { one, two, source, image, ...(await puller({ conf, limits })) };
+  }
+
+  test("are asked in order, then the source", async () => {
+    const { one, two, source, image, puller } = await mirrored();
+    const { digest } = source.addImage("ns/app", "v1", image);
+    const pulled = await puller.pull("ext", "quay.io/ns/app:v1", { signal });
+    expect(pulled.canonical).toBe(`quay.io/ns/app@${digest}`);
+    expect([one.paths(/manifests/), two.paths(/manifests/)]).toEqual([
+      ["/v2/mirror/ns/app/manifests/v1"],
+      ["/v2/mirror/ns/app/manifests/v1"],
+    ]);
+  });
+
+  test.for(["/v2/", "/manifests/"])("of which the first hangs at %s are passed over in time, once for each pull", async (at) => {
+    const { one, two, image, puller } = await mirrored("", { placeMs: 100 });
+    const { digest } = two.addImage("mirror/ns/app", "v1", image);
+    one.misbehave = ({ url }) => (at === "/v2/" ? url === at : (url?.includes(at) ?? false));
+    expect((await puller.pull("ext", "quay.io/ns/app:v1", { signal })).digest).toBe(digest);
+    expect(one.requests.filter(({ path }) => (at === "/v2/" ? path === at : path.includes(at)))).toHaveLength(1);
+    expect(two.paths(/manifests/)).toEqual(["/v2/mirror/ns/app/manifests/v1"]);
+  });
+
+  test("that have the image spare the source", async () => {
+    const { two, source, image, puller } = await mirrored();
+    const { digest } = two.addImage("mirror/ns/app", "v1", image);
+    expect((await puller.pull("ext", `quay.io/ns/app@${digest}`, { signal })).canonical).toBe(`quay.io/ns/app@${digest}`);
+    expect(source.requests).toEqual([]);
+  });
+
+  test("that lack a layer, or have a wrong one, leave it to the next", async () => {
+    const { one, two, source, image, puller } = await mirrored();
+    for (const [registry, repository] of [
+      [one, "mirror/ns/app"],
+      [two, "mirror/ns/app"],
+      [source, "ns/app"],
+    ] as const)
+      registry.addImage(repository, "v1", image);
+    one.misbehave = (req, res) => (req.url?.includes("/blobs/") ?? false) && refuse(res, 404, "BLOB_UNKNOWN", "blob unknown to registry");
+    two.misbehave = (req, res) => {
+      if (!req.url?.includes("/blobs/")) return false;
+      res.end("wrong");
+      return true;
+    };
+    const { dir } = await puller.pull("ext", "quay.io/ns/app:v1", { signal });
+    expect(await readFile(join(dir, "a"), "utf8")).toBe("1");
+    expect(source.paths(/manifests/)).toEqual([expect.stringMatching(/^\/v2\/ns\/app\/manifests\/sha256:/)]);
+  });
+
+  describe("that stop within a layer", () => {
+    /** Sends the first byte of each layer asked for and then what `rest` sends. */
+    const stopWithin = (registry: LoopbackRegistry, layerDigest: string, rest: (res: ServerResponse) => void = () => undefined): void => {
+      registry.misbehave = (req, res) => {
+        if (!req.url?.endsWith(layerDigest)) return false;
+        const body = registry.blob(layerDigest);
+        const from = Number(/^bytes=(\d+)-$/.exec(req.headers.range ?? "")?.[1] ?? 0);
+        if (from > 0) res.writeHead(206, { "content-range": `bytes ${from}-${body.byteLength - 1}/${body.byteLength}` }).flushHeaders();
+        else res.writeHead(200, { "content-length": body.byteLength }).write(body.subarray(0, 1));
+        rest(res);
+        return true;
+      };
+    };
+    async function withLayer(limits: Partial<Limits>) {
+      const made = await mirrored("", { stallMs: 500, ...limits });
+      const digest = digestOf(made.image.layers[0] ?? Buffer.of());
+      return { ...made, digest, layersAsked: (registry: LoopbackRegistry) => registry.paths(new RegExp(digest)).length };
+    }
+    const pull = (from: Puller) => from.pull("ext", "quay.io/ns/app:v1", { signal });
+
+    test.for<[string, (registry: LoopbackRegistry, digest: string) => void]>([
+      ["sends nothing more", (registry, digest) => stopWithin(registry, digest)],
+      [
+        "sends no headers",
+        (registry, digest) => {
+          registry.misbehave = ({ url }) => url?.endsWith(digest) ?? false;
+        },
+      ],
+      [
+        "trickles",
+        (registry, digest) =>
+          stopWithin(registry, digest, (res) => {
+            const timer = setInterval(() => res.write(registry.blob(digest).subarray(1, 2)), 50);
+            res.on("close", () => clearInterval(timer));
+          }),
+      ],
+    ])("the next one is asked after one request when the first %s", async ([, misbehave]) => {
+      const { one, two, source, image, digest, layersAsked, puller } = await withLayer({});
+      for (const mirror of [one, two]) mirror.addImage("mirror/ns/app", "v1", image);
+      misbehave(one, digest);
+      const { dir } = await pull(puller);
+      expect(await readFile(join(dir, "a"), "utf8")).toBe("1");
+      expect([layersAsked(one), layersAsked(two), source.requests]).toEqual([1, 1, []]);
+    });
+
+    test("the first is asked again when no other one has the image", async () => {
+      const { one, two, source, image, digest, layersAsked, puller } = await withLayer({});
+      one.addImage("mirror/ns/app", "v1", image);
+      stopWithin(one, digest, () => {
+        one.misbehave = () => false;
+      });
+      const { dir } = await pull(puller);
+      expect(await readFile(join(dir, "a"), "utf8")).toBe("1");
+      expect([layersAsked(one), one.paths(/manifests/).length]).toEqual([2, 1]);
+      expect([two.paths(/manifests/).length, source.paths(/manifests/).length]).toEqual([1, 1]);
+    });
+
+    test("each is named once when all stop, and only the last one and then the others are retried", async () => {
+      const { one, two, source, image, digest, layersAsked, puller } = await withLayer({ stallMs: 200, attempts: 2 });
+      for (const mirror of [one, two]) mirror.addImage("mirror/ns/app", "v1", image);
+      source.addImage("ns/app", "v1", image);
+      for (const registry of [one, two, source]) stopWithin(registry, digest);
+      const { message } = await failure(pull(puller));
+      expect(message).toMatch(/^error copying image: \(Mirrors also failed: \[.*\]\n\[.*\]\): .*: reading blob /);
+      expect([layersAsked(one), layersAsked(two), layersAsked(source)]).toEqual([3, 3, 2]);
+    });
+
+    test("the only source is retried as often as any request", async () => {
+      const registry = await loopbackRegistry();
+      const only = layer({ a: "1" });
+      registry.addImage("ns/app", "v1", { layers: [only] });
+      const digest = digestOf(only);
+      stopWithin(registry, digest);
+      const made = await puller({ conf: insecureRegistry(registry.host, "quay.io"), limits: { stallMs: 200, attempts: 3 } });
+      expect((await failure(pull(made.puller))).message).toContain("reading blob ");
+      expect(registry.paths(new RegExp(digest))).toHaveLength(3);
+    });
+  });
+
+  test("are named when nobody has the image", async () => {
+    const { one, two, source, puller } = await mirrored();
+    expect((await failure(puller.pull("ext", "quay.io/ns/app:v1", { signal }))).message).toBe(
+      `error creating image source: (Mirrors also failed: [${one.host}/mirror/ns/app:v1: reading manifest v1 in ${one.host}/mirror/ns/app: manifest unknown]\n` +
+        `[${two.host}/mirror/ns/app:v1: reading manifest v1 in ${two.host}/mirror/ns/app: manifest unknown]): ${source.host}/ns/app:v1: reading manifest v1 in ${source.host}/ns/app: manifest unknown`,
+    );
+  });
+
+  test("stay in use when the source is blocked", async () => {
+    const { one, source, image, puller } = await mirrored("blocked = true\n");
+    const { digest } = one.addImage("mirror/ns/app", "v1", image);
+    await puller.pull("ext", `quay.io/ns/app@${digest}`, { signal });
+    expect((await failure(puller.pull("ext", "quay.io/ns/other:v1", { signal }))).message).toMatch(
+      /: registry quay.io is blocked in .*registries.conf$/,
+    );
+    expect(source.requests).toEqual([]);
+  });
+
+  test("broken configuration is told with its file", async () => {
+    const { puller: p } = await puller({ conf: "[[registry]]\nlocation = 3\n" });
+    expect((await failure(p.pull("ext", "quay.io/a:1", { signal }))).message).toMatch(
+      /^error creating image source: loading registries configuration ".*registries.conf": registry.0.location: /,
+    );
+  });
+});

@@ -1,0 +1,313 @@
+import { Deadline } from "../../async/clock.ts";
+import { KeyedLock } from "../../async/keyedLock.ts";
+import { RetryableError, TerminalError, messageOf, wrapError } from "../../errors/errors.ts";
+import { refusalIn, rejectionIn } from "../imageErrors.ts";
+import type { Limits } from "../limits.ts";
+import { platformOf } from "../manifest.ts";
+import { type Evidence, admit, stillAdmitted } from "../policy/admission.ts";
+import { type ImageRequirements, type PolicyPlace, SignaturePolicy, defaultPolicyPlace } from "../policy/signaturePolicy.ts";
+import { type Reference, canonical, familiarText, parsePullReference, referenceText } from "../reference.ts";
+import type { CredentialSource } from "../registry/authFile.ts";
+import { ImageSource, type Located } from "../registry/imageSource.ts";
+import { type RegistriesConfPaths, defaultRegistriesConf } from "../registry/registriesConf.ts";
+import { TokenSource } from "../registry/tokens.ts";
+import { Transport } from "../registry/transport.ts";
+import { type CachedImage, type Draft, ImageCache, type StoredImage } from "./cache.ts";
+import { type ImageFilter, type PullJob, fits, wantedPart } from "./imageFilter.ts";
+import { applyLayers, describeImage, downloadLayers, instanceDigest } from "./unpack.ts";
+import { homedir } from "node:os";
+import type { Logger } from "pino";
+
+export type { ImageFilter } from "./imageFilter.ts";
+
+/** An image unpacked on disk. */
+export interface PulledImage {
+  /** the reference asked for, by digest, never a mirror's name */
+  readonly canonical: string;
+  /** of the manifest, or of the index for an image of several platforms */
+  readonly digest: string;
+  /** the image's root directory on disk, read-only; it stays until the owner pulls another digest or is removed */
+  readonly dir: string;
+  /** the unpacked part below `dir`, a relative slash path; "" is all of it */
+  readonly root: string;
+  readonly labels: Readonly<Record<string, string>>;
+  /** when it was unpacked */
+  readonly modTime: Date;
+}
+
+export interface PullerOptions {
+  /** unpacked images are kept here, one folder an owner */
+  readonly cacheDir: string;
+  readonly limits: Limits;
+  readonly log: Logger;
+  /** exactly this file, without drop-ins; or places; by default those of containers-registries.conf(5) */
+  readonly registriesConf?: string | RegistriesConfPaths | undefined;
+  /** exactly this file, a containers-policy.json(5); or a place; by default the usual ones, and without a file there every image is taken */
+  readonly signaturePolicy?: string | PolicyPlace | undefined;
+  /** docker config.json or containers auth.json; need not exist */
+  readonly authFile?: string | undefined;
+  /** further credentials, which come before those of the file; without either all pulls are anonymous */
+  readonly credentials?: CredentialSource | undefined;
+  /** *.crt, *.cert and *.key for all registries; without it certs.d/<host> in the usual places */
+  readonly casDir?: string | undefined;
+  /** for the proxy variables and CONTAINERS_REGISTRIES_CONF; process.env by default */
+  readonly env?: NodeJS.ProcessEnv | undefined;
+  /** process.arch by default */
+  readonly arch?: NodeJS.Architecture | undefined;
+}
+
+/** Pulls images and keeps them unpacked, one digest an owner. Configuration files are read anew for each pull. */
+export class Puller {
+  readonly #limits: Limits;
+  readonly #log: Logger;
+  readonly #arch: NodeJS.Architecture;
+  readonly #cache: ImageCache;
+  readonly #transport: Transport;
+  readonly #source: ImageSource;
+  readonly #policy: SignaturePolicy;
+  readonly #locks = new KeyedLock();
+  /** By digest, the owner that last pulled it; only a hint. */
+  readonly #holders = new Map<string, string>();
+
+  constructor(options: PullerOptions) {
+    const { cacheDir, limits, log, registriesConf, signaturePolicy, authFile, credentials, casDir, env = process.env } = options;
+    this.#limits = limits;
+    this.#log = log;
+    this.#arch = options.arch ?? process.arch;
+    this.#cache = new ImageCache(cacheDir);
+    this.#transport = new Transport({ limits, env, log });
+    const home = homedir();
+    const places = typeof registriesConf === "string" ? { file: registriesConf, required: true } : registriesConf;
+    const policy = typeof signaturePolicy === "string" ? { file: signaturePolicy, required: true } : signaturePolicy;
+    this.#policy = new SignaturePolicy(() => policy ?? defaultPolicyPlace(home), log);
+    this.#source = new ImageSource({
+      registriesConf: places ?? defaultRegistriesConf(env, home),
+      authFile,
+      credentials,
+      casDir,
+      home,
+      manifestBytes: limits.manifestBytes,
+      placeMs: limits.placeMs,
+      transport: this.#transport,
+      tokens: new TokenSource(this.#transport, log),
+      log,
+    });
+  }
+
+  /**
+   * The digest a reference stands for now. A digest reference needs no network. Signatures are looked at when the image is pulled.
+   * @throws TerminalError for a text that is no pullable reference; RetryableError `error creating image source: …`, and `… Source image
+   * rejected: …` for an image that the signature policy rejects whatever its signatures
+   */
+  async resolve(text: string, signal: AbortSignal): Promise<{ canonical: string; digest: string }> {
+    const ref = parsePullReference(text);
+    await this.#requirementsFor(ref);
+    const digest = ref.digest ?? (await this.#bounded(ref, signal, (bounded) => this.#locateTag(ref, bounded))).manifest.digest;
+    return { canonical: canonical(ref, digest), digest };
+  }
+
+  /**
+   * Returns the image of `owner` where no network is needed for it: `text` names a digest, the owner or another owner has it on disk, and the
+   * signatures kept with it satisfy the policy. Never waits for a pull under way. Undefined otherwise; {@link pull} then says more.
+   * @throws as `pull`
+   */
+  async cached(
+    owner: string,
+    text: string,
+    o: { signal: AbortSignal; filter?: ImageFilter | undefined },
+  ): Promise<PulledImage | undefined> {
+    const ref = parsePullReference(text);
+    const { digest } = ref;
+    if (digest === undefined || this.#locks.isHeld(lockKey(ref, digest))) return undefined;
+    const requirements = await this.#requirementsFor(ref);
+    const log = this.#log.child({ ref: text, digest, owner });
+    const job = { owner, ref, digest, identity: ref, requirements, located: undefined, filter: o.filter, signal: o.signal, log };
+    return this.#locks.run(lockKey(ref, digest), o.signal, async () => {
+      for (const holder of [owner, this.#holders.get(digest)]) {
+        const found = holder === undefined ? undefined : await this.#cache.find(holder, digest);
+        if (!found || !fits(job, found) || !stillAdmitted(requirements, ref, digest, found.stored)) continue;
+        const image = holder === owner ? found : await this.#unpack(job, (draft) => this.#copyOther(job, draft));
+        return image && this.#pulled(job, image);
+      }
+      return undefined;
+    });
+  }
+
+  /**
+   * The image of `owner`, unpacked. With the digest on disk already, nothing is downloaded. Owners that ask one repository for one digest share
+   * one download; another repository is asked beside it, for a slow registry must not hold up a healthy one.
+   * Afterwards the owner's other images are gone. When it fails, the owner keeps what it had. The signature policy is applied each time, before
+   * any layer is asked for; to what is on disk by the signatures that let it pass, and only where they no longer do, by those in the registry.
+   * @param owner name of the object the image is for, a DNS-1123 subdomain
+   * @param o.identity the reference that the policy is applied to where a tag was looked up by somebody else; `text` by default
+   * @throws TerminalError for a text that is no pullable reference, for an image by digest whose content is refused (it will never be
+   * another), and when the filter throws one; RetryableError for all else, such as `error copying image: Source image rejected: …`
+   */
+  async pull(
+    owner: string,
+    text: string,
+    o: { signal: AbortSignal; filter?: ImageFilter | undefined; identity?: string | undefined },
+  ): Promise<PulledImage> {
+    const ref = parsePullReference(text);
+    const identity = o.identity === undefined ? ref : parsePullReference(o.identity);
+    return this.#bounded(ref, o.signal, async (signal) => {
+      const requirements = await this.#requirementsFor(identity);
+      const located = ref.digest === undefined ? await this.#locateTag(ref, signal) : undefined;
+      const digest = ref.digest ?? located?.manifest.digest ?? "";
+      const log = this.#log.child({ ref: referenceText(ref), digest, owner });
+      const job = { owner, ref, digest, identity, requirements, located, filter: o.filter, signal, log };
+      return this.#pulled(job, await this.#locks.run(lockKey(ref, digest), signal, () => this.#obtain(job)));
+    });
+  }
+
+  /** Removes all images of an owner. */
+  async remove(owner: string): Promise<void> {
+    await this.#cache.remove(owner);
+  }
+
+  /** Closes all connections. */
+  async close(): Promise<void> {
+    await this.#transport.close();
+  }
+
+  #pulled({ owner, ref, digest }: PullJob, { dir, modTime, stored }: CachedImage): PulledImage {
+    this.#remember(digest, owner);
+    return { canonical: canonical(ref, digest), digest, dir, root: stored.root, labels: stored.config.labels, modTime };
+  }
+
+  async #obtain(job: PullJob): Promise<CachedImage> {
+    const { owner, digest, log } = job;
+    const mine = await doing("error checking cache for existing content: ", () => this.#cache.find(owner, digest));
+    if (mine && fits(job, mine)) {
+      const stored = await this.#admitAgain(job, mine.stored);
+      if (stored !== mine.stored) await this.#cache.annotate(owner, digest, stored);
+      log.debug("image already unpacked");
+      return { ...mine, stored };
+    }
+    return this.#unpack(job, async (draft) => (await this.#copyOther(job, draft)) ?? this.#download(job, draft));
+  }
+
+  /** Makes what `fill` puts into a draft the owner's image; undefined when it puts nothing there. */
+  #unpack(job: PullJob, fill: (draft: Draft) => Promise<StoredImage>): Promise<CachedImage>;
+  #unpack(job: PullJob, fill: (draft: Draft) => Promise<StoredImage | undefined>): Promise<CachedImage | undefined>;
+  async #unpack(job: PullJob, fill: (draft: Draft) => Promise<StoredImage | undefined>): Promise<CachedImage | undefined> {
+    const { owner, digest, log } = job;
+    const draft = await doing("error creating temporary directory: ", () => this.#cache.begin(owner));
+    try {
+      const stored = await fill(draft);
+      if (!stored) return undefined;
+      const image = await doing("error applying image: ", () => this.#cache.publish(draft, owner, digest, stored));
+      await doing("error deleting old images: ", () => this.#cache.removeOthers(owner, digest));
+      return image;
+    } finally {
+      await this.#cache.discard(draft).catch((err: unknown) => log.warn({ err }, "temporary image directory was not removed"));
+    }
+  }
+
+  /** Fills the draft from another owner's copy; undefined when there is none that fits. */
+  async #copyOther(job: PullJob, draft: Draft): Promise<StoredImage | undefined> {
+    const holder = this.#holders.get(job.digest);
+    if (holder === undefined || holder === job.owner) return undefined;
+    try {
+      const image = await this.#cache.find(holder, job.digest);
+      if (!image || !fits(job, image)) return undefined;
+      const stored = await this.#admitAgain(job, image.stored);
+      await this.#cache.copyInto(draft, image);
+      job.log.info({ holder }, "image copied from another owner");
+      return stored;
+    } catch (err) {
+      if (rejectionIn(err)) throw err;
+      job.log.debug({ err, holder }, "another owner's copy could not be used");
+      await this.#cache.empty(draft);
+      return undefined;
+    }
+  }
+
+  async #download(job: PullJob, draft: Draft): Promise<StoredImage> {
+    const { signal, log } = job;
+    const { image, part, evidence } = await this.#withImage(job, async (found) => {
+      const evidence = await this.#admit(job, found);
+      const image = await describeImage(found, platformOf(this.#arch), this.#limits, signal);
+      const part = wantedPart(job, image.config);
+      if ("filter" in part) await downloadLayers(found, image.layers, draft.scratch, this.#limits, signal);
+      return { image, part, evidence };
+    });
+    if ("refused" in part) throw part.refused;
+    log.info("pulled image");
+    await doing("error applying image: ", () => applyLayers(image.layers, draft.scratch, draft.content, part.filter, this.#limits, signal));
+    return { config: image.config, root: part.filter.root, ...evidence };
+  }
+
+  /** Calls `work` with the image where it is found. */
+  #withImage<T>({ ref, digest, located, signal }: PullJob, work: (found: Located) => Promise<T>): Promise<T> {
+    const pinned: Reference = { registry: ref.registry, repository: ref.repository, digest };
+    const at = { start: located, doing: `initializing source docker://${familiarText(pinned)}: `, signal };
+    return doing("error copying image: ", () => this.#source.withImage(pinned, at, work));
+  }
+
+  /** @throws RejectedError */
+  #admit({ identity, requirements, signal }: PullJob, found: Located): Promise<Evidence> {
+    const instance = instanceDigest(found, platformOf(this.#arch));
+    return admit(requirements, { ref: identity, image: found, instance }, this.#limits, signal);
+  }
+
+  /** Applies the policy to what is on disk. @returns `stored` itself when what let it pass still does. @throws RejectedError */
+  async #admitAgain(job: PullJob, stored: StoredImage): Promise<StoredImage> {
+    if (stillAdmitted(job.requirements, job.identity, job.digest, stored)) return stored;
+    return { ...stored, ...(await this.#withImage(job, (found) => this.#admit(job, found))) };
+  }
+
+  async #requirementsFor(identity: Reference): Promise<ImageRequirements> {
+    try {
+      return await this.#policy.requirementsFor(identity);
+    } catch (err) {
+      throw wrapError(rejectionIn(err) ? "error copying image: " : "", err);
+    }
+  }
+
+  #locateTag(ref: Reference, signal: AbortSignal): Promise<Located> {
+    return doing("error creating image source: ", () => this.#source.locate(ref, signal));
+  }
+
+  #remember(digest: string, owner: string): void {
+    for (const [other, holder] of this.#holders) if (holder === owner) this.#holders.delete(other);
+    this.#holders.set(digest, owner);
+  }
+
+  /** Runs a pull within its time, and says of a failure whether it can ever get better. */
+  async #bounded<T>(ref: Reference, signal: AbortSignal, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    using deadline = new Deadline(signal, this.#limits.timeoutMs);
+    try {
+      return await work(deadline.signal);
+    } catch (err) {
+      signal.throwIfAborted();
+      if (deadline.isOver)
+        throw new RetryableError(
+          "Retrying",
+          `pull of ${referenceText(ref)} did not end within ${this.#limits.timeoutMs / 1000} s: it begins anew, and a mirror nearby may be faster`,
+          { cause: err },
+        );
+      throw refusalIn(err) ? notUnpacked(ref, err) : err;
+    }
+  }
+}
+
+/** What pulls that share one download have in common. */
+function lockKey(ref: Reference, digest: string): string {
+  return canonical(ref, digest);
+}
+
+/** What an image holds is the same for ever under its digest, while a tag may come to name another. */
+function notUnpacked(ref: Reference, err: unknown): Error {
+  const text = `${messageOf(err)}; image ${referenceText(ref)} is not unpacked`;
+  if (ref.digest === undefined) return new RetryableError("Retrying", `${text} until its tag names one without that`, { cause: err });
+  return new TerminalError("Blocked", `${text}: it has to be built anew without that, or another one chosen`, { cause: err });
+}
+
+async function doing<T>(prefix: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (err) {
+    throw wrapError(prefix, err);
+  }
+}

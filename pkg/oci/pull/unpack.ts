@@ -1,0 +1,130 @@
+import { rename, rm, stat } from "node:fs/promises";
+import { join } from "node:path";
+import { messageOf } from "../../errors/errors.ts";
+import { forEachAbortOnError } from "../../async/concurrency.ts";
+import { ContentError, RefusedError, refusalIn } from "../imageErrors.ts";
+import { downloadBlob, readBlob } from "../registry/download.ts";
+import type { FoundContent } from "../registry/imageSource.ts";
+import { applyLayer } from "./layers.ts";
+import type { Limits } from "../limits.ts";
+import {
+  chooseImage,
+  type Descriptor,
+  type ImageConfig,
+  type ImageManifest,
+  parseConfig,
+  parseManifest,
+  type WantedPlatform,
+} from "../manifest.ts";
+import type { PathFilter } from "./imageFilter.ts";
+import { Tree } from "./tree.ts";
+
+/** An image described: what it says about itself and the layers to apply, in order. */
+export interface DescribedImage {
+  readonly config: ImageConfig;
+  readonly layers: readonly Descriptor[];
+}
+
+const PARALLEL_DOWNLOADS = 3;
+
+/**
+ * Digest of the manifest for a platform: of the image's own, or of the one that its index names.
+ * @throws ContentError when the manifest is malformed or names none for this platform
+ */
+export function instanceDigest({ manifest }: FoundContent, platform: WantedPlatform): string {
+  const top = parseManifest(manifest.bytes, manifest.mediaType);
+  return top.kind === "manifest" ? manifest.digest : chooseImage(top, platform).digest;
+}
+
+/**
+ * Reads the image's manifest and configuration, through the index when there is one.
+ * @throws ContentError when they are malformed or not for this platform; RefusedError when they are beyond the limits
+ */
+export async function describeImage(
+  image: FoundContent,
+  platform: WantedPlatform,
+  limits: Limits,
+  signal: AbortSignal,
+): Promise<DescribedImage> {
+  const manifest = await imageManifest(image, platform, limits, signal);
+  const { config, layers } = manifest;
+  if (config.size > limits.configBytes) throw new RefusedError(`the image configuration has more than ${limits.configBytes} bytes`);
+  if (layers.length > limits.layers) throw new RefusedError(`the image has more than ${limits.layers} layers`);
+  const size = layers.reduce((sum, layer) => sum + layer.size, 0);
+  if (size > limits.compressedBytes) throw new RefusedError(`the image's layers have more than ${limits.compressedBytes} bytes`);
+  return { config: parseConfig(await readBlob(image.repository, config, limits, signal)), layers };
+}
+
+async function imageManifest(image: FoundContent, platform: WantedPlatform, limits: Limits, signal: AbortSignal): Promise<ImageManifest> {
+  const top = parseManifest(image.manifest.bytes, image.manifest.mediaType);
+  if (top.kind === "manifest") return top;
+  const chosen = chooseImage(top, platform);
+  if (chosen.size > limits.manifestBytes) throw new RefusedError(`a manifest has more than ${limits.manifestBytes} bytes`);
+  const { bytes, mediaType } = await image.repository.manifest(chosen.digest, limits.manifestBytes, signal);
+  if (bytes.byteLength !== chosen.size)
+    throw new ContentError(`manifest ${chosen.digest} has ${bytes.byteLength} bytes, the index states ${chosen.size}`);
+  const manifest = parseManifest(bytes, mediaType);
+  if (manifest.kind === "index") throw new ContentError("the image index leads to another index");
+  return manifest;
+}
+
+/**
+ * Downloads the layers into files of `folder`, some at a time; a layer that is there already is complete and stays.
+ * @throws Error `reading blob DIGEST: …`
+ */
+export async function downloadLayers(
+  image: FoundContent,
+  layers: readonly Descriptor[],
+  folder: string,
+  limits: Limits,
+  signal: AbortSignal,
+): Promise<void> {
+  const each = new Map(layers.map((layer) => [layer.digest, layer])).values();
+  await forEachAbortOnError(each, PARALLEL_DOWNLOADS, signal, (layer, either) => downloadLayer(image, layer, folder, limits, either));
+}
+
+async function downloadLayer(image: FoundContent, layer: Descriptor, folder: string, limits: Limits, signal: AbortSignal): Promise<void> {
+  const path = layerFile(folder, layer);
+  if (await stat(path).catch(() => undefined)) return;
+  const part = `${path}.part`;
+  await rm(part, { force: true });
+  try {
+    await downloadBlob(image.repository, layer, part, limits, signal);
+  } catch (err) {
+    throw new Error(`reading blob ${layer.digest}: ${messageOf(err)}`, { cause: err });
+  }
+  await rename(part, path);
+}
+
+/**
+ * Unpacks downloaded layers, in order, into the empty folder `content`; files and directories end up read-only, except `content` itself.
+ * A layer's file is removed once it is no longer needed.
+ * @throws RefusedError or Error `error applying layer[i]: …`
+ */
+export async function applyLayers(
+  layers: readonly Descriptor[],
+  folder: string,
+  content: string,
+  filter: PathFilter,
+  limits: Limits,
+  signal: AbortSignal,
+): Promise<void> {
+  const tree = new Tree(content, limits.pathDepth);
+  const usage = { bytes: 0, entries: 0 };
+  for (const [index, layer] of layers.entries()) {
+    const path = layerFile(folder, layer);
+    try {
+      await applyLayer(path, { tree, filter, limits, usage }, signal);
+    } catch (err) {
+      signal.throwIfAborted();
+      const text = `error applying layer[${index}]: ${messageOf(err)}`;
+      throw refusalIn(err) ? new RefusedError(text, { cause: err }) : new Error(text, { cause: err });
+    }
+    if (layers.findLastIndex((other) => other.digest === layer.digest) === index) await rm(path);
+  }
+  tree.finish();
+}
+
+function layerFile(folder: string, layer: Descriptor): string {
+  return join(folder, layer.digest.replace(":", "-"));
+}

@@ -1,0 +1,109 @@
+import { Transform } from "node:stream";
+import { ContentError } from "../imageErrors.ts";
+
+const MAGIC = 0xfd2fb528;
+const MAGIC_BYTES = Buffer.from("28b52ffd", "hex");
+/** The last four bits are free. */
+const SKIPPABLE = 0x184d2a50;
+const DICTIONARY_ID_BYTES = [0, 1, 2, 4];
+const CONTENT_SIZE_BYTES = [0, 2, 4, 8];
+/** Bytes that must be known to go on. */
+const HEAD_BYTES = { magic: 4, skippableSize: 4, frameHeader: 1, blockHeader: 3 } as const;
+type Part = keyof typeof HEAD_BYTES;
+
+/**
+ * Cuts a zstd stream so that no chunk reaches beyond the end of a frame, and leaves out frames without data. Node's decompressor takes the
+ * end of a frame within a chunk for the end of all, but layers often have many frames (zstd:chunked has one or more a file).
+ * @see RFC 8878 §3.1
+ */
+export function zstdFrames(): Transform {
+  const scanner = new FrameScanner();
+  return new Transform({
+    transform(chunk: Buffer, _encoding, done) {
+      try {
+        for (const piece of scanner.pieces(chunk)) this.push(piece);
+        done();
+      } catch (err) {
+        done(err as Error);
+      }
+    },
+    flush(done) {
+      done(scanner.between ? null : new ContentError("broken archive: the zstd data ends within a frame"));
+    },
+  });
+}
+
+/** Reads a stream's frames as far as is needed to know where they end: every head, then as many bytes as it announces. */
+class FrameScanner {
+  #part: Part = "magic";
+  readonly #head: number[] = [];
+  /** bytes that still belong to the last head */
+  #left = 0;
+  /** within a frame of data */
+  #forwards = false;
+  #hasChecksum = false;
+
+  /** Whether the stream may end here. */
+  get between(): boolean {
+    return this.#part === "magic" && this.#head.length === 0 && this.#left === 0;
+  }
+
+  /** The parts of `chunk` that belong to frames of data; each ends with its frame or with the chunk. */
+  *pieces(chunk: Buffer): Generator<Buffer> {
+    let start = 0;
+    for (let at = 0; at < chunk.length; ) {
+      if (this.#left > 0) {
+        const taken = Math.min(this.#left, chunk.length - at);
+        this.#left -= taken;
+        at += taken;
+      } else {
+        this.#head.push(chunk[at] ?? 0);
+        at++;
+        if (this.#head.length < HEAD_BYTES[this.#part]) continue;
+        this.#readHead();
+        if (this.#part === "frameHeader") {
+          yield MAGIC_BYTES;
+          this.#forwards = true;
+          start = at;
+        }
+      }
+      if (this.#left === 0 && this.#part === "magic" && this.#forwards) {
+        yield chunk.subarray(start, at);
+        this.#forwards = false;
+      }
+    }
+    if (this.#forwards && start < chunk.length) yield chunk.subarray(start);
+  }
+
+  /** Takes the head that is complete now, and says what follows: so many bytes to pass over, then the next head. */
+  #readHead(): void {
+    const value = Buffer.from(this.#head.splice(0)).readUIntLE(0, HEAD_BYTES[this.#part]);
+    switch (this.#part) {
+      case "magic":
+        if (value === MAGIC) this.#part = "frameHeader";
+        else if ((value & ~0xf) >>> 0 === SKIPPABLE) this.#part = "skippableSize";
+        else throw new ContentError("broken archive: not a zstd frame");
+        break;
+      case "skippableSize":
+        this.#left = value;
+        this.#part = "magic";
+        break;
+      case "frameHeader": {
+        const singleSegment = (value >> 5) & 1;
+        const contentSizeFlag = value >> 6;
+        this.#hasChecksum = ((value >> 2) & 1) === 1;
+        const contentSize = contentSizeFlag === 0 ? singleSegment : (CONTENT_SIZE_BYTES[contentSizeFlag] ?? 0);
+        this.#left = 1 - singleSegment + (DICTIONARY_ID_BYTES[value & 3] ?? 0) + contentSize;
+        this.#part = "blockHeader";
+        break;
+      }
+      case "blockHeader": {
+        const isLast = (value & 1) === 1;
+        const isRunLength = ((value >> 1) & 3) === 1;
+        this.#left = (isRunLength ? 1 : value >> 3) + (isLast && this.#hasChecksum ? 4 : 0);
+        if (isLast) this.#part = "magic";
+        break;
+      }
+    }
+  }
+}

@@ -1,0 +1,111 @@
+import cases from "../../../test/cases/oci/credentials.json" with { type: "json" };
+import { parseReference } from "../reference.ts";
+import { type Credentials, credentialsFor, loginsOf, mergedEntries, readAuthFile, readPullSecret } from "./authFile.ts";
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+
+interface Case {
+  name: string;
+  file: unknown;
+  want: Record<string, string>;
+}
+
+let dir: string;
+beforeAll(async () => {
+  dir = await mkdtemp(join(tmpdir(), "olmv1-auth-"));
+});
+afterAll(() => rm(dir, { recursive: true, force: true }));
+
+async function read(content: unknown): Promise<(ref: string) => Credentials | undefined> {
+  const path = join(dir, "auth.json");
+  await writeFile(path, typeof content === "string" ? content : JSON.stringify(content));
+  const file = await readAuthFile(path);
+  return (text) => {
+    const ref = parseReference(text);
+    return credentialsFor(file, ref.registry, ref.repository);
+  };
+}
+
+function shown(credentials: Credentials | undefined): string {
+  if (!credentials) return "";
+  return `${credentials.username}:${credentials.password}${credentials.identityToken ? `+${credentials.identityToken}` : ""}`;
+}
+
+test.for(cases.cases as unknown as Case[])("credentials: $name", async ({ file, want }) => {
+  const find = await read(file);
+  expect(Object.fromEntries(Object.keys(want).map((ref) => [ref, shown(find(ref))]))).toEqual(want);
+});
+
+test("user name and password may stand by themselves, and tokens without either", async () => {
+  const find = await read({
+    auths: {
+      "a.local": { username: "u", password: "p" },
+      "b.local": { identitytoken: "idt" },
+      "c.local": { registrytoken: "rt" },
+      "d.local": { auth: Buffer.from("fromAuth:x").toString("base64"), username: "other", password: "y" },
+    },
+  });
+  expect(find("a.local/x:1")).toMatchObject({ username: "u", password: "p" });
+  expect(find("b.local/x:1")?.identityToken).toBe("idt");
+  expect(find("c.local/x:1")?.registryToken).toBe("rt");
+  expect(find("d.local/x:1")?.username).toBe("fromAuth");
+});
+
+test("a file that is not there means anonymous", async () => {
+  expect((await readAuthFile(join(dir, "absent.json"))).size).toBe(0);
+  expect((await readAuthFile(undefined)).size).toBe(0);
+});
+
+test("a file that a command names must be there; without one those of podman and docker are read where they are", async () => {
+  const home = await mkdtemp(join(dir, "home-"));
+  const file = join(home, ".docker", "config.json");
+  await expect(loginsOf(file, {}, home).entries()).rejects.toThrow(`reading JSON file "${file}": ENOENT`);
+  expect((await loginsOf(undefined, {}, home).entries()).size).toBe(0);
+  await mkdir(join(home, ".docker"));
+  await writeFile(file, '{"auths": {"quay.io": {}}}');
+  expect([...(await loginsOf(undefined, {}, home).entries()).keys()]).toEqual(["quay.io"]);
+  expect([...(await loginsOf(file, {}, "").entries()).keys()]).toEqual(["quay.io"]);
+});
+
+test.for(['{"auths": {"quay.io": {"auth": "c2VjcmV0', '{"auths": {"quay.io": "c2VjcmV0"}}', "c2VjcmV0"])(
+  "a broken file is named, and its content is not quoted",
+  async (content) => {
+    const { message } = await read(content).then(
+      () => new Error("read"),
+      (err: Error) => err,
+    );
+    expect(message).toMatch(/^reading JSON file ".*auth.json": /);
+    expect(message).not.toContain("c2Vjc");
+  },
+);
+
+// Source: catalog-and-resolution.md 1.9, "Pull credentials".
+test.for([
+  ["a whole configuration", '{"auths":{"a":{"auth":"x"}},"credHelpers":{"b":"c"}}', "config", { a: { auth: "x" } }],
+  ["one without entries", "{}", "config", {}],
+  ["one with null for entries", '{"auths":null}', "config", {}],
+  [
+    "entries alone",
+    '{"a":{"username":"u","password":"p","identitytoken":"i"}}',
+    "cfg",
+    { a: { username: "u", password: "p", identitytoken: "i" } },
+  ],
+  ["a configuration where entries are expected", '{"auths":{"a":{"auth":5}}}', "config", undefined],
+  ["no JSON", "{", "config", undefined],
+  ["no JSON", "{", "cfg", undefined],
+  ["a list", "[]", "cfg", undefined],
+  ["a text", '"x"', "config", undefined],
+] as const)("a pull secret with %s: %s", ([, text, form, want]) => {
+  const entries = readPullSecret(text, form);
+  expect(entries && Object.fromEntries(entries)).toEqual(want);
+});
+
+test("of several files the last that has a registry counts for it", () => {
+  const [first, second] = [new Map([["a", { auth: "1" }]]), new Map([["a", { auth: "2" }]])];
+  expect([...mergedEntries([first, second, new Map([["b", {}]])])]).toEqual([
+    ["a", { auth: "2" }],
+    ["b", {}],
+  ]);
+});

@@ -1,0 +1,41 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import * as fc from "fast-check";
+import { expect, test } from "vitest";
+import { TempFolder } from "../../../test/support/contentFixture.ts";
+import { BlobFile } from "./download.ts";
+
+const MIB = 1024 * 1024;
+const chunk = fc
+  .record({ bytes: fc.oneof(fc.integer({ min: 0, max: 100 }), fc.integer({ min: 0, max: 3 * MIB })), value: fc.nat(255) })
+  .map(({ bytes, value }) => Buffer.alloc(bytes, value));
+
+test("a file holds what was written, whatever the size of the pieces", async () => {
+  using folder = new TempFolder();
+  let count = 0;
+  await fc.assert(
+    fc.asyncProperty(fc.array(chunk, { maxLength: 8 }), async (chunks) => {
+      const path = join(folder.path, `blob${count++}`);
+      const file = await BlobFile.create(path);
+      for (const one of chunks) await file.write(one);
+      await file.flush();
+      await file.close();
+      expect(readFileSync(path).equals(Buffer.concat(chunks))).toBe(true);
+    }),
+    { numRuns: 30 },
+  );
+});
+
+test("a file that is there already is not written to", async () => {
+  using folder = new TempFolder();
+  const path = folder.write("blob", {});
+  await expect(BlobFile.create(path)).rejects.toMatchObject({ code: "EEXIST" });
+});
+
+test("what cannot be written is told to whoever writes or flushes next", async () => {
+  using folder = new TempFolder();
+  const file = await BlobFile.create(join(folder.path, "blob"));
+  await file.write(Buffer.alloc(MIB));
+  await file.close();
+  await expect(file.write(Buffer.alloc(MIB)).then(() => file.flush())).rejects.toThrow();
+});

@@ -1,0 +1,213 @@
+import { messageOf } from "../../errors/errors.ts";
+import { Verifier } from "../digest.ts";
+import type { Descriptor } from "../manifest.ts";
+import type { BlobSource } from "./imageSource.ts";
+import { FetchError, TrickleError, isSilence, isTransient } from "./networkError.ts";
+import { type FileHandle, open } from "node:fs/promises";
+import { setTimeout as sleep } from "node:timers/promises";
+
+/** So much is written at once; what arrives meanwhile is collected for the next time. */
+const WRITE_BYTES = 1024 * 1024;
+
+/** A file that a blob is written to as it arrives: writing goes on while more is received, at most twice a MiB is held. */
+export class BlobFile {
+  readonly #file: FileHandle;
+  #collected: Uint8Array[] = [];
+  #bytes = 0;
+  /** Where what is collected goes. */
+  #position = 0;
+  #writing: Promise<void> = Promise.resolve();
+
+  private constructor(file: FileHandle) {
+    this.#file = file;
+  }
+
+  /** A new file. @throws Error when there is one already. */
+  static async create(path: string): Promise<BlobFile> {
+    return new BlobFile(await open(path, "wx", 0o600));
+  }
+
+  /** Takes the next bytes; they must not change any more. @throws Error when bytes before them could not be written. */
+  async write(chunk: Uint8Array): Promise<void> {
+    this.#collected.push(chunk);
+    this.#bytes += chunk.byteLength;
+    if (this.#bytes >= WRITE_BYTES) await this.#writeOut();
+  }
+
+  /** Everything is in the file afterwards. @throws Error when it could not be written. */
+  async flush(): Promise<void> {
+    await this.#writeOut();
+    await this.#writing;
+  }
+
+  async close(): Promise<void> {
+    await this.#writing.catch(() => undefined); // whoever wrote or flushed was told
+    await this.#file.close();
+  }
+
+  async #writeOut(): Promise<void> {
+    await this.#writing;
+    const position = this.#position;
+    const chunks = this.#collected.splice(0);
+    this.#position += this.#bytes;
+    this.#bytes = 0;
+    this.#writing = writeAll(this.#file, chunks, position);
+    this.#writing.catch(() => undefined); // told to the next who writes or flushes
+  }
+}
+
+/** On a disk that is nearly full a write may end early. */
+async function writeAll(file: FileHandle, chunks: readonly Uint8Array[], position: number): Promise<void> {
+  const { bytesWritten } = await file.writev(chunks, position);
+  let skip = bytesWritten;
+  let at = position;
+  for (const chunk of chunks) {
+    for (let done = Math.min(skip, chunk.byteLength); done < chunk.byteLength; )
+      done += (await file.write(chunk, done, chunk.byteLength - done, at + done)).bytesWritten;
+    skip = Math.max(skip - chunk.byteLength, 0);
+    at += chunk.byteLength;
+  }
+}
+
+/** How often a broken download is taken up again, and from when on one is too slow, see Limits. */
+export interface DownloadLimits {
+  readonly attempts: number;
+  readonly backoffMs: number;
+  readonly stallMs: number;
+  readonly trickleBytes: number;
+}
+
+/** A small blob in memory, checked. @throws as {@link downloadBlob} */
+export async function readBlob(from: BlobSource, blob: Descriptor, limits: DownloadLimits, signal: AbortSignal): Promise<Buffer> {
+  const parts: Uint8Array[] = [];
+  for await (const chunk of blobBytes(from, blob, 0, limits, signal)) parts.push(chunk);
+  return Buffer.concat(parts);
+}
+
+/**
+ * Downloads a blob into a new file at `path`, as `blobBytes` does.
+ * When this returns, the file holds exactly the blob; when it throws, the file is worth nothing.
+ * @throws as `blobBytes`
+ */
+export async function downloadBlob(
+  from: BlobSource,
+  blob: Descriptor,
+  path: string,
+  limits: DownloadLimits,
+  signal: AbortSignal,
+): Promise<void> {
+  const file = await BlobFile.create(path);
+  try {
+    for await (const chunk of blobBytes(from, blob, 0, limits, signal)) await file.write(chunk);
+    await file.flush();
+  } finally {
+    await file.close();
+  }
+}
+
+/**
+ * Yields a blob from the offset `start` on; a connection that breaks is resumed where it broke. A source that has an alternative is left as soon as it
+ * is silent or trickles. Size and digest are checked if `start` is 0.
+ * @throws FetchError `fetching blob: …`; Error `Digest did not match, …`, or when there is more than the descriptor states
+ */
+export async function* blobBytes(
+  from: BlobSource,
+  blob: Descriptor,
+  start: number,
+  limits: DownloadLimits,
+  signal: AbortSignal,
+): AsyncGenerator<Uint8Array> {
+  const verifier = start === 0 ? new Verifier(blob) : undefined;
+  let position = start;
+  for (let failures = 0; ; ) {
+    const before = position;
+    using pace = new Pace(signal, limits);
+    const { body, offset } = await from.blob(blob, before, pace.signal);
+    if (from.hasAlternative) pace.watch();
+    let skip = before - offset;
+    try {
+      for await (const chunk of body) {
+        pace.received += chunk.byteLength;
+        const fresh = chunk.subarray(Math.min(skip, chunk.byteLength));
+        skip -= chunk.byteLength - fresh.byteLength;
+        if (fresh.byteLength === 0) continue;
+        verifier?.update(fresh);
+        position += fresh.byteLength;
+        pace.hold();
+        yield fresh;
+        pace.resume();
+      }
+      break;
+    } catch (err) {
+      signal.throwIfAborted();
+      // Progress earns new patience, so that a large layer survives a connection that breaks every few megabytes.
+      failures = position > before ? 1 : failures + 1;
+      const isLeft = from.hasAlternative === true && isSilence(err);
+      if (isLeft || !isTransient(err) || failures >= limits.attempts)
+        throw new FetchError(`fetching blob: ${messageOf(err)}`, { cause: err });
+      await sleep(limits.backoffMs * 2 ** (failures - 1), undefined, { signal });
+    }
+  }
+  verifier?.finish();
+}
+
+/** Aborts the download of a body that trickles: no single pause is too long, but the body would never end. */
+class Pace implements Disposable {
+  /** Bytes since the last look. */
+  received = 0;
+  /** Since when the receiver has had the last bytes, and how long it took for those before, since the last look; milliseconds. */
+  #heldSince: number | undefined;
+  #held = 0;
+  readonly #controller = new AbortController();
+  readonly #parent: AbortSignal;
+  readonly #limits: DownloadLimits;
+  readonly #follow = (): void => this.#controller.abort(this.#parent.reason);
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(parent: AbortSignal, limits: DownloadLimits) {
+    this.#parent = parent;
+    this.#limits = limits;
+    if (parent.aborted) this.#follow();
+    else parent.addEventListener("abort", this.#follow, { once: true });
+  }
+
+  get signal(): AbortSignal {
+    return this.#controller.signal;
+  }
+
+  /** The receiver works on what it was given: the source is not waited for. */
+  hold(): void {
+    this.#heldSince = performance.now();
+  }
+
+  /** The source is waited for again. */
+  resume(): void {
+    if (this.#heldSince !== undefined) this.#held += performance.now() - this.#heldSince;
+    this.#heldSince = undefined;
+  }
+
+  #takeHeld(): number {
+    const isHeld = this.#heldSince !== undefined;
+    this.resume();
+    if (isHeld) this.hold();
+    const held = this.#held;
+    this.#held = 0;
+    return held;
+  }
+
+  /** Begins once the body begins: waiting for the response has limits of its own. */
+  watch(): void {
+    const { stallMs, trickleBytes } = this.#limits;
+    this.#timer = setInterval(() => {
+      const isReceiverSlow = this.#takeHeld() > stallMs / 2; // such as a registry that the blob is copied to
+      if (this.received < trickleBytes && !isReceiverSlow) this.#controller.abort(new TrickleError(trickleBytes, stallMs));
+      this.received = 0;
+    }, stallMs);
+    this.#timer.unref();
+  }
+
+  [Symbol.dispose](): void {
+    clearInterval(this.#timer);
+    this.#parent.removeEventListener("abort", this.#follow);
+  }
+}

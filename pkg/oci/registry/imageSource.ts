@@ -1,0 +1,210 @@
+import { Deadline } from "../../async/clock.ts";
+import { messageOf } from "../../errors/errors.ts";
+import { ContentError, RejectedError } from "../imageErrors.ts";
+import { type Reference, nameOf, referenceText } from "../reference.ts";
+import { type AuthFile, type CredentialSource, credentialsFor, mergedEntries, readAuthFile } from "./authFile.ts";
+import { certificateDir, readCertificates } from "./certificates.ts";
+import { isSilence } from "./networkError.ts";
+import { type PullSource, type RegistriesConfPaths, loadRegistriesConf, pullSources } from "./registriesConf.ts";
+import { type FetchedManifest, Repository, checkManifestExists } from "./repository.ts";
+import type { TokenSource } from "./tokens.ts";
+import type { Transport } from "./transport.ts";
+import type { Logger } from "pino";
+
+/** Where blobs are read from; `Repository` says how. */
+export type BlobSource = Pick<Repository, "blob"> & Partial<Pick<Repository, "hasAlternative">>;
+
+/** A manifest that was found, and where the rest of its image is. */
+export interface FoundContent {
+  readonly repository: BlobSource & Pick<Repository, "manifest">;
+  readonly manifest: FetchedManifest;
+}
+
+/** A manifest that was found, and in which repository. */
+export interface Located extends FoundContent {
+  readonly repository: Repository;
+  readonly manifest: FetchedManifest;
+}
+
+export interface ImageSourceOptions {
+  readonly registriesConf: RegistriesConfPaths;
+  readonly authFile: string | undefined;
+  readonly credentials: CredentialSource | undefined;
+  readonly casDir: string | undefined;
+  readonly home: string;
+  readonly manifestBytes: number;
+  /** how long a place has to send the manifest while there are others to ask, in milliseconds */
+  readonly placeMs: number;
+  readonly transport: Transport;
+  readonly tokens: TokenSource;
+  readonly log: Logger;
+}
+
+/** Finds images in their registry or its mirrors. Each call reads the configuration files anew. */
+export class ImageSource {
+  readonly #options: ImageSourceOptions;
+
+  constructor(options: ImageSourceOptions) {
+    this.#options = options;
+  }
+
+  /** Finds the image at the first place that has it. @throws as `withImage` */
+  async locate(ref: Reference, signal: AbortSignal): Promise<Located> {
+    const found = await this.withImage(ref, { signal }, (image) => Promise.resolve(image));
+    // The caller has no other place to ask.
+    return { ...found, repository: found.repository.withAlternative(false) };
+  }
+
+  /**
+   * Calls `work` with the image at the first place that has it, and, when that fails, at the next: mirrors in their order, then the source. A
+   * place that does not answer in time is passed over while there are others. One that goes silent during `work` is asked again, with all
+   * retries, after all others have failed.
+   * @param o.start where the image was found before, by tag; that place is tried first and `ref` names the digest found there
+   * @param o.doing what to put before the error when the last place has no such manifest
+   * @throws what `work` threw as ContentError, at once, for another place has the same content; what it threw as RejectedError, at once, for an
+   * image is judged by the signatures that are where it is; otherwise the last place's error, with those of the mirrors before it
+   */
+  async withImage<T>(
+    ref: Reference,
+    o: { readonly start?: Located | undefined; readonly doing?: string; readonly signal: AbortSignal },
+    work: (image: Located) => Promise<T>,
+  ): Promise<T> {
+    const { start, signal } = o;
+    const attempt = async (place: Place, hasAlternative: boolean): Promise<{ value: T } | undefined> => {
+      let doing = o.doing ?? "";
+      try {
+        place.found ??= await place.locate(!hasAlternative);
+        doing = "";
+        const repository = place.found.repository.withAlternative(hasAlternative);
+        return { value: await work({ ...place.found, repository }) };
+      } catch (err) {
+        signal.throwIfAborted();
+        if (err instanceof ContentError || err instanceof RejectedError) throw err;
+        place.failure = { ref: referenceText(place.ref), doing, err };
+        this.#options.log.debug({ ref: referenceText(place.ref), err }, "image is not to be had here");
+        return undefined;
+      }
+    };
+    const places = await this.#places(ref, start, signal);
+    for (const place of places) {
+      const done = await attempt(place, place !== places.at(-1));
+      if (done) return done.value;
+    }
+    // The last place was asked with all retries.
+    for (const place of places.slice(0, -1)) {
+      if (!place.found || !isSilence(place.failure?.err)) continue;
+      const done = await attempt(place, false);
+      if (done) return done.value;
+    }
+    throw combined(places.flatMap(({ failure }) => failure ?? []));
+  }
+
+  /**
+   * Asks whether the first place that answers has the image, without fetching its manifest where the registry can tell so. A place that does not
+   * answer in time is passed over while there are others.
+   * @throws as `withImage`, where no place has it
+   */
+  async look(ref: Reference, signal: AbortSignal): Promise<void> {
+    const failures: Failure[] = [];
+    const sources = await this.#sources(ref);
+    for (const source of sources) {
+      try {
+        await this.#ask(source === sources.at(-1), signal, async (until) => {
+          const repository = await this.#open(source, until);
+          await checkManifestExists(repository, nameIn(source.ref), this.#options.manifestBytes, until);
+        });
+        return;
+      } catch (err) {
+        signal.throwIfAborted();
+        failures.push({ ref: referenceText(source.ref), doing: "", err });
+      }
+    }
+    throw combined(failures);
+  }
+
+  /** Where to look, in order. */
+  async #places(ref: Reference, start: Located | undefined, signal: AbortSignal): Promise<Place[]> {
+    const sources = await this.#sources(ref);
+    const isStart = (source: PullSource): boolean => start !== undefined && nameOf(start.repository.ref) === nameOf(source.ref);
+    const others = sources
+      .filter((source) => !isStart(source))
+      .map((source): Place => {
+        const locate = (isLast: boolean): Promise<Located> => this.#ask(isLast, signal, (until) => this.#locate(source, until));
+        return { ref: source.ref, locate };
+      });
+    if (!start) return others;
+    return [{ ref: start.repository.ref, locate: () => Promise.resolve(start) }, ...others];
+  }
+
+  async #sources(ref: Reference): Promise<PullSource[]> {
+    return pullSources(await loadRegistriesConf(this.#options.registriesConf), ref);
+  }
+
+  /** Asks a place for a manifest. One that hangs must not use up the time of those after it. @throws Error after `placeMs` unless it is the last. */
+  async #ask<T>(isLast: boolean, signal: AbortSignal, ask: (until: AbortSignal) => Promise<T>): Promise<T> {
+    if (isLast) return ask(signal);
+    const { placeMs } = this.#options;
+    using deadline = new Deadline(signal, placeMs);
+    try {
+      return await ask(deadline.signal);
+    } catch (err) {
+      if (!deadline.isOver || signal.aborted) throw err;
+      throw new Error(`no manifest within ${placeMs / 1000} s`, { cause: err });
+    }
+  }
+
+  async #locate(source: PullSource, signal: AbortSignal): Promise<Located> {
+    const repository = await this.#open(source, signal);
+    return { repository, manifest: await repository.manifest(nameIn(source.ref), this.#options.manifestBytes, signal) };
+  }
+
+  async #open(source: PullSource, signal: AbortSignal): Promise<Repository> {
+    if (source.blocked !== undefined) throw new Error(source.blocked);
+    const { casDir, home, transport, tokens } = this.#options;
+    const { ref, insecure } = source;
+    const auth = await this.#entries(signal);
+    const tls = await readCertificates(certificateDir(casDir, ref.registry, home));
+    const credentials = credentialsFor(auth, ref.registry, ref.repository);
+    return new Repository({ ref, peer: { insecure, tls }, credentials, transport, tokens, actions: "pull" });
+  }
+
+  /** Of the file and of the source beside it, which comes first. */
+  async #entries(signal: AbortSignal): Promise<AuthFile> {
+    const { authFile, credentials } = this.#options;
+    try {
+      return mergedEntries([await readAuthFile(authFile), (await credentials?.entries(signal)) ?? new Map()]);
+    } catch (err) {
+      signal.throwIfAborted();
+      throw new Error(`getting username and password: ${messageOf(err)}`, { cause: err });
+    }
+  }
+}
+
+function nameIn(ref: Reference): string {
+  return ref.digest ?? ref.tag ?? "latest";
+}
+
+/** One place to look for an image. */
+interface Place {
+  readonly ref: Reference;
+  readonly locate: (isLast: boolean) => Promise<Located>;
+  found?: Located;
+  /** why it failed last */
+  failure?: Failure;
+}
+
+/** One place that failed, and what was being done there. */
+interface Failure {
+  readonly ref: string;
+  readonly doing: string;
+  readonly err: unknown;
+}
+
+/** One error of all the places tried, worded as containers/image words it. */
+function combined(failures: readonly Failure[]): Error {
+  const last = failures.at(-1);
+  if (!last) return new Error("no place to pull from");
+  const mirrors = failures.slice(0, -1).map(({ ref, err }) => `[${ref}: ${messageOf(err)}]`);
+  const others = mirrors.length === 0 ? "" : `(Mirrors also failed: ${mirrors.join("\n")}): ${last.ref}: `;
+  return new Error(`${last.doing}${others}${messageOf(last.err)}`, { cause: last.err });
+}

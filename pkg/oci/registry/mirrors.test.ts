@@ -1,0 +1,123 @@
+import cases from "../../../test/cases/oci/registriesConf.json" with { type: "json" };
+import { parseReference, referenceText } from "../reference.ts";
+import { type RegistriesConf, defaultRegistriesConf, loadRegistriesConf, parseRegistriesConf, pullSources } from "./registriesConf.ts";
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+
+interface Case {
+  name: string;
+  file: string;
+  dropIns?: string[];
+  error?: string;
+  pulls?: { ref: string; error?: string; sources?: { ref: string; insecure?: boolean }[] }[];
+}
+
+let dir: string;
+beforeAll(async () => {
+  dir = await mkdtemp(join(tmpdir(), "olmv1-conf-"));
+});
+afterAll(() => rm(dir, { recursive: true, force: true }));
+
+function confOf(text: string): RegistriesConf {
+  return { entries: parseRegistriesConf(text, true), origin: "/etc/registries.conf" };
+}
+
+function textOf(work: () => unknown): string {
+  try {
+    work();
+    return "";
+  } catch (err) {
+    return (err as Error).message;
+  }
+}
+
+test.for(cases.cases as Case[])("registries.conf: $name", async ({ name, file, dropIns = [], error, pulls = [] }) => {
+  const folder = join(dir, name.replaceAll(/\W/g, "-"));
+  await mkdir(join(folder, "d/sub.conf"), { recursive: true });
+  await writeFile(join(folder, "registries.conf"), file);
+  for (const [index, text] of dropIns.entries()) await writeFile(join(folder, `d/0${index}.conf`), text);
+  await writeFile(join(folder, "d/ignored.txt"), "not toml");
+  const loading = loadRegistriesConf({ file: join(folder, "registries.conf"), required: true, dropIns: [join(folder, "d")] });
+  if (error !== undefined) {
+    const { message } = await loading.then(
+      () => new Error("loaded"),
+      (err: Error) => err,
+    );
+    expect(message.replace(join(folder, "registries.conf"), "FILE").replace(`${join(folder, "d")}/`, "DIR/")).toBe(error);
+    return;
+  }
+  const conf = await loading;
+  for (const { ref, error: refused, sources } of pulls) {
+    if (refused !== undefined) expect(textOf(() => pullSources(conf, parseReference(ref)))).toBe(refused);
+    else
+      expect(
+        pullSources(conf, parseReference(ref)).map((source) => ({ ref: referenceText(source.ref), insecure: source.insecure })),
+      ).toEqual(sources?.map((source) => ({ insecure: false, ...source })));
+  }
+});
+
+describe("blocked", () => {
+  const blockedOf = (text: string, ref: string): (string | undefined)[] =>
+    pullSources(confOf(text), parseReference(ref)).map((s) => s.blocked);
+
+  test("forbids the registry, not its mirrors", () => {
+    const conf = '[[registry]]\nlocation = "quay.io"\nblocked = true\n[[registry.mirror]]\nlocation = "m.local"\n';
+    expect(blockedOf(conf, "quay.io/a:1")).toEqual([undefined, "registry quay.io is blocked in /etc/registries.conf"]);
+  });
+
+  test("forbids a mirror that another entry blocks", () => {
+    const conf =
+      '[[registry]]\nlocation = "quay.io"\n[[registry.mirror]]\nlocation = "m.local"\n[[registry]]\nlocation = "m.local"\nblocked = true\n';
+    expect(blockedOf(conf, "quay.io/a:1")).toEqual(["registry m.local is blocked in /etc/registries.conf", undefined]);
+  });
+
+  test("forbids a prefix whose location lies elsewhere", () => {
+    const conf = '[[registry]]\nprefix = "quay.io"\nlocation = "m.local"\nblocked = true\n';
+    expect(blockedOf(conf, "quay.io/a:1")).toEqual(["registry quay.io is blocked in /etc/registries.conf"]);
+  });
+});
+
+describe("the files that are read", () => {
+  test("a file that a person named must exist, the system's need not", async () => {
+    const file = join(dir, "absent.conf");
+    await expect(loadRegistriesConf({ file, required: true })).rejects.toThrow(`loading registries configuration "${file}": ENOENT`);
+    await expect(loadRegistriesConf({ file, dropIns: [join(dir, "absent.d")] })).resolves.toEqual({
+      entries: [],
+      origin: `${file} or ${file.replace(/conf$/, "d")}`,
+    });
+  });
+
+  test("broken TOML is told with its place", async () => {
+    const file = join(dir, "broken.conf");
+    await writeFile(file, '[[registry]]\nlocation = "quay.io\n');
+    await expect(loadRegistriesConf({ file, required: true })).rejects.toThrow(
+      /^loading registries configuration ".*broken.conf": line 2, column \d+: Invalid TOML/,
+    );
+  });
+
+  test("a value of the wrong kind is told with its name", () => {
+    expect(textOf(() => parseRegistriesConf('[[registry]]\nlocation = "a"\ninsecure = "yes"\n', true))).toContain("registry.0.insecure: ");
+  });
+
+  test("the environment names the file and the folder, else the user's file comes before the system's", async () => {
+    const home = join(dir, "home");
+    const system = "/etc/containers/registries.conf";
+    expect(defaultRegistriesConf({}, home)).toEqual({
+      file: system,
+      dropIns: [`${system}.d`, `${home}/.config/containers/registries.conf.d`],
+    });
+    expect(defaultRegistriesConf({ CONTAINERS_REGISTRIES_CONF: "/x.conf", CONTAINERS_REGISTRIES_CONF_DIR: "/x.d" }, home)).toEqual({
+      file: "/x.conf",
+      required: true,
+      dropIns: ["/x.d"],
+    });
+    await mkdir(join(home, ".config/containers"), { recursive: true });
+    await writeFile(join(home, ".config/containers/registries.conf"), "");
+    expect(defaultRegistriesConf({}, home)).toEqual({
+      file: `${home}/.config/containers/registries.conf`,
+      dropIns: [`${home}/.config/containers/registries.conf.d`],
+    });
+  });
+});

@@ -1,0 +1,19 @@
+import { expect, test } from "vitest";
+import cases from "../../../test/cases/oci/proxy.json" with { type: "json" };
+import { proxyFor } from "./proxy.ts";
+
+test.for(cases.cases)("NO_PROXY=$noProxy, $url: proxied $proxied", ({ url, noProxy, proxied }) => {
+  const env = { HTTP_PROXY: "http://proxy:3128", HTTPS_PROXY: "http://proxy:3128", NO_PROXY: noProxy };
+  expect(proxyFor(new URL(url), env) !== undefined).toBe(proxied);
+});
+
+test.for<[string, NodeJS.ProcessEnv, string | undefined]>([
+  ["https://r.io/", { HTTPS_PROXY: "http://p:1" }, "http://p:1/"],
+  ["https://r.io/", { https_proxy: "p:1" }, "http://p:1/"],
+  ["https://r.io/", { HTTP_PROXY: "http://p:1" }, undefined],
+  ["http://r.io/", { HTTP_PROXY: "http://u:s@p:1" }, "http://u:s@p:1/"],
+  ["https://r.io/", { HTTPS_PROXY: "", https_proxy: "http://p:2" }, "http://p:2/"],
+  ["https://r.io/", {}, undefined],
+])("%s with %o goes through %s", ([url, env, want]) => {
+  expect(proxyFor(new URL(url), env)?.href).toBe(want);
+});

@@ -1,0 +1,256 @@
+import { goQuoted } from "../../golang/quote.ts";
+import { type Reference, nameOf, parse, referenceText } from "../reference.ts";
+import { existsSync } from "node:fs";
+import { readFile, readdir } from "node:fs/promises";
+import { join } from "node:path";
+import { TomlError, parse as parseToml } from "smol-toml";
+import * as z from "zod";
+
+const Mirror = z.looseObject({
+  location: z.string().default(""),
+  insecure: z.boolean().default(false),
+  "pull-from-mirror": z.string().default(""),
+});
+const Entry = z.looseObject({
+  prefix: z.string().default(""),
+  location: z.string().default(""),
+  insecure: z.boolean().default(false),
+  blocked: z.boolean().default(false),
+  "mirror-by-digest-only": z.boolean().default(false),
+  "pull-from-mirror": z.string().default(""),
+  mirror: z.array(Mirror).default([]),
+});
+const Names = z.looseObject({ registries: z.array(z.string()).default([]) });
+const ConfFile = z.looseObject({
+  registry: z.array(Entry).default([]),
+  registries: z.looseObject({ search: Names.optional(), insecure: Names.optional(), block: Names.optional() }).optional(),
+});
+
+/** One [[registry]] table, checked: `prefix` is set, `location` is empty only under a wildcard prefix. */
+type RegistryEntry = z.output<typeof Entry>;
+
+/** The effective registries.conf: one entry per prefix, sorted by prefix. */
+export interface RegistriesConf {
+  readonly entries: readonly RegistryEntry[];
+  /** the files and folders it came from, for messages */
+  readonly origin: string;
+}
+
+/** Where registries.conf is read from; `required` when a person named the file. */
+export interface RegistriesConfPaths {
+  readonly file: string;
+  readonly required?: boolean;
+  /** folders of drop-in *.conf files; folders in this order, files in each by name */
+  readonly dropIns?: readonly string[];
+}
+
+/**
+ * The default places of containers-registries.conf(5): the user's file when there is one, else /etc/containers, and the drop-in folders.
+ * CONTAINERS_REGISTRIES_CONF names another file, CONTAINERS_REGISTRIES_CONF_DIR another folder.
+ */
+export function defaultRegistriesConf(env: NodeJS.ProcessEnv, home: string): RegistriesConfPaths {
+  const userFile = join(home, ".config/containers/registries.conf");
+  const userDir = `${userFile}.d`;
+  const folder = env["CONTAINERS_REGISTRIES_CONF_DIR"];
+  const named = env["CONTAINERS_REGISTRIES_CONF"];
+  const dropIns = folder ? [folder] : ["/etc/containers/registries.conf.d", userDir];
+  if (named) return { file: named, required: true, dropIns };
+  if (existsSync(userFile)) return { file: userFile, dropIns: [folder || userDir] };
+  return { file: "/etc/containers/registries.conf", dropIns };
+}
+
+/**
+ * Loads and merges registries.conf and its drop-ins; of entries with one prefix the later file's wins.
+ * @throws Error `loading registries configuration "…": …` or `loading drop-in registries configuration "…": …`
+ */
+export async function loadRegistriesConf(paths: RegistriesConfPaths): Promise<RegistriesConf> {
+  const dropIns = paths.dropIns ?? [];
+  const byPrefix = new Map<string, RegistryEntry>();
+  const add = (entries: readonly RegistryEntry[]): void => {
+    for (const entry of entries) byPrefix.set(entry.prefix, entry);
+  };
+  const main = await textOf(paths.file, paths.required ?? false);
+  if (main !== undefined) add(named(`loading registries configuration ${goQuoted(paths.file)}`, () => parseRegistriesConf(main, true)));
+  for (const file of await dropInFiles(dropIns)) {
+    const text = await textOf(file, false);
+    if (text !== undefined)
+      add(named(`loading drop-in registries configuration ${goQuoted(file)}`, () => parseRegistriesConf(text, false)));
+  }
+  return { entries: [...byPrefix.values()].sort((a, b) => compare(a.prefix, b.prefix)), origin: [paths.file, ...dropIns].join(" or ") };
+}
+
+/**
+ * The checked entries of one file, sorted by prefix. `allowV1` also takes the old form ([registries.search|insecure|block]).
+ * @throws Error with the text of containers/image; TOML errors name the line.
+ */
+export function parseRegistriesConf(text: string, allowV1: boolean): RegistryEntry[] {
+  const parsed = ConfFile.safeParse(tomlOf(text));
+  if (!parsed.success) {
+    const issue = parsed.error.issues[0];
+    throw new Error(`${issue?.path.join(".") ?? ""}: ${issue?.message ?? "invalid"}`);
+  }
+  const conf = parsed.data;
+  let entries = conf.registry;
+  if (conf.registries) {
+    if (!allowV1) throw new Error("registry must be in v2 format but is in v1");
+    if (entries.length > 0) throw new Error("mixing sysregistry v1/v2 is not supported");
+    entries = fromV1(conf.registries.block?.registries ?? [], conf.registries.insecure?.registries ?? []);
+  }
+  for (const entry of entries) check(entry);
+  const seen = new Map<string, RegistryEntry>();
+  for (const entry of entries) {
+    for (const other of entries) {
+      if ((entry.location || entry.prefix) !== (other.location || other.prefix)) continue;
+      for (const setting of ["insecure", "blocked"] as const)
+        if (entry[setting] !== other[setting])
+          throw new Error(`registry '${entry.location}' is defined multiple times with conflicting '${setting}' setting`);
+    }
+    if (!seen.has(entry.prefix)) seen.set(entry.prefix, entry);
+  }
+  return [...seen.values()].sort((a, b) => compare(a.prefix, b.prefix));
+}
+
+/** The parsed file; the parser's message is cut to its first line and gets the place. */
+function tomlOf(text: string): unknown {
+  try {
+    return parseToml(text);
+  } catch (err) {
+    if (!(err instanceof TomlError)) throw err;
+    throw new Error(`line ${err.line}, column ${err.column}: ${err.message.split("\n", 1)[0]}`, { cause: err });
+  }
+}
+
+function check(entry: RegistryEntry): void {
+  entry.location = location(entry.location);
+  entry.prefix = location(entry.prefix) || entry.location;
+  if (entry.prefix === "") throw new Error("invalid condition: both location and prefix are unset");
+  if (entry.location === "" && !entry.prefix.startsWith("*."))
+    throw new Error("invalid condition: location is unset and prefix is not in the format: *.example.com");
+  if (entry.prefix.startsWith("*.") && /[/@:]/.test(entry.prefix))
+    throw new Error(
+      `Wildcarded prefix should be in the format: *.example.com. Current prefix ${goQuoted(entry.prefix)} is incorrectly formatted`,
+    );
+  if (entry["pull-from-mirror"] !== "")
+    throw new Error(`pull-from-mirror must not be set for a non-mirror registry ${goQuoted(entry.prefix)}`);
+  for (const mirror of entry.mirror) {
+    mirror.location = location(mirror.location);
+    const use = mirror["pull-from-mirror"];
+    if (mirror.location === "") throw new Error("invalid condition: mirror location is unset");
+    if (entry["mirror-by-digest-only"] && use !== "")
+      throw new Error(
+        `cannot set mirror usage mirror-by-digest-only for the registry (${goQuoted(entry.prefix)}) and pull-from-mirror for per-mirror (${goQuoted(mirror.location)}) at the same time`,
+      );
+    if (!["", "all", "digest-only", "tag-only"].includes(use))
+      throw new Error(`unsupported pull-from-mirror value ${goQuoted(use)} for mirror ${goQuoted(mirror.location)}`);
+  }
+}
+
+function location(text: string): string {
+  const trimmed = text.replace(/\/+$/, "");
+  if (/^https?:\/\//.test(trimmed)) throw new Error(`invalid location '${text}': URI schemes are not supported`);
+  return trimmed;
+}
+
+function fromV1(blocked: readonly string[], insecure: readonly string[]): RegistryEntry[] {
+  return [...new Set([...blocked, ...insecure])].map((name) =>
+    Entry.parse({ location: name, prefix: name, blocked: blocked.includes(name), insecure: insecure.includes(name) }),
+  );
+}
+
+async function dropInFiles(dirs: readonly string[]): Promise<string[]> {
+  const files: string[] = [];
+  for (const dir of dirs) {
+    try {
+      const found = await readdir(dir, { withFileTypes: true });
+      const names = found.filter((entry) => !entry.isDirectory() && entry.name.endsWith(".conf")).map((entry) => entry.name);
+      files.push(...names.sort(compare).map((name) => join(dir, name)));
+    } catch (err) {
+      if ((err as NodeJS.ErrnoException).code !== "ENOENT")
+        throw new Error(`reading registries.conf.d: ${(err as Error).message}`, { cause: err });
+    }
+  }
+  return files;
+}
+
+async function textOf(file: string, required: boolean): Promise<string | undefined> {
+  try {
+    return await readFile(file, "utf8");
+  } catch (err) {
+    if (!required && (err as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    throw new Error(`loading registries configuration ${goQuoted(file)}: ${(err as Error).message}`, { cause: err });
+  }
+}
+
+function named<T>(doing: string, work: () => T): T {
+  try {
+    return work();
+  } catch (err) {
+    throw new Error(`${doing}: ${(err as Error).message}`, { cause: err });
+  }
+}
+
+function compare(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}
+
+/** One place to pull from. */
+export interface PullSource {
+  /** the reference, rewritten to this place */
+  readonly ref: Reference;
+  /** plain HTTP and unverified TLS are accepted */
+  readonly insecure: boolean;
+  /** the message that forbids this place */
+  readonly blocked?: string | undefined;
+}
+
+/**
+ * Where to pull `ref` from, in order: the mirrors that apply, then the source itself. Prefixes decide: the longest one that covers the name.
+ * An entry that is `blocked` forbids its own location, not its mirrors.
+ * @throws Error when a rewritten reference is none
+ */
+export function pullSources(conf: RegistriesConf, ref: Reference): PullSource[] {
+  const entry = entryFor(conf, nameOf(ref));
+  if (!entry) return [{ ref, insecure: false }];
+  const byDigest = ref.digest !== undefined;
+  const mirrors = entry.mirror.filter((mirror) => {
+    if (entry["mirror-by-digest-only"]) return byDigest;
+    return mirror["pull-from-mirror"] === "digest-only" ? byDigest : mirror["pull-from-mirror"] !== "tag-only" || !byDigest;
+  });
+  return [...mirrors, entry].map((endpoint): PullSource => {
+    const rewritten = rewrite(ref, entry.prefix, endpoint.location);
+    const by = endpoint === entry && entry.blocked ? entry : entryFor(conf, nameOf(rewritten));
+    const blocked = by?.blocked ? `registry ${by.prefix} is blocked in ${conf.origin}` : undefined;
+    return { ref: rewritten, insecure: endpoint.insecure, blocked };
+  });
+}
+
+/** The entry with the longest prefix of `name`. */
+function entryFor(conf: RegistriesConf, name: string): RegistryEntry | undefined {
+  let best: RegistryEntry | undefined;
+  for (const entry of conf.entries)
+    if (entry.prefix.length > (best?.prefix.length ?? 0) && matchLength(name, entry.prefix) >= 0) best = entry;
+  return best;
+}
+
+/**
+ * How many characters of `text` the prefix covers, or -1. The prefix must end where the host, a path component or the name ends;
+ * "*.example.com" covers any host below example.com, up to and including its ".example.com".
+ */
+function matchLength(text: string, prefix: string): number {
+  let end = prefix.length;
+  if (prefix.startsWith("*.")) {
+    const at = text.indexOf(prefix.slice(1));
+    if (at < 0 || text.slice(0, at).includes("/")) return -1;
+    end = at + prefix.length - 1;
+  } else if (!text.startsWith(prefix)) return -1;
+  const next = text[end];
+  return next === undefined || next === ":" || next === "/" || next === "@" ? end : -1;
+}
+
+function rewrite(ref: Reference, prefix: string, location: string): Reference {
+  if (location === "") return ref;
+  const text = referenceText(ref);
+  const rewritten = parse(location + text.slice(matchLength(text, prefix)));
+  if (typeof rewritten === "string") throw new Error(`rewriting reference: ${rewritten}`);
+  return rewritten;
+}

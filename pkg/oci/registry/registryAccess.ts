@@ -1,0 +1,88 @@
+import { CATALOG_LIMITS, type Limits } from "../limits.ts";
+import type { Reference } from "../reference.ts";
+import { type Logins, credentialsFor } from "./authFile.ts";
+import { certificateDir, readCertificates } from "./certificates.ts";
+import { ImageSource, type Located } from "./imageSource.ts";
+import { type RegistriesConfPaths, defaultRegistriesConf, loadRegistriesConf, pullSources } from "./registriesConf.ts";
+import { Repository } from "./repository.ts";
+import { TokenSource } from "./tokens.ts";
+import { Transport } from "./transport.ts";
+import { homedir } from "node:os";
+import type { Logger } from "pino";
+
+/** Finishing a large upload may take a registry a while. */
+const PUSH_LIMITS: Limits = { ...CATALOG_LIMITS, stallMs: 180_000 };
+
+/** How registries are reached from a command line. */
+export interface RegistryAccessOptions {
+  /** exactly this file, without drop-ins; by default the usual ones */
+  readonly registriesConf?: string | undefined;
+  readonly logins: Logins;
+  readonly casDir?: string | undefined;
+  /** Where images are pushed to, plain HTTP and unverified TLS are accepted. */
+  readonly insecure?: boolean | undefined;
+  readonly env: NodeJS.ProcessEnv;
+  readonly log: Logger;
+  readonly limits?: Partial<Limits> | undefined;
+}
+
+/** Connections to registries: to read images where `registries.conf` says, and to write them where their reference says. */
+export class RegistryAccess {
+  readonly limits: Limits;
+  readonly #options: RegistryAccessOptions;
+  readonly #home = homedir();
+  readonly #conf: RegistriesConfPaths;
+  readonly #transport: Transport;
+  readonly #tokens: TokenSource;
+  readonly #source: ImageSource;
+
+  constructor(options: RegistryAccessOptions) {
+    const { registriesConf, logins, casDir, env, log, limits } = options;
+    this.#options = options;
+    this.limits = { ...PUSH_LIMITS, ...limits };
+    this.#transport = new Transport({ limits: this.limits, env, log });
+    this.#tokens = new TokenSource(this.#transport, log);
+    this.#conf = registriesConf === undefined ? defaultRegistriesConf(env, this.#home) : { file: registriesConf, required: true };
+    this.#source = new ImageSource({
+      registriesConf: this.#conf,
+      authFile: undefined,
+      credentials: logins,
+      casDir,
+      home: this.#home,
+      manifestBytes: this.limits.manifestBytes,
+      placeMs: this.limits.placeMs,
+      transport: this.#transport,
+      tokens: this.#tokens,
+      log,
+    });
+  }
+
+  /** Where an image is found, its mirrors first. @throws Error with what each place said. */
+  locate(ref: Reference, signal: AbortSignal): Promise<Located> {
+    return this.#source.locate(ref, signal);
+  }
+
+  /** Calls `work` with the image at the first place that has it, and at the next one when a place fails. @throws as `ImageSource.withImage` */
+  withImage<T>(ref: Reference, signal: AbortSignal, work: (image: Located) => Promise<T>): Promise<T> {
+    return this.#source.withImage(ref, { signal }, work);
+  }
+
+  /** Asks whether an image is there, its mirrors first. @throws Error with what each place said, where it is not */
+  look(ref: Reference, signal: AbortSignal): Promise<void> {
+    return this.#source.look(ref, signal);
+  }
+
+  /** The repository to push to, which no mirror stands in for. */
+  async repository(ref: Reference): Promise<Repository> {
+    const { logins, casDir } = this.#options;
+    const credentials = credentialsFor(await logins.entries(), ref.registry, ref.repository);
+    const tls = await readCertificates(certificateDir(casDir, ref.registry, this.#home));
+    const isInsecure = this.#options.insecure ?? pullSources(await loadRegistriesConf(this.#conf), ref).at(-1)?.insecure ?? false;
+    const peer = { insecure: isInsecure, tls };
+    return new Repository({ ref, peer, credentials, transport: this.#transport, tokens: this.#tokens, actions: "pull,push" });
+  }
+
+  close(): Promise<void> {
+    return this.#transport.close();
+  }
+}

@@ -1,0 +1,260 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { text } from "node:stream/consumers";
+import { describe, expect, test } from "vitest";
+import { type LoopbackRegistry, refuse } from "../../../test/support/loopbackRegistry.ts";
+import { insecureRegistry, loopbackRegistry, puller } from "../../../test/support/pulling.ts";
+import { tarball } from "../../../test/support/tarball.ts";
+import { mayReceivePassword } from "./tokens.ts";
+
+const signal = new AbortController().signal;
+const image = { layers: [tarball([{ name: "a", content: "1" }])] };
+const PASSWORD = "s3cr3t-of-the-test";
+const BASIC = `Basic ${btoa(`user:${PASSWORD}`)}`;
+
+async function failure(promise: Promise<unknown>): Promise<Error> {
+  return promise.then(
+    () => new Error("it did not fail"),
+    (err: Error) => err,
+  );
+}
+
+/** A registry that gives out tokens itself, one after the other, and accepts those in `valid`. */
+async function tokenRegistry(
+  o: { header?: (url: string) => string | string[]; answer?: (req: IncomingMessage, res: ServerResponse, n: number) => void } = {},
+) {
+  const registry = await loopbackRegistry();
+  registry.addImage("ns/app", "v1", image);
+  const valid = new Set<string>();
+  const asked: { method: string; url: URL; authorization: string | undefined; body: string }[] = [];
+  const giveToken = async (req: IncomingMessage, res: ServerResponse, url: URL): Promise<void> => {
+    asked.push({ method: req.method ?? "", url, authorization: req.headers.authorization, body: await text(req) });
+    const token = `token-${asked.length}`;
+    valid.add(token);
+    if (o.answer) o.answer(req, res, asked.length);
+    else res.end(JSON.stringify({ token, expires_in: 300 }));
+  };
+  registry.misbehave = (req, res) => {
+    const url = new URL(req.url ?? "", registry.url);
+    if (url.pathname === "/token") {
+      void giveToken(req, res, url);
+      return true;
+    }
+    if (valid.has(req.headers.authorization?.replace("Bearer ", "") ?? "")) return false;
+    res.setHeader("www-authenticate", o.header?.(registry.url) ?? `Bearer realm="${registry.url}/token",service="test"`);
+    return refuse(res, 401, "UNAUTHORIZED", "authentication required");
+  };
+  return { registry, valid, asked, tag: `${registry.host}/ns/app:v1`, conf: insecureRegistry(registry.host) };
+}
+
+function login(registry: LoopbackRegistry, entry: object = { username: "user", password: PASSWORD }): Record<string, object> {
+  return { [registry.host]: entry };
+}
+
+describe("a bearer token", () => {
+  test("is asked for with the scope and service, anonymously without credentials", async () => {
+    const { tag, conf, asked } = await tokenRegistry();
+    const { puller: p } = await puller({ conf });
+    await p.pull("ext", tag, { signal });
+    expect(asked.map(({ method, url, authorization }) => [method, url.search, authorization])).toEqual([
+      ["GET", "?service=test&scope=repository%3Ans%2Fapp%3Apull", undefined],
+    ]);
+  });
+
+  test("is asked for with the password, and used for all requests of all pulls", async () => {
+    const { registry, tag, conf, asked } = await tokenRegistry();
+    const { puller: p } = await puller({ conf, auths: login(registry) });
+    await p.pull("ext", tag, { signal });
+    await p.pull("other", tag, { signal });
+    expect(asked.map(({ url, authorization }) => [url.searchParams.get("account"), authorization])).toEqual([["user", BASIC]]);
+    expect(registry.requests.filter(({ headers }) => headers.authorization?.startsWith("Basic"))).toHaveLength(1);
+  });
+
+  test("of one repository is not used for another", async () => {
+    const { registry, conf, asked } = await tokenRegistry();
+    registry.addImage("ns/two", "v1", image);
+    const { puller: p } = await puller({ conf });
+    await p.pull("ext", `${registry.host}/ns/app:v1`, { signal });
+    await p.pull("ext", `${registry.host}/ns/two:v1`, { signal });
+    expect(asked.map(({ url }) => url.searchParams.get("scope"))).toEqual(["repository:ns/app:pull", "repository:ns/two:pull"]);
+  });
+
+  test("that the registry forgot is replaced once", async () => {
+    const { tag, conf, asked, valid } = await tokenRegistry();
+    const { puller: p } = await puller({ conf });
+    await p.pull("ext", tag, { signal });
+    valid.clear();
+    await p.pull("other", tag, { signal });
+    expect(asked).toHaveLength(2);
+  });
+
+  test("that is refused for good is not asked for again and again", async () => {
+    const { registry, tag, conf, asked } = await tokenRegistry({
+      answer: (_req, res) => void res.end(JSON.stringify({ token: "worthless" })),
+    });
+    const { puller: p } = await puller({ conf });
+    expect((await failure(p.pull("ext", tag, { signal }))).message).toBe(
+      `error creating image source: reading manifest v1 in ${registry.host}/ns/app: authentication required`,
+    );
+    expect(asked).toHaveLength(2);
+  });
+
+  test("with a wider scope is asked for when the registry says which", async () => {
+    const { registry, tag, conf, asked } = await tokenRegistry();
+    const { misbehave } = registry;
+    registry.misbehave = (req, res) => {
+      if (!req.url?.includes("/manifests/") || req.headers.authorization !== "Bearer token-1") return misbehave(req, res);
+      res.setHeader(
+        "www-authenticate",
+        `Bearer realm="${registry.url}/token",service="test",scope="repository:ns/base:pull",error="insufficient_scope"`,
+      );
+      return refuse(res, 403, "DENIED", "more");
+    };
+    const { puller: p } = await puller({ conf });
+    await p.pull("ext", tag, { signal });
+    expect(asked[1]?.url.searchParams.getAll("scope")).toEqual(["repository:ns/app:pull", "repository:ns/base:pull"]);
+  });
+
+  test("may be called access_token", async () => {
+    const { tag, conf } = await tokenRegistry({ answer: (_req, res, n) => void res.end(JSON.stringify({ access_token: `token-${n}` })) });
+    const { puller: p } = await puller({ conf });
+    await p.pull("ext", tag, { signal });
+  });
+
+  test("is exchanged for an identity token by POST", async () => {
+    const { registry, tag, conf, asked } = await tokenRegistry();
+    const { puller: p } = await puller({ conf, auths: login(registry, { auth: btoa("<token>:"), identitytoken: "identity" }) });
+    await p.pull("ext", tag, { signal });
+    expect(asked.map(({ method, url, authorization }) => [method, url.search, authorization])).toEqual([["POST", "", undefined]]);
+    expect(Object.fromEntries(new URLSearchParams(asked[0]?.body))).toEqual({
+      grant_type: "refresh_token",
+      refresh_token: "identity",
+      client_id: "olmv1",
+      service: "test",
+      scope: "repository:ns/app:pull",
+    });
+  });
+
+  test("from the credentials file is used as it is", async () => {
+    const { registry, tag, conf, asked, valid } = await tokenRegistry();
+    valid.add("ready-made");
+    const { puller: p } = await puller({ conf, auths: login(registry, { registrytoken: "ready-made" }) });
+    await p.pull("ext", tag, { signal });
+    expect(asked).toEqual([]);
+  });
+
+  test.for<[string, (res: ServerResponse) => unknown, string]>([
+    [
+      "refuses the password",
+      (res) => refuse(res, 401, "UNAUTHORIZED", "who are you"),
+      "unable to retrieve auth token: invalid username/password: unauthorized: who are you",
+    ],
+    ["is forbidden", (res) => res.writeHead(403).end(), "Requesting bearer token: received unexpected HTTP status: 403 Forbidden"],
+    ["has had enough", (res) => res.writeHead(429, { "retry-after": "999" }).end(), "too many requests to registry"],
+    ["answers without a token", (res) => res.end("{}"), "decoding bearer token: the answer of HOST holds none"],
+    ["answers something else", (res) => res.end("<html>"), "decoding bearer token: the answer of HOST holds none"],
+    ["answers without end", (res) => res.end(Buffer.alloc(2 * 1024 * 1024)), "exceeded maximum allowed size of 1048576 bytes"],
+  ])("service that %s", async ([, answer, message]) => {
+    const { registry, tag, conf } = await tokenRegistry({ answer: (_req, res) => void answer(res) });
+    const { puller: p } = await puller({ conf, auths: login(registry) });
+    expect((await failure(p.pull("ext", tag, { signal }))).message).toBe(
+      `error creating image source: ${message.replace("HOST", registry.host)}`,
+    );
+  });
+
+  test.for<[string, (url: string) => string | string[]]>([
+    ["in one line", (url) => `Negotiate, Bearer realm="${url}/token",service="test", Basic realm="test"`],
+    ["in two lines", (url) => ["Digest realm=x", `Bearer realm="${url}/token"`]],
+  ])("is found among several challenges %s", async ([, header]) => {
+    const { tag, conf, asked } = await tokenRegistry({ header });
+    const { puller: p } = await puller({ conf });
+    await p.pull("ext", tag, { signal });
+    expect(asked).toHaveLength(1);
+  });
+
+  test.for(["Bearer", 'Bearer realm="/token"', 'Bearer realm="file:///x"'])("%s names no service", async (header) => {
+    const { tag, conf } = await tokenRegistry({ header: () => header });
+    const { puller: p } = await puller({ conf });
+    expect((await failure(p.pull("ext", tag, { signal }))).message).toBe(
+      "error creating image source: missing realm in bearer auth challenge",
+    );
+  });
+});
+
+test("a service at a link-local address is never asked", async () => {
+  const { tag, conf } = await tokenRegistry({ header: () => 'Bearer realm="http://169.254.169.254/latest/meta-data"' });
+  const { puller: p } = await puller({ conf });
+  expect((await failure(p.pull("ext", tag, { signal }))).message).toMatch(
+    /^error creating image source: Get "http:\/\/169\.254\.169\.254\/latest\/meta-data[^"]*": refused to ask 169\.254\.169\.254, a link-local address$/,
+  );
+});
+
+describe("the password", () => {
+  test("does not go to an unrelated host that a plain http registry names", async () => {
+    const thief = await loopbackRegistry();
+    thief.misbehave = (_req, res) => {
+      res.end(JSON.stringify({ token: "token-1" }));
+      return true;
+    };
+    const realm = thief.url.replace("127.0.0.1", "localhost");
+    const { registry, tag, conf, valid } = await tokenRegistry({ header: () => `Bearer realm="${realm}/token",service="test"` });
+    valid.add("token-1");
+    const { puller: p, logged } = await puller({ conf, auths: login(registry) });
+    await p.pull("ext", tag, { signal });
+    expect(thief.requests.map(({ path, headers }) => [path, headers.authorization])).toEqual([
+      ["/token?service=test&scope=repository%3Ans%2Fapp%3Apull", undefined],
+    ]);
+    expect(logged.join("")).toContain("registry credentials are not sent to this token service");
+  });
+
+  test.for<[registry: string, realm: string, insecure: boolean, want: boolean]>([
+    ["https://r.io", "https://r.io/token", false, true],
+    ["https://r.io", "https://r.io:8443/token", false, true],
+    ["https://registry-1.docker.io", "https://auth.docker.io/token", false, true],
+    ["https://r.io", "https://elsewhere.com/token", false, true],
+    ["https://r.io", "http://r.io/token", false, false],
+    ["https://r.io", "http://r.io/token", true, false],
+    ["http://r.io", "http://r.io:5001/token", true, true],
+    ["http://r.io", "https://r.io/token", true, true],
+    ["http://r.io", "https://elsewhere.com/token", true, false],
+    ["https://r.io", "https://elsewhere.com/token", true, false],
+    ["http://registry.corp.example", "https://gitlab.corp.example/jwt", true, true],
+    ["http://registry.corp.example", "http://gitlab.corp.example/jwt", true, false],
+    ["http://registry.corp.example", "https://gitlab.other.example/jwt", true, false],
+    ["http://a.com", "https://b.com/t", true, false],
+    ["http://10.0.0.1", "https://10.0.0.2/t", true, false],
+    ["http://[fd00::1]", "https://[fd00::2]/t", true, false],
+  ])("registry %s, token service %s, insecure %o: %o", ([registry, realm, insecure, want]) => {
+    expect(mayReceivePassword(new URL(realm), new URL(registry), insecure)).toBe(want);
+  });
+
+  test("goes to a registry that asks for it, and shows nowhere", async () => {
+    const registry = await loopbackRegistry();
+    registry.addImage("ns/app", "v1", image);
+    registry.misbehave = (req, res) => {
+      if (req.headers.authorization === BASIC && req.url !== "/v2/ns/app/manifests/v2") return false;
+      res.setHeader("www-authenticate", 'Basic realm="test"');
+      return refuse(res, 401, "UNAUTHORIZED", "authentication required");
+    };
+    const { puller: p, logged } = await puller({ conf: insecureRegistry(registry.host), auths: login(registry) });
+    await p.pull("ext", `${registry.host}/ns/app:v1`, { signal });
+    const err = await failure(p.pull("ext", `${registry.host}/ns/app:v2`, { signal }));
+    expect(err.message).toBe(`error creating image source: reading manifest v2 in ${registry.host}/ns/app: authentication required`);
+    for (const secret of [PASSWORD, btoa(`user:${PASSWORD}`)]) expect(`${logged.join("")}${err.stack}`).not.toContain(secret);
+  });
+
+  test("of one registry does not go to its mirror", async () => {
+    const { registry, tag } = await tokenRegistry();
+    const mirror = await loopbackRegistry();
+    mirror.addImage("ns/app", "v1", image);
+    mirror.misbehave = (req, res) => {
+      if (req.headers.authorization) throw new Error("credentials at the mirror");
+      if (req.url !== "/v2/") return false;
+      res.setHeader("www-authenticate", 'Basic realm="mirror"');
+      return refuse(res, 401, "UNAUTHORIZED", "authentication required");
+    };
+    const conf = `${insecureRegistry(registry.host)}[[registry.mirror]]\nlocation = "${mirror.host}"\ninsecure = true\n`;
+    const { puller: p } = await puller({ conf, auths: login(registry) });
+    await p.pull("ext", tag, { signal });
+    expect(registry.requests).toEqual([]);
+  });
+});

@@ -1,0 +1,20 @@
+import { expect, test } from "vitest";
+import { digestOf } from "../digest.ts";
+import { tarOf } from "./layerArchive.ts";
+
+const files: [string, Uint8Array][] = [
+  ["manifests/b.yaml", Buffer.from("b")],
+  ["manifests/a.yaml", Buffer.from("a")],
+  ["metadata/annotations.yaml", Buffer.alloc(2000, "x")],
+  [`long/${"n".repeat(120)}/ü`, Buffer.alloc(0)],
+];
+
+test("an archive depends on its files only, and never changes", async () => {
+  const tar = await tarOf(new Map(files));
+  expect(tar.equals(await tarOf(new Map(files.toReversed())))).toBe(true);
+  expect(digestOf(tar)).toBe("sha256:1d02d6686c8958997d86dd5818a04842d7b6002d20e3cb2415ac6833a95e5947");
+});
+
+test.for(["", "/a", "a/", "a//b", "./a", "a/../b", "..", "."])("%o is no path of a file", async (path) => {
+  await expect(tarOf(new Map([[path, Buffer.from("x")]]))).rejects.toThrow("is no relative path of a file");
+});

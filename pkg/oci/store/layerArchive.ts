@@ -1,0 +1,63 @@
+import { Readable } from "node:stream";
+import { buffer } from "node:stream/consumers";
+import { pipeline } from "node:stream/promises";
+import { promisify } from "node:util";
+import { gzip, zstdCompress } from "node:zlib";
+import { pack } from "tar-stream";
+import { componentsOf } from "../pull/tree.ts";
+
+export type LayerCompression = "gzip" | "zstd" | "none";
+
+/** Fast, and within a tenth of the default level's size for YAML. */
+export const GZIP_LEVEL = 3;
+const EPOCH = new Date(0);
+
+/** A file of an archive. */
+export interface ArchivedFile {
+  /** relative slash path */
+  readonly path: string;
+  readonly size: number;
+  /** its bytes, `size` in all */
+  open(): AsyncIterable<Uint8Array>;
+}
+
+/**
+ * A tar archive of files and their directories: the same files give the same bytes, whatever their order.
+ * @param files by relative slash path
+ * @throws Error for a path that is absolute, empty or has ".." in it
+ */
+export async function tarOf(files: ReadonlyMap<string, Uint8Array>): Promise<Buffer> {
+  const archived = [...files].map(([path, bytes]) => ({ path, size: bytes.byteLength, open: () => Readable.from([bytes]) }));
+  return await buffer(tarStream(archived));
+}
+
+/** The same as a stream, one file after another. @throws Error as `tarOf`, at once. */
+export function tarStream(files: readonly ArchivedFile[]): AsyncIterable<Uint8Array> {
+  const byPath = new Map(files.map((file) => [file.path, file]));
+  const directories = new Set<string>();
+  for (const path of byPath.keys()) {
+    const parts = componentsOf(path);
+    if (path.startsWith("/") || parts.length === 0 || parts.includes("..") || parts.join("/") !== path)
+      throw new Error(`${JSON.stringify(path)} is no relative path of a file`);
+    for (let depth = 1; depth < parts.length; depth++) directories.add(parts.slice(0, depth).join("/"));
+  }
+  const archive = pack();
+  const write = async (): Promise<void> => {
+    for (const name of [...directories, ...byPath.keys()].sort()) {
+      const file = byPath.get(name);
+      const header = { name, mode: file ? 0o644 : 0o755, mtime: EPOCH, uid: 0, gid: 0 };
+      if (file) await pipeline(file.open(), archive.entry({ ...header, type: "file", size: file.size }));
+      else archive.entry({ ...header, type: "directory" });
+    }
+    archive.finalize();
+  };
+  write().catch((err: Error) => archive.destroy(err));
+  return archive as AsyncIterable<Uint8Array>;
+}
+
+/** `bytes` as a layer, and the media type's suffix for it. */
+export async function compressed(bytes: Uint8Array, compression: LayerCompression): Promise<{ bytes: Uint8Array; suffix: string }> {
+  if (compression === "gzip") return { bytes: await promisify(gzip)(bytes, { level: GZIP_LEVEL }), suffix: "+gzip" };
+  if (compression === "zstd") return { bytes: await promisify(zstdCompress)(bytes), suffix: "+zstd" };
+  return { bytes, suffix: "" };
+}

@@ -1,0 +1,49 @@
+import { X509Certificate } from "node:crypto";
+import { expect, test } from "vitest";
+import { stateOf } from "../certificates/rotation.ts";
+import { ThreadIssuer } from "./certificateIssuer.ts";
+
+const HOST = `${"a".repeat(63)}-service.ns`;
+const STARTS = Date.UTC(2026, 0, 1);
+const ENDS = Date.UTC(2027, 11, 31);
+const TASK = { host: HOST, dnsNames: [HOST, `${HOST}.svc`, `${HOST}.svc.cluster.local`], startsAt: STARTS, endsAt: ENDS };
+
+test("an authority signs one certificate for the names of a Service, for as long as it is asked for", async () => {
+  const { authority, certificate, key } = await new ThreadIssuer().issue(TASK, new AbortController().signal);
+  const [root, leaf] = [new X509Certificate(authority), new X509Certificate(certificate)];
+  expect([root.ca, leaf.ca]).toEqual([true, false]);
+  expect(leaf.keyUsage).toEqual(["1.3.6.1.5.5.7.3.1"]);
+  expect(leaf.subjectAltName).toBe(TASK.dnsNames.map((name) => `DNS:${name}`).join(", "));
+  const stored = { serving: { certificate, key }, authorities: [authority] };
+  expect(stateOf(stored, TASK.dnsNames)).toEqual({ serving: { startsAt: STARTS, endsAt: ENDS }, authorityEnds: [ENDS] });
+});
+
+test("two authorities for one Service differ in name, and what is missing or does not fit is a fault", async () => {
+  const issuer = new ThreadIssuer();
+  const { signal } = new AbortController();
+  const [one, other] = await Promise.all([issuer.issue(TASK, signal), issuer.issue(TASK, signal)]);
+  expect(new X509Certificate(one.authority).subject).not.toBe(new X509Certificate(other.authority).subject);
+  const serving = { certificate: one.certificate, key: one.key };
+  const fault = (stored: Parameters<typeof stateOf>[0], names = TASK.dnsNames) => stateOf(stored, names)?.serving;
+  expect(fault({ serving, authorities: [other.authority] })).toEqual({
+    fault: "its certificate is of no authority that is stored beside it",
+  });
+  expect(fault({ serving: { ...serving, key: other.key }, authorities: [one.authority] })).toEqual({
+    fault: "its key is not that of its certificate",
+  });
+  expect(fault({ serving, authorities: [one.authority] }, ["b.ns.svc"])).toEqual({ fault: "its certificate is not for b.ns.svc" });
+  expect(fault({ serving: { certificate: "", key: "" }, authorities: ["-----"] })).toEqual({ fault: "its certificate cannot be read" });
+  expect(stateOf({ serving, next: { certificate: other.certificate, key: other.key }, authorities: ["-----", one.authority] }, [])).toEqual(
+    {
+      serving: { startsAt: STARTS, endsAt: ENDS },
+      next: { fault: "its certificate is of no authority that is stored beside it" },
+      authorityEnds: [Number.NEGATIVE_INFINITY, ENDS],
+    },
+  );
+});
+
+test("a stop ends it", async () => {
+  const stop = new AbortController();
+  stop.abort(new Error("stopped"));
+  await expect(new ThreadIssuer().issue(TASK, stop.signal)).rejects.toThrow("stopped");
+});
