@@ -1,18 +1,12 @@
+import { parseDuration } from "../../pkg/api/duration.ts";
+import { CATALOG_VALIDATIONS } from "../../pkg/catalogd/load/findingsPart.ts";
+import { parseBindAddress } from "../../pkg/telemetry/health.ts";
+import { duration, featureGatesFlag, ignoredFlags, logFlags, parseFlagsWith, switchFlag, systemNamespaceFlag, usageOf } from "../internal/flags.ts";
+import { PULL_SECRET_FORMAT, imageFlags, namesPullSecret } from "../internal/imageFlags.ts";
+import { ELECTION_TIMES, electionTimesFit, leaderFlags } from "../internal/leaderFlags.ts";
+import { ONE_CERTIFICATE, hasCertificate, isOneCertificate, isWholePair, mayServeMetrics, servingFlags } from "../internal/serving.ts";
 import { isIP } from "node:net";
 import * as z from "zod";
-
-import { CATALOG_VALIDATIONS } from "../../pkg/catalogd/load/findingsPart.ts";
-
-import { parseBindAddress } from "../../pkg/telemetry/health.ts";
-import { parseDuration } from "../duration.ts";
-
-import { featureGatesFlag } from "../featureGates.ts";
-import { duration, parseFlagsWith, switchFlag, usageOf } from "../flags.ts";
-import { ignoredFlags, logFlags } from "../goFlags.ts";
-import { imageFlags, namesPullSecret, PULL_SECRET_FORMAT } from "../imageFlags.ts";
-import { ELECTION_TIMES, electionTimesFit, leaderFlags } from "../leaderFlags.ts";
-import { hasCertificate, isOneCertificate, isWholePair, mayServeMetrics, ONE_CERTIFICATE, servingFlags } from "../servingFlags.ts";
-import { systemNamespaceFlag } from "../systemNamespace.ts";
 
 /** Where metrics are served with a certificate and without --metrics-bind-address; :8443 is that of the content. */
 export const METRICS_ADDRESS = ":7443";
@@ -106,4 +100,9 @@ export function usage(): string {
 /** @throws Error that names each wrong flag. */
 export function parseFlags(args: string[]): Flags | "help" {
   return parseFlagsWith(Flags, Flags.shape, args);
+}
+
+/** Ids of the endpoints whose feature gates are off: for clients they do not exist. */
+export function gatedEndpoints({ "feature-gates": { enabled } }: Flags): Set<string> {
+  return new Set([...(enabled.APIV1MetasHandler ? [] : ["findMetas"]), ...(enabled.GraphQLCatalogQueries ? [] : ["queryCatalog"])]);
 }

@@ -11,15 +11,12 @@ import { CATALOG_LIMITS } from "../../pkg/oci/limits.ts";
 import { parseBindAddress, startProbeServer } from "../../pkg/telemetry/health.ts";
 import { createLogger } from "../../pkg/telemetry/log.ts";
 import { createMetrics, restClientMetrics } from "../../pkg/telemetry/metrics.ts";
-import { logLevelOf, tellIgnored } from "../goFlags.ts";
-import { pullSecretsFor, pullerFor } from "../imageFlags.ts";
-import { leadershipFor } from "../leaderFlags.ts";
-import { runProgram } from "../program.ts";
-import { serveMetrics } from "../servingFlags.ts";
-import { servingTls } from "../servingTls.ts";
-import { surviveLostConnections } from "../strayErrors.ts";
-import { type Flags, METRICS_ADDRESS, checkPlainHttp, parseFlags, usage } from "./flags.ts";
-import { gatedEndpoints } from "./gatedEndpoints.ts";
+import { logLevelOf, tellIgnored } from "../internal/flags.ts";
+import { pullSecretsFor, pullerFor } from "../internal/imageFlags.ts";
+import { leadershipFor } from "../internal/leaderFlags.ts";
+import { runProgram, surviveLostConnections } from "../internal/program.ts";
+import { serveMetrics, servingTls } from "../internal/serving.ts";
+import { type Flags, METRICS_ADDRESS, checkPlainHttp, gatedEndpoints, parseFlags, usage } from "./flags.ts";
 import { setFlagsFromString } from "node:v8";
 
 /** Under which the replicas agree on a leader; the Go program's, so that the two never lead together. */

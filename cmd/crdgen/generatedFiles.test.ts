@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { parseYaml } from "../../pkg/golang/yaml.ts";
 import { generatedFiles } from "./generatedFiles.ts";
-import type { Structural } from "./structural.ts";
+import type { Structural } from "../../pkg/api/customResourceDefinitions.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 import { basename } from "node:path";
-import { EXIT } from "./cli/exitCodes.ts";
-import { runProgram } from "./cli/runProgram.ts";
+import { EXIT } from "./cli/errors.ts";
+import { runProgram } from "./program.ts";
 import { processTerminal } from "./cli/terminal.ts";
 
 // Whoever reads the output may have seen enough of it, as `head` has.

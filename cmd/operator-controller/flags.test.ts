@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { operatorProxySettings } from "../operatorProxyFlags.ts";
+import { operatorProxySettings } from "../internal/operatorProxyFlags.ts";
 import { type Flags, parseFlags, usage } from "./flags.ts";
 
 test("by default nobody acts for an extension without a ServiceAccount, and drift is looked for every five minutes", () => {

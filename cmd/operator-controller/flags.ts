@@ -1,16 +1,13 @@
-import * as z from "zod";
 import { messageOf } from "../../pkg/errors/errors.ts";
 import { WEBHOOK_CERT_PROVIDERS } from "../../pkg/operatorcontroller/certificates/providerNames.ts";
 import { parseClusterVersion } from "../../pkg/operatorcontroller/clusterupgrade/clusterVersionSource.ts";
 import { CLUSTER_OPERATOR_MODES } from "../../pkg/operatorcontroller/clusterupgrade/gateMode.ts";
-import { featureGatesFlag } from "../featureGates.ts";
-import { duration, optionalText, parseFlagsWith, switchFlag, usageOf } from "../flags.ts";
-import { ignoredFlags, logFlags } from "../goFlags.ts";
-import { imageFlags, namesPullSecret, PULL_SECRET_FORMAT } from "../imageFlags.ts";
-import { ELECTION_TIMES, electionTimesFit, leaderFlags } from "../leaderFlags.ts";
-import { agreesOnProxy, operatorProxyFlags, PROXY_FLAGS } from "../operatorProxyFlags.ts";
-import { isOneCertificate, isWholePair, mayServeMetrics, ONE_CERTIFICATE, servingFlags } from "../servingFlags.ts";
-import { systemNamespaceFlag } from "../systemNamespace.ts";
+import { duration, featureGatesFlag, ignoredFlags, logFlags, optionalText, parseFlagsWith, switchFlag, systemNamespaceFlag, usageOf } from "../internal/flags.ts";
+import { PULL_SECRET_FORMAT, imageFlags, namesPullSecret } from "../internal/imageFlags.ts";
+import { ELECTION_TIMES, electionTimesFit, leaderFlags } from "../internal/leaderFlags.ts";
+import { PROXY_FLAGS, agreesOnProxy, operatorProxyFlags } from "../internal/operatorProxyFlags.ts";
+import { ONE_CERTIFICATE, isOneCertificate, isWholePair, mayServeMetrics, servingFlags } from "../internal/serving.ts";
+import * as z from "zod";
 
 /** Where metrics are served with a certificate and without --metrics-bind-address. */
 export const METRICS_ADDRESS = ":8443";

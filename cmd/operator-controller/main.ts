@@ -7,20 +7,18 @@ import { SecretAuthorities } from "../../pkg/operatorcontroller/catalogs/secretA
 import { ClusterVersionSource } from "../../pkg/operatorcontroller/clusterupgrade/clusterVersionSource.ts";
 import { OperatorController } from "../../pkg/operatorcontroller/operatorController.ts";
 import { clusterProxySource } from "../../pkg/operatorcontroller/proxy/clusterProxy.ts";
+import { resolutionPage } from "../../pkg/operatorcontroller/resolutionPage.ts";
 import { clientSettings } from "../../pkg/serving/tlsProfile.ts";
 import { startProbeServer } from "../../pkg/telemetry/health.ts";
 import { createLogger } from "../../pkg/telemetry/log.ts";
 import { createMetrics, restClientMetrics } from "../../pkg/telemetry/metrics.ts";
-import { logLevelOf, tellIgnored } from "../goFlags.ts";
-import { pullSecretsFor, pullerFor } from "../imageFlags.ts";
-import { leadershipFor } from "../leaderFlags.ts";
-import { operatorProxySettings } from "../operatorProxyFlags.ts";
-import { runProgram } from "../program.ts";
-import { serveMetrics } from "../servingFlags.ts";
-import { servingTls } from "../servingTls.ts";
-import { surviveLostConnections } from "../strayErrors.ts";
+import { logLevelOf, tellIgnored } from "../internal/flags.ts";
+import { pullSecretsFor, pullerFor } from "../internal/imageFlags.ts";
+import { leadershipFor } from "../internal/leaderFlags.ts";
+import { operatorProxySettings } from "../internal/operatorProxyFlags.ts";
+import { runProgram, surviveLostConnections } from "../internal/program.ts";
+import { serveMetrics, servingTls } from "../internal/serving.ts";
 import { type Flags, METRICS_ADDRESS, parseFlags, usage } from "./flags.ts";
-import { resolutionPage } from "./resolutionPage.ts";
 import { setFlagsFromString } from "node:v8";
 
 /** The Lease that the reference implementation takes too. */

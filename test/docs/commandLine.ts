@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import { CommandTerminal } from "../../cmd/olmv1/cli/terminal.ts";
-import { olmv1 } from "../../cmd/olmv1/olmv1.ts";
+import { olmv1 } from "../../cmd/olmv1/program.ts";
 
 /** The command line with which nothing is done: its commands only take their arguments apart. */
 export function idleCommandLine(): Command {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { Structural } from "../../cmd/crdgen/structural.ts";
+import type { Structural } from "../../pkg/api/customResourceDefinitions.ts";
 import { commandLineProblem, idleCommandLine, namedCommandProblem } from "./commandLine.ts";
 import { ownSchemas } from "./knownNames.ts";
 import { pageFrom } from "./page.ts";

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import type { Structural } from "../../cmd/crdgen/structural.ts";
+import type { Structural } from "../../pkg/api/customResourceDefinitions.ts";
 
 /** What differs in judging. */
 interface Judging {

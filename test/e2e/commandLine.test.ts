@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import type { InstallPlan } from "../../cmd/olmv1/plan/installPlan.ts";
+import type { InstallPlan } from "../../pkg/operatorcontroller/plan/installPlan.ts";
 import type { ClusterExtension } from "../../pkg/api/clusterExtension.ts";
 import { API_VERSION, LABEL_CREATED_FOR } from "../../pkg/api/constants.ts";
 import { type KubeObject, refOf } from "../../pkg/api/k8s.ts";

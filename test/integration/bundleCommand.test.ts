@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { renderedBundle } from "../../cmd/olmv1/bundle/renderedBundle.ts";
+import { renderedBundle } from "../../pkg/authoring/bundle/renderedBundle.ts";
 import type { KubeObject } from "../../pkg/api/k8s.ts";
 import { loadBundle } from "../../pkg/bundle/load.ts";
 import { BUNDLE_RULES } from "../../pkg/authoring/bundlecheck/checkBundle.ts";

@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import type { InstallPlan } from "../../cmd/olmv1/plan/installPlan.ts";
+import type { InstallPlan } from "../../pkg/operatorcontroller/plan/installPlan.ts";
 import { API_VERSION, CLUSTER_EXTENSION } from "../../pkg/api/constants.ts";
 import type { JsonObject, KubeObject, ObjectRef } from "../../pkg/api/k8s.ts";
 import { pushImage } from "../../pkg/oci/publish/push.ts";

@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import type { Finding } from "../../cmd/olmv1/doctor/finding.ts";
+import type { Finding } from "../../pkg/doctor/clusterSnapshot.ts";
 import { SYSTEM_NAMESPACE } from "../../pkg/api/constants.ts";
 import { freePorts } from "../../pkg/devcluster/ports.ts";
 import { tokenKubeconfig } from "../../pkg/devcluster/tokenKubeconfig.ts";

@@ -2,7 +2,7 @@ import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { runProgram } from "../../cmd/olmv1/cli/runProgram.ts";
+import { runProgram } from "../../cmd/olmv1/program.ts";
 import { CommandTerminal } from "../../cmd/olmv1/cli/terminal.ts";
 import type { ClusterExtension } from "../../pkg/api/clusterExtension.ts";
 import { ANNOTATION_RECONCILE_REQUESTED_AT, API_VERSION, CLUSTER_EXTENSION } from "../../pkg/api/constants.ts";

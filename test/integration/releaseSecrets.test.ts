@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { releaseRows } from "../../cmd/olmv1/extension/releaseRow.ts";
-import { readExtensions } from "../../cmd/olmv1/upgradeCheck/clusterState.ts";
+import { releaseRows } from "../../cmd/olmv1/commands/history.ts";
+import { readExtensions } from "../../pkg/preview/clusterState.ts";
 import type { ClusterExtension } from "../../pkg/api/clusterExtension.ts";
 import { ANNOTATION_RECONCILE_REQUESTED_AT, FINALIZER_UNINSTALL } from "../../pkg/api/constants.ts";
 import { type KubeObject, refOf } from "../../pkg/api/k8s.ts";

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Agent, request } from "undici";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { resolutionPage } from "../../cmd/operator-controller/resolutionPage.ts";
+import { resolutionPage } from "../../pkg/operatorcontroller/resolutionPage.ts";
 import type { ClusterExtension } from "../../pkg/api/clusterExtension.ts";
 import type { KubeObject } from "../../pkg/api/k8s.ts";
 import { parseYamlDocuments } from "../../pkg/golang/yaml.ts";

@@ -1,10 +1,10 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { runProgram } from "../../cmd/olmv1/cli/runProgram.ts";
+import { runProgram } from "../../cmd/olmv1/program.ts";
 import { CommandTerminal } from "../../cmd/olmv1/cli/terminal.ts";
-import { wordsOf } from "../../cmd/olmv1/completion/line.ts";
-import { DevEnvironment } from "../../cmd/olmv1/dev/devEnvironment.ts";
-import { Narrator } from "../../cmd/olmv1/dev/narrator.ts";
+import { wordsOf } from "../../cmd/olmv1/commands/completion/complete.ts";
+import { DevEnvironment } from "../../pkg/devcluster/devEnvironment.ts";
+import { Narrator } from "../../pkg/devcluster/narrator.ts";
 import { animation } from "./animation.ts";
 import { linesOf, type RecordedLine } from "./screen.ts";
 

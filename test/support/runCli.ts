@@ -1,4 +1,4 @@
-import { runProgram } from "../../cmd/olmv1/cli/runProgram.ts";
+import { runProgram } from "../../cmd/olmv1/program.ts";
 import { CommandTerminal } from "../../cmd/olmv1/cli/terminal.ts";
 import type { Ended } from "./olmv1Command.ts";
 

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { runCli } from "../../../test/support/runCli.ts";
-import { durationOf } from "./duration.ts";
+import { durationOf } from "./options.ts";
 
 test.for([
   ["90s", 90_000],

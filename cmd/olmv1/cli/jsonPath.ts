@@ -1,7 +1,7 @@
 import { JSONPath } from "jsonpath-plus";
 import { isObject } from "../../../pkg/api/jsonObject.ts";
 import { messageOf } from "../../../pkg/errors/errors.ts";
-import { jsonText } from "./json.ts";
+import { jsonText } from "./text.ts";
 
 /** A piece of a template. */
 type Piece = { kind: "text"; text: string } | { kind: "path"; path: string } | { kind: "range"; path: string; body: readonly Piece[] };

@@ -1,5 +1,5 @@
 import { escapeControlCharacters } from "../../../pkg/text/escape.ts";
-import { cutTo } from "./columns.ts";
+import { cutTo } from "./text.ts";
 import type { Terminal } from "./terminal.ts";
 
 /** Tells what is being done. */

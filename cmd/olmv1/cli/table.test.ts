@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { columnsOf } from "./columns.ts";
+import { columnsOf } from "./text.ts";
 import { styled, table } from "./table.ts";
 
 const HEAD = ["NAME", "VERSION", "DESCRIPTION"];

@@ -1,7 +1,7 @@
-import { styleText } from "node:util";
 import { escapeControlCharacters } from "../../../pkg/text/escape.ts";
-import { columnsOf, cutTo } from "./columns.ts";
 import type { Terminal } from "./terminal.ts";
+import { columnsOf, cutTo, wrapped } from "./text.ts";
+import { styleText } from "node:util";
 
 /** How a cell is meant: shown as a colour where there are colours, never by it alone. */
 export type Mood = "good" | "bad" | "warning" | "faint" | "strong";
@@ -70,4 +70,41 @@ function lineOf(terminal: Pick<Terminal, "colour">, row: readonly Styled[], widt
       return styled(terminal, { text: shown, mood }) + padding;
     })
     .join(gap);
+}
+
+const NARROW_GAP = "  ";
+
+/** A table as lines without colours, its columns closer to each other, for texts that go on after it. @param width of the terminal. */
+export function tableLines([head = [], ...rows]: readonly (readonly string[])[], width: number): string[] {
+  return table({ width, colour: false }, head, rows, NARROW_GAP).trimEnd().split("\n");
+}
+
+/** A label and what stands beside it: one text, or several below each other. Nothing is not shown. */
+export type Detail = readonly [label: string, value: Cell | readonly Cell[] | undefined];
+
+/** Longest line of prose; longer ones are hard to read. */
+export const MAX_PROSE = 110;
+
+/** Labels with their values beside them; values are broken into lines that fit the terminal. */
+export function details(terminal: Pick<Terminal, "width" | "colour">, all: readonly Detail[]): string {
+  const shown = all.flatMap(([label, value]) => {
+    const cells = value === undefined ? [] : Array.isArray(value) ? (value as readonly Cell[]) : [value as Cell];
+    const lines = cells.map(styledOf).filter(({ text }) => text !== "");
+    return lines.length === 0 ? [] : [{ label: `${label}:`, lines }];
+  });
+  const margin = Math.max(0, ...shown.map(({ label }) => columnsOf(label))) + 2;
+  return shown
+    .flatMap(({ label, lines }) => {
+      const broken = lines.flatMap(({ text, mood }) =>
+        wrapped(text, Math.min(terminal.width - margin, MAX_PROSE)).map((line) => styled(terminal, { text: line, mood })),
+      );
+      return broken.map((line, i) => `${(i === 0 ? label : "").padEnd(margin)}${line}`.trimEnd());
+    })
+    .map((line) => `${line}\n`)
+    .join("");
+}
+
+function styledOf(cell: Cell): Styled {
+  const { text, mood } = typeof cell === "string" ? { text: cell } : cell;
+  return { text: escapeControlCharacters(text).replaceAll("\n", " "), mood };
 }

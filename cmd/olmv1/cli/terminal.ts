@@ -1,6 +1,6 @@
+import { EXIT } from "./errors.ts";
+import { escapeControlCharacters } from "./text.ts";
 import { text } from "node:stream/consumers";
-import { EXIT } from "./exitCodes.ts";
-import { shownText } from "./shownText.ts";
 
 /** What a command is given to talk to whoever runs it, in place of the process's own streams and state. */
 export type Terminal = Omit<CommandTerminal, "code" | "isPatient">;
@@ -84,7 +84,7 @@ export function processTerminal(signal: AbortSignal): CommandTerminal {
 
 /** Bytes for a pipe or a file are as they are; a terminal is given nothing to act on. */
 function writerTo(stream: NodeJS.WriteStream): (piece: string) => void {
-  return (piece) => void stream.write(stream.isTTY ? shownText(piece) : piece);
+  return (piece) => void stream.write(stream.isTTY ? escapeControlCharacters(piece) : piece);
 }
 
 /** A line from standard input; Ctrl-C stays with the process, since the terminal is left as it is. */
@@ -108,4 +108,20 @@ export function widthOf(columns: number | undefined, asked: string | undefined):
 /** Only on a terminal, and never against NO_COLOR. @see https://no-color.org */
 export function hasColour(isTerminal: boolean, env: Readonly<Record<string, string | undefined>>): boolean {
   return isTerminal && !env["NO_COLOR"] && env["TERM"] !== "dumb";
+}
+
+/**
+ * Whether somebody agrees: `--yes`, or a person at the terminal, who is asked.
+ * @param question a sentence that ends with a question mark.
+ * @throws Error where nobody can be asked, saying how to go on.
+ */
+export async function confirm(
+  terminal: Pick<Terminal, "interactive" | "ask">,
+  question: string,
+  isYes: boolean | undefined,
+): Promise<boolean> {
+  if (isYes) return true;
+  if (!terminal.interactive)
+    throw new Error("nothing was changed, since nobody can be asked here: give --yes to agree to what is shown above");
+  return /^y(es)?$/i.test((await terminal.ask(`${question} [y/N] `)).trim());
 }

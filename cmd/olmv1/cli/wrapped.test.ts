@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { wrapped } from "./wrapped.ts";
+import { wrapped } from "./text.ts";
 
 test.for([
   ["fits", "one two", 20, "", ["one two"]],

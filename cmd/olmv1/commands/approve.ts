@@ -1,32 +1,44 @@
-import type { Command } from "commander";
-import { addClusterOptions } from "../cli/clusterOptions.ts";
-import type { Terminal } from "../cli/terminal.ts";
-import { addWaitOptions } from "../cli/waitOptions.ts";
-import type { ApproveOptions } from "../rollout/approve.ts";
+import type { ClusterExtension } from "../../../pkg/api/clusterExtension.ts";
+import { ANNOTATION_APPROVE } from "../../../pkg/api/constants.ts";
+import { goQuote } from "../../../pkg/golang/quote.ts";
+import { CLI_MANAGER } from "../../../pkg/installer/applyObjects.ts";
+import { extensionRef, readExtension } from "../../../pkg/rollout/extensions.ts";
+import { withCluster } from "../cli/cluster.ts";
+import { EXIT } from "../cli/errors.ts";
+import type { ClusterOptions, WaitOptions } from "../cli/options.ts";
+import { type Terminal, confirm } from "../cli/terminal.ts";
+import { awaitRollout, planSummary, tellRollout } from "./rollout.ts";
 
-const AFTER_HELP = `
-It shows what waits, of an extension with spec.approval Manual, and writes its digest into annotation olm.operatorframework.io/approve. All objects field by
-field are shown by olmv1 plan.
+/** How `olmv1 approve` can be asked. */
+export interface ApproveOptions extends ClusterOptions, WaitOptions {
+  digest?: string;
+  yes?: boolean;
+}
 
-Examples:
-  olmv1 approve argocd
-  olmv1 approve argocd --digest sha256:4f0c… --no-wait   # in a pipeline, what somebody has looked at
+/** `olmv1 approve`. */
+export async function approve(terminal: Terminal, name: string, options: ApproveOptions): Promise<void> {
+  await withCluster(options, async (client) => {
+    const extension = await readExtension(client, name);
+    const digest = extension.status?.plan?.digest;
+    if (digest === undefined) {
+      terminal.err(`${nothingWaits(extension)}\n`);
+      return terminal.exit(EXIT.no);
+    }
+    if (options.digest !== undefined && options.digest !== digest)
+      throw new Error(`the plan that waits has digest ${digest}, not ${options.digest}: look at it with olmv1 describe ${name}`);
+    terminal.out(`${planSummary(terminal, extension)}\n`);
+    if (!(await confirm(terminal, "Approve this?", options.yes || options.digest !== undefined))) return terminal.err("not approved\n");
+    const { uid, generation = 0 } = extension.metadata;
+    const body = { metadata: { uid, annotations: { [ANNOTATION_APPROVE]: digest } } };
+    await client.patch(extensionRef(name), body, { type: "merge", fieldManager: CLI_MANAGER });
+    terminal.out(`ClusterExtension ${name}: plan approved\n`);
+    if (!options.wait) return undefined;
+    const awaited = { generation, bundle: extension.status?.plan?.bundle.name, approved: digest };
+    return tellRollout(terminal, name, await awaitRollout(terminal, client, name, awaited, options.timeout));
+  });
+}
 
-Exit codes: 0 approved, and rolled out; 1 nothing waits for approval, or it did not come right; 2 it could not be done.
-`;
-
-/** Adds `olmv1 approve`: lets a change go on that waits for it. */
-export function addApprove(program: Command, terminal: Terminal): void {
-  const command = program
-    .command("approve")
-    .description("approve the change of an extension that waits for it, after showing it")
-    .argument("<name>", "name of the ClusterExtension")
-    .option("--digest <digest>", "approve this plan and no other, without asking")
-    .option("-y, --yes", "approve without asking");
-  addClusterOptions(addWaitOptions(command, "the change is made"))
-    .addHelpText("after", AFTER_HELP)
-    .action(async (name: string, options: ApproveOptions) => {
-      const { approve } = await import("../rollout/approve.ts");
-      await approve(terminal, name, options);
-    });
+function nothingWaits({ metadata, spec }: ClusterExtension): string {
+  const why = spec.approval === "Manual" ? "" : "; its spec.approval is not Manual, so changes are made without asking";
+  return `nothing of ClusterExtension ${goQuote(metadata.name)} waits for approval${why}`;
 }

@@ -8,8 +8,8 @@ import type { Ended } from "../../../test/support/olmv1Command.ts";
 import { runCli } from "../../../test/support/runCli.ts";
 import { describeWithData } from "../../../test/support/sharedData.ts";
 import { shownRun } from "../../../test/support/shownRun.ts";
-import type { Found } from "../views/found.ts";
-import type { PackageView } from "../views/packageView.ts";
+import type { Found } from "../../../pkg/browse/searchResults.ts";
+import type { PackageView } from "../../../pkg/browse/packageView.ts";
 
 const GOLDENS = join(import.meta.dirname, "../../../test/goldens/cli");
 const HARBOUR = join(GOLDENS, "fixtures/catalogs/harbour");

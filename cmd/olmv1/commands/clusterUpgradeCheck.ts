@@ -1,33 +1,140 @@
-import type { Command } from "commander";
-import { addReleaseOptions } from "../cli/clusterOptions.ts";
-import { outputOption } from "../cli/output.ts";
+import { messageOf } from "../../../pkg/errors/errors.ts";
+import { goQuote } from "../../../pkg/golang/quote.ts";
+import { isForbidden } from "../../../pkg/kube/errors.ts";
+import { type UpgradeCheck, type UpgradeCheckRow, type UpgradeTarget, checkUpgrade, upgradeTarget } from "../../../pkg/openshift/upgradeCheck.ts";
+import { parseClusterVersion } from "../../../pkg/operatorcontroller/clusterupgrade/clusterVersionSource.ts";
+import { readClusterVersion, readExtensions } from "../../../pkg/preview/clusterState.ts";
+import { escapeControlCharacters } from "../../../pkg/text/escape.ts";
+import type { ClusterVersion } from "../../../pkg/version/clusterVersion.ts";
+import { withCluster } from "../cli/cluster.ts";
+import { EXIT } from "../cli/errors.ts";
+import type { ReleaseOptions } from "../cli/options.ts";
+import { type Output, print } from "../cli/output.ts";
+import { tableLines } from "../cli/table.ts";
 import type { Terminal } from "../cli/terminal.ts";
-import type { CheckOptions } from "../upgradeCheck/clusterUpgradeCheck.ts";
 
-const AFTER_HELP = `
-It reads ClusterExtensions (list), ClusterVersion "version" (get) and the Secrets of the system namespace (get, list); it changes nothing.
+const HEAD = ["EXTENSION", "BUNDLE", "VERSION", "MAXIMUM", "VERDICT"] as const;
+/** Rows of extensions that block nothing; the JSON output has them all. */
+const MAX_OTHERS = 100;
+/** No name of a bundle is longer; in characters. */
+const MAX_CELL = 253;
+/** Longest reason that is printed for one extension, in characters; the JSON output has all of it. */
+const MAX_REASON = 1_000;
 
-Examples:
-  olmv1 cluster-upgrade-check
-  olmv1 cluster-upgrade-check --to 4.20 -o json
+/** The answer for people, for a terminal of this width: a line with the verdict, a table of what is installed with what blocks first, and what to do. */
+export function textReport(check: UpgradeCheck, width: number): string {
+  const blocking = check.extensions.filter(({ blocks }) => blocks);
+  const others = check.extensions.filter(({ blocks }) => !blocks);
+  const shown = others.slice(0, MAX_OTHERS);
+  const left = others.length - shown.length;
+  const parts = [
+    [verdictLine(check, blocking)],
+    check.extensions.length > 0 ? table([...blocking, ...shown], width) : [],
+    left > 0 ? [`... and ${left} more that block nothing; --output json lists all of them`] : [],
+    reasons(check.extensions),
+    check.upgradeable ? [] : whatToDo(check, blocking),
+  ];
+  return `${parts
+    .filter((lines) => lines.length > 0)
+    .map((lines) => lines.map(escapeControlCharacters).join("\n"))
+    .join("\n\n")}\n`;
+}
 
-Exit codes: 0 nothing blocks the upgrade; 1 something does, or cannot be judged; 2 the check could not be made.
-`;
+function verdictLine({ clusterVersion, target, upgradeable, extensions }: UpgradeCheck, blocking: readonly UpgradeCheckRow[]): string {
+  const step = clusterVersion === null ? `the upgrade to ${target}` : `the upgrade from ${clusterVersion} to ${target}`;
+  if (upgradeable)
+    return extensions.length === 0 ? `OK: nothing is installed that could block ${step}` : `OK: nothing installed blocks ${step}`;
+  const names = new Set(blocking.map(({ extension }) => extension));
+  const all = new Set(extensions.map(({ extension }) => extension));
+  return `BLOCKED: ${names.size} of ${all.size} extensions ${names.size === 1 ? "blocks" : "block"} ${step}`;
+}
 
-/** Adds `olmv1 cluster-upgrade-check`: whether what is installed lets the cluster be upgraded, for people and CI. */
-export function addClusterUpgradeCheck(program: Command, terminal: Terminal): void {
-  const command = program
-    .command("cluster-upgrade-check")
-    .description("tell whether the cluster may be upgraded: every installed bundle must support the version it is upgraded to")
-    .option("--to <version>", "version to upgrade to, such as 4.19 or 4.20.3; default: the next minor version");
-  addReleaseOptions(command).option(
-    "--cluster-version <version>",
-    "version of the cluster, such as 4.18.9; default: what its ClusterVersion says",
+function table(rows: readonly UpgradeCheckRow[], width: number): string[] {
+  const cells = rows.map(({ extension, bundle, version, maximum, verdict }) =>
+    [extension, bundle || "-", version || "-", maximum ?? "-", verdict].map((cell) => cell.slice(0, MAX_CELL)),
   );
-  outputOption(command, ["text", "json", "yaml"])
-    .addHelpText("after", AFTER_HELP)
-    .action(async (options: CheckOptions) => {
-      const { showUpgradeCheck } = await import("../upgradeCheck/clusterUpgradeCheck.ts");
-      await showUpgradeCheck(terminal, options);
-    });
+  return tableLines([HEAD, ...cells], width);
+}
+
+function reasons(rows: readonly UpgradeCheckRow[]): string[] {
+  const lines = rows.filter(({ verdict }) => verdict === "error").map(({ message }) => `  ${indented(shortened(message))}`);
+  return lines.length === 0 ? [] : ["Errors:", ...lines];
+}
+
+function whatToDo({ target }: UpgradeCheck, blocking: readonly UpgradeCheckRow[]): string[] {
+  const seen = new Map<string, UpgradeCheckRow>();
+  for (const row of blocking) if (!seen.has(row.extension)) seen.set(row.extension, row);
+  const lines = [...seen.values()].map((row) => `  ${row.extension}: ${indented(shortened(row.remedy || advice(row, target)))}`);
+  return ["What to do:", ...lines];
+}
+
+/** What to do where the cluster says nothing more to the point. */
+function advice({ verdict, bundle }: UpgradeCheckRow, target: string): string {
+  if (verdict === "blocked") return `upgrade it to a bundle that supports ${target}, or uninstall it`;
+  if (bundle === "") return "repair what the error names";
+  return "upgrade it to a bundle that states a maximum such as 4.18 or none, or uninstall it";
+}
+
+function indented(text: string): string {
+  return text.replaceAll("\n", "\n    ");
+}
+
+function shortened(text: string): string {
+  return text.length <= MAX_REASON ? text : `${text.slice(0, MAX_REASON)}... (--output json has all of it)`;
+}
+
+/** How `olmv1 cluster-upgrade-check` can be asked. */
+export interface CheckOptions extends ReleaseOptions {
+  to?: string;
+  clusterVersion?: string;
+  output: Output;
+}
+
+/** `olmv1 cluster-upgrade-check`. */
+export async function showUpgradeCheck(terminal: Terminal, options: CheckOptions): Promise<void> {
+  const check = await answer(options);
+  await print(terminal, options.output, { data: check, text: () => textReport(check, terminal.width) });
+  if (!check.upgradeable) terminal.exit(EXIT.no);
+}
+
+async function answer(options: CheckOptions): Promise<UpgradeCheck> {
+  const { to, systemNamespace, clusterVersion } = options;
+  const given = clusterVersion === undefined ? undefined : givenVersion(clusterVersion);
+  return await withCluster(options, async (client) => {
+    try {
+      const cluster = given ?? (await readClusterVersion(client));
+      const target = targetOf(to, cluster);
+      return checkUpgrade(await readExtensions(client, { systemNamespace, cluster, target }), cluster, target);
+    } catch (err) {
+      if (!isRefusal(err)) throw err;
+      throw new Error(`${messageOf(err)}; grant that right, as config/openshift/upgrade-checker.yaml does`, { cause: err });
+    }
+  });
+}
+
+function givenVersion(text: string): ClusterVersion {
+  try {
+    return parseClusterVersion(text);
+  } catch (err) {
+    throw new Error(`--cluster-version: ${goQuote(text)}: ${messageOf(err)}`, { cause: err });
+  }
+}
+
+function targetOf(to: string | undefined, cluster: ClusterVersion): UpgradeTarget {
+  if (to === undefined && cluster.kind !== "known") {
+    const why = cluster.kind === "none" ? "this cluster has no ClusterVersion" : cluster.because;
+    throw new Error(
+      `the version of the cluster is not known: ${why}; give it with --cluster-version, or the version to upgrade to with --to`,
+    );
+  }
+  try {
+    return upgradeTarget(to, cluster);
+  } catch (err) {
+    throw new Error(`--to: ${messageOf(err)}`, { cause: err });
+  }
+}
+
+function isRefusal(err: unknown): boolean {
+  for (let cause = err; cause instanceof Error; cause = cause.cause) if (isForbidden(cause)) return true;
+  return false;
 }

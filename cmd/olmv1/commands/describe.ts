@@ -1,26 +1,296 @@
-import type { Command } from "commander";
-import { addReleaseOptions, type ReleaseOptions } from "../cli/clusterOptions.ts";
+import type { ClusterCatalog } from "../../../pkg/api/clusterCatalog.ts";
+import type { ClusterExtension } from "../../../pkg/api/clusterExtension.ts";
+import { ANNOTATION_ROLLBACK_TO, API_VERSION, CLUSTER_CATALOG, ConditionType, LABEL_CREATED_FOR, Reason } from "../../../pkg/api/constants.ts";
+import type { Condition } from "../../../pkg/api/k8s.ts";
+import { messageOf } from "../../../pkg/errors/errors.ts";
+import type { Client } from "../../../pkg/kube/client.ts";
+import { lacksPermissions } from "../../../pkg/operatorcontroller/rights/permissions.ts";
+import { matchingCatalogs } from "../../../pkg/operatorcontroller/steps/resolveBundle.ts";
+import { describeObject } from "../../../pkg/release/identity.ts";
+import { explainCondition } from "../../../pkg/rollout/conditionAdvice.ts";
+import { readExtension } from "../../../pkg/rollout/extensions.ts";
+import { type ObjectState, inventoryHealth } from "../../../pkg/rollout/inventory.ts";
+import { ageText } from "../../../pkg/text/amounts.ts";
+import { escapeControlCharacters } from "../../../pkg/text/escape.ts";
+import { catalogFault, catalogState, isServed } from "../cli/catalogState.ts";
+import { withCluster } from "../cli/cluster.ts";
+import { catalogsOf, moodOf, stateOf } from "../cli/extensionState.ts";
+import type { ReleaseOptions } from "../cli/options.ts";
+import { styled } from "../cli/table.ts";
 import type { Terminal } from "../cli/terminal.ts";
+import { wrapped } from "../cli/text.ts";
+import { type EventRecord, eventsOf, eventsText } from "./events.ts";
+import { type ReleaseRow, releaseRows, releasesText } from "./history.ts";
 
-const AFTER_HELP = `
-Each condition that is not as one wishes is explained, with the next command to try. It reads with your own rights: the ClusterExtension, its objects, its
-ServiceAccount, Events, and the release Secrets of the system namespace; what you may not read says so in its place.
+/** All that is known of an extension; a text in place of what could not be read. */
+export interface Described {
+  readonly extension: ClusterExtension;
+  /** Whether the ServiceAccount exists, and whether `olmv1 install` made it. */
+  readonly account: "missing" | "there" | "made" | { readonly unknown: string };
+  readonly objects: readonly ObjectState[];
+  readonly releases: readonly ReleaseRow[] | string;
+  /** Oldest first. */
+  readonly events: readonly EventRecord[] | string;
+  /** The selected catalogs that are not served as their spec asks. */
+  readonly catalogs: readonly ClusterCatalog[] | string;
+}
 
-Examples:
-  olmv1 describe argocd
-  olmv1 describe argocd --context production
-`;
+type Screen = Pick<Terminal, "width" | "colour">;
 
-/** Adds `olmv1 describe`: what is the matter with an extension, in plain words. */
-export function addDescribe(program: Command, terminal: Terminal): void {
-  const command = program
-    .command("describe")
-    .description("tell in plain words how an extension is: conditions with next steps, updates, objects, releases and Events")
-    .argument("<name>", "name of the ClusterExtension");
-  addReleaseOptions(command)
-    .addHelpText("after", AFTER_HELP)
-    .action(async (name: string, options: ReleaseOptions) => {
-      const { describe } = await import("../extension/describe.ts");
-      await describe(terminal, name, options);
-    });
+/** Events that are shown. */
+const EVENTS_SHOWN = 8;
+/** Lines of one message that are shown. */
+const MESSAGE_LINES = 30;
+const LABEL_WIDTH = 13;
+/** Conditions that the summary tells. */
+const SUMMED_UP: ReadonlySet<string> = new Set([
+  ConditionType.Deprecated,
+  ConditionType.PackageDeprecated,
+  ConditionType.ChannelDeprecated,
+  ConditionType.BundleDeprecated,
+]);
+
+/** An extension for people who want to know what is the matter with it. @param now milliseconds since the epoch. */
+export function describeText(screen: Screen, described: Described, now: number): string {
+  const { extension, objects, releases, events, catalogs } = described;
+  const { inventory } = extension.status ?? {};
+  const notReady = objects.filter(({ state }) => state !== "healthy");
+  const parts = [
+    summary(screen, described, now),
+    ["Conditions:", ...conditionLines(screen, extension)],
+    catalogLines(screen, catalogs),
+    inventory ? [objectsHead(inventory.count, notReady.length), ...notReady.flatMap((one) => objectLines(screen, one))] : [],
+    keptLines(screen, extension),
+    listed("Releases:", releases, (rows) => releasesText({ ...screen, width: screen.width - 2 }, rows, now)),
+    listed("Events:", recent(events), (shown) => eventsText({ ...screen, width: screen.width - 2 }, shown, now)),
+  ];
+  return parts
+    .filter((lines) => lines.length > 0)
+    .map((lines) => `${lines.join("\n")}\n`)
+    .join("\n");
+}
+
+function summary(screen: Screen, described: Described, now: number): string[] {
+  const { extension } = described;
+  const { metadata, spec, status } = extension;
+  const bundle = status?.install?.bundle;
+  const pinned = metadata.annotations?.[ANNOTATION_ROLLBACK_TO];
+  const rows: [string, string | undefined][] = [
+    ["Name", metadata.name],
+    ["Package", spec.source.catalog?.packageName],
+    ["Status", styled(screen, stateOf(extension))],
+    ["Installed", bundle ? `${bundle.name} (version ${bundle.version})` : "nothing"],
+    ["Namespace", spec.namespace],
+    ["Installer", installerText(described)],
+    ["Source", sourceText(extension)],
+    ["Updates", updatesText(extension)],
+    ["Newest", newestText(extension)],
+    ["Deprecated", deprecationText(extension)],
+    ["Approval", spec.approval === "Manual" ? "Manual: olmv1 approve lets changes go on" : undefined],
+    [
+      "Kept at",
+      pinned === undefined ? undefined : `revision ${pinned}: olmv1 rollback ${metadata.name} --cancel follows the catalogs again`,
+    ],
+    ["Drift", driftText(described, now)],
+    ["Uninstall", `definitions of custom resources: ${spec.uninstall?.crdPolicy ?? "DeleteIfUnused"}`],
+    ["Age", ageText(metadata.creationTimestamp, now)],
+  ];
+  return rows.flatMap(([label, text]) => (text === undefined ? [] : field(screen, label, text)));
+}
+
+/** A label, and text beside it that goes on below itself. */
+function field(screen: Screen, label: string, text: string): string[] {
+  const [first = "", ...more] = wrapped(printableOrStyled(text), screen.width, " ".repeat(LABEL_WIDTH));
+  return [`${label}:`.padEnd(LABEL_WIDTH) + first.slice(LABEL_WIDTH), ...more];
+}
+
+/** Colours are our own; everything else that a terminal would act on is shown. */
+function printableOrStyled(text: string): string {
+  return text.startsWith("\u001B[") ? text : escapeControlCharacters(text);
+}
+
+function installerText({ extension: { spec, status }, account }: Described): string {
+  const name = spec.serviceAccount?.name;
+  if (name === undefined) return "no ServiceAccount is named: operator-controller decides with whose rights, or refuses";
+  const who = `ServiceAccount ${spec.namespace}/${name}`;
+  if (account === "missing") return `${who}, which does not exist`;
+  if (typeof account === "object") return `${who} (${account.unknown})`;
+  const made = account === "made" ? ", made by olmv1 install" : "";
+  const progressing = status?.conditions?.find(({ type }) => type === ConditionType.Progressing);
+  if (!progressing) return `${who}${made}; its rights were not looked at yet`;
+  if (lacksPermissions(progressing.message)) return `${who}${made}; it lacks rights, see Progressing`;
+  return `${who}${made}; ${status?.install ? "its rights suffice for what is installed" : "no lack of rights is known"}`;
+}
+
+function sourceText(extension: ClusterExtension): string {
+  const { channels = [], version = "", upgradeConstraintPolicy } = extension.spec.source.catalog ?? {};
+  return [
+    `catalogs: ${catalogsOf(extension)}`,
+    `channels: ${channels.length > 0 ? channels.join(", ") : "all"}`,
+    `version: ${version === "" ? "any" : version}`,
+    ...(upgradeConstraintPolicy === "SelfCertified" ? ["upgrades need no edge of the catalog (SelfCertified)"] : []),
+  ].join("; ");
+}
+
+function updatesText({ status }: ClusterExtension): string | undefined {
+  if (!status?.availableUpdates) return undefined;
+  if (status.availableUpdates.length === 0) return "none";
+  return status.availableUpdates
+    .map(({ version, catalog, edge, channel, deprecated }) => {
+      const by = edge === undefined ? "" : `, by ${edge}${channel === undefined ? "" : ` in channel ${channel}`}`;
+      return `${version} (catalog ${catalog}${by}${deprecated ? ", deprecated" : ""})`;
+    })
+    .join("\n");
+}
+
+function newestText({ status }: ClusterExtension): string | undefined {
+  const { version, message } = status?.blockedUpdate ?? {};
+  return version === undefined ? undefined : `${version}, which may not follow: ${message}`;
+}
+
+function deprecationText({ status }: ClusterExtension): string | undefined {
+  const found = status?.conditions?.find(({ type, status: is }) => type === ConditionType.Deprecated && is === "True");
+  return found?.message;
+}
+
+function driftText({ extension: { spec }, events }: Described, now: number): string {
+  const policy = `policy ${spec.drift?.policy ?? "Correct"}`;
+  const last =
+    typeof events === "string" ? undefined : events.findLast(({ reason }) => reason === "Drifted" || reason === "DriftCorrected");
+  if (!last) return `${policy}; none was told lately`;
+  return `${policy}; ${last.reason} ${ageText(last.lastTimestamp, now)} ago: ${last.message ?? ""}`;
+}
+
+function conditionLines(screen: Screen, extension: ClusterExtension): string[] {
+  const { conditions = [] } = extension.status ?? {};
+  if (conditions.length === 0) return ["  none yet: operator-controller has not looked at it; olmv1 doctor finds out whether it runs"];
+  return conditions.filter(({ type }) => !SUMMED_UP.has(type)).flatMap((one) => conditionBlock(screen, extension, one));
+}
+
+function conditionBlock(screen: Screen, extension: ClusterExtension, condition: Condition): string[] {
+  const { type, status, reason, message } = condition;
+  const mood = reason === Reason.Retrying ? "bad" : moodOf(type, status);
+  const head = `  ${styled(screen, { text: `${type} is ${status}`, mood })}: ${escapeControlCharacters(reason)}`;
+  const cause = type === ConditionType.Ready && status !== "True" ? sameReason(extension, condition) : undefined;
+  if (cause !== undefined) return [`${head}, see ${cause}`];
+  const text = shortened(wrapped(escapeControlCharacters(message), screen.width, "      "), extension.metadata.name);
+  if (mood === "good") return [head, ...text];
+  const { means, next } = explainCondition(extension, condition);
+  return [
+    head,
+    ...text,
+    ...(means === "" ? [] : wrapped(means, screen.width - 2, "      ").map((line, i) => (i === 0 ? `    → ${line.trimStart()}` : line))),
+    ...next.map((line) => `      ${line}`),
+  ];
+}
+
+/** The type of another condition that has this one's reason: the sum of all repeats what one of them says. */
+function sameReason({ status }: ClusterExtension, { type, reason }: Condition): string | undefined {
+  return status?.conditions?.find((other) => other.type !== type && other.reason === reason)?.type;
+}
+
+function shortened(lines: readonly string[], name: string): readonly string[] {
+  const more = lines.length - MESSAGE_LINES;
+  return more <= 1 ? lines : [...lines.slice(0, MESSAGE_LINES), `      … and ${more} more lines: olmv1 get ${name} -o yaml`];
+}
+
+/** The definitions that upgrades have kept, and why. */
+function keptLines(screen: Screen, { status }: ClusterExtension): string[] {
+  const { keptCRDs = [] } = status ?? {};
+  if (keptCRDs.length === 0) return [];
+  const textOf = ({ name, message }: (typeof keptCRDs)[number]): string => escapeControlCharacters(`${name}: ${message}`);
+  return [
+    "CustomResourceDefinitions kept of earlier bundles:",
+    ...keptCRDs.flatMap((one) => wrapped(textOf(one), screen.width, "      ").map((line, i) => (i === 0 ? `  ${line.trimStart()}` : line))),
+  ];
+}
+
+/** Each catalog that fails, its own error, and the next command; or why the catalogs cannot be read. */
+function catalogLines(screen: Screen, catalogs: Described["catalogs"]): string[] {
+  const head = "Catalogs that fail:";
+  if (typeof catalogs === "string") return [head, `  ${escapeControlCharacters(catalogs)}`];
+  if (catalogs.length === 0) return [];
+  const blockOf = (catalog: ClusterCatalog): string[] => {
+    const { name } = catalog.metadata;
+    const because = catalogFault(catalog)?.because ?? "catalogd has reported no error";
+    const text = wrapped(escapeControlCharacters(because), screen.width, "      ");
+    return [
+      `  ${escapeControlCharacters(name)}: ${styled(screen, catalogState(catalog))}`,
+      ...text,
+      `      kubectl describe clustercatalog ${escapeControlCharacters(name)}`,
+    ];
+  };
+  return [head, ...catalogs.flatMap(blockOf)];
+}
+
+function objectsHead(count: number, notReady: number): string {
+  return `Objects: ${count}, ${notReady === 0 ? "all of them ready" : `${notReady} not ready:`}`;
+}
+
+function objectLines(screen: Screen, { ref, state, message }: ObjectState): string[] {
+  const text = `${describeObject(ref)}: ${state}${message === "" ? "" : `: ${message}`}`;
+  return wrapped(escapeControlCharacters(text), screen.width - 2, "    ").map((line, i) => (i === 0 ? `  ${line.trimStart()}` : line));
+}
+
+/** A table below its head, or why there is none. */
+function listed<T>(head: string, found: readonly T[] | string, tableOf: (rows: readonly T[]) => string): string[] {
+  if (typeof found === "string") return [head, `  ${escapeControlCharacters(found)}`];
+  if (found.length === 0) return [];
+  return [
+    head,
+    ...tableOf(found)
+      .trimEnd()
+      .split("\n")
+      .map((line) => `  ${line}`),
+  ];
+}
+
+function recent(events: readonly EventRecord[] | string): readonly EventRecord[] | string {
+  return typeof events === "string" ? events : events.slice(-EVENTS_SHOWN);
+}
+
+/** `olmv1 describe`. */
+export async function describe(terminal: Terminal, name: string, options: ReleaseOptions): Promise<void> {
+  await withCluster(options, async (client) => {
+    const extension = await readExtension(client, name);
+    const now = Date.now();
+    const [account, objects, releases, events, catalogs] = await Promise.all([
+      accountOf(client, extension),
+      inventoryHealth(client, extension, now),
+      orWhyNot(releaseRows(client, extension, options.systemNamespace)),
+      orWhyNot(eventsOf(client, extension.metadata).then((found) => found.events)),
+      orWhyNot(failingCatalogs(client, extension)),
+    ]);
+    terminal.out(describeText(terminal, { extension, account, objects, releases, events, catalogs }, now));
+  });
+}
+
+async function accountOf(client: Pick<Client, "get">, { metadata, spec }: ClusterExtension): Promise<Described["account"]> {
+  const name = spec.serviceAccount?.name;
+  if (name === undefined) return "missing";
+  try {
+    const found = await client.get({ apiVersion: "v1", kind: "ServiceAccount", namespace: spec.namespace, name }, { metadataOnly: true });
+    if (!found) return "missing";
+    return found.metadata.labels?.[LABEL_CREATED_FOR] === metadata.name ? "made" : "there";
+  } catch (err) {
+    return { unknown: messageOf(err) };
+  }
+}
+
+/** The catalogs that the extension selects and that are not served as their spec asks, by name. */
+async function failingCatalogs(client: Pick<Client, "list">, { spec }: ClusterExtension): Promise<ClusterCatalog[]> {
+  const source = spec.source.catalog;
+  if (!source) return [];
+  const { items } = await client.list<ClusterCatalog>({ apiVersion: API_VERSION, kind: CLUSTER_CATALOG });
+  const selected = matchingCatalogs({ list: () => items }, source);
+  return selected.filter((catalog) => catalog.spec.availabilityMode !== "Unavailable" && !isServed(catalog));
+}
+
+/** What was found, or why it could not be read: one right that is missing hides only what it is about. */
+async function orWhyNot<T>(found: Promise<T>): Promise<T | string> {
+  try {
+    return await found;
+  } catch (err) {
+    return messageOf(err);
+  }
 }

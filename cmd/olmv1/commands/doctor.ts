@@ -1,29 +1,79 @@
-import type { Command } from "commander";
-import { addReleaseOptions } from "../cli/clusterOptions.ts";
-import { outputOption } from "../cli/output.ts";
+import { KINDS, crdFrom } from "../../../pkg/api/customResourceDefinitions.ts";
+import type { KubeObject } from "../../../pkg/api/k8s.ts";
+import { type ClusterSnapshot, type Finding, type FindingStatus, readSnapshot } from "../../../pkg/doctor/clusterSnapshot.ts";
+import { checkApiServer, checkCatalogs, checkDefinitions, checkMetrics, checkPolicies } from "../../../pkg/doctor/installation.ts";
+import { checkCertificates, checkDeployments, checkLeases } from "../../../pkg/doctor/programs.ts";
+import { counted } from "../../../pkg/text/amounts.ts";
+import { escapeControlCharacters } from "../../../pkg/text/escape.ts";
+import { VERSION } from "../../internal/program.ts";
+import { withCluster } from "../cli/cluster.ts";
+import { EXIT } from "../cli/errors.ts";
+import type { ClusterOptions } from "../cli/options.ts";
+import { type Output, print } from "../cli/output.ts";
+import { withProgress } from "../cli/progress.ts";
+import { type Mood, styled } from "../cli/table.ts";
 import type { Terminal } from "../cli/terminal.ts";
-import type { DoctorOptions } from "../doctor/doctor.ts";
+import { wrapped } from "../cli/text.ts";
 
-const AFTER_HELP = `
-It checks API server, definitions, both programs with their leaders and certificates, catalogs, admission policies and metrics, and changes nothing. A check
-that you have no permission for is "unknown" and counted apart. Doctor needs permission to get these objects and the Secrets of the certificates.
+const MOODS: Readonly<Record<FindingStatus, Mood>> = { ok: "good", warning: "warning", problem: "bad", unknown: "warning" };
+const STATUS_WIDTH = 9;
+const INDENT = " ".repeat(STATUS_WIDTH);
+/** Lines of a pipe end somewhere, too. */
+const WIDTH_MAX = 160;
 
-Examples:
-  olmv1 doctor
-  olmv1 doctor --system-namespace openshift-operator-controller
-  olmv1 doctor -o jsonpath='{range .findings[?(@.status=="problem")]}{.check}{": "}{.message}{"\\n"}{end}'
+/** A finding below the other, each with what to do next, and how many there are of which kind. */
+export function doctorText(terminal: Pick<Terminal, "width" | "colour">, findings: readonly Finding[]): string {
+  const width = Math.min(terminal.width, WIDTH_MAX);
+  const lines = findings.flatMap(({ check, status, message, next }) => {
+    const [first = "", ...more] = wrapped(escapeControlCharacters(`${check}: ${message}`), width, INDENT);
+    const head = styled(terminal, { text: status, mood: MOODS[status] }) + first.slice(status.length);
+    // Not broken: commands are copied.
+    return [head, ...more, ...(next === undefined ? [] : [`${INDENT}→ ${escapeControlCharacters(next)}`])];
+  });
+  return `${lines.join("\n")}\n\n${summary(findings)}\n`;
+}
 
-Exit codes: 0 every check was made and found no problem, though there may be warnings; 1 a problem was found; 2 no problem was found, but not everything
-could be checked.
-`;
+function summary(findings: readonly Finding[]): string {
+  const count = (status: FindingStatus): number => findings.filter((finding) => finding.status === status).length;
+  const parts = (["problem", "warning"] as const).map((status) => counted(count(status), status));
+  const unknown = count("unknown");
+  const made = counted(findings.length - unknown, "check");
+  return unknown === 0 ? `${parts.join(", ")}; ${made}` : `${parts.join(", ")}; ${made} made, ${unknown} could not be made`;
+}
 
-/** Adds `olmv1 doctor`: what is the matter with an installation, and what to do about it. */
-export function addDoctor(program: Command, terminal: Terminal): void {
-  const command = program.command("doctor").description("check the installation on a cluster, and say what to do about what is wrong");
-  outputOption(addReleaseOptions(command), ["text", "json", "yaml"])
-    .addHelpText("after", AFTER_HELP)
-    .action(async (options: DoctorOptions) => {
-      const { doctor } = await import("../doctor/doctor.ts");
-      await doctor(terminal, options);
-    });
+/** How `olmv1 doctor` can be asked. */
+export interface DoctorOptions extends ClusterOptions {
+  systemNamespace: string;
+  output: Output;
+}
+
+/** What every check finds, in the order in which one thing needs the other. @param version of this olmv1. */
+export function findingsOf(facts: ClusterSnapshot, version: string): Finding[] {
+  const wanted = new Map(KINDS.map(crdFrom).map((crd): [string, KubeObject] => [crd.metadata.name, crd]));
+  return [
+    ...checkApiServer(facts),
+    ...checkDefinitions(facts, wanted),
+    ...checkDeployments(facts, version),
+    ...checkLeases(facts),
+    ...checkCertificates(facts),
+    ...checkCatalogs(facts),
+    ...checkPolicies(facts),
+    ...checkMetrics(facts),
+  ];
+}
+
+/** Returns the exit code: a problem comes before a check that could not be made, and both come before success. */
+export function exitOf(findings: readonly Finding[]): number {
+  if (findings.some(({ status }) => status === "problem")) return EXIT.no;
+  return findings.some(({ status }) => status === "unknown") ? EXIT.error : EXIT.yes;
+}
+
+/** `olmv1 doctor`. */
+export async function doctor(terminal: Terminal, options: DoctorOptions): Promise<void> {
+  await withCluster(options, async (client) => {
+    const facts = await withProgress(terminal, "looking at the cluster", () => readSnapshot(client, options.systemNamespace, terminal.signal));
+    const findings = findingsOf(facts, VERSION);
+    terminal.exit(exitOf(findings));
+    await print(terminal, options.output, { data: { findings }, text: () => doctorText(terminal, findings) });
+  });
 }

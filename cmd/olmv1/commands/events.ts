@@ -1,28 +1,116 @@
-import type { Command } from "commander";
-import { addClusterOptions } from "../cli/clusterOptions.ts";
-import { outputOption } from "../cli/output.ts";
+import { CLUSTER_EXTENSION } from "../../../pkg/api/constants.ts";
+import type { KubeObject } from "../../../pkg/api/k8s.ts";
+import type { Client } from "../../../pkg/kube/client.ts";
+import { isExpired, isForbidden } from "../../../pkg/kube/errors.ts";
+import { extensionRef, readExtension } from "../../../pkg/rollout/extensions.ts";
+import { ageText } from "../../../pkg/text/amounts.ts";
+import { withCluster } from "../cli/cluster.ts";
+import type { ClusterOptions } from "../cli/options.ts";
+import { type Output, print } from "../cli/output.ts";
+import { type Cell, table } from "../cli/table.ts";
 import type { Terminal } from "../cli/terminal.ts";
-import type { EventsOptions } from "../extension/events.ts";
 
-const AFTER_HELP = `
-The reasons are listed in docs/reference/events.md. Events of an extension that was removed are shown as long as the API server keeps them.
+/** The members of core/v1 Event that are shown. */
+export interface EventRecord extends KubeObject {
+  type?: string;
+  reason?: string;
+  message?: string;
+  count?: number;
+  firstTimestamp?: string | null;
+  lastTimestamp?: string | null;
+  eventTime?: string | null;
+  involvedObject?: { readonly uid?: string };
+}
 
-Examples:
-  olmv1 events argocd
-  olmv1 events argocd --watch
-`;
+/** The kind of Events. */
+const EVENT_KIND = { apiVersion: "v1", kind: "Event" } as const;
 
-/** Adds `olmv1 events`: what was done for an extension. */
-export function addEvents(program: Command, terminal: Terminal): void {
-  const command = program
-    .command("events")
-    .description("show the Events about an extension, oldest first")
-    .argument("<name>", "name of the ClusterExtension")
-    .option("-w, --watch", "go on with new ones until Ctrl-C");
-  outputOption(addClusterOptions(command), ["text", "json", "yaml"])
-    .addHelpText("after", AFTER_HELP)
-    .action(async (name: string, options: EventsOptions) => {
-      const { events } = await import("../extension/events.ts");
-      await events(terminal, name, options);
-    });
+/** An extension that Events are about; without `uid` any that has, or had, the name. */
+interface EventSubject {
+  readonly name: string;
+  readonly uid?: string | undefined;
+}
+
+/** Selects the Events about an extension, in all namespaces. */
+function eventsAbout({ name, uid }: EventSubject): { fieldSelector: string } {
+  const byUid = uid === undefined ? "" : `,involvedObject.uid=${uid}`;
+  return { fieldSelector: `involvedObject.kind=${CLUSTER_EXTENSION},involvedObject.name=${name}${byUid}` };
+}
+
+/** Lists the Events about one extension, oldest first; without `uid` those about the last one of the name. */
+export async function eventsOf(
+  client: Pick<Client, "list">,
+  subject: EventSubject,
+): Promise<{ events: EventRecord[]; resourceVersion: string }> {
+  const { items, resourceVersion } = await client.list<EventRecord>(EVENT_KIND, eventsAbout(subject));
+  const events = items.toSorted((a, b) => Date.parse(lastSeen(a)) - Date.parse(lastSeen(b)));
+  const uid = subject.uid ?? events.at(-1)?.involvedObject?.uid;
+  return { events: events.filter(({ involvedObject }) => involvedObject?.uid === uid), resourceVersion };
+}
+
+/** When it was seen last, RFC 3339. */
+export function lastSeen({ lastTimestamp, eventTime, metadata }: EventRecord): string {
+  return lastTimestamp ?? eventTime ?? metadata.creationTimestamp ?? "1970-01-01T00:00:00Z";
+}
+
+/** Events as a table. @param now milliseconds since the epoch. */
+export function eventsText(terminal: Pick<Terminal, "width" | "colour">, events: readonly EventRecord[], now: number): string {
+  const rows = events.map((event): Cell[] => [
+    ageText(lastSeen(event), now),
+    event.type === "Warning" ? { text: "Warning", mood: "warning" } : (event.type ?? ""),
+    event.reason ?? "",
+    `${event.message ?? ""}${(event.count ?? 1) > 1 ? ` (${event.count} times)` : ""}`,
+  ]);
+  return table(terminal, ["AGE", "TYPE", "REASON", "MESSAGE"], rows);
+}
+
+/** How `olmv1 events` can be asked. */
+export interface EventsOptions extends ClusterOptions {
+  watch?: boolean;
+  output: Output;
+}
+
+/** `olmv1 events`. */
+export async function events(terminal: Terminal, name: string, { watch = false, output, ...options }: EventsOptions): Promise<void> {
+  await withCluster(options, async (client) => {
+    const subject = await subjectOf(client, name);
+    const { events: found, resourceVersion } = await eventsOf(client, subject);
+    // Events outlive the extension that they are about: those of a deleted one show how it ended.
+    if (found.length === 0 && !watch) {
+      await readExtension(client, name);
+      terminal.err(`no Events about ClusterExtension ${name}: the API server keeps them for an hour, unless told otherwise\n`);
+    }
+    const text = (): string => (found.length === 0 ? "" : eventsText(terminal, found, Date.now()));
+    await print(terminal, output, { data: { apiVersion: "v1", kind: "List", items: found }, text });
+    if (watch) await follow(terminal, client, subject, resourceVersion);
+  });
+}
+
+/** Returns the extension of that name, or the name if the extension does not exist or you may not read it. */
+async function subjectOf(client: Client, name: string): Promise<EventSubject> {
+  try {
+    return (await client.get(extensionRef(name), { metadataOnly: true }))?.metadata ?? { name };
+  } catch (err) {
+    if (isForbidden(err)) return { name };
+    throw err;
+  }
+}
+
+async function follow(terminal: Terminal, client: Client, subject: EventSubject, from: string): Promise<void> {
+  const { signal } = terminal;
+  let resourceVersion = from;
+  while (!signal.aborted) {
+    try {
+      for await (const { type, object } of client.watch<EventRecord>(EVENT_KIND, { ...eventsAbout(subject), resourceVersion, signal })) {
+        resourceVersion = object.metadata.resourceVersion ?? resourceVersion;
+        if (type === "BOOKMARK" || type === "DELETED") continue;
+        const [, line = ""] = eventsText(terminal, [object], Date.now()).split("\n");
+        terminal.out(`${line}\n`);
+      }
+    } catch (err) {
+      if (signal.aborted) return;
+      if (!isExpired(err)) throw err;
+      ({ resourceVersion } = await eventsOf(client, subject));
+    }
+  }
 }

@@ -1,37 +1,127 @@
-import { type Command, Option } from "commander";
-import { several } from "../cli/several.ts";
+import { type PackageIn, bundleMeant, firstWith, noChannel, withPackage } from "../../../pkg/browse/packageView.ts";
+import { bundleVersion } from "../../../pkg/fbc/bundleOrder.ts";
+import { dotGraph } from "../../../pkg/fbc/graph/dot.ts";
+import { type TreeLine, graphTree } from "../../../pkg/fbc/graph/graphTree.ts";
+import { mermaidGraph } from "../../../pkg/fbc/graph/mermaid.ts";
+import { onwardsFrom } from "../../../pkg/fbc/graph/subgraph.ts";
+import { svgGraph } from "../../../pkg/fbc/graph/svg.ts";
+import { type GraphSource, GraphTooLargeError, updateGraph } from "../../../pkg/fbc/graph/updateGraph.ts";
+import { installedHere } from "../../../pkg/rollout/extensions.ts";
+import { escapeControlCharacters } from "../../../pkg/text/escape.ts";
+import type { SourceOptions } from "../cli/catalogOptions.ts";
+import { styled } from "../cli/table.ts";
 import type { Terminal } from "../cli/terminal.ts";
-import type { GraphForm, GraphOptions } from "../views/graph.ts";
-import { addSourceOptions, SOURCES_HELP } from "../views/sourceOptions.ts";
+import { columnsOf, cutTo, jsonText } from "../cli/text.ts";
 
-const FORMS: readonly GraphForm[] = ["tree", "mermaid", "dot", "svg", "json"];
+/** Forms of a graph; the first is the default. */
+export type GraphForm = "tree" | "mermaid" | "dot" | "svg" | "json";
 
-const AFTER_HELP = `
-A tree shows each channel from its head down: below a bundle stands the one that it replaces, beside it what it skips. svg is a picture that is
-complete in itself, mermaid and dot are for tools that draw, json has all nodes and edges. Marked are heads, what is deprecated, what is skipped, and
-what the cluster, or --installed, has installed. --from leaves only what updates lead to from that version.
-${SOURCES_HELP}
-Examples:
-  olmv1 graph argocd-operator
-  olmv1 graph argocd-operator --channel alpha --from 0.11.0
-  olmv1 graph argocd-operator -o svg > argocd.svg
-  olmv1 graph argocd-operator -o dot --catalog-dir ./catalog | dot -Tpng -o argocd.png
-`;
+/** How `olmv1 graph` can be asked. */
+export interface GraphOptions extends SourceOptions {
+  channel: string[];
+  from?: string;
+  installed?: string;
+  output: GraphForm;
+}
 
-/** Adds `olmv1 graph`: which version of a package can be updated to which. */
-export function addGraph(program: Command, terminal: Terminal): void {
-  const command = program
-    .command("graph")
-    .description("draw the update graph of a package")
-    .argument("<package>", "name of the package")
-    .option("--channel <name>", "only this channel; repeatable", several, [])
-    .option("--from <version>", "only what updates lead to from this version or bundle")
-    .option("--installed <version>", "version or bundle that is marked as installed, instead of what the cluster has")
-    .addOption(new Option("-o, --output <format>", "how to draw the graph").choices(FORMS).default(FORMS[0]));
-  addSourceOptions(command)
-    .addHelpText("after", AFTER_HELP)
-    .action(async (name: string, options: GraphOptions) => {
-      const { graph } = await import("../views/graph.ts");
-      await graph(terminal, name, options);
-    });
+/** `olmv1 graph`. */
+export async function graph(terminal: Terminal, name: string, options: GraphOptions): Promise<void> {
+  await withPackage(terminal, name, options, async (all, { client, signal }) => {
+    const meant = options.from ?? options.installed;
+    const { found } = firstWith(all, (one) => (meant === undefined ? undefined : bundleMeant(one, meant)));
+    const others = all.filter((one) => one !== found);
+    const installed = await installedNames(found, options, installedHere(client, signal));
+    const source = sourceOf(found, options, installed);
+    try {
+      terminal.out(textOf(terminal, options.from === undefined ? source : from(source, found, options.from), options.output));
+    } catch (err) {
+      if (err instanceof GraphTooLargeError) throw new Error(`${err.message}; --channel names one of them`, { cause: err });
+      throw err;
+    }
+    if (others.length > 0 && options.output === "tree")
+      terminal.err(
+        `olmv1: this is the package in catalog ${found.catalog}; also in ${others.map(({ catalog }) => catalog).join(", ")}: --catalog names one\n`,
+      );
+  });
+}
+
+/** Extensions by the name of the bundle that they have installed; none for what --installed names. */
+async function installedNames(
+  found: PackageIn,
+  { installed }: GraphOptions,
+  reading: ReturnType<typeof installedHere>,
+): Promise<Map<string, string[]>> {
+  if (installed !== undefined) return new Map([[bundleMeant(found, installed).name, []]]);
+  const names = new Map<string, string[]>();
+  for (const one of (await reading) ?? []) {
+    if (one.package === found.name) names.set(one.bundle, [...(names.get(one.bundle) ?? []), one.extension]);
+  }
+  return names;
+}
+
+function sourceOf(
+  { name, content, facts }: PackageIn,
+  { channel }: GraphOptions,
+  installed: ReadonlyMap<string, readonly string[]>,
+): GraphSource {
+  const unknown = channel.find((one) => !content.channels.some((own) => own.name === one));
+  if (unknown !== undefined)
+    throw new Error(
+      noChannel(
+        name,
+        unknown,
+        content.channels.map((one) => one.name),
+      ),
+    );
+  const versions = facts.bundles.flatMap(({ name: bundle, version, release }) =>
+    version === undefined ? [] : [[bundle, bundleVersion(version, release)] as const],
+  );
+  return {
+    package: name,
+    defaultChannel: content.package?.defaultChannel,
+    channels: channel.length === 0 ? content.channels : content.channels.filter((own) => channel.includes(own.name)),
+    versions: new Map(versions),
+    deprecations: content.deprecations,
+    installed,
+  };
+}
+
+function from(source: GraphSource, found: PackageIn, version: string): GraphSource {
+  const { name } = bundleMeant(found, version);
+  const onwards = onwardsFrom(source, name);
+  if (onwards.channels.length === 0) throw new Error(`no channel that was asked for has ${name}`);
+  return onwards;
+}
+
+function textOf(terminal: Terminal, source: GraphSource, form: GraphForm): string {
+  if (form === "mermaid") return mermaidGraph([source], { marks: true });
+  const drawn = updateGraph(source);
+  switch (form) {
+    case "dot":
+      return dotGraph(drawn);
+    case "svg":
+      return svgGraph(drawn);
+    case "json":
+      return `${jsonText(drawn)}\n`;
+    case "tree":
+    default:
+      return graphTree(drawn)
+        .map((line) => treeLine(terminal, line))
+        .join("");
+  }
+}
+
+/** A line that is no longer than the terminal: of marks the last are cut. */
+function treeLine(terminal: Terminal, { drawing, text, marks, kind }: TreeLine): string {
+  const start = `${drawing}${escapeControlCharacters(text).replaceAll("\n", " ")}`;
+  const first = kind === "channel" ? "\n" : "";
+  const mood = kind === "note" ? "faint" : kind === "bundle" ? undefined : "strong";
+  let room = terminal.width - columnsOf(start);
+  const shown = marks.flatMap((mark) => {
+    const whole = `  ${escapeControlCharacters(mark.text).replaceAll("\n", " ")}`;
+    const cut = cutTo(whole, Math.max(room, 0));
+    room -= columnsOf(cut);
+    return cut.trim() === "" || cut.trim() === "…" ? [] : [styled(terminal, { text: cut, mood: mark.mood })];
+  });
+  return `${first}${styled(terminal, { text: cutTo(start, terminal.width), mood })}${shown.join("")}\n`;
 }

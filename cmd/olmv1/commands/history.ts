@@ -1,26 +1,88 @@
-import type { Command } from "commander";
-import { addReleaseOptions, type ReleaseOptions } from "../cli/clusterOptions.ts";
-import { type Output, outputOption } from "../cli/output.ts";
+import type { ClusterExtension } from "../../../pkg/api/clusterExtension.ts";
+import { ANNOTATION_ROLLBACK_TO, LABEL_BUNDLE_NAME, LABEL_BUNDLE_VERSION } from "../../../pkg/api/constants.ts";
+import { mapInParallel } from "../../../pkg/async/concurrency.ts";
+import type { Client } from "../../../pkg/kube/client.ts";
+import { ReleaseStore } from "../../../pkg/operatorcontroller/releases/releaseStore.ts";
+import { type ReleaseRecord, newestFirst } from "../../../pkg/release/record.ts";
+import { unreadableText } from "../../../pkg/release/storage/decode.ts";
+import { readExtension } from "../../../pkg/rollout/extensions.ts";
+import { ageText } from "../../../pkg/text/amounts.ts";
+import { withCluster } from "../cli/cluster.ts";
+import type { ReleaseOptions } from "../cli/options.ts";
+import { type Output, print } from "../cli/output.ts";
+import { type Cell, table } from "../cli/table.ts";
 import type { Terminal } from "../cli/terminal.ts";
 
-const AFTER_HELP = `
-It reads the ClusterExtension and the Secrets of the system namespace (get, list).
+/** One release of an extension, for people. */
+export interface ReleaseRow {
+  /** 0 where the Secret does not name one. */
+  readonly revision: number;
+  /** Helm's word, or "unreadable"; then `description` names the Secret and says why. */
+  readonly status: string;
+  readonly bundle: string;
+  readonly version: string;
+  /** RFC 3339; empty where it is not known. */
+  readonly deployed: string;
+  readonly description: string;
+  /** The extension is kept at it. */
+  readonly pinned: boolean;
+}
 
-Examples:
-  olmv1 history argocd
-  olmv1 history argocd -o jsonpath='{[0].revision}'
-`;
+/** Releases read at once. */
+const PARALLEL = 4;
 
-/** Adds `olmv1 history`: the releases of an extension. */
-export function addHistory(program: Command, terminal: Terminal): void {
-  const command = program
-    .command("history")
-    .description("show the releases of an extension, newest first, to which olmv1 rollback can go back")
-    .argument("<name>", "name of the ClusterExtension");
-  outputOption(addReleaseOptions(command), ["text", "json", "yaml"])
-    .addHelpText("after", AFTER_HELP)
-    .action(async (name: string, options: ReleaseOptions & { output: Output }) => {
-      const { history } = await import("../extension/history.ts");
-      await history(terminal, name, options);
-    });
+/** The releases of an extension, newest first, after those that cannot be read. @throws KubeError where the Secrets of the system namespace may not be read. */
+export async function releaseRows(client: Client, { metadata }: ClusterExtension, systemNamespace: string): Promise<ReleaseRow[]> {
+  const { name, uid = "", annotations = {} } = metadata;
+  const store = new ReleaseStore(client, systemNamespace);
+  const { current, older, unreadable } = await store.history({ name, uid });
+  const before = await mapInParallel(older, PARALLEL, ({ version }) => store.read(name, version));
+  const records = [...current, ...before.flatMap((release) => (release?.kind === "readable" ? [release.record] : []))];
+  const damaged = [...unreadable, ...before.filter((release) => release?.kind === "unreadable")];
+  const texts = [...new Set(damaged.map(unreadableText))];
+  return [...texts.map(unreadableRow), ...newestFirst(records).map((record) => rowOf(record, annotations[ANNOTATION_ROLLBACK_TO]))];
+}
+
+function unreadableRow(description: string): ReleaseRow {
+  return { revision: 0, status: "unreadable", bundle: "", version: "", deployed: "", description, pinned: false };
+}
+
+function rowOf({ version, status, labels, lastDeployed, description }: ReleaseRecord, pinned: string | undefined): ReleaseRow {
+  return {
+    revision: version,
+    status,
+    bundle: labels[LABEL_BUNDLE_NAME] ?? "",
+    version: labels[LABEL_BUNDLE_VERSION] ?? "",
+    deployed: lastDeployed,
+    description,
+    pinned: pinned === String(version),
+  };
+}
+
+function moodOf(status: string): { mood?: "good" | "bad" } {
+  if (status === "deployed") return { mood: "good" };
+  return status === "failed" || status === "unreadable" ? { mood: "bad" } : {};
+}
+
+/** Releases as a table. @param now milliseconds since the epoch. */
+export function releasesText(terminal: Pick<Terminal, "width" | "colour">, rows: readonly ReleaseRow[], now: number): string {
+  const cells = rows.map(({ revision, status, bundle, version, deployed, description, pinned }): Cell[] => [
+    revision === 0 ? "-" : `${revision}${pinned ? " (kept)" : ""}`,
+    { text: status, ...moodOf(status) },
+    version,
+    bundle,
+    ageText(deployed, now),
+    description,
+  ]);
+  return table(terminal, ["REVISION", "STATUS", "VERSION", "BUNDLE", "AGE", "DESCRIPTION"], cells);
+}
+
+/** `olmv1 history`. */
+export async function history(terminal: Terminal, name: string, options: ReleaseOptions & { output: Output }): Promise<void> {
+  await withCluster(options, async (client) => {
+    const rows = await releaseRows(client, await readExtension(client, name), options.systemNamespace);
+    if (rows.length === 0)
+      terminal.err(`ClusterExtension ${name} has no release in namespace ${options.systemNamespace}: nothing was installed yet\n`);
+    await print(terminal, options.output, { data: rows, text: () => (rows.length === 0 ? "" : releasesText(terminal, rows, Date.now())) });
+  });
 }

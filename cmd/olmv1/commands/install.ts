@@ -1,82 +1,237 @@
-import { type Command, Option } from "commander";
-import { addReleaseOptions } from "../cli/clusterOptions.ts";
-import { outputOption } from "../cli/output.ts";
-import { several } from "../cli/several.ts";
-import type { Terminal } from "../cli/terminal.ts";
-import { addWaitOptions } from "../cli/waitOptions.ts";
-import type { InstallOptions } from "../install/installOptions.ts";
-import { addRegistryOptions } from "../registryOptions.ts";
+import type { ClusterExtension } from "../../../pkg/api/clusterExtension.ts";
+import { LABEL_CREATED_FOR } from "../../../pkg/api/constants.ts";
+import type { KubeObject } from "../../../pkg/api/k8s.ts";
+import { goQuote } from "../../../pkg/golang/quote.ts";
+import { ApplyFailed, appliedLine, applyObjects, unfinishedText } from "../../../pkg/installer/applyObjects.ts";
+import type { BundleRights } from "../../../pkg/installer/bundlePermissions.ts";
+import { type Said, changedPaths, extensionWanted } from "../../../pkg/installer/extensionSpec.ts";
+import { installerObjects, namespaceFor, requireFallback, tokenRights } from "../../../pkg/installer/installerObjects.ts";
+import type { Client } from "../../../pkg/kube/client.ts";
+import { lacksPermissions } from "../../../pkg/operatorcontroller/rights/permissions.ts";
+import { judgedRecord, nearPackages, resolveJudged } from "../../../pkg/preview/resolveWithDependencies.ts";
+import type { Resolved } from "../../../pkg/resolve/resolution.ts";
+import { extensionRef, extensionsOf } from "../../../pkg/rollout/extensions.ts";
+import type { ResolutionOptions } from "../cli/catalogOptions.ts";
+import { withCluster } from "../cli/cluster.ts";
+import { EXIT } from "../cli/errors.ts";
+import { configFile } from "../cli/inputFiles.ts";
+import type { InstallOptions } from "../cli/options.ts";
+import { print } from "../cli/output.ts";
+import { withProgress } from "../cli/progress.ts";
+import { type Terminal, confirm } from "../cli/terminal.ts";
+import { grantsText, rightsFor } from "./grantedPermissions.ts";
+import { nameOf } from "./list.ts";
+import { type Named, withQuestion } from "./resolutionQuestion.ts";
+import { resolutionText } from "./resolve.ts";
+import { awaitRollout, tellRollout } from "./rollout.ts";
 
-const AFTER_HELP = `
-It resolves the package first, as olmv1 resolve does, and changes nothing where that comes to no bundle. Then it makes what is missing: the namespace, with
---create-service-account a ServiceAccount with exactly the rights that the bundle needs (they are shown, and somebody has to agree, or --yes), and the
-ClusterExtension; and waits until that is ready. What it makes has label olm.operatorframework.io/created-for, and olmv1 uninstall removes it again. Run again
-it changes nothing; an extension that exists is changed by olmv1 upgrade.
+/** What a resolution comes to, and what `olmv1 resolve` would print of it. */
+export interface BundleFound {
+  /** Undefined where no bundle fits. */
+  readonly resolved: Resolved | undefined;
+  readonly text: string;
+}
 
-Upgrades within --version come by themselves; one that needs more rights waits until olmv1 upgrade has shown and granted them.
+/** Resolves as operator-controller does, with the catalogs of the cluster. */
+async function bundleToInstall(
+  terminal: Terminal,
+  named: Named,
+  options: Omit<ResolutionOptions, "catalogDir" | "installedPackage">,
+): Promise<BundleFound> {
+  return withQuestion(terminal, named, { ...options, catalogDir: [], installedPackage: [] }, async (question) => {
+    const judged = await resolveJudged(question);
+    const record = judgedRecord(question.request.source.packageName, judged);
+    const text = resolutionText(record, question.subject, false, terminal.width) + (await nearPackages(question, record));
+    return { resolved: judged.resolution.kind === "resolved" ? judged.resolution : undefined, text };
+  });
+}
 
-Examples:
-  olmv1 install argocd-operator --create-service-account
-  olmv1 install argocd-operator --name argocd --namespace argocd --version '>=0.12 <0.14' --channel alpha --create-service-account --yes
-  olmv1 install argocd-operator --service-account argocd-installer --namespace argocd --approval Manual
-  olmv1 install argocd-operator --no-service-account       # on clusters of which the operator-controller may do everything
-  olmv1 install argocd-operator --create-service-account --dry-run=client -o yaml > argocd.yaml
+/** What is to be applied, and what of it somebody has to agree to. */
+interface Preparation {
+  readonly extension: ClusterExtension;
+  readonly objects: readonly KubeObject[];
+  /** The rights that are granted; undefined where none are. */
+  readonly rights: BundleRights | undefined;
+  readonly image: string;
+  readonly bundle: string;
+}
 
-Exit codes: 0 it is installed and ready, or waits for approval; 1 no bundle fits, somebody disagreed, or it did not come right in time; 2 it could not be done.
-`;
-
-/** Adds `olmv1 install`: a package, from nothing to ready. */
-export function addInstall(program: Command, terminal: Terminal): void {
-  const command = program
-    .command("install")
-    .description("install a package: namespace, ServiceAccount with the rights it needs, ClusterExtension; and wait until it is ready")
-    .argument("<package>", "package of a catalog")
-    .option("--name <name>", "name of the ClusterExtension; default: the package")
-    .option("--version <range>", "the versions that may be installed, such as 1.2.3, 1.x or '>=1.2 <2'; default: any")
-    .option("--channel <name>", "a channel of the package that counts; repeatable; default: all", several, [])
-    .option("--catalog <name>", "a ClusterCatalog to look in; repeatable; default: all", several, [])
-    .option(
-      "-n, --namespace <name>",
-      "where it is installed; made where it does not exist; default: what the bundle suggests, else the package",
-    )
-    .option("--config <path>", "file with what stands under spec.config.inline; - for standard input")
-    .option("--watch-namespace <name>", "namespace that the operator is to watch; repeatable; default: all, where it can", several, [])
-    .addOption(
-      new Option("--approval <how>", "spec.approval: whether somebody has to approve each change").choices(["Automatic", "Manual"]),
-    )
-    .addOption(
-      new Option("--upgrade-constraint-policy <policy>", "whether upgrades follow the catalog's edges").choices([
-        "CatalogProvided",
-        "SelfCertified",
-      ]),
-    )
-    .addOption(
-      new Option(
-        "--create-service-account",
-        "make a ServiceAccount, called as the extension with -installer, with the rights that the bundle needs",
-      ),
-    )
-    .addOption(
-      new Option("--service-account <name>", "a ServiceAccount that exists, as which it is installed").conflicts("createServiceAccount"),
-    )
-    .addOption(
-      new Option(
-        "--no-service-account",
-        "name none: it is installed with the rights of operator-controller, where that one runs with --service-account-fallback=controller",
-      ).conflicts("createServiceAccount"),
-    )
-    .option("-y, --yes", "agree to the rights that are granted")
-    .addOption(
-      new Option("--dry-run <where>", "only print what would be applied; server: and have the API server check it").choices([
-        "client",
-        "server",
-      ]),
+/** `olmv1 install`. */
+export async function install(terminal: Terminal, packageName: string, options: InstallOptions): Promise<void> {
+  const config = options.config === undefined ? undefined : await configFile(options.config, terminal);
+  await withCluster(options, async (client) => {
+    const name = options.name ?? packageName;
+    const existing = await client.get<ClusterExtension>(extensionRef(name));
+    await refuseOthers(client, name, packageName, existing);
+    if (!existing && !options.createServiceAccount && options.serviceAccount === undefined)
+      throw new Error(
+        "who installs it? --create-service-account makes a ServiceAccount with the rights that the bundle needs and no other, --service-account names one that exists, --no-service-account leaves it to operator-controller, where that may do everything",
+      );
+    if (!existing && options.serviceAccount === false) await requireFallback(client, options.systemNamespace);
+    const found = await withProgress(terminal, `resolving package ${packageName}`, () =>
+      bundleToInstall(terminal, existing ? { extension: name } : { package: packageName }, { ...options, output: "text" }),
     );
-  addWaitOptions(command, "it is ready");
-  outputOption(addRegistryOptions(addReleaseOptions(command)), ["text", "name", "json", "yaml"])
-    .addHelpText("after", AFTER_HELP)
-    .action(async (packageName: string, options: InstallOptions) => {
-      const { install } = await import("../install/install.ts");
-      await install(terminal, packageName, options);
-    });
+    if (!found.resolved) {
+      terminal.err(`${found.text}nothing was changed\n`);
+      return terminal.exit(EXIT.no);
+    }
+    const { image, name: bundle } = found.resolved.bundle;
+    if (options.output === "text") terminal.err(found.text);
+    const said: Said = {
+      ...options,
+      packageName,
+      namespace: options.namespace ?? existing?.spec.namespace,
+      serviceAccount: accountSaid(name, options, existing),
+      config,
+    };
+    const request = { ...extensionWanted(name, said, existing?.spec).spec, namespace: said.namespace };
+    const [rights] = await rightsFor(terminal, [image], { ...request, serviceAccount: said.serviceAccount ?? "" }, options);
+    if (!rights) throw new Error(`bundle image ${goQuote(image)} could not be read`);
+    const extension = extensionWanted(name, { ...said, namespace: rights.installer.namespace }, existing?.spec);
+    if (existing) refuseChanges(existing, extension);
+    // What the API server does not take is to be known before anybody is asked, and before there is anything that would have to go again.
+    else if (options.dryRun !== "client") await applyObjects(client, [extension], { dryRun: true });
+    const prepared = await prepare(client, { extension, rights, image, bundle, options, existing });
+    return run(terminal, client, prepared, options, existing);
+  });
+}
+
+async function run(
+  terminal: Terminal,
+  client: Client,
+  prepared: Preparation,
+  options: InstallOptions,
+  existing: ClusterExtension | undefined,
+): Promise<void> {
+  const { extension, objects, rights, image, bundle } = prepared;
+  const { name } = extension.metadata;
+  const { dryRun, output } = options;
+  const isText = output === "text";
+  if (rights) terminal.err(grantText(terminal, rights, image));
+  if (dryRun !== undefined) {
+    const applied =
+      dryRun === "server"
+        ? await applyObjects(client, objects, { dryRun: true })
+        : objects.map((object) => ({ object, verb: "created" as const }));
+    const text = (): string => applied.map((one) => `${appliedLine(one, dryRun)}\n`).join("");
+    const data = { apiVersion: "v1", kind: "List", items: applied.map(({ object }) => object) };
+    return print(terminal, output, { data, text, names: () => [nameOf(extension)] });
+  }
+  if (
+    rights &&
+    !(await confirm(
+      terminal,
+      `Grant this to ServiceAccount ${goQuote(`${rights.installer.namespace}/${rights.installer.name}`)} and install ${bundle}?`,
+      options.yes,
+    ))
+  ) {
+    terminal.err("nothing was changed\n");
+    return terminal.exit(EXIT.no);
+  }
+  try {
+    await applyObjects(client, objects, { tell: (one) => isText && terminal.out(`${appliedLine(one)}\n`) });
+  } catch (err) {
+    if (err instanceof ApplyFailed)
+      throw new Error(
+        unfinishedText(err, `run it again once that is mended, or take it back: olmv1 uninstall ${name} --delete-namespace`),
+        { cause: err },
+      );
+    throw err;
+  }
+  const applied = (await client.get<ClusterExtension>(extensionRef(name))) ?? extension;
+  if (existing && isText) terminal.out(`${nameOf(existing)} unchanged\n`);
+  if (options.wait) {
+    const awaited = { generation: applied.metadata.generation ?? 0 };
+    tellRollout(terminal, name, await awaitRollout(terminal, client, name, awaited, options.timeout));
+  }
+  if (!isText) {
+    const data = (await client.get<ClusterExtension>(extensionRef(name))) ?? applied;
+    await print(terminal, output, { data, text: () => "", names: () => [nameOf(data)] });
+  }
+}
+
+/** @throws Error where the name is taken by another package, or the package is there under another name. */
+async function refuseOthers(client: Client, name: string, packageName: string, existing: ClusterExtension | undefined): Promise<void> {
+  if (existing) {
+    const other = existing.spec.source.catalog?.packageName;
+    if (other !== packageName)
+      throw new Error(`ClusterExtension ${goQuote(name)} installs package ${goQuote(other ?? "")} already: give another name with --name`);
+    if (existing.metadata.deletionTimestamp !== undefined)
+      throw new Error(`ClusterExtension ${goQuote(name)} is being deleted: olmv1 uninstall ${name} waits for the end of that`);
+    return;
+  }
+  const same = (await extensionsOf(client)).find(({ spec }) => spec.source.catalog?.packageName === packageName);
+  if (same)
+    throw new Error(
+      `package ${goQuote(packageName)} is installed already, by ClusterExtension ${goQuote(same.metadata.name)}: olmv1 describe ${same.metadata.name} tells about it`,
+    );
+}
+
+/** An extension that exists is never changed here. @throws Error that names what would be. */
+function refuseChanges(existing: ClusterExtension, wanted: ClusterExtension): void {
+  const changed = changedPaths(existing.spec, wanted.spec).map((path) => `spec.${path}`);
+  if (changed.length === 0) return;
+  const { name } = existing.metadata;
+  throw new Error(
+    `ClusterExtension ${goQuote(name)} exists, and ${changed.join(", ")} would be changed: olmv1 upgrade ${name} changes version and channels, kubectl edit everything else`,
+  );
+}
+
+/** The ServiceAccount that is asked for, or null for none: an extension that exists keeps what it has unless something else is said. */
+function accountSaid(
+  name: string,
+  { serviceAccount, createServiceAccount }: InstallOptions,
+  existing: ClusterExtension | undefined,
+): string | null {
+  if (serviceAccount === false) return null;
+  const made = !existing || createServiceAccount ? `${name}-installer` : null;
+  return serviceAccount ?? existing?.spec.serviceAccount?.name ?? made;
+}
+
+async function prepare(
+  client: Client,
+  request: {
+    extension: ClusterExtension;
+    rights: BundleRights;
+    image: string;
+    bundle: string;
+    options: InstallOptions;
+    existing: ClusterExtension | undefined;
+  },
+): Promise<Preparation> {
+  const { extension, rights, image, bundle, options, existing } = request;
+  const { name } = extension.metadata;
+  const { namespace, name: account } = rights.installer;
+  const place = (await client.get({ apiVersion: "v1", kind: "Namespace", name: namespace })) ? [] : [namespaceFor(name, namespace)];
+  if (extension.spec.serviceAccount === undefined)
+    return { extension, objects: [...place, ...(existing ? [] : [extension])], rights: undefined, image, bundle };
+  const live = await client.get({ apiVersion: "v1", kind: "ServiceAccount", namespace, name: account }, { metadataOnly: true });
+  const isOurs = live === undefined || live.metadata.labels?.[LABEL_CREATED_FOR] === name;
+  if (!options.createServiceAccount) {
+    if (!live && !existing)
+      throw new Error(
+        `ServiceAccount ${goQuote(`${namespace}/${account}`)} does not exist: make it with olmv1 rbac ${image} --namespace ${namespace} --service-account ${account}, or use --create-service-account`,
+      );
+    const token = await tokenRights(client, name, rights.installer, options.systemNamespace);
+    return { extension, objects: [...place, ...token, ...(existing ? [] : [extension])], rights: undefined, image, bundle };
+  }
+  if (!isOurs)
+    throw new Error(
+      `ServiceAccount ${goQuote(`${namespace}/${account}`)} exists, and olmv1 install has not made it for this extension: name it with --service-account in place of --create-service-account`,
+    );
+  const isComplete = existing && live && !existing.status?.conditions?.some(({ message }) => lacksPermissions(message));
+  if (isComplete) return { extension, objects: place, rights: undefined, image, bundle };
+  const own = installerObjects(name, rights.installer, rights.needed, options.systemNamespace);
+  return { extension, objects: [...place, ...own, ...(existing ? [] : [extension])], rights, image, bundle };
+}
+
+function grantText(terminal: Pick<Terminal, "width">, { installer, needed, given }: BundleRights, image: string): string {
+  const more = `olmv1 rbac ${image} --namespace ${installer.namespace} --service-account ${installer.name}`;
+  return [
+    `\nServiceAccount ${installer.namespace}/${installer.name}, as which the bundle is installed, may ("manage" is create, get, list, watch, patch and delete):\n`,
+    grantsText(terminal, needed, more),
+    "\nthe bundle's own ServiceAccounts may by its roles:\n",
+    grantsText(terminal, given, more),
+    "\n",
+  ].join("");
 }

@@ -1,33 +1,200 @@
-import type { Command } from "commander";
-import { addClusterOptions } from "../cli/clusterOptions.ts";
-import { outputOption } from "../cli/output.ts";
+import type { ClusterExtension } from "../../../pkg/api/clusterExtension.ts";
+import { CLUSTER_EXTENSION, GROUP } from "../../../pkg/api/constants.ts";
+import { mapInParallel } from "../../../pkg/async/concurrency.ts";
+import type { Client } from "../../../pkg/kube/client.ts";
+import { KindNotServed } from "../../../pkg/kube/errors.ts";
+import { mostRelevantCondition } from "../../../pkg/rollout/conditionAdvice.ts";
+import { extensionsOf, readExtension } from "../../../pkg/rollout/extensions.ts";
+import { ageText } from "../../../pkg/text/amounts.ts";
+import { withCluster } from "../cli/cluster.ts";
+import { catalogsOf, isOutdated, stateOf, updateOf } from "../cli/extensionState.ts";
+import type { ClusterOptions } from "../cli/options.ts";
+import { type Output, print } from "../cli/output.ts";
+import { type Cell, table } from "../cli/table.ts";
 import type { Terminal } from "../cli/terminal.ts";
-import type { ListOptions } from "../extension/list.ts";
+import { columnsOf } from "../cli/text.ts";
 
-const AFTER_HELP = `
-STATUS is Ready, or the reason of the condition Ready; UPDATE the version that may follow next, in brackets one that may not. With --apis it asks the API server
-what you yourself may do with each API, in all namespaces or in one.
+/** An API that an extension brings, and what the user may do with its objects. */
+export interface ProvidedApi {
+  readonly kind: string;
+  readonly group: string;
+  readonly versions: readonly string[];
+  readonly extension: string;
+  /** Of `VERBS`, in their order; absent where the API is not served. */
+  readonly allowed?: readonly string[];
+}
 
-Examples:
-  olmv1 list
-  olmv1 list --outdated -o wide
-  olmv1 list --apis --namespace team-a
-  olmv1 list -o jsonpath='{range .items[*]}{.metadata.name}{"\\t"}{.status.install.bundle.version}{"\\n"}{end}'
-`;
+const VERBS = ["get", "list", "watch", "create", "update", "patch", "delete"] as const;
+const READING: readonly string[] = ["get", "list", "watch"];
+/** Questions under way at once. */
+const PARALLEL = 8;
 
-/** Adds `olmv1 list`: the extensions of a cluster, or the APIs that they bring. */
-export function addList(program: Command, terminal: Terminal): void {
-  const command = program
-    .command("list")
-    .alias("ls")
-    .description("list the extensions of a cluster: package, version, available update and status")
-    .option("--outdated", "only those of which the catalogs have a newer version")
-    .option("--apis", "list the APIs that they provide, and what you may do with them")
-    .option("-n, --namespace <name>", "with --apis: where you would work with them; default: all namespaces");
-  outputOption(addClusterOptions(command), ["text", "wide", "name", "json", "yaml"])
-    .addHelpText("after", AFTER_HELP)
-    .action(async (options: ListOptions) => {
-      const { list } = await import("../extension/list.ts");
-      await list(terminal, options);
+/**
+ * The APIs that the extensions bring, with what the user may do, by SelfSubjectAccessReview.
+ * @param namespace where; without one, in all namespaces together.
+ */
+async function apisOf(
+  client: Pick<Client, "resourceFor" | "raw">,
+  extensions: readonly ClusterExtension[],
+  namespace: string | undefined,
+): Promise<ProvidedApi[]> {
+  const provided = extensions.flatMap(({ metadata, status }) =>
+    (status?.providedAPIs ?? []).map(({ group, kind, versions }) => ({ kind, group, versions, extension: metadata.name })),
+  );
+  return mapInParallel(provided, PARALLEL, async (api) => {
+    const { group, kind, versions } = api;
+    try {
+      const { resource, namespaced } = await client.resourceFor({ apiVersion: `${group}/${versions[0] ?? ""}`, kind });
+      const where = namespaced && namespace !== undefined ? { namespace } : {};
+      const may = (verb: string): Promise<boolean> => isAllowed(client, { group, resource, verb, ...where });
+      if (await may("*")) return { ...api, allowed: [...VERBS] };
+      const answers = await Promise.all(VERBS.map(may));
+      return { ...api, allowed: VERBS.filter((_, i) => answers[i]) };
+    } catch (err) {
+      if (err instanceof KindNotServed) return api;
+      throw err;
+    }
+  });
+}
+
+async function isAllowed(client: Pick<Client, "raw">, resourceAttributes: object): Promise<boolean> {
+  const path = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";
+  const review = { apiVersion: "authorization.k8s.io/v1", kind: "SelfSubjectAccessReview", spec: { resourceAttributes } };
+  const answer = (await client.raw("POST", path, review)) as { status?: { allowed?: boolean } };
+  return answer.status?.allowed === true;
+}
+
+/** The APIs as a table. */
+export function apisText(
+  terminal: Pick<Terminal, "width" | "colour">,
+  apis: readonly ProvidedApi[],
+  namespace: string | undefined,
+): string {
+  if (apis.length === 0) return "no extension provides an API\n";
+  const may = namespace === undefined ? "YOU MAY" : `YOU MAY IN ${namespace}`;
+  const rows = apis.map(({ kind, group, versions, extension, allowed }) => [
+    kind,
+    group,
+    versions.join(","),
+    extension,
+    allowedText(allowed),
+  ]);
+  return table(terminal, ["KIND", "GROUP", "VERSIONS", "EXTENSION", may], rows);
+}
+
+function allowedText(allowed: readonly string[] | undefined): string {
+  if (!allowed) return "nothing: it is not served";
+  if (allowed.length === 0) return "nothing";
+  if (allowed.length === VERBS.length) return "everything";
+  return allowed.length === READING.length && READING.every((verb) => allowed.includes(verb)) ? "read" : allowed.join(",");
+}
+
+const HEAD = ["NAME", "PACKAGE", "VERSION", "UPDATE", "CATALOG", "NAMESPACE", "STATUS", "AGE"];
+const WIDE = ["CHANNELS", "RANGE", "SERVICE ACCOUNT", "APPROVAL", "MESSAGE"];
+
+/** Of these columns the first goes first where the terminal is too narrow for all: a name that is cut is of no use. */
+const OPTIONAL = ["CATALOG", "NAMESPACE"];
+
+/** Extensions as a table. @param now milliseconds since the epoch. */
+export function listText(
+  terminal: Pick<Terminal, "width" | "colour">,
+  extensions: readonly ClusterExtension[],
+  now: number,
+  isWide = false,
+): string {
+  if (isWide)
+    return table(
+      terminal,
+      [...HEAD, ...WIDE],
+      extensions.map((one) => [...rowOf(one, now), ...wideOf(one)]),
+    );
+  const rows = extensions.map((one) => rowOf(one, now));
+  const texts = OPTIONAL.map((_, i) => narrowed(rows, OPTIONAL.slice(0, i)));
+  const fits = ({ head, cells }: Columns): boolean => {
+    const lines = table({ width: Number.POSITIVE_INFINITY, colour: false }, head, cells).split("\n");
+    return lines.every((line) => columnsOf(line) <= terminal.width);
+  };
+  const { head, cells } = texts.find(fits) ?? narrowed(rows, OPTIONAL);
+  return table(terminal, head, cells);
+}
+
+interface Columns {
+  readonly head: readonly string[];
+  readonly cells: readonly (readonly Cell[])[];
+}
+
+function narrowed(rows: readonly (readonly Cell[])[], without: readonly string[]): Columns {
+  const isShown = (_: unknown, i: number): boolean => !without.includes(HEAD[i] ?? "");
+  return { head: HEAD.filter(isShown), cells: rows.map((row) => row.filter(isShown)) };
+}
+
+function rowOf(extension: ClusterExtension, now: number): Cell[] {
+  const { metadata, spec, status } = extension;
+  return [
+    metadata.name,
+    spec.source.catalog?.packageName ?? "",
+    status?.install?.bundle.version ?? "",
+    updateOf(extension),
+    catalogsOf(extension),
+    spec.namespace,
+    stateOf(extension),
+    ageText(metadata.creationTimestamp, now),
+  ];
+}
+
+function wideOf({ spec, status }: ClusterExtension): Cell[] {
+  const { channels = [], version = "" } = spec.source.catalog ?? {};
+  return [
+    channels.length > 0 ? channels.join(",") : "all",
+    version === "" ? "any" : version,
+    spec.serviceAccount?.name ?? "",
+    spec.approval ?? "Automatic",
+    mostRelevantCondition(status?.conditions)?.message ?? "",
+  ];
+}
+
+/** How `olmv1 list` can be asked. */
+export interface ListOptions extends ClusterOptions {
+  outdated?: boolean;
+  apis?: boolean;
+  namespace?: string;
+  output: Output;
+}
+
+/** `olmv1 list`. */
+export async function list(terminal: Terminal, options: ListOptions): Promise<void> {
+  if (options.namespace !== undefined && !options.apis)
+    throw new Error("--namespace says where the rights of --apis are looked at; extensions have none");
+  await withCluster(options, async (client) => {
+    const all = await extensionsOf(client);
+    const extensions = options.outdated ? all.filter(isOutdated) : all;
+    if (options.apis) {
+      const apis = await apisOf(client, extensions, options.namespace);
+      const names = (): string[] => apis.map(({ kind, group }) => `${kind}.${group}`);
+      return print(terminal, options.output, { data: apis, text: () => apisText(terminal, apis, options.namespace), names });
+    }
+    if (extensions.length === 0)
+      terminal.err(options.outdated ? "no extension is outdated\n" : "no extension is installed; olmv1 install PACKAGE installs one\n");
+    const text = (isWide: boolean) => () => (extensions.length === 0 ? "" : listText(terminal, extensions, Date.now(), isWide));
+    return print(terminal, options.output, {
+      data: { apiVersion: "v1", kind: "List", items: extensions },
+      text: text(false),
+      wide: text(true),
+      names: () => extensions.map(nameOf),
     });
+  });
+}
+
+/** `olmv1 get`. */
+export async function get(terminal: Terminal, name: string, options: ClusterOptions & { output: Output }): Promise<void> {
+  await withCluster(options, async (client) => {
+    const extension = await readExtension(client, name);
+    const text = (isWide: boolean) => () => listText(terminal, [extension], Date.now(), isWide);
+    await print(terminal, options.output, { data: extension, text: text(false), wide: text(true), names: () => [nameOf(extension)] });
+  });
+}
+
+/** As kubectl names objects: clusterextension.olm.operatorframework.io/NAME. */
+export function nameOf({ metadata }: Pick<ClusterExtension, "metadata">): string {
+  return `${CLUSTER_EXTENSION.toLowerCase()}.${GROUP}/${metadata.name}`;
 }

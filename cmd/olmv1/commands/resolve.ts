@@ -1,33 +1,138 @@
-import type { Command } from "commander";
+import { judgedRecord, nearPackages, resolveJudged } from "../../../pkg/preview/resolveWithDependencies.ts";
+import type { AskedRecord, CatalogRecord, FilterRecord, OutcomeRecord, RecordedBundle, ResolutionRecord } from "../../../pkg/resolve/resolutionRecord.ts";
+import { escapeControlCharacters } from "../../../pkg/text/escape.ts";
+import type { ResolutionOptions } from "../cli/catalogOptions.ts";
+import { EXIT } from "../cli/errors.ts";
+import { type Output, print } from "../cli/output.ts";
+import { tableLines } from "../cli/table.ts";
 import type { Terminal } from "../cli/terminal.ts";
-import { addResolutionOptions, SOURCES_HELP } from "../resolution/options.ts";
-import type { ResolveOptions } from "../resolution/resolve.ts";
+import { type Named, withQuestion } from "./resolutionQuestion.ts";
 
-const AFTER_HELP = `
-A name is that of a ClusterExtension where there is one, else that of a package, which is resolved as for a new installation. Options take the place
-of what the extension says. Nothing is written. As JSON and YAML the answer is the whole record, as /debug/resolution/NAME of operator-controller has it.
-${SOURCES_HELP}
-Examples:
-  olmv1 resolve argocd --explain
-  olmv1 resolve argocd-operator --version '>=0.12 <0.14' --catalog-dir ./catalog
-  olmv1 resolve -f extension.yaml -o json
+/** What a command found out: as data, as text, and whether it is what one hopes for. */
+export interface Answer {
+  readonly data: unknown;
+  readonly text: string;
+  readonly isYes: boolean;
+}
 
-Exit codes: 0 a bundle would be chosen; 1 none would; 2 that could not be found out.
-`;
+/** Prints an answer and says by the exit code which it is. */
+export async function printAnswer(terminal: Terminal, find: () => Promise<Answer>, output: Output): Promise<void> {
+  const { data, text, isYes } = await find();
+  await print(terminal, output, { data, text: () => text });
+  if (!isYes) terminal.exit(EXIT.no);
+}
 
-/** Adds `olmv1 resolve`: which bundle an extension or a package comes to, and why. */
-export function addResolve(program: Command, terminal: Terminal): void {
-  const command = program
-    .command("resolve")
-    .description("show which bundle a ClusterExtension or a package would come to, and why that one")
-    .argument("[name]", "ClusterExtension or package")
-    .option("--package <name>", "a package, also where a ClusterExtension has the same name")
-    .option("--extension <name>", "a ClusterExtension of the cluster, also with --catalog-dir")
-    .option("--explain", "show how many candidates each filter left in each catalog, what it removed, and what came next");
-  addResolutionOptions(command)
-    .addHelpText("after", AFTER_HELP)
-    .action(async (name: string | undefined, options: ResolveOptions) => {
-      const { showResolution } = await import("../resolution/resolve.ts");
-      await showResolution(terminal, name, options);
-    });
+/** A resolution for people: what is chosen, or why nothing is; with `explain` also what every filter left of each catalog, and what it removed. */
+export function resolutionText(record: ResolutionRecord, subject: string, explain: boolean, width: number): string {
+  const { asked, catalogs, moreCatalogs, outcome, unjudged = [] } = record;
+  const funnel = explain ? [askedLines(subject, asked), funnelLines(catalogs, moreCatalogs, width), removedLines(catalogs)] : [];
+  const last = [...outcomeLines(outcome, explain), ...unjudged.map((text) => oneLine(`not judged: ${text}`))];
+  const parts = [...funnel, last].filter((lines) => lines.length > 0);
+  return `${parts.map((lines) => lines.map(escapeControlCharacters).join("\n")).join("\n\n")}\n`;
+}
+
+/** Such as `p.v1.2.0 (version 1.2.0) of catalog c`. */
+export function bundleText({ bundle, version, catalog, deprecated }: RecordedBundle): string {
+  return `${bundle} (version ${version ?? "unknown"}${deprecated ? ", deprecated" : ""}) of catalog ${catalog}`;
+}
+
+function askedLines(subject: string, asked: AskedRecord | undefined): string[] {
+  if (!asked) return [subject];
+  const { installed, channels = [], version, upgradeConstraintPolicy, clusterVersionPolicy, clusterVersion } = asked;
+  return [
+    subject,
+    `  installed: ${installed ? `${installed.bundle} (version ${installed.version})` : "nothing"}`,
+    `  channels: ${channels.length > 0 ? channels.join(", ") : "all"}`,
+    `  version: ${version ?? "any"}`,
+    ...(installed ? [`  upgradeConstraintPolicy: ${upgradeConstraintPolicy}`] : []),
+    ...(clusterVersion === undefined ? [] : [`  clusterVersionPolicy: ${clusterVersionPolicy}, on a cluster of version ${clusterVersion}`]),
+  ];
+}
+
+/** A row a catalog, a column a filter: how many candidates it left. */
+function funnelLines(catalogs: readonly CatalogRecord[], more: number, width: number): string[] {
+  if (catalogs.length === 0) return ["no catalog is selected"];
+  const names = [...new Set(catalogs.flatMap(({ filters }) => filters.map(({ filter }) => filter)))];
+  const head = ["CATALOG", "PRIORITY", "BUNDLES", ...names.map(heading), "BEST"];
+  const rows = catalogs.map(({ catalog, priority, state, because = "", bundles, filters, best }) => {
+    const start = [catalog, String(priority)];
+    if (state === "silent") return [...start, `cannot be asked: ${because}`];
+    if (state === "withoutPackage") return [...start, "does not have the package"];
+    const left = names.map((name) => String(filters.find(({ filter }) => filter === name)?.left ?? ""));
+    return [...start, String(bundles), ...left, best ? (best.version ?? best.bundle) : "none"];
+  });
+  // A cell that tells why a catalog has no numbers is longer than its column.
+  const full = rows.filter((row) => row.length === head.length);
+  const notes = rows.filter((row) => row.length < head.length).map(([name, priority, why]) => `${name} (priority ${priority}): ${why}`);
+  return [...(full.length > 0 ? tableLines([head, ...full], width) : []), ...notes, ...(more > 0 ? [`and ${more} more catalogs`] : [])];
+}
+
+/** "upgradeEdges" as "UPGRADE EDGES". */
+function heading(filter: string): string {
+  return filter.replaceAll(/[A-Z]/g, (letter) => ` ${letter}`).toUpperCase();
+}
+
+function removedLines(catalogs: readonly CatalogRecord[]): string[] {
+  return catalogs.flatMap(({ catalog, filters, near = [] }) => [
+    ...filters.filter(({ removed }) => removed > 0).flatMap((filter) => filterLines(catalog, filter)),
+    ...(near.length > 0 ? [`catalog ${catalog}, near:`, ...near.map((text) => `  ${oneLine(text)}`)] : []),
+  ]);
+}
+
+function filterLines(catalog: string, { filter, asks, removed, last }: FilterRecord): string[] {
+  const more = removed - last.length;
+  return [
+    oneLine(`catalog ${catalog}, removed by ${filter} (wanted: ${asks}):`),
+    ...last.map(({ bundle, rule }) => `  ${oneLine(`${bundle}: ${rule}`)}`),
+    ...(more > 0 ? [`  and ${more} more`] : []),
+  ];
+}
+
+function outcomeLines(outcome: OutcomeRecord, explain: boolean): string[] {
+  if (outcome.kind === "unresolved") {
+    const { reason, explanation, tied = [], notes = [] } = outcome;
+    const offers = tied.map((one) => `  offer: ${bundleText(one)}`);
+    return [`no bundle: ${reason}`, `why: ${explanation}`, ...offers, ...notes.map((note) => `note: ${note}`)].map(oneLine);
+  }
+  const { winner, edge, runnerUp, because = "", explanation, notes } = outcome;
+  const by = edge === undefined ? "" : edge === "stay" ? ", installed already" : `, by ${edge}`;
+  return [
+    `bundle: ${bundleText(winner)}${by}`,
+    ...(explain ? [runnerUp ? `next: ${bundleText(runnerUp)}: ${because}` : "next: there is no other"] : []),
+    `why: ${explanation}`,
+    ...notes.map((note) => `note: ${note}`),
+  ].map(oneLine);
+}
+
+function oneLine(text: string): string {
+  return text.replaceAll("\n", " ");
+}
+
+/** How `olmv1 resolve` can be asked. */
+export interface ResolveOptions extends ResolutionOptions {
+  package?: string;
+  extension?: string;
+  explain?: boolean;
+}
+
+/** `olmv1 resolve`. */
+export async function showResolution(terminal: Terminal, name: string | undefined, options: ResolveOptions): Promise<void> {
+  await printAnswer(
+    terminal,
+    () =>
+      withQuestion(terminal, namedBy(name, options), options, async (question) => {
+        const { request, subject } = question;
+        const judged = await resolveJudged(question);
+        const record = judgedRecord(request.source.packageName, judged);
+        const text = resolutionText(record, subject, options.explain ?? false, terminal.width) + (await nearPackages(question, record));
+        return { data: record, text, isYes: judged.resolution.kind === "resolved" };
+      }),
+    options.output,
+  );
+}
+
+function namedBy(name: string | undefined, { package: packageName, extension, filename }: ResolveOptions): Named {
+  const given = [name, packageName, extension, filename].filter((one) => one !== undefined);
+  if (given.length !== 1) throw new Error("name one ClusterExtension or package, or one file with a ClusterExtension");
+  return { either: name, package: packageName, extension };
 }

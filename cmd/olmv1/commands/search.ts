@@ -1,34 +1,170 @@
-import type { Command } from "commander";
+import { apiPattern, searchQuery } from "../../../pkg/catalogd/search/searchQuery.ts";
+import type { Client } from "../../../pkg/kube/client.ts";
+import { EXIT } from "../cli/errors.ts";
+import { type Output, print } from "../cli/output.ts";
+import { type Cell, table } from "../cli/table.ts";
 import type { Terminal } from "../cli/terminal.ts";
-import type { SearchOptions } from "../views/search.ts";
-import { addSearchOptions } from "../views/searchOptions.ts";
-import { addSourceOptions, SOURCES_HELP } from "../views/sourceOptions.ts";
+import { counted } from "../../../pkg/text/amounts.ts";
+import { type Found, foundIn, type Ranked, ranked } from "../../../pkg/browse/searchResults.ts";
+import { type InstalledHere, installedHere } from "../../../pkg/rollout/extensions.ts";
+import type { SourceOptions } from "../cli/catalogOptions.ts";
+import { withCatalogs } from "../cli/openCatalogs.ts";
 
-const AFTER_HELP = `
-Words are looked for in name, display name, description, keywords, provider and provided kinds; all of them have to be found, in whatever order. The
-best match comes first: a name before a keyword before a description. Filters look at every version, and one version has to match all of them; shown is
-the default version to install where it matches, else the highest version that does. Without words and filters all packages are listed.
---installable asks the API server whether you may create ClusterExtensions, and compares Kubernetes and OpenShift version and the nodes' architectures.
-${SOURCES_HELP}
-Examples:
-  olmv1 search gitops
-  olmv1 search --kind PostgresCluster --arch arm64
-  olmv1 search database --installable -o wide
-  olmv1 search kafka --catalog-image quay.io/operatorhubio/catalog:latest -o name
+/** How `olmv1 search` can be asked. */
+export interface SearchOptions extends SourceOptions {
+  kind: string[];
+  keyword: string[];
+  capability?: string;
+  arch: string[];
+  os: string[];
+  feature: string[];
+  channel: string[];
+  installable?: boolean;
+  limit?: number;
+  output: Output;
+}
 
-Exit codes: 0 something was found; 1 nothing was; 2 that could not be found out.
-`;
+/** What was found, as data. */
+interface Answer {
+  readonly items: readonly Found[];
+  /** How many there are; more than `items` with a limit. */
+  readonly total: number;
+  readonly leftOut: readonly { readonly catalog: string; readonly because: string }[];
+}
 
-/** Adds `olmv1 search`: packages of all catalogs. */
-export function addSearch(program: Command, terminal: Terminal): void {
-  const command = program
-    .command("search")
-    .description("find packages in all catalogs, by words and by what they provide")
-    .argument("[words...]", "what to look for");
-  addSourceOptions(addSearchOptions(command))
-    .addHelpText("after", AFTER_HELP)
-    .action(async (words: string[], options: SearchOptions) => {
-      const { search } = await import("../views/search.ts");
-      await search(terminal, words, options);
+const MAX_WORDS = 16;
+/** Columns of -o wide, whatever the terminal has: names are not cut for it. */
+const WIDE = 200;
+
+/** `olmv1 search`: the packages that answer to words and filters, best first. */
+export async function search(terminal: Terminal, text: readonly string[], options: SearchOptions): Promise<void> {
+  const words = text.flatMap((one) => one.split(/\s+/)).filter((word) => word !== "");
+  if (words.length > MAX_WORDS) throw new Error(`a search has at most ${MAX_WORDS} words, not ${words.length}`);
+  const query = queryFrom(options);
+  await withCatalogs(terminal, options, async ({ catalogs, leftOut, client, signal }) => {
+    if (options.installable && !client)
+      throw new Error("--installable asks the cluster, which --catalog-dir and --catalog-image do without");
+    const looked = catalogs.map((catalog) => ({ catalog, packages: catalog.book.packages() }));
+    const all = looked.flatMap(({ catalog, packages }) => foundIn(catalog, packages, { words, query }));
+    const isJudged = client !== undefined && (options.installable === true || options.output !== "text");
+    const judged = isJudged ? await judgedHere(all, client, signal) : all;
+    const wanted = ranked(options.installable ? judged.filter(({ found }) => found.installable) : judged).map(({ found }) => found);
+    const installed = await installedHere(client, signal);
+    const items = wanted.slice(0, options.limit);
+    const answer: Answer = { items, total: wanted.length, leftOut };
+    const count = looked.reduce((sum, { packages }) => sum + packages.length, 0);
+    const isWide = catalogs.length > 1;
+    await print(terminal, options.output, {
+      data: answer,
+      text: () => searchTable(terminal, items, { installed, hasCatalogs: isWide }),
+      wide: () => wideTable(terminal, items, installed),
+      names: () => [...new Set(items.map((one) => one.package))],
     });
+    if (items.length < wanted.length && (options.output === "text" || options.output === "wide"))
+      terminal.err(`olmv1: these are ${items.length} of ${wanted.length} packages; --limit 0 shows all\n`);
+    if (wanted.length > 0) return;
+    terminal.err(
+      `olmv1: none of ${counted(count, "package")} in ${counted(catalogs.length, "catalog")} ${hint(words, options, all.length)}\n`,
+    );
+    terminal.exit(EXIT.no);
+  });
+}
+
+/** The same with what keeps each from being installed here. */
+async function judgedHere(all: readonly Ranked[], client: Client, signal: AbortSignal): Promise<readonly Ranked[]> {
+  const { readClusterCapabilities, withHindrances } = await import("../../../pkg/browse/clusterCapabilities.ts");
+  return withHindrances(all, await readClusterCapabilities(client, signal));
+}
+
+function queryFrom({ kind, keyword, capability, arch, os, feature, channel }: SearchOptions): ReturnType<typeof searchQuery> {
+  for (const one of kind)
+    try {
+      apiPattern(one);
+    } catch {
+      throw new Error(`--kind ${JSON.stringify(one)} is none of Kind, Kind.group and group/version/Kind`);
+    }
+  return searchQuery({ gvk: kind, keyword, capability, arch, os, feature, channel });
+}
+
+function hint(words: readonly string[], { installable }: SearchOptions, found: number): string {
+  if (installable && found > 0)
+    return `can be installed here; ${counted(found, "package")} would match without --installable, and -o json tells why not`;
+  return words.length > 1 ? `matches; all ${words.length} words have to be found` : "matches";
+}
+
+function searchTable(
+  terminal: Terminal,
+  items: readonly Found[],
+  { installed, hasCatalogs }: { installed: readonly InstalledHere[] | undefined; hasCatalogs: boolean },
+): string {
+  if (items.length === 0) return "";
+  const columns: Column[] = [
+    ["PACKAGE", nameCell],
+    ...(hasCatalogs ? [["CATALOG", ({ catalog }): Cell => catalog] satisfies Column] : []),
+    ["CHANNEL", ({ channel = "" }) => channel],
+    ["VERSION", versionCell],
+    ...(installed && items.some((one) => isInstalled(one, installed)) ? [installedColumn(installed)] : []),
+    ["DESCRIPTION", descriptionCell],
+  ];
+  return tableOf(terminal, columns, items);
+}
+
+function wideTable(terminal: Terminal, items: readonly Found[], installed: readonly InstalledHere[] | undefined): string {
+  if (items.length === 0) return "";
+  const columns: Column[] = [
+    ["PACKAGE", nameCell],
+    ["CATALOG", ({ catalog }) => catalog],
+    ["CHANNEL", ({ channel = "" }) => channel],
+    ["VERSION", versionCell],
+    ...(installed ? [installedColumn(installed)] : []),
+    ...(items.some(({ installable }) => installable !== undefined) ? [["INSTALLABLE", installableCell] satisfies Column] : []),
+    ["PROVIDER", ({ provider = "" }) => provider],
+    ["CAPABILITY", ({ capability = "" }) => capability],
+    ["ARCH", ({ architectures }) => architectures.join(",")],
+    ["KINDS", ({ kinds }) => kinds.join(",")],
+    ["DESCRIPTION", descriptionCell],
+  ];
+  return tableOf({ colour: terminal.colour, width: Math.max(terminal.width, WIDE) }, columns, items);
+}
+
+type Column = readonly [head: string, cell: (found: Found) => Cell];
+
+function tableOf(terminal: Pick<Terminal, "width" | "colour">, columns: readonly Column[], items: readonly Found[]): string {
+  return table(
+    terminal,
+    columns.map(([head]) => head),
+    items.map((one) => columns.map(([, cell]) => cell(one))),
+  );
+}
+
+function nameCell({ package: name, deprecated }: Found): Cell {
+  return deprecated === undefined ? { text: name, mood: "strong" } : { text: name, mood: "warning" };
+}
+
+function versionCell({ version, bundle }: Found): Cell {
+  return version ?? bundle;
+}
+
+function descriptionCell({ deprecated, description, displayName = "" }: Found): Cell {
+  const text = description ?? displayName;
+  return deprecated === undefined ? text : { text: `(deprecated) ${text}`, mood: "faint" };
+}
+
+function installableCell({ installable, hindrances = [] }: Found): Cell {
+  if (installable === undefined) return "";
+  return installable ? { text: "yes", mood: "good" } : { text: `no: ${hindrances.join("; ")}`, mood: "warning" };
+}
+
+function isInstalled(found: Found, installed: readonly InstalledHere[]): boolean {
+  return installed.some((one) => one.package === found.package);
+}
+
+function installedColumn(installed: readonly InstalledHere[]): Column {
+  return [
+    "INSTALLED",
+    (found) => {
+      const versions = installed.filter((one) => one.package === found.package).map(({ version }) => version);
+      return { text: [...new Set(versions)].join(","), mood: "good" };
+    },
+  ];
 }

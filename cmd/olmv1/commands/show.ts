@@ -1,33 +1,218 @@
-import { type Command, Option } from "commander";
-import { outputOption } from "../cli/output.ts";
+import { type PackageIn, type PackageView, bundleAsked, firstWith, packageView, withPackage } from "../../../pkg/browse/packageView.ts";
+import { bundleDetails, kindOfExample } from "../../../pkg/fbc/summary/bundleDetails.ts";
+import { toYaml } from "../../../pkg/golang/yaml.ts";
+import { type InstalledHere, installedHere } from "../../../pkg/rollout/extensions.ts";
+import { counted } from "../../../pkg/text/amounts.ts";
+import { compareText } from "../../../pkg/text/compare.ts";
+import { escapeControlCharacters } from "../../../pkg/text/escape.ts";
+import type { SourceOptions } from "../cli/catalogOptions.ts";
+import { type Output, print } from "../cli/output.ts";
+import { type Cell, type Detail, MAX_PROSE, details, styled, table } from "../cli/table.ts";
 import type { Terminal } from "../cli/terminal.ts";
-import type { ShowOptions } from "../views/show.ts";
-import { addSourceOptions, SOURCES_HELP } from "../views/sourceOptions.ts";
+import { wrapped } from "../cli/text.ts";
 
-const AFTER_HELP = `
-Shown is the default version to install, which olmv1 resolve chooses, unless a version, a bundle or --channel says otherwise; of
-several catalogs the one with the highest priority that has it. -o wide tells all APIs, all images and the whole description.
---examples prints the custom resources that the author gives to begin with (annotation alm-examples), as YAML documents for kubectl.
-${SOURCES_HELP}
-Examples:
-  olmv1 show argocd-operator
-  olmv1 show argocd-operator@0.12.0 -o json
-  olmv1 show argocd-operator --channel alpha --catalog-dir ./catalog
-  olmv1 show argocd-operator --examples ArgoCD | kubectl apply --namespace argocd -f -
-`;
+/** How a package is told. */
+export interface Telling {
+  /** What the cluster has of the package. */
+  readonly installed: readonly InstalledHere[];
+  /** Everything, however long. */
+  readonly isWide: boolean;
+}
 
-/** Adds `olmv1 show`: what there is to know of a package. */
-export function addShow(program: Command, terminal: Terminal): void {
-  const command = program
-    .command("show")
-    .description("show a package: channels, versions, what it provides and requires, where it runs, who makes it")
-    .argument("<package[@version]>", "name of the package, and a version or a bundle of it")
-    .option("--channel <name>", "the head of this channel")
-    .addOption(new Option("--examples [kind]", "print example custom resources, all or those of a kind"));
-  addSourceOptions(outputOption(command, ["text", "wide", "name", "json", "yaml"]))
-    .addHelpText("after", AFTER_HELP)
-    .action(async (text: string, options: ShowOptions) => {
-      const { show } = await import("../views/show.ts");
-      await show(terminal, text, options);
+/** Names of a list that are shown where it is not told whole. */
+const MAX_NAMES = 12;
+
+/** A package and one of its versions, for people. */
+function packageText(terminal: Terminal, view: PackageView, telling: Telling): string {
+  const text = (telling.isWide ? view.longDescription : undefined) ?? view.description ?? "";
+  return [
+    `${styled(terminal, { text: escapeControlCharacters(titleOf(view)), mood: "strong" })}\n`,
+    proseText(text, terminal.width),
+    details(terminal, [...versionDetails(view, telling), ...apiDetails(view, telling), ...aboutDetails(view, telling)]),
+    channelTable(terminal, view),
+  ]
+    .filter((part) => part !== "")
+    .join("\n");
+}
+
+function titleOf({ package: name, displayName, provider }: PackageView): string {
+  const shown = displayName === undefined || displayName === name ? name : `${name}: ${displayName}`;
+  return provider === undefined ? shown : `${shown}, by ${provider}`;
+}
+
+/** Paragraphs as they are, each broken into lines. */
+function proseText(text: string, width: number): string {
+  return text === "" ? "" : `${wrapped(escapeControlCharacters(text), Math.min(width, MAX_PROSE)).join("\n")}\n`;
+}
+
+function versionDetails(view: PackageView, { installed, isWide }: Telling): Detail[] {
+  const { version, catalog, alsoIn } = view;
+  const others = alsoIn.map((other) => faint(`also in ${other.catalog}${other.version === undefined ? "" : `, ${other.version}`}`));
+  return [
+    ["Deprecated", limited(deprecations(view), isWide)],
+    ["Version", `${version.version ?? version.bundle}${version.release === undefined ? "" : `, release ${version.release}`}`],
+    ["Default version", view.defaultVersion],
+    ["Latest version", view.latestVersion],
+    ["Channels", version.channels.join(", ")],
+    ["Catalog", [catalog, ...others]],
+    ["Installed", installed.map((one) => ({ text: `${one.version} by ClusterExtension ${one.extension}`, mood: "good" as const }))],
+    ["Bundle", version.bundle],
+    ["Image", version.image],
+    ["Created", version.createdAt],
+  ];
+}
+
+/** What is deprecated, and why: the version that is shown first. */
+function deprecations({ version, deprecated, channels, deprecatedBundles }: PackageView): Cell[] {
+  const others = deprecatedBundles.filter(({ bundle }) => bundle !== version.bundle);
+  return [
+    ...(deprecated === undefined ? [] : [deprecated]),
+    ...(version.deprecated === undefined ? [] : [`this version: ${version.deprecated}`]),
+    ...channels.flatMap((one) => (one.deprecated === undefined ? [] : [`channel ${one.name}: ${one.deprecated}`])),
+    ...others.map(({ bundle, message }) => `${bundle}: ${message}`),
+  ].map((text) => ({ text, mood: "warning" as const }));
+}
+
+function apiDetails({ version, exampleKinds, suggestedNamespace, package: name, provided }: PackageView, { isWide }: Telling): Detail[] {
+  const described = new Map(provided.map((one) => [`${one.kind}.${one.group}`, isWide ? one.description : one.displayName]));
+  const examples =
+    exampleKinds && exampleKinds.length > 0 ? `${shortened(exampleKinds)}; olmv1 show ${name} --examples prints them` : undefined;
+  return [
+    ["Capability", version.capability],
+    ["Install modes", version.installModes.join(", ")],
+    ["Architectures", version.architectures.join(", ")],
+    ["Operating systems", version.operatingSystems.join(", ")],
+    ["Min Kubernetes", version.minKubeVersion],
+    ["Max OpenShift", version.maxOpenShiftVersion],
+    ["Infrastructure", version.infrastructureFeatures.join(", ")],
+    ["Namespace", suggestedNamespace === undefined ? undefined : `${suggestedNamespace} is suggested`],
+    ["Provides", limited(kindTexts(version.providedAPIs, described), isWide)],
+    ["Requires", limited([...new Set([...version.requires, ...version.requiredAPIs.map((api) => `API ${apiText(api)}`)])], isWide)],
+    ["Examples", examples],
+  ];
+}
+
+function aboutDetails(view: PackageView, { isWide }: Telling): Detail[] {
+  const { version, categories = [], keywords = [], maintainers, links, versions } = view;
+  const images = version.relatedImages;
+  return [
+    ["Maturity", view.maturity],
+    ["Certified", view.certified === undefined ? undefined : view.certified ? "yes" : "no"],
+    ["Support", view.support],
+    ["Categories", categories.join(", ")],
+    ["Keywords", keywords.join(", ")],
+    ["Maintainers", maintainers.map(({ name, email }) => `${name} ${email === undefined ? "" : `<${email}>`}`.trim())],
+    ["Repository", view.repository],
+    ["Links", links.map(({ name, url }) => (name === "" ? url : `${name}: ${url}`))],
+    ["Images", isWide ? images : images.length > 0 ? `${counted(images.length, "image")}, which -o wide lists` : undefined],
+    ["Versions", versions.length > MAX_NAMES ? `${shortened(versions)}; olmv1 versions lists all ${versions.length}` : versions.join(", ")],
+  ];
+}
+
+function channelTable(terminal: Terminal, { channels, defaultChannel }: PackageView): string {
+  const head = ["CHANNEL", "HEAD", "ENTRIES"];
+  const rows = channels.map(({ name, heads, entries, deprecated }): Cell[] => {
+    const marks = [...(name === defaultChannel ? ["default"] : []), ...(deprecated === undefined ? [] : ["deprecated"])].join(", ");
+    const mood = deprecated !== undefined ? "warning" : name === defaultChannel ? "strong" : undefined;
+    return [
+      { text: marks === "" ? name : `${name} (${marks})`, mood },
+      heads.map(({ version, bundle }) => version ?? bundle).join(", "),
+      String(entries),
+    ];
+  });
+  return rows.length === 0 ? "" : table(terminal, head, rows);
+}
+
+/** Each kind once, with all of its versions, and what it is called where that says more. */
+function kindTexts(apis: readonly string[], described: ReadonlyMap<string, string | undefined>): string[] {
+  const versions = new Map<string, string[]>();
+  for (const api of apis) {
+    const [group = "", version = "", kind = ""] = api.split("/");
+    const key = group === "" ? kind : `${kind}.${group}`;
+    versions.set(key, [...(versions.get(key) ?? []), version]);
+  }
+  return [...versions]
+    .sort(([a], [b]) => compareText(a, b))
+    .map(([key, all]) => {
+      const text = described.get(key);
+      const isSaid = text === undefined || text.replaceAll(" ", "").toLowerCase() === key.split(".")[0]?.toLowerCase();
+      return `${key} ${all.join(", ")}${isSaid ? "" : `: ${text}`}`;
     });
+}
+
+/** `group/version Kind`, as constraints are told. */
+function apiText(api: string): string {
+  const at = api.lastIndexOf("/");
+  return `${api.slice(0, at)} ${api.slice(at + 1)}`;
+}
+
+function limited(all: readonly Cell[], isWide: boolean): Cell[] {
+  if (isWide || all.length <= MAX_NAMES) return [...all];
+  return [...all.slice(0, MAX_NAMES), faint(`and ${all.length - MAX_NAMES} more, which -o wide lists`)];
+}
+
+function shortened(all: readonly string[]): string {
+  return all.length > MAX_NAMES ? `${all.slice(0, MAX_NAMES).join(", ")}, …` : all.join(", ");
+}
+
+function faint(text: string): Cell {
+  return { text, mood: "faint" };
+}
+
+/** How `olmv1 show` can be asked. */
+export interface ShowOptions extends SourceOptions {
+  channel?: string;
+  /** True for all of them, or the kind of those that are wanted. */
+  examples?: true | string;
+  output: Output;
+}
+
+/** `olmv1 show`. @param text a package, or PACKAGE@VERSION. */
+export async function show(terminal: Terminal, text: string, options: ShowOptions): Promise<void> {
+  const { name, version } = packageAndVersion(text);
+  if (version !== undefined && options.channel !== undefined) throw new Error("name a version or --channel, not both");
+  await withPackage(terminal, name, options, async (all, { client, signal }) => {
+    const { found, asked: bundle } = firstWith(all, (one) => bundleAsked(one, { version, channel: options.channel }));
+    if (options.examples !== undefined) {
+      const examples = examplesOf(found, bundle.name, options.examples === true ? undefined : options.examples);
+      await print(terminal, options.output, { data: examples, text: () => examples.map((one) => `---\n${toYaml(one)}`).join("") });
+      return;
+    }
+    const view = packageView(
+      found,
+      bundle,
+      all.filter((one) => one !== found),
+    );
+    const installed = (await installedHere(client, signal))?.filter((one) => one.package === name) ?? [];
+    await print(terminal, options.output, {
+      data: { ...view, ...(client ? { installed } : {}) },
+      text: () => packageText(terminal, view, { installed, isWide: false }),
+      wide: () => packageText(terminal, view, { installed, isWide: true }),
+      names: () => [view.version.bundle],
+    });
+  });
+}
+
+/** The two parts of PACKAGE@VERSION. @throws Error where one of them is empty. */
+export function packageAndVersion(text: string): { name: string; version?: string } {
+  const at = text.indexOf("@");
+  const [name, version] = at < 0 ? [text, undefined] : [text.slice(0, at), text.slice(at + 1)];
+  if (name === "" || version === "") throw new Error(`${JSON.stringify(text)} is not written as PACKAGE or PACKAGE@VERSION`);
+  return version === undefined ? { name } : { name, version };
+}
+
+/** @throws Error where there is none to print. */
+function examplesOf({ metas, name, catalog }: PackageIn, bundle: string, kind: string | undefined): readonly object[] {
+  const meta = metas.find((one) => one.schema === "olm.bundle" && one.name === bundle);
+  const examples = meta && bundleDetails(meta, { examples: true }).examples;
+  if (examples === undefined)
+    throw new Error(`catalog ${catalog} keeps no examples of ${bundle}; they may be in its image: olmv1 show ${name} tells which that is`);
+  const wanted = kind === undefined ? examples : examples.filter((one) => kindOfExample(one).toLowerCase() === kind.toLowerCase());
+  if (wanted.length > 0) return wanted;
+  const kinds = [...new Set(examples.map(kindOfExample))].join(", ");
+  throw new Error(
+    kind === undefined || kinds === ""
+      ? `${bundle} has no examples`
+      : `${bundle} has no example of kind ${JSON.stringify(kind)}; there are ${kinds}`,
+  );
 }

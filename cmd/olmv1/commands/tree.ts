@@ -1,26 +1,42 @@
-import type { Command } from "commander";
-import { addClusterOptions, type ClusterOptions } from "../cli/clusterOptions.ts";
+import { extensionTree } from "../../../pkg/rollout/inventory.ts";
+import { escapeControlCharacters } from "../../../pkg/text/escape.ts";
+import { withCluster } from "../cli/cluster.ts";
+import type { ClusterOptions } from "../cli/options.ts";
 import type { Terminal } from "../cli/terminal.ts";
+import { wrapped } from "../cli/text.ts";
 
-const AFTER_HELP = `
-It reads with your own rights: the ClusterExtension, the objects that its status names, and ReplicaSets and Pods of its workloads.
-What you may not read says so in its line.
+/** One line of a tree, with what hangs on it. */
+export interface TreeNode {
+  label: string;
+  children: readonly TreeNode[];
+}
 
-Examples:
-  olmv1 tree argocd
-  olmv1 tree argocd --context production
-`;
+/** A line is not made narrower than this, however deep it hangs. */
+const LEAST = 20;
 
-/** Adds `olmv1 tree`: what an extension has installed, down to its Pods, and how it is. */
-export function addTree(program: Command, terminal: Terminal): void {
-  const command = program
-    .command("tree")
-    .description("show the objects of an extension, down to its Pods, with their health")
-    .argument("<name>", "name of the ClusterExtension");
-  addClusterOptions(command)
-    .addHelpText("after", AFTER_HELP)
-    .action(async (name: string, options: ClusterOptions) => {
-      const { showTree } = await import("../tree/showTree.ts");
-      await showTree(terminal, name, options);
-    });
+/** A tree as text, in the order given: a line a node, or several below one another where it does not fit; control characters of names are escaped. */
+export function treeText({ label, children }: TreeNode, width = Number.POSITIVE_INFINITY): string {
+  const below = children.length > 0 ? "│  " : "   ";
+  return `${[...lines(label, width, below), ...branches(children, width)].join("\n")}\n`;
+}
+
+function branches(nodes: readonly TreeNode[], width: number): string[] {
+  return nodes.flatMap(({ label, children }, i) => {
+    const isLast = i === nodes.length - 1;
+    const indent = isLast ? "   " : "│  ";
+    const [first = "", ...more] = lines(label, width - indent.length, children.length > 0 ? "│  " : "   ");
+    const below = [...more, ...branches(children, width - indent.length)];
+    return [`${isLast ? "└─ " : "├─ "}${first}`, ...below.map((line) => indent + line)];
+  });
+}
+
+/** @param below stands before all lines but the first. */
+function lines(text: string, width: number, below: string): string[] {
+  const [first = "", ...more] = wrapped(escapeControlCharacters(text).replaceAll("\n", " "), Math.max(width, LEAST), " ".repeat(below.length));
+  return [first.slice(below.length), ...more.map((line) => below + line.slice(below.length))];
+}
+
+/** `olmv1 tree`. */
+export async function showTree(terminal: Terminal, name: string, options: ClusterOptions): Promise<void> {
+  terminal.out(treeText(await withCluster(options, (client) => extensionTree(client, name, Date.now())), terminal.width));
 }

@@ -1,39 +1,190 @@
-import { type Command, Option } from "commander";
-import { addReleaseOptions } from "../cli/clusterOptions.ts";
-import { several } from "../cli/several.ts";
-import type { Terminal } from "../cli/terminal.ts";
-import { addWaitOptions } from "../cli/waitOptions.ts";
-import { addRegistryOptions } from "../registryOptions.ts";
-import type { UpgradeOptions } from "../upgrade/upgrade.ts";
+import type { ClusterExtension } from "../../../pkg/api/clusterExtension.ts";
+import { ANNOTATION_APPROVE } from "../../../pkg/api/constants.ts";
+import { type KubeObject, refOf } from "../../../pkg/api/k8s.ts";
+import { messageOf } from "../../../pkg/errors/errors.ts";
+import { ApplyFailed, CLI_MANAGER, appliedLine, applyObjects, unfinishedText } from "../../../pkg/installer/applyObjects.ts";
+import { type UpgradeChange, upgradeWanted } from "../../../pkg/installer/extensionSpec.ts";
+import { installerObjects, madeObjects, removeObjects } from "../../../pkg/installer/installerObjects.ts";
+import type { Client } from "../../../pkg/kube/client.ts";
+import { CertificateProviders } from "../../../pkg/operatorcontroller/certificates/providerChoice.ts";
+import type { InstallPlan } from "../../../pkg/operatorcontroller/plan/installPlan.ts";
+import { makePlan } from "../../../pkg/operatorcontroller/plan/makePlan.ts";
+import type { LackingPermissions } from "../../../pkg/operatorcontroller/rights/permissions.ts";
+import { UnresolvedError } from "../../../pkg/operatorcontroller/steps/resolveBundle.ts";
+import { objectKey } from "../../../pkg/release/identity.ts";
+import { extensionRef, readExtension } from "../../../pkg/rollout/extensions.ts";
+import { withReader } from "../../../pkg/sources/bundleReader.ts";
+import { catalogsOfCluster } from "../../../pkg/sources/clusterCatalogs.ts";
+import { createLogger } from "../../../pkg/telemetry/log.ts";
+import { escapeControlCharacters } from "../../../pkg/text/escape.ts";
+import { withCluster } from "../cli/cluster.ts";
+import { EXIT } from "../cli/errors.ts";
+import { wantedExtension } from "../cli/inputFiles.ts";
+import type { RegistryOptions, ReleaseOptions, WaitOptions } from "../cli/options.ts";
+import { printLeftOutCatalogs } from "../cli/output.ts";
+import { withProgress } from "../cli/progress.ts";
+import { proxySettingsOf, readClusterProxy } from "../cli/proxySettings.ts";
+import { type Terminal, confirm } from "../cli/terminal.ts";
+import { type AccountPermissions, type NewRights, grantsMore, newRights, newRightsText } from "./grantedPermissions.ts";
+import { planText, serviceAccountOf } from "./plan.ts";
+import { awaitRollout, tellRollout } from "./rollout.ts";
 
-const AFTER_HELP = `
-It shows the plan, as olmv1 plan does: from which bundle to which, why, every object that changes, and what the cluster would refuse; then the rights that are new.
-Somebody has to agree, or --yes. A ServiceAccount that olmv1 install made gets them; of another one it says what it lacks. With spec.approval Manual the plan that
-was agreed to is approved. Without --version and --channel it goes where the extension may go already, which may only lack rights.
+/** How `olmv1 upgrade` can be asked. */
+export interface UpgradeOptions extends ReleaseOptions, RegistryOptions, WaitOptions, UpgradeChange {
+  yes?: boolean;
+}
 
-Examples:
-  olmv1 upgrade argocd
-  olmv1 upgrade argocd --version '>=0.13 <0.15' --yes
-  olmv1 upgrade argocd --any-version --channel stable
+/** Pulling the catalogs and the bundle, and trying the objects. */
+const PLAN_TIMEOUT_MS = 15 * 60_000;
+/** Why no bundle can be chosen where that is an answer, and not a failure of the command. */
+const ANSWERS: ReadonlySet<UnresolvedError["unresolved"]> = new Set(["nothing", "ambiguous", "catalog"]);
 
-Exit codes: 0 it is upgraded and ready, or there is nothing newer; 1 no bundle fits, it would be refused, somebody disagreed, or it did not come right in time; 2 it
-could not be done.
-`;
+/** `olmv1 upgrade`. */
+export async function upgrade(terminal: Terminal, name: string, options: UpgradeOptions): Promise<void> {
+  await withCluster(options, async (client) => {
+    const extension = await readExtension(client, name);
+    const wanted = upgradeWanted(extension, options);
+    const planned = await planFor(terminal, client, wanted, options);
+    if (!planned) return terminal.exit(EXIT.no);
+    const { plan, account } = planned;
+    const isLacking = "lacking" in account && account.lacking?.doubtful === false;
+    const isSame = plan.installed?.bundle === plan.bundle.name;
+    printLeftOutCatalogs(terminal, plan.unavailableCatalogs);
+    if (isSame && !isLacking && isUnchanged(extension, wanted)) return terminal.out(upToDateText(extension));
+    terminal.err(`${planText(plan, terminal.width)}\n`);
+    if (plan.findings.length > 0) {
+      terminal.err("nothing was changed, since it would be refused for the findings above\n");
+      return terminal.exit(EXIT.no);
+    }
+    const rights = await newRights(terminal, client, extension, plan.bundle.image, options);
+    if (rights) terminal.err(newRightsText(terminal, rights, account));
+    if (!(await confirm(terminal, questionFor(plan, rights), options.yes))) {
+      terminal.err("nothing was changed\n");
+      return terminal.exit(EXIT.no);
+    }
+    return carryOut(terminal, client, { extension, wanted, plan, rights, isSame }, options);
+  });
+}
 
-/** Adds `olmv1 upgrade`: takes an extension to a newer bundle, with the rights that this needs. */
-export function addUpgrade(program: Command, terminal: Terminal): void {
-  const command = program
-    .command("upgrade")
-    .description("upgrade an extension, after showing what changes and which rights that needs")
-    .argument("<name>", "name of the ClusterExtension")
-    .option("--version <range>", "the versions that may be installed from now on")
-    .addOption(new Option("--any-version", "remove the range of versions").conflicts("version"))
-    .option("--channel <name>", "a channel that counts from now on; repeatable", several, [])
-    .option("-y, --yes", "agree to the plan and its rights");
-  addRegistryOptions(addReleaseOptions(addWaitOptions(command, "it is ready")))
-    .addHelpText("after", AFTER_HELP)
-    .action(async (name: string, options: UpgradeOptions) => {
-      const { upgrade } = await import("../upgrade/upgrade.ts");
-      await upgrade(terminal, name, options);
-    });
+interface Decided {
+  readonly extension: ClusterExtension;
+  readonly wanted: ClusterExtension;
+  readonly plan: InstallPlan;
+  readonly rights: NewRights | undefined;
+  readonly isSame: boolean;
+}
+
+async function carryOut(
+  terminal: Terminal,
+  client: Client,
+  { extension, wanted, plan, rights, isSame }: Decided,
+  options: UpgradeOptions,
+): Promise<void> {
+  const { name } = extension.metadata;
+  const tell = (object: KubeObject, verb: "created" | "configured" | "unchanged" | "not tried"): void => {
+    if (verb !== "unchanged") terminal.out(`${appliedLine({ object, verb })}\n`);
+  };
+  const own = rights?.isOurs ? installerObjects(name, rights.installer, rights.rules, options.systemNamespace) : [];
+  try {
+    await applyObjects(client, own, { tell: ({ object, verb }) => tell(object, verb) });
+  } catch (err) {
+    if (err instanceof ApplyFailed) throw new Error(unfinishedText(err, "the ClusterExtension itself was not changed"), { cause: err });
+    throw err;
+  }
+  const changed = await change(client, extension, wanted, plan);
+  terminal.out(`ClusterExtension ${name} ${changed.metadata.generation === extension.metadata.generation ? "unchanged" : "configured"}\n`);
+  if (!options.wait) return;
+  const approved = extension.spec.approval === "Manual" && plan.digest !== null ? { approved: plan.digest } : {};
+  const awaited = { generation: changed.metadata.generation ?? 0, ...(isSame ? {} : { bundle: plan.bundle.name }), ...approved };
+  const rollout = await awaitRollout(terminal, client, name, awaited, options.timeout);
+  if (rollout.kind === "ready" && own.length > 0) await withdraw(terminal, client, name, own);
+  tellRollout(terminal, name, rollout);
+}
+
+/** Whoever has seen the plan and agreed has approved it, too. */
+async function change(client: Client, extension: ClusterExtension, wanted: ClusterExtension, plan: InstallPlan): Promise<ClusterExtension> {
+  const { name, uid } = extension.metadata;
+  const before = extension.spec.source.catalog;
+  const after = wanted.spec.source.catalog;
+  const catalog = {
+    ...(after?.version === before?.version ? {} : { version: after?.version ?? null }),
+    ...(after?.channels === before?.channels ? {} : { channels: after?.channels ?? null }),
+  };
+  const annotations =
+    extension.spec.approval === "Manual" && plan.digest !== null ? { annotations: { [ANNOTATION_APPROVE]: plan.digest } } : {};
+  const body = { metadata: { uid, ...annotations }, spec: { source: { catalog } } };
+  return client.patch<ClusterExtension>(extensionRef(name), body, { type: "merge", fieldManager: CLI_MANAGER });
+}
+
+/** Takes back roles that olmv1 install made for earlier bundles and that neither of these two needs. */
+async function withdraw(terminal: Terminal, client: Client, name: string, own: readonly KubeObject[]): Promise<void> {
+  const wanted = new Set(own.map(objectKey));
+  const made = await madeObjects(client, name);
+  const left = made.filter((object) => object.kind !== "Namespace" && !wanted.has(objectKey(object)));
+  await removeObjects(client, left, (object) =>
+    terminal.out(`${escapeControlCharacters(`${object.kind.toLowerCase()}/${refOf(object).name}`)} deleted\n`),
+  );
+}
+
+/** @returns undefined where no bundle fits, which has been told. */
+async function planFor(
+  terminal: Terminal,
+  client: Client,
+  wanted: ClusterExtension,
+  options: UpgradeOptions,
+): Promise<{ plan: InstallPlan; account: AccountPermissions } | undefined> {
+  const signal = AbortSignal.any([terminal.signal, AbortSignal.timeout(PLAN_TIMEOUT_MS)]);
+  const identity = await serviceAccountOf(wanted, client).catch((err: unknown) => ({ unknown: messageOf(err) }));
+  let account: AccountPermissions = "unknown" in identity ? identity : { lacking: undefined };
+  const tell = (lacking: LackingPermissions | undefined): void => void (account = { lacking });
+  try {
+    const plan = await withProgress(terminal, `planning the upgrade of ClusterExtension ${wanted.metadata.name}`, () =>
+      withReader(options, async (reader) =>
+        makePlan({
+          wanted: await wantedExtension(client, wanted),
+          catalogs: await catalogsOfCluster(client, signal),
+          client,
+          scoped: client,
+          isServiceAccount: false,
+          account: "unknown" in identity ? undefined : { client: identity, tell },
+          reader,
+          providers: new CertificateProviders(client, "auto"),
+          clusterProxy: await readClusterProxy(client, proxySettingsOf({ operatorProxy: "auto" })),
+          systemNamespace: options.systemNamespace,
+          log: createLogger({ component: "olmv1", level: "error", destination: process.stderr }),
+          signal,
+        }),
+      ),
+    );
+    return { plan, account };
+  } catch (err) {
+    if (!(err instanceof UnresolvedError && ANSWERS.has(err.unresolved))) throw err;
+    terminal.err(`${escapeControlCharacters(messageOf(err))}\nnothing was changed; olmv1 resolve ${wanted.metadata.name} --explain tells more\n`);
+    return undefined;
+  }
+}
+
+function isUnchanged(extension: ClusterExtension, wanted: ClusterExtension): boolean {
+  return (
+    JSON.stringify(extension.spec.source.catalog?.channels) === JSON.stringify(wanted.spec.source.catalog?.channels) &&
+    extension.spec.source.catalog?.version === wanted.spec.source.catalog?.version
+  );
+}
+
+function questionFor(plan: InstallPlan, rights: NewRights | undefined): string {
+  const from = plan.installed ? ` from ${plan.installed.bundle}` : "";
+  return `Upgrade ${plan.extension}${from} to ${plan.bundle.name}${rights?.isOurs && grantsMore(rights) ? ", and grant these rights" : ""}?`;
+}
+
+function upToDateText({ metadata: { name }, spec, status }: ClusterExtension): string {
+  const bundle = status?.install?.bundle;
+  const range = spec.source.catalog?.version;
+  const blocked = status?.blockedUpdate;
+  return [
+    `${name}: ${bundle?.name} (version ${bundle?.version}) is the newest that may follow${range === undefined ? "" : ` within version ${JSON.stringify(range)}`}`,
+    ...(blocked
+      ? [`there is ${blocked.version}: ${escapeControlCharacters(blocked.message)}`, `  olmv1 upgrade ${name} --version RANGE   # or --any-version`]
+      : []),
+    "",
+  ].join("\n");
 }

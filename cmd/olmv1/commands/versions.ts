@@ -1,34 +1,119 @@
-import type { Command } from "commander";
-import { outputOption } from "../cli/output.ts";
-import { several } from "../cli/several.ts";
+import { type PackageIn, type Start, type VersionRow, bundleMeant, firstWith, noChannel, versionRows, withPackage } from "../../../pkg/browse/packageView.ts";
+import { installedHere } from "../../../pkg/rollout/extensions.ts";
+import type { SourceOptions } from "../cli/catalogOptions.ts";
+import { type Output, print } from "../cli/output.ts";
+import { type Cell, table } from "../cli/table.ts";
 import type { Terminal } from "../cli/terminal.ts";
-import { addSourceOptions, SOURCES_HELP } from "../views/sourceOptions.ts";
-import type { VersionsOptions } from "../views/versions.ts";
 
-const AFTER_HELP = `
-Newest first, with the channels of each, a star at those it is the head of, and the day on which its author built it, where that is stated. Where an
-extension of the cluster has the package installed, or --installed says what is, column UPGRADE tells how a version is reached by the catalog's edges:
-in one upgrade (direct), or through others. What else stands against a version, olmv1 why-not tells.
-${SOURCES_HELP}
-Examples:
-  olmv1 versions argocd-operator
-  olmv1 versions argocd-operator --channel alpha --all
-  olmv1 versions argocd-operator --installed 0.11.0 --catalog-dir ./catalog
-`;
+/** How `olmv1 versions` can be asked. */
+export interface VersionsOptions extends SourceOptions {
+  channel: string[];
+  all?: boolean;
+  installed?: string;
+  output: Output;
+}
 
-/** Adds `olmv1 versions`: what versions a package has. */
-export function addVersions(program: Command, terminal: Terminal): void {
-  const command = program
-    .command("versions")
-    .description("list the versions of a package, and how each is reached from what is installed")
-    .argument("<package>", "name of the package")
-    .option("--channel <name>", "only versions in this channel, and its edges; repeatable", several, [])
-    .option("--all", "all versions, not only the newest 20")
-    .option("--installed <version>", "version or bundle that is installed, instead of what the cluster has");
-  addSourceOptions(outputOption(command, ["text", "wide", "name", "json", "yaml"]))
-    .addHelpText("after", AFTER_HELP)
-    .action(async (name: string, options: VersionsOptions) => {
-      const { versions } = await import("../views/versions.ts");
-      await versions(terminal, name, options);
+/** Rows that are shown without --all. */
+const MAX_ROWS = 20;
+/** Columns of -o wide, whatever the terminal has. */
+const WIDE = 200;
+
+/** `olmv1 versions`. */
+export async function versions(terminal: Terminal, name: string, options: VersionsOptions): Promise<void> {
+  const { channel, installed, output } = options;
+  await withPackage(terminal, name, options, async (all, { client, signal }) => {
+    checkChannels(name, all, channel);
+    const starts = installed === undefined ? await startsOf(name, installedHere(client, signal)) : [startNamed(all, installed)];
+    const rows = versionRows(all, channel, starts);
+    const isCut = options.all !== true && rows.length > MAX_ROWS;
+    const shown = isCut ? shownOf(rows) : rows;
+    await print(terminal, output, {
+      data: { package: name, versions: rows },
+      text: () => versionTable(terminal, shown, starts.length > 0, false),
+      wide: () => versionTable(terminal, shown, starts.length > 0, true),
+      names: () => rows.map(({ bundle }) => bundle),
     });
+    if (isCut && (output === "text" || output === "wide"))
+      terminal.err(`olmv1: these are ${shown.length} of ${rows.length} versions; --all shows all\n`);
+  });
+}
+
+/** The newest, and further down those that are installed. */
+function shownOf(rows: readonly VersionRow[]): VersionRow[] {
+  return rows.filter(({ installedBy }, at) => at < MAX_ROWS || installedBy.length > 0);
+}
+
+function checkChannels(name: string, all: readonly PackageIn[], wanted: readonly string[]): void {
+  const names = [...new Set(all.flatMap(({ facts }) => facts.channels.map((one) => one.name)))];
+  const unknown = wanted.find((one) => !names.includes(one));
+  if (unknown !== undefined) throw new Error(noChannel(name, unknown, names));
+}
+
+async function startsOf(name: string, reading: ReturnType<typeof installedHere>): Promise<Start[]> {
+  return ((await reading) ?? [])
+    .filter((one) => one.package === name)
+    .map(({ extension, bundle, version, release }) => {
+      return { extension, bundle: { name: bundle, version, ...(release === undefined ? {} : { release }) } };
+    });
+}
+
+/** @throws Error where no catalog has it. */
+function startNamed(all: readonly [PackageIn, ...PackageIn[]], text: string): Start {
+  const { name, version = "", release } = firstWith(all, (one) => bundleMeant(one, text)).asked;
+  return { bundle: { name, version, ...(release === undefined ? {} : { release }) } };
+}
+
+function versionTable(terminal: Terminal, rows: readonly VersionRow[], hasStart: boolean, isWide: boolean): string {
+  const hasCatalogs = isWide || new Set(rows.map(({ catalog }) => catalog)).size > 1;
+  const head = [
+    "VERSION",
+    ...(hasCatalogs ? ["CATALOG"] : []),
+    "CHANNELS",
+    "CREATED",
+    ...(hasStart ? ["UPGRADE"] : []),
+    ...(isWide ? ["BUNDLE"] : []),
+    "NOTE",
+  ];
+  return table(
+    isWide ? { colour: terminal.colour, width: Math.max(terminal.width, WIDE) } : terminal,
+    head,
+    rows.map((row) => [
+      versionCell(row),
+      ...(hasCatalogs ? [row.catalog] : []),
+      channelsText(row),
+      dayOf(row.createdAt),
+      ...(hasStart ? [upgradeCell(row)] : []),
+      ...(isWide ? [row.bundle] : []),
+      noteCell(row),
+    ]),
+  );
+}
+
+function versionCell({ version, release, bundle, deprecated }: VersionRow): Cell {
+  const text = version === undefined ? bundle : release === undefined || version.endsWith(release) ? version : `${version} (${release})`;
+  return { text, mood: deprecated === undefined ? "strong" : "warning" };
+}
+
+/** Channels that it is the head of have a star. */
+function channelsText({ channels, headOf }: VersionRow): string {
+  return channels.map((name) => (headOf.includes(name) ? `${name}*` : name)).join(", ");
+}
+
+/** The day alone; what is no date stays as it is. */
+function dayOf(createdAt = ""): string {
+  return /^\d{4}-\d{2}-\d{2}/.exec(createdAt)?.[0] ?? createdAt;
+}
+
+function upgradeCell({ installedBy, reached }: VersionRow): Cell {
+  if (installedBy.length > 0)
+    return { text: `installed${installedBy.some((name) => name !== "") ? ` (${installedBy.join(", ")})` : ""}`, mood: "good" };
+  const shortest = reached.toSorted((a, b) => a.through.length - b.through.length)[0];
+  if (!shortest) return "";
+  return shortest.through.length === 0 ? { text: "direct", mood: "good" } : `via ${shortest.through.join(", ")}`;
+}
+
+function noteCell({ deprecated, headOf, channels }: VersionRow): Cell {
+  if (deprecated !== undefined) return { text: `deprecated: ${deprecated}`, mood: "warning" };
+  if (channels.length === 0) return { text: "in no channel", mood: "faint" };
+  return headOf.length > 0 ? { text: "head", mood: "faint" } : "";
 }

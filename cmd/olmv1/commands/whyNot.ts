@@ -1,35 +1,82 @@
-import type { Command } from "commander";
+import { resolveJudged } from "../../../pkg/preview/resolveWithDependencies.ts";
+import { type QuestionedBundle, type WhyNot, whyNot } from "../../../pkg/resolve/whyNot.ts";
+import { escapeControlCharacters } from "../../../pkg/text/escape.ts";
+import type { ResolutionOptions } from "../cli/catalogOptions.ts";
 import type { Terminal } from "../cli/terminal.ts";
-import { addResolutionOptions, SOURCES_HELP } from "../resolution/options.ts";
-import type { WhyNotOptions } from "../resolution/whyNot.ts";
+import { type Named, withQuestion } from "./resolutionQuestion.ts";
+import { bundleText, printAnswer } from "./resolve.ts";
 
-const AFTER_HELP = `
-PACKAGE VERSION asks as for a new installation, or for an upgrade with --installed; with --extension or --filename it is the extension's question, and
-PACKAGE may be left out. The version is one such as 1.2.3, or the name of a bundle. Told are, for each catalog, all rules against it, each with what
-would let it through; where there is none, what is preferred to it; and for a version that no catalog has, those next to it.
-${SOURCES_HELP}
-Examples:
-  olmv1 why-not argocd-operator 0.14.0
-  olmv1 why-not 0.14.0 --extension argocd
-  olmv1 why-not argocd-operator 0.14.0 --installed 0.12.0 --catalog-dir ./catalog
+/**
+ * Why a version is not what somebody gets, for people: catalog by catalog each rule against it, and what would let it through.
+ * @param unjudged what could not be judged.
+ */
+function whyNotText(answer: WhyNot, subject: string, unjudged: readonly string[] = []): string {
+  const { bundles, gets, because, without, silent } = answer;
+  const lines = [
+    headLine(answer, subject),
+    ...bundles.flatMap(bundleLines),
+    ...(answer.verdict === "absent" ? nearestLines(answer) : []),
+    ...(without.length > 0 && bundles.length > 0 ? [`not in: ${catalogs(without)}`] : []),
+    ...silent.map(({ catalog, because: why }) => `catalog ${catalog} cannot be asked: ${why}`),
+    ...(gets ? [`it gets: ${bundleText(gets)}`] : []),
+    ...(because === undefined ? [] : [`it gets nothing: ${because}`]),
+    ...unjudged.map((text) => `not judged: ${text}`),
+  ];
+  return `${lines.map((line) => escapeControlCharacters(line.replaceAll("\n", " "))).join("\n")}\n`;
+}
 
-Exit codes: 0 the version is what the extension or package gets; 1 it is not, and the answer says why; 2 that could not be found out.
-`;
+function headLine({ verdict, version, without, silent, ...rest }: WhyNot, subject: string): string {
+  if (verdict === "chosen") return `${version} is what ${subject} gets`;
+  if (verdict === "notChosen") return `${version} is not what ${subject} gets`;
+  if (without.length === 0) return `${silent.length > 0 ? "no catalog that has it can be asked" : "no catalog is selected"}: ${version}`;
+  return `${version} of package ${rest.package} is not in ${catalogs(without)}`;
+}
 
-/** Adds `olmv1 why-not`: why a version is not what an extension or a package gets. */
-export function addWhyNot(program: Command, terminal: Terminal): void {
-  const command = program
-    .command("why-not")
-    .description(
-      "tell why a version of a package is not what a ClusterExtension, or a new installation, gets, and what would let it through",
-    )
-    .usage("[options] [package] <version>")
-    .argument("<words...>", "package and version; the package may be left out with --extension and --filename")
-    .option("--extension <name>", "ask for this ClusterExtension of the cluster");
-  addResolutionOptions(command)
-    .addHelpText("after", AFTER_HELP)
-    .action(async (words: string[], options: WhyNotOptions) => {
-      const { showWhyNot } = await import("../resolution/whyNot.ts");
-      await showWhyNot(terminal, words, options);
+function bundleLines({ obstacles, ...bundle }: QuestionedBundle): string[] {
+  return [
+    `${bundleText(bundle)}, priority ${bundle.priority}${obstacles.length === 0 ? ": it is taken" : ":"}`,
+    ...obstacles.flatMap(({ rule, text, remedy }) => [`  ${rule}: ${text}`, ...(remedy === "" ? [] : [`    ${remedy}`])]),
+  ];
+}
+
+function nearestLines({ nearest: { lower, higher, highest } }: WhyNot): string[] {
+  return [
+    ...(lower ? [`next lower: ${bundleText(lower)}`] : []),
+    ...(higher ? [`next higher: ${bundleText(higher)}`] : []),
+    ...(highest && highest.bundle !== lower?.bundle ? [`highest: ${bundleText(highest)}`] : []),
+  ];
+}
+
+function catalogs(names: readonly string[]): string {
+  return `${names.length === 1 ? "catalog" : "catalogs"} ${names.join(", ")}`;
+}
+
+/** How `olmv1 why-not` can be asked. */
+export interface WhyNotOptions extends ResolutionOptions {
+  extension?: string;
+}
+
+/** `olmv1 why-not`. */
+export async function showWhyNot(terminal: Terminal, words: readonly string[], options: WhyNotOptions): Promise<void> {
+  const find = async (): Promise<{ data: unknown; text: string; isYes: boolean }> => {
+    const { version, ...named } = questionFrom(words, options);
+    return withQuestion(terminal, named, options, async (question) => {
+      const { resolution, unjudged } = await resolveJudged(question, version);
+      const answer = whyNot(question.request.source.packageName, version, resolution);
+      return {
+        data: unjudged.length > 0 ? { ...answer, unjudged } : answer,
+        text: whyNotText(answer, question.subject, unjudged),
+        isYes: answer.verdict === "chosen",
+      };
     });
+  };
+  await printAnswer(terminal, find, options.output);
+}
+
+function questionFrom(words: readonly string[], { extension, filename }: WhyNotOptions): Named & { version: string } {
+  const isExtensions = extension !== undefined || filename !== undefined;
+  const [packageName, version] = words.length === 1 && isExtensions ? [undefined, words[0]] : words;
+  if (version === undefined || words.length > 2 || (extension !== undefined && filename !== undefined))
+    throw new Error("name a package and a version, or a version and one of --extension and --filename");
+  return { version, package: packageName, extension };
 }

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { EXTENSION, sampleObjects } from "../../../cmd/olmv1/dev/sample.ts";
+import { EXTENSION, sampleObjects } from "../../../pkg/devcluster/devSample.ts";
 import type { ClusterExtension } from "../../../pkg/api/clusterExtension.ts";
 import { API_VERSION } from "../../../pkg/api/constants.ts";
 import type { KubeObject } from "../../../pkg/api/k8s.ts";

@@ -1,28 +1,33 @@
-import type { Command } from "commander";
+import { bundleParts } from "../../../../pkg/authoring/build/imageContent.ts";
+import { buildInto, keyValues, withImages } from "../../../../pkg/authoring/build/publishImage.ts";
+import { checkSources } from "../../../../pkg/authoring/validate/checkBundles.ts";
+import { goQuote } from "../../../../pkg/golang/quote.ts";
+import { parseDestination, placeText } from "../../../../pkg/oci/imagePlace.ts";
+import { readBundleFiles } from "../../../../pkg/operatorcontroller/bundleFiles.ts";
+import { isDirectory } from "../../../../pkg/sources/bundleReader.ts";
+import { EXIT } from "../../cli/errors.ts";
+import { withProgress } from "../../cli/progress.ts";
 import type { Terminal } from "../../cli/terminal.ts";
-import { addBuildOptions } from "../buildOptions.ts";
+import type { BuildOptions } from "../catalog/build.ts";
+import { printImage } from "../push.ts";
+import { fails, textReport } from "./validate.ts";
 
-const AFTER_HELP = `
-It writes the image straight to the registry, or to a layout; no container engine is needed. The image has one layer with the files of the manifests and
-metadata, and as labels what metadata/annotations.yaml says. There is no time, user or host in it: the same bundle has the same digest.
-
-What is printed is the image by digest.
-
-Examples:
-  olmv1 bundle build ./bundle -t quay.io/team/operator-bundle:v1.2.0
-  olmv1 bundle build ./bundle -t oci-archive:bundle.tar:v1.2.0
-
-Exit codes: 0 it is built; 1 the bundle is not valid; 2 it could not be built or pushed.
-`;
-
-/** Adds `olmv1 bundle build`. */
-export function addBuild(bundle: Command, terminal: Terminal): void {
-  const command = bundle
-    .command("build")
-    .description("make the image of a bundle, without a container engine")
-    .argument("<directory>", "folder with manifests/ and metadata/");
-  addBuildOptions(command, async (directory, options) => {
-    const { build } = await import("../../bundle/build.ts");
-    await build(terminal, directory, options);
-  }).addHelpText("after", AFTER_HELP);
+/** `olmv1 bundle build`. */
+export async function build(terminal: Terminal, directory: string, options: BuildOptions): Promise<void> {
+  const place = parseDestination(options.tag);
+  const metadata = { labels: keyValues("label", options.label), annotations: keyValues("annotation", options.annotation) };
+  if (!(await isDirectory(directory))) throw new Error(`${goQuote(directory)} is not a directory`);
+  const files = await readBundleFiles(directory);
+  const reader = { files: () => Promise.resolve(files) };
+  const checked = options.force ? [] : await checkSources([directory], { severity: "error", ignore: [] }, reader);
+  if (fails(checked, "error")) {
+    terminal.err(textReport(checked));
+    terminal.err("nothing is built; --force builds it all the same\n");
+    return terminal.exit(EXIT.no);
+  }
+  const parts = bundleParts(files, metadata);
+  const report = await withImages(options, terminal, (stores) =>
+    withProgress(terminal, `building ${placeText(place)}`, () => buildInto(stores, place, parts, terminal.signal)),
+  );
+  return printImage(terminal, options.output, report);
 }

@@ -1,52 +1,47 @@
-import { type Command, Option } from "commander";
-import { WEBHOOK_CERT_PROVIDERS } from "../../../../pkg/operatorcontroller/certificates/providerNames.ts";
-import type { RenderOptions } from "../../bundle/render.ts";
-import { addProxyOptions } from "../../cli/proxyOptions.ts";
-import { several } from "../../cli/several.ts";
+import { proxyFrom } from "../../../../pkg/api/proxy.ts";
+import { configWithSources, printedObjects, renderedBundle } from "../../../../pkg/authoring/bundle/renderedBundle.ts";
+import { wrapError } from "../../../../pkg/errors/errors.ts";
+import { namespaceFor } from "../../../../pkg/installer/bundlePermissions.ts";
+import type { WebhookCertProvider } from "../../../../pkg/operatorcontroller/certificates/providerNames.ts";
+import { hideInError, revealNamespaces } from "../../../../pkg/operatorcontroller/configuration/hiding.ts";
+import { HiddenTexts } from "../../../../pkg/render/redaction.ts";
+import { type ReaderOptions, withReader } from "../../../../pkg/sources/bundleReader.ts";
+import { escapeControlCharacters } from "../../../../pkg/text/escape.ts";
+import { configFile } from "../../cli/inputFiles.ts";
+import type { ProxyOptions } from "../../cli/options.ts";
+import { proxySettingsOf } from "../../cli/proxySettings.ts";
 import type { Terminal } from "../../cli/terminal.ts";
-import { addRegistryOptions } from "../../registryOptions.ts";
-import { BUNDLE_SOURCE } from "./source.ts";
 
-const AFTER_HELP = `
-The objects are those that operator-controller applies, in its order, without its labels and owner references. Secrets with certificates of
-provider self-signed are not among them, since operator-controller issues these on the cluster. What --values-from reads is shown in the objects that hold it, and
-in no message.
+/** How `olmv1 bundle render` can be asked. */
+export interface RenderOptions extends ReaderOptions, ProxyOptions {
+  namespace?: string;
+  config?: string;
+  valuesFrom: string[];
+  certProvider: WebhookCertProvider;
+  aggregateUserRoles?: boolean;
+  output: "yaml" | "json";
+}
 
-Examples:
-  olmv1 bundle render ./bundle --namespace operators
-  olmv1 bundle render quay.io/example/operator-bundle:v1.2.0 --config values.yaml -o json
-  olmv1 bundle render ./bundle --values-from configmap.yaml --values-from production.yaml=secret.yaml
-`;
-
-/** Adds `olmv1 bundle render`. */
-export function addRender(bundle: Command, terminal: Terminal): void {
-  const command = bundle
-    .command("render")
-    .description("print the objects that a bundle is installed as")
-    .argument("<bundle>", BUNDLE_SOURCE)
-    .option("--namespace <name>", "spec.namespace of the ClusterExtension; default: what the bundle suggests, else its package")
-    .option("--config <file>", "file with spec.config.inline of the ClusterExtension, YAML or JSON; - is standard input")
-    .option(
-      "--values-from <[key=]file>",
-      "file with ConfigMaps and Secrets, each a source of spec.config.valuesFrom, and the key in them (default: values.yaml); --config is over them; repeatable",
-      several,
-      [],
-    )
-    .addOption(
-      new Option(
-        "--cert-provider <name>",
-        "who provides the certificates of webhooks; auto: operator-controller itself, as on a plain cluster",
-      )
-        .choices(WEBHOOK_CERT_PROVIDERS)
-        .default("auto"),
-    )
-    .addOption(
-      new Option("-o, --output <format>", "YAML documents, or one JSON object of kind List").choices(["yaml", "json"]).default("yaml"),
-    );
-  addRegistryOptions(addProxyOptions(command))
-    .addHelpText("after", AFTER_HELP)
-    .action(async (source: string, options: RenderOptions) => {
-      const { render } = await import("../../bundle/render.ts");
-      await render(terminal, source, options);
-    });
+/** `olmv1 bundle render`. */
+export async function render(terminal: Terminal, source: string, options: RenderOptions): Promise<void> {
+  const { namespace, certProvider, aggregateUserRoles = false, output } = options;
+  const proxy = proxyFrom(proxySettingsOf(options).given);
+  const inline = options.config === undefined ? undefined : await configFile(options.config, terminal);
+  const bundle = await withReader(options, (reader) => reader.bundle(source), terminal.signal).catch((err: unknown) => {
+    throw wrapError(`${source}: `, err);
+  });
+  const installNamespace = namespace ?? namespaceFor(bundle);
+  const { config, hidden } =
+    options.valuesFrom.length === 0
+      ? { config: inline, hidden: new HiddenTexts() }
+      : await configWithSources(options.valuesFrom, installNamespace, inline, terminal);
+  try {
+    const { objects, notes } = renderedBundle(bundle, { namespace: installNamespace, config, certProvider, proxy, aggregateUserRoles });
+    revealNamespaces(hidden, objects);
+    for (const note of notes) terminal.err(`olmv1: ${escapeControlCharacters(hidden.hide(note))}\n`);
+    terminal.out(printedObjects(objects, output));
+  } catch (err) {
+    hideInError(err, hidden);
+    throw err;
+  }
 }

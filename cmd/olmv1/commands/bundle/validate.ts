@@ -1,29 +1,91 @@
-import type { Command } from "commander";
-import type { ValidateOptions } from "../../bundle/validate.ts";
+import { BUNDLE_RULES, type CheckedBundle, findingText } from "../../../../pkg/authoring/bundlecheck/checkBundle.ts";
+import { SEVERITIES, type Severity } from "../../../../pkg/authoring/bundlecheck/rule.ts";
+import { checkSources } from "../../../../pkg/authoring/validate/checkBundles.ts";
+import { countOf, failsAt } from "../../../../pkg/authoring/validate/selectFindings.ts";
+import { type ReaderOptions, withReader } from "../../../../pkg/sources/bundleReader.ts";
+import { counted } from "../../../../pkg/text/amounts.ts";
+import { escapeControlCharacters } from "../../../../pkg/text/escape.ts";
+import { EXIT } from "../../cli/errors.ts";
+import type { FindingOptions } from "../../cli/options.ts";
+import { print } from "../../cli/output.ts";
+import { type SarifFinding, sarifLog, sarifPath } from "../../cli/sarif.ts";
 import type { Terminal } from "../../cli/terminal.ts";
-import { addRegistryOptions } from "../../registryOptions.ts";
-import { addFindingOptions } from "../findingOptions.ts";
-import { BUNDLE_SOURCE } from "./source.ts";
 
-const AFTER_HELP = `
-Errors are what operator-controller or the API server refuses, warnings what is most likely a mistake, remarks what may be meant so. Every rule
-with its code: docs/reference/bundle-rules.md.
+/** A bundle that was checked, and where it was read from. */
+export interface CheckedSource extends CheckedBundle {
+  readonly source: string;
+}
 
-Examples:
-  olmv1 bundle validate ./bundle
-  olmv1 bundle validate ./bundle quay.io/example/operator-bundle:v1.2.0 --fail-on warning -o json
-  olmv1 bundle validate ./bundle -o sarif > bundle.sarif
+/** What operator-sdk says where there is nothing to tell. */
+const NOTHING_FOUND = "All validation tests have completed successfully";
 
-Exit codes: 0 nothing was found that --fail-on names; 1 something was, or a bundle cannot be read.
-`;
+/**
+ * What was found in bundles, errors first, for programs: an object with `passed`, how many `errors`, `warnings` and `infos` there are, and `bundles`, in
+ * the order given, each with its source, its name where it has one, and its findings.
+ */
+export function reportData(bundles: readonly CheckedSource[]): object {
+  const findings = bundles.flatMap((bundle) => bundle.findings);
+  return {
+    passed: countOf(findings, "error") === 0,
+    errors: countOf(findings, "error"),
+    warnings: countOf(findings, "warning"),
+    infos: countOf(findings, "info"),
+    bundles: bundles.map(({ source, name, findings: found }) => ({
+      source,
+      ...(name === "" ? {} : { name }),
+      passed: countOf(found, "error") === 0,
+      findings: found,
+    })),
+  };
+}
 
-/** Adds `olmv1 bundle validate`. */
-export function addValidate(bundle: Command, terminal: Terminal): void {
-  const command = bundle.command("validate").description("check bundles").argument("<bundles...>", `each a ${BUNDLE_SOURCE}`);
-  addRegistryOptions(addFindingOptions(command))
-    .addHelpText("after", AFTER_HELP)
-    .action(async (sources: string[], options: ValidateOptions) => {
-      const { validate } = await import("../../bundle/validate.ts");
-      await validate(terminal, sources, options);
-    });
+/** The same for people. */
+export function textReport(bundles: readonly CheckedSource[]): string {
+  return bundles.map((bundle) => textOf(bundle, bundles.length > 1)).join("\n");
+}
+
+/** Whether something at least that bad was found. */
+export function fails(bundles: readonly CheckedBundle[], least: Severity): boolean {
+  return bundles.some(({ findings }) => failsAt(findings, least));
+}
+
+/** The same as SARIF has it. @param pathOf where a file of a bundle is, for whoever reads it. */
+function sarifFindings(bundles: readonly CheckedSource[], pathOf: (source: string, file: string) => string): SarifFinding[] {
+  return bundles.flatMap(({ source, name, findings }) =>
+    findings.map(({ rule, severity, message, file, line }) => ({
+      rule,
+      severity,
+      message,
+      file: file === undefined ? undefined : pathOf(source, file),
+      line,
+      subject: name === "" ? source : name,
+    })),
+  );
+}
+
+function textOf({ source, findings }: CheckedSource, isOneOfSeveral: boolean): string {
+  const head = isOneOfSeveral ? [`${source}:`] : [];
+  const [errors, warnings, infos] = SEVERITIES.map((severity) => countOf(findings, severity));
+  const counts = `${counted(errors ?? 0, "error")}, ${counted(warnings ?? 0, "warning")} and ${counted(infos ?? 0, "remark")}`;
+  const verdict = findings.length === 0 ? NOTHING_FOUND : `the bundle is ${errors === 0 ? "valid" : "not valid"}: ${counts}`;
+  return [...head, ...findings.map(findingText), verdict, ""].map(escapeControlCharacters).join("\n");
+}
+
+/** How `olmv1 bundle validate` can be asked. */
+export interface ValidateOptions extends FindingOptions, ReaderOptions {}
+
+/** `olmv1 bundle validate`. */
+export async function validate(terminal: Terminal, sources: readonly string[], options: ValidateOptions): Promise<void> {
+  const { output, failOn, severity, ignore } = options;
+  const checked = await withReader(options, (reader) => checkSources(sources, { severity, ignore }, reader), terminal.signal);
+  await print(terminal, output, {
+    data: reportData(checked),
+    text: () => textReport(checked),
+    sarif: () =>
+      sarifLog(
+        sarifFindings(checked, (source, file) => sarifPath(source, file, process.cwd())),
+        BUNDLE_RULES,
+      ),
+  });
+  if (fails(checked, failOn)) terminal.exit(EXIT.no);
 }

@@ -1,48 +1,103 @@
-import { type Command, InvalidArgumentError, Option } from "commander";
-import { addClusterOptions } from "../../cli/clusterOptions.ts";
-import { durationOption } from "../../cli/duration.ts";
-import { outputOption } from "../../cli/output.ts";
-import { several } from "../../cli/several.ts";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { ClusterCatalog } from "../../../../pkg/api/clusterCatalog.ts";
+import { wrapError } from "../../../../pkg/errors/errors.ts";
+import { goQuote } from "../../../../pkg/golang/quote.ts";
+import type { Client } from "../../../../pkg/kube/client.ts";
+import { isAlreadyExists } from "../../../../pkg/kube/errors.ts";
+import type { ClusterOptions } from "../../cli/options.ts";
+import { EXIT } from "../../cli/errors.ts";
+import { type Output, print } from "../../cli/output.ts";
+import { withProgress } from "../../cli/progress.ts";
 import type { Terminal } from "../../cli/terminal.ts";
-import type { AddOptions } from "../../clusterCatalog/add.ts";
+import { withCluster } from "../../cli/cluster.ts";
+import { catalogName, catalogObject, catalogRef } from "../../../../pkg/installer/catalogObject.ts";
+import { catalogFault, catalogState, isServed } from "../../cli/catalogState.ts";
 
-const AFTER_HELP = `
-It creates a ClusterCatalog, which catalogd pulls and serves to the whole cluster. With --wait it ends when the catalog is served, or
-at once when catalogd reports an error that a retry does not cure: the image does not exist (404), may not be pulled (401, 403) or is not a catalog.
-
-Examples:
-  olmv1 catalog add community quay.io/operatorhubio/catalog:latest --poll-interval 10m --wait
-  olmv1 catalog add internal registry.example.com/catalogs/internal:v1 --priority 100 --label team=platform
-  olmv1 catalog add internal registry.example.com/catalogs/internal:v1 --dry-run=client -o yaml
-
-Exit codes: 0 it is created, and served with --wait; 1 it is created and not served; 2 it could not be created.
-`;
-
-/** Adds `olmv1 catalog add`. */
-export function addAdd(catalog: Command, terminal: Terminal): void {
-  const command = catalog
-    .command("add")
-    .description("add a catalog to the cluster")
-    .argument("<name>", "name of the ClusterCatalog")
-    .argument("<image>", "image with a file-based catalog, with a tag or a digest")
-    .addOption(durationOption("--poll-interval", "time between two lookups of the tag, in whole minutes (default: never)"))
-    .option("--priority <number>", "decides between catalogs that have the same package: the highest wins; default: 0", integer)
-    .option("--label <key=value>", "a label, for selectors of extensions; repeatable", several, [])
-    .option("--wait", "wait until the catalog is served")
-    .addOption(durationOption("--timeout", "how long --wait waits", "5m"))
-    .addOption(
-      new Option("--dry-run <where>", "only print what would be created: checked here, or by the server").choices(["client", "server"]),
-    );
-  outputOption(addClusterOptions(command), ["text", "name", "json", "yaml"])
-    .addHelpText("after", AFTER_HELP)
-    .action(async (name: string, image: string, options: AddOptions) => {
-      const { add } = await import("../../clusterCatalog/add.ts");
-      await add(terminal, name, image, options);
-    });
+/** How `olmv1 catalog add` can be asked. */
+export interface AddOptions extends ClusterOptions {
+  /** Milliseconds. */
+  pollInterval?: number;
+  priority?: number;
+  label: string[];
+  wait?: boolean;
+  /** Milliseconds. */
+  timeout: number;
+  dryRun?: "client" | "server";
+  output: Output;
 }
 
-function integer(value: string): number {
-  const number = Number(value);
-  if (!Number.isSafeInteger(number)) throw new InvalidArgumentError("It is a whole number.");
-  return number;
+const POLL_MS = 500;
+
+/** `olmv1 catalog add`. */
+export async function add(terminal: Terminal, name: string, image: string, options: AddOptions): Promise<void> {
+  const { pollInterval, priority, label: labels, dryRun } = options;
+  const object = catalogObject({ name, image, pollInterval, priority, labels });
+  if (dryRun === "client") return told(terminal, object, `${catalogName(name)} created (dry run)`, options.output);
+  await withCluster(options, async (client) => {
+    const created = await create(client, object, dryRun === "server", terminal.signal);
+    if (dryRun === "server") return told(terminal, created, `${catalogName(name)} created (server dry run)`, options.output);
+    if (!options.wait) return told(terminal, created, `${catalogName(name)} created`, options.output);
+    const waited = await served(terminal, client, created, options.timeout);
+    if (waited.because === undefined) return told(terminal, waited.catalog, `${catalogName(name)} is served`, options.output);
+    await told(terminal, waited.catalog, `${catalogName(name)} is not served: ${waited.because}`, options.output);
+    terminal.exit(EXIT.no);
+    return undefined;
+  });
+}
+
+async function create(client: Client, object: ClusterCatalog, dryRun: boolean, signal: AbortSignal): Promise<ClusterCatalog> {
+  try {
+    return await client.create(object, { fieldManager: "olmv1", dryRun, signal });
+  } catch (err) {
+    if (!isAlreadyExists(err)) throw wrapError(`create ClusterCatalog ${goQuote(object.metadata.name)}: `, err);
+    const existing = await client.get<ClusterCatalog>(catalogRef(object.metadata.name), { signal });
+    const ref = existing?.spec.source.image?.ref;
+    throw new Error(
+      `there is a ClusterCatalog ${goQuote(object.metadata.name)} already${ref === undefined ? "" : `, of image ${ref}`}; kubectl edit changes it, olmv1 catalog remove removes it`,
+      { cause: err },
+    );
+  }
+}
+
+/**
+ * Waits until the catalog is served, or has failed for something that a retry does not cure. Each error that catalogd retries is printed once, and
+ * again when it changes.
+ * @returns why it is not served, and what to do.
+ */
+export async function served(
+  terminal: Terminal,
+  client: Client,
+  created: ClusterCatalog,
+  timeoutMs: number,
+): Promise<{ catalog: ClusterCatalog; because?: string }> {
+  const { name } = created.metadata;
+  const deadline = Date.now() + timeoutMs;
+  return withProgress(terminal, `catalog ${name}: waiting for catalogd`, async (progress) => {
+    let told: string | undefined;
+    for (let catalog = created; ; ) {
+      if (isServed(catalog)) return { catalog };
+      const fault = catalogFault(catalog);
+      if (fault?.isFinal)
+        return { catalog, because: `${fault.because}${fault.remedy === undefined ? "" : `. ${capitalized(fault.remedy)}`}` };
+      if (Date.now() > deadline) {
+        const seconds = Math.round(timeoutMs / 1_000);
+        return { catalog, because: fault?.because ?? `it is still ${catalogState(catalog).text} after ${seconds} s; is catalogd running?` };
+      }
+      if (fault && fault.because !== told) progress.say(`catalog ${name}: catalogd retries: ${fault.because}`);
+      told = fault?.because;
+      progress.now(`catalog ${name}: ${catalogState(catalog).text}`);
+      await sleep(POLL_MS, undefined, { signal: terminal.signal });
+      const now = await client.get<ClusterCatalog>(catalogRef(name), { signal: terminal.signal });
+      if (!now || now.metadata.uid !== created.metadata.uid) return { catalog, because: "somebody has removed it" };
+      catalog = now;
+    }
+  });
+}
+
+async function told(terminal: Terminal, catalog: ClusterCatalog, text: string, output: Output): Promise<void> {
+  await print(terminal, output, { data: catalog, text: () => `${text}\n`, names: () => [catalogName(catalog.metadata.name)] });
+}
+
+function capitalized(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
 }

@@ -1,35 +1,36 @@
-import type { Command } from "commander";
-import type { AddBundleOptions } from "../../catalog/edit/addBundle.ts";
-import { listed } from "../../cli/several.ts";
+import { addBundle } from "../../../../pkg/authoring/edit/channelEdits.ts";
+import { EditError } from "../../../../pkg/authoring/edit/packageEdit.ts";
+import { ReferenceRenderer } from "../../../../pkg/authoring/references/referenceRenderer.ts";
+import { imageTemplate } from "../../../../pkg/authoring/render/renderBundle.ts";
+import { Schema } from "../../../../pkg/fbc/content.ts";
+import { goQuote } from "../../../../pkg/golang/quote.ts";
+import { type ReaderOptions, withReader } from "../../../../pkg/sources/bundleReader.ts";
+import { withProgress } from "../../cli/progress.ts";
 import type { Terminal } from "../../cli/terminal.ts";
-import { addRegistryOptions } from "../../registryOptions.ts";
-import { BUNDLE_SOURCE } from "../bundle/source.ts";
-import { addEdgeOptions, addEditOptions, EDIT_MANNERS, EDITED_FOLDER } from "./editOptions.ts";
-import { addMigrateOptions } from "./render.ts";
+import { type EdgeOptions, type EditOptions, edgesOf, editFolder } from "./edit.ts";
+import { levelOf, warn } from "./render.ts";
 
-const AFTER_HELP = `
-The bundle goes into the file that has the others of its package, or into one of its own where each of these has one. A package or channel that there
-is not is created. A bundle of that name with other content is refused: what is published does not change.
-${EDIT_MANNERS}
-Examples:
-  olmv1 catalog add-bundle ./catalog quay.io/example/etcd-bundle@sha256:5891b5b5… --channels stable --migrate
-  olmv1 catalog add-bundle ./catalog ./bundle --image 'quay.io/example/etcd-bundle:v{{.Version}}' --channels candidate,stable
-  olmv1 catalog add-bundle ./catalog ./bundle --image quay.io/example/etcd-bundle:v1.3.0 --channels stable --replaces etcd.v1.2.0 --skips etcd.v1.2.4
-`;
+/** How `olmv1 catalog add-bundle` can be asked. */
+export interface AddBundleOptions extends EditOptions, EdgeOptions, ReaderOptions {
+  channels: string[];
+  image?: string;
+  migrate?: boolean;
+  migrateLevel?: string;
+}
 
-/** Adds `olmv1 catalog add-bundle`. */
-export function addAddBundle(catalog: Command, terminal: Terminal): void {
-  const command = catalog
-    .command("add-bundle")
-    .description("add a bundle to channels of its package")
-    .argument("<folder>", EDITED_FOLDER)
-    .argument("<bundle>", BUNDLE_SOURCE)
-    .requiredOption("--channels <names>", "the channels that it is in, with commas between", listed, [])
-    .option("--image <reference>", "where the bundle in a folder is pushed to; {{.Package}}, {{.Name}} and {{.Version}} stand for its own");
-  addRegistryOptions(addMigrateOptions(addEditOptions(addEdgeOptions(command))))
-    .addHelpText("after", AFTER_HELP)
-    .action(async (folder: string, bundle: string, options: AddBundleOptions) => {
-      const { runAddBundle } = await import("../../catalog/edit/addBundle.ts");
-      await runAddBundle(terminal, folder, bundle, options);
-    });
+/** `olmv1 catalog add-bundle`. */
+export async function runAddBundle(terminal: Terminal, root: string, source: string, options: AddBundleOptions): Promise<void> {
+  const { image } = options;
+  const imageOf = image === undefined ? undefined : imageTemplate(image);
+  const rendered = await withReader(options, (reader) => {
+    const renderer = new ReferenceRenderer(reader, { level: levelOf(options), imageOf, allowed: ["bundle folder", "bundle image"] });
+    return withProgress(terminal, `rendering ${source}`, () => renderer.render(source));
+  });
+  warn(terminal, source, rendered.warnings);
+  const bundle = rendered.metas.find(({ schema }) => schema === Schema.bundle);
+  if (!bundle) throw new EditError(`${goQuote(source)} has no bundle`);
+  if (bundle.blob["image"] === undefined || bundle.blob["image"] === "")
+    throw new EditError(`the image of the bundle in ${goQuote(source)} is not known: name it with --image`);
+  const placements = options.channels.map((channel) => ({ channel, ...edgesOf(options) }));
+  await editFolder(terminal, root, bundle.package, options, (edit) => addBundle(edit, bundle.blob, placements));
 }

@@ -1,30 +1,37 @@
-import type { Command } from "commander";
+import { catalogParts, refusedCatalog } from "../../../../pkg/authoring/build/imageContent.ts";
+import { type ImageOptions, buildInto, keyValues, withImages } from "../../../../pkg/authoring/build/publishImage.ts";
+import { parseDestination, placeText } from "../../../../pkg/oci/imagePlace.ts";
+import { EXIT } from "../../cli/errors.ts";
+import type { Output } from "../../cli/output.ts";
+import { withProgress } from "../../cli/progress.ts";
 import type { Terminal } from "../../cli/terminal.ts";
-import { addBuildOptions } from "../buildOptions.ts";
+import { printImage } from "../push.ts";
+import { reportOf, textReport } from "./validate.ts";
 
-const AFTER_HELP = `
-It writes the image straight to the registry, or to a layout; no container engine is needed. The image has one layer with the files of the catalog below
-/configs, without those that an .indexignore excludes, and the label that catalogd looks for. There is no time, user or host in it: the same catalog has the
-same digest. It serves ClusterCatalogs; a CatalogSource of OLM classic needs an image with opm in it.
+/** How `olmv1 catalog build` and `olmv1 bundle build` can be asked. */
+export interface BuildOptions extends ImageOptions {
+  output: Output;
+  /** the place */
+  tag: string;
+  label?: string[];
+  annotation?: string[];
+  force?: boolean;
+}
 
-What is printed is the image by digest.
-
-Examples:
-  olmv1 catalog build ./catalog -t quay.io/team/catalog:v1
-  olmv1 catalog build ./catalog -t oci:build/catalog:v1 --label quay.expires-after=2w
-  olmv1 catalog build ./catalog -t localhost:5000/catalog:latest --insecure -o json
-
-Exit codes: 0 it is built; 1 the catalog is not valid; 2 it could not be built or pushed.
-`;
-
-/** Adds `olmv1 catalog build`. */
-export function addBuild(catalog: Command, terminal: Terminal): void {
-  const command = catalog
-    .command("build")
-    .description("make the image of a catalog, without a container engine")
-    .argument("<directory>", "folder with the catalog");
-  addBuildOptions(command, async (directory, options) => {
-    const { build } = await import("../../catalog/build.ts");
-    await build(terminal, directory, options);
-  }).addHelpText("after", AFTER_HELP);
+/** `olmv1 catalog build`. */
+export async function build(terminal: Terminal, directory: string, options: BuildOptions): Promise<void> {
+  const place = parseDestination(options.tag);
+  const metadata = { labels: keyValues("label", options.label), annotations: keyValues("annotation", options.annotation) };
+  const refused = options.force ? undefined : await refusedCatalog(directory);
+  if (refused) {
+    terminal.err(textReport(reportOf(refused)));
+    terminal.err("nothing is built; --force builds it all the same\n");
+    return terminal.exit(EXIT.no);
+  }
+  const report = await withImages(options, terminal, (stores) =>
+    withProgress(terminal, `building ${placeText(place)}`, () =>
+      buildInto(stores, place, catalogParts(directory, metadata), terminal.signal),
+    ),
+  );
+  return printImage(terminal, options.output, report);
 }

@@ -1,45 +1,134 @@
-import { type Command, Option } from "commander";
-import type { ComposeOptions } from "../../catalog/compose/compose.ts";
-import { outputOption } from "../../cli/output.ts";
+import { type CatalogFormat, catalogOrder, catalogText } from "../../../../pkg/authoring/render/catalogText.ts";
+import { type CatalogReference, type ComposedPart, type CompositeConfig, chosenMetas, readCompositeConfig, sharedPackages } from "../../../../pkg/authoring/template/composition.ts";
+import { catalogFiles } from "../../../../pkg/catalogd/load/catalogFiles.ts";
+import { type CatalogSource, type CheckedCatalog, checkCatalog } from "../../../../pkg/catalogd/load/checkCatalog.ts";
+import { CONTENT_LIMITS } from "../../../../pkg/catalogd/load/loader.ts";
+import { wrapError } from "../../../../pkg/errors/errors.ts";
+import { Schema, packageOf } from "../../../../pkg/fbc/content.ts";
+import { goQuote } from "../../../../pkg/golang/quote.ts";
+import { escapeControlCharacters } from "../../../../pkg/text/escape.ts";
+import { EXIT } from "../../cli/errors.ts";
+import { type Output, print } from "../../cli/output.ts";
+import { withProgress } from "../../cli/progress.ts";
+import { table } from "../../cli/table.ts";
 import type { Terminal } from "../../cli/terminal.ts";
-import { addRegistryOptions } from "../../registryOptions.ts";
-import { addMigrateOptions } from "./render.ts";
+import { type ReaderOptions, withReader } from "../../../../pkg/sources/bundleReader.ts";
+import { ReferenceRenderer } from "../../../../pkg/authoring/references/referenceRenderer.ts";
+import { levelOf, warn } from "./render.ts";
+import { sideBySide } from "../../../../pkg/authoring/references/sideBySide.ts";
+import { textSources } from "../../../../pkg/sources/catalogTexts.ts";
+import { reportOf, textReport } from "./validate.ts";
+import { createReadStream } from "node:fs";
+import { mkdir, readFile, stat, writeFile } from "node:fs/promises";
+import { dirname, join, resolve } from "node:path";
 
-const AFTER_HELP = `
-The references file says what goes into the catalog, each reference into a folder of its name:
+/** Options of `olmv1 catalog compose`. */
+export interface ComposeOptions extends ReaderOptions {
+  readonly file: string;
+  readonly outputDir?: string;
+  readonly format: CatalogFormat;
+  readonly migrateLevel?: string;
+  readonly migrate?: boolean;
+  readonly force?: boolean;
+  readonly output: Output;
+}
 
-  name: example-operators
-  repo: quay.io/example/catalog
-  tag: latest
-  references:
-  - name: etcd-operator
-    image: quay.io/etcd-operator/index@sha256:5891b5b5…
-  - name: own
-    path: ../catalogs/own      # a folder, from where this file lies
-    packages: [gadget]         # these alone; default: all
+/**
+ * `olmv1 catalog compose`: writes the catalogs of a references file into one, a folder each, unless they do not go together; that is exit code 1.
+ * @throws Error for a file that cannot be understood, a reference that cannot be rendered, and a folder that is in use.
+ */
+export async function compose(terminal: Terminal, options: ComposeOptions): Promise<void> {
+  const level = levelOf(options);
+  const config = await configFrom(terminal, options.file);
+  const root = options.outputDir ?? config.name;
+  const here = options.file === "-" ? "." : dirname(options.file);
+  const parts = await withReader(
+    options,
+    (reader) => {
+      const renderer = new ReferenceRenderer(reader, { level, allowed: ["catalog folder", "catalog image"] });
+      return withProgress(terminal, "composing", (progress) =>
+        sideBySide(config.references, (reference) => {
+          progress.now(`rendering ${reference.name}`);
+          return partOf(reference, renderer, here, terminal);
+        }),
+      );
+    },
+    terminal.signal,
+  );
+  const files = new Map(
+    parts.map(({ reference, metas }) => [`${reference.name}/index.${options.format}`, catalogText(catalogOrder(metas), options.format)]),
+  );
+  const others = await filesBeside(root, files, options.force === true);
+  const shared = sharedPackages(parts);
+  const checked = shared.length > 0 ? undefined : await checkCatalog(sources(root, files, others));
+  if (checked === undefined || checked.refusal !== undefined) {
+    terminal.err(faults(shared, checked));
+    terminal.exit(EXIT.no);
+    return;
+  }
+  for (const [path, text] of files) {
+    await mkdir(dirname(join(root, path)), { recursive: true });
+    await writeFile(join(root, path), text);
+  }
+  await tell(terminal, config, root, parts, options);
+}
 
-Nothing is written unless the whole catalog is sound. A package that two references have is an error that names both.
+async function configFrom(terminal: Terminal, file: string): Promise<CompositeConfig> {
+  const text = file === "-" ? await terminal.stdin() : await readFile(file, "utf8");
+  try {
+    return readCompositeConfig(text);
+  } catch (err) {
+    throw wrapError(`${file}: `, err);
+  }
+}
 
-Examples:
-  olmv1 catalog compose -f catalog.yaml
-  olmv1 catalog compose -f catalog.yaml --output-dir build/catalog --force -o json
+async function partOf(reference: CatalogReference, renderer: ReferenceRenderer, here: string, terminal: Terminal): Promise<ComposedPart> {
+  const { source, name } = reference;
+  const ref = "image" in source ? source.image : resolve(here, source.path);
+  // An image is one even where there is a folder of its name.
+  const { metas, warnings } = "image" in source ? await renderer.renderImage(ref) : await renderer.render(ref);
+  warn(terminal, name, warnings);
+  return { reference, metas: chosenMetas(reference, metas) };
+}
 
-Exit codes: 1 the catalogs do not go together.
-`;
+/** The files of the catalog in `root` that stay. @throws Error for a folder in use, unless that is meant. */
+async function filesBeside(root: string, written: ReadonlyMap<string, string>, force: boolean): Promise<string[]> {
+  if (!(await stat(root).catch(() => undefined))) return [];
+  const paths = [...catalogFiles(root, CONTENT_LIMITS)].map(({ path }) => path);
+  if (paths.length > 0 && !force)
+    throw new Error(`output dir ${goQuote(root)} must be empty; --force replaces what it composes and keeps other files`);
+  return paths.filter((path) => !written.has(path));
+}
 
-/** Adds `olmv1 catalog compose`. */
-export function addCompose(catalog: Command, terminal: Terminal): void {
-  const command = catalog
-    .command("compose")
-    .description("put several catalogs together into one")
-    .requiredOption("-f, --file <file>", "the references file; - is standard input")
-    .option("--output-dir <folder>", "where the catalog is written; default: the name in the references file")
-    .addOption(new Option("--format <format>", "of the files that are written").choices(["yaml", "json"]).default("yaml"))
-    .option("--force", "write into a folder that is not empty; files of other names stay, and are checked with the rest");
-  addRegistryOptions(addMigrateOptions(outputOption(command, ["text", "json", "yaml"])))
-    .addHelpText("after", AFTER_HELP)
-    .action(async (options: ComposeOptions) => {
-      const { compose } = await import("../../catalog/compose/compose.ts");
-      await compose(terminal, options);
-    });
+async function* sources(root: string, files: ReadonlyMap<string, string>, others: readonly string[]): AsyncGenerator<CatalogSource> {
+  yield* textSources(files);
+  for (const path of others) yield { path, bytes: createReadStream(join(root, path)) as AsyncIterable<Uint8Array> };
+}
+
+function faults(shared: readonly string[], checked: CheckedCatalog | undefined): string {
+  const told = shared.map((fault) => `error: ${escapeControlCharacters(fault)}\n`).join("");
+  return `${told}${checked === undefined ? "" : textReport(reportOf(checked))}olmv1: nothing was written\n`;
+}
+
+async function tell(
+  terminal: Terminal,
+  { repo, tag }: CompositeConfig,
+  root: string,
+  parts: readonly ComposedPart[],
+  { format, output }: ComposeOptions,
+): Promise<void> {
+  const references = parts.map(({ reference: { name, source }, metas }) => ({
+    name,
+    ...source,
+    file: join(root, name, `index.${format}`),
+    packages: new Set(metas.map(packageOf).filter((one) => one !== "")).size,
+    bundles: metas.filter(({ schema }) => schema === Schema.bundle).length,
+  }));
+  const image = repo === "" ? undefined : `${repo}:${tag || "latest"}`;
+  const rows = references.map(({ name, packages, bundles }) => [name, String(packages), String(bundles), `${name}/index.${format}`]);
+  const next = `Next: olmv1 catalog build ${root} -t ${image ?? "IMAGE"}, or olmv1 catalog dockerfile ${root}\n`;
+  await print(terminal, output, {
+    data: { directory: root, ...(image === undefined ? {} : { image }), references },
+    text: () => table(terminal, ["REFERENCE", "PACKAGES", "BUNDLES", "FILE"], rows) + next,
+  });
 }

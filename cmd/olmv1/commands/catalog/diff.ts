@@ -1,36 +1,71 @@
-import { type Command, Option } from "commander";
-import type { DiffOptions } from "../../catalog/diff.ts";
-import { outputOption } from "../../cli/output.ts";
+import { ComparedCatalog } from "../../../../pkg/authoring/diff/comparedCatalog.ts";
+import { type CatalogDifference, diffCatalogs } from "../../../../pkg/authoring/diff/diffCatalogs.ts";
+import { catalogFiles } from "../../../../pkg/catalogd/load/catalogFiles.ts";
+import { CONTENT_LIMITS } from "../../../../pkg/catalogd/load/loader.ts";
+import { decodeMetas } from "../../../../pkg/fbc/decode.ts";
+import { canonicalJson } from "../../../../pkg/golang/json.ts";
+import { type ReaderOptions, catalogFolder, withReader } from "../../../../pkg/sources/bundleReader.ts";
+import { counted } from "../../../../pkg/text/amounts.ts";
+import { escapeControlCharacters } from "../../../../pkg/text/escape.ts";
+import { EXIT } from "../../cli/errors.ts";
+import { type Output, print } from "../../cli/output.ts";
+import { withProgress } from "../../cli/progress.ts";
+import { styled } from "../../cli/table.ts";
 import type { Terminal } from "../../cli/terminal.ts";
-import { addRegistryOptions } from "../../registryOptions.ts";
-import { CATALOG_SOURCE } from "./source.ts";
+import { createHash } from "node:crypto";
+import { createReadStream } from "node:fs";
 
-const AFTER_HELP = `
-Packages, channels, edges, bundles, deprecations and default channels are compared, not files. Breaking for clusters that use the old catalog are: a
-package, channel or bundle that went; another default channel; another image or version under a bundle's name; an update that an installed bundle had
-and has no longer.
+/** How `olmv1 catalog diff` can be asked. */
+export interface DiffOptions extends ReaderOptions {
+  failOn: "breaking" | "any" | "never";
+  output: Output;
+}
 
-Examples:
-  olmv1 catalog diff quay.io/example/catalog:latest ./catalog
-  olmv1 catalog diff ./old ./new --fail-on any -o json
+const SIGNS = { added: "+", removed: "-", changed: "~" } as const;
+const MOODS = { added: "good", removed: "bad", changed: "warning" } as const;
 
-Exit codes: 0 there is nothing that --fail-on names; 1 there is; 2 a catalog cannot be read.
-`;
+/** `olmv1 catalog diff`. */
+export async function diff(terminal: Terminal, before: string, after: string, options: DiffOptions): Promise<void> {
+  const found = await withReader(options, (reader) =>
+    withProgress(terminal, "reading the catalogs", async (progress) => {
+      progress.now(`reading ${before}`);
+      const old = await comparedCatalog(await catalogFolder(before, reader));
+      progress.now(`reading ${after}`);
+      return diffCatalogs(old, await comparedCatalog(await catalogFolder(after, reader)));
+    }),
+  );
+  const breaking = found.filter((one) => one.breaking).length;
+  await print(terminal, options.output, {
+    data: { differences: found.length, breaking, changes: found },
+    text: () => diffText(terminal, found),
+  });
+  if (options.failOn === "any" ? found.length > 0 : options.failOn === "breaking" && breaking > 0) terminal.exit(EXIT.no);
+}
 
-/** Adds `olmv1 catalog diff`. */
-export function addDiff(catalog: Command, terminal: Terminal): void {
-  const command = catalog
-    .command("diff")
-    .description("tell what is different in a catalog, and what of it breaks clusters")
-    .argument("<before>", CATALOG_SOURCE)
-    .argument("<after>", "the same")
-    .addOption(
-      new Option("--fail-on <what>", "which differences make it exit with 1").choices(["breaking", "any", "never"]).default("breaking"),
-    );
-  addRegistryOptions(outputOption(command, ["text", "json", "yaml"]))
-    .addHelpText("after", AFTER_HELP)
-    .action(async (before: string, after: string, options: DiffOptions) => {
-      const { diff } = await import("../../catalog/diff.ts");
-      await diff(terminal, before, after, options);
-    });
+/** Differences by package, for people. */
+export function diffText(terminal: Pick<Terminal, "colour">, found: readonly CatalogDifference[]): string {
+  if (found.length === 0) return "the catalogs have the same packages, channels, edges, bundles and deprecations\n";
+  const lines: string[] = [];
+  for (const [name, differences] of Map.groupBy(found, (one) => one.package)) {
+    lines.push(`${styled(terminal, { text: escapeControlCharacters(name), mood: "strong" })}:`);
+    for (const { change, message, breaking } of differences) {
+      const line = styled(terminal, { text: `${SIGNS[change]} ${escapeControlCharacters(message)}`, mood: MOODS[change] });
+      lines.push(`  ${line}${breaking ? ` ${styled(terminal, { text: "[breaking]", mood: "strong" })}` : ""}`);
+    }
+  }
+  const breaking = found.filter((one) => one.breaking).length;
+  return `${lines.join("\n")}\n${counted(found.length, "difference")}, ${breaking} of them breaking\n`;
+}
+
+async function comparedCatalog(folder: string): Promise<ComparedCatalog> {
+  const catalog = new ComparedCatalog();
+  for (const { path, location } of catalogFiles(folder, CONTENT_LIMITS))
+    for await (const meta of decodeMetas(createReadStream(location) as AsyncIterable<Uint8Array>, path)) catalog.add(meta, fingerprint);
+  return catalog;
+}
+
+function fingerprint(value: unknown): string {
+  return createHash("sha256")
+    .update(canonicalJson(value ?? null))
+    .digest("base64");
 }

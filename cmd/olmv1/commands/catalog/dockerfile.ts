@@ -1,39 +1,53 @@
-import { type Command, Option } from "commander";
-import type { DockerfileCommandOptions } from "../../catalog/compose/dockerfile.ts";
-import { outputOption } from "../../cli/output.ts";
+import { stat, writeFile } from "node:fs/promises";
+import { basename, dirname, join, normalize, resolve } from "node:path";
+import { goQuote } from "../../../../pkg/golang/quote.ts";
+import { catalogDockerfile, labelsFrom, OPM_IMAGE } from "../../../../pkg/authoring/render/dockerfile.ts";
+import { type Output, print } from "../../cli/output.ts";
 import type { Terminal } from "../../cli/terminal.ts";
 
-const OPM = "quay.io/operator-framework/opm:latest";
-
-const AFTER_HELP = `
-The file is the one that opm generate dockerfile writes, beside the folder and called after it. With base image scratch the image holds the catalog
-and its cache only, which is all that OLM v1 needs.
-
-Examples:
-  olmv1 catalog dockerfile ./catalog
-  olmv1 catalog dockerfile ./catalog --base-image scratch --extra-labels vendor=example,release=3
-`;
-
-/** Adds `olmv1 catalog dockerfile`. */
-export function addDockerfile(catalog: Command, terminal: Terminal): void {
-  const command = catalog
-    .command("dockerfile")
-    .description("write the Dockerfile of a catalog image")
-    .argument("<folder>", "folder with the catalog")
-    .option("-i, --base-image <image>", `what the image is made on; default: ${OPM}`)
-    .option("-b, --builder-image <image>", `what makes the catalog's cache; default: ${OPM}`)
-    .addOption(new Option("--binary-image <image>", "the former name of --base-image, for the builder as well").hideHelp())
-    .addOption(new Option("-l, --extra-labels <labels>", "such as key=value, with commas between").argParser(labels).default([], "none"))
-    .option("--force", "replace the file where there is one");
-  outputOption(command, ["text", "json", "yaml"])
-    .addHelpText("after", AFTER_HELP)
-    .action(async (folder: string, options: DockerfileCommandOptions) => {
-      const { dockerfile } = await import("../../catalog/compose/dockerfile.ts");
-      await dockerfile(terminal, folder, options);
-    });
+/** Options of `olmv1 catalog dockerfile`. */
+export interface DockerfileCommandOptions {
+  readonly baseImage?: string;
+  readonly builderImage?: string;
+  readonly binaryImage?: string;
+  readonly extraLabels: readonly string[];
+  readonly force?: boolean;
+  readonly output: Output;
 }
 
-/** May be given more than once. */
-function labels(text: string, before: readonly string[]): string[] {
-  return [...before, ...text.split(",").filter((label) => label !== "")];
+/** `olmv1 catalog dockerfile`: writes the Dockerfile beside the folder of a catalog. @throws Error in opm's words. */
+export async function dockerfile(terminal: Terminal, given: string, options: DockerfileCommandOptions): Promise<void> {
+  const { base, builder } = imagesOf(options);
+  const labels = labelsFrom(options.extraLabels);
+  const { folder, name, path } = placeOf(given);
+  if (!(await stat(folder).catch(() => undefined))?.isDirectory())
+    throw new Error(`provided root path ${goQuote(given)} is not a directory`);
+  const text = catalogDockerfile({ folder: name, base, builder, labels });
+  await write(path, text, options.force === true);
+  await print(terminal, options.output, {
+    data: { path, baseImage: base, builderImage: builder, labels: Object.fromEntries(labels) },
+    text: () => `${path}\n`,
+  });
+}
+
+/** Where the catalog lies, what its folder is called, and the file beside it. */
+function placeOf(given: string): { folder: string; name: string; path: string } {
+  const named = normalize(given).replace(/(?<=.)\/+$/, "");
+  const folder = /^\.{1,2}$/.test(basename(named)) ? resolve(named) : named;
+  const name = basename(folder);
+  return { folder, name, path: join(dirname(folder), `${name}.Dockerfile`) };
+}
+
+function imagesOf({ baseImage, builderImage, binaryImage }: DockerfileCommandOptions): { base: string; builder: string } {
+  if (binaryImage !== undefined && baseImage !== undefined) throw new Error("--binary-image and --base-image cannot be given together");
+  return { base: binaryImage ?? baseImage ?? OPM_IMAGE, builder: builderImage ?? binaryImage ?? OPM_IMAGE };
+}
+
+async function write(path: string, text: string, force: boolean): Promise<void> {
+  try {
+    await writeFile(path, text, { flag: force ? "w" : "wx" });
+  } catch (err) {
+    if ((err as NodeJS.ErrnoException).code !== "EEXIST") throw err;
+    throw new Error(`path ${goQuote(path)}: file already exists; --force replaces it`, { cause: err });
+  }
 }

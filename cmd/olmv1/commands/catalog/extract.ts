@@ -1,36 +1,55 @@
-import type { Command } from "commander";
-import type { ExtractOptions } from "../../catalog/edit/extract.ts";
-import { listed, several } from "../../cli/several.ts";
+import { extract, onlyPackages, packageNames } from "../../../../pkg/authoring/edit/extract.ts";
+import { EditError, editCatalog, edited, listed } from "../../../../pkg/authoring/edit/packageEdit.ts";
+import { parseSelection } from "../../../../pkg/authoring/mirror/subset.ts";
+import { goQuote } from "../../../../pkg/golang/quote.ts";
+import { type ReaderOptions, catalogFolder, withReader } from "../../../../pkg/sources/bundleReader.ts";
+import { CatalogTexts } from "../../../../pkg/sources/catalogTexts.ts";
+import { withProgress } from "../../cli/progress.ts";
 import type { Terminal } from "../../cli/terminal.ts";
-import { addRegistryOptions } from "../../registryOptions.ts";
-import { addEditOptions } from "./editOptions.ts";
-import { CATALOG_SOURCE } from "./source.ts";
+import { type EditOptions, printEdit } from "./edit.ts";
+import { existsSync, readdirSync } from "node:fs";
 
-const AFTER_HELP = `
-Files keep their names and comments. Update graphs stay valid: what replaced a version that is not taken replaces the one before it and skips what is
-between, so that every bundle that is installed still has its update.
+/** How `olmv1 catalog extract` can be asked. */
+export interface ExtractOptions extends EditOptions, ReaderOptions {
+  packages: string[];
+  channels: string[];
+  versions: string[];
+  headsOnly?: boolean;
+  defaultChannel?: string;
+}
 
-Examples:
-  olmv1 catalog extract ./catalog ./small --packages etcd,argocd-operator --heads-only
-  olmv1 catalog extract quay.io/operatorhubio/catalog:latest ./small --channels etcd:stable --versions 'etcd:>=0.9.2'
-`;
+/** `olmv1 catalog extract`. */
+export async function runExtract(terminal: Terminal, source: string, target: string, options: ExtractOptions): Promise<void> {
+  if (existsSync(target) && readdirSync(target).length > 0) throw new EditError(`output dir ${goQuote(target)} must be empty`);
+  const texts = await withReader(options, (reader) =>
+    withProgress(terminal, `reading ${source}`, async () => CatalogTexts.read(await catalogFolder(source, reader))),
+  );
+  const { files, notes } = extracted(texts.files, options);
+  if (!options.dryRun) texts.copyTo(target, files);
+  await printEdit(terminal, new Map(), { files, notes }, options);
+}
 
-/** Adds `olmv1 catalog extract`. */
-export function addExtract(catalog: Command, terminal: Terminal): void {
-  const command = catalog
-    .command("extract")
-    .description("write a part of a catalog as a catalog of its own")
-    .argument("<catalog>", CATALOG_SOURCE)
-    .argument("<target>", "folder to write to, which is new or empty")
-    .option("--packages <names>", "these packages alone, with commas between", listed, [])
-    .option("--channels <names>", "these channels alone, with commas between; PACKAGE:CHANNEL for those of one package", listed, [])
-    .option("--versions <range>", "versions in this range alone; PACKAGE:RANGE for those of one package", several, [])
-    .option("--heads-only", "the newest version of each channel alone")
-    .option("--default-channel <name>", "default channel where the package's own is not taken");
-  addRegistryOptions(addEditOptions(command))
-    .addHelpText("after", AFTER_HELP)
-    .action(async (source: string, target: string, options: ExtractOptions) => {
-      const { runExtract } = await import("../../catalog/edit/extract.ts");
-      await runExtract(terminal, source, target, options);
-    });
+function extracted(all: ReadonlyMap<string, string>, options: ExtractOptions): { files: Map<string, string>; notes: string[] } {
+  const { headsOnly = false, defaultChannel } = options;
+  const selection = parseSelection(options);
+  const names = packageNames(all);
+  const unknown = [...(selection?.packages ?? [])].filter((name) => !names.includes(name));
+  if (unknown.length > 0) throw new EditError(`the catalog has no package ${listed(unknown)}`);
+  const wanted = names.filter((name) => selection?.packages?.has(name) ?? true);
+  let files = onlyPackages(all, new Set(wanted));
+  const notes: string[] = [];
+  for (const name of wanted) {
+    const constraint = selection?.versionsOf(name);
+    const result = editCatalog(files, name, (edit) =>
+      extract(edit, {
+        channels: selection?.channelsOf(name) ?? [],
+        holds: constraint && ((version): boolean => version?.parsed !== undefined && constraint.contains(version.parsed.version)),
+        headsOnly,
+        defaultChannel,
+      }),
+    );
+    files = edited(files, result);
+    notes.push(...result.notes);
+  }
+  return { files, notes };
 }

@@ -1,31 +1,90 @@
-import type { Command } from "commander";
-import type { ImagesOptions } from "../../catalog/images.ts";
-import { outputOption } from "../../cli/output.ts";
-import { listed, several } from "../../cli/several.ts";
+import { type LintedBundle, LintedCatalog } from "../../../../pkg/authoring/lint/lintedCatalog.ts";
+import { parseSelection } from "../../../../pkg/authoring/mirror/subset.ts";
+import { catalogFiles } from "../../../../pkg/catalogd/load/catalogFiles.ts";
+import { CONTENT_LIMITS } from "../../../../pkg/catalogd/load/loader.ts";
+import { compareKnownVersions } from "../../../../pkg/fbc/bundleOrder.ts";
+import { decodeMetas } from "../../../../pkg/fbc/decode.ts";
+import { goQuote } from "../../../../pkg/golang/quote.ts";
+import { type ReaderOptions, catalogFolder, withReader } from "../../../../pkg/sources/bundleReader.ts";
+import { type Output, print } from "../../cli/output.ts";
+import { withProgress } from "../../cli/progress.ts";
+import { table } from "../../cli/table.ts";
 import type { Terminal } from "../../cli/terminal.ts";
-import { addRegistryOptions } from "../../registryOptions.ts";
-import { CATALOG_SOURCE } from "./source.ts";
+import { createReadStream } from "node:fs";
 
-const AFTER_HELP = `
-Examples:
-  olmv1 catalog images ./catalog
-  olmv1 catalog images ./catalog --packages clusterlogging --versions '4.3.x' -o name
-  olmv1 catalog images quay.io/operatorhubio/catalog:latest --bundles 'clusterlogging.4.3*' -o json
-`;
+/** How `olmv1 catalog images` can be asked. */
+export interface ImagesOptions extends ReaderOptions {
+  packages: string[];
+  versions: string[];
+  bundles: string[];
+  output: Output;
+}
 
-/** Adds `olmv1 catalog images`. */
-export function addImages(catalog: Command, terminal: Terminal): void {
-  const command = catalog
-    .command("images")
-    .description("list the images of bundles and those that they name")
-    .argument("<catalog>", CATALOG_SOURCE)
-    .option("--packages <names>", "of these packages alone, with commas between", listed, [])
-    .option("--versions <range>", "of versions in this range alone; PACKAGE:RANGE for those of one package", several, [])
-    .option("--bundles <names>", "of these bundles alone, with commas between; * at the end stands for anything", listed, []);
-  addRegistryOptions(outputOption(command, ["text", "name", "json", "yaml"]))
-    .addHelpText("after", AFTER_HELP)
-    .action(async (source: string, options: ImagesOptions) => {
-      const { listImages } = await import("../../catalog/images.ts");
-      await listImages(terminal, source, options);
-    });
+/** The images of one bundle. */
+interface BundleImages {
+  readonly package: string;
+  readonly bundle: string;
+  readonly version: string | undefined;
+  readonly image: string;
+  /** Without its own. */
+  readonly relatedImages: readonly string[];
+}
+
+/** `olmv1 catalog images`. @throws Error where nothing is chosen. */
+export async function listImages(terminal: Terminal, source: string, options: ImagesOptions): Promise<void> {
+  const catalog = await withReader(options, (reader) =>
+    withProgress(terminal, `reading ${source}`, async () => catalogIn(await catalogFolder(source, reader))),
+  );
+  const found = chosen(catalog, options);
+  const all = [...new Set(found.flatMap(({ image, relatedImages }) => [image, ...relatedImages]))].sort();
+  await print(terminal, options.output, {
+    data: { images: all, bundles: found },
+    names: () => all,
+    text: () =>
+      table(
+        terminal,
+        ["PACKAGE", "BUNDLE", "KIND", "IMAGE"],
+        found.flatMap((one) => [
+          [one.package, one.bundle, "bundle", one.image],
+          ...one.relatedImages.map((image) => [one.package, one.bundle, "related", image]),
+        ]),
+      ),
+  });
+}
+
+async function catalogIn(folder: string): Promise<LintedCatalog> {
+  const catalog = new LintedCatalog();
+  for (const { path, location } of catalogFiles(folder, CONTENT_LIMITS))
+    for await (const meta of decodeMetas(createReadStream(location) as AsyncIterable<Uint8Array>, path)) catalog.add(meta);
+  return catalog;
+}
+
+function chosen({ packages }: LintedCatalog, options: ImagesOptions): BundleImages[] {
+  const selection = parseSelection({ packages: options.packages, versions: options.versions, channels: [] });
+  const isChosen = ({ package: name, name: bundle, version }: LintedBundle): boolean => {
+    if (options.bundles.length > 0 && !options.bundles.some((wanted) => matches(wanted, bundle))) return false;
+    if (selection?.packages?.has(name) === false) return false;
+    const range = selection?.versionsOf(name);
+    return range === undefined || (version?.parsed !== undefined && range.contains(version.parsed.version));
+  };
+  for (const name of options.packages) if (!packages.has(name)) throw new Error(`the catalog has no package ${goQuote(name)}`);
+  const found = [...packages.values()].flatMap(({ bundles }) => [...bundles.values()]).filter(isChosen);
+  if (found.length === 0) throw new Error("the catalog has no bundle of that choice");
+  return found.toSorted(compareBundles).map((bundle) => ({
+    package: bundle.package,
+    bundle: bundle.name,
+    version: bundle.version?.text,
+    image: bundle.image,
+    relatedImages: [...new Set(bundle.relatedImages)].filter((image) => image !== "" && image !== bundle.image),
+  }));
+}
+
+/** A name, or its beginning with `*` behind it. */
+function matches(wanted: string, name: string): boolean {
+  return wanted.endsWith("*") ? name.startsWith(wanted.slice(0, -1)) : wanted === name;
+}
+
+/** By package, the newest version first. */
+function compareBundles(a: LintedBundle, b: LintedBundle): number {
+  return a.package < b.package ? -1 : a.package > b.package ? 1 : compareKnownVersions(b.version?.parsed, a.version?.parsed);
 }

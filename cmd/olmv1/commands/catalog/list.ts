@@ -1,44 +1,114 @@
-import type { Command } from "commander";
-import { addClusterOptions, type ClusterOptions } from "../../cli/clusterOptions.ts";
-import { type Output, outputOption } from "../../cli/output.ts";
+import type { ClusterCatalog } from "../../../../pkg/api/clusterCatalog.ts";
+import { API_VERSION, CLUSTER_CATALOG, LABEL_METADATA_NAME } from "../../../../pkg/api/constants.ts";
+import { goQuote } from "../../../../pkg/golang/quote.ts";
+import { catalogName, catalogRef } from "../../../../pkg/installer/catalogObject.ts";
+import type { Client } from "../../../../pkg/kube/client.ts";
+import { ageText } from "../../../../pkg/text/amounts.ts";
+import { compareText, similarName } from "../../../../pkg/text/compare.ts";
+import { catalogState } from "../../cli/catalogState.ts";
+import { withCluster } from "../../cli/cluster.ts";
+import type { ClusterOptions } from "../../cli/options.ts";
+import { type Output, print } from "../../cli/output.ts";
+import { type Cell, details, table } from "../../cli/table.ts";
 import type { Terminal } from "../../cli/terminal.ts";
 
-const AFTER_LIST = `
-The highest priority comes first. -o wide adds the digest that is served, how often the tag is looked up, when it was unpacked, and labels.
+/** Columns of -o wide, whatever the terminal has. */
+const WIDE = 250;
 
-Examples:
-  olmv1 catalog list
-  olmv1 catalog list -o wide
-  olmv1 catalog list -o jsonpath='{range .items[*]}{.metadata.name}{"\\n"}{end}'
-`;
-const AFTER_GET = `
-Examples:
-  olmv1 catalog get community
-  olmv1 catalog get community -o yaml
-  olmv1 catalog get community -o jsonpath='{.status.resolvedSource.image.ref}'
-`;
+type Screen = Pick<Terminal, "width" | "colour">;
 
-/** Adds `olmv1 catalog list`. */
-export function addCatalogList(catalog: Command, terminal: Terminal): void {
-  const command = catalog.command("list").description("list the catalogs of the cluster, and how they are");
-  outputOption(addClusterOptions(command), ["text", "wide", "name", "json", "yaml"])
-    .addHelpText("after", AFTER_LIST)
-    .action(async (options: ClusterOptions & { output: Output }) => {
-      const { list } = await import("../../clusterCatalog/list.ts");
-      await list(terminal, options);
-    });
+/** Catalogs, a row each. @param now milliseconds since the epoch. */
+export function catalogTable(terminal: Screen, catalogs: readonly ClusterCatalog[], now: number, isWide: boolean): string {
+  const head = ["NAME", "STATE", "PRIORITY", "IMAGE", ...(isWide ? ["DIGEST", "POLL", "UNPACKED", "LABELS"] : []), "AGE"];
+  const rows = catalogs.map((catalog): Cell[] => {
+    const { metadata, spec, status } = catalog;
+    return [
+      { text: metadata.name, mood: "strong" },
+      catalogState(catalog),
+      String(spec.priority ?? 0),
+      spec.source.image?.ref ?? "",
+      ...(isWide ? [digestOf(catalog), pollText(catalog), unpackedText(status?.lastUnpacked, now), labelsOf(catalog).join(",")] : []),
+      ageText(metadata.creationTimestamp, now),
+    ];
+  });
+  return table(isWide ? { colour: terminal.colour, width: Math.max(terminal.width, WIDE) } : terminal, head, rows);
 }
 
-/** Adds `olmv1 catalog get`. */
-export function addCatalogGet(catalog: Command, terminal: Terminal): void {
-  const command = catalog
-    .command("get")
-    .description("show one catalog of the cluster, with what its conditions say")
-    .argument("<name>", "name of the ClusterCatalog");
-  outputOption(addClusterOptions(command), ["text", "wide", "name", "json", "yaml"])
-    .addHelpText("after", AFTER_GET)
-    .action(async (name: string, options: ClusterOptions & { output: Output }) => {
-      const { get } = await import("../../clusterCatalog/list.ts");
-      await get(terminal, name, options);
+/** All there is to know of a catalog, for people. @param now milliseconds since the epoch. */
+export function catalogText(terminal: Screen, catalog: ClusterCatalog, now: number): string {
+  const { metadata, spec, status } = catalog;
+  return details(terminal, [
+    ["Name", { text: metadata.name, mood: "strong" }],
+    ["State", catalogState(catalog)],
+    ["Image", spec.source.image?.ref],
+    ["Serves", status?.resolvedSource?.image?.ref],
+    ["Unpacked", status?.lastUnpacked === undefined ? undefined : unpackedText(status.lastUnpacked, now)],
+    ["Looked up", pollText(catalog)],
+    ["Priority", String(spec.priority ?? 0)],
+    ["Labels", labelsOf(catalog)],
+    ["Address", status?.urls?.base],
+    ["Age", ageText(metadata.creationTimestamp, now)],
+    ...(status?.conditions ?? []).map(({ type, status: is, reason, message }) => [type, `${is} (${reason}): ${message}`] as const),
+  ]);
+}
+
+function digestOf({ status }: ClusterCatalog): string {
+  return /@(.*)$/.exec(status?.resolvedSource?.image?.ref ?? "")?.[1] ?? "";
+}
+
+function pollText({ spec }: ClusterCatalog): string {
+  const minutes = spec.source.image?.pollIntervalMinutes;
+  return minutes === undefined ? "once" : `every ${minutes}m`;
+}
+
+function unpackedText(at: string | undefined, now: number): string {
+  return at === undefined ? "" : `${ageText(at, now)} ago`;
+}
+
+/** Those that somebody gave it. */
+function labelsOf({ metadata }: ClusterCatalog): string[] {
+  return Object.entries(metadata.labels ?? {}).flatMap(([key, value]) => (key === LABEL_METADATA_NAME ? [] : [`${key}=${value}`]));
+}
+
+/** `olmv1 catalog list`. */
+export async function list(terminal: Terminal, options: ClusterOptions & { output: Output }): Promise<void> {
+  await withCluster(options, async (client) => {
+    const { items } = await client.list<ClusterCatalog>({ apiVersion: API_VERSION, kind: CLUSTER_CATALOG }, { signal: terminal.signal });
+    const catalogs = items.toSorted(
+      (a, b) => (b.spec.priority ?? 0) - (a.spec.priority ?? 0) || compareText(a.metadata.name, b.metadata.name),
+    );
+    if (catalogs.length === 0) terminal.err("the cluster has no ClusterCatalog; olmv1 catalog add NAME IMAGE adds one\n");
+    const text = (isWide: boolean) => () => (catalogs.length === 0 ? "" : catalogTable(terminal, catalogs, Date.now(), isWide));
+    await print(terminal, options.output, {
+      data: { apiVersion: "v1", kind: "List", items: catalogs },
+      text: text(false),
+      wide: text(true),
+      names: () => catalogs.map(({ metadata }) => catalogName(metadata.name)),
     });
+  });
+}
+
+/** `olmv1 catalog get`. */
+export async function get(terminal: Terminal, name: string, options: ClusterOptions & { output: Output }): Promise<void> {
+  await withCluster(options, async (client) => {
+    const catalog = await readCatalog(client, name, terminal.signal);
+    await print(terminal, options.output, {
+      data: catalog,
+      text: () => catalogText(terminal, catalog, Date.now()),
+      wide: () => catalogTable(terminal, [catalog], Date.now(), true),
+      names: () => [catalogName(name)],
+    });
+  });
+}
+
+/** @throws Error where there is no catalog of that name, with one that is written nearly so. */
+export async function readCatalog(client: Client, name: string, signal: AbortSignal): Promise<ClusterCatalog> {
+  const catalog = await client.get<ClusterCatalog>(catalogRef(name), { signal });
+  if (catalog) return catalog;
+  const others = await client
+    .list({ apiVersion: API_VERSION, kind: CLUSTER_CATALOG }, { metadataOnly: true, signal })
+    .catch(() => undefined);
+  const similar = similarName(name, others?.items.map(({ metadata }) => metadata.name) ?? []);
+  const advice = similar === undefined ? "olmv1 catalog list lists those there are" : `did you mean ${goQuote(similar)}?`;
+  throw new Error(`there is no ClusterCatalog ${goQuote(name)}; ${advice}`);
 }

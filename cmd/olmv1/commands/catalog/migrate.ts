@@ -1,44 +1,144 @@
-import { type Command, Option } from "commander";
-import type { MigrateOptions } from "../../catalog/migrate/migrate.ts";
-import { outputOption } from "../../cli/output.ts";
+import { mkdir, readdir, stat, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { checkCatalog } from "../../../../pkg/catalogd/load/checkCatalog.ts";
+import { type MigratedPackage, migratedPackage } from "../../../../pkg/migrate/packageManifests.ts";
+import { messageOf } from "../../../../pkg/errors/errors.ts";
+import { goQuote } from "../../../../pkg/golang/quote.ts";
+import { escapeControlCharacters } from "../../../../pkg/text/escape.ts";
+import { packageOf, Schema } from "../../../../pkg/fbc/content.ts";
+import type { Meta } from "../../../../pkg/fbc/types.ts";
+import { type CatalogFormat, catalogFilesOf, isPathElement } from "../../../../pkg/authoring/render/catalogText.ts";
+import { imageTemplate } from "../../../../pkg/authoring/render/renderBundle.ts";
+import type { MigrationLevel } from "../../../../pkg/authoring/render/migrate.ts";
+import { layoutNamed } from "../../../../pkg/oci/imagePlace.ts";
+import { EXIT } from "../../cli/errors.ts";
+import { type Output, print } from "../../cli/output.ts";
+import { withProgress } from "../../cli/progress.ts";
+import { table } from "../../cli/table.ts";
 import type { Terminal } from "../../cli/terminal.ts";
-import { addRegistryOptions } from "../../registryOptions.ts";
-import { addMigrateOptions } from "./render.ts";
+import { type ReaderOptions, withReader } from "../../../../pkg/sources/bundleReader.ts";
+import { ReferenceRenderer } from "../../../../pkg/authoring/references/referenceRenderer.ts";
+import { levelOf, warn } from "./render.ts";
+import { textSources } from "../../../../pkg/sources/catalogTexts.ts";
+import { reportOf, textReport } from "./validate.ts";
+import { packageFolders } from "../../../../pkg/migrate/packageManifestFolders.ts";
 
-const AFTER_HELP = `
-A package in the package manifest format is a folder with a file such as etcd.package.yaml and a folder for each version; several such packages may lie
-in one folder. Channels follow from currentCSV, and from replaces, skips and olm.skipRange of the ClusterServiceVersions. A catalog image or folder is
-written anew, with a file for each package. What is wrong is told all at once, and then nothing is written.
+/** Options of `olmv1 catalog migrate`. */
+export interface MigrateOptions extends ReaderOptions {
+  readonly format: CatalogFormat;
+  readonly bundleImageTemplate?: string;
+  readonly bundlesDir?: string;
+  readonly migrateLevel?: string;
+  readonly migrate?: boolean;
+  readonly output: Output;
+}
 
-OLM v1 installs bundle images only: with --bundles-dir the versions are written as bundles, to be built and pushed as the template says.
+/** What a source comes to. */
+interface Migration {
+  readonly metas: readonly Meta[];
+  /** Files by path, of bundles made from package manifests. */
+  readonly bundles: ReadonlyMap<string, Uint8Array>;
+  readonly faults: readonly string[];
+  readonly warnings: readonly string[];
+}
 
-Examples:
-  olmv1 catalog migrate ./etcd ./catalog --bundle-image-template 'quay.io/example/{{.Package}}-bundle:v{{.Version}}' --bundles-dir ./bundles
-  olmv1 catalog migrate quay.io/operatorhubio/catalog:latest ./catalog --migrate
+/**
+ * `olmv1 catalog migrate`: writes packages of the package manifest format, or a catalog, as a file-based catalog with a file for each package. Where they
+ * cannot become one nothing is written; that is exit code 1.
+ * @throws Error for a source that cannot be read, and for a folder that is not empty.
+ */
+export async function migrate(terminal: Terminal, source: string, target: string, options: MigrateOptions): Promise<void> {
+  const level = levelOf(options);
+  for (const folder of [target, options.bundlesDir]) if (folder !== undefined) await checkEmpty(folder);
+  const { metas, bundles, faults, warnings } = await withProgress(terminal, `migrating ${source}`, () =>
+    migrated(source, level, options, terminal.signal),
+  );
+  warn(terminal, source, warnings);
+  const files = faults.length > 0 ? new Map<string, string>() : catalogFilesOf(metas, options.format);
+  const checked = faults.length > 0 ? undefined : await checkCatalog(textSources(files));
+  if (checked === undefined || checked.refusal !== undefined) {
+    terminal.err(faults.map((fault) => `error: ${escapeControlCharacters(fault)}\n`).join("") + (checked ? textReport(reportOf(checked)) : ""));
+    terminal.err("olmv1: nothing was written\n");
+    terminal.exit(EXIT.no);
+    return;
+  }
+  for (const [path, text] of files) await write(join(target, path), text);
+  const { bundlesDir } = options;
+  if (bundlesDir !== undefined) for (const [path, content] of bundles) await write(join(bundlesDir, path), content);
+  await tell(terminal, metas, target, options);
+}
 
-Exit codes: 1 the packages, or the catalog that they make, are not sound.
-`;
+async function migrated(source: string, level: MigrationLevel, options: MigrateOptions, signal: AbortSignal): Promise<Migration> {
+  const isFolder = !(await layoutNamed(source)) && (await stat(source).catch(() => undefined))?.isDirectory() === true;
+  const packages = isFolder ? await packageFolders(source) : new Map<string, never>();
+  if (packages.size === 0) return catalogAt(source, level, options, signal);
+  const imageOf = options.bundleImageTemplate === undefined ? (): string => "" : imageTemplate(options.bundleImageTemplate);
+  const results = [...packages].map(([path, folder]) => {
+    const result = migratedPackage(folder, { imageOf, level });
+    return packages.size === 1 ? result : withPlace(path, result);
+  });
+  const warnings = results.flatMap((result) => result.warnings);
+  if (options.bundleImageTemplate === undefined)
+    warnings.push(
+      "its bundles have no image, so OLM v1 cannot install them: write them with --bundles-dir, build and push them, and say --bundle-image-template",
+    );
+  return {
+    metas: results.flatMap((result) => result.metas),
+    bundles: new Map(results.flatMap(bundleFiles)),
+    faults: results.flatMap((result) => result.faults),
+    warnings,
+  };
+}
 
-/** Adds `olmv1 catalog migrate`. */
-export function addMigrate(catalog: Command, terminal: Terminal): void {
-  const command = catalog
-    .command("migrate")
-    .description("write package manifests, or another catalog, as a file-based catalog")
-    .argument(
-      "<source>",
-      "folder with package manifests, catalog folder or catalog image, also as oci:FOLDER[:TAG] or oci-archive:FILE[:TAG]",
-    )
-    .argument("<folder>", "where the catalog is written; an empty one")
-    .addOption(new Option("--format <format>", "of the files that are written").choices(["yaml", "json"]).default("yaml"))
-    .option(
-      "--bundle-image-template <template>",
-      "image of each version of package manifests, made of {{.Package}}, {{.Name}} and {{.Version}}",
-    )
-    .option("--bundles-dir <folder>", "where versions of package manifests are written as registry+v1 bundles; an empty one");
-  addRegistryOptions(addMigrateOptions(outputOption(command, ["text", "json", "yaml"])))
-    .addHelpText("after", AFTER_HELP)
-    .action(async (source: string, folder: string, options: MigrateOptions) => {
-      const { migrate } = await import("../../catalog/migrate/migrate.ts");
-      await migrate(terminal, source, folder, options);
-    });
+function withPlace(path: string, result: MigratedPackage): MigratedPackage {
+  const placed = (text: string): string => `${path}: ${text}`;
+  return { ...result, faults: result.faults.map(placed), warnings: result.warnings.map(placed) };
+}
+
+/** Files such as `etcd/0.9.2/manifests/csv.yaml`. */
+function bundleFiles({ name, bundles }: MigratedPackage): [string, Uint8Array][] {
+  if (!isPathElement(name)) return []; // refused with the catalog's own files
+  return [...bundles].flatMap(([folder, files]) =>
+    [...files].map(([path, content]): [string, Uint8Array] => [`${name}/${folder}/${path}`, content]),
+  );
+}
+
+async function catalogAt(source: string, level: MigrationLevel, options: MigrateOptions, signal: AbortSignal): Promise<Migration> {
+  try {
+    const { metas, warnings } = await withReader(
+      options,
+      (reader) => new ReferenceRenderer(reader, { level, allowed: ["catalog folder", "catalog image"] }).render(source),
+      signal,
+    );
+    return { metas, bundles: new Map(), faults: [], warnings };
+  } catch (err) {
+    throw new Error(`render catalog image: ${messageOf(err)}`, { cause: err });
+  }
+}
+
+async function checkEmpty(folder: string): Promise<void> {
+  const entries = await readdir(folder).catch((err: NodeJS.ErrnoException) => {
+    if (err.code === "ENOENT") return [];
+    throw err;
+  });
+  if (entries.length > 0) throw new Error(`output dir ${goQuote(folder)} must be empty`);
+}
+
+async function write(path: string, content: string | Uint8Array): Promise<void> {
+  await mkdir(dirname(path), { recursive: true });
+  await writeFile(path, content);
+}
+
+async function tell(terminal: Terminal, metas: readonly Meta[], target: string, { format, output }: MigrateOptions): Promise<void> {
+  const names = [...new Set(metas.map(packageOf))].filter((name) => name !== "").sort();
+  const packages = names.map((name) => {
+    const own = metas.filter((meta) => packageOf(meta) === name);
+    const count = (schema: string): number => own.filter((meta) => meta.schema === schema).length;
+    return { name, channels: count(Schema.channel), bundles: count(Schema.bundle), file: join(target, name, `catalog.${format}`) };
+  });
+  const rows = packages.map(({ name, channels, bundles, file }) => [name, String(channels), String(bundles), file]);
+  await print(terminal, output, {
+    data: { directory: target, packages },
+    text: () => table(terminal, ["PACKAGE", "CHANNELS", "BUNDLES", "FILE"], rows),
+  });
 }

@@ -1,31 +1,82 @@
-import { type Command, Option } from "commander";
-import { addClusterOptions } from "../../cli/clusterOptions.ts";
-import { outputOption } from "../../cli/output.ts";
+import { messageOf, wrapError } from "../../../../pkg/errors/errors.ts";
+import { goQuote } from "../../../../pkg/golang/quote.ts";
+import type { Client } from "../../../../pkg/kube/client.ts";
+import { type Output, print } from "../../cli/output.ts";
 import type { Terminal } from "../../cli/terminal.ts";
-import type { RemoveOptions } from "../../clusterCatalog/remove.ts";
-import { addRegistryOptions } from "../../registryOptions.ts";
+import { withCluster } from "../../cli/cluster.ts";
+import { counted } from "../../../../pkg/text/amounts.ts";
+import { type InstalledHere, installedHere } from "../../../../pkg/rollout/extensions.ts";
+import type { SourceOptions } from "../../cli/catalogOptions.ts";
+import { withCatalogs } from "../../cli/openCatalogs.ts";
+import { catalogName, catalogRef } from "../../../../pkg/installer/catalogObject.ts";
+import { readCatalog } from "./list.ts";
 
-const AFTER_HELP = `
-It tells which ClusterExtensions have a bundle of the catalog installed: they go on running, and are upgraded only where another catalog has their
-packages. For that its image is read, from the cache folder where it has been read before.
+/** How `olmv1 catalog remove` can be asked. */
+export interface RemoveOptions extends Omit<SourceOptions, "catalog" | "catalogDir" | "catalogImage"> {
+  dryRun?: "client" | "server";
+  output: Output;
+}
 
-Examples:
-  olmv1 catalog remove community
-  olmv1 catalog remove community --dry-run=client
-`;
-
-/** Adds `olmv1 catalog remove`. */
-export function addCatalogRemove(catalog: Command, terminal: Terminal): void {
-  const command = catalog
-    .command("remove")
-    .description("remove a catalog from the cluster, and tell what was installed from it")
-    .argument("<name>", "name of the ClusterCatalog")
-    .addOption(new Option("--dry-run <where>", "remove nothing; the server checks whether it could be").choices(["client", "server"]))
-    .option("--no-cache", "read the catalog anew, and keep nothing of it");
-  outputOption(addRegistryOptions(addClusterOptions(command)), ["text", "name", "json", "yaml"])
-    .addHelpText("after", AFTER_HELP)
-    .action(async (name: string, options: RemoveOptions) => {
-      const { remove } = await import("../../clusterCatalog/remove.ts");
-      await remove(terminal, name, options);
+/** `olmv1 catalog remove`. */
+export async function remove(terminal: Terminal, name: string, options: RemoveOptions): Promise<void> {
+  await withCluster(options, async (client) => {
+    const { signal } = terminal;
+    const { uid = "" } = (await readCatalog(client, name, signal)).metadata;
+    const from = await installedFrom(terminal, client, name, options);
+    if (options.dryRun !== "client") {
+      try {
+        await client.delete(catalogRef(name), { uid, dryRun: options.dryRun === "server", signal });
+      } catch (err) {
+        throw wrapError(`delete ClusterCatalog ${goQuote(name)}: `, err);
+      }
+    }
+    const kind = options.dryRun === undefined ? "" : options.dryRun === "client" ? " (dry run)" : " (server dry run)";
+    await print(terminal, options.output, {
+      data: { removed: catalogName(name), dryRun: options.dryRun !== undefined, ...from },
+      text: () => `${catalogName(name)} deleted${kind}\n${consequence(from)}`,
+      names: () => [catalogName(name)],
     });
+  });
+}
+
+/** Extensions whose installed bundle came from the catalog, and why that is not known of others. */
+interface From {
+  readonly extensions: readonly InstalledHere[];
+  readonly unknown?: string;
+}
+
+/**
+ * Returns the extensions whose status names the catalog as the source of the installed bundle. Of those whose status names none, it returns those
+ * whose bundle the catalog has; only for them the content of the catalog is read.
+ */
+async function installedFrom(terminal: Terminal, client: Client, name: string, options: RemoveOptions): Promise<From> {
+  const installed = await installedHere(client, terminal.signal);
+  if (!installed) return { extensions: [], unknown: "you may not list ClusterExtensions" };
+  const extensions = installed.filter(({ catalog }) => catalog === name);
+  const unnamed = installed.filter(({ catalog }) => catalog === undefined);
+  if (unnamed.length === 0) return { extensions };
+  try {
+    const asked = { ...options, catalog: [name], catalogDir: [], catalogImage: [] };
+    return await withCatalogs(terminal, asked, ({ catalogs }) => {
+      const bundles = new Map(
+        catalogs
+          .flatMap(({ book }) => book.packages())
+          .map(({ name: of, record }) => [of, new Set(record.versions.map(([bundle]) => bundle))]),
+      );
+      return Promise.resolve({ extensions: [...extensions, ...unnamed.filter((one) => bundles.get(one.package)?.has(one.bundle))] });
+    });
+  } catch (err) {
+    terminal.signal.throwIfAborted();
+    return { extensions, unknown: `of ${counted(unnamed.length, "extension")} whose status names no catalog: ${messageOf(err)}` };
+  }
+}
+
+function consequence({ extensions, unknown }: From): string {
+  const lines = extensions.map((one) => `  ${one.extension}: ${one.package} ${one.version}\n`);
+  const head =
+    "ClusterExtensions whose bundle came from it; they keep running, and are upgraded only if another catalog has their packages:\n";
+  return [
+    ...(lines.length > 0 ? [head, ...lines] : []),
+    ...(unknown === undefined ? [] : [`it is not known which extensions were installed from it: ${unknown}\n`]),
+  ].join("");
 }

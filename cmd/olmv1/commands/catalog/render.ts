@@ -1,48 +1,56 @@
-import { type Command, Option } from "commander";
-import type { RenderCommandOptions } from "../../catalog/render/render.ts";
+import { escapeControlCharacters } from "../../../../pkg/text/escape.ts";
+import { type CatalogFormat, catalogOrder, catalogText } from "../../../../pkg/authoring/render/catalogText.ts";
+import { imageTemplate } from "../../../../pkg/authoring/render/renderBundle.ts";
+import { migrationLevel } from "../../../../pkg/authoring/render/migrate.ts";
+import { withProgress } from "../../cli/progress.ts";
 import type { Terminal } from "../../cli/terminal.ts";
-import { addRegistryOptions } from "../../registryOptions.ts";
+import { type ReaderOptions, withReader } from "../../../../pkg/sources/bundleReader.ts";
+import { ReferenceRenderer, type Rendered } from "../../../../pkg/authoring/references/referenceRenderer.ts";
+import { sideBySide } from "../../../../pkg/authoring/references/sideBySide.ts";
 
-const AFTER_HELP = `
-A folder with manifests/ and metadata/ is a bundle, any other folder a catalog; all else is an image, of which the labels say what it holds. The
-objects are those that opm render prints, in its order. How they go together is not looked at; olmv1 catalog validate does that.
-
-Examples:
-  olmv1 catalog render quay.io/example/operator-bundle:v1.2.0 -o yaml >> catalog/operator/catalog.yaml
-  olmv1 catalog render ./bundle --alpha-image-ref-template 'quay.io/example/{{.Package}}-bundle:v{{.Version}}' -o yaml
-  olmv1 catalog render registry.redhat.io/redhat/certified-operator-index:v4.18 --migrate-level bundle-object-to-csv-metadata
-`;
-
-/** Adds `olmv1 catalog render`. */
-export function addRender(catalog: Command, terminal: Terminal): void {
-  const command = catalog
-    .command("render")
-    .description("print what bundles and catalogs have for a file-based catalog")
-    .argument(
-      "<references...>",
-      "each a bundle folder, catalog folder, bundle image or catalog image, also as oci:FOLDER[:TAG] or oci-archive:FILE[:TAG]",
-    )
-    .addOption(
-      new Option("-o, --output <format>", "JSON objects one after another, or YAML documents").choices(["json", "yaml"]).default("json"),
-    );
-  addMigrateOptions(command).option(
-    "--alpha-image-ref-template <template>",
-    "image of a bundle in a folder, made of {{.Package}}, {{.Name}} and {{.Version}}; default: none",
-  );
-  addRegistryOptions(command)
-    .addHelpText("after", AFTER_HELP)
-    .action(async (references: string[], options: RenderCommandOptions) => {
-      const { render } = await import("../../catalog/render/render.ts");
-      await render(terminal, references, options);
-    });
+/** Options of `olmv1 catalog render`. */
+export interface RenderCommandOptions extends ReaderOptions {
+  readonly output: CatalogFormat;
+  readonly migrateLevel?: string;
+  readonly migrate?: boolean;
+  readonly alphaImageRefTemplate?: string;
 }
 
-/** Adds the options that say how far bundles are brought to newer forms. */
-export function addMigrateOptions(command: Command): Command {
-  return command
-    .option(
-      "--migrate-level <level>",
-      "none, or bundle-object-to-csv-metadata: what the ClusterServiceVersion says in place of all manifests",
-    )
-    .option("--migrate", "the same as the highest level");
+/** Prints what folders and images have for a catalog. @throws Error for the first reference that cannot be rendered. */
+export async function render(terminal: Terminal, refs: readonly string[], options: RenderCommandOptions): Promise<void> {
+  const level = levelOf(options);
+  const imageOf = options.alphaImageRefTemplate === undefined ? undefined : imageTemplate(options.alphaImageRefTemplate);
+  const rendered = await withReader(
+    options,
+    (reader) => renderAll(terminal, refs, new ReferenceRenderer(reader, { level, imageOf })),
+    terminal.signal,
+  );
+  terminal.out(catalogText(catalogOrder(rendered.flatMap(({ metas }) => metas)), options.output));
+}
+
+/** What each of these references holds, in their order; tells what is being done, and at the end what was passed over. @throws the error of the first that cannot be rendered. */
+export async function renderAll(terminal: Terminal, refs: readonly string[], renderer: ReferenceRenderer): Promise<Rendered[]> {
+  const rendered = await withProgress(terminal, "rendering", (progress) =>
+    sideBySide(refs, (ref) => {
+      progress.now(`rendering ${ref}`);
+      return renderer.render(ref);
+    }),
+  );
+  for (const [i, { warnings }] of rendered.entries()) warn(terminal, refs[i] ?? "", warnings);
+  return rendered;
+}
+
+/** Tells what was passed over in what `ref` holds. */
+export function warn(terminal: Pick<Terminal, "err">, ref: string, warnings: readonly string[]): void {
+  for (const warning of warnings) terminal.err(`olmv1: warning: ${escapeControlCharacters(`${ref}: ${warning}`)}\n`);
+}
+
+/** The level that `--migrate` and `--migrate-level` ask for. @throws Error for both, and for a level that there is not. */
+export function levelOf({
+  migrate = false,
+  migrateLevel,
+}: Pick<RenderCommandOptions, "migrate" | "migrateLevel">): ReturnType<typeof migrationLevel> {
+  if (migrate && migrateLevel !== undefined) throw new Error("--migrate and --migrate-level cannot be given together");
+  if (migrate) return "bundle-object-to-csv-metadata";
+  return migrateLevel === undefined ? "none" : migrationLevel(migrateLevel);
 }

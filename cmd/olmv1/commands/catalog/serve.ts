@@ -1,41 +1,27 @@
-import { type Command, InvalidArgumentError } from "commander";
-import type { ServeOptions } from "../../catalog/serve.ts";
+import { catalogNameProblems } from "../../../../pkg/api/catalogName.ts";
+import { goQuote } from "../../../../pkg/golang/quote.ts";
 import type { Terminal } from "../../cli/terminal.ts";
-import { addRegistryOptions } from "../../registryOptions.ts";
-import { CATALOG_SOURCE } from "./source.ts";
+import { isDirectory, type ReaderOptions, withReader } from "../../../../pkg/sources/bundleReader.ts";
+import { catalogNameFor } from "../../../../pkg/sources/catalogNames.ts";
+import { serveCatalog } from "../../../../pkg/authoring/serve/serveCatalog.ts";
 
-const AFTER_HELP = `
-It answers what catalogd answers, from the same code, until Ctrl-C; the address of the catalog is printed first. When a file of the folder changes it is read
-again, once nothing has changed for a moment. Of a change that cannot be read it says what is wrong, and goes on serving what it read before.
-
-Examples:
-  olmv1 catalog serve ./catalog
-  olmv1 catalog serve quay.io/operatorhubio/catalog:latest --port 8080
-  curl -s "http://127.0.0.1:8080/catalogs/catalog/api/v1/metas?schema=olm.package"
-
-Exit codes: 0 ended by Ctrl-C; 2 the catalog cannot be read, or the address is taken.
-`;
-
-/** Adds `olmv1 catalog serve`. */
-export function addServe(catalog: Command, terminal: Terminal): void {
-  const command = catalog
-    .command("serve")
-    .description("serve a catalog over catalogd's HTTP API on this machine")
-    .argument("<catalog>", CATALOG_SOURCE)
-    .option("--address <address>", "address to listen on", "127.0.0.1")
-    .option("--port <number>", "port to listen on; 0 takes any", portFrom, 0)
-    .option("--name <name>", "name of the catalog in addresses; default: that of the folder or repository")
-    .option("--no-watch", "do not look for changes of the folder");
-  addRegistryOptions(command)
-    .addHelpText("after", AFTER_HELP)
-    .action(async (source: string, options: ServeOptions) => {
-      const { serve } = await import("../../catalog/serve.ts");
-      await serve(terminal, source, options);
-    });
+/** How `olmv1 catalog serve` can be asked. */
+export interface ServeOptions extends ReaderOptions {
+  address: string;
+  port: number;
+  name?: string;
+  watch: boolean;
 }
 
-function portFrom(text: string): number {
-  const port = Number(text);
-  if (/^\d+$/.test(text) && port <= 65_535) return port;
-  throw new InvalidArgumentError("It is a number up to 65535.");
+/** `olmv1 catalog serve`: until Ctrl-C. */
+export async function serve(terminal: Terminal, source: string, options: ServeOptions): Promise<void> {
+  const { address: host, port, name = catalogNameFor(source) } = options;
+  const problems = catalogNameProblems(name);
+  if (problems.length > 0) throw new Error(`${goQuote(name)} is no name of a catalog: ${problems.join("; ")}`);
+  terminal.endsByItself();
+  await withReader(options, async (reader) => {
+    const dir = await reader.catalogFolder(source);
+    const watch = options.watch && dir === source && (await isDirectory(source));
+    await serveCatalog({ name, dir, source, host, port, watch }, terminal);
+  });
 }

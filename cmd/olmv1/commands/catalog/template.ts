@@ -1,64 +1,111 @@
-import { type Command, Option } from "commander";
-import type { ConvertOptions } from "../../catalog/template/convert.ts";
-import type { TemplateOptions } from "../../catalog/template/template.ts";
+import { ReferenceRenderer, catalogMetas, metasFrom } from "../../../../pkg/authoring/references/referenceRenderer.ts";
+import { type CatalogFormat, catalogOrder, catalogText, objectText } from "../../../../pkg/authoring/render/catalogText.ts";
+import { basicTemplate, readBasicTemplate } from "../../../../pkg/authoring/template/basicTemplate.ts";
+import { type TemplateBundle, readSemverTemplate, renderSemver, semverImages } from "../../../../pkg/authoring/template/semverTemplate.ts";
+import { type SubstitutesTemplate, readSubstitutesTemplate, renderSubstitutes, substitutesTemplate, substitutionError } from "../../../../pkg/authoring/template/substitutesTemplate.ts";
+import { templateGraph } from "../../../../pkg/authoring/template/templateGraph.ts";
+import { TEMPLATE_TYPES, type TemplateType, detectedType, templateType } from "../../../../pkg/authoring/template/templateType.ts";
+import { messageOf, wrapError } from "../../../../pkg/errors/errors.ts";
+import type { Meta } from "../../../../pkg/fbc/types.ts";
+import { goQuote } from "../../../../pkg/golang/quote.ts";
+import { type ReaderOptions, withReader } from "../../../../pkg/sources/bundleReader.ts";
 import type { Terminal } from "../../cli/terminal.ts";
-import { addRegistryOptions } from "../../registryOptions.ts";
-import { addMigrateOptions } from "./render.ts";
+import { levelOf, renderAll } from "./render.ts";
+import { readFile, stat } from "node:fs/promises";
 
-const AFTER_HELP = `
-A template of schema olm.semver lists bundle images as candidate, fast or stable; channels such as stable-v1.2 and their updates follow from the
-versions. One of schema olm.template.basic is a catalog of which the bundles are only named by their images; one of olm.template.substitutes is a
-catalog with bundles that take the place of others. Without a type the schema decides.
-
-Examples:
-  olmv1 catalog template semver template.yaml -o yaml > catalog/operator/catalog.yaml
-  olmv1 catalog template template.yaml -o mermaid
-  olmv1 catalog template convert basic ./catalog/operator -o yaml > template.yaml
-`;
-
-const AFTER_CONVERT = `
-In a basic template only the image of a bundle is kept, and all else as it stands; one of type substitutes holds the whole catalog.
-
-Examples:
-  olmv1 catalog template convert basic ./catalog/operator -o yaml > template.yaml
-  olmv1 catalog render quay.io/example/catalog:latest | olmv1 catalog template convert basic
-`;
-
-/** Adds `olmv1 catalog template` with its subcommand. */
-export function addTemplate(catalog: Command, terminal: Terminal): void {
-  const command = catalog
-    .command("template")
-    .description("print the catalog that a template stands for")
-    .argument("[type]", "semver, basic or substitutes; or the file, of which the schema says what it is")
-    .argument("[file]", "the template; - or none is standard input")
-    .addOption(
-      new Option("-o, --output <format>", "JSON objects, YAML documents, or the updates as a Mermaid diagram")
-        .choices(["json", "yaml", "mermaid"])
-        .default("json"),
-    );
-  addRegistryOptions(addMigrateOptions(command))
-    .addHelpText("after", AFTER_HELP)
-    .action(async (type: string | undefined, file: string | undefined, options: TemplateOptions) => {
-      const { template } = await import("../../catalog/template/template.ts");
-      await template(
-        terminal,
-        [type, file].filter((arg) => arg !== undefined),
-        options,
-      );
-    });
-  addConvert(command, terminal);
+/** Options of `olmv1 catalog template`. */
+export interface TemplateOptions extends ReaderOptions {
+  readonly output: "json" | "yaml" | "mermaid";
+  readonly migrateLevel?: string;
+  readonly migrate?: boolean;
 }
 
-function addConvert(template: Command, terminal: Terminal): void {
-  template
-    .command("convert")
-    .description("print the template that stands for a catalog")
-    .argument("<type>", "basic or substitutes")
-    .argument("[source]", "catalog folder or file; - or none is standard input")
-    .addOption(new Option("-o, --output <format>", "a JSON object, or a YAML document").choices(["json", "yaml"]).default("json"))
-    .addHelpText("after", AFTER_CONVERT)
-    .action(async (type: string, source: string | undefined, options: ConvertOptions) => {
-      const { convert } = await import("../../catalog/template/convert.ts");
-      await convert(terminal, type, source, options);
+/** Renders the references of a template, in their order. */
+type Render = (refs: readonly string[]) => Promise<TemplateBundle[]>;
+
+/**
+ * `olmv1 catalog template`.
+ * @param args a type and a file, or one of them; `-`, or no file, is standard input.
+ * @throws Error in opm's words.
+ */
+export async function template(terminal: Terminal, args: readonly string[], options: TemplateOptions): Promise<void> {
+  const level = levelOf(options);
+  const { type, text } = await templateInput(terminal, args);
+  const metas = await withReader(
+    options,
+    (reader) =>
+      rendered(type, text, (refs) => bundlesOf(terminal, refs, new ReferenceRenderer(reader, { level, allowed: ["bundle image"] }))),
+    terminal.signal,
+  ).catch((err: unknown) => {
+    throw wrapError("rendering template: ", err);
+  });
+  terminal.out(options.output === "mermaid" ? templateGraph(metas) : catalogText(catalogOrder(metas), options.output));
+}
+
+async function templateInput(terminal: Terminal, args: readonly string[]): Promise<{ type: TemplateType; text: string }> {
+  const [first, second] = args;
+  const isType = second !== undefined || TEMPLATE_TYPES.some((type) => type === first);
+  const stated = isType && first !== undefined ? templateType(first) : undefined;
+  const text = await textOf(terminal, isType ? second : first);
+  if (stated !== undefined) return { type: stated, text };
+  try {
+    return { type: detectedType(text), text };
+  } catch (err) {
+    throw wrapError("auto-detecting template type: ", err);
+  }
+}
+
+/** The text of a file; of standard input for `-` and where none is named. */
+export function textOf(terminal: Terminal, file: string | undefined): Promise<string> {
+  return file === undefined || file === "-" ? terminal.stdin() : readFile(file, "utf8");
+}
+
+async function bundlesOf(terminal: Terminal, refs: readonly string[], renderer: ReferenceRenderer): Promise<TemplateBundle[]> {
+  const all = await renderAll(terminal, refs, renderer);
+  return all.map(({ metas, csv }, i) => {
+    const [meta] = metas;
+    if (meta !== undefined && csv !== undefined && metas.length === 1) return { meta, csv };
+    throw new Error(`bundle reference ${goQuote(refs[i] ?? "")} resulted in ${metas.length} bundles, expected 1`);
+  });
+}
+
+async function rendered(type: TemplateType, text: string, render: Render): Promise<Meta[]> {
+  if (type === "basic") {
+    const { metas, images } = readBasicTemplate(text);
+    return [...metas, ...(await render(images)).map(({ meta }) => meta)];
+  }
+  if (type === "substitutes") return substituted(readSubstitutesTemplate(text), render);
+  const read = readSemverTemplate(text);
+  const images = semverImages(read);
+  const bundles = await render(images);
+  return renderSemver(read, new Map(bundles.map((bundle, i) => [images[i] ?? "", bundle])));
+}
+
+/** Renders one after the other, so that what goes wrong is told with its substitution. */
+async function substituted(template: SubstitutesTemplate, render: Render): Promise<Meta[]> {
+  const bundles: (Meta | undefined)[] = [];
+  for (const substitution of template.substitutions) {
+    const [bundle] = await render([substitution.name]).catch((err: unknown) => {
+      throw substitutionError(
+        substitution,
+        new Error(`failed to render bundle image reference ${goQuote(substitution.name)}: ${messageOf(err)}`, { cause: err }),
+      );
     });
+    bundles.push(bundle?.meta);
+  }
+  return renderSubstitutes(template, bundles);
+}
+
+/** Options of `olmv1 catalog template convert`. */
+export interface ConvertOptions {
+  readonly output: CatalogFormat;
+}
+
+/** `olmv1 catalog template convert`: prints the template that stands for a catalog in a folder, in a file, or in standard input. */
+export async function convert(terminal: Terminal, type: string, source: string | undefined, { output }: ConvertOptions): Promise<void> {
+  if (type !== "basic" && type !== "substitutes")
+    throw new Error(`catalogs are converted to templates of type "basic" or "substitutes", not ${goQuote(type)}`);
+  const isFolder = source !== undefined && (await stat(source).catch(() => undefined))?.isDirectory() === true;
+  const metas = isFolder ? await catalogMetas(source) : await metasFrom([Buffer.from(await textOf(terminal, source))], source ?? "-");
+  terminal.out(objectText(type === "basic" ? basicTemplate(metas) : substitutesTemplate(metas), output));
 }

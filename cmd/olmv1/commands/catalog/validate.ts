@@ -1,35 +1,150 @@
-import type { Command } from "commander";
-import type { ValidateOptions } from "../../catalog/validate.ts";
+import { CATALOG_RULES, type CatalogFinding, compareCatalogFindings, findingLine, findingOf, unreadable } from "../../../../pkg/authoring/validate/catalogFinding.ts";
+import { type MoreFindings, checkImages, lintedFolder } from "../../../../pkg/authoring/validate/lintCatalog.ts";
+import { countOf, failsAt, requireIgnorable, selected } from "../../../../pkg/authoring/validate/selectFindings.ts";
+import type { CheckedCatalog } from "../../../../pkg/catalogd/load/checkCatalog.ts";
+import { subjectText } from "../../../../pkg/fbc/validate/finding.ts";
+import { type ReaderOptions, catalogFolder, withReader } from "../../../../pkg/sources/bundleReader.ts";
+import { counted } from "../../../../pkg/text/amounts.ts";
+import { escapeControlCharacters } from "../../../../pkg/text/escape.ts";
+import { EXIT } from "../../cli/errors.ts";
+import type { FindingOptions } from "../../cli/options.ts";
+import { print } from "../../cli/output.ts";
+import { withProgress } from "../../cli/progress.ts";
+import { type SarifFinding, sarifLog, sarifPath } from "../../cli/sarif.ts";
 import type { Terminal } from "../../cli/terminal.ts";
-import { addRegistryOptions } from "../../registryOptions.ts";
-import { addFindingOptions } from "../findingOptions.ts";
-import { CATALOG_SOURCE } from "./source.ts";
 
-const AFTER_HELP = `
-Errors are what opm validate refuses, all at once and with file and line; warnings are most likely mistakes: in the update graph, in dependencies,
-misspelt fields; remarks may be meant so. Every rule with its code: docs/reference/catalog-rules.md. catalogd serves catalogs with errors and says
-so in condition Valid, unless it runs with --catalog-validation=Strict; what cannot be read at all it never serves.
+/** What is told of a catalog that was checked. */
+export interface CatalogReport {
+  readonly checked: CheckedCatalog;
+  /** Those that are told, in order. */
+  readonly findings: readonly CatalogFinding[];
+  /** Images that registries were asked for; undefined where none was to be. */
+  readonly asked?: number | undefined;
+}
 
-Examples:
-  olmv1 catalog validate ./catalog
-  olmv1 catalog validate ./catalog --fail-on warning --ignore skip-range-without-replaces
-  olmv1 catalog validate ./catalog --check-images -o sarif > catalog.sarif
-  olmv1 catalog validate quay.io/example/catalog:latest -o json
+/** What opm and the format have against a catalog, without lints. */
+export function reportOf(checked: CheckedCatalog): CatalogReport {
+  return { checked, findings: [...checked.faults.map(unreadable), ...checked.findings.map(findingOf)].sort(compareCatalogFindings) };
+}
 
-Exit codes: 0 nothing was found that --fail-on names; 1 something was; 2 the catalog cannot be read.
-`;
+/** Findings of one rule that are told to people; programs are told all. */
+const MAX_OF_RULE = 50;
 
-/** Adds `olmv1 catalog validate`. */
-export function addValidate(catalog: Command, terminal: Terminal): void {
-  const command = catalog
-    .command("validate")
-    .description("check a file-based catalog")
-    .argument("<catalog>", CATALOG_SOURCE)
-    .option("--check-images", "ask the registries for every image that a bundle names");
-  addRegistryOptions(addFindingOptions(command))
-    .addHelpText("after", AFTER_HELP)
-    .action(async (source: string, options: ValidateOptions) => {
-      const { validate } = await import("../../catalog/validate.ts");
-      await validate(terminal, source, options);
+/**
+ * What was found in a catalog, errors first, for programs: an object with opm's members `passed` and `error`, and besides these `counts`, how many
+ * `errors`, `warnings` and `infos` there are, with --check-images `imagesAsked`, and `findings` in the form of catalogd's endpoint; `rule: unreadable` is for files that cannot be read.
+ * @see operator-registry cmd/opm/validate
+ */
+export function reportData(report: CatalogReport): object {
+  const { checked, findings, asked } = report;
+  const { refusal, counts } = checked;
+  return {
+    passed: isValid(report),
+    ...(refusal === undefined ? {} : { error: { message: refusal } }),
+    ...totals(report),
+    counts,
+    ...(asked === undefined ? {} : { imagesAsked: asked }),
+    findings: findings.map(({ rule, severity, message, place, subject }) => ({
+      rule,
+      severity,
+      message,
+      ...(place ? { place: { ...place } } : {}),
+      ...subject,
+    })),
+  };
+}
+
+/** The same for people. */
+export function textReport(report: CatalogReport): string {
+  const { checked, findings } = report;
+  const told = new Map<string, number>();
+  const lines: string[] = [];
+  for (const finding of findings) {
+    const count = (told.get(finding.rule) ?? 0) + 1;
+    told.set(finding.rule, count);
+    if (count <= MAX_OF_RULE || finding.severity === "error") lines.push(findingLine(finding));
+  }
+  for (const [rule, count] of told)
+    if (count > MAX_OF_RULE && findings.find((finding) => finding.rule === rule)?.severity !== "error")
+      lines.push(`and ${count - MAX_OF_RULE} more [${rule}]`);
+  const more = dropped(checked, "error") + dropped(checked, "warning");
+  if (more > 0) lines.push(`and ${more} more`);
+  if (checked.faults.length > 0) lines.push("how the objects go together was not looked at, since not all of them could be read");
+  return [...lines.map(escapeControlCharacters), verdict(report), ""].join("\n");
+}
+
+/** The same as SARIF has it. @param pathOf where a file of the catalog is, for whoever reads it. */
+export function sarifFindings({ findings }: CatalogReport, pathOf: (file: string) => string): SarifFinding[] {
+  return findings.map(({ rule, severity, message, place, subject }) => ({
+    rule,
+    severity,
+    message,
+    file: place && pathOf(place.file),
+    line: place?.line,
+    subject: subject && subjectText(subject),
+  }));
+}
+
+/** Whether opm takes the catalog, and every image that was asked for is there. */
+export function isValid({ checked, findings }: CatalogReport): boolean {
+  return checked.refusal === undefined && countOf(findings, "error") === 0;
+}
+
+function verdict(report: CatalogReport): string {
+  const { packages, channels, bundles } = report.checked.counts;
+  const { errors, warnings, infos } = totals(report);
+  const found = [counted(errors, "error"), ...(infos > 0 ? [counted(warnings, "warning")] : [])].join(", ");
+  const last = infos > 0 ? counted(infos, "remark") : counted(warnings, "warning");
+  const held = `${counted(packages, "package")}, ${counted(channels, "channel")}, ${counted(bundles, "bundle")}`;
+  const asked = report.asked === undefined ? "" : `; ${counted(report.asked, "image")} asked for`;
+  return `the catalog is ${isValid(report) ? "valid" : "not valid"}: ${found} and ${last} in ${held}${asked}`;
+}
+
+function totals({ checked, findings }: CatalogReport): { errors: number; warnings: number; infos: number } {
+  return {
+    errors: countOf(findings, "error") + dropped(checked, "error"),
+    warnings: countOf(findings, "warning") + dropped(checked, "warning"),
+    infos: countOf(findings, "info"),
+  };
+}
+
+/** Those that were only counted. */
+function dropped({ findings, errors, warnings }: CheckedCatalog, severity: "error" | "warning"): number {
+  return (severity === "error" ? errors : warnings) - countOf(findings, severity);
+}
+
+/** How `olmv1 catalog validate` can be asked. */
+export interface ValidateOptions extends FindingOptions, ReaderOptions {
+  checkImages?: boolean;
+}
+
+/** `olmv1 catalog validate`. */
+export async function validate(terminal: Terminal, source: string, options: ValidateOptions): Promise<void> {
+  const { output, failOn, severity, ignore } = options;
+  requireIgnorable(ignore, CATALOG_RULES, "opm refuses a catalog that breaks it");
+  await withReader(options, async (reader) => {
+    const folder = await catalogFolder(source, reader);
+    let asked: number | undefined;
+    const { checked, findings } = await withProgress(terminal, `checking ${source}`, (progress) => {
+      const more: MoreFindings | undefined = options.checkImages
+        ? (lint) => {
+            const images = lint.images();
+            asked = images.length;
+            return checkImages(images, options, terminal, (done, all) => progress.now(`asking for images, ${done} of ${all}`));
+          }
+        : undefined;
+      return lintedFolder(folder, ignore, more);
     });
+    const report = { checked, findings: selected(findings, { severity, ignore }), asked };
+    await print(terminal, output, {
+      data: reportData(report),
+      text: () => textReport(report),
+      sarif: () =>
+        sarifLog(
+          sarifFindings(report, (file) => (folder === source ? sarifPath(folder, file, process.cwd()) : file)),
+          CATALOG_RULES,
+        ),
+    });
+    if (failsAt(findings, failOn)) terminal.exit(EXIT.no);
+  });
 }

@@ -1,0 +1,73 @@
+import { expect, test } from "vitest";
+import packageJson from "../../package.json" with { type: "json" };
+import { createLogger } from "../../pkg/telemetry/log.ts";
+import { usage as catalogdUsage, parseFlags as parseCatalogd } from "../catalogd/flags.ts";
+import { logLevelOf, tellIgnored } from "./flags.ts";
+import { usage as controllerUsage, parseFlags as parseController } from "../operator-controller/flags.ts";
+import { VERSION } from "./program.ts";
+
+/** Every flag of the Go programs. Source: catalog-and-resolution.md 1.13, install.md 8.2; klog v2. */
+const KLOG =
+  "v vmodule log_dir log_file log_file_max_size logtostderr alsologtostderr add_dir_header skip_headers one_output skip_log_headers stderrthreshold log_backtrace_at";
+const SHARED =
+  "metrics-bind-address health-probe-bind-address pprof-bind-address leader-elect system-namespace tls-cert tls-key pull-cas-dir " +
+  `global-pull-secret feature-gates tls-profile tls-custom-ciphers tls-custom-curves tls-custom-version kubeconfig ${KLOG}`;
+const GO_FLAGS = {
+  catalogd: `${SHARED} catalogs-server-addr external-address cache-dir gc-interval webhook-server-port`,
+  "operator-controller": `${SHARED} catalogd-cas-dir cache-path`,
+};
+const USAGE = { catalogd: catalogdUsage(), "operator-controller": controllerUsage() };
+
+test.for(["catalogd", "operator-controller"] as const)("%s has every flag that the Go program has", (program) => {
+  const here = new Set([...USAGE[program].matchAll(/^ {2}--(\S+)/gm)].map(([, name]) => name));
+  expect(GO_FLAGS[program].split(" ").filter((name) => !here.has(name))).toEqual([]);
+});
+
+test.for([
+  [[], "info"],
+  [["-v=0"], "info"],
+  [["-v=4"], "debug"],
+  [["-v4"], "debug"],
+  [["-v", "2"], "debug"],
+  [["--v=1"], "debug"],
+  [["-v=4", "--log-level=warn"], "warn"],
+] as const)("%j logs from level %s on", ([args, level]) => {
+  for (const parse of [parseCatalogd, parseController]) {
+    const flags = parse([...args]);
+    expect(flags !== "help" && logLevelOf(flags)).toBe(level);
+  }
+});
+
+test.for([
+  [["-v=x"], "--v: want a whole number from 0 on"],
+  [["-x"], "Unknown option '-x'"],
+  [["-cache-dir=a"], "Unknown option '-c'"],
+  [["version", "--v=1"], "Unexpected argument 'version'"],
+] as const)("%j is refused", ([args, message]) => {
+  expect(() => parseCatalogd([...args])).toThrow(message);
+});
+
+test("-h asks for help", () => {
+  expect(parseCatalogd(["-h"])).toBe("help");
+});
+
+test("what has no effect is said once, in one line", () => {
+  const lines: string[] = [];
+  const log = createLogger({ component: "test", destination: { write: (line) => lines.push(line) } });
+  const flags = parseCatalogd(["--logtostderr", "--pprof-bind-address=0", "--webhook-server-port", "9443", "--vmodule=a=1"]);
+  if (flags !== "help") tellIgnored(flags, log);
+  expect(lines.map((line) => JSON.parse(line) as unknown)).toMatchObject([
+    {
+      msg: "flags without effect",
+      flags: [
+        "--webhook-server-port: there is no webhook: the controller sets the label of catalogs itself",
+        "--logtostderr: the log is JSON lines on standard output",
+        "--vmodule: the log is JSON lines on standard output",
+      ],
+    },
+  ]);
+});
+
+test("the version is that of the package", () => {
+  expect(VERSION).toBe(packageJson.version);
+});

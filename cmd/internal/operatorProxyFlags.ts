@@ -1,0 +1,57 @@
+import * as z from "zod";
+import { messageOf } from "../../pkg/errors/errors.ts";
+import { type OperatorProxySettings, parseProxyUrl } from "../../pkg/operatorcontroller/proxy/clusterProxy.ts";
+import { OPERATOR_PROXY_MODES } from "../../pkg/operatorcontroller/proxy/proxyModes.ts";
+import { proxyFrom } from "../../pkg/api/proxy.ts";
+import { optionalText } from "./flags.ts";
+import { OPERATOR_PROXY_HELP } from "./operatorProxyHelp.ts";
+
+/** The flags about the proxy of installed operators. */
+export interface OperatorProxyFlags {
+  "operator-proxy": OperatorProxySettings["mode"];
+  "operator-http-proxy"?: string | undefined;
+  "operator-https-proxy"?: string | undefined;
+  "operator-no-proxy"?: string | undefined;
+}
+
+/** The same for a program whose flags are a schema. */
+export function operatorProxyFlags() {
+  return {
+    "operator-proxy": z.enum(OPERATOR_PROXY_MODES).default("auto").describe(OPERATOR_PROXY_HELP["operator-proxy"]),
+    "operator-http-proxy": proxyUrl().describe(OPERATOR_PROXY_HELP["operator-http-proxy"]),
+    "operator-https-proxy": proxyUrl().describe(OPERATOR_PROXY_HELP["operator-https-proxy"]),
+    "operator-no-proxy": optionalText().describe(OPERATOR_PROXY_HELP["operator-no-proxy"]),
+  };
+}
+
+/** Whether the flags do not contradict each other. */
+export function agreesOnProxy(flags: OperatorProxyFlags): boolean {
+  return flags["operator-proxy"] !== "none" || proxyFrom(operatorProxySettings(flags).given) === undefined;
+}
+
+/** What is said where they do. */
+export const PROXY_FLAGS = "operator-http-proxy, operator-https-proxy and operator-no-proxy mean nothing with operator-proxy=none";
+
+/** What the flags come to. */
+export function operatorProxySettings(flags: OperatorProxyFlags): OperatorProxySettings {
+  const given = proxyFrom({
+    HTTP_PROXY: flags["operator-http-proxy"],
+    HTTPS_PROXY: flags["operator-https-proxy"],
+    NO_PROXY: flags["operator-no-proxy"],
+  });
+  return { mode: flags["operator-proxy"], given: given ?? {} };
+}
+
+function proxyUrl() {
+  return z
+    .string()
+    .transform((text, context) => {
+      try {
+        return text === "" ? undefined : parseProxyUrl(text);
+      } catch (err) {
+        context.addIssue({ code: "custom", message: messageOf(err) });
+        return z.NEVER;
+      }
+    })
+    .optional();
+}

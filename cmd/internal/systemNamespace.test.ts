@@ -1,0 +1,12 @@
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { TempFolder } from "../../test/support/contentFixture.ts";
+import { systemNamespaceFlag } from "./flags.ts";
+
+// Source: catalog-and-resolution.md 1.13, install.md 8.2.
+test("the system namespace is the one given, else the Pod's, else that of the manifests", () => {
+  using folder = new TempFolder();
+  const inPod = systemNamespaceFlag("where", join(folder.write("pod", { namespace: "openshift-catalogd\n" }), "namespace"));
+  expect([inPod.parse("given"), inPod.parse(undefined), inPod.parse("")]).toEqual(["given", "openshift-catalogd", "openshift-catalogd"]);
+  expect(systemNamespaceFlag("where", join(folder.path, "absent")).parse(undefined)).toBe("olmv1-system");
+});

@@ -1,0 +1,136 @@
+import { type CachedCatalog, CatalogCache, cacheFolder, filesKey, imageKey } from "../../../pkg/catalogcache/catalogCache.ts";
+import { messageOf, wrapError } from "../../../pkg/errors/errors.ts";
+import { goQuote } from "../../../pkg/golang/quote.ts";
+import type { Client } from "../../../pkg/kube/client.ts";
+import { layoutNamed } from "../../../pkg/oci/imagePlace.ts";
+import type { BundleReader } from "../../../pkg/sources/bundleReader.ts";
+import { catalogMetas, filesDigest } from "../../../pkg/sources/catalogContent.ts";
+import { type NamedCatalog, catalogsGiven, catalogsNamed, isOffline } from "../../../pkg/sources/catalogNames.ts";
+import type { SourceOptions } from "./catalogOptions.ts";
+import { printLeftOutCatalogs } from "./output.ts";
+import { type Progress, withProgress } from "./progress.ts";
+import type { Terminal } from "./terminal.ts";
+import { stat } from "node:fs/promises";
+
+/** A catalog that can be looked at. */
+export interface OpenCatalog {
+  readonly name: string;
+  readonly priority: number;
+  readonly book: CachedCatalog;
+}
+
+/** Catalogs, and the cluster that they are of. */
+export interface OpenCatalogs {
+  /** By falling priority, then by name. */
+  readonly catalogs: readonly OpenCatalog[];
+  /** Those that cannot be looked at, and why. */
+  readonly leftOut: readonly { readonly catalog: string; readonly because: string }[];
+  /** Undefined where no cluster is asked. */
+  readonly client: Client | undefined;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * What `work` makes of the catalogs that options name; each that cannot be looked at is told on standard error.
+ * @throws Error where the cluster does not list its own, none can be, or a folder or image that was given cannot.
+ */
+export async function withCatalogs<T>(terminal: Terminal, options: SourceOptions, work: (open: OpenCatalogs) => Promise<T>): Promise<T> {
+  if (isOffline(options)) return withSources(terminal, options, undefined, work);
+  const { withCluster } = await import("./cluster.ts"); // slow to load, as registries are, and not needed for folders
+  return withCluster(options, (client) => withSources(terminal, options, client, work));
+}
+
+async function withSources<T>(
+  terminal: Terminal,
+  options: SourceOptions,
+  client: Client | undefined,
+  work: (open: OpenCatalogs) => Promise<T>,
+): Promise<T> {
+  const { signal } = terminal;
+  const registries = new Registries(options, signal);
+  // A policy that is named here judges what is pulled, not what was let pass before.
+  const isKept = options.cache && options.signaturePolicy === undefined;
+  const shelf = new CatalogCache(isKept ? cacheFolder(terminal.env) : undefined);
+  const catalogs: OpenCatalog[] = [];
+  const leftOut: { catalog: string; because: string }[] = [];
+  try {
+    await withProgress(terminal, "reading catalogs", async (progress) => {
+      const all = client ? await (await import("../../../pkg/sources/clusterCatalogs.ts")).catalogsServed(client, signal) : catalogsGiven(options);
+      const named = catalogsNamed(all, options);
+      for (const one of named) {
+        signal.throwIfAborted();
+        try {
+          catalogs.push({ name: one.name, priority: one.priority, book: await bookOf(one, { registries, shelf, progress }) });
+        } catch (err) {
+          signal.throwIfAborted();
+          if (!client) throw wrapError(`read catalog ${goQuote(one.name)}: `, err);
+          leftOut.push({ catalog: one.name, because: messageOf(err) });
+        }
+      }
+    });
+    if (catalogs.length === 0) throw new Error(noneText(leftOut, options.catalog.length > 0));
+    printLeftOutCatalogs(terminal, leftOut);
+    return await work({ catalogs, leftOut, client, signal });
+  } finally {
+    await Promise.all(catalogs.map(({ book }) => book.close()));
+    await shelf.close();
+    await registries.close();
+  }
+}
+
+/** @param isNamed whether options name catalogs: then nothing is said about others. */
+function noneText(leftOut: OpenCatalogs["leftOut"], isNamed: boolean): string {
+  if (leftOut.length === 0)
+    return "the cluster has no ClusterCatalog; olmv1 catalog add NAME IMAGE adds one, --catalog-dir and --catalog-image do without";
+  const each = leftOut.map(({ catalog, because }) => `${goQuote(catalog)} (${because})`).join("; ");
+  if (!isNamed) return `cannot read any of the cluster's catalogs: ${each}`;
+  return `cannot read ${leftOut.length === 1 ? "catalog" : "catalogs"} ${each}; --catalog names no other`;
+}
+
+/** What reads images, loaded when the first one is to be read. */
+class Registries {
+  readonly #options: SourceOptions;
+  readonly #signal: AbortSignal;
+  #reader: BundleReader | undefined;
+
+  constructor(options: SourceOptions, signal: AbortSignal) {
+    this.#options = options;
+    this.#signal = signal;
+  }
+
+  async reader(): Promise<BundleReader> {
+    const loaded = await import("../../../pkg/sources/bundleReader.ts");
+    this.#reader ??= new loaded.BundleReader(this.#options, this.#signal);
+    return this.#reader;
+  }
+
+  async close(): Promise<void> {
+    await this.#reader?.close();
+  }
+}
+
+/** What opens books. */
+interface Tools {
+  registries: Registries;
+  shelf: CatalogCache;
+  progress: Progress;
+}
+
+/** @throws Error that says why the catalog cannot be looked at. */
+async function bookOf({ name, path, image, unavailable }: NamedCatalog, { registries, shelf, progress }: Tools): Promise<CachedCatalog> {
+  const layout = path !== undefined && (await layoutNamed(path));
+  if (path !== undefined && !layout) {
+    if (!(await stat(path).catch(() => undefined))) throw new Error(`there is no folder or file ${goQuote(path)}`);
+    return shelf.obtain(filesKey(await filesDigest(path)), () => catalogMetas(path));
+  }
+  const ref = image ?? path;
+  if (ref === undefined) throw new Error(unavailable ?? "it has no content");
+  const reader = await registries.reader();
+  const { canonical, digest } = await reader.resolved(ref);
+  return shelf.obtain(imageKey(digest), async function* () {
+    progress.now(`pulling catalog ${name} from ${canonical}`);
+    const folder = await reader.catalogFolder(canonical);
+    progress.now(`reading catalog ${name}`);
+    yield* catalogMetas(folder);
+  });
+}

@@ -1,0 +1,81 @@
+import { type SarifFinding, sarifLog, sarifPath } from "./sarif.ts";
+import { describe, expect, test } from "vitest";
+
+const RULES = { "a-rule": { severity: "warning", rule: "It holds." } } as const;
+const FINDING: SarifFinding = {
+  rule: "a-rule",
+  severity: "warning",
+  message: "it \u001b[31mdoes not",
+  file: "a b/c#.yaml",
+  line: 3,
+  subject: "x",
+};
+
+interface Log {
+  version: string;
+  runs: {
+    tool: { driver: { name: string; rules: { id: string }[] } };
+    results: { ruleId: string; ruleIndex: number; locations?: object[] }[];
+  }[];
+}
+
+describe("a log", () => {
+  test("describes the rules that were broken and says where", () => {
+    expect(sarifLog([FINDING], RULES)).toEqual({
+      $schema: "https://json.schemastore.org/sarif-2.1.0.json",
+      version: "2.1.0",
+      runs: [
+        {
+          tool: {
+            driver: {
+              name: "olmv1",
+              semanticVersion: expect.stringMatching(/^\d+\.\d+\.\d+/),
+              rules: [{ id: "a-rule", shortDescription: { text: "It holds." }, defaultConfiguration: { level: "warning" } }],
+            },
+          },
+          columnKind: "utf16CodeUnits",
+          results: [
+            {
+              ruleId: "a-rule",
+              ruleIndex: 0,
+              level: "warning",
+              message: { text: "it \\u{1b}[31mdoes not" },
+              locations: [
+                {
+                  physicalLocation: { artifactLocation: { uri: "a%20b/c%23.yaml" }, region: { startLine: 3 } },
+                  logicalLocations: [{ fullyQualifiedName: "x" }],
+                },
+              ],
+            },
+          ],
+        },
+      ],
+    });
+  });
+
+  test("has a rule for each result, also of what cannot be read, and no place where there is none", () => {
+    const findings: SarifFinding[] = [FINDING, { rule: "unreadable", severity: "error", message: "no" }, { ...FINDING, severity: "info" }];
+    const [run] = (sarifLog(findings, RULES) as Log).runs;
+    expect(run?.results.map(({ ruleId, ruleIndex }) => [ruleId, run.tool.driver.rules[ruleIndex]?.id])).toEqual([
+      ["a-rule", "a-rule"],
+      ["unreadable", "unreadable"],
+      ["a-rule", "a-rule"],
+    ]);
+    expect(run?.results[1]?.locations).toBeUndefined();
+  });
+
+  test("of nothing has no results", () => {
+    expect(sarifLog([], RULES)).toMatchObject({ version: "2.1.0", runs: [{ results: [] }] });
+  });
+});
+
+test.for<[string, string, string, string]>([
+  ["catalog", "foo/catalog.yaml", "/repo", "catalog/foo/catalog.yaml"],
+  ["./catalog/", "foo/catalog.yaml", "/repo", "catalog/foo/catalog.yaml"],
+  [".", "catalog.yaml", "/repo", "catalog.yaml"],
+  ["/repo/catalog", "a.yaml", "/repo", "catalog/a.yaml"],
+  ["/elsewhere/catalog", "a.yaml", "/repo", "a.yaml"],
+  ["../catalog", "a.yaml", "/repo/x", "a.yaml"],
+])("the file of %s, %s, seen from %s", ([folder, file, cwd, want]) => {
+  expect(sarifPath(folder, file, cwd)).toBe(want);
+});

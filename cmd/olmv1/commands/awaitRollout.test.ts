@@ -1,0 +1,41 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { CommandTerminal } from "../cli/terminal.ts";
+import { withCluster } from "../cli/cluster.ts";
+import { awaitRollout, type Rollout } from "./rollout.ts";
+
+/** Nobody listens there. */
+const KUBECONFIG = `apiVersion: v1
+kind: Config
+current-context: c
+clusters: [{ name: c, cluster: { server: "https://127.0.0.1:1" } }]
+users: [{ name: u, user: {} }]
+contexts: [{ name: c, context: { cluster: c, user: u } }]
+`;
+let folder: string;
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "rollout-"));
+  await writeFile(join(folder, "kubeconfig"), KUBECONFIG);
+});
+afterAll(() => rm(folder, { recursive: true }));
+
+const awaited = (terminal: CommandTerminal): Promise<Rollout> =>
+  withCluster({ kubeconfig: join(folder, "kubeconfig") }, (client) => awaitRollout(terminal, client, "x", { generation: 1 }, 0));
+
+test("an API server that has gone is waited for no longer than for anything else", async () => {
+  const terminal = new CommandTerminal({ out: () => undefined, err: () => undefined });
+  await expect(awaited(terminal)).rejects.toThrow(
+    "connect ECONNREFUSED 127.0.0.1:1: the API server at 127.0.0.1:1 gives no answer; does it run, and is this its address?",
+  );
+});
+
+test("Ctrl-C while the API server is asked says that the cluster goes on", async () => {
+  let told = "";
+  const signal = AbortSignal.abort(new Error("stopped by SIGINT"));
+  const terminal = new CommandTerminal({ out: () => undefined, err: (text) => void (told += text), signal });
+  await expect(awaited(terminal)).rejects.toThrow("stopped by SIGINT");
+  expect(told).toBe("no longer waiting; the cluster goes on by itself: olmv1 describe x\n");
+});

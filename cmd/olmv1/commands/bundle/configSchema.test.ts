@@ -1,0 +1,38 @@
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import type { JsonObject } from "../../../../pkg/api/k8s.ts";
+import { TempFolder } from "../../../../test/support/contentFixture.ts";
+import { olmv1 } from "../../../../test/support/olmv1Command.ts";
+import { tinyBundle } from "../../../../test/support/tinyBundle.ts";
+
+test("the schema of a bundle says what its configuration may hold, and which namespace it may watch", async () => {
+  using folder = new TempFolder();
+  const source = folder.write("bundle", tinyBundle("1.0.0", { modes: ["OwnNamespace"] }));
+  const { code, out, err } = await olmv1("bundle", "config-schema", source, "--namespace", "operators");
+  expect([code, err]).toEqual([0, ""]);
+  const schema = JSON.parse(out) as { title: string; required: string[]; properties: Record<string, JsonObject> };
+  expect(schema.title).toBe("Configuration of bundle p.v1.0.0");
+  expect(schema.required).toEqual(["watchNamespace"]);
+  expect(schema.properties["watchNamespace"]?.["enum"]).toEqual(["operators"]);
+});
+
+test("what is no bundle is named", async () => {
+  using folder = new TempFolder();
+  const source = folder.write("bundle", {});
+  const { code, out, err } = await olmv1("bundle", "config-schema", source);
+  expect([code, out]).toEqual([2, ""]);
+  expect(err).toMatch(new RegExp(`^olmv1: ${source}: `));
+});
+
+test("what of a configuration has no effect is told beside the objects", async () => {
+  using folder = new TempFolder();
+  const source = folder.write("bundle", tinyBundle("1.0.0"));
+  const config = JSON.stringify({ deploymentConfig: { selector: { matchLabels: { app: "other" } }, env: [{ name: "A", valu: "b" }] } });
+  const path = join(folder.write("config", { "config.json": config }), "config.json");
+  const { code, err } = await olmv1("bundle", "render", source, "--config", path);
+  expect([code, err]).toEqual([
+    0,
+    "olmv1: deploymentConfig.selector of the configuration chooses none of the bundle's Deployments, so nothing comes of it; there are tiny (app=tiny)\n" +
+      'olmv1: field "deploymentConfig.env.0.valu" of the configuration is left out, since Kubernetes does not know it, did you mean "value"?\n',
+  ]);
+});

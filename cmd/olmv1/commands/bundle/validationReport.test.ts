@@ -1,0 +1,45 @@
+import { expect, test } from "vitest";
+import type { Finding } from "../../../../pkg/authoring/bundlecheck/checkBundle.ts";
+import { type CheckedSource, fails, reportData, textReport } from "./validate.ts";
+
+const ERROR: Finding = { rule: "a", severity: "error", message: "it is \u001b[31mwrong", file: "manifests/a.yaml", line: 3 };
+const INFO: Finding = { rule: "b", severity: "info", message: "it is missing" };
+const bundle = (source: string, ...findings: Finding[]): CheckedSource => ({ source, name: `${source}.v1`, findings });
+
+test.for<[what: string, bundles: CheckedSource[], text: string]>([
+  ["nothing", [bundle("x")], "All validation tests have completed successfully\n"],
+  [
+    "an error and a remark, control characters escaped",
+    [bundle("x", ERROR, INFO)],
+    "error: manifests/a.yaml: line 3: it is \\u{1b}[31mwrong [a]\ninfo: it is missing [b]\nthe bundle is not valid: 1 error, 0 warnings and 1 remark\n",
+  ],
+  [
+    "several bundles",
+    [bundle("x", INFO), bundle("y")],
+    "x:\ninfo: it is missing [b]\nthe bundle is valid: 0 errors, 0 warnings and 1 remark\n\ny:\nAll validation tests have completed successfully\n",
+  ],
+])("the text of %s", ([, bundles, text]) => {
+  expect(textReport(bundles)).toBe(text);
+});
+
+test("the report for programs has all bundles", () => {
+  expect(reportData([bundle("x", ERROR, INFO), { source: "y", name: "", findings: [] }])).toEqual({
+    passed: false,
+    errors: 1,
+    warnings: 0,
+    infos: 1,
+    bundles: [
+      { source: "x", name: "x.v1", passed: false, findings: [ERROR, INFO] },
+      { source: "y", passed: true, findings: [] },
+    ],
+  });
+  expect(reportData([bundle("x")])).toMatchObject({ passed: true, errors: 0 });
+});
+
+test("what is as bad as the given severity fails, and what is worse", () => {
+  expect([fails([bundle("x", INFO)], "warning"), fails([bundle("x", INFO)], "info"), fails([bundle("x", ERROR)], "info")]).toEqual([
+    false,
+    true,
+    true,
+  ]);
+});

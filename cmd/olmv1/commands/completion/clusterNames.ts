@@ -1,0 +1,36 @@
+import { compareText } from "../../../../pkg/text/compare.ts";
+import { API_VERSION, CLUSTER_CATALOG, CLUSTER_EXTENSION } from "../../../../pkg/api/constants.ts";
+import type { GroupVersionKind } from "../../../../pkg/api/k8s.ts";
+import { Credentials } from "../../../../pkg/kube/credentials.ts";
+import type { ClusterOptions } from "../../cli/options.ts";
+import { withCluster } from "../../cli/cluster.ts";
+import type { NameKind } from "./kinds.ts";
+
+/** Longer than that nobody waits for a proposal. */
+const TIMEOUT_MS = 2_000;
+const LISTS: Partial<Record<NameKind, GroupVersionKind>> = {
+  extension: { apiVersion: API_VERSION, kind: CLUSTER_EXTENSION },
+  catalog: { apiVersion: API_VERSION, kind: CLUSTER_CATALOG },
+  namespace: { apiVersion: "v1", kind: "Namespace" },
+  serviceAccount: { apiVersion: "v1", kind: "ServiceAccount" },
+  subscription: { apiVersion: "operators.coreos.com/v1alpha1", kind: "Subscription" },
+};
+const NAMESPACED: ReadonlySet<NameKind> = new Set(["serviceAccount", "subscription"]);
+
+/** Names of a kind that the cluster or the kubeconfig has now, in order; none where it cannot be asked within two seconds. */
+export async function liveNames(kind: NameKind, options: ClusterOptions & { namespace?: string }): Promise<string[]> {
+  try {
+    return (await namesOf(kind, options)).sort(compareText);
+  } catch {
+    return [];
+  }
+}
+
+async function namesOf(kind: NameKind, { namespace, ...options }: ClusterOptions & { namespace?: string }): Promise<string[]> {
+  if (kind === "context") return Credentials.contextNames(options.kubeconfig);
+  const list = LISTS[kind];
+  if (!list) return [];
+  const how = { signal: AbortSignal.timeout(TIMEOUT_MS), metadataOnly: true, ...(NAMESPACED.has(kind) ? { namespace } : {}) };
+  const { items } = await withCluster(options, (client) => client.list(list, how));
+  return items.map(({ metadata }) => metadata.name);
+}

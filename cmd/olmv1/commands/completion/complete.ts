@@ -1,0 +1,238 @@
+import type { Terminal } from "../../cli/terminal.ts";
+import { ARGUMENT_KINDS, type NameKind, OPTION_KINDS } from "./kinds.ts";
+import type { Argument, Command, Option } from "commander";
+
+/** A line of a shell up to the cursor, as words without their quotes; the last is the one that is being typed, empty after a blank. */
+export function wordsOf(line: string): string[] {
+  const words: string[] = [];
+  let word = "";
+  let isInWord = false;
+  let quote = "";
+  for (let at = 0; at < line.length; at++) {
+    const char = line.charAt(at);
+    if (quote === "'") {
+      if (char === quote) quote = "";
+      else word += char;
+    } else if (char === "\\" && at + 1 < line.length) {
+      word += line.charAt(++at);
+      isInWord = true;
+    } else if (char === quote) quote = "";
+    else if (quote === "" && (char === '"' || char === "'")) {
+      quote = char;
+      isInWord = true;
+    } else if (quote === "" && /\s/.test(char)) {
+      if (isInWord) words.push(word);
+      word = "";
+      isInWord = false;
+    } else {
+      word += char;
+      isInWord = true;
+    }
+  }
+  return [...words, word];
+}
+
+/** How much of a word bash leaves as it is: all up to the last character at which it breaks words. */
+export function keptByBash(word: string, breaks: string): number {
+  const at = Array.from(breaks)
+    .filter((char) => !/\s/.test(char))
+    .map((char) => word.lastIndexOf(char));
+  return Math.max(-1, ...at) + 1;
+}
+
+/** What is being typed at the end of a command line. */
+type Position = {
+  readonly command: Command;
+  /** What of it has been typed. */
+  readonly typed: string;
+  /** Values of options by their long name, the last of each. */
+  readonly given: ReadonlyMap<string, string>;
+  /** Words before it that are no options, of the command itself. */
+  readonly words: readonly string[];
+} & (
+  | { readonly kind: "word"; readonly argument: Argument | undefined; readonly index: number }
+  | { readonly kind: "option" }
+  /** `glue` stands before the value in the same word, such as `--output=`. */
+  | { readonly kind: "value"; readonly option: Option; readonly glue: string }
+);
+
+/** Where in the command line `words` end. @param words without the program's name; the last is being typed. */
+function positionOf(program: Command, words: readonly string[]): Position {
+  const typed = words.at(-1) ?? "";
+  let command = program;
+  let own: string[] = [];
+  const given = new Map<string, string>();
+  let pending: Option | undefined;
+  let isOver = false;
+  for (const word of words.slice(0, -1)) {
+    if (pending) {
+      given.set(pending.long ?? "", word);
+      pending = undefined;
+    } else if (isOver || !word.startsWith("-") || word === "-") {
+      const sub = own.length === 0 && !isOver ? subcommand(command, word) : undefined;
+      command = sub ?? command;
+      own = sub ? [] : [...own, word];
+    } else if (word === "--") isOver = true;
+    else {
+      const { option, value } = optionIn(command, word);
+      if (value !== undefined) given.set(option?.long ?? "", value);
+      else if (option && takesValue(option)) pending = option;
+      else if (option) given.set(option.long ?? "", "");
+    }
+  }
+  const at = { command, given, words: own };
+  if (pending) return { ...at, typed, kind: "value", option: pending, glue: "" };
+  if (!isOver && typed.startsWith("-") && typed !== "-") {
+    const { option, value } = optionIn(command, typed);
+    if (option && value !== undefined && takesValue(option))
+      return { ...at, typed: value, kind: "value", option, glue: typed.slice(0, typed.length - value.length) };
+    return { ...at, typed, kind: "option" };
+  }
+  const last = command.registeredArguments.length - 1;
+  const argument =
+    command.registeredArguments[own.length] ??
+    (command.registeredArguments[last]?.variadic ? command.registeredArguments[last] : undefined);
+  return { ...at, typed, kind: "word", argument, index: Math.min(own.length, Math.max(last, 0)) };
+}
+
+/** Whether an option is followed by a value. */
+export function takesValue(option: Option): boolean {
+  return option.required || option.optional;
+}
+
+function subcommand(command: Command, word: string): Command | undefined {
+  return command.commands.find((one) => one.name() === word || one.aliases().includes(word));
+}
+
+/** The option that a word is, and the value that is glued to it. */
+function optionIn(command: Command, word: string): { option: Option | undefined; value: string | undefined } {
+  const long = /^(--[^=]+)(?:=(.*))?$/s.exec(word);
+  if (long) return { option: command.options.find((one) => one.long === long[1]), value: long[2] };
+  const option = command.options.find(({ short }) => short !== undefined && word.startsWith(short));
+  const rest = word.slice(2);
+  return { option, value: option && takesValue(option) && rest !== "" ? rest : undefined };
+}
+
+/** One way to go on. */
+interface Proposal {
+  readonly word: string;
+  readonly help?: string;
+}
+
+/** What can follow: words that are known, and names of a kind that have to be looked up. */
+export interface Proposals {
+  readonly proposals: readonly Proposal[];
+  readonly kind: NameKind;
+}
+
+/** What can stand at a position, before it is known which of it begins as was typed. */
+function proposalsAt(position: Position): Proposals {
+  const { command, given } = position;
+  switch (position.kind) {
+    case "option":
+      return { proposals: optionsOf(command, given), kind: "free" };
+    case "value": {
+      const { option, glue } = position;
+      const words = (option.argChoices ?? []).map((word) => ({ word: glue + word.replace(/<.*$/, "") }));
+      const kind = words.length > 0 ? "free" : (OPTION_KINDS[option.long ?? ""] ?? "free");
+      return { proposals: words, kind };
+    }
+    case "word":
+    default: {
+      const commands = position.words.length === 0 ? command.commands.filter((one) => !one.name().startsWith("__")) : [];
+      const words = [
+        ...commands.map((one) => ({ word: one.name(), help: one.description() })),
+        ...(position.argument?.argChoices ?? []).map((word) => ({ word })),
+      ];
+      const kinds = ARGUMENT_KINDS[pathOf(command)] ?? [];
+      return { proposals: words, kind: position.argument ? (kinds[position.index] ?? kinds.at(-1) ?? "free") : "free" };
+    }
+  }
+}
+
+/** The words of a command, without the program's: `bundle validate`. */
+export function pathOf(command: Command): string {
+  const names: string[] = [];
+  for (let one = command; one.parent; one = one.parent) names.unshift(one.name());
+  return names.join(" ");
+}
+
+function optionsOf(command: Command, given: ReadonlyMap<string, string>): Proposal[] {
+  const help = command.createHelp();
+  return help
+    .visibleOptions(command)
+    .filter(
+      ({ long, variadic, parseArg, defaultValue }) =>
+        !given.has(long ?? "") || variadic || (parseArg !== undefined && Array.isArray(defaultValue)),
+    )
+    .flatMap(({ long, description }) => (long === undefined ? [] : [{ word: long, help: description }]));
+}
+
+/** How `olmv1 __complete` can be asked. */
+export interface CompleteOptions {
+  line?: string;
+  breaks: string;
+}
+
+/** What the shell is told beside proposals, as flags of which a number is made. @see github.com/spf13/cobra ShellCompDirective */
+const DIRECTIVE = { none: 0, noSpace: 2, noFiles: 4, onlyFolders: 16 } as const;
+
+/** `olmv1 __complete`: a proposal a line, with a tab before what it means; last `:` and the directive. */
+export async function complete(
+  terminal: Pick<Terminal, "out" | "env">,
+  program: Command,
+  given: readonly string[],
+  options: CompleteOptions,
+): Promise<void> {
+  const words = options.line === undefined ? given : wordsOf(options.line).slice(1);
+  const position = positionOf(program, words);
+  const { proposals, kind } = proposalsAt(position);
+  const found = [...proposals, ...(await named(kind, position, terminal.env))];
+  const typed = (position.kind === "value" ? position.glue : "") + position.typed;
+  const fitting = found.filter(({ word }) => word.startsWith(typed));
+  const kept = keptByBash(words.at(-1) ?? "", options.breaks);
+  const lines = fitting.map(({ word, help }) => [word.slice(kept), ...(help ? [firstLine(help)] : [])].join("\t"));
+  terminal.out([...lines, `:${directiveFor(kind, fitting)}`, ""].join("\n"));
+}
+
+/** What a shell would put into the command line as it is: names from a cluster or a catalog must mean nothing to it, nor be options. */
+const PLAIN = /^[\w.:@/+][\w.:@/+-]*$/;
+/** These are looked up in a folder. */
+const IN_FOLDER = new Set<NameKind>(["catalogPackage", "catalogChannel", "catalogBundle"]);
+/** Nothing is looked up for these. */
+const NOT_LIVE = new Set<NameKind>(["file", "folder", "free"]);
+
+async function named(kind: NameKind, position: Position, env: Terminal["env"]): Promise<Proposal[]> {
+  if (NOT_LIVE.has(kind)) return [];
+  const { given, words } = position;
+  if (IN_FOLDER.has(kind)) {
+    const { catalogNames } = await import("./catalogNames.ts");
+    const names = await catalogNames(kind, words[0] ?? ".", words[1]);
+    return names.filter((name) => PLAIN.test(name)).map((word) => ({ word }));
+  }
+  const of = (name: string): string | undefined => given.get(name);
+  const [kubeconfig, context, namespace] = [of("--kubeconfig"), of("--context"), of("--namespace")];
+  if (kind === "package") {
+    const { packageNames } = await import("./packageNames.ts");
+    const names = await packageNames(env, { kubeconfig, context, catalogDir: of("--catalog-dir") });
+    return names.filter((name) => PLAIN.test(name)).map((name) => ({ word: (position.kind === "value" ? position.glue : "") + name }));
+  }
+  const { liveNames } = await import("./clusterNames.ts"); // a client of the cluster takes time to load
+  const names = await liveNames(kind, {
+    ...(kubeconfig === undefined ? {} : { kubeconfig }),
+    ...(context === undefined ? {} : { context }),
+    ...(namespace === undefined ? {} : { namespace }),
+  });
+  const glue = position.kind === "value" ? position.glue : "";
+  return names.filter((name) => PLAIN.test(name)).map((name) => ({ word: glue + name }));
+}
+
+function directiveFor(kind: NameKind, found: readonly Proposal[]): number {
+  if (kind === "folder") return DIRECTIVE.onlyFolders;
+  if (kind === "file") return DIRECTIVE.none;
+  return DIRECTIVE.noFiles + (found.length === 1 && found[0]?.word.endsWith("=") ? DIRECTIVE.noSpace : 0);
+}
+
+function firstLine(help: string): string {
+  return help.replaceAll(/\s+/g, " ").trim();
+}

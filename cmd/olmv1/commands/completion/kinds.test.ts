@@ -1,0 +1,30 @@
+import type { Command, Option } from "commander";
+import { expect, test } from "vitest";
+import { CommandTerminal } from "../../cli/terminal.ts";
+import { olmv1 } from "../../program.ts";
+import { ARGUMENT_KINDS, OPTION_KINDS } from "./kinds.ts";
+import { pathOf } from "./complete.ts";
+
+const program = olmv1(new CommandTerminal({ out: () => undefined, err: () => undefined }));
+const COMMANDS = commandsBelow(program).filter((command) => !pathOf(command).startsWith("__"));
+
+function commandsBelow(command: Command): Command[] {
+  return command.commands.flatMap((one) => [one, ...commandsBelow(one)]);
+}
+
+test("of every command it is known what its arguments name, and of no other", () => {
+  const named = COMMANDS.filter(({ registeredArguments }) => registeredArguments.some(({ argChoices }) => argChoices === undefined));
+  expect(Object.keys(ARGUMENT_KINDS)).toEqual(named.map(pathOf).sort());
+});
+
+test("options that take a path are completed with paths", () => {
+  const takesPath = ({ flags }: Option): boolean => /<(?:path|file|folder|directory|dir)>/.test(flags);
+  const options = COMMANDS.flatMap((command) => command.options);
+  const missing = options.filter((option) => takesPath(option) && !["file", "folder"].includes(OPTION_KINDS[option.long ?? ""] ?? ""));
+  expect([...new Set(missing.map(({ flags }) => flags))]).toEqual([]);
+});
+
+test("no kind is kept for an option that there is not", () => {
+  const long = new Set(COMMANDS.flatMap(({ options }) => options.map((option) => option.long)));
+  expect(Object.keys(OPTION_KINDS).filter((option) => !long.has(option))).toEqual([]);
+});

@@ -1,0 +1,47 @@
+import { compareText } from "../../../../pkg/text/compare.ts";
+import type { Terminal } from "../../cli/terminal.ts";
+import { CatalogCache, filesKey, imageKey, cacheFolder } from "../../../../pkg/catalogcache/catalogCache.ts";
+import { filesDigest } from "../../../../pkg/sources/catalogContent.ts";
+import { catalogsGiven, type NamedCatalog } from "../../../../pkg/sources/catalogNames.ts";
+
+/** Which catalogs are meant. */
+export interface PackagesOf {
+  readonly kubeconfig?: string | undefined;
+  readonly context?: string | undefined;
+  /** As --catalog-dir names it. */
+  readonly catalogDir?: string | undefined;
+}
+
+/** Longer than that nobody waits for a proposal. */
+const TIMEOUT_MS = 2_000;
+const DIGEST = /@([a-z0-9]+:[0-9a-f]+)$/;
+
+/** Names of the packages of the catalogs that were read before, in order: nobody waits for a pull to have a name proposed. */
+export async function packageNames(env: Terminal["env"], { kubeconfig, context, catalogDir }: PackagesOf): Promise<string[]> {
+  const shelf = new CatalogCache(cacheFolder(env));
+  const names = new Set<string>();
+  try {
+    const options = { ...(kubeconfig === undefined ? {} : { kubeconfig }), ...(context === undefined ? {} : { context }) };
+    const catalogs = catalogDir === undefined ? await served(options) : catalogsGiven({ catalogDir: [catalogDir], catalogImage: [] });
+    for (const catalog of catalogs) {
+      const key = await keyOf(catalog);
+      const book = key === undefined ? undefined : await shelf.kept(key);
+      for (const name of book?.names() ?? []) names.add(name);
+      await book?.close();
+    }
+  } catch {
+    // what cannot be asked has no names
+  }
+  return [...names].sort(compareText);
+}
+
+async function served(options: { kubeconfig?: string; context?: string }): Promise<NamedCatalog[]> {
+  const [{ withCluster }, { catalogsServed }] = await Promise.all([import("../../cli/cluster.ts"), import("../../../../pkg/sources/clusterCatalogs.ts")]);
+  return withCluster(options, (client) => catalogsServed(client, AbortSignal.timeout(TIMEOUT_MS)));
+}
+
+async function keyOf({ path, image = "" }: NamedCatalog): Promise<string | undefined> {
+  if (path !== undefined) return filesKey(await filesDigest(path));
+  const digest = DIGEST.exec(image)?.[1];
+  return digest === undefined ? undefined : imageKey(digest);
+}

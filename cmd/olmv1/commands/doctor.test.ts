@@ -1,0 +1,272 @@
+import type { ClusterCatalog } from "../../../pkg/api/clusterCatalog.ts";
+import { KINDS, crdFrom } from "../../../pkg/api/customResourceDefinitions.ts";
+import type { Condition, KubeObject } from "../../../pkg/api/k8s.ts";
+import { certificateHostNames } from "../../../pkg/certificates/servingCertificate.ts";
+import { type ClusterSnapshot, type Finding, POLICIES, PROGRAMS, type ProgramName, type ProgramSnapshot, policyKey } from "../../../pkg/doctor/clusterSnapshot.ts";
+import { issueCertificate } from "../../../pkg/serving/issueWorker.ts";
+import { EXIT } from "../cli/errors.ts";
+import { doctorText, exitOf, findingsOf } from "./doctor.ts";
+import { X509Certificate } from "node:crypto";
+import { beforeAll, describe, expect, test } from "vitest";
+
+const NOW = Date.UTC(2026, 0, 10);
+const DAY = 24 * 3_600_000;
+const NAMESPACE = "olmv1-system";
+const GOLDENS = "../../../test/goldens/cli";
+const condition = (type: string, status: "True" | "False", reason: string, message = ""): Condition => ({
+  type,
+  status,
+  reason,
+  message,
+  lastTransitionTime: "2026-01-01T00:00:00Z",
+});
+const base64 = (text: string): string => Buffer.from(text).toString("base64");
+
+/** A certificate for a program, in a Secret of its own. */
+async function secretOf(program: ProgramName, days: number, host = `${program}-service.${NAMESPACE}.svc`): Promise<KubeObject> {
+  const task = { host, dnsNames: certificateHostNames(host), startsAt: NOW - 60 * DAY, endsAt: NOW + days * DAY };
+  const { authority, certificate, key } = await issueCertificate(task);
+  return {
+    apiVersion: "v1",
+    kind: "Secret",
+    metadata: { name: `${program}-serving-cert`, labels: { "olm.operatorframework.io/self-managed-certificate": program } },
+    data: { "tls.crt": base64(certificate), "tls.key": base64(key), "ca.crt": base64(authority) },
+  };
+}
+
+/** What varies of a program. */
+interface ProgramParts {
+  ready?: number;
+  image?: string;
+  args?: string[];
+  conditions?: Condition[];
+  lease?: object | undefined;
+  secret?: KubeObject | undefined;
+}
+
+let secrets: ReadonlyMap<ProgramName, KubeObject>;
+beforeAll(async () => {
+  secrets = new Map([
+    ["catalogd", await secretOf("catalogd", 80)],
+    ["operator-controller", await secretOf("operator-controller", 80)],
+  ]);
+});
+
+function programOf(program: ProgramName, parts: ProgramParts = {}): ProgramSnapshot {
+  const { ready = 2, image = "registry.example.com/olmv1:0.1.0", args, conditions = [] } = parts;
+  const lease = {
+    holderIdentity: `${program}-abc`,
+    leaseDurationSeconds: 137,
+    renewTime: new Date(NOW - 12_000).toISOString(),
+    ...parts.lease,
+  };
+  const containers = [{ image, args: args ?? ["/app/x.js", "--leader-elect", "--serving-certificates=self-managed"] }];
+  const deployment = {
+    apiVersion: "apps/v1",
+    kind: "Deployment",
+    metadata: { name: `${program}-controller-manager` },
+    spec: { replicas: 2, template: { spec: { containers } } },
+    status: { readyReplicas: ready, updatedReplicas: 2, conditions },
+  };
+  const secret = "secret" in parts ? parts.secret : secrets.get(program);
+  return {
+    program,
+    deployment: { value: deployment },
+    lease: {
+      value:
+        "lease" in parts && parts.lease === undefined
+          ? undefined
+          : { apiVersion: "v1", kind: "Lease", metadata: { name: "l" }, spec: lease },
+    },
+    secrets: new Map([
+      [`${program}-serving-cert`, { value: secret }],
+      [`${program}-cert`, { value: secret }],
+    ]),
+  };
+}
+
+function catalogOf(name: string, conditions: Condition[], spec: object = {}): ClusterCatalog {
+  const source = { type: "Image", image: { ref: "quay.io/x/catalog:latest", pollIntervalMinutes: 10 } };
+  const status = { conditions, lastUnpacked: "2026-01-09T00:00:00Z" };
+  return { metadata: { name }, spec: { source, availabilityMode: "Available", ...spec }, status } as unknown as ClusterCatalog;
+}
+
+function factsOf(parts: Partial<ClusterSnapshot> = {}): ClusterSnapshot {
+  const definitions = KINDS.map((kind) => {
+    const crd = crdFrom(kind);
+    return [crd.metadata.name, { value: { ...crd, status: { conditions: [condition("Established", "True", "x")] } } }] as const;
+  });
+  const bound = { apiVersion: "v1", kind: "X", metadata: { name: "x" } };
+  return {
+    namespace: NAMESPACE,
+    now: NOW,
+    serverVersion: "v1.36.3",
+    definitions: new Map(definitions),
+    programs: PROGRAMS.map(({ program }) => programOf(program)),
+    catalogs: {
+      value: [catalogOf("operatorhubio", [condition("Serving", "True", "Available"), condition("Progressing", "True", "Succeeded")])],
+    },
+    policies: new Map(POLICIES.map((ref) => [policyKey(ref), { value: bound }])),
+    monitors: { value: undefined },
+    ...parts,
+  };
+}
+
+const bad = (facts: ClusterSnapshot): Finding[] => findingsOf(facts, "0.1.0").filter(({ status }) => status !== "ok");
+const withCatalogd = (parts: ProgramParts): ClusterSnapshot =>
+  factsOf({ programs: [programOf("catalogd", parts), programOf("operator-controller")] });
+
+test("nothing is the matter with an installation that works", async () => {
+  const facts = factsOf();
+  expect(bad(facts)).toEqual([]);
+  const text = doctorText({ width: 80, colour: false }, findingsOf(facts, "0.1.0"));
+  const ends = new Date(NOW + 80 * DAY).toISOString().slice(0, 10);
+  expect(text).toContain(ends);
+  await expect(text).toMatchFileSnapshot(`${GOLDENS}/doctor-well.txt`);
+});
+
+test("everything that can be wrong at once is told, each with what to do", async () => {
+  const damaged = {
+    ...secrets.get("operator-controller")!,
+    data: { ...(secrets.get("operator-controller")?.["data"] as object), "tls.key": "" },
+  };
+  const facts = factsOf({
+    serverVersion: "v1.29.4",
+    definitions: new Map([
+      ["clustercatalogs.olm.operatorframework.io", { value: undefined }],
+      ["clusterextensions.olm.operatorframework.io", { refused: "customresourcedefinitions is forbidden" }],
+    ]),
+    programs: [
+      programOf("catalogd", {
+        ready: 0,
+        image: "registry.example.com/olmv1:0.2.0",
+        conditions: [condition("ReplicaFailure", "True", "FailedCreate", "pods is forbidden: exceeded quota: small")],
+        lease: undefined,
+        secret: undefined,
+      }),
+      programOf("operator-controller", { ready: 1, lease: { renewTime: new Date(NOW - 900_000).toISOString() }, secret: damaged }),
+    ],
+    catalogs: {
+      value: [
+        catalogOf("broken", [
+          condition("Serving", "False", "Unavailable"),
+          condition("Progressing", "True", "Retrying", "manifest unknown"),
+        ]),
+        catalogOf("late", [condition("Serving", "True", "Available"), condition("Progressing", "True", "Retrying", "connection refused")]),
+      ],
+    },
+    policies: new Map(),
+    monitors: { value: [] },
+  });
+  expect(bad(facts).every(({ next }) => next !== undefined)).toBe(true);
+  await expect(doctorText({ width: 80, colour: false }, findingsOf(facts, "0.1.0"))).toMatchFileSnapshot(`${GOLDENS}/doctor-ill.txt`);
+});
+
+describe("one thing is wrong", () => {
+  test("a policy that is missing where the programs are in another namespace is applied for that one", () => {
+    const { namespace, policies, ...rest } = factsOf({ policies: new Map() });
+    const found = findingsOf({ ...rest, policies, namespace: "other" }, "0.1.0").find(({ check }) => check.includes("service-accounts"));
+    expect(found?.next).toBe(`sed s/${namespace}/other/ config/samples/service-accounts.yaml | kubectl apply -f -`);
+  });
+
+  test.for([
+    { name: "a scaled program", parts: { ready: 1 }, want: ["warning", "1 of 2 replicas are ready"] },
+    { name: "no leader", parts: { lease: { holderIdentity: "" } }, want: ["problem", "nobody leads since the last one stopped"] },
+    { name: "an unreadable lease", parts: { lease: { renewTime: "soon" } }, want: ["problem", "has not renewed its Lease"] },
+    { name: "two images", parts: { image: "registry.example.com/olmv1:0.2.0" }, want: ["warning", "the programs run different images"] },
+    { name: "plain HTTP", parts: { args: ["/app/x.js", "--insecure-plain-http"] }, want: ["warning", "catalogs are served by plain HTTP"] },
+    { name: "no Secret", parts: { secret: undefined }, want: ["problem", "Secret catalogd-serving-cert does not exist"] },
+    {
+      name: "no Secret of others",
+      parts: { secret: undefined, args: ["--leader-elect", "--serving-certificates=files", "--tls-cert=/x"] },
+      want: ["problem", "Secret catalogd-cert does not exist"],
+    },
+  ] as const)("$name", ({ parts, want: [status, message] }) => {
+    expect(bad(withCatalogd(parts as ProgramParts))).toEqual([
+      expect.objectContaining({ status, message: expect.stringContaining(message) }),
+    ]);
+  });
+
+  test.for([
+    { days: 29, files: false, want: [] },
+    { days: 20, files: false, want: ["warning"] },
+    { days: 20, files: true, want: [] },
+    { days: 6, files: true, want: ["warning"] },
+    { days: -1, files: true, want: ["problem"] },
+    { days: -1, files: false, want: ["problem"] },
+  ])("a certificate that ends in $days days, of others: $files", async ({ days, files, want }) => {
+    const args = ["--leader-elect", ...(files ? ["--tls-cert=/x"] : ["--serving-certificates=self-managed"])];
+    const found = bad(withCatalogd({ secret: await secretOf("catalogd", days), args }));
+    expect(found.map(({ status }) => status)).toEqual(want);
+  });
+
+  test("a certificate for another name", async () => {
+    const secret = await secretOf("catalogd", 80, "other.ns.svc");
+    expect(
+      new X509Certificate(Buffer.from((secret["data"] as Record<string, string>)["tls.crt"] ?? "", "base64")).checkHost("other.ns.svc"),
+    ).toBe("other.ns.svc");
+    expect(bad(withCatalogd({ secret, args: ["--tls-cert=/x", "--leader-elect"] }))[0]?.message).toContain(
+      "it is not for catalogd-service.olmv1-system.svc",
+    );
+  });
+
+  test("a Secret of somebody else, and the empty one of the manifests", () => {
+    const { labels: _labels, ...metadata } = secrets.get("catalogd")!.metadata;
+    expect(bad(withCatalogd({ secret: { ...secrets.get("catalogd")!, metadata } }))[0]?.message).toContain(
+      "somebody else's, catalogd does not write into it",
+    );
+    const empty = { ...secrets.get("catalogd")!, data: {} };
+    expect(bad(withCatalogd({ secret: empty }))[0]?.message).toContain("catalogd has not written a certificate into it yet");
+  });
+
+  test("a definition of another version is named with the fields that it lacks", () => {
+    const definitions = new Map(factsOf().definitions);
+    const name = "clusterextensions.olm.operatorframework.io";
+    const live = structuredClone((definitions.get(name) as { value: KubeObject }).value);
+    const { versions } = live["spec"] as { versions: { schema: { openAPIV3Schema: { properties: { spec: { properties: object } } } } }[] };
+    const properties = versions[0]!.schema.openAPIV3Schema.properties.spec.properties as Record<string, unknown>;
+    delete properties["suspend"];
+    definitions.set(name, { value: live });
+    expect(bad(factsOf({ definitions }))).toEqual([
+      expect.objectContaining({ status: "problem", message: "it is of another version, without spec.suspend" }),
+    ]);
+  });
+
+  test("a tag that is no version says nothing, and an older one is told", () => {
+    const image = (tag: string): ClusterSnapshot =>
+      factsOf({ programs: PROGRAMS.map(({ program }) => programOf(program, { image: `r/olmv1:${tag}` })) });
+    expect(bad(image("dev"))).toEqual([]);
+    expect(bad(image("v0.0.9"))).toEqual([expect.objectContaining({ status: "warning", check: "versions" })]);
+  });
+
+  test("what you may not see is no problem", () => {
+    const found = bad(factsOf({ catalogs: { refused: "clustercatalogs is forbidden" } }));
+    expect(found).toEqual([expect.objectContaining({ status: "unknown", check: "catalogs" })]);
+  });
+
+  test("whoever may see nothing has not learned that nothing is wrong", () => {
+    const refused = { refused: "forbidden" } as const;
+    const none = factsOf({
+      definitions: new Map([...factsOf().definitions.keys()].map((name) => [name, refused])),
+      programs: PROGRAMS.map(({ program }) => ({ ...programOf(program), deployment: refused, lease: refused })),
+      catalogs: refused,
+      policies: new Map(POLICIES.map((ref) => [policyKey(ref), refused])),
+      monitors: refused,
+    });
+    const exits = [none, factsOf({ catalogs: refused }), factsOf({ catalogs: { value: [] } }), withCatalogd({ ready: 0 })];
+    expect(exits.map((facts) => exitOf(findingsOf(facts, "0.1.0")))).toEqual([EXIT.error, EXIT.error, EXIT.yes, EXIT.no]);
+    const old = { ...none, serverVersion: "v1.29.4" };
+    expect(exitOf(findingsOf(old, "0.1.0"))).toBe(EXIT.no);
+  });
+
+  test("doctor counts checks apart when they could not be made", () => {
+    const text = doctorText({ width: 200, colour: false }, findingsOf(factsOf({ catalogs: { refused: "forbidden" } }), "0.1.0"));
+    expect(text).toMatch(/\n\n0 problems, 0 warnings; \d+ checks made, 1 could not be made\n$/);
+  });
+
+  test("no catalog at all", () => {
+    expect(bad(factsOf({ catalogs: { value: [] } }))).toEqual([
+      expect.objectContaining({ status: "warning", message: "there is none, so that nothing can be installed" }),
+    ]);
+  });
+});

@@ -1,0 +1,148 @@
+import type { ClusterExtension } from "../../../pkg/api/clusterExtension.ts";
+import type { KubeObject } from "../../../pkg/api/k8s.ts";
+import { parseYamlDocuments } from "../../../pkg/golang/yaml.ts";
+import type { CustomResources } from "../../../pkg/installer/removal.ts";
+import type { RequiredRules } from "../../../pkg/rbac/requiredRules.ts";
+import { mostRelevantCondition } from "../../../pkg/rollout/conditionAdvice.ts";
+import { grantsText } from "./grantedPermissions.ts";
+import { approvalText, rolloutText } from "./rollout.ts";
+import { uninstallText } from "./uninstall.ts";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+
+const GOLDENS = join(import.meta.dirname, "../../../test/goldens/cli");
+const [ARGOCD, PROMETHEUS, STRIMZI, TEMPO] = parseYamlDocuments(readFileSync(join(GOLDENS, "fixtures/extensions.yaml"), "utf8")) as [
+  ClusterExtension,
+  ClusterExtension,
+  ClusterExtension,
+  ClusterExtension,
+];
+const SCREENS = [80, 200].map((width) => ({ width, colour: false }));
+const MANAGE = ["create", "delete", "get", "list", "patch", "watch"];
+
+const atWidths = (text: (screen: { width: number; colour: boolean }) => string): string =>
+  SCREENS.map((screen) => `==== width ${screen.width}\n${text(screen)}`).join("\n");
+const golden = (name: string): string => join(GOLDENS, `${name}.txt`);
+
+test("rights are told in short, and resources never cut", async () => {
+  const rbac = "rbac.authorization.k8s.io";
+  const names = Array.from({ length: 8 }, (_, i) => `argocd-operator.v0.12.0-${i}1kcb3o2p8s9f4`);
+  const rules: RequiredRules = {
+    clusterRules: [
+      {
+        apiGroups: ["apiextensions.k8s.io"],
+        resources: ["customresourcedefinitions"],
+        resourceNames: ["argocds.argoproj.io"],
+        verbs: MANAGE,
+      },
+      { apiGroups: [rbac], resources: ["clusterroles"], resourceNames: names, verbs: [...MANAGE, "bind", "escalate"] },
+      { apiGroups: ["argoproj.io"], resources: ["argocds", "argocds/status"], verbs: ["*"] },
+      { nonResourceURLs: ["/metrics"], verbs: ["get"] },
+    ],
+    namespaceRules: new Map([
+      ["argocd", [{ apiGroups: [""], resources: ["pods"], verbs: ["list"] }]],
+      ["empty", []],
+    ]),
+    unknownKinds: [],
+  };
+  const many = {
+    ...rules,
+    namespaceRules: new Map([
+      ["argocd", Array.from({ length: 40 }, (_, i) => ({ apiGroups: [""], resources: [`r${i}`], verbs: ["get"] }))],
+    ]),
+  };
+  const nothing = { clusterRules: [], namespaceRules: new Map<string, []>(), unknownKinds: [] };
+  const text = atWidths((screen) => [rules, many, nothing].map((one) => grantsText(screen, one, "olmv1 rbac IMAGE")).join("--\n"));
+  expect(text).toContain("customresourcedefinitions.apiextensions.k8s.io: argocds.argoproj.io");
+  await expect(text).toMatchFileSnapshot(golden("install-rights"));
+});
+
+const definition = (name: string): KubeObject => ({
+  apiVersion: "apiextensions.k8s.io/v1",
+  kind: "CustomResourceDefinition",
+  metadata: { name },
+});
+const USED: CustomResources[] = [
+  {
+    crd: definition("kafkas.kafka.strimzi.io"),
+    kind: "Kafka",
+    names: ["a/one", "a/two", "b/three", "c/four", "d/five", "e/six"],
+    isMore: false,
+  },
+  { crd: definition("kafkatopics.kafka.strimzi.io"), kind: "KafkaTopic", names: [], isMore: false },
+  {
+    crd: definition("kafkausers.kafka.strimzi.io"),
+    kind: "KafkaUser",
+    names: [],
+    isMore: false,
+    unknown: 'kafkausers is forbidden: User "jane" cannot list',
+  },
+];
+const MADE: KubeObject[] = [{ apiVersion: "v1", kind: "ServiceAccount", metadata: { name: "strimzi-installer", namespace: "kafka" } }];
+
+test("an uninstall tells what is lost and what stays, for each policy", async () => {
+  const staying = ["Namespace kafka stays; --delete-namespace deletes it with all that is in it."];
+  const summary = { extension: STRIMZI, customResources: USED, blocked: [], made: MADE, staying };
+  const text = atWidths((screen) =>
+    (["DeleteIfUnused", "Delete", "Retain"] as const)
+      .map((crdPolicy) => `-- ${crdPolicy}\n${uninstallText(screen, { ...summary, crdPolicy })}`)
+      .join(""),
+  );
+  await expect(text).toMatchFileSnapshot(golden("uninstall"));
+});
+
+test("uninstallText reports what will stop the uninstall, with the ways out", async () => {
+  const blocked = [
+    "CustomResourceDefinition kafkas.kafka.strimzi.io stays because custom resources of it exist, and only the conversion webhook of this extension can convert them (stored versions: v1beta2): a/one",
+  ];
+  const summary = { extension: STRIMZI, crdPolicy: "DeleteIfUnused" as const, customResources: [], blocked, made: [], staying: [] };
+  await expect(atWidths((screen) => uninstallText(screen, summary))).toMatchFileSnapshot(golden("uninstall-blocked"));
+});
+
+test("what waits for approval is shown", async () => {
+  const plan = {
+    digest: "sha256:4f0c",
+    bundle: { name: "argocd-operator.v0.13.0", version: "0.13.0" },
+    create: 1,
+    update: 30,
+    delete: 0,
+    unchanged: 6,
+    objects: [
+      { action: "Create" as const, kind: "ConfigMap", namespace: "argocd", name: "argocd-operator-settings" },
+      {
+        action: "Update" as const,
+        group: "apps",
+        kind: "Deployment",
+        namespace: "argocd",
+        name: "argocd-operator",
+        fields: ["spec.template.spec.containers[name=manager].image", "spec.replicas"],
+      },
+      { action: "Update" as const, kind: "ClusterRole", name: "argocd-operator-3f2", fields: ["rules[1].verbs[2]"], widens: true },
+    ],
+  };
+  const text = atWidths((screen) => approvalText(screen, { ...ARGOCD, status: { ...ARGOCD.status, plan } }));
+  await expect(text).toMatchFileSnapshot(golden("approve"));
+});
+
+test("how a rollout ended is told with next steps", async () => {
+  const ends = (screen: { width: number }): string =>
+    [
+      rolloutText(screen, "argocd", { kind: "ready", extension: ARGOCD, seconds: 12 }),
+      rolloutText(screen, "prometheus", {
+        kind: "failed",
+        extension: PROMETHEUS,
+        condition: mostRelevantCondition(PROMETHEUS.status?.conditions),
+        seconds: 20,
+      }),
+      rolloutText(screen, "strimzi", {
+        kind: "timeout",
+        extension: STRIMZI,
+        condition: mostRelevantCondition(STRIMZI.status?.conditions),
+        seconds: 300,
+      }),
+      rolloutText(screen, "tempo", { kind: "timeout", extension: TEMPO, condition: undefined, seconds: 300 }),
+      rolloutText(screen, "gone", { kind: "gone", seconds: 3 }),
+    ].join("--\n");
+  await expect(atWidths(ends)).toMatchFileSnapshot(golden("rollout-ends"));
+});

@@ -1,0 +1,93 @@
+import { MIGRATION_FIELD_MANAGER } from "../../../../pkg/api/migration.ts";
+import { escapeControlCharacters } from "../../../../pkg/text/escape.ts";
+import { toYaml } from "../../../../pkg/golang/yaml.ts";
+import type { Client } from "../../../../pkg/kube/client.ts";
+import { EXIT } from "../../cli/errors.ts";
+import { print } from "../../cli/output.ts";
+import { withProgress } from "../../cli/progress.ts";
+import { type Mood, table } from "../../cli/table.ts";
+import type { Terminal } from "../../cli/terminal.ts";
+import { withCluster } from "../../cli/cluster.ts";
+import { served } from "../catalog/add.ts";
+import { withReader } from "../../../../pkg/sources/bundleReader.ts";
+import { type SurveyedSource, surveySources } from "../../../../pkg/migrate/surveySources.ts";
+import type { CatalogsOptions } from "./migrateOptions.ts";
+
+/** What became of a CatalogSource that was converted. */
+interface Made {
+  readonly isServed: boolean;
+  /** Why it is not served. */
+  readonly because?: string | undefined;
+}
+
+const HEAD = ["NAMESPACE", "CATALOGSOURCE", "STATE", "CLUSTERCATALOG"];
+const MOODS: Readonly<Record<SurveyedSource["state"], Mood>> = { Convertible: "good", Present: "faint", Conflict: "bad", Refused: "bad" };
+
+/** `olmv1 migrate catalogs`. */
+export async function showCatalogs(terminal: Terminal, names: readonly string[], options: CatalogsOptions): Promise<void> {
+  const { namespace, output, yes = false, timeout, name: catalogName } = options;
+  const { signal } = terminal;
+  const made = new Map<SurveyedSource, Made>();
+  const found = await withReader(options, (reader) =>
+    withCluster(options, async (client) => {
+      const sources = await withProgress(terminal, "reading CatalogSources", (progress) =>
+        surveySources({ client, reader, names, namespace, catalogName, signal, tell: (what) => progress.now(what) }),
+      );
+      if (yes) for (const one of sources) if (one.catalog) made.set(one, await makeCatalog(terminal, client, one, timeout));
+      return sources;
+    }),
+  );
+  await print(terminal, output, {
+    data: { items: found.map((one) => dataOf(one, made.get(one))) },
+    text: () => textOf(terminal, found, made, yes),
+  });
+  const isLeft = (one: SurveyedSource): boolean =>
+    (yes ? made.get(one)?.isServed === false : false) || one.state === "Conflict" || one.state === "Refused";
+  if (found.some(isLeft)) terminal.exit(EXIT.no);
+}
+
+async function makeCatalog(terminal: Terminal, client: Client, { catalog }: SurveyedSource, timeout: number): Promise<Made> {
+  if (!catalog) return { isServed: false };
+  const created = await client.create(catalog, { fieldManager: MIGRATION_FIELD_MANAGER, signal: terminal.signal });
+  const { because } = await served(terminal, client, created, timeout);
+  return because === undefined ? { isServed: true } : { isServed: false, because };
+}
+
+function dataOf({ source, state, text, next, catalog, notes }: SurveyedSource, made: Made | undefined): unknown {
+  return {
+    namespace: source.namespace,
+    catalogSource: source.name,
+    state,
+    ...(text === "" ? {} : { message: text }),
+    ...(next === "" ? {} : { next }),
+    ...(catalog ? { clusterCatalog: catalog } : {}),
+    notes,
+    ...(made ? { served: made.isServed, ...(made.because === undefined ? {} : { because: made.because }) } : {}),
+  };
+}
+
+function textOf(terminal: Terminal, found: readonly SurveyedSource[], made: ReadonlyMap<SurveyedSource, Made>, yes: boolean): string {
+  if (found.length === 0) return "there are no CatalogSources\n";
+  const rows = found.map(({ source, state, catalog }) => [
+    source.namespace,
+    source.name,
+    { text: state, mood: MOODS[state] },
+    catalog?.metadata.name ?? "",
+  ]);
+  const details = found.map((one) => detail(one, made.get(one), yes)).filter((text) => text !== "");
+  const isOpen = !yes && found.some(({ catalog }) => catalog !== undefined);
+  const next = isOpen ? "\nNothing was written. To do it: the same with --yes\n" : "";
+  return table(terminal, HEAD, rows) + details.map((text) => `\n${text}`).join("") + next;
+}
+
+function detail({ source, text, next, catalog, notes }: SurveyedSource, made: Made | undefined, yes: boolean): string {
+  const lines = [
+    ...(text === "" ? [] : [text]),
+    ...(next === "" ? [] : [`  next: ${next}`]),
+    ...notes.map((note) => `note: ${note}`),
+    ...(made ? [made.isServed ? "it is served" : `it is made and not served: ${made.because ?? "unknown"}`] : []),
+  ];
+  if (lines.length === 0 && !catalog) return "";
+  const manifest = catalog && !yes ? `---\n${toYaml(catalog)}` : "";
+  return `${source.namespace}/${source.name}\n${lines.map((line) => `  ${escapeControlCharacters(line)}\n`).join("")}${manifest}`;
+}

@@ -1,0 +1,98 @@
+import type { MigrationReason, MigrationState } from "../../../../pkg/migrate/eligibility.ts";
+import { type Surveyed, survey } from "../../../../pkg/migrate/survey.ts";
+import { withReader } from "../../../../pkg/sources/bundleReader.ts";
+import { escapeControlCharacters } from "../../../../pkg/text/escape.ts";
+import { withCluster } from "../../cli/cluster.ts";
+import { EXIT } from "../../cli/errors.ts";
+import { print } from "../../cli/output.ts";
+import { withProgress } from "../../cli/progress.ts";
+import { type Mood, styled, table } from "../../cli/table.ts";
+import type { Terminal } from "../../cli/terminal.ts";
+import { wrapped } from "../../cli/text.ts";
+import type { CheckOptions } from "./migrateOptions.ts";
+
+const HEAD = ["NAMESPACE", "SUBSCRIPTION", "PACKAGE", "VERSION", "STATE"];
+/** Below this, reasons are told below the table only. */
+const WIDE = 100;
+const MOODS: Readonly<Record<MigrationState, Mood>> = {
+  Eligible: "good",
+  Ineligible: "bad",
+  Conflict: "bad",
+  AlreadyMigrated: "faint",
+};
+
+/** A survey for people: a table, then what each is to become, why one cannot be converted, and what to do. */
+export function checkText(terminal: Pick<Terminal, "width" | "colour">, found: readonly Surveyed[]): string {
+  if (found.length === 0) return "there are no Subscriptions\n";
+  const isWide = terminal.width >= WIDE;
+  const rows = found.map(({ namespace, name, packageName, version, verdict: { state, reasons } }) => {
+    const why = reasons.map(({ code }) => code).filter((code) => code !== state);
+    return [namespace, name, packageName, version, { text: state, mood: MOODS[state] }, ...(isWide ? [why.join(", ")] : [])];
+  });
+  const details = found.map((one) => `\n${detail(terminal, one)}`);
+  return table(terminal, isWide ? [...HEAD, "WHY"] : HEAD, rows) + details.join("");
+}
+
+/** The same for programs. */
+function checkData(found: readonly Surveyed[]): unknown {
+  const told = (reasons: readonly MigrationReason[]): unknown =>
+    reasons.map(({ code, text, next }) => ({ reason: code, message: text, next }));
+  return {
+    items: found.map(({ namespace, name, packageName, version, approval, verdict, eligible }) => ({
+      namespace,
+      subscription: name,
+      package: packageName,
+      ...(version === "" ? {} : { version }),
+      ...(approval === undefined ? {} : { approval }),
+      state: verdict.state,
+      reasons: told(verdict.reasons),
+      remarks: told(verdict.remarks),
+      ...(eligible ? { clusterExtension: eligible.extension } : {}),
+    })),
+  };
+}
+
+function detail(terminal: Pick<Terminal, "width" | "colour">, { namespace, name, approval, verdict, eligible }: Surveyed): string {
+  const { state, reasons, remarks } = verdict;
+  const told = (text: string, indent = "  "): string[] => wrapped(oneLine(text), terminal.width, indent);
+  const catalog = eligible?.extension.spec.source.catalog;
+  const becomes =
+    eligible && catalog
+      ? [
+          ...told(
+            `becomes ClusterExtension ${eligible.extension.metadata.name} in namespace ${namespace}: version ${catalog.version ?? ""} of package ${catalog.packageName} from ClusterCatalog ${eligible.offer.catalog}${approval === "Manual" ? ", where it stays until somebody changes it, since approval is Manual" : ""}`,
+          ),
+          `  next: olmv1 migrate convert ${name} -n ${namespace}`,
+        ]
+      : [];
+  const lines = [
+    `${namespace}/${name}: ${styled(terminal, { text: state, mood: MOODS[state] })}`,
+    ...reasons.flatMap(({ text, next }) => [...told(text), `    next: ${oneLine(next)}`]), // commands are not broken
+    ...remarks.flatMap(({ text, next }) => [...told(`note: ${text}`), ...told(next, "    ")]),
+    ...becomes,
+  ];
+  return lines.map((line) => `${line}\n`).join("");
+}
+
+function oneLine(text: string): string {
+  return escapeControlCharacters(text).replaceAll("\n", " ");
+}
+
+/** `olmv1 migrate check`. */
+export async function showCheck(terminal: Terminal, names: readonly string[], options: CheckOptions): Promise<void> {
+  const { namespace, catalogDir, output } = options;
+  const { signal } = terminal;
+  const { found } = await withProgress(terminal, "reading Subscriptions", (progress) =>
+    withReader(options, (reader) =>
+      withCluster(options, (client) =>
+        survey({ client, reader, names, namespace, catalogDir, signal, tell: (what) => progress.now(what) }),
+      ),
+    ),
+  );
+  await print(terminal, output, {
+    data: checkData(found),
+    text: () => checkText(terminal, found),
+    names: () => found.map(({ namespace: where, name }) => `subscription.operators.coreos.com/${name} -n ${where}`),
+  });
+  if (found.some(({ verdict }) => verdict.state === "Ineligible" || verdict.state === "Conflict")) terminal.exit(EXIT.no);
+}

@@ -1,0 +1,61 @@
+import type { WebhookCertProvider } from "../../../../pkg/operatorcontroller/certificates/providerNames.ts";
+import type { ClusterOptions, ProxyOptions, ReleaseOptions } from "../../cli/options.ts";
+import type { Output } from "../../cli/output.ts";
+
+/** Options of all commands of `olmv1 migrate`. */
+export interface MigrateOptions extends ClusterOptions {
+  namespace?: string;
+  output: Output;
+}
+
+interface RegistryOptions {
+  registriesConf?: string;
+  signaturePolicy?: string;
+  authFile?: string;
+}
+
+/** Options of `olmv1 migrate check`. */
+export interface CheckOptions extends MigrateOptions, RegistryOptions {
+  all?: boolean;
+  catalogDir: string[];
+}
+
+/** Options of `olmv1 migrate convert`. */
+export interface ConvertOptions extends CheckOptions, ReleaseOptions, ProxyOptions {
+  keepGoing?: boolean;
+  name?: string;
+  serviceAccount?: string;
+  /** True where it has no name. */
+  createServiceAccount?: string | true;
+  yes?: boolean;
+  backup?: string;
+  unpin?: boolean;
+  /** Milliseconds. */
+  timeout: number;
+  webhookCertProvider: WebhookCertProvider;
+}
+
+/** Options of `olmv1 migrate catalogs`. */
+export interface CatalogsOptions extends MigrateOptions, RegistryOptions {
+  name?: string;
+  yes?: boolean;
+  /** Milliseconds. */
+  timeout: number;
+}
+
+/** Options of `olmv1 migrate rollback`. */
+export interface RollbackOptions extends MigrateOptions {
+  all?: boolean;
+  keepGoing?: boolean;
+  yes?: boolean;
+  /** Milliseconds. */
+  timeout: number;
+}
+
+/** Options of `olmv1 migrate cleanup`. */
+export interface CleanupOptions extends MigrateOptions {
+  all?: boolean;
+  keepGoing?: boolean;
+  yes?: boolean;
+  operatorGroup?: boolean;
+}

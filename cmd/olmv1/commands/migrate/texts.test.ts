@@ -1,0 +1,123 @@
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import type { KubeObject } from "../../../../pkg/api/k8s.ts";
+import { convertedObject, leftBehind } from "../../../../pkg/migrate/objectConversion.ts";
+import { judge, judgeMigrated } from "../../../../pkg/migrate/eligibility.ts";
+import type { Surroundings } from "../../../../pkg/migrate/eligibilityInput.ts";
+import { extensionFor } from "../../../../pkg/migrate/extensionManifest.ts";
+import { installedCsvFrom } from "../../../../pkg/migrate/clusterServiceVersion.ts";
+import { operatorGroupFrom } from "../../../../pkg/migrate/operatorGroup.ts";
+import { subscriptionFrom } from "../../../../pkg/migrate/subscription.ts";
+import { checkText } from "./check.ts";
+import type { Conversion } from "../../../../pkg/migrate/planConversion.ts";
+import { conversionText } from "./conversionText.ts";
+import type { Surveyed } from "../../../../pkg/migrate/survey.ts";
+
+const GOLDENS = join(import.meta.dirname, "../../../../test/goldens/cli");
+const NAMESPACE = "operators";
+
+function subscriptionOf(name: string, spec: object = {}): KubeObject {
+  return {
+    apiVersion: "operators.coreos.com/v1alpha1",
+    kind: "Subscription",
+    metadata: { name, namespace: NAMESPACE },
+    spec: { name, channel: "stable", source: "community-operators", sourceNamespace: "olm", ...spec },
+    status: { state: "AtLatestKnown", installedCSV: `${name}.v1.2.0`, currentCSV: `${name}.v1.2.0` },
+  };
+}
+
+function csvOf(name: string, spec: object = {}): KubeObject {
+  return {
+    apiVersion: "operators.coreos.com/v1alpha1",
+    kind: "ClusterServiceVersion",
+    metadata: { name: `${name}.v1.2.0`, namespace: NAMESPACE },
+    spec: { version: "1.2.0", installModes: [{ type: "AllNamespaces", supported: true }], ...spec },
+    status: { phase: "Succeeded" },
+  };
+}
+
+const GROUP: KubeObject = {
+  apiVersion: "operators.coreos.com/v1",
+  kind: "OperatorGroup",
+  metadata: { name: "global-operators", namespace: NAMESPACE },
+  spec: {},
+  status: { namespaces: [""] },
+};
+const offerOf = (name: string) => ({
+  catalog: "community-operators",
+  priority: 0,
+  version: "1.2.0",
+  image: `quay.io/example/${name}-bundle:v1.2.0`,
+  channels: ["stable"],
+});
+
+function surveyed(name: string, given: { spec?: object; csv?: object; around?: Partial<Surroundings> } = {}): Surveyed {
+  const [subscription, csv] = [subscriptionOf(name, given.spec), csvOf(name, given.csv)];
+  const read = subscriptionFrom(subscription);
+  const group = operatorGroupFrom(GROUP);
+  const offer = offerOf(name);
+  const verdict = judge(read, {
+    csv: installedCsvFrom(csv),
+    groups: [group],
+    subscriptions: [read],
+    csvs: [],
+    extensions: [],
+    offers: { catalogs: ["community-operators"], bundles: [offer], unread: [] },
+    extensionName: name,
+    ...given.around,
+  });
+  const extension = extensionFor({ name, subscription: read, group, offer, serviceAccount: `${name}-installer` });
+  const eligible = verdict.offer ? { eligible: { subscription, csv, group: GROUP, offer, extension } } : {};
+  return { namespace: NAMESPACE, name, packageName: read.packageName, version: "1.2.0", approval: read.approval, verdict, ...eligible };
+}
+
+const migrated = judgeMigrated({ name: "quay", packageName: "quay", migratedFrom: "operators/quay", step: "Installed" }, []);
+const FOUND: Surveyed[] = [
+  surveyed("argocd-operator", { spec: { installPlanApproval: "Manual", config: { env: [{ name: "LOG", value: "debug" }] } } }),
+  surveyed("keycloak-operator", {
+    csv: { installModes: [{ type: "OwnNamespace", supported: true }] },
+    around: { offers: { catalogs: [], bundles: [], unread: [] } },
+  }),
+  surveyed("prometheus", { around: { extensions: [{ name: "monitoring", packageName: "prometheus" }] } }),
+  ...(migrated
+    ? [{ namespace: NAMESPACE, name: "quay", packageName: "quay", version: "3.10.0", approval: undefined, verdict: migrated }]
+    : []),
+];
+
+test.for([80, 200])("every state is told in %i columns", async (width) => {
+  await expect(checkText({ width, colour: false }, FOUND)).toMatchFileSnapshot(join(GOLDENS, `migrate-check-${width}.txt`));
+});
+
+test("nothing is told as nothing", () => {
+  expect(checkText({ width: 80, colour: false }, [])).toBe("there are no Subscriptions\n");
+});
+
+test("a plan tells its order, every object, every field that changes, and what is written", async () => {
+  const [{ eligible } = {}] = FOUND;
+  if (!eligible) throw new Error("the first Subscription is eligible");
+  const deployment = { apiVersion: "apps/v1", kind: "Deployment", namespace: NAMESPACE, name: "argocd-operator" };
+  const role = { apiVersion: "rbac.authorization.k8s.io/v1", kind: "ClusterRole", name: "argocd-operator.v1.2.0-3kqz" };
+  const account: KubeObject = {
+    apiVersion: "v1",
+    kind: "ServiceAccount",
+    metadata: { name: "argocd-operator-installer", namespace: NAMESPACE },
+  };
+  const conversion: Conversion = {
+    source: eligible,
+    csv: { namespace: NAMESPACE, name: "argocd-operator.v1.2.0", definitions: [], packageName: "argocd-operator" },
+    rights: [account],
+    objects: [
+      convertedObject(
+        deployment,
+        [{ path: "spec.template.spec.containers[name=manager].env[name=LOG].value", before: '"info"', after: '"debug"' }],
+        "other",
+      ),
+      convertedObject({ apiVersion: "v1", kind: "ServiceAccount", namespace: NAMESPACE, name: "argocd-operator" }, [], "none"),
+      convertedObject({ ...role, name: "argocd-operator.v1.2.0-1a2b3c" }, [], undefined),
+      leftBehind(role),
+    ],
+    findings: [],
+    notes: ["the API server warns about Deployment operators/argocd-operator: would violate PodSecurity"],
+  };
+  await expect(conversionText(conversion)).toMatchFileSnapshot(join(GOLDENS, "migrate-convert.txt"));
+});

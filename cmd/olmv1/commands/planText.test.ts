@@ -1,0 +1,164 @@
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import type { InstallPlan, InstallPlanObject } from "../../../pkg/operatorcontroller/plan/installPlan.ts";
+import { planText } from "./plan.ts";
+
+const object = (
+  action: InstallPlanObject["action"],
+  kind: string,
+  name: string,
+  parts: Partial<InstallPlanObject> = {},
+): InstallPlanObject => ({
+  action,
+  apiVersion: "v1",
+  kind,
+  namespace: "hello",
+  name,
+  widens: false,
+  refused: false,
+  changes: [],
+  more: 0,
+  ...parts,
+});
+
+const PLAN: InstallPlan = {
+  formatVersion: 1,
+  extension: "hello",
+  exists: true,
+  installed: { bundle: "hello.v1.0.0", version: "1.0.0", revision: 3 },
+  bundle: { name: "hello.v1.1.0", version: "1.1.0", image: "quay.io/hello:v1.1.0", catalog: "main" },
+  explanation: "it is the highest version",
+  unavailableCatalogs: [],
+  counts: { create: 0, update: 0, delete: 0, unchanged: 1 },
+  objects: [object("Unchanged", "ConfigMap", "same")],
+  findings: [],
+  warnings: [],
+  notes: [],
+  digest: "sha256:1",
+  approval: { needed: false, given: false },
+};
+const HEAD = `ClusterExtension hello: installed: hello.v1.0.0 (version 1.0.0, revision 3)
+bundle: hello.v1.1.0 (version 1.1.0, from catalog main)
+why: it is the highest version
+`;
+const NO_CHANGE = "0 to create, 0 to update, 0 to delete, 1 unchanged\n";
+
+const DEPLOYMENT = "spec.template.spec.containers[name=manager].image";
+
+test.for([80, 200])("a plan on a terminal of %i columns", async (width) => {
+  const plan: InstallPlan = {
+    ...PLAN,
+    explanation:
+      'bundle "hello.v1.1.0" (version 1.1.0) of catalog "main": highest of 2 versions in channels [stable] that are not deprecated, successor of "hello.v1.0.0" by skipRange in channel "stable"',
+    counts: { create: 1, update: 2, delete: 1, unchanged: 3 },
+    objects: [
+      object("Create", "ConfigMap", "hello-operator-languages"),
+      object("Update", "Deployment", "hello-operator", {
+        changes: [
+          {
+            path: DEPLOYMENT,
+            before: '"registry.example.com/hello-operator:v1.0.0"',
+            after: '"registry.example.com/hello-operator:v1.1.0"',
+          },
+          { path: "spec.template.metadata.annotations.description", before: `"${"Greets people. ".repeat(12)}"` },
+        ],
+        more: 3,
+      }),
+      object("Update", "ClusterRole", "hello-operator.v1.-11eo31ntey09ohy5kpw33k9x9626aocyoj1vlmwksm7h", { widens: true }),
+      object("Delete", "Service", "hello-operator-metrics", { refused: true }),
+    ],
+    findings: [
+      {
+        kind: "permissions",
+        text: 'service account requires the following permissions to manage cluster extension:\n  Namespace:"hello" APIGroups:[] Resources:[configmaps] ResourceNames:[hello-operator-languages] Verbs:[create,delete,get,list,patch,watch]',
+      },
+    ],
+    warnings: [
+      {
+        text: 'would violate PodSecurity "restricted:latest": allowPrivilegeEscalation != false',
+        objects: ["Deployment hello/hello-operator"],
+      },
+    ],
+    notes: ["spec.suspend is true: nothing of this is done before it is false"],
+    approval: { needed: true, given: false },
+  };
+  await expect(planText(plan, width)).toMatchFileSnapshot(join(import.meta.dirname, `../../../test/goldens/cli/plan-${width}.txt`));
+});
+
+// Source: user-demands.md C (preview before a change).
+test.for<[what: string, parts: Partial<InstallPlan>, text: string]>([
+  ["nothing to do", {}, `${HEAD}\n${NO_CHANGE}\ndigest: sha256:1\n`],
+  [
+    "changes, object by object and field by field",
+    {
+      counts: { create: 1, update: 2, delete: 1, unchanged: 1 },
+      objects: [
+        object("Create", "ConfigMap", "new"),
+        object("Update", "Secret", "key", { changes: [{ path: "data.password", before: "(secret)", after: "(secret)" }], more: 2 }),
+        object("Update", "ClusterRole", "role", { widens: true, changes: [{ path: "rules[0].verbs[1]", after: '"delete"' }] }),
+        object("Delete", "ConfigMap", "old"),
+        object("Unchanged", "ConfigMap", "same"),
+      ],
+    },
+    `${HEAD}
+1 to create, 2 to update, 1 to delete, 1 unchanged
+  + ConfigMap hello/new
+  ~ Secret hello/key
+      data.password: (secret) → (secret)
+      ... and 2 more fields
+  ~ ClusterRole hello/role  (widens rights)
+      rules[0].verbs[1]: (none) → "delete"
+  - ConfigMap hello/old
+
+digest: sha256:1
+`,
+  ],
+  [
+    "findings, warnings and notes, with what a terminal would act on shown instead",
+    {
+      counts: { create: 1, update: 0, delete: 0, unchanged: 0 },
+      objects: [object("Create", "Service", "web\u001b[2J", { refused: true })],
+      findings: [{ kind: "dryRun", text: "Service hello/web: no\nnot today\n" }],
+      warnings: [{ text: "would violate PodSecurity", objects: ["Deployment hello/a", "Deployment hello/b"] }],
+      notes: ["spec.suspend is true"],
+    },
+    `${HEAD}
+1 to create, 0 to update, 0 to delete, 0 unchanged
+  + Service hello/web\\u{1b}[2J  (refused, see findings)
+
+Findings, for which it would be refused:
+  Service hello/web: no
+    not today
+
+Warnings of the API server, for which nothing is refused:
+  Deployment hello/a, Deployment hello/b: would violate PodSecurity
+
+Notes:
+  spec.suspend is true
+
+digest: sha256:1
+`,
+  ],
+  [
+    "an approval that is needed",
+    { approval: { needed: true, given: false } },
+    `${HEAD}\n${NO_CHANGE}
+digest: sha256:1
+approve: kubectl annotate clusterextension hello --overwrite olm.operatorframework.io/approve=sha256:1
+`,
+  ],
+  [
+    "an approval that is given",
+    { approval: { needed: true, given: true } },
+    `${HEAD}\n${NO_CHANGE}\ndigest: sha256:1\nthis plan is approved\n`,
+  ],
+  [
+    "an approval of what does not exist yet, which has no digest",
+    { exists: false, installed: null, digest: null, approval: { needed: true, given: false } },
+    `${HEAD.replace(/installed: .*/, "it does not exist yet")}\n${NO_CHANGE}
+spec.approval is Manual: once the ClusterExtension is applied, its status.plan has the digest that approves this
+`,
+  ],
+])("the text tells %s", ([, parts, text]) => {
+  expect(planText({ ...PLAN, ...parts })).toBe(text);
+});

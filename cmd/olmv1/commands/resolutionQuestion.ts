@@ -1,0 +1,177 @@
+import type { ClusterCatalog } from "../../../pkg/api/clusterCatalog.ts";
+import type { CatalogSource, ClusterExtension } from "../../../pkg/api/clusterExtension.ts";
+import { API_VERSION, CLUSTER_EXTENSION } from "../../../pkg/api/constants.ts";
+import { messageOf } from "../../../pkg/errors/errors.ts";
+import { goQuote } from "../../../pkg/golang/quote.ts";
+import type { Client } from "../../../pkg/kube/client.ts";
+import { isForbidden } from "../../../pkg/kube/errors.ts";
+import { parseClusterVersion } from "../../../pkg/operatorcontroller/clusterupgrade/clusterVersionSource.ts";
+import type { ConstraintCache } from "../../../pkg/operatorcontroller/dependencies/constraintCache.ts";
+import { bundleVersion, candidatesFrom } from "../../../pkg/resolve/candidates.ts";
+import type { CatalogContent, ResolveRequest } from "../../../pkg/resolve/resolution.ts";
+import type { InstalledBundle } from "../../../pkg/resolve/successors.ts";
+import { candidatesMeant } from "../../../pkg/resolve/whyNot.ts";
+import type { ClusterVersion } from "../../../pkg/version/clusterVersion.ts";
+import { formatVersionRelease } from "../../../pkg/version/version.ts";
+import type { Terminal } from "../cli/terminal.ts";
+import { withCluster } from "../cli/cluster.ts";
+import { readExtension } from "../../../pkg/rollout/extensions.ts";
+import { readExtensionFile } from "../cli/inputFiles.ts";
+import { withReader } from "../../../pkg/sources/bundleReader.ts";
+import { readClusterVersion } from "../../../pkg/preview/clusterState.ts";
+import { type Sources, catalogsAsked } from "../../../pkg/preview/catalogSelection.ts";
+import type { ResolutionOptions } from "../cli/catalogOptions.ts";
+import { type KnownInstallContext, readInstallContext } from "../../../pkg/preview/installContext.ts";
+import { WholeCatalogs } from "../../../pkg/sources/wholeCatalogs.ts";
+
+/** What is to be resolved, and for whom. */
+export interface Question {
+  readonly request: ResolveRequest;
+  /** Such as `ClusterExtension x`, or `package p`. */
+  readonly subject: string;
+  /** As it would be; without a name where only a package is asked about. */
+  readonly extension: ClusterExtension;
+  /** Those that are asked. */
+  readonly catalogs: readonly ClusterCatalog[];
+  readonly whole: WholeCatalogs;
+  /** What is installed and served beside, read when it is asked for. */
+  readonly surroundings: (constraints: ConstraintCache) => Promise<KnownInstallContext>;
+  readonly signal: AbortSignal;
+}
+
+/** What the command line names: an extension, a package, or a word that may be either. */
+export interface Named {
+  readonly extension?: string | undefined;
+  readonly package?: string | undefined;
+  readonly either?: string | undefined;
+}
+
+/** Where answers come from. */
+interface Asked extends Sources {
+  readonly terminal: Pick<Terminal, "stdin">;
+}
+
+/** Pulling the catalogs and asking the API server. */
+const TIMEOUT_MS = 15 * 60_000;
+
+/**
+ * What `answer` makes of what is to be resolved, with all that it takes; the cluster is asked for what the options do not say.
+ * @throws Error that says what could not be found or read.
+ */
+export async function withQuestion<T>(
+  terminal: Pick<Terminal, "stdin">,
+  named: Named,
+  options: ResolutionOptions,
+  answer: (question: Question) => Promise<T>,
+): Promise<T> {
+  const signal = AbortSignal.timeout(TIMEOUT_MS);
+  const isOffline = options.catalogDir.length > 0 && named.extension === undefined;
+  return withReader(options, async (reader) => {
+    if (isOffline) return answer(await question(named, options, { terminal, client: undefined, reader, signal }));
+    if (options.installedPackage.length > 0) throw new Error("--installed-package is for --catalog-dir without an extension of a cluster");
+    return withCluster(options, async (client) => answer(await question(named, options, { terminal, client, reader, signal })));
+  });
+}
+
+async function question(named: Named, options: ResolutionOptions, sources: Asked): Promise<Question> {
+  const extension = await extensionOf(named, options, sources);
+  const packageName = extension?.spec.source.catalog?.packageName ?? named.package ?? named.either;
+  if (packageName === undefined) throw new Error("name a package, or an extension of which spec.source.catalog is set");
+  if (named.package !== undefined && packageName !== named.package)
+    throw new Error(`the extension installs package ${goQuote(packageName)}, not ${goQuote(named.package)}`);
+  const source = sourceFrom(packageName, extension, options);
+  const { catalogs, contents } = await catalogsAsked(source, options, sources);
+  const request = {
+    source,
+    catalogs: contents,
+    installed: installedBundle(packageName, contents, extension, options),
+    ...(options.installed === undefined ? { installedFrom: extension?.status?.install?.catalog } : {}),
+    cluster: await clusterOf(options, sources.client),
+  };
+  const whole = new WholeCatalogs(sources.reader);
+  const asked = extensionAsked(source, extension, options);
+  const among = { extension: asked, installed: request.installed, catalogs, whole, signal: sources.signal };
+  return {
+    request,
+    subject: extension ? `ClusterExtension ${extension.metadata.name}` : `package ${packageName}`,
+    extension: asked,
+    catalogs,
+    whole,
+    surroundings: (constraints) => readInstallContext({ ...among, constraints, client: sources.client, options }),
+    signal: sources.signal,
+  };
+}
+
+function extensionAsked(
+  source: CatalogSource,
+  extension: ClusterExtension | undefined,
+  { dependencyPolicy }: ResolutionOptions,
+): ClusterExtension {
+  const spec = { namespace: "", ...extension?.spec, source: { sourceType: "Catalog" as const, catalog: source } };
+  return {
+    apiVersion: API_VERSION,
+    kind: CLUSTER_EXTENSION,
+    metadata: { name: "" },
+    ...extension,
+    spec: dependencyPolicy === undefined ? spec : { ...spec, dependencies: { ...spec.dependencies, policy: dependencyPolicy } },
+  };
+}
+
+async function extensionOf(named: Named, options: ResolutionOptions, { client, terminal }: Asked): Promise<ClusterExtension | undefined> {
+  if (options.filename !== undefined) {
+    const given = await readExtensionFile(options.filename, terminal);
+    const existing = await read(given.metadata.name, client);
+    return existing?.status ? { ...given, status: existing.status } : given;
+  }
+  if (named.extension !== undefined) return client && readExtension(client, named.extension);
+  if (named.either === undefined) return undefined;
+  try {
+    return await read(named.either, client);
+  } catch (err) {
+    if (isForbidden(err)) return undefined; // a package can be asked about without that right
+    throw err;
+  }
+}
+
+async function read(name: string, client: Client | undefined): Promise<ClusterExtension | undefined> {
+  return client?.get<ClusterExtension>({ apiVersion: API_VERSION, kind: CLUSTER_EXTENSION, name });
+}
+
+function sourceFrom(packageName: string, extension: ClusterExtension | undefined, options: ResolutionOptions): CatalogSource {
+  const { channel, version, upgradeConstraintPolicy, clusterVersionPolicy, catalogDir } = options;
+  const source: CatalogSource = { ...extension?.spec.source.catalog, packageName };
+  if (catalogDir.length > 0) delete source.selector; // it is about ClusterCatalogs
+  return {
+    ...source,
+    ...(channel.length > 0 ? { channels: channel } : {}),
+    ...(version === undefined ? {} : { version }),
+    ...(upgradeConstraintPolicy === undefined ? {} : { upgradeConstraintPolicy }),
+    ...(clusterVersionPolicy === undefined ? {} : { clusterVersionPolicy }),
+  };
+}
+
+/** What counts as installed: what the options say, else what the extension's status does. */
+function installedBundle(
+  packageName: string,
+  catalogs: readonly CatalogContent[],
+  extension: ClusterExtension | undefined,
+  { installed }: ResolutionOptions,
+): InstalledBundle | undefined {
+  if (installed === "none") return undefined;
+  if (installed === undefined) return extension?.status?.install?.bundle;
+  for (const { content } of catalogs) {
+    const [found] = content ? candidatesMeant(candidatesFrom(content, new Set()), installed) : [];
+    if (found) return { name: found.bundle.name, version: formatVersionRelease(bundleVersion(found.bundle)) };
+  }
+  return { name: `${packageName}.v${installed}`, version: installed };
+}
+
+async function clusterOf({ clusterVersion }: ResolutionOptions, client: Client | undefined): Promise<ClusterVersion> {
+  if (clusterVersion !== undefined) return parseClusterVersion(clusterVersion);
+  if (!client) return { kind: "none" };
+  try {
+    return await readClusterVersion(client);
+  } catch (err) {
+    return { kind: "unknown", because: messageOf(err) };
+  }
+}

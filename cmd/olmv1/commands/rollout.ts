@@ -1,0 +1,211 @@
+import type { ClusterExtension } from "../../../pkg/api/clusterExtension.ts";
+import type { Plan } from "../../../pkg/api/clusterExtensionStatus.ts";
+import { Reason } from "../../../pkg/api/constants.ts";
+import type { Condition } from "../../../pkg/api/k8s.ts";
+import type { Client } from "../../../pkg/kube/client.ts";
+import { isPassing } from "../../../pkg/kube/errors.ts";
+import { describeObject } from "../../../pkg/release/identity.ts";
+import { explainCondition, mostRelevantCondition } from "../../../pkg/rollout/conditionAdvice.ts";
+import { extensionRef } from "../../../pkg/rollout/extensions.ts";
+import { inventoryHealth } from "../../../pkg/rollout/inventory.ts";
+import { type Awaited, isLookedAt, rolloutVerdict } from "../../../pkg/rollout/rolloutVerdict.ts";
+import { counted } from "../../../pkg/text/amounts.ts";
+import { escapeControlCharacters } from "../../../pkg/text/escape.ts";
+import { EXIT } from "../cli/errors.ts";
+import { type Progress, withProgress } from "../cli/progress.ts";
+import type { Terminal } from "../cli/terminal.ts";
+import { cutTo, wrapped } from "../cli/text.ts";
+import { setTimeout as sleep } from "node:timers/promises";
+
+/**
+ * An extension that is waited for; `later` where the API server could not answer just now, undefined where there is none of that name.
+ * @param isLate there is no later any more.
+ * @throws the signal's reason after Ctrl-C, and why the API server did not answer.
+ */
+export async function readPatiently(
+  { signal }: Pick<Terminal, "signal">,
+  client: Client,
+  name: string,
+  isLate: boolean,
+): Promise<ClusterExtension | "later" | undefined> {
+  try {
+    return await client.get<ClusterExtension>(extensionRef(name), { signal });
+  } catch (err) {
+    signal.throwIfAborted();
+    if (isPassing(err) && !isLate) return "later";
+    throw err;
+  }
+}
+
+/** How a rollout ended, with the extension as it was then; `timeout` and `gone` are ends of waiting only. */
+export type Rollout =
+  | { readonly kind: "ready"; readonly extension: ClusterExtension; readonly seconds: number }
+  | { readonly kind: "approval"; readonly extension: ClusterExtension; readonly seconds: number }
+  | {
+      readonly kind: "failed" | "timeout";
+      readonly extension: ClusterExtension;
+      readonly condition: Condition | undefined;
+      readonly seconds: number;
+    }
+  | { readonly kind: "gone"; readonly seconds: number };
+
+const POLL_MS = 500;
+/** How long rights may be missing that have just been granted. */
+const RIGHTS_PATIENCE_MS = 20_000;
+
+/**
+ * Waits until an extension is rolled out, and tells on standard error what comes about meanwhile.
+ * @throws the signal's reason after Ctrl-C, having said that the cluster goes on by itself; what the API server could not answer with by then.
+ */
+export async function awaitRollout(
+  terminal: Terminal,
+  client: Client,
+  name: string,
+  awaited: Awaited,
+  timeoutMs: number,
+): Promise<Rollout> {
+  const began = Date.now();
+  const seconds = (): number => Math.round((Date.now() - began) / 1_000);
+  const teller = new Teller(terminal, awaited.bundle, seconds);
+  const waiting = withProgress<Rollout>(terminal, `waiting for ClusterExtension ${name}`, async (progress) => {
+    let lackingSince: number | undefined;
+    for (;;) {
+      const isLate = Date.now() - began > timeoutMs;
+      const extension = await readPatiently(terminal, client, name, isLate);
+      if (extension === undefined) return { kind: "gone", seconds: seconds() };
+      if (extension !== "later") {
+        const verdict = rolloutVerdict(extension, awaited);
+        const isNow = isLookedAt(extension, awaited);
+        // What was so all along is no news.
+        if (isNow && (verdict.kind !== "ready" || teller.hasTold || seconds() > 0)) await teller.look(client, extension, progress);
+        if (verdict.kind === "ready" || verdict.kind === "approval") return { kind: verdict.kind, extension, seconds: seconds() };
+        if (verdict.kind === "failed") return { kind: "failed", extension, condition: verdict.condition, seconds: seconds() };
+        lackingSince = verdict.kind === "lacking" ? (lackingSince ?? Date.now()) : undefined;
+        if (verdict.kind === "lacking" && Date.now() - (lackingSince ?? 0) > Math.min(RIGHTS_PATIENCE_MS, timeoutMs))
+          return { kind: "failed", extension, condition: verdict.condition, seconds: seconds() };
+        if (isLate)
+          return {
+            kind: "timeout",
+            extension,
+            condition: isNow ? mostRelevantCondition(extension.status?.conditions) : undefined,
+            seconds: seconds(),
+          };
+      }
+      await sleep(POLL_MS, undefined, { signal: terminal.signal });
+    }
+  });
+  return waiting.catch((err: unknown) => {
+    if (terminal.signal.aborted) terminal.err(`no longer waiting; the cluster goes on by itself: olmv1 describe ${name}\n`);
+    throw err;
+  });
+}
+
+/** Tells each thing once. */
+class Teller {
+  readonly #terminal: Terminal;
+  readonly #bundle: string | undefined;
+  readonly #seconds: () => number;
+  readonly #told = new Set<string>();
+
+  constructor(terminal: Terminal, bundle: string | undefined, seconds: () => number) {
+    this.#terminal = terminal;
+    this.#bundle = bundle;
+    this.#seconds = seconds;
+  }
+
+  get hasTold(): boolean {
+    return this.#told.size > 0;
+  }
+
+  async look(client: Client, extension: ClusterExtension, progress: Progress): Promise<void> {
+    const { metadata, status } = extension;
+    const bundle = status?.install?.bundle;
+    const isWanted = this.#bundle === undefined || bundle?.name === this.#bundle;
+    if (bundle && isWanted) this.#tell(`bundle ${bundle.name} is installed`);
+    const condition = mostRelevantCondition(status?.conditions);
+    const [line = ""] = (condition?.message ?? "").split("\n");
+    if (condition && condition.status !== "True" && condition.reason !== Reason.AwaitingApproval && line !== "")
+      this.#tell(`${condition.reason}: ${line}`);
+    // Read after the condition, so told after it.
+    const objects = await inventoryHealth(client, extension, Date.now()).catch(() => []);
+    const ready = objects.filter(({ state }) => state === "healthy");
+    if (isWanted) for (const { ref } of ready) this.#tell(`${describeObject(ref)} is ready`);
+    const count = objects.length === 0 ? "" : `, ${ready.length} of ${counted(objects.length, "object")} ready`;
+    progress.now(`ClusterExtension ${metadata.name}: ${condition ? `${condition.reason}: ${line}` : "not looked at yet"}${count}`);
+  }
+
+  #tell(text: string): void {
+    if (this.#told.has(text)) return;
+    this.#told.add(text);
+    const { err, interactive, width } = this.#terminal;
+    const line = `  ${escapeControlCharacters(text)} (${this.#seconds()} s)`;
+    err(`${interactive ? "\r\u001B[K" : ""}${cutTo(line, width)}\n`);
+  }
+}
+
+type PlannedObject = NonNullable<Plan["objects"]>[number];
+
+const MARKS = { Create: "+", Update: "~", Delete: "-", Unchanged: " " } as const;
+
+/** What waits for approval, and the command that approves it. */
+export function approvalText(screen: Pick<Terminal, "width">, extension: ClusterExtension): string {
+  const { name } = extension.metadata;
+  return `${planSummary(screen, extension)}\nit goes on once that is approved: olmv1 approve ${name}\n`;
+}
+
+/** What waits for approval: the bundle, counts, and the objects that status.plan names. */
+export function planSummary(screen: Pick<Terminal, "width">, { metadata, status }: ClusterExtension): string {
+  const { plan } = status ?? {};
+  if (!plan) return `ClusterExtension ${metadata.name}: nothing waits for approval`;
+  const now = status?.install ? `${status.install.bundle.name} is installed` : "nothing is installed";
+  const objects = plan.objects ?? [];
+  const more = plan.create + plan.update + plan.delete - objects.length;
+  return [
+    `ClusterExtension ${metadata.name}: ${now}, ${plan.bundle.name} (version ${plan.bundle.version}) waits for approval`,
+    `${plan.create} to create, ${plan.update} to update, ${plan.delete} to delete, ${plan.unchanged} unchanged`,
+    ...objects.flatMap((object) => objectLines(screen, object)),
+    ...(more > 0 ? [`  … and ${more} more`] : []),
+    `digest: ${plan.digest}`,
+  ].join("\n");
+}
+
+function objectLines(screen: Pick<Terminal, "width">, object: PlannedObject): string[] {
+  const { action, kind, name, namespace, fields = [], widens } = object;
+  const what = describeObject({ apiVersion: "", kind, name, namespace });
+  return [
+    `  ${MARKS[action]} ${escapeControlCharacters(what)}${widens ? "  (widens rights)" : ""}`,
+    ...(fields.length > 0 ? wrapped(escapeControlCharacters(fields.join(", ")), screen.width, "      ") : []),
+  ];
+}
+
+/** Tells on standard error how a rollout ended, in plain words with the next steps, and lets the program end with 1 where it did not come right. */
+export function tellRollout(terminal: Terminal, name: string, rollout: Rollout): void {
+  terminal.err(rolloutText(terminal, name, rollout));
+  if (rollout.kind !== "ready" && rollout.kind !== "approval") terminal.exit(EXIT.no);
+}
+
+/** How a rollout ended, in plain words with the next steps. */
+export function rolloutText(terminal: Pick<Terminal, "width">, name: string, rollout: Rollout): string {
+  const { seconds } = rollout;
+  if (rollout.kind === "gone") return `ClusterExtension ${name} was deleted meanwhile\n`;
+  const { extension } = rollout;
+  const bundle = extension.status?.install?.bundle;
+  if (rollout.kind === "ready") return `${name}: ${bundle?.name} (version ${bundle?.version}) is installed and ready after ${seconds} s\n`;
+  if (rollout.kind === "approval") return approvalText(terminal, extension);
+  const head = rollout.kind === "timeout" ? `${name} is not ready after ${seconds} s` : `${name} did not come right`;
+  return `${head}${rollout.condition ? "" : ": operator-controller has not looked at it; does it run?"}\n${conditionText(terminal, extension, rollout.condition)}`;
+}
+
+function conditionText(terminal: Pick<Terminal, "width">, extension: ClusterExtension, condition: Condition | undefined): string {
+  const { name } = extension.metadata;
+  const last = `  olmv1 describe ${name}`;
+  if (!condition) return `${last}\n`;
+  const { means, next } = explainCondition(extension, condition);
+  return [
+    ...wrapped(escapeControlCharacters(`${condition.type} is ${condition.status}, ${condition.reason}: ${condition.message}`), terminal.width, "  "),
+    ...(means === "" ? [] : wrapped(means, terminal.width)),
+    ...next.map((line) => `  ${line}`),
+    last,
+    "",
+  ].join("\n");
+}

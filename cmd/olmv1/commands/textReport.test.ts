@@ -1,0 +1,46 @@
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import type { UpgradeCheck, UpgradeCheckRow } from "../../../pkg/openshift/upgradeCheck.ts";
+import { textReport } from "./clusterUpgradeCheck.ts";
+
+const GOLDENS = join(import.meta.dirname, "../../../test/goldens/cli");
+const row = (extension: string, verdict: UpgradeCheckRow["verdict"], more: Partial<UpgradeCheckRow> = {}): UpgradeCheckRow => ({
+  extension,
+  bundle: `${extension}-operator.v1.2.3`,
+  version: "1.2.3",
+  maximum: null,
+  verdict,
+  blocks: verdict === "blocked" || verdict === "error",
+  message: "",
+  remedy: "",
+  ...more,
+});
+const CHECK: UpgradeCheck = {
+  formatVersion: 1,
+  clusterVersion: "4.18.9",
+  target: "4.19",
+  upgradeable: false,
+  extensions: [
+    row("argocd", "unlimited"),
+    row("kepler", "compatible", { maximum: "4.20" }),
+    row("quay", "blocked", { maximum: "4.18", remedy: "quay-operator.v1.3.0 (version 1.3.0) of catalog main supports 4.19" }),
+    row("tempo", "error", {
+      maximum: null,
+      message: 'olm.maxOpenShiftVersion "four" is no version',
+      bundle: "tempo-operator-with-a-long-name.v1.2.3",
+    }),
+  ],
+};
+
+// Source: cluster-upgrade-gate.md; what stands in the way of a cluster upgrade.
+test.for([80, 200])("a blocked upgrade at width %i", async (width) => {
+  await expect(textReport(CHECK, width)).toMatchFileSnapshot(join(GOLDENS, `cluster-upgrade-check-${width}.txt`));
+  const table = textReport(CHECK, width).split("\n\n")[1] ?? "";
+  expect(table.split("\n").filter((line) => Array.from(line).length > width)).toEqual([]);
+});
+
+test("an upgrade that nothing blocks", () => {
+  const [free] = CHECK.extensions;
+  const text = textReport({ ...CHECK, upgradeable: true, extensions: free ? [free] : [] }, 80);
+  expect(text.split("\n")[0]).toBe("OK: nothing installed blocks the upgrade from 4.18.9 to 4.19");
+});

@@ -1,0 +1,66 @@
+import type { Command } from "commander";
+import { VERSION } from "../internal/program.ts";
+
+/** Wide enough that the formatter breaks lines, not we. */
+const WIDTH = 10_000;
+
+/**
+ * Manual pages of section 1 by file name, one for the program and one for each command, in the language of man(7).
+ * @param program the command line; nothing of it runs.
+ */
+export function manPages(program: Command): Map<string, string> {
+  const pages = new Map<string, string>();
+  const add = (command: Command, path: readonly string[]): void => {
+    const subs = command.commands.filter((one) => !one.name().startsWith("__"));
+    pages.set(`${path.join("-")}.1`, manPage(command, path, subs));
+    for (const sub of subs) add(sub, [...path, sub.name()]);
+  };
+  add(program, [program.name()]);
+  return pages;
+}
+
+function manPage(command: Command, path: readonly string[], subs: readonly Command[]): string {
+  const help = command.createHelp();
+  const name = path.join("-");
+  const after = afterHelp(command);
+  const sections: [string, string[]][] = [
+    ["NAME", [`${text(name)} \\- ${text(command.description())}`]],
+    ["SYNOPSIS", [`.B ${text(path.join(" "))}`, text(help.commandUsage(command).slice(path.join(" ").length).trim())]],
+    ["ARGUMENTS", terms(help.visibleArguments(command).map((one) => [help.argumentTerm(one), help.argumentDescription(one)]))],
+    ["OPTIONS", terms(help.visibleOptions(command).map((one) => [help.optionTerm(one), help.optionDescription(one)]))],
+    ["COMMANDS", terms(subs.map((one) => [`${name}-${one.name()}(1)`, one.description()]))],
+    ["NOTES", paragraphs(after.notes)],
+    ["EXAMPLES", after.examples === "" ? [] : [".nf", ...after.examples.split("\n").map(text), ".fi"]],
+    ["EXIT STATUS", paragraphs(after.exitCodes)],
+    ["SEE ALSO", path.length > 1 ? [text(`${path.slice(0, -1).join("-")}(1)`)] : []],
+  ];
+  const body = sections.flatMap(([title, lines]) => (lines.length === 0 ? [] : [`.SH ${title}`, ...lines]));
+  return [`.TH ${text(name.toUpperCase())} 1 "" "olmv1 ${text(VERSION)}" "olmv1"`, ...body, ""].join("\n");
+}
+
+/** What is added to a command's help, in parts. */
+function afterHelp(command: Command): { notes: string; examples: string; exitCodes: string } {
+  let whole = "";
+  command.configureOutput({ writeOut: (piece) => void (whole += piece), getOutHelpWidth: () => WIDTH, getOutHasColors: () => false });
+  command.outputHelp();
+  const own = whole.slice(command.helpInformation().length);
+  const [beforeCodes = "", exitCodes = ""] = own.split(/^Exit codes: /m);
+  const [notes = "", examples = ""] = beforeCodes.split(/^Examples:$/m);
+  const unindented = examples.replaceAll(/^ {2}/gm, "").trim();
+  return { notes: notes.trim(), examples: unindented, exitCodes: exitCodes.trim() };
+}
+
+function paragraphs(prose: string): string[] {
+  if (prose === "") return [];
+  return prose.split(/\n{2,}/).flatMap((paragraph, i) => [...(i === 0 ? [] : [".PP"]), ...paragraph.split("\n").map(text)]);
+}
+
+function terms(rows: readonly (readonly [string, string])[]): string[] {
+  return rows.flatMap(([term, meaning]) => [".TP", `.B ${text(term)}`, ...meaning.split("\n").map(text)]);
+}
+
+/** Text that the formatter takes for nothing else: a dot or quote at the start of a line is a command, a backslash an escape, a bare hyphen a typographic one. */
+function text(line: string): string {
+  const escaped = line.replaceAll("\\", "\\e").replaceAll("-", "\\-");
+  return /^[.']/.test(escaped) ? `\\&${escaped}` : escaped;
+}

@@ -1,2 +1,0 @@
-/** Version of all programs, that of package.json. */
-export const VERSION = "0.1.0";

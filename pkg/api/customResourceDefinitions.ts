@@ -1,0 +1,153 @@
+import { ClusterCatalog } from "./clusterCatalog.ts";
+import { ClusterExtension } from "./clusterExtension.ts";
+import { ANNOTATION_GENERATOR, GROUP, VERSION } from "./constants.ts";
+import type { JsonObject, KubeObject } from "./k8s.ts";
+import * as z from "zod";
+
+/**
+ * The members of a structural schema that we make use of.
+ * @see https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#specifying-a-structural-schema
+ */
+export interface Structural extends JsonObject {
+  type?: string;
+  description?: string;
+  format?: string;
+  default?: unknown;
+  enum?: unknown[];
+  required?: string[];
+  properties?: Record<string, Structural>;
+  items?: Structural;
+  additionalProperties?: Structural | boolean;
+  "x-kubernetes-validations"?: { rule: string; message: string }[];
+  "x-kubernetes-preserve-unknown-fields"?: boolean;
+}
+
+const DIALECT = "$schema";
+
+/** A zod schema as the structural schema of a CustomResourceDefinition; members keep the order in which they are declared. */
+function toStructural(schema: z.ZodType): Structural {
+  const { [DIALECT]: _, ...structural } = z.toJSONSchema(schema, {
+    target: "openapi-3.0",
+    io: "input",
+    reused: "inline",
+    // Runs twice on a schema with meta, before and after that is merged in.
+    override: ({ jsonSchema }) => adapt(jsonSchema as Structural),
+  });
+  return ordered(structural as Structural);
+}
+
+/** Takes out what Kubernetes knows in another form or not at all. */
+function adapt(schema: Structural): void {
+  if (schema.properties) delete schema.additionalProperties;
+  if (schema["x-kubernetes-preserve-unknown-fields"]) delete schema.additionalProperties;
+  if (schema.format === "date-time") delete schema["pattern"];
+  if (schema.type !== "integer") return;
+  if (schema["minimum"] === Number.MIN_SAFE_INTEGER) delete schema["minimum"];
+  if (schema["maximum"] === Number.MAX_SAFE_INTEGER) delete schema["maximum"];
+}
+
+/** What a reader looks for first comes first: description, type, then bounds, members, rules. */
+function ordered(schema: Structural): Structural {
+  const { description, type, properties, items, additionalProperties, required, "x-kubernetes-validations": rules, ...others } = schema;
+  const result: Structural = {};
+  if (description !== undefined) result.description = description;
+  if (type !== undefined) result.type = type;
+  Object.assign(result, others);
+  if (required) result.required = required;
+  if (properties) result.properties = Object.fromEntries(Object.entries(properties).map(([name, member]) => [name, ordered(member)]));
+  if (items) result.items = ordered(items);
+  if (additionalProperties !== undefined) {
+    result.additionalProperties = typeof additionalProperties === "boolean" ? additionalProperties : ordered(additionalProperties);
+  }
+  if (rules) result["x-kubernetes-validations"] = rules;
+  return result;
+}
+
+const API_VERSION_FIELD: Structural = {
+  description: "apiVersion is the group and version of this representation of the object.",
+  type: "string",
+};
+const KIND_FIELD: Structural = { description: "kind is what the object is.", type: "string" };
+
+/** The CustomResourceDefinition of a kind; all members, the experimental ones included, so the generator is "experimental". */
+export function crdFrom(kind: KindDescription): KubeObject {
+  const { singular, plural, columns } = kind;
+  return {
+    apiVersion: "apiextensions.k8s.io/v1",
+    kind: "CustomResourceDefinition",
+    metadata: { name: `${plural}.${GROUP}`, annotations: { [ANNOTATION_GENERATOR]: "experimental" } },
+    spec: {
+      group: GROUP,
+      names: { kind: kind.kind, listKind: `${kind.kind}List`, plural, singular },
+      scope: "Cluster",
+      versions: [
+        {
+          name: VERSION,
+          served: true,
+          storage: true,
+          additionalPrinterColumns: columns,
+          subresources: { status: {} },
+          schema: { openAPIV3Schema: openApiSchema(kind) },
+        },
+      ],
+    },
+  };
+}
+
+/** The kind's schema with the members that every object has. */
+export function openApiSchema({ schema }: KindDescription): Structural {
+  const root = toStructural(schema);
+  const { metadata: _, ...members } = root.properties ?? {};
+  return { ...root, properties: { apiVersion: API_VERSION_FIELD, kind: KIND_FIELD, metadata: { type: "object" }, ...members } };
+}
+
+/** A column of `kubectl get`. */
+export interface PrinterColumn {
+  name: string;
+  type: "string" | "date";
+  jsonPath: string;
+  /** From 1: shown by `-o wide` only. */
+  priority?: number;
+}
+
+/** What a CustomResourceDefinition says about a kind beside its schema. */
+export interface KindDescription {
+  kind: string;
+  singular: string;
+  plural: string;
+  schema: z.ZodType;
+  columns: readonly PrinterColumn[];
+}
+
+const age: PrinterColumn = { name: "Age", type: "date", jsonPath: ".metadata.creationTimestamp" };
+
+/** Every kind that is served, in the order of the reference. All of them are cluster-scoped and have a status. */
+export const KINDS: readonly KindDescription[] = [
+  {
+    kind: "ClusterExtension",
+    singular: "clusterextension",
+    plural: "clusterextensions",
+    schema: ClusterExtension,
+    columns: [
+      { name: "Installed Bundle", type: "string", jsonPath: ".status.install.bundle.name" },
+      { name: "Version", type: "string", jsonPath: ".status.install.bundle.version" },
+      { name: "Installed", type: "string", jsonPath: ".status.conditions[?(@.type=='Installed')].status" },
+      { name: "Progressing", type: "string", jsonPath: ".status.conditions[?(@.type=='Progressing')].status" },
+      age,
+      { name: "Available", type: "string", jsonPath: ".status.conditions[?(@.type=='Available')].status", priority: 1 },
+      { name: "Ready", type: "string", jsonPath: ".status.conditions[?(@.type=='Ready')].status", priority: 1 },
+      { name: "Update", type: "string", jsonPath: ".status.availableUpdates[0].version", priority: 1 },
+    ],
+  },
+  {
+    kind: "ClusterCatalog",
+    singular: "clustercatalog",
+    plural: "clustercatalogs",
+    schema: ClusterCatalog,
+    columns: [
+      { name: "LastUnpacked", type: "date", jsonPath: ".status.lastUnpacked" },
+      { name: "Serving", type: "string", jsonPath: '.status.conditions[?(@.type=="Serving")].status' },
+      age,
+    ],
+  },
+];

@@ -1,0 +1,36 @@
+import { expect, test } from "vitest";
+import { parseSelection } from "./subset.ts";
+import { TempFolder } from "../../../test/support/contentFixture.ts";
+import { mirroredCatalog } from "./mirrorSource.ts";
+
+const GVK = { group: "db.example.com", version: "v1", kind: "Database" };
+
+/** Metas of a package with one bundle. */
+function packaged(name: string, ...properties: object[]): object[] {
+  const bundle = `${name}.v1.0.0`;
+  const own = { type: "olm.package", value: { packageName: name, version: "1.0.0" } };
+  return [
+    { schema: "olm.package", name, defaultChannel: "stable" },
+    { schema: "olm.channel", package: name, name: "stable", entries: [{ name: bundle }] },
+    { schema: "olm.bundle", package: name, name: bundle, image: `quay.io/x/${name}:v1`, properties: [own, ...properties] },
+  ];
+}
+
+// Requirements S2 and file-based catalogs: olm.gvk.required is met by any bundle with that olm.gvk.
+test.for<[packages: string[], notes: string[]]>([
+  [["app", "db"], ["app.v1.0.0 needs API x/v1 Gone, which nothing that is mirrored provides, and no bundle of the catalog does"]],
+  [
+    ["app"],
+    [
+      'app.v1.0.0 needs API db.example.com/v1 Database, which nothing that is mirrored provides, though bundles of "db" do',
+      "app.v1.0.0 needs API x/v1 Gone, which nothing that is mirrored provides, and no bundle of the catalog does",
+    ],
+  ],
+  [["db"], []],
+])("APIs that packages %j lack are told", async ([packages, notes]) => {
+  using folder = new TempFolder();
+  const needs = [GVK, { group: "x", version: "v1", kind: "Gone" }].map((value) => ({ type: "olm.gvk.required", value }));
+  const metas = [...packaged("app", ...needs), ...packaged("db", { type: "olm.gvk", value: GVK })];
+  const source = folder.write("catalog", { "catalog.json": metas.map((meta) => JSON.stringify(meta)).join("\n") });
+  expect((await mirroredCatalog(source, parseSelection({ packages }))).notes).toEqual(notes);
+});

@@ -1,0 +1,33 @@
+import { BUNDLE_RULES, checkBundle } from "../bundlecheck/checkBundle.ts";
+import { messageOf } from "../../errors/errors.ts";
+import { Patterns } from "../../operatorcontroller/crdupgrade/patternMatcher.ts";
+import type { BundleReader } from "../../sources/bundleReader.ts";
+import { type Selection, requireIgnorable, selected } from "./selectFindings.ts";
+import type { CheckedSource } from "../../../cmd/olmv1/commands/bundle/validate.ts";
+
+/** Checks one bundle after another. What cannot be read is a finding too. */
+export async function checkSources(
+  sources: readonly string[],
+  selection: Selection,
+  reader: Pick<BundleReader, "files">,
+): Promise<CheckedSource[]> {
+  requireIgnorable(selection.ignore, BUNDLE_RULES, "a bundle that breaks it cannot be installed");
+  const checked: CheckedSource[] = [];
+  for (const source of sources) {
+    const found = await checkSource(source, reader);
+    checked.push({ ...found, findings: selected(found.findings, selection) });
+  }
+  return checked;
+}
+
+async function checkSource(source: string, reader: Pick<BundleReader, "files">): Promise<CheckedSource> {
+  try {
+    const files = await reader.files(source);
+    const patterns = new Patterns();
+    checkBundle(files, patterns.matches);
+    patterns.answer();
+    return { source, ...checkBundle(files, patterns.matches) };
+  } catch (err) {
+    return { source, name: "", findings: [{ rule: "unreadable", severity: "error", message: messageOf(err) }] };
+  }
+}

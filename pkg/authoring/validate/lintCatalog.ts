@@ -1,0 +1,136 @@
+import type { Terminal } from "../../../cmd/olmv1/cli/terminal.ts";
+import { Deadline } from "../../async/clock.ts";
+import { type CheckedCatalog, checkCatalogFolder } from "../../catalogd/load/checkCatalog.ts";
+import { messageOf } from "../../errors/errors.ts";
+import type { ContentPlace } from "../../fbc/types.ts";
+import { parsePullReference } from "../../oci/reference.ts";
+import { loginsOf } from "../../oci/registry/authFile.ts";
+import { RegistryAccess } from "../../oci/registry/registryAccess.ts";
+import { RegistryError } from "../../oci/registry/registryError.ts";
+import type { ReaderOptions } from "../../sources/bundleReader.ts";
+import { createLogger } from "../../telemetry/log.ts";
+import { CatalogLint } from "../lint/catalogLint.ts";
+import { DocumentLines } from "../lint/documentLines.ts";
+import { type Breach, IMAGE_CHECKS } from "../lint/lintRule.ts";
+import type { NamedImage } from "../lint/lintedCatalog.ts";
+import { type CatalogFinding, compareCatalogFindings, findingOf, unreadable } from "./catalogFinding.ts";
+import { readFileSync } from "node:fs";
+import { homedir } from "node:os";
+import { join } from "node:path";
+
+/** A catalog that was checked, with all that was found. */
+export interface LintedFolder {
+  readonly checked: CheckedCatalog;
+  /** In the order of `compareCatalogFindings`. */
+  readonly findings: readonly CatalogFinding[];
+}
+
+/** Findings about a catalog that do not come from its files alone. */
+export type MoreFindings = (lint: CatalogLint) => Promise<readonly (Breach & Pick<CatalogFinding, "rule" | "severity">)[]>;
+
+/**
+ * Checks the catalog in a folder as opm and catalogd do, and holds it against the lints where all of it can be read.
+ * @param ignored rules that are not looked at.
+ * @throws Error when the folder cannot be read, or holds more than catalogd takes.
+ */
+export async function lintedFolder(
+  root: string,
+  ignored: readonly string[],
+  more: MoreFindings = () => Promise.resolve([]),
+): Promise<LintedFolder> {
+  const lint = new CatalogLint();
+  const checked = await checkCatalogFolder(root, (meta) => lint.add(meta));
+  const lines = new FileLines(root);
+  const breaches = checked.faults.length > 0 ? [] : [...lint.findings(new Set(ignored)), ...(await more(lint))];
+  const findings = [
+    ...checked.faults.map(unreadable),
+    ...checked.findings.map(findingOf),
+    ...breaches.map(({ rule, severity, message, subject, path }): CatalogFinding => {
+      const { schema, package: packageName, name, place } = subject;
+      return { rule, severity, message, place: path ? lines.placeOf(place, path) : place, subject: { schema, package: packageName, name } };
+    }),
+  ];
+  return { checked, findings: findings.filter(({ rule }) => !ignored.includes(rule)).sort(compareCatalogFindings) };
+}
+
+/** Reads each file again that something is told of, once. */
+class FileLines {
+  readonly #root: string;
+  readonly #files = new Map<string, DocumentLines>();
+
+  constructor(root: string) {
+    this.#root = root;
+  }
+
+  placeOf(place: ContentPlace, path: NonNullable<Breach["path"]>): ContentPlace {
+    const { file, line } = place;
+    if (line === undefined) return place;
+    const lines = this.#files.get(file) ?? new DocumentLines(readFileSync(join(this.#root, file), "utf8"));
+    this.#files.set(file, lines);
+    return { ...place, line: lines.lineOf(line, path) };
+  }
+}
+
+/** Images that are asked for at a time. */
+const PARALLEL = 8;
+/** For one image, with all of its mirrors. */
+const TIMEOUT_MS = 60_000;
+const NOT_FOUND = 404;
+
+type ImageFinding = Breach & { readonly rule: keyof typeof IMAGE_CHECKS; readonly severity: "error" | "warning" };
+
+/** Asks the registries, mirrors first, whether they have each image, a few at a time. @param told after each one. @throws AbortError with Ctrl-C. */
+export async function checkImages(
+  images: readonly NamedImage[],
+  { registriesConf, authFile }: ReaderOptions,
+  { env, signal }: Pick<Terminal, "env" | "signal">,
+  told: (done: number, all: number) => void,
+): Promise<ImageFinding[]> {
+  const log = createLogger({ component: "olmv1", level: "silent" });
+  const access = new RegistryAccess({ registriesConf, logins: loginsOf(authFile, env, homedir()), env, log });
+  const findings: ImageFinding[] = [];
+  const waiting = images.values();
+  let done = 0;
+  const worker = async (): Promise<void> => {
+    for (const image of waiting) {
+      signal.throwIfAborted();
+      const finding = await checkImage(image, access, signal);
+      if (finding) findings.push(finding);
+      told(++done, images.length);
+    }
+  };
+  try {
+    await Promise.all(Array.from({ length: Math.min(PARALLEL, images.length) }, worker));
+  } finally {
+    await access.close();
+  }
+  return findings;
+}
+
+async function checkImage(
+  { image, subject, path }: NamedImage,
+  access: RegistryAccess,
+  signal: AbortSignal,
+): Promise<ImageFinding | undefined> {
+  const finding = (rule: keyof typeof IMAGE_CHECKS, message: string): ImageFinding => ({
+    rule,
+    severity: IMAGE_CHECKS[rule].severity,
+    subject,
+    path,
+    message,
+  });
+  try {
+    using deadline = new Deadline(signal, TIMEOUT_MS);
+    await access.look(parsePullReference(image), deadline.signal);
+    return undefined;
+  } catch (err) {
+    signal.throwIfAborted();
+    if (isMissing(err)) return finding("image-missing", `image ${image} is not in its registry: ${messageOf(err)}`);
+    return finding("image-unchecked", `image ${image} could not be asked for: ${messageOf(err)}`);
+  }
+}
+
+function isMissing(err: unknown): boolean {
+  for (let e = err; e instanceof Error; e = e.cause) if (e instanceof RegistryError) return e.status === NOT_FOUND;
+  return false;
+}

@@ -1,0 +1,320 @@
+import type { SourceOptions } from "../../cmd/olmv1/cli/catalogOptions.ts";
+import { type OpenCatalog, type OpenCatalogs, withCatalogs } from "../../cmd/olmv1/cli/openCatalogs.ts";
+import type { Terminal } from "../../cmd/olmv1/cli/terminal.ts";
+import { wrapError } from "../errors/errors.ts";
+import { compareNewestFirst } from "../fbc/bundleOrder.ts";
+import { packageContent } from "../fbc/content.ts";
+import { type BundleDetails, bundleDetails, kindOfExample } from "../fbc/summary/bundleDetails.ts";
+import { type BundleDescription, type BundleSupport, type StatedVersion, bundleSummary } from "../fbc/summary/bundleSummary.ts";
+import { type BundleFacts, PackageFacts, newestFirst } from "../fbc/summary/packageFacts.ts";
+import { type ChannelSummary, messageFor, packageSummary, presentedBy } from "../fbc/summary/packageSummary.ts";
+import { closestNames } from "../fbc/summary/search.ts";
+import type { Meta, PackageContent } from "../fbc/types.ts";
+import { goQuote } from "../golang/quote.ts";
+import { candidatesFrom } from "../resolve/candidates.ts";
+import { describe } from "../resolve/constraint/evaluate.ts";
+import { constraintsOf } from "../resolve/constraint/parse.ts";
+import { type InstalledBundle, SearchBudget, destinationsFrom } from "../resolve/successors.ts";
+import { candidatesMeant } from "../resolve/whyNot.ts";
+import { compareText } from "../text/compare.ts";
+import { formatVersionRelease } from "../version/version.ts";
+
+/** A package as one catalog has it. */
+export interface PackageIn {
+  readonly catalog: string;
+  readonly priority: number;
+  readonly name: string;
+  readonly metas: readonly Meta[];
+  readonly content: PackageContent;
+  readonly facts: PackageFacts;
+  /** Highest version first. */
+  readonly bundles: readonly BundleFacts[];
+}
+
+/** Versions that an error names. */
+const MAX_SHOWN = 5;
+const NO_HASH = Buffer.alloc(0);
+
+/**
+ * What `work` makes of a package, as each catalog has it: by falling priority, then by the catalog's name; at least one.
+ * @throws Error where no catalog has it, with the names that may have been meant, or what one says of it cannot be read.
+ */
+export function withPackage<T>(
+  terminal: Terminal,
+  name: string,
+  options: SourceOptions,
+  work: (found: readonly [PackageIn, ...PackageIn[]], open: OpenCatalogs) => Promise<T>,
+): Promise<T> {
+  return withCatalogs(terminal, options, async (open) => {
+    const all = await Promise.all(open.catalogs.map((catalog) => packageIn(catalog, name)));
+    const [first, ...others] = all.flatMap((one) => one ?? []);
+    if (!first) throw new Error(absentText(name, open));
+    return work([first, ...others], open);
+  });
+}
+
+async function packageIn({ name: catalog, priority, book }: OpenCatalog, name: string): Promise<PackageIn | undefined> {
+  const metas = await book.metasOf(name);
+  if (metas.length === 0) return undefined;
+  const facts = new PackageFacts(name);
+  for (const meta of metas) facts.add(meta, NO_HASH);
+  try {
+    return { catalog, priority, name, metas, content: packageContent(metas, name), facts, bundles: newestFirst(facts.bundles) };
+  } catch (err) {
+    throw wrapError(`catalog ${goQuote(catalog)}: `, err);
+  }
+}
+
+function absentText(name: string, { catalogs }: OpenCatalogs): string {
+  const where = catalogs.length === 1 ? `catalog ${catalogs[0]?.name}` : `catalogs ${catalogs.map((one) => one.name).join(", ")}`;
+  const near = closestNames(name, [...new Set(catalogs.flatMap(({ book }) => book.names()))]);
+  const hint = near.length > 0 ? `did you mean ${near.join(" or ")}?` : "olmv1 search finds packages by words";
+  return `there is no package ${goQuote(name)} in ${where}; ${hint}`;
+}
+
+/** The bundle that a text means: one of that version, with or without release, or of that name. @throws Error that names the versions there are. */
+export function bundleMeant({ name, bundles, content, catalog }: PackageIn, text: string): BundleFacts {
+  const [meant] = candidatesMeant(candidatesFrom(content, new Set()), text).sort(compareNewestFirst);
+  const found = bundles.find((bundle) => bundle.name === meant?.bundle.name);
+  if (found) return found;
+  const shown = bundles.slice(0, MAX_SHOWN).map(({ name: own, version }) => version ?? own);
+  const more = bundles.length > MAX_SHOWN ? ", …" : "";
+  throw new Error(
+    `package ${goQuote(name)} has no version ${goQuote(text)} in catalog ${catalog}; the newest are ${shown.join(", ")}${more}`,
+  );
+}
+
+/** The head of a channel, the newest of several. @throws Error where there is no such channel, naming those there are. */
+function headOf({ name, facts, bundles }: PackageIn, channel: string): BundleFacts | undefined {
+  const found = facts.channels.find((one) => one.name === channel);
+  if (!found)
+    throw new Error(
+      noChannel(
+        name,
+        channel,
+        facts.channels.map((one) => one.name),
+      ),
+    );
+  const heads = new Set(found.heads);
+  return bundles.find((bundle) => heads.has(bundle.name));
+}
+
+/** What is said of a channel that there is not. */
+export function noChannel(packageName: string, channel: string, channels: readonly string[]): string {
+  return `package ${goQuote(packageName)} has no channel ${goQuote(channel)}; there ${channels.length === 1 ? "is" : "are"} ${channels.toSorted(compareText).join(", ")}`;
+}
+
+/** The package in the first catalog for which `ask` does not throw. @throws what it throws for the first, where it does for all. */
+export function firstWith<T>(all: readonly [PackageIn, ...PackageIn[]], ask: (one: PackageIn) => T): { found: PackageIn; asked: T } {
+  for (const found of all) {
+    try {
+      return { found, asked: ask(found) };
+    } catch {
+      // the next may have it
+    }
+  }
+  return { found: all[0], asked: ask(all[0]) };
+}
+
+/** One version of a package, as `show` tells it. */
+export interface VersionView extends StatedVersion, BundleSupport {
+  readonly bundle: string;
+  /** Where it comes from. */
+  readonly image?: string | undefined;
+  /** Image of the operator itself, as its author states it. */
+  readonly containerImage?: string | undefined;
+  readonly createdAt?: string | undefined;
+  readonly relatedImages: readonly string[];
+  readonly channels: readonly string[];
+  readonly deprecated?: string | undefined;
+  /** Each `group/version/kind`. */
+  readonly providedAPIs: readonly string[];
+  readonly requiredAPIs: readonly string[];
+  /** What it asks of other bundles, in words. */
+  readonly requires: readonly string[];
+}
+
+/** A package and one version of it. */
+export interface PackageView extends Omit<BundleDescription, "description">, Omit<BundleDetails, "examples"> {
+  readonly package: string;
+  readonly catalog: string;
+  readonly description?: string | undefined;
+  readonly deprecated?: string | undefined;
+  readonly defaultChannel?: string | undefined;
+  readonly channels: readonly ChannelSummary[];
+  readonly deprecatedBundles: readonly { readonly bundle: string; readonly message: string }[];
+  /** Highest first. */
+  readonly versions: readonly string[];
+  /** The default version to install, which resolution chooses where nothing limits it. */
+  readonly defaultVersion?: string | undefined;
+  /** The latest version, deprecated or not. */
+  readonly latestVersion?: string | undefined;
+  /** The one that is described. */
+  readonly version: VersionView;
+  /** Kinds of the examples that it brings; absent where the catalog does not keep them. */
+  readonly exampleKinds?: readonly string[] | undefined;
+  /** Other catalogs that have the package, with the version that each presents it by. */
+  readonly alsoIn: readonly { readonly catalog: string; readonly version?: string | undefined }[];
+}
+
+/** Which version of a package is meant; the one that the package is presented by without either. */
+export interface VersionAsked {
+  readonly version?: string | undefined;
+  readonly channel?: string | undefined;
+}
+
+/** The bundle that is asked for, and its meta. @throws Error where there is none. */
+export function bundleAsked(found: PackageIn, { version, channel }: VersionAsked): BundleFacts {
+  const bundle =
+    version !== undefined ? bundleMeant(found, version) : channel !== undefined ? headOf(found, channel) : presentedBy(found.facts)?.bundle;
+  if (!bundle)
+    throw new Error(
+      `package "${found.name}" has no ${channel === undefined ? "bundles" : `head in channel "${channel}"`} in catalog ${found.catalog}`,
+    );
+  return bundle;
+}
+
+/** What there is to tell of a package and one of its versions. @param others the package in further catalogs. */
+export function packageView(found: PackageIn, bundle: BundleFacts, others: readonly PackageIn[]): PackageView {
+  const { facts, content, metas, catalog } = found;
+  const summary = packageSummary(facts);
+  const meta = metas.find(({ schema, name }) => schema === "olm.bundle" && name === bundle.name) ?? {
+    schema: "",
+    package: "",
+    name: "",
+    blob: {},
+  };
+  const { description, support, apis } = bundleSummary(meta);
+  const { examples, ...details } = bundleDetailsOf(meta);
+  const stated = content.bundles.find(({ name }) => name === bundle.name);
+  return {
+    package: found.name,
+    catalog,
+    ...description,
+    description: description.description ?? facts.stated.description,
+    deprecated: summary.deprecated,
+    defaultChannel: summary.defaultChannel,
+    channels: summary.channels,
+    deprecatedBundles: summary.deprecatedBundles ?? [],
+    versions: summary.versions,
+    defaultVersion: summary.head?.version,
+    latestVersion: summary.latest?.version,
+    version: {
+      bundle: bundle.name,
+      version: bundle.version,
+      release: bundle.release,
+      image: stated?.image === "" ? undefined : stated?.image,
+      containerImage: bundle.containerImage,
+      createdAt: bundle.createdAt,
+      relatedImages: (stated?.relatedImages ?? []).map(({ image }) => image),
+      channels: facts.channels.filter(({ entries }) => entries.includes(bundle.name)).map(({ name }) => name),
+      deprecated: messageFor(facts, "olm.bundle", bundle.name),
+      ...support,
+      providedAPIs: apis.provided,
+      requiredAPIs: apis.required,
+      requires: stated ? requirementsOf(stated) : [],
+    },
+    ...details,
+    exampleKinds: examples?.map(kindOfExample),
+    alsoIn: others.map((other) => ({ catalog: other.catalog, version: presentedBy(other.facts)?.bundle.version })),
+  };
+}
+
+/** Examples that cannot be read are none here; whoever wants them is told. */
+function bundleDetailsOf(meta: Parameters<typeof bundleDetails>[0]): BundleDetails {
+  try {
+    return bundleDetails(meta, { examples: true });
+  } catch {
+    return { ...bundleDetails(meta), examples: undefined };
+  }
+}
+
+/** Constraints in words; those that cannot be read say so. */
+function requirementsOf(bundle: Parameters<typeof constraintsOf>[0]): string[] {
+  const { constraints, faults } = constraintsOf(bundle, { compile: () => () => false });
+  return [...constraints.map(describe), ...faults.map(({ type, reason }) => `${type} that cannot be read: ${reason}`)];
+}
+
+/** How a version can be reached from what is installed. */
+export interface Reached {
+  /** The ClusterExtension; absent where the version was named. */
+  readonly extension?: string;
+  readonly from: string;
+  /** Versions in between, in the order of the upgrades; none for a direct upgrade. */
+  readonly through: readonly string[];
+}
+
+/** One version of a package in one catalog. */
+export interface VersionRow {
+  readonly catalog: string;
+  readonly bundle: string;
+  readonly version?: string | undefined;
+  readonly release?: string | undefined;
+  readonly channels: readonly string[];
+  /** Those of the channels that it is the head of. */
+  readonly headOf: readonly string[];
+  readonly createdAt?: string | undefined;
+  /** Why the bundle, the package, or all of its channels are deprecated. */
+  readonly deprecated?: string | undefined;
+  /** Extensions that have it installed; "" where it was named as installed. */
+  readonly installedBy: readonly string[];
+  readonly reached: readonly Reached[];
+}
+
+/** What counts as installed. */
+export interface Start {
+  readonly extension?: string;
+  readonly bundle: InstalledBundle;
+}
+
+/** The versions of a package in its catalogs, highest first. @param channels only those in any of them; all without. */
+export function versionRows(all: readonly PackageIn[], channels: readonly string[], starts: readonly Start[]): VersionRow[] {
+  const maps = all.map(({ catalog, content }) => ({
+    catalog,
+    channels: content.channels.filter(({ name }) => channels.length === 0 || channels.includes(name)),
+    candidates: candidatesFrom(content, new Set()),
+  }));
+  const budget = new SearchBudget();
+  const ways = starts.map((start) => ({
+    start,
+    to: new Map(destinationsFrom(maps, start.bundle, budget).map((way) => [way.candidate.bundle.name, way])),
+  }));
+  const rows = all.flatMap((found, at) =>
+    (maps[at]?.candidates ?? []).flatMap((candidate) => {
+      const facts = found.bundles.find(({ name }) => name === candidate.bundle.name);
+      if (!facts) return [];
+      const row = rowOf(found, facts, channels);
+      if (channels.length > 0 && row.channels.length === 0) return [];
+      const reached = ways.flatMap(({ start, to }): Reached[] => {
+        const way = to.get(facts.name);
+        const through = way?.through.map(({ bundle, version }) => (version ? formatVersionRelease(version) : bundle.name));
+        const { extension } = start;
+        return through ? [{ ...(extension === undefined ? {} : { extension }), from: start.bundle.version, through }] : [];
+      });
+      const installedBy = starts.flatMap(({ bundle, extension }) => (bundle.name === facts.name ? [extension ?? ""] : []));
+      return [{ candidate, row: { ...row, installedBy, reached } }];
+    }),
+  );
+  return rows
+    .sort((a, b) => compareNewestFirst(a.candidate, b.candidate) || compareText(a.row.catalog, b.row.catalog))
+    .map(({ row }) => row);
+}
+
+function rowOf({ catalog, facts }: PackageIn, bundle: BundleFacts, wanted: readonly string[]): Omit<VersionRow, "installedBy" | "reached"> {
+  const own = facts.channels.filter(({ entries }) => entries.includes(bundle.name));
+  const shown = own.filter(({ name }) => wanted.length === 0 || wanted.includes(name));
+  const byChannel = own.map(({ name }) => messageFor(facts, "olm.channel", name));
+  return {
+    catalog,
+    bundle: bundle.name,
+    version: bundle.version,
+    release: bundle.release,
+    channels: shown.map(({ name }) => name),
+    headOf: shown.filter(({ heads }) => heads.includes(bundle.name)).map(({ name }) => name),
+    createdAt: bundle.createdAt,
+    deprecated:
+      messageFor(facts, "olm.bundle", bundle.name) ??
+      messageFor(facts, "olm.package") ??
+      (byChannel.every((message) => message !== undefined) ? byChannel[0] : undefined),
+  };
+}

@@ -1,0 +1,258 @@
+import { packageOf } from "../fbc/content.ts";
+import { decodeMetas } from "../fbc/decode.ts";
+import { CatalogFacts } from "../fbc/summary/packageFacts.ts";
+import { type HeadSummary, packageSummary } from "../fbc/summary/packageSummary.ts";
+import { type SearchRecord, searchRecord } from "../fbc/summary/search.ts";
+import type { Meta } from "../fbc/types.ts";
+import { canonicalJson } from "../golang/json.ts";
+import { randomBytes } from "node:crypto";
+import { type FileHandle, mkdir, mkdtemp, open, readFile, readdir, rename, rm, stat, utimes, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { isAbsolute, join } from "node:path";
+import * as z from "zod";
+
+/** What a list of packages tells of one. */
+export interface PackageEntry {
+  readonly name: string;
+  readonly record: SearchRecord;
+  /** The version that the package is presented by. */
+  readonly head?: HeadSummary | undefined;
+}
+
+/** Where the metas of a package lie: offset and length in bytes. */
+type Range = [number, number];
+
+interface Line extends PackageEntry {
+  readonly ranges: readonly Range[];
+}
+
+const INDEX = "index.jsonl";
+const METAS = "metas.jsonl";
+const FLUSH_BYTES = 1024 * 1024;
+/** Of the first line; another format is written anew. */
+const Head = z.object({ format: z.literal(1), bytes: z.number() });
+const NO_HASH = Buffer.alloc(0);
+
+/** A catalog in a folder of our own: a line for each package, and its metas where they can be found at once. */
+export class CachedCatalog {
+  readonly #lines: readonly string[];
+  readonly #metas: FileHandle;
+
+  private constructor(lines: readonly string[], metas: FileHandle) {
+    this.#lines = lines;
+    this.#metas = metas;
+  }
+
+  /** Writes the book of these metas, which are read once and not kept, into an empty folder. @returns its size in bytes. */
+  static async write(folder: string, metas: AsyncIterable<Meta>): Promise<number> {
+    const facts = new CatalogFacts();
+    const ranges = new Map<string, Range[]>();
+    const file = await open(join(folder, METAS), "wx", 0o600);
+    let position = 0;
+    let waiting: string[] = [];
+    let waitingBytes = 0;
+    const flush = async (): Promise<void> => {
+      await file.appendFile(waiting.join(""));
+      [waiting, waitingBytes] = [[], 0];
+    };
+    try {
+      for await (const meta of metas) {
+        facts.add(meta, NO_HASH);
+        const line = `${canonicalJson(meta.blob)}\n`;
+        const bytes = Buffer.byteLength(line);
+        noteRange(ranges, packageOf(meta), position, bytes);
+        position += bytes;
+        waitingBytes += bytes;
+        waiting.push(line);
+        if (waitingBytes >= FLUSH_BYTES) await flush();
+      }
+      await flush();
+    } finally {
+      await file.close();
+    }
+    const lines = facts.packages.map((one): Line => {
+      return { name: one.name, record: searchRecord(one), head: packageSummary(one).head, ranges: ranges.get(one.name) ?? [] };
+    });
+    const index = [{ format: 1, bytes: position } satisfies z.input<typeof Head>, ...lines]
+      .map((line) => `${JSON.stringify(line)}\n`)
+      .join("");
+    await writeFile(join(folder, INDEX), index, { mode: 0o600, flag: "wx" });
+    return position + Buffer.byteLength(index);
+  }
+
+  /** @throws Error where there is none in the folder, or one that was not written to its end. */
+  static async open(folder: string): Promise<CachedCatalog> {
+    const [head = "", ...lines] = (await readFile(join(folder, INDEX), "utf8")).split("\n");
+    const { bytes } = Head.parse(JSON.parse(head));
+    const metas = await open(join(folder, METAS), "r");
+    try {
+      if (lines.at(-1) !== "" || (await metas.stat()).size !== bytes) throw new Error("the cached catalog is not complete");
+      return new CachedCatalog(lines.slice(0, -1), metas);
+    } catch (err) {
+      await metas.close();
+      throw err;
+    }
+  }
+
+  /** All packages, by name. */
+  packages(): PackageEntry[] {
+    return this.#lines.map((line) => JSON.parse(line) as Line);
+  }
+
+  /** Names of all packages, in order. */
+  names(): string[] {
+    return this.#lines.map((line) => JSON.parse(/^\{"name":("(?:[^"\\]|\\.)*")/.exec(line)?.[1] ?? '""') as string);
+  }
+
+  /** The metas of a package in the catalog's order; none where there is no such package. */
+  async metasOf(name: string): Promise<Meta[]> {
+    const start = `{"name":${JSON.stringify(name)},`;
+    const line = this.#lines.find((one) => one.startsWith(start));
+    if (line === undefined) return [];
+    const metas: Meta[] = [];
+    for (const [offset, length] of (JSON.parse(line) as Line).ranges) {
+      const bytes = Buffer.alloc(length);
+      await this.#metas.read(bytes, 0, length, offset);
+      for await (const meta of decodeMetas([bytes], METAS)) metas.push(meta);
+    }
+    return metas;
+  }
+
+  close(): Promise<void> {
+    return this.#metas.close();
+  }
+}
+
+/** Metas of a package mostly stand together: then they are one range. */
+function noteRange(ranges: Map<string, Range[]>, name: string, position: number, bytes: number): void {
+  const known = ranges.get(name);
+  const last = known?.at(-1);
+  if (!known) ranges.set(name, [[position, bytes]]);
+  else if (last && last[0] + last[1] === position) last[1] += bytes;
+  else known.push([position, bytes]);
+}
+
+/** Of all books that are kept together. */
+const MAX_BYTES = 2 * 1024 ** 3;
+/** What a command that was killed left unfinished is removed after that. */
+const STALE_MS = 24 * 60 * 60_000;
+/** What a book is kept under is made from a digest, and can be no path. */
+const KEY = /^[a-z0-9]{1,32}-[0-9a-f]{32,128}$/;
+const DRAFT = /^\.draft-/;
+
+/** The cache folder of catalogs, or undefined where the environment names none. */
+export function cacheFolder(env: Readonly<Record<string, string | undefined>>): string | undefined {
+  const named = env["XDG_CACHE_HOME"];
+  if (named !== undefined && isAbsolute(named)) return join(named, "olmv1", "catalogs");
+  const home = env["HOME"];
+  return home !== undefined && isAbsolute(home) ? join(home, ".cache", "olmv1", "catalogs") : undefined;
+}
+
+/** The key of a catalog's image. @param digest such as `sha256:…`. */
+export function imageKey(digest: string): string {
+  return digest.replace(":", "-");
+}
+
+/** The key of a catalog's files. @param sha256 as hex. */
+export function filesKey(sha256: string): string {
+  return `files-${sha256}`;
+}
+
+/** Books of catalogs, kept between commands; those that were used last, within a bound. Several commands may use one at a time. */
+export class CatalogCache {
+  readonly #folder: string | undefined;
+  readonly #maxBytes: number;
+  readonly #temporary: string[] = [];
+
+  /** @param folder undefined where nothing is kept. */
+  constructor(folder: string | undefined, maxBytes: number = MAX_BYTES) {
+    this.#folder = folder;
+    this.#maxBytes = maxBytes;
+  }
+
+  /** The book of this key, made from `metas` where it is not there, or cannot be read. @throws Error as `metas` does. */
+  async obtain(key: string, metas: () => AsyncIterable<Meta>): Promise<CachedCatalog> {
+    if (!KEY.test(key)) throw new Error(`${JSON.stringify(key)} is no key of a catalog`);
+    const folder = this.#folder;
+    return (folder === undefined ? undefined : await this.#kept(folder, key)) ?? this.#make(folder, key, metas());
+  }
+
+  /** The book of this key where it is kept. */
+  async kept(key: string): Promise<CachedCatalog | undefined> {
+    return this.#folder === undefined || !KEY.test(key) ? undefined : this.#kept(this.#folder, key);
+  }
+
+  /** Removes what is not kept. Books that are open can be read on. */
+  async close(): Promise<void> {
+    for (const folder of this.#temporary.splice(0)) await rm(folder, { recursive: true, force: true });
+  }
+
+  async #kept(folder: string, key: string): Promise<CachedCatalog | undefined> {
+    const place = join(folder, key);
+    if (!(await stat(place).catch(() => undefined))) return undefined;
+    try {
+      const book = await CachedCatalog.open(place);
+      const now = new Date();
+      await utimes(place, now, now).catch(() => undefined); // the folder may be read-only
+      return book;
+    } catch {
+      await rm(place, { recursive: true, force: true });
+      return undefined;
+    }
+  }
+
+  async #make(folder: string | undefined, key: string, metas: AsyncIterable<Meta>): Promise<CachedCatalog> {
+    const draft = folder === undefined ? undefined : await draftIn(folder);
+    const place = draft ?? (await mkdtemp(join(tmpdir(), "olmv1-")));
+    this.#temporary.push(place); // what is renamed is not there any more
+    const bytes = await CachedCatalog.write(place, metas);
+    const book = await CachedCatalog.open(place);
+    if (folder !== undefined && draft !== undefined && bytes <= this.#maxBytes) {
+      await rename(draft, join(folder, key)).catch(() => undefined); // another command was quicker
+      await this.#trim(folder, key);
+    }
+    return book;
+  }
+
+  /** Removes the books that were not used for longest, and what was left unfinished. */
+  async #trim(folder: string, newest: string): Promise<void> {
+    const found = await Promise.all((await readdir(folder)).map((name) => sizeOf(folder, name)));
+    const entries = found.flatMap((one) => one ?? []).sort((a, b) => b.usedAt - a.usedAt);
+    let bytes = 0;
+    for (const { name, path, usedAt, size } of entries) {
+      const isDraft = DRAFT.test(name);
+      if (!isDraft && KEY.test(name)) bytes += size;
+      const isOver = isDraft ? Date.now() - usedAt > STALE_MS : KEY.test(name) && bytes > this.#maxBytes && name !== newest;
+      if (isOver) await rm(path, { recursive: true, force: true });
+    }
+  }
+}
+
+/** A folder to write into, or undefined where the cache folder cannot be written to. */
+async function draftIn(folder: string): Promise<string | undefined> {
+  const draft = join(folder, `.draft-${randomBytes(8).toString("hex")}`);
+  try {
+    await mkdir(draft, { recursive: true, mode: 0o700 });
+    return draft;
+  } catch {
+    return undefined;
+  }
+}
+
+interface Kept {
+  name: string;
+  path: string;
+  usedAt: number;
+  size: number;
+}
+
+async function sizeOf(folder: string, name: string): Promise<Kept | undefined> {
+  const path = join(folder, name);
+  try {
+    const { mtimeMs } = await stat(path);
+    const sizes = await Promise.all((await readdir(path)).map(async (file) => (await stat(join(path, file))).size));
+    return { name, path, usedAt: mtimeMs, size: sizes.reduce((sum, size) => sum + size, 0) };
+  } catch {
+    return undefined; // somebody else removed it
+  }
+}

@@ -1,0 +1,283 @@
+import type { ClusterCatalog } from "../api/clusterCatalog.ts";
+import type { ClusterExtension } from "../api/clusterExtension.ts";
+import { findCondition } from "../api/conditions.ts";
+import { API_VERSION } from "../api/constants.ts";
+import { type KubeObject, refOf } from "../api/k8s.ts";
+import { messageOf } from "../errors/errors.ts";
+import { Client } from "../kube/client.ts";
+import { parsePolicy } from "../oci/policy/policyFile.ts";
+import { type PolicyPlace, defaultPolicyPlace } from "../oci/policy/signaturePolicy.ts";
+import { describeObject } from "../release/identity.ts";
+import { startDevCluster } from "./devCluster.ts";
+import { CATALOG, EXTENSION, pushSample, sampleObjects } from "./devSample.ts";
+import { type Installation, startInstallation } from "./installation.ts";
+import type { Narrator } from "./narrator.ts";
+import { startRegistry } from "./registryServer.ts";
+import { SAMPLE_PACKAGE } from "./sample/sample.ts";
+import { until } from "./until.ts";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { homedir, tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+
+/**
+ * This machine's signature policy with a registry added from which everything is taken; undefined where there is none, since everything is then.
+ * @throws Error for a policy that cannot be read
+ */
+export async function localPolicy({ file }: PolicyPlace, registry: string): Promise<string | undefined> {
+  const text = await readFile(file, "utf8").catch((err: NodeJS.ErrnoException) => {
+    if (err.code === "ENOENT") return undefined;
+    throw err;
+  });
+  if (text === undefined) return undefined;
+  try {
+    parsePolicy(text);
+  } catch (err) {
+    throw new Error(`invalid signature policy in ${file}: ${messageOf(err)}`, { cause: err });
+  }
+  const policy = JSON.parse(text) as { transports?: Record<string, Record<string, unknown>> };
+  const docker = { ...policy.transports?.["docker"], [registry]: [{ type: "insecureAcceptAnything" }] };
+  return JSON.stringify({ ...policy, transports: { ...policy.transports, docker } });
+}
+
+/** How `olmv1 dev` runs. */
+export interface DevEnvironmentOptions {
+  /** Use this cluster; without it an embedded one is started. */
+  kubeconfig: string | undefined;
+  narrator: Narrator;
+  /** Aborts when the user has had enough. */
+  signal: AbortSignal;
+}
+
+const WAIT_MS = 120_000;
+const POLL_MS = 100;
+
+/**
+ * A running product to look at: a control plane (embedded, unless a kubeconfig names one), a registry with the sample operator,
+ * catalogd and operator-controller as separate processes.
+ */
+export class DevEnvironment {
+  readonly kubeconfig: string;
+  /** Where images can be pushed to, over plain HTTP. */
+  readonly registry: string;
+  /** Says so to those who pull from it. */
+  readonly registriesConf: string;
+  readonly #admin: Client;
+  readonly #narrator: Narrator;
+  readonly #signal: AbortSignal;
+  readonly #cleanups: Cleanups;
+  readonly #failure: Failure;
+
+  private constructor(admin: Client, options: DevEnvironmentOptions, cleanups: Cleanups, failure: Failure, place: Place) {
+    this.kubeconfig = place.kubeconfig;
+    this.registry = place.registry;
+    this.registriesConf = place.registriesConf;
+    this.#admin = admin;
+    this.#narrator = options.narrator;
+    this.#signal = options.signal;
+    this.#cleanups = cleanups;
+    this.#failure = failure;
+  }
+
+  /** Starts everything and pushes the sample. What was started is stopped again when a later part fails. */
+  static async start(options: DevEnvironmentOptions): Promise<DevEnvironment> {
+    const { narrator } = options;
+    const cleanups: Cleanups = [];
+    const failure: Failure = {};
+    try {
+      const workDir = await mkdtemp(join(tmpdir(), "olmv1-dev-"));
+      cleanups.push(() => rm(workDir, { recursive: true, force: true }));
+      narrator.part(options.kubeconfig ? `Using the cluster of ${options.kubeconfig}` : "Starting the embedded control plane");
+      const place = await controlPlane(options.kubeconfig, workDir, narrator, cleanups);
+      const admin = Client.fromKubeConfig(place.kubeconfig);
+      cleanups.push(() => admin.close());
+      await pushSample(place.registry, narrator);
+      const installation = await servers(admin, place, workDir, narrator, failure);
+      cleanups.push(() => installation.stop());
+      narrator.say("server", `catalogd and operator-controller are up (logs: ${workDir})`);
+      return new DevEnvironment(admin, options, cleanups, failure, place);
+    } catch (err) {
+      await stopAll(cleanups);
+      throw err;
+    }
+  }
+
+  /** Stops everything, what was started last first. */
+  stop(): Promise<void> {
+    return stopAll(this.#cleanups);
+  }
+
+  /** Namespace, ServiceAccount with exactly the rights that the sample needs, catalog, and the extension pinned to the first version. */
+  async install(): Promise<void> {
+    this.#narrator.part(`Installing ${SAMPLE_PACKAGE} under its own ServiceAccount`);
+    const { extension, ...before } = sampleObjects(this.registry);
+    for (const object of before.installer) await this.#apply(object);
+    await this.#apply(before.catalog);
+    await this.#catalogServed();
+    await this.#apply(extension);
+    await this.#installed(EXTENSION.firstVersion);
+  }
+
+  /** Lets go of the pin: the catalog's edges lead to the newest version. */
+  async upgrade(): Promise<void> {
+    this.#narrator.part("Upgrading: the version pin is removed, the channel's edges decide");
+    await this.#admin.patch(this.#ref, { spec: { source: { catalog: { version: null } } } }, { type: "merge", signal: this.#signal });
+    await this.#installed(EXTENSION.lastVersion);
+  }
+
+  /** Deletes the extension and checks that nothing of it is left. */
+  async uninstall(): Promise<void> {
+    this.#narrator.part("Removing the ClusterExtension");
+    await this.#admin.delete(this.#ref, { signal: this.#signal });
+    await this.#until(`ClusterExtension ${EXTENSION.name} is gone`, async () => (await this.#admin.get(this.#ref)) === undefined);
+    await this.#narrator.quiet();
+    const left = await this.#leftovers();
+    if (left.length > 0) throw new Error(`objects of ClusterExtension ${EXTENSION.name} are left: ${left.join(", ")}`);
+    this.#narrator.say("status", "nothing is left behind");
+  }
+
+  /** Takes the sample's catalog, rights and namespace off a cluster that goes on living; our CRDs and RBAC stay. */
+  async cleanUp(): Promise<void> {
+    this.#narrator.part("Removing what the sample needed");
+    const { installer, catalog } = sampleObjects(this.registry);
+    for (const object of [catalog, ...installer.toReversed()]) {
+      const ref = refOf(object);
+      await this.#admin.delete(ref, { signal: this.#signal });
+      this.#narrator.say("user", `deleted ${describeObject(object)}`);
+      if (object === catalog)
+        await this.#until(`${describeObject(object)} is gone`, async () => (await this.#admin.get(ref)) === undefined);
+    }
+    this.#narrator.say(
+      "status",
+      "the CRDs and RBAC of olmv1 stay: kubectl delete -k config removes them, and every ClusterExtension with them",
+    );
+  }
+
+  /** Rejects when one of the servers ends by itself, resolves when the user has had enough. */
+  async stay(): Promise<void> {
+    while (!this.#signal.aborted) {
+      if (this.#failure.text !== undefined) throw new Error(this.#failure.text);
+      await sleep(POLL_MS);
+    }
+  }
+
+  get #ref(): { apiVersion: string; kind: string; name: string } {
+    return { apiVersion: API_VERSION, kind: "ClusterExtension", name: EXTENSION.name };
+  }
+
+  async #apply(object: KubeObject): Promise<void> {
+    await this.#admin.apply(object, { fieldManager: "olmv1-dev", force: true, signal: this.#signal });
+    this.#narrator.say("user", `applied ${describeObject(object)}`);
+  }
+
+  async #catalogServed(): Promise<void> {
+    const ref = { apiVersion: API_VERSION, kind: "ClusterCatalog", name: CATALOG };
+    let served: ClusterCatalog | undefined;
+    await this.#until(`ClusterCatalog ${CATALOG} is served`, async () => {
+      served = await this.#admin.get<ClusterCatalog>(ref);
+      return findCondition(served?.status?.conditions, "Serving")?.status === "True";
+    });
+    await this.#narrator.quiet();
+    this.#narrator.say("catalog", `${CATALOG}: image ${served?.spec.source.image?.ref} → ${served?.status?.resolvedSource?.image?.ref}`);
+    const url = `${served?.status?.urls?.base}/api/v1/metas`;
+    this.#narrator.say("catalog", `${CATALOG}: ${await countsOf(url, this.#signal)} at ${url}`);
+  }
+
+  async #installed(version: string): Promise<void> {
+    await this.#until(`version ${version} of ${SAMPLE_PACKAGE} is installed`, async () => {
+      const { status } = (await this.#admin.get<ClusterExtension>(this.#ref)) ?? {};
+      return status?.install?.bundle.version === version && findCondition(status.conditions, "Progressing")?.reason === "Succeeded";
+    });
+    await this.#narrator.quiet();
+  }
+
+  async #leftovers(): Promise<string[]> {
+    const kinds = ["v1/ConfigMap", "v1/Service", "v1/ServiceAccount", "apps/v1/Deployment"];
+    const found = await Promise.all(
+      kinds.map(async (text) => {
+        const slash = text.lastIndexOf("/");
+        const gvk = { apiVersion: text.slice(0, slash), kind: text.slice(slash + 1) };
+        const { items } = await this.#admin.list(gvk, {
+          namespace: EXTENSION.namespace,
+          labelSelector: `olm.operatorframework.io/owner-name=${EXTENSION.name}`,
+        });
+        return items.map((item) => `${gvk.kind} ${item.metadata.name}`);
+      }),
+    );
+    return found.flat();
+  }
+
+  async #until(what: string, done: () => Promise<boolean>): Promise<void> {
+    await until(WAIT_MS, `${what}; look at: kubectl --kubeconfig ${this.kubeconfig} describe clusterextension`, async () => {
+      if (await done()) return true;
+      this.#signal.throwIfAborted();
+      if (this.#failure.text !== undefined) throw new Error(this.#failure.text);
+      return false;
+    });
+  }
+}
+
+/** Where it works. */
+interface Place {
+  kubeconfig: string;
+  /** Host and port of the registry. */
+  registry: string;
+  /** The registries.conf for it. */
+  registriesConf: string;
+}
+
+/** Why it cannot go on, once it is known. */
+interface Failure {
+  text?: string;
+}
+
+type Cleanups = (() => Promise<void>)[];
+
+/** Such as "1 package, 2 channels, 3 bundles, 1 deprecation": one line of the answer is one object. */
+async function countsOf(url: string, signal: AbortSignal): Promise<string> {
+  const counts = ["package", "channel", "bundle", "deprecation"].map(async (noun) => {
+    const answer = await fetch(`${url}?schema=olm.${noun === "deprecation" ? "deprecations" : noun}`, { signal });
+    if (!answer.ok) throw new Error(`GET ${answer.url}: ${answer.status}`);
+    const count = (await answer.text()).split("\n").length - 1;
+    return `${count} ${noun}${count === 1 ? "" : "s"}`;
+  });
+  return (await Promise.all(counts)).join(", ");
+}
+
+async function controlPlane(kubeconfig: string | undefined, workDir: string, narrator: Narrator, cleanups: Cleanups): Promise<Place> {
+  const say = (line: string): void => narrator.say("build", line);
+  const registriesConf = join(workDir, "registries.conf");
+  if (kubeconfig !== undefined) {
+    const registry = await startRegistry(workDir, say);
+    cleanups.push(() => registry.stop());
+    return { kubeconfig, registry: registry.host, registriesConf };
+  }
+  const started = performance.now();
+  const cluster = await startDevCluster({ say });
+  cleanups.push(() => cluster.stop());
+  narrator.say("cluster", `API server ${cluster.server} is ready after ${((performance.now() - started) / 1_000).toFixed(1)} s`);
+  return { kubeconfig: cluster.kubeconfig, registry: cluster.registry.host, registriesConf };
+}
+
+/** The two servers, told about only what is a story; a server that ends by itself fails it all. */
+async function servers(admin: Client, place: Place, workDir: string, narrator: Narrator, failure: Failure): Promise<Installation> {
+  await writeFile(place.registriesConf, `[[registry]]\nlocation = "${place.registry}"\ninsecure = true\n`);
+  const policy = await localPolicy(defaultPolicyPlace(homedir()), place.registry);
+  const signaturePolicy = policy === undefined ? undefined : join(workDir, "policy.json");
+  if (policy !== undefined && signaturePolicy !== undefined) await writeFile(signaturePolicy, policy);
+  return startInstallation({
+    admin,
+    adminKubeconfig: place.kubeconfig,
+    workDir,
+    registriesConf: place.registriesConf,
+    signaturePolicy,
+    onLine: (_server, line) => narrator.hear(line),
+    onExit: (text) => {
+      failure.text ??= text;
+    },
+  });
+}
+
+async function stopAll(cleanups: Cleanups): Promise<void> {
+  for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
+}

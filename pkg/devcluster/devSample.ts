@@ -1,0 +1,76 @@
+import { API_VERSION } from "../api/constants.ts";
+import type { KubeObject } from "../api/k8s.ts";
+import { loadBundle } from "../bundle/load.ts";
+import { CONTROLLER_SUBJECT } from "./installation.ts";
+import {
+  SAMPLE_CATALOG_REPOSITORY,
+  SAMPLE_CATALOG_TAG,
+  SAMPLE_PACKAGE,
+  SAMPLE_VERSIONS,
+  sampleBundles,
+  sampleImages,
+} from "./sample/sample.ts";
+import { pushImage } from "../oci/publish/push.ts";
+import { installerManifests } from "../rbac/installerManifests.ts";
+import { requiredRules } from "../rbac/requiredRules.ts";
+import { unionOf } from "../rbac/ruleSets.ts";
+import { renderBundle } from "../render/render.ts";
+import type { Narrator } from "./narrator.ts";
+
+/** Name of the sample ClusterCatalog. */
+export const CATALOG = "hello-catalog";
+/** The sample extension: where and as whom it is installed, and the way it goes. */
+export const EXTENSION = {
+  name: "hello",
+  namespace: "hello",
+  serviceAccount: "hello-installer",
+  firstVersion: SAMPLE_VERSIONS[0],
+  lastVersion: SAMPLE_VERSIONS[2],
+} as const;
+
+/** Pushes the sample's bundles and its catalog. @returns when everything can be pulled. */
+export async function pushSample(host: string, narrator: Narrator): Promise<void> {
+  for (const { repository, tag, files, labels } of sampleImages(host)) {
+    const { digest } = await pushImage({ host, insecure: true }, repository, tag, { files, labels });
+    narrator.say("push", `${host}/${repository}:${tag} (${digest})`);
+  }
+}
+
+/** What a user applies to install the sample. */
+export interface SampleObjects {
+  /** Namespace, ServiceAccount and its rights, in this order. */
+  installer: KubeObject[];
+  catalog: KubeObject;
+  extension: KubeObject;
+}
+
+/** The sample as a user would apply it; the ServiceAccount gets the rules that its versions need and no other. */
+export function sampleObjects(host: string): SampleObjects {
+  const { name, namespace, serviceAccount, firstVersion } = EXTENSION;
+  const rules = sampleBundles().map(({ files }) => {
+    const objects = renderBundle(loadBundle(files), { installNamespace: namespace });
+    return requiredRules(objects, { installNamespace: namespace });
+  });
+  return {
+    installer: [
+      { apiVersion: "v1", kind: "Namespace", metadata: { name: namespace } },
+      ...installerManifests({ namespace, name: serviceAccount }, unionOf(rules), CONTROLLER_SUBJECT),
+    ],
+    catalog: {
+      apiVersion: API_VERSION,
+      kind: "ClusterCatalog",
+      metadata: { name: CATALOG },
+      spec: { source: { type: "Image", image: { ref: `${host}/${SAMPLE_CATALOG_REPOSITORY}:${SAMPLE_CATALOG_TAG}` } } },
+    },
+    extension: {
+      apiVersion: API_VERSION,
+      kind: "ClusterExtension",
+      metadata: { name },
+      spec: {
+        namespace,
+        serviceAccount: { name: serviceAccount },
+        source: { sourceType: "Catalog", catalog: { packageName: SAMPLE_PACKAGE, channels: ["stable"], version: firstVersion } },
+      },
+    },
+  };
+}

@@ -1,0 +1,34 @@
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { parsePolicy } from "../oci/policy/policyFile.ts";
+import { folder } from "../../test/support/pulling.ts";
+import { localPolicy } from "./devEnvironment.ts";
+
+const REGISTRY = "127.0.0.1:5000";
+
+test("a strict policy stays in force for all but the registry of the control plane", async () => {
+  const file = join(await folder(), "policy.json");
+  await writeFile(
+    file,
+    '{"default":[{"type":"reject"}],"transports":{"dir":{"":[{"type":"reject"}]},"docker":{"quay.io":[{"type":"reject"}]}}}',
+  );
+  const policy = parsePolicy((await localPolicy({ file }, REGISTRY)) ?? "");
+  expect([policy.default, [...policy.docker]]).toEqual([
+    [{ type: "reject" }],
+    [
+      ["quay.io", [{ type: "reject" }]],
+      [REGISTRY, [{ type: "insecureAcceptAnything" }]],
+    ],
+  ]);
+});
+
+test("without a policy there is none", async () => {
+  expect(await localPolicy({ file: join(await folder(), "policy.json") }, REGISTRY)).toBeUndefined();
+});
+
+test("a broken one is told", async () => {
+  const file = join(await folder(), "policy.json");
+  await writeFile(file, "{}");
+  await expect(localPolicy({ file }, REGISTRY)).rejects.toThrow("Default policy is missing");
+});

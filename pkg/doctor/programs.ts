@@ -1,0 +1,185 @@
+import { findCondition } from "../api/conditions.ts";
+import type { Condition, KubeObject } from "../api/k8s.ts";
+import { stateOf } from "../certificates/rotation.ts";
+import { certificateHostNames, servingSecretName, servingSecretOf } from "../certificates/servingCertificate.ts";
+import { type ClusterSnapshot, type Finding, type ProgramSnapshot, about } from "./clusterSnapshot.ts";
+import { X509Certificate } from "node:crypto";
+
+/** What is read of a Deployment. */
+export interface Deployment {
+  spec?: { replicas?: number; template?: { spec?: { containers?: { image?: string; args?: string[] }[] } } };
+  status?: { readyReplicas?: number; updatedReplicas?: number; conditions?: Condition[] };
+}
+
+interface LeaseSpec {
+  holderIdentity?: string;
+  leaseDurationSeconds?: number;
+  renewTime?: string;
+}
+
+/** A program's Deployment; undefined where there is none that may be seen. */
+function deploymentOf({ deployment }: ProgramSnapshot): Deployment | undefined {
+  return "value" in deployment ? (deployment.value as Deployment | undefined) : undefined;
+}
+
+/** Whether as many replicas of each program are ready as there are to be, and all of the same version. */
+export function checkDeployments({ programs, namespace }: ClusterSnapshot, version: string): Finding[] {
+  const findings = programs.flatMap((facts) => {
+    const check = `Deployment ${facts.program}-controller-manager`;
+    return about(check, facts.deployment, (): Finding[] => [deploymentFinding(check, deploymentOf(facts), namespace)]);
+  });
+  return [...findings, ...checkVersions(programs, version)];
+}
+
+function deploymentFinding(check: string, deployment: Deployment | undefined, namespace: string): Finding {
+  if (!deployment) {
+    const message = `it does not exist in namespace ${namespace}`;
+    return {
+      check,
+      status: "problem",
+      message,
+      next: "name its namespace with --system-namespace, or install it: kubectl apply -k config",
+    };
+  }
+  const { spec: { replicas = 1 } = {}, status: { readyReplicas = 0, updatedReplicas = 0, conditions } = {} } = deployment;
+  const next = `kubectl -n ${namespace} describe ${check.toLowerCase().replace(" ", "/")}`;
+  if (replicas === 0) return { check, status: "problem", message: "it is scaled to 0: nothing runs", next };
+  if (readyReplicas < replicas) {
+    const failure = conditions?.find(({ type, status }) => type === "ReplicaFailure" && status === "True");
+    const stuck = failure ?? conditions?.find(({ type, status }) => type === "Progressing" && status === "False");
+    const message = `${readyReplicas} of ${replicas} replicas are ready${stuck ? `: ${stuck.message}` : ""}`;
+    return { check, status: readyReplicas === 0 || stuck ? "problem" : "warning", message, next };
+  }
+  if (updatedReplicas < replicas)
+    return { check, status: "warning", message: `${updatedReplicas} of ${replicas} replicas are of the last update`, next };
+  if (findCondition(conditions, "Available")?.status === "False") return { check, status: "problem", message: "it is not available", next };
+  return { check, status: "ok", message: replicas === 1 ? "1 replica is ready" : `all ${replicas} replicas are ready` };
+}
+
+/** Only tags that are versions say one. */
+function checkVersions(programs: readonly ProgramSnapshot[], version: string): Finding[] {
+  const images = programs.flatMap((facts) => deploymentOf(facts)?.spec?.template?.spec?.containers?.[0]?.image ?? []);
+  if (images.length < 2) return [];
+  const check = "versions";
+  const [first = "", second = ""] = images;
+  if (first !== second) {
+    const message = `the programs run different images: ${images.join(" and ")}`;
+    return [{ check, status: "warning", message, next: "give both Deployments the same image: they are one product" }];
+  }
+  const tag = /:v?(\d+\.\d+\.\d+[^:/@]*)$/.exec(first)?.[1];
+  if (tag === undefined)
+    return [{ check, status: "ok", message: `both programs run ${first}, whose tag tells no version; this olmv1 is ${version}` }];
+  if (tag === version) return [{ check, status: "ok", message: `programs and this olmv1 are ${version}` }];
+  const message = `the programs are ${tag}, this olmv1 is ${version}: it may know other fields and rules than they`;
+  return [{ check, status: "warning", message, next: `take the olmv1 of ${first}, or update the programs` }];
+}
+
+/** Whether each program has a leader that renews its Lease. */
+export function checkLeases({ programs, now, namespace }: ClusterSnapshot): Finding[] {
+  return programs.flatMap((facts) => {
+    const check = `leader of ${facts.program}`;
+    const args = deploymentOf(facts)?.spec?.template?.spec?.containers?.[0]?.args ?? ["--leader-elect"];
+    if (!args.some((arg) => arg.startsWith("--leader-elect"))) return [];
+    // Where there is no Deployment either, that is told already.
+    const isAbsent = "value" in facts.lease && !facts.lease.value && "value" in facts.deployment && !facts.deployment.value;
+    if (isAbsent) return [];
+    return about(check, facts.lease, (live): Finding[] => [
+      leaseFinding(check, live?.["spec"] as LeaseSpec | undefined, { now, namespace }),
+    ]);
+  });
+}
+
+function leaseFinding(check: string, lease: LeaseSpec | undefined, { now, namespace }: { now: number; namespace: string }): Finding {
+  const next = `kubectl -n ${namespace} logs deployment/${check.replace("leader of ", "")}-controller-manager`;
+  if (!lease) return { check, status: "problem", message: "nobody has ever led", next };
+  const { holderIdentity = "", leaseDurationSeconds = 0, renewTime = "" } = lease;
+  if (holderIdentity === "") return { check, status: "problem", message: "nobody leads since the last one stopped", next };
+  const silentS = Math.max(Math.round((now - Date.parse(renewTime)) / 1_000), 0);
+  if (!(silentS <= leaseDurationSeconds)) {
+    const message = `${holderIdentity} has not renewed its Lease for ${silentS} s, of ${leaseDurationSeconds} s that it holds`;
+    return { check, status: "problem", message, next };
+  }
+  return { check, status: "ok", message: `${holderIdentity}, renewed ${silentS} s ago` };
+}
+
+const DAY_MS = 24 * 3_600_000;
+/** A server renews its own thirty days before the end; somebody else may do so later. */
+const OVERDUE_DAYS = { "self-managed": 28, files: 7 } as const;
+
+/** Whether the certificates that the programs serve with hold, for how long, and for the names of their Services. */
+export function checkCertificates(facts: ClusterSnapshot): Finding[] {
+  return facts.programs.flatMap((program) => checkOne(program, facts));
+}
+
+function checkOne(facts: ProgramSnapshot, { now, namespace }: ClusterSnapshot): Finding[] {
+  const args = deploymentOf(facts)?.spec?.template?.spec?.containers?.[0]?.args;
+  if (!args) return [];
+  const { program } = facts;
+  const isOwn = args.includes("--serving-certificates=self-managed");
+  if (!isOwn && !args.some((arg) => arg.startsWith("--tls-cert"))) {
+    const message =
+      program === "catalogd" ? "catalogs are served by plain HTTP, metrics to everybody" : "metrics are served by plain HTTP, to everybody";
+    return [
+      { check: `certificate of ${program}`, status: "warning", message, next: "--serving-certificates=self-managed, as config has it" },
+    ];
+  }
+  const name = isOwn ? `${program}-serving-cert` : `${program}-cert`;
+  const check = `certificate of ${program}`;
+  const place = { program, name, namespace, isOwn };
+  return about(check, facts.secrets.get(name) ?? { value: undefined }, (secret) => [certificateFinding(check, secret, place, now)]);
+}
+
+interface Place {
+  readonly program: "catalogd" | "operator-controller";
+  readonly name: string;
+  readonly namespace: string;
+  readonly isOwn: boolean;
+}
+
+function certificateFinding(check: string, secret: KubeObject | undefined, place: Place, now: number): Finding {
+  const { program, name, namespace, isOwn } = place;
+  const next = `kubectl -n ${namespace} describe secret ${name}; kubectl -n ${namespace} events --for secret/${name}`;
+  if (!secret) {
+    const message = `Secret ${name} does not exist`;
+    return {
+      check,
+      status: "problem",
+      message,
+      next: isOwn
+        ? "apply the manifests again: they have it, without content"
+        : `whoever makes it has to: cert-manager, the service CA or you`,
+    };
+  }
+  const fault = isOwn ? ownFault(secret, program, namespace) : undefined;
+  if (fault !== undefined) return { check, status: "problem", message: `Secret ${name}: ${fault}`, next };
+  const data = (secret["data"] ?? {}) as Record<string, string>;
+  const certificate = parsed(Buffer.from(data["tls.crt"] ?? "", "base64").toString());
+  if (!certificate) return { check, status: "problem", message: `Secret ${name} holds no certificate in tls.crt`, next };
+  const host = `${program}-service.${namespace}.svc`;
+  if (certificate.checkHost(host) === undefined)
+    return { check, status: "problem", message: `it is not for ${host}, but for ${certificate.subjectAltName ?? "nobody"}`, next };
+  const end = certificate.validToDate;
+  const days = Math.floor((end.getTime() - now) / DAY_MS);
+  const until = end.toISOString().slice(0, 10);
+  if (end.getTime() <= now) return { check, status: "problem", message: `it has ended on ${until}`, next };
+  if (days < OVERDUE_DAYS[isOwn ? "self-managed" : "files"])
+    return { check, status: "warning", message: `it ends on ${until}, in ${days} days, and has not been renewed`, next };
+  return { check, status: "ok", message: `${isOwn ? "made by the program" : "made by others"}, holds until ${until}, ${days} days` };
+}
+
+/** What keeps a program from its own certificate. */
+function ownFault(secret: KubeObject, program: Place["program"], namespace: string): string | undefined {
+  const found = servingSecretOf(secret, servingSecretName(program, namespace));
+  if (found.kind === "foreign") return `somebody else's, ${program} does not write into it: ${found.because}`;
+  if (found.kind !== "stored") return `${program} has not written a certificate into it yet`;
+  const state = stateOf(found.stored, certificateHostNames(`${program}-service.${namespace}.svc`));
+  return state && "fault" in state.serving ? state.serving.fault : undefined;
+}
+
+function parsed(pem: string): X509Certificate | undefined {
+  try {
+    return new X509Certificate(pem);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,71 @@
+import { groupOf, type KubeObject, refOf } from "../api/k8s.ts";
+import { messageOf } from "../errors/errors.ts";
+import type { Client } from "../kube/client.ts";
+import { isConflict, isNotFound } from "../kube/errors.ts";
+import { describeObject } from "../release/identity.ts";
+
+/** Field manager of everything that the command line applies. */
+export const CLI_MANAGER = "olmv1";
+
+/** What became of an object. */
+export interface AppliedObject {
+  readonly object: KubeObject;
+  readonly verb: "created" | "configured" | "unchanged" | "not tried";
+}
+
+/** An object was refused after others had been applied. */
+export class ApplyFailed extends Error {
+  readonly done: readonly AppliedObject[];
+
+  constructor(message: string, done: readonly AppliedObject[], options: ErrorOptions) {
+    super(message, options);
+    this.done = done;
+  }
+}
+
+/**
+ * Applies objects in their order by server-side apply; fields that others own are not taken from them.
+ * @param tell is called with each object once it is there.
+ * @param dryRun only asks the API server; what stands in a namespace that does not exist yet cannot be tried.
+ * @throws ApplyFailed that says which object was refused and why, and knows what was applied before.
+ */
+export async function applyObjects(
+  client: Pick<Client, "get" | "apply">,
+  objects: readonly KubeObject[],
+  { dryRun = false, tell = () => undefined }: { dryRun?: boolean; tell?: (applied: AppliedObject) => void } = {},
+): Promise<AppliedObject[]> {
+  const done: AppliedObject[] = [];
+  for (const object of objects) {
+    try {
+      const before = await client.get(refOf(object), { metadataOnly: true });
+      const after = await client.apply(object, { fieldManager: CLI_MANAGER, dryRun });
+      const isSame = before?.metadata.resourceVersion === after.metadata.resourceVersion;
+      done.push({ object: after, verb: before === undefined ? "created" : isSame ? "unchanged" : "configured" });
+    } catch (err) {
+      if (!dryRun || !isNotFound(err)) throw new ApplyFailed(refusal(object, err), done, { cause: err });
+      done.push({ object, verb: "not tried" });
+    }
+    const last = done.at(-1);
+    if (last) tell(last);
+  }
+  return done;
+}
+
+function refusal(object: KubeObject, err: unknown): string {
+  const advice = isConflict(err) ? "; somebody else has set these fields: nothing is taken from them" : "";
+  return `apply ${describeObject(object)}: ${messageOf(err)}${advice}`;
+}
+
+/** As kubectl tells it, such as `role.rbac.authorization.k8s.io/x created`; with the namespace where it has one. */
+export function appliedLine({ object, verb }: AppliedObject, dryRun?: "client" | "server"): string {
+  const group = groupOf(object.apiVersion);
+  const { name, namespace } = object.metadata;
+  const where = namespace === undefined ? "" : ` in namespace ${namespace}`;
+  return `${object.kind.toLowerCase()}${group === "" ? "" : `.${group}`}/${name} ${verb}${where}${dryRun === undefined ? "" : ` (${dryRun} dry run)`}`;
+}
+
+/** What is told when not everything could be applied. @param goOn says how to go on, or back; left out where nothing was applied. */
+export function unfinishedText({ message, done }: ApplyFailed, goOn: string): string {
+  const made = done.filter(({ verb }) => verb !== "unchanged").map((one) => appliedLine(one));
+  return made.length === 0 ? `${message}; nothing was changed` : `${message}; before that: ${made.join(", ")}; ${goOn}`;
+}

@@ -1,0 +1,40 @@
+import type { KubeObject } from "../api/k8s.ts";
+import { type BundleRights, diffText, rightsDiff, rulesFor } from "./bundlePermissions.ts";
+import { expect, test } from "vitest";
+
+const NOTHING = { clusterRules: [], namespaceRules: new Map<string, never>(), unknownKinds: [] };
+
+/** A bundle with one CRD of these versions, the last of which is stored. */
+function rights(version: string, ...versions: string[]): BundleRights {
+  const crd: KubeObject = {
+    apiVersion: "apiextensions.k8s.io/v1",
+    kind: "CustomResourceDefinition",
+    metadata: { name: "as.example.com" },
+    spec: { versions: versions.map((name, i) => ({ name, served: true, storage: i === versions.length - 1 })) },
+  };
+  const installer = { namespace: "a", name: "installer" };
+  return { name: `a.v${version}`, installer, needed: NOTHING, given: NOTHING, userRoles: [], version, objects: [crd] };
+}
+
+const OLD = rights("1.9.0", "v1alpha1", "v1");
+const NEW = rights("1.10.0", "v1");
+
+// requirements S0-048: a stored version has to be taken from the CRD's status before it may go
+test("versions between which a CRD loses a stored version need the right to take it out, in whatever order they are named", () => {
+  const right = {
+    apiGroups: ["apiextensions.k8s.io"],
+    resources: ["customresourcedefinitions/status"],
+    resourceNames: ["as.example.com"],
+    verbs: ["patch"],
+  };
+  expect(rulesFor([NEW, OLD]).clusterRules).toEqual([right]);
+  expect(rulesFor([OLD, NEW]).clusterRules).toEqual([right]);
+  expect(rulesFor([NEW]).clusterRules).toEqual([]);
+});
+
+test("a comparison counts that right to what the upgrade adds, not to what going back takes away", () => {
+  const line =
+    'Namespace:"" APIGroups:[apiextensions.k8s.io] Resources:[customresourcedefinitions/status] ResourceNames:[as.example.com] Verbs:[patch]';
+  expect(diffText(rightsDiff([OLD], [NEW]))).toContain(`installer):\n  + ${line}\n`);
+  expect(diffText(rightsDiff([OLD], [OLD]))).toContain("installer):\n  no change\n");
+});

@@ -1,0 +1,101 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import type { ClusterCatalog } from "../api/clusterCatalog.ts";
+import { parseYamlDocuments } from "../golang/yaml.ts";
+import { runCli } from "../../test/support/runCli.ts";
+import { catalogObject } from "./catalogObject.ts";
+import { catalogState, isServed } from "../../cmd/olmv1/cli/catalogState.ts";
+import { catalogTable, catalogText } from "../../cmd/olmv1/commands/catalog/list.ts";
+
+const GOLDENS = join(import.meta.dirname, "../../test/goldens/cli");
+const CATALOGS = parseYamlDocuments(readFileSync(join(GOLDENS, "fixtures/clusterCatalogs.yaml"), "utf8")) as ClusterCatalog[];
+const NOW = Date.parse("2026-03-10T12:00:00Z");
+
+// Source: spec/catalog-and-resolution.md, ClusterCatalog.
+describe("the object of a new catalog", () => {
+  const wish = { name: "c", image: "quay.io/a/b:v1", labels: [] };
+
+  test.for([
+    [60_000, 1],
+    [5_400_000, 90],
+  ] as const)("is looked up every %i ms: %i minutes", ([pollInterval, minutes]) => {
+    expect(catalogObject({ ...wish, pollInterval }).spec.source.image?.pollIntervalMinutes).toBe(minutes);
+  });
+
+  test("has no more than was asked for", () => {
+    expect(catalogObject(wish)).toEqual({
+      apiVersion: "olm.operatorframework.io/v1",
+      kind: "ClusterCatalog",
+      metadata: { name: "c" },
+      spec: { source: { type: "Image", image: { ref: "quay.io/a/b:v1" } } },
+    });
+    expect(catalogObject({ ...wish, priority: -5, labels: ["a=b", "c=d=e"] })).toMatchObject({
+      metadata: { labels: { a: "b", c: "d=e" } },
+      spec: { priority: -5 },
+    });
+  });
+
+  test.for([
+    [{ image: "quay.io/a/b" }, "spec.source.image.ref: must end with a digest or a tag"],
+    [
+      { image: `quay.io/a/b@sha256:${"0".repeat(64)}`, pollInterval: 60_000 },
+      "cannot specify pollIntervalMinutes while using digest-based image",
+    ],
+    [{ pollInterval: 90_000 }, "--poll-interval must be whole minutes"],
+    [{ pollInterval: 0 }, "--poll-interval must be whole minutes"],
+    [{ priority: 3_000_000_000 }, "spec.priority: "],
+    [{ labels: ["x"] }, '--label "x" is not written as key=value'],
+  ] as const)("with %j is refused here", ([change, message]) => {
+    expect(() => catalogObject({ ...wish, ...change })).toThrow(message);
+  });
+});
+
+test("catalogs are told by what they do", () => {
+  expect(CATALOGS.map((one) => [one.metadata.name, catalogState(one).text, isServed(one)])).toEqual([
+    ["community", "serving", true],
+    ["internal", "serving, retrying", false],
+    ["broken", "blocked", false],
+    ["new", "waiting", false],
+    ["off", "switched off", false],
+    ["flawed", "serving, has errors", true],
+  ]);
+});
+
+test.for([80, 200])("catalogs at width %i", async (width) => {
+  const screen = { width, colour: false };
+  const texts = [
+    catalogTable(screen, CATALOGS, NOW, false),
+    catalogTable(screen, CATALOGS, NOW, true),
+    ...CATALOGS.slice(0, 3).map((one) => catalogText(screen, one, NOW)),
+  ];
+  await expect(texts.join("\n")).toMatchFileSnapshot(join(GOLDENS, `catalog-list-${width}.txt`));
+});
+
+describe("catalog add --dry-run=client asks no cluster", () => {
+  test("and prints what would be created", async () => {
+    const { code, out } = await runCli([
+      "catalog",
+      "add",
+      "c",
+      "quay.io/a/b:v1",
+      "--poll-interval",
+      "1h",
+      "--dry-run=client",
+      "-o",
+      "yaml",
+    ]);
+    expect([code, parseYamlDocuments(out)]).toEqual([
+      0,
+      [catalogObject({ name: "c", image: "quay.io/a/b:v1", pollInterval: 3_600_000, labels: [] })],
+    ]);
+    expect((await runCli(["catalog", "add", "c", "quay.io/a/b:v1", "--dry-run=client"])).out).toBe(
+      "clustercatalog.olm.operatorframework.io/c created (dry run)\n",
+    );
+  });
+
+  test("and refuses what the server would", async () => {
+    const { code, err } = await runCli(["catalog", "add", "c", "quay.io/a/b", "--dry-run=client", "-o", "json"]);
+    expect([code, JSON.parse(err)]).toEqual([2, { error: { message: "spec.source.image.ref: must end with a digest or a tag" } }]);
+  });
+});

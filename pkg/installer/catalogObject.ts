@@ -1,0 +1,55 @@
+import { type ClusterCatalog, ClusterCatalog as Schema } from "../api/clusterCatalog.ts";
+import { API_VERSION, CLUSTER_CATALOG, GROUP } from "../api/constants.ts";
+import type { ObjectRef } from "../api/k8s.ts";
+
+/** What a new ClusterCatalog is given. */
+export interface CatalogWish {
+  readonly name: string;
+  readonly image: string;
+  /** Milliseconds. */
+  readonly pollInterval?: number | undefined;
+  readonly priority?: number | undefined;
+  /** Each `key=value`. */
+  readonly labels: readonly string[];
+}
+
+/** The object of a wish. @throws Error that says what of it the API server would refuse. */
+export function catalogObject({ name, image, pollInterval, priority, labels }: CatalogWish): ClusterCatalog {
+  const pollIntervalMinutes = pollInterval === undefined ? undefined : minutesOf(pollInterval);
+  const object: ClusterCatalog = {
+    apiVersion: API_VERSION,
+    kind: CLUSTER_CATALOG,
+    metadata: { name, ...(labels.length > 0 ? { labels: Object.fromEntries(labels.map(labelOf)) } : {}) },
+    spec: {
+      source: { type: "Image", image: { ref: image, ...(pollIntervalMinutes === undefined ? {} : { pollIntervalMinutes }) } },
+      ...(priority === undefined ? {} : { priority }),
+    },
+  };
+  const { error } = Schema.safeParse(object);
+  if (error) throw new Error(error.issues.map(({ path, message }) => `${path.join(".")}: ${message}`).join("; "));
+  return object;
+}
+
+/** A ClusterCatalog by name. */
+export function catalogRef(name: string): ObjectRef {
+  return { apiVersion: API_VERSION, kind: CLUSTER_CATALOG, name };
+}
+
+/** As kubectl names objects: clustercatalog.olm.operatorframework.io/NAME. */
+export function catalogName(name: string): string {
+  return `${CLUSTER_CATALOG.toLowerCase()}.${GROUP}/${name}`;
+}
+
+/** @throws Error for an interval that is not a whole number of minutes from 1 on. */
+function minutesOf(intervalMs: number): number {
+  const minutes = intervalMs / 60_000;
+  if (minutes < 1 || !Number.isSafeInteger(minutes)) throw new Error("--poll-interval must be whole minutes, such as 10m or 1h30m");
+  return minutes;
+}
+
+/** @throws Error for what is not written as key=value. */
+function labelOf(text: string): [string, string] {
+  const at = text.indexOf("=");
+  if (at < 1) throw new Error(`--label ${JSON.stringify(text)} is not written as key=value`);
+  return [text.slice(0, at), text.slice(at + 1)];
+}

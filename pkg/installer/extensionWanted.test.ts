@@ -1,0 +1,63 @@
+import { expect, test } from "vitest";
+import { ClusterExtension } from "../api/clusterExtension.ts";
+import { LABEL_METADATA_NAME } from "../api/constants.ts";
+import { changedPaths, extensionWanted, type Said } from "./extensionSpec.ts";
+
+const SAID: Said = {
+  packageName: "p",
+  namespace: "ns",
+  serviceAccount: "installer",
+  config: undefined,
+  channel: [],
+  catalog: [],
+  watchNamespace: [],
+};
+const PLAIN = { namespace: "ns", serviceAccount: { name: "installer" }, source: { sourceType: "Catalog", catalog: { packageName: "p" } } };
+
+test.for<[string, Partial<Said>, object]>([
+  ["nothing but a package", {}, PLAIN],
+  ["no ServiceAccount", { serviceAccount: undefined }, { namespace: "ns", source: PLAIN.source }],
+  [
+    "a range, channels and a policy",
+    { version: "1.x", channel: ["stable", "fast"], upgradeConstraintPolicy: "SelfCertified" },
+    {
+      source: {
+        sourceType: "Catalog",
+        catalog: { packageName: "p", version: "1.x", channels: ["stable", "fast"], upgradeConstraintPolicy: "SelfCertified" },
+      },
+    },
+  ],
+  [
+    "one catalog",
+    { catalog: ["c"] },
+    { source: { sourceType: "Catalog", catalog: { packageName: "p", selector: { matchLabels: { [LABEL_METADATA_NAME]: "c" } } } } },
+  ],
+  [
+    "several catalogs",
+    { catalog: ["c", "d"] },
+    {
+      source: {
+        sourceType: "Catalog",
+        catalog: { packageName: "p", selector: { matchExpressions: [{ key: LABEL_METADATA_NAME, operator: "In", values: ["c", "d"] }] } },
+      },
+    },
+  ],
+  ["approval", { approval: "Manual" }, { approval: "Manual" }],
+  ["one namespace to watch", { watchNamespace: ["a"] }, { config: { configType: "Inline", inline: { watchNamespace: "a" } } }],
+  [
+    "several beside a configuration",
+    { watchNamespace: ["a", "b"], config: { deploymentConfig: {} } },
+    { config: { configType: "Inline", inline: { deploymentConfig: {}, watchNamespaces: ["a", "b"] } } },
+  ],
+])("with %s", ([, said, want]) => {
+  const { spec, ...rest } = extensionWanted("x", { ...SAID, ...said });
+  expect(spec).toMatchObject(want);
+  expect(ClusterExtension.safeParse({ ...rest, spec }).error).toBeUndefined();
+});
+
+test("what is not said is as the existing extension has it", () => {
+  const before = extensionWanted("x", { ...SAID, version: "1.x", watchNamespace: ["a"], approval: "Manual" }).spec;
+  expect(changedPaths(before, extensionWanted("x", SAID, before).spec)).toEqual([]);
+  const other = extensionWanted("x", { ...SAID, version: "2.x", channel: ["fast"], watchNamespace: ["b"] }, before).spec;
+  expect(changedPaths(before, other)).toEqual(["config.inline.watchNamespace", "source.catalog.channels", "source.catalog.version"]);
+});

@@ -1,0 +1,142 @@
+import type { ClusterExtension } from "../api/clusterExtension.ts";
+import { ANNOTATION_DROP_CONVERSION, LABEL_CREATED_FOR } from "../api/constants.ts";
+import type { KubeObject, ObjectRef } from "../api/k8s.ts";
+import { mapInParallel } from "../async/concurrency.ts";
+import { conversionServiceOf } from "../crdsafety/crdParts.ts";
+import type { Client } from "../kube/client.ts";
+import { isForbidden } from "../kube/errors.ts";
+import { crdUse, servedKindOf } from "../operatorcontroller/apply/crdUse.ts";
+import { neededConversions } from "../operatorcontroller/apply/lostConversions.ts";
+import type { Installer } from "../rbac/installerManifests.ts";
+import { isCrd } from "../release/identity.ts";
+import { ownershipOf } from "../release/ownership.ts";
+import type { CrdPolicy } from "../release/plan.ts";
+import { refFrom } from "../rollout/inventory.ts";
+
+/**
+ * Predicts that operator-controller will stop an uninstall with reason ConversionNeeded, with its own function.
+ * @param crds the definitions of the extension, as the API server returned them.
+ * @returns a sentence for each definition that stops it.
+ */
+export async function blockedUninstall(
+  client: Pick<Client, "get" | "list" | "raw">,
+  extension: ClusterExtension,
+  policy: CrdPolicy,
+  crds: readonly KubeObject[],
+  signal: AbortSignal,
+): Promise<string[]> {
+  const isForced = extension.metadata.annotations?.[ANNOTATION_DROP_CONVERSION] === "true";
+  const inventory = (extension.status?.inventory?.objects ?? []).map(refFrom);
+  const recorded = [...inventory, ...(await ownServices(client, extension, crds, signal))];
+  return (await neededConversions(client, { crds, policy, recorded, isForced }, signal)).map(({ text }) => text);
+}
+
+/** The Services that convert for the definitions and belong to the extension: of a large bundle status.inventory does not name all objects. */
+async function ownServices(
+  client: Pick<Client, "get">,
+  { metadata: { name, uid = "" }, spec }: ClusterExtension,
+  crds: readonly KubeObject[],
+  signal: AbortSignal,
+): Promise<ObjectRef[]> {
+  const owner = { name, uid, installNamespace: spec.namespace };
+  const own: ObjectRef[] = [];
+  for (const service of crds.flatMap((crd) => conversionServiceOf(crd) ?? [])) {
+    try {
+      const live = await client.get(service, { metadataOnly: true, signal });
+      if (live && ownershipOf(live, owner).kind === "ours") own.push(service);
+    } catch (err) {
+      if (!isForbidden(err)) throw err;
+    }
+  }
+  return own;
+}
+
+/** A CustomResourceDefinition of an extension, and the custom resources that there are of it. */
+export interface CustomResources {
+  readonly crd: KubeObject;
+  readonly kind: string;
+  /** "namespace/name", or the name; as many as were read. */
+  readonly names: readonly string[];
+  /** There are more than were read. */
+  readonly isMore: boolean;
+  /** Why they could not be counted. */
+  readonly unknown?: string;
+}
+
+/** What becomes of a definition and its custom resources. */
+export type Fate = "deleted" | "kept";
+
+const CRD_API_VERSION = "apiextensions.k8s.io/v1";
+const PARALLEL = 4;
+/** Custom resources of one kind that are counted. */
+export const COUNTED_MAX = 1_000;
+
+/** The definitions of an extension, including those that upgrades have kept, with the custom resources that the user may list. */
+export async function customResourcesOf(
+  client: Pick<Client, "get" | "list" | "raw">,
+  { status }: ClusterExtension,
+): Promise<CustomResources[]> {
+  const kept = (status?.keptCRDs ?? []).map(({ name }) => ({ apiVersion: CRD_API_VERSION, kind: "CustomResourceDefinition", name }));
+  const refs = [...(status?.inventory?.objects ?? []).map(refFrom).filter(isCrd), ...kept];
+  const found = await mapInParallel(refs, PARALLEL, async (ref) => {
+    const crd = await client.get(ref);
+    return crd && countIn(client, crd);
+  });
+  return found.filter((one) => one !== undefined);
+}
+
+async function countIn(client: Pick<Client, "get" | "list" | "raw">, crd: KubeObject): Promise<CustomResources> {
+  const use = await crdUse(client, crd, new AbortController().signal);
+  const served = servedKindOf(crd);
+  const none = { crd, kind: served?.kind ?? crd.metadata.name, names: [], isMore: false };
+  if (use.kind !== "in use") return none;
+  if (use.reason !== "CustomResourcesExist") return use.reason === "BeingDeleted" ? none : { ...none, unknown: use.text };
+  if (!served) return none;
+  const { items } = await client.list(served, { metadataOnly: true, maxItems: COUNTED_MAX + 1 });
+  const names = items
+    .slice(0, COUNTED_MAX)
+    .map(({ metadata: { namespace, name } }) => (namespace === undefined ? name : `${namespace}/${name}`));
+  return { ...none, names, isMore: items.length > COUNTED_MAX };
+}
+
+/** What a policy does to a definition: under DeleteIfUnused the controller keeps one whose custom resources cannot be counted. */
+export function fateOf({ names, unknown }: CustomResources, policy: CrdPolicy): Fate {
+  if (policy === "Delete") return "deleted";
+  if (policy === "Retain") return "kept";
+  return names.length > 0 || unknown !== undefined ? "kept" : "deleted";
+}
+
+const RBAC_GROUP = "rbac.authorization.k8s.io";
+
+/**
+ * The permissions of an installer to delete definitions with their custom resources, which crdPolicy Delete takes; marked as made for the extension.
+ * The definitions are named too, because the roles of the installed bundle do not cover those that an upgrade has kept.
+ */
+export function deletingRights(
+  extension: string,
+  { namespace, name }: Installer,
+  customResources: readonly CustomResources[],
+): KubeObject[] {
+  const metadata = { name: `${namespace}-${name}-delete`, labels: { [LABEL_CREATED_FOR]: extension } };
+  const rules = customResources.map(({ crd }) => {
+    const { group = "", names } = (crd["spec"] ?? {}) as { group?: string; names?: { plural?: string } };
+    return { apiGroups: [group], resources: [names?.plural ?? ""], verbs: ["get", "list", "delete"] };
+  });
+  const definitions = {
+    apiGroups: ["apiextensions.k8s.io"],
+    resources: ["customresourcedefinitions"],
+    resourceNames: customResources.map(({ crd }) => crd.metadata.name),
+    verbs: ["get", "delete"],
+  };
+  const apiVersion = `${RBAC_GROUP}/v1`;
+  return [
+    { apiVersion, kind: "ClusterRole", metadata, rules: [definitions, ...rules] },
+    {
+      apiVersion,
+      kind: "ClusterRoleBinding",
+      metadata,
+      roleRef: { apiGroup: RBAC_GROUP, kind: "ClusterRole", name: metadata.name },
+      subjects: [{ kind: "ServiceAccount", namespace, name }],
+    },
+  ];
+}

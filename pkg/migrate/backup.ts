@@ -1,0 +1,101 @@
+import { createHash } from "node:crypto";
+import { gunzipSync, gzipSync } from "node:zlib";
+import type { KubeObject, ObjectRef } from "../api/k8s.ts";
+import type { RemovedMarks } from "./ownershipMarks.ts";
+import { LABEL_MIGRATION, MIGRATION_FIELD_MANAGER } from "../api/migration.ts";
+import { asExpected, backupOf, backupText, type Expected } from "./objectBackup.ts";
+import { messageOf } from "../errors/errors.ts";
+import { toYaml } from "../golang/yaml.ts";
+import type { Client } from "../kube/client.ts";
+import { describeObject } from "../release/identity.ts";
+
+/** What does not fit into annotations: the ClusterServiceVersion, and what is taken off objects. */
+export interface Backup {
+  readonly csv: KubeObject;
+  readonly marks: readonly RemovedMarks[];
+}
+
+/** A backup unpacked takes no more than this; the packed one is bounded by the API server. */
+const MAX_BYTES = 64 * 1024 * 1024;
+
+/** What a Secret may hold, less some room for what is taken off objects. */
+const SECRET_MAX_BYTES = 1_000_000;
+
+/** Why a conversion could not keep what it deletes, a sentence each: what is too large for where it is kept. */
+export function backupFaults({
+  csv,
+  subscription,
+  group,
+}: {
+  csv: KubeObject;
+  subscription: KubeObject;
+  group: KubeObject | undefined;
+}): string[] {
+  const bytes = gzipSync(JSON.stringify(backupOf(csv))).length;
+  const faults =
+    bytes > SECRET_MAX_BYTES ? [`${describeObject(csv)} is too large for a Secret even when it is packed, with ${bytes} bytes`] : [];
+  for (const object of [subscription, group]) {
+    try {
+      if (object) backupText(object);
+    } catch (err) {
+      faults.push(messageOf(err));
+    }
+  }
+  return faults;
+}
+
+/** The Secret that keeps the backup of an extension's conversion. */
+export function backupRef(extension: string, namespace: string): ObjectRef {
+  return { apiVersion: "v1", kind: "Secret", namespace, name: `${extension}-migration-backup` };
+}
+
+/**
+ * Keeps a backup, in place of one of a conversion that was interrupted before anything was taken off an object.
+ * @returns its digest, with which it is read again.
+ */
+export async function keepBackup(client: Client, extension: string, namespace: string, { csv, marks }: Backup): Promise<string> {
+  const { name } = backupRef(extension, namespace);
+  const data = { csv: packed(backupOf(csv)), marks: packed(marks) };
+  await client.apply(
+    { apiVersion: "v1", kind: "Secret", metadata: { name, namespace, labels: { [LABEL_MIGRATION]: extension } }, type: "Opaque", data },
+    { fieldManager: MIGRATION_FIELD_MANAGER, force: true },
+  );
+  return digestOf(data);
+}
+
+/**
+ * The backup of that digest.
+ * @param expected of the ClusterServiceVersion.
+ * @returns undefined where there is none. @throws Error for one that cannot be read, or that somebody changed.
+ */
+export async function readBackup(
+  client: Pick<Client, "get">,
+  ref: ObjectRef,
+  digest: string,
+  expected: Omit<Expected, "kind">,
+): Promise<Backup | undefined> {
+  const secret = await client.get(ref);
+  if (!secret) return undefined;
+  const { csv = "", marks = "" } = (secret["data"] ?? {}) as Partial<Record<"csv" | "marks", string>>;
+  if (digestOf({ csv, marks }) !== digest) throw new Error(`${describeObject(ref)} was changed after the conversion had written it`);
+  return { csv: asExpected(unpacked(csv), { ...expected, kind: "ClusterServiceVersion" }), marks: unpacked(marks) as RemovedMarks[] };
+}
+
+/** The objects of OLM classic as YAML documents that kubectl can create. */
+export function backupFile(objects: readonly (KubeObject | undefined)[]): string {
+  return objects.flatMap((object) => (object ? [`---\n${toYaml(backupOf(object))}`] : [])).join("");
+}
+
+function digestOf({ csv, marks }: { csv: string; marks: string }): string {
+  return `sha256:${createHash("sha256")
+    .update(JSON.stringify([csv, marks]))
+    .digest("hex")}`;
+}
+
+function packed(value: unknown): string {
+  return gzipSync(JSON.stringify(value)).toString("base64");
+}
+
+function unpacked(text: string): unknown {
+  return JSON.parse(gunzipSync(Buffer.from(text, "base64"), { maxOutputLength: MAX_BYTES }).toString("utf8"));
+}

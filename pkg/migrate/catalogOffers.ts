@@ -1,0 +1,114 @@
+import { createReadStream } from "node:fs";
+import type { ClusterCatalog } from "../api/clusterCatalog.ts";
+import { findCondition } from "../api/conditions.ts";
+import { ConditionType, LABEL_METADATA_NAME } from "../api/constants.ts";
+import type { PackageOffers } from "./eligibilityInput.ts";
+import { messageOf } from "../errors/errors.ts";
+import { packageContentsFrom, packageOf } from "../fbc/content.ts";
+import { decodeMetas } from "../fbc/decode.ts";
+import type { Meta, PackageContent } from "../fbc/types.ts";
+import type { Client } from "../kube/client.ts";
+import { versionOrNone } from "../resolve/candidates.ts";
+import { formatVersionRelease } from "../version/version.ts";
+import { givenName } from "../sources/catalogNames.ts";
+import { catalogGiven, catalogsOfCluster } from "../sources/clusterCatalogs.ts";
+import type { BundleReader } from "../sources/bundleReader.ts";
+import { filesOf } from "../sources/catalogContent.ts";
+
+/** What catalogs say about some packages. */
+export class CatalogOffers {
+  readonly catalogs: readonly ClusterCatalog[];
+  readonly #contents: ReadonlyMap<string, ReadonlyMap<string, PackageContent>>;
+  readonly #unread: readonly string[];
+
+  private constructor(
+    catalogs: readonly ClusterCatalog[],
+    contents: ReadonlyMap<string, ReadonlyMap<string, PackageContent>>,
+    unread: readonly string[],
+  ) {
+    this.catalogs = catalogs;
+    this.#contents = contents;
+    this.#unread = unread;
+  }
+
+  /**
+   * Reads each catalog once; none where no package is asked for.
+   * @param given folders or files as [name=]path that stand for ClusterCatalogs of these names; without any, those of the cluster count.
+   * @param packages which packages are kept.
+   */
+  static async read(
+    client: Client,
+    {
+      given,
+      packages,
+      reader,
+      signal,
+      tell,
+    }: {
+      given: readonly string[];
+      packages: ReadonlySet<string>;
+      reader: Pick<BundleReader, "catalogFolder">;
+      signal: AbortSignal;
+      tell: (what: string) => void;
+    },
+  ): Promise<CatalogOffers> {
+    if (packages.size === 0) return new CatalogOffers([], new Map(), []);
+    const all = given.length > 0 ? given.map(catalogFrom) : await catalogsOfCluster(client, signal);
+    const catalogs = all.filter(isServed).map(labelled);
+    const contents = new Map<string, ReadonlyMap<string, PackageContent>>();
+    const unread: string[] = [];
+    for (const { metadata, status } of catalogs) {
+      const ref = status?.resolvedSource?.image?.ref ?? "";
+      tell(`reading catalog ${metadata.name}`);
+      try {
+        contents.set(metadata.name, await packagesIn(await reader.catalogFolder(ref), packages));
+      } catch (err) {
+        signal.throwIfAborted();
+        unread.push(`${metadata.name}: ${messageOf(err)}`);
+      }
+    }
+    const idle = all.filter((catalog) => !isServed(catalog)).map(({ metadata }) => `${metadata.name}: it is not served`);
+    return new CatalogOffers(catalogs, contents, [...unread, ...idle]);
+  }
+
+  /** What they say about the bundle of a ClusterServiceVersion. */
+  of(packageName: string, csv: string | undefined): PackageOffers {
+    const found = this.catalogs.flatMap(({ metadata: { name }, spec }) => {
+      const content = this.#contents.get(name)?.get(packageName);
+      return content ? [{ catalog: name, priority: spec.priority ?? 0, catalogImage: spec.source.image?.ref, content }] : [];
+    });
+    const bundles = found.flatMap(({ catalog, priority, catalogImage, content }) => {
+      const bundle = content.bundles.find(({ name }) => name === csv);
+      const version = bundle && versionOrNone(bundle);
+      if (!bundle || !version) return [];
+      const channels = content.channels.filter(({ entries }) => entries.some(({ name }) => name === csv)).map(({ name }) => name);
+      return [{ catalog, priority, version: formatVersionRelease(version), image: bundle.image, channels, catalogImage }];
+    });
+    return { catalogs: found.map(({ catalog }) => catalog), bundles, unread: this.#unread };
+  }
+}
+
+function catalogFrom(given: string): ClusterCatalog {
+  const at = given.indexOf("=");
+  const path = given.slice(at + 1);
+  return catalogGiven(at > 0 ? given.slice(0, at) : givenName(path), path);
+}
+
+function isServed({ spec, status }: ClusterCatalog): boolean {
+  return spec.availabilityMode !== "Unavailable" && findCondition(status?.conditions, ConditionType.Serving)?.status === "True";
+}
+
+/** With the label by which selectors name a catalog. */
+function labelled(catalog: ClusterCatalog): ClusterCatalog {
+  const { metadata } = catalog;
+  return { ...catalog, metadata: { ...metadata, labels: { ...metadata.labels, [LABEL_METADATA_NAME]: metadata.name } } };
+}
+
+async function packagesIn(source: string, packages: ReadonlySet<string>): Promise<ReadonlyMap<string, PackageContent>> {
+  const metas: Meta[] = [];
+  for (const { path, location } of await filesOf(source)) {
+    const bytes = createReadStream(location) as AsyncIterable<Uint8Array>;
+    for await (const meta of decodeMetas(bytes, path)) if (packages.has(packageOf(meta))) metas.push(meta);
+  }
+  return packageContentsFrom(metas);
+}

@@ -1,0 +1,105 @@
+import { CLUSTER_EXTENSION } from "../api/constants.ts";
+import { type KubeObject, type ObjectRef, refOf } from "../api/k8s.ts";
+import { ANNOTATION_BACKUP_DIGEST, ANNOTATION_OPERATOR_GROUP_BACKUP, ANNOTATION_STEP, ANNOTATION_SUBSCRIPTION_BACKUP, CLASSIC_GROUP, LABEL_LEFTOVER, MIGRATION_FIELD_MANAGER, componentLabel } from "../api/migration.ts";
+import type { Client } from "../kube/client.ts";
+import { isConflict } from "../kube/errors.ts";
+import { objectKey } from "../release/identity.ts";
+import { backupRef } from "./backup.ts";
+import type { Migrated } from "./migratedExtensions.ts";
+import { objectAt, textsAt } from "./objectFields.ts";
+import { CSV, labelledObjects, listOrNone, readClassicCluster, readOrNone } from "./olmV0Cluster.ts";
+import { SUBSCRIPTION_VERSIONS, subscriptionFrom } from "./subscription.ts";
+
+/** An object that a cleanup deletes. */
+export interface Leftover {
+  readonly ref: ObjectRef;
+  readonly uid: string | undefined;
+}
+
+/** What a cleanup looks for. */
+export interface CleanupRequest {
+  readonly client: Client;
+  /** Whether the OperatorGroup goes too, where no other operator needs it. */
+  readonly operatorGroup: boolean;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * What OLM classic left over of a Subscription that was converted: objects that it made under names of its own, copies of the
+ * ClusterServiceVersion, InstallPlans, and the Operator object.
+ * @throws Error for a conversion that is not complete, and for an OperatorGroup that others need.
+ */
+export async function leftovers(migrated: Migrated, { client, operatorGroup, signal }: CleanupRequest): Promise<Leftover[]> {
+  const { extension, step, subscription, backup, group } = migrated;
+  const { name } = extension.metadata;
+  if (step !== undefined && step !== "Installed")
+    throw new Error(
+      `the conversion of ${CLUSTER_EXTENSION} "${name}" stopped after step ${step}: run olmv1 migrate convert again before its backups go`,
+    );
+  if (!subscription || !backup) return [];
+  const { namespace, packageName } = subscriptionFrom(subscription);
+  const kinds = backup.marks.map(({ ref }) => ref);
+  const marked = await labelledObjects(client, `${LABEL_LEFTOVER}=${name}`, kinds, signal);
+  const copies = (await listOrNone(client, CSV, { labelSelector: `olm.copiedFrom=${namespace}`, metadataOnly: true, signal })) ?? [];
+  const csv = backup.csv.metadata.name;
+  const plans = await installPlans(client, { namespace, csv, packageName }, signal);
+  const operator = await readOrNone(client, { apiVersion: `${CLASSIC_GROUP}/v1`, kind: "Operator", name: `${packageName}.${namespace}` });
+  const groups = operatorGroup && group ? await unneeded(client, group, signal) : [];
+  const found = [...marked, ...copies.filter((copy) => copy.metadata.name === csv), ...plans, ...(operator ? [operator] : []), ...groups];
+  return found.map((object) => ({ ref: refOf(object), uid: object.metadata.uid }));
+}
+
+/** Deletes them, then the backups. The annotation that says from which Subscription the extension came stays. */
+export async function cleanUp(migrated: Migrated, found: readonly Leftover[], { client, signal }: CleanupRequest): Promise<void> {
+  for (const { ref, uid } of found) {
+    signal.throwIfAborted();
+    await client.delete(ref, { propagationPolicy: "Background", ...(uid === undefined ? {} : { uid }) }).catch((err: unknown) => {
+      if (!isConflict(err)) throw err; // it is another object by now
+    });
+  }
+  const { extension, ref } = migrated;
+  await client.delete(backupRef(extension.metadata.name, extension.spec.namespace));
+  const gone = {
+    [ANNOTATION_STEP]: null,
+    [ANNOTATION_BACKUP_DIGEST]: null,
+    [ANNOTATION_SUBSCRIPTION_BACKUP]: null,
+    [ANNOTATION_OPERATOR_GROUP_BACKUP]: null,
+  };
+  await client.patch(ref, { metadata: { annotations: gone } }, { type: "merge", fieldManager: MIGRATION_FIELD_MANAGER });
+}
+
+/** Those of this Subscription, which installed nothing but its ClusterServiceVersions. */
+async function installPlans(
+  client: Client,
+  { namespace, csv, packageName }: { namespace: string; csv: string; packageName: string },
+  signal: AbortSignal,
+): Promise<KubeObject[]> {
+  const found = new Map<string, KubeObject>();
+  const component = componentLabel({ packageName, namespace });
+  for (const version of SUBSCRIPTION_VERSIONS) {
+    const plans = await listOrNone(client, { apiVersion: `${CLASSIC_GROUP}/${version}`, kind: "InstallPlan" }, { namespace, signal });
+    for (const plan of plans ?? []) {
+      if (isPlanOf(plan, component, csv) && !found.has(objectKey(plan))) found.set(objectKey(plan), plan);
+    }
+  }
+  return [...found.values()];
+}
+
+/** The label names the package, also on plans of other versions; a plan without one is known by the one ClusterServiceVersion in it. */
+function isPlanOf({ metadata, ...plan }: KubeObject, component: string, csv: string): boolean {
+  const components = Object.keys(metadata.labels ?? {}).filter((key) => key.startsWith(`${CLASSIC_GROUP}/`));
+  if (components.length > 0) return components.every((key) => key === component);
+  const names = textsAt(objectAt(plan, "spec"), "clusterServiceVersionNames");
+  return names.length === 1 && names[0] === csv;
+}
+
+/** @throws Error where another Subscription or ClusterServiceVersion of the namespace needs the OperatorGroup. */
+async function unneeded(client: Client, group: KubeObject, signal: AbortSignal): Promise<KubeObject[]> {
+  const live = await readOrNone(client, refOf(group));
+  if (!live) return [];
+  const { subscriptions, csvs } = await readClassicCluster(client, signal);
+  const others = [...subscriptions, ...csvs].filter(({ metadata }) => metadata.namespace === group.metadata.namespace);
+  if (others.length === 0) return [live];
+  const named = others.map(({ kind, metadata }) => `${kind} ${metadata.name}`).join(", ");
+  throw new Error(`OperatorGroup "${group.metadata.namespace ?? ""}/${group.metadata.name}" is needed still: ${named}`);
+}

@@ -1,0 +1,200 @@
+import type { ClusterExtension } from "../api/clusterExtension.ts";
+import { API_VERSION, CLUSTER_EXTENSION } from "../api/constants.ts";
+import type { GroupVersionKind, KubeObject, ObjectRef } from "../api/k8s.ts";
+import { ANNOTATION_MIGRATED_FROM, ANNOTATION_STEP, CLASSIC_GROUP, MIGRATION_FIELD_MANAGER } from "../api/migration.ts";
+import type { Client } from "../kube/client.ts";
+import { KindNotServed, isConflict, isNotFound } from "../kube/errors.ts";
+import { objectKey } from "../release/identity.ts";
+import { isCopiedCsv } from "./clusterServiceVersion.ts";
+import type { KnownExtension } from "./eligibilityInput.ts";
+import { objectAt, objectsAt, textAt } from "./objectFields.ts";
+import { type MarkedBy, isOfCsv } from "./ownershipMarks.ts";
+import { SUBSCRIPTION_VERSIONS, type Subscription } from "./subscription.ts";
+
+/** Objects of OLM classic and of this one on a cluster. */
+export interface ClassicCluster {
+  readonly subscriptions: readonly KubeObject[];
+  /** Originals; the copies in other namespaces are left out. */
+  readonly csvs: readonly KubeObject[];
+  readonly groups: readonly KubeObject[];
+  readonly sources: readonly KubeObject[];
+  readonly extensions: readonly ClusterExtension[];
+}
+
+export const CSV = { apiVersion: `${CLASSIC_GROUP}/v1alpha1`, kind: "ClusterServiceVersion" } as const;
+const EXTENSION = { apiVersion: API_VERSION, kind: CLUSTER_EXTENSION } as const;
+const GROUPS = ["v1", "v1alpha2"];
+const CONDITIONS = ["v2", "v1"];
+
+/**
+ * Reads what a migration is decided by.
+ * @throws Error where the cluster has no OLM classic, or one kind may not be listed.
+ */
+export async function readClassicCluster(client: Client, signal: AbortSignal): Promise<ClassicCluster> {
+  const subscriptions = await listAny(client, "Subscription", SUBSCRIPTION_VERSIONS, signal);
+  const csvs = await listOrNone(client, { ...CSV }, { labelSelector: "!olm.copiedFrom", signal });
+  const groups = (await listAny(client, "OperatorGroup", GROUPS, signal)) ?? [];
+  const sources = (await listAny(client, "CatalogSource", SUBSCRIPTION_VERSIONS, signal)) ?? [];
+  const { items: extensions } = await client.list<ClusterExtension>(EXTENSION, { signal });
+  if (subscriptions === undefined && extensions.every((one) => one.metadata.annotations?.[ANNOTATION_MIGRATED_FROM] === undefined))
+    throw new Error(`this cluster has no OLM classic: it does not serve Subscriptions of ${CLASSIC_GROUP}`);
+  return { subscriptions: subscriptions ?? [], csvs: (csvs ?? []).filter((csv) => !isCopiedCsv(csv)), groups, sources, extensions };
+}
+
+/** A ClusterExtension as far as it counts for a migration. */
+export function knownExtension({ metadata, spec }: ClusterExtension): KnownExtension {
+  return {
+    name: metadata.name,
+    packageName: spec.source.catalog?.packageName ?? "",
+    migratedFrom: metadata.annotations?.[ANNOTATION_MIGRATED_FROM],
+    step: metadata.annotations?.[ANNOTATION_STEP],
+  };
+}
+
+/** Whether an operator reports conditions to OLM classic. */
+export async function reportsConditions(client: Client, { name, namespace }: { name: string; namespace: string }): Promise<boolean> {
+  for (const version of CONDITIONS) {
+    const ref: ObjectRef = { apiVersion: `${CLASSIC_GROUP}/${version}`, kind: "OperatorCondition", namespace, name };
+    const found = await readOrNone(client, ref);
+    if (!found) continue;
+    return objectsAt(objectAt(found, "spec"), "conditions").length + objectsAt(objectAt(found, "status"), "conditions").length > 0;
+  }
+  return false;
+}
+
+/** The phase of a Subscription's InstallPlan; undefined where it names none, or that is gone. */
+export async function planPhase(client: Client, { namespace, plan }: Subscription): Promise<string | undefined> {
+  if (plan === undefined) return undefined;
+  const ref: ObjectRef = { apiVersion: `${CLASSIC_GROUP}/v1alpha1`, kind: "InstallPlan", namespace, name: plan };
+  const found = await readOrNone(client, ref);
+  return found && textAt(objectAt(found, "status"), "phase");
+}
+
+/** One object; undefined where it, or its kind, is not there. */
+export async function readOrNone<T extends KubeObject = KubeObject>(client: Pick<Client, "get">, ref: ObjectRef): Promise<T | undefined> {
+  try {
+    return await client.get<T>(ref);
+  } catch (err) {
+    if (isUnserved(err)) return undefined;
+    throw err;
+  }
+}
+
+/** All objects of a kind; undefined where it is not served. */
+export async function listOrNone(
+  client: Pick<Client, "list">,
+  gvk: { apiVersion: string; kind: string },
+  options: Parameters<Client["list"]>[1] = {},
+): Promise<readonly KubeObject[] | undefined> {
+  try {
+    return (await client.list(gvk, options)).items;
+  } catch (err) {
+    if (isUnserved(err)) return undefined;
+    throw err;
+  }
+}
+
+/** In the first of these versions that is served. */
+async function listAny(
+  client: Client,
+  kind: string,
+  versions: readonly string[],
+  signal: AbortSignal,
+): Promise<readonly KubeObject[] | undefined> {
+  for (const version of versions) {
+    const found = await listOrNone(client, { apiVersion: `${CLASSIC_GROUP}/${version}`, kind }, { signal });
+    if (found) return found;
+  }
+  return undefined;
+}
+
+function isUnserved(err: unknown): boolean {
+  return err instanceof KindNotServed || isNotFound(err);
+}
+
+const RBAC = "rbac.authorization.k8s.io/v1";
+const ADMISSION = "admissionregistration.k8s.io/v1";
+
+/** Kinds of what OLM classic makes in the namespace of a ClusterServiceVersion. */
+export const NAMESPACED_KINDS: readonly GroupVersionKind[] = [
+  { apiVersion: "apps/v1", kind: "Deployment" },
+  { apiVersion: "v1", kind: "ServiceAccount" },
+  { apiVersion: RBAC, kind: "Role" },
+  { apiVersion: RBAC, kind: "RoleBinding" },
+  { apiVersion: "v1", kind: "Service" },
+  { apiVersion: "v1", kind: "ConfigMap" },
+  { apiVersion: "v1", kind: "Secret" },
+  { apiVersion: `${CLASSIC_GROUP}/v2`, kind: "OperatorCondition" },
+];
+/** Those of the cluster, or of other namespaces, which only labels tell. */
+export const LABELLED_KINDS: readonly GroupVersionKind[] = [
+  { apiVersion: RBAC, kind: "ClusterRole" },
+  { apiVersion: RBAC, kind: "ClusterRoleBinding" },
+  { apiVersion: RBAC, kind: "Role" },
+  { apiVersion: RBAC, kind: "RoleBinding" },
+  { apiVersion: ADMISSION, kind: "ValidatingWebhookConfiguration" },
+  { apiVersion: ADMISSION, kind: "MutatingWebhookConfiguration" },
+];
+const LABEL_MAX = 63;
+
+/**
+ * What OLM classic made for a ClusterServiceVersion, metadata only, once each.
+ * @param others kinds of the bundle's own manifests.
+ */
+export async function classicObjects(
+  client: Client,
+  csv: MarkedBy,
+  others: readonly GroupVersionKind[],
+  signal: AbortSignal,
+): Promise<KubeObject[]> {
+  const found = new Map<string, KubeObject>();
+  const keep = (objects: readonly KubeObject[] | undefined): void => {
+    for (const object of objects ?? []) if (isOfCsv(object, csv)) found.set(objectKey(object), object);
+  };
+  for (const gvk of distinctKinds([...NAMESPACED_KINDS, ...others]))
+    keep(await listOrNone(client, gvk, { namespace: csv.namespace, metadataOnly: true, signal }));
+  if (csv.name.length > LABEL_MAX) return [...found.values()];
+  const labelSelector = `olm.owner=${csv.name},olm.owner.namespace=${csv.namespace}`;
+  for (const gvk of LABELLED_KINDS) keep(await listOrNone(client, gvk, { labelSelector, metadataOnly: true, signal }));
+  return [...found.values()];
+}
+
+/** Objects with a label, of all kinds that OLM classic makes and these. */
+export async function labelledObjects(
+  client: Client,
+  labelSelector: string,
+  others: readonly GroupVersionKind[],
+  signal: AbortSignal,
+): Promise<KubeObject[]> {
+  const found = new Map<string, KubeObject>();
+  for (const gvk of distinctKinds([...NAMESPACED_KINDS, ...LABELLED_KINDS, ...others]))
+    for (const object of (await listOrNone(client, gvk, { labelSelector, metadataOnly: true, signal })) ?? [])
+      found.set(objectKey(object), object);
+  return [...found.values()];
+}
+
+function distinctKinds(kinds: readonly GroupVersionKind[]): GroupVersionKind[] {
+  return [...new Map(kinds.map(({ apiVersion, kind }) => [`${apiVersion}/${kind}`, { apiVersion, kind }])).values()];
+}
+
+const ATTEMPTS = 5;
+
+/**
+ * Patches a live object by what it is like at that moment; again where somebody wrote it in between.
+ * @param patch with the object's resourceVersion; undefined where nothing is to be done.
+ * @returns whether the object is there.
+ */
+export async function patchLive(client: Client, ref: ObjectRef, patch: (live: KubeObject) => unknown): Promise<boolean> {
+  for (let attempt = 1; ; attempt++) {
+    const live = await readOrNone(client, ref);
+    if (!live) return false;
+    const body = patch(live);
+    if (body === undefined) return true;
+    try {
+      await client.patch(ref, body, { type: "merge", fieldManager: MIGRATION_FIELD_MANAGER });
+      return true;
+    } catch (err) {
+      if (attempt === ATTEMPTS || !isConflict(err)) throw err;
+    }
+  }
+}

@@ -1,0 +1,56 @@
+import type { BundleFiles } from "../bundle/types.ts";
+import { goQuote } from "../golang/quote.ts";
+import { type PackageFolder, packageManifestsIn } from "./packageManifests.ts";
+import { readFile, readdir, stat } from "node:fs/promises";
+import { join } from "node:path";
+
+/** Of one folder; the largest real versions hold some hundred files and 7 MB. */
+const MAX_FILES = 2_000;
+const MAX_BYTES = 64 * 1024 * 1024;
+/** Of the packages in a folder; the largest collection of them has some 300. */
+const MAX_PACKAGES = 5_000;
+
+/**
+ * The packages of the package manifest format in a folder, by the path of each: the folder itself, or those directly in it. None where it holds a catalog.
+ * @throws Error for a folder that cannot be read, or holds more than a package does.
+ */
+export async function packageFolders(root: string): Promise<Map<string, PackageFolder>> {
+  const files = await filesIn(root);
+  if (packageManifestsIn(files).size > 0) return new Map([[root, await packageFolder(root, files)]]);
+  const packages = new Map<string, PackageFolder>();
+  for (const name of await foldersIn(root)) {
+    const path = join(root, name);
+    const own = await filesIn(path);
+    if (packageManifestsIn(own).size > 0) packages.set(path, await packageFolder(path, own));
+  }
+  return packages;
+}
+
+async function packageFolder(path: string, files: BundleFiles): Promise<PackageFolder> {
+  const versions = new Map<string, BundleFiles>();
+  for (const name of await foldersIn(path)) versions.set(name, await filesIn(join(path, name)));
+  return { files, versions };
+}
+
+async function foldersIn(path: string): Promise<string[]> {
+  const entries = await readdir(path, { withFileTypes: true });
+  const names = entries.filter((entry) => entry.isDirectory() && !entry.name.startsWith(".")).map(({ name }) => name);
+  if (names.length > MAX_PACKAGES) throw new Error(`${goQuote(path)} holds more than ${MAX_PACKAGES} folders`);
+  return names.sort();
+}
+
+/** The files directly in a folder, by name. */
+async function filesIn(path: string): Promise<BundleFiles> {
+  const files = new Map<string, Uint8Array>();
+  let bytes = 0;
+  const entries = await readdir(path, { withFileTypes: true });
+  for (const { name } of entries.filter((entry) => !entry.isDirectory() && !entry.name.startsWith("."))) {
+    const file = await stat(join(path, name));
+    if (!file.isFile()) continue;
+    bytes += file.size;
+    if (files.size >= MAX_FILES || bytes > MAX_BYTES)
+      throw new Error(`${goQuote(path)} holds more than ${MAX_FILES} files or ${MAX_BYTES} bytes`);
+    files.set(name, await readFile(join(path, name)));
+  }
+  return files;
+}

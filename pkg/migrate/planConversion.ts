@@ -1,0 +1,191 @@
+import { wantedExtension } from "../../cmd/olmv1/cli/inputFiles.ts";
+import type { ProxyOptions } from "../../cmd/olmv1/cli/options.ts";
+import { proxySettingsOf, readClusterProxy } from "../../cmd/olmv1/cli/proxySettings.ts";
+import type { Terminal } from "../../cmd/olmv1/cli/terminal.ts";
+import type { ClusterExtension } from "../api/clusterExtension.ts";
+import { type KubeObject, type ObjectRef, refOf } from "../api/k8s.ts";
+import { LABEL_MIGRATION } from "../api/migration.ts";
+import { bundleRights, rulesFor } from "../installer/bundlePermissions.ts";
+import type { Client } from "../kube/client.ts";
+import { CertificateProviders } from "../operatorcontroller/certificates/providerChoice.ts";
+import type { WebhookCertProvider } from "../operatorcontroller/certificates/providerNames.ts";
+import type { Finding, InstallPlan } from "../operatorcontroller/plan/installPlan.ts";
+import { type PlanRequest, makePlan } from "../operatorcontroller/plan/makePlan.ts";
+import { controllerSubject, installerManifests } from "../rbac/installerManifests.ts";
+import { describeObject, objectKey } from "../release/identity.ts";
+import { type PodChange, podChange } from "../release/liveOrder.ts";
+import type { BundleReader } from "../sources/bundleReader.ts";
+import { createLogger } from "../telemetry/log.ts";
+import { backupFaults } from "./backup.ts";
+import type { CatalogOffers } from "./catalogOffers.ts";
+import { installedCsvFrom } from "./clusterServiceVersion.ts";
+import type { BundleOffer } from "./eligibilityInput.ts";
+import { type ConvertedObject, type KeptFields, convertedObject, leftBehind, withPodAnnotationsKept } from "./objectConversion.ts";
+import { classicObjects } from "./olmV0Cluster.ts";
+import { type MarkedBy, type RemovedMarks, isOfCsv } from "./ownershipMarks.ts";
+import { subscriptionFrom } from "./subscription.ts";
+
+/** What is converted, as it is on the cluster. */
+export interface ConversionSource {
+  readonly subscription: KubeObject;
+  readonly csv: KubeObject;
+  readonly group: KubeObject | undefined;
+  readonly extension: ClusterExtension;
+  readonly offer: Pick<BundleOffer, "image">;
+}
+
+/** With whose rights and by which settings a conversion is planned. */
+export interface ConversionSettings extends ProxyOptions {
+  readonly terminal: Pick<Terminal, "err">;
+  readonly client: Client;
+  readonly reader: BundleReader;
+  readonly offers: CatalogOffers;
+  readonly systemNamespace: string;
+  readonly webhookCertProvider: WebhookCertProvider;
+  /** Whether the ServiceAccount and its rules are made. */
+  readonly createsServiceAccount: boolean;
+  readonly signal: AbortSignal;
+}
+
+/** Why a conversion is not made; backup: what it deletes could not be kept. */
+export interface ConversionFinding {
+  readonly kind: Finding["kind"] | "backup";
+  readonly text: string;
+}
+
+/** What a conversion would do. */
+export interface Conversion {
+  readonly source: ConversionSource;
+  readonly csv: MarkedBy;
+  /** ServiceAccount, roles and bindings of the installer, in the order in which they can be applied; none where one is named that exists. */
+  readonly rights: readonly KubeObject[];
+  readonly objects: readonly ConvertedObject[];
+  readonly findings: readonly ConversionFinding[];
+  readonly notes: readonly string[];
+  /** What was written down when it was begun; absent before that. */
+  readonly marks?: readonly RemovedMarks[];
+}
+
+/** Whose objects of OLM classic are looked for. */
+export function markedBy({ subscription, csv }: Pick<ConversionSource, "subscription" | "csv">): MarkedBy {
+  const { namespace, name, definitions } = installedCsvFrom(csv);
+  return { namespace, name, definitions, packageName: subscriptionFrom(subscription).packageName };
+}
+
+/**
+ * What converting would do; writes nothing.
+ * @throws Error where the bundle cannot be resolved, pulled or rendered, or the cluster may not be asked.
+ */
+export async function planConversion(source: ConversionSource, settings: ConversionSettings): Promise<Conversion> {
+  const { client, signal } = settings;
+  const csv = markedBy(source);
+  const rights = settings.createsServiceAccount ? await rightsOf(source, settings) : [];
+  const pods = new Map<string, PodChange>();
+  const plan = await installPlan(source, csv, settings, ({ live, after }) => {
+    for (const [key, object] of live) pods.set(key, podChange(object, after.get(key) ?? object));
+  });
+  const podsOf = (ref: ObjectRef): PodChange | undefined => pods.get(objectKey(ref));
+  const { objects, kept } = withPodAnnotationsKept(
+    plan.objects.map(({ apiVersion, kind, namespace, name, action, changes }) =>
+      convertedObject(
+        { apiVersion, kind, namespace, name },
+        changes,
+        action === "Create" ? undefined : podsOf({ apiVersion, kind, namespace, name }),
+      ),
+    ),
+    podsOf,
+  );
+  const held = new Set(objects.map(({ ref }) => objectKey(ref)));
+  const classic = await classicObjects(client, csv, plan.objects, signal);
+  const left = classic.filter((object) => !held.has(objectKey(object))).map((object) => leftBehind(refOf(object)));
+  const warnings = plan.warnings.map(({ text, objects: about }) => `the API server warns about ${about.join(", ")}: ${text}`);
+  const findings = [
+    ...plan.findings,
+    ...(await accountFindings(rights, source, settings)),
+    ...backupFaults(source).map((text) => ({ kind: "backup" as const, text })),
+  ];
+  const notes = [...plan.notes, ...warnings, ...kept.map(keptNote)];
+  return { source: keeping(source, kept), csv, rights, objects: [...objects, ...left], findings, notes };
+}
+
+/** An extension that exists already is as it is: it had the rules from the beginning. */
+function keeping(source: ConversionSource, kept: readonly KeptFields[]): ConversionSource {
+  const { extension } = source;
+  if (kept.length === 0 || extension.metadata.uid !== undefined) return source;
+  const ignore = kept.map(({ paths, target }) => ({ paths: [...paths], target }));
+  return { ...source, extension: { ...extension, spec: { ...extension.spec, drift: { ignore } } } };
+}
+
+function keptNote({ paths, target: { kind, name } }: KeptFields): string {
+  return `annotations of the Pods of ${kind} ${name} that the bundle states otherwise stay as they are by spec.drift.ignore, so that no Pod restarts; remove that after the first upgrade: ${paths.join(", ")}`;
+}
+
+async function installPlan(
+  { extension, csv: csvObject }: ConversionSource,
+  csv: MarkedBy,
+  settings: ConversionSettings,
+  seen: PlanRequest["seen"],
+): Promise<InstallPlan> {
+  const { client, reader, offers, systemNamespace, webhookCertProvider, signal } = settings;
+  const uid = csvObject.metadata.uid;
+  return makePlan({
+    wanted: await wantedExtension(client, { ...extension, spec: { ...extension.spec, suspend: false } }),
+    catalogs: offers.catalogs,
+    client,
+    scoped: client,
+    isServiceAccount: false,
+    reader,
+    providers: new CertificateProviders(client, webhookCertProvider),
+    clusterProxy: await readClusterProxy(client, proxySettingsOf(settings)),
+    systemNamespace,
+    ...(seen ? { seen } : {}),
+    willBeGiven: (live) => uid !== undefined && isOfCsv(live, csv),
+    log: createLogger({ component: "olmv1", level: "error", destination: process.stderr }),
+    signal,
+  });
+}
+
+/** Everything that the installer gets carries a label, so that a rollback removes no other. */
+async function rightsOf(
+  { extension, offer }: ConversionSource,
+  { terminal, reader, systemNamespace, webhookCertProvider }: ConversionSettings,
+): Promise<KubeObject[]> {
+  const { namespace, serviceAccount, config } = extension.spec;
+  const inline = (config?.inline ?? {}) as { watchNamespace?: string; watchNamespaces?: string[] };
+  const watched = inline.watchNamespaces ?? (inline.watchNamespace === undefined ? [] : [inline.watchNamespace]);
+  const installer = { namespace, name: serviceAccount?.name ?? "" };
+  const rights = await bundleRights(
+    terminal,
+    [offer.image],
+    { watchNamespace: watched, strategy: "escalate", crdPolicy: "DeleteIfUnused", webhookCertProvider },
+    reader,
+    installer,
+  );
+  return installerManifests(installer, rulesFor(rights), controllerSubject(systemNamespace)).map((object) => ({
+    ...object,
+    metadata: { ...object.metadata, labels: { ...object.metadata.labels, [LABEL_MIGRATION]: extension.metadata.name } },
+  }));
+}
+
+/** Where the ServiceAccount is to be there and is not, or somebody else's objects have the names of what is to be made. */
+async function accountFindings(
+  rights: readonly KubeObject[],
+  { extension }: ConversionSource,
+  { client, createsServiceAccount, signal }: ConversionSettings,
+): Promise<Finding[]> {
+  const { namespace, serviceAccount } = extension.spec;
+  const account = { apiVersion: "v1", kind: "ServiceAccount", namespace, name: serviceAccount?.name ?? "" };
+  if (!createsServiceAccount) {
+    if (await client.get(account, { metadataOnly: true, signal })) return [];
+    const text = `${describeObject(account)} does not exist: --create-service-account makes one with the rules that the bundle needs`;
+    return [{ kind: "permissions", text }];
+  }
+  const found = await Promise.all(rights.map((object) => client.get(refOf(object), { metadataOnly: true, signal })));
+  const foreign = found
+    .filter((object) => object !== undefined)
+    .filter(({ metadata }) => metadata.labels?.[LABEL_MIGRATION] !== extension.metadata.name);
+  return foreign.map((object) => ({
+    kind: "permissions",
+    text: `${describeObject(object)} exists already: choose another name with --create-service-account NAME, or use what is there with --service-account`,
+  }));
+}

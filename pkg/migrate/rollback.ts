@@ -1,0 +1,131 @@
+import type { ClusterExtension } from "../api/clusterExtension.ts";
+import { findCondition } from "../api/conditions.ts";
+import { CLUSTER_EXTENSION, ConditionType, Reason } from "../api/constants.ts";
+import { type KubeObject, type ObjectRef, refOf } from "../api/k8s.ts";
+import { LABEL_MIGRATION, MIGRATION_FIELD_MANAGER } from "../api/migration.ts";
+import type { Client } from "../kube/client.ts";
+import { describeObject } from "../release/identity.ts";
+import { backupRef } from "./backup.ts";
+import type { Migrated } from "./migratedExtensions.ts";
+import { restorable } from "./objectBackup.ts";
+import { labelledObjects, patchLive, readOrNone } from "./olmV0Cluster.ts";
+import { restoringPatch } from "./ownershipMarks.ts";
+import { markedBy } from "./planConversion.ts";
+import { waitFor } from "./poll.ts";
+
+/** How a conversion is taken back. */
+export interface RollbackOptions {
+  readonly client: Client;
+  /** For operator-controller to let the extension go. */
+  readonly timeoutMs: number;
+  readonly signal: AbortSignal;
+  readonly tell: (what: string) => void;
+  readonly done: (what: string) => void;
+}
+
+/** What a rollback would do, in sentences in that order. @throws Error where it cannot be done any more, with why. */
+export function rollbackSteps({ extension, from, step, subscription, group, backup }: Migrated): string[] {
+  const { name } = extension.metadata;
+  if (!subscription)
+    throw new Error(
+      `${CLUSTER_EXTENSION} "${name}" keeps no backup of Subscription "${from}" any more: it was cleaned up, and cannot be taken back`,
+    );
+  const [wanted, installed] = [extension.spec.source.catalog?.version, extension.status?.install?.bundle.version];
+  const version = backup && versionOf(backup.csv);
+  if (installed !== undefined && version !== undefined && installed !== version)
+    throw new Error(
+      `${CLUSTER_EXTENSION} "${name}" has been upgraded from ${version} to ${installed} since: OLM classic cannot take that over. Go back to ${version} first: olmv1 rollback`,
+    );
+  const adopted = backup?.marks.filter((marks) => marks.adopted).length ?? 0;
+  return [
+    `suspend ${CLUSTER_EXTENSION} ${name}${step === undefined ? "" : ` (converted up to step ${step}${wanted === undefined ? "" : `, version ${wanted}`})`}`,
+    ...(group ? [`restore ${describeObject(group)} where it is gone`] : []),
+    ...(backup
+      ? [`restore ${describeObject(backup.csv)} with its status, where it is gone`, `give ${adopted} objects back to it, as they are`]
+      : []),
+    `restore ${describeObject(subscription)} with its status, where it is gone`,
+    `delete ${CLUSTER_EXTENSION} ${name}, its releases, and what only it has made`,
+    "delete the ServiceAccount and roles that were made for it, and the backup",
+  ];
+}
+
+/**
+ * Gives an operator back to OLM classic without touching what runs: its objects lose the marks of the extension before that is deleted. Each
+ * step looks at what there is, so that it can be done again after an interruption.
+ * @throws Error that says what did not come right.
+ */
+export async function rollback(migrated: Migrated, { client, timeoutMs, signal, tell, done }: RollbackOptions): Promise<void> {
+  const { extension, ref, subscription, group, backup } = migrated;
+  rollbackSteps(migrated);
+  const { name, uid = "" } = extension.metadata;
+  tell("suspending the extension");
+  await suspend(client, ref, { timeoutMs, signal });
+  done(`${CLUSTER_EXTENSION} ${name} is suspended`);
+  if (group) await restore(client, group, done);
+  if (backup && subscription) {
+    const csv = await restore(client, backup.csv, done);
+    const owner = { ...markedBy({ subscription, csv: backup.csv }), uid: csv.metadata.uid ?? "" };
+    tell("giving the objects back");
+    for (const marks of backup.marks) {
+      signal.throwIfAborted();
+      await patchLive(client, marks.ref, (live) => restoringPatch(live, marks, owner, { name, uid }));
+    }
+    done(`${backup.marks.length} objects belong to ${describeObject(csv)} again`);
+  }
+  if (subscription) await restore(client, subscription, done);
+  tell("deleting the extension");
+  await client.delete(ref, { propagationPolicy: "Background", ...(uid === "" ? {} : { uid }) });
+  await waitFor({ timeoutMs, signal, what: `${CLUSTER_EXTENSION} "${name}" to be gone` }, async () => {
+    const found = await client.get<ClusterExtension>(ref);
+    if (!found || found.metadata.uid !== uid) return { done: true };
+    return {
+      because: findCondition(found.status?.conditions, ConditionType.Progressing)?.message ?? "operator-controller has not let it go",
+    };
+  });
+  done(`${CLUSTER_EXTENSION} ${name} is gone`);
+  await removeRights(client, extension, signal);
+  await client.delete(backupRef(name, extension.spec.namespace));
+}
+
+/** A pass that is under way may mark objects still: only once the status says so they are left alone. */
+async function suspend(
+  client: Client,
+  ref: ObjectRef,
+  { timeoutMs, signal }: Pick<RollbackOptions, "timeoutMs" | "signal">,
+): Promise<void> {
+  await client.patch(ref, { spec: { suspend: true } }, { type: "merge", fieldManager: MIGRATION_FIELD_MANAGER });
+  await waitFor({ timeoutMs, signal, what: `${CLUSTER_EXTENSION} "${ref.name}" to be suspended` }, async () => {
+    const found = await client.get<ClusterExtension>(ref);
+    if (!found || found.metadata.deletionTimestamp !== undefined) return { done: true };
+    const { reason, observedGeneration, message } = findCondition(found.status?.conditions, ConditionType.Progressing) ?? {};
+    if (reason === Reason.Suspended && observedGeneration === found.metadata.generation) return { done: true };
+    return { because: message ?? "operator-controller has not looked at it" };
+  });
+}
+
+/** Its status tells OLM classic that it is installed already, so that it installs nothing anew. @returns the live object. */
+async function restore(client: Client, backup: KubeObject, done: (what: string) => void): Promise<KubeObject> {
+  const ref = refOf(backup);
+  const live = await readOrNone(client, ref);
+  if (live) return live;
+  const { object, status } = restorable(backup);
+  const created = await client.create(object, { fieldManager: MIGRATION_FIELD_MANAGER });
+  if (status) await client.patch(ref, { status }, { type: "merge", subresource: "status", fieldManager: MIGRATION_FIELD_MANAGER });
+  done(`${describeObject(backup)} is restored`);
+  return created;
+}
+
+/** Only what the conversion made, which its label says. */
+async function removeRights(client: Client, extension: ClusterExtension, signal: AbortSignal): Promise<void> {
+  const made = await labelledObjects(client, `${LABEL_MIGRATION}=${extension.metadata.name}`, [], signal);
+  for (const { apiVersion, kind, metadata } of made.toReversed()) {
+    if (kind === "Secret") continue;
+    const { name, namespace, uid } = metadata;
+    await client.delete({ apiVersion, kind, name, namespace }, uid === undefined ? {} : { uid });
+  }
+}
+
+function versionOf(csv: KubeObject): string | undefined {
+  const { version } = (csv["spec"] ?? {}) as { version?: unknown };
+  return typeof version === "string" ? version : undefined;
+}

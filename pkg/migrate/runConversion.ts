@@ -1,0 +1,285 @@
+import type { ClusterExtension } from "../api/clusterExtension.ts";
+import { findCondition } from "../api/conditions.ts";
+import { API_VERSION, CLUSTER_EXTENSION, ConditionType, Reason } from "../api/constants.ts";
+import { type ObjectRef, refOf } from "../api/k8s.ts";
+import { ANNOTATION_BACKUP_DIGEST, ANNOTATION_OPERATOR_GROUP_BACKUP, ANNOTATION_STEP, ANNOTATION_SUBSCRIPTION_BACKUP, CONVERSION_STEPS, type ConversionStep, LABEL_LEFTOVER, MIGRATION_FIELD_MANAGER, conversionStep } from "../api/migration.ts";
+import type { Client } from "../kube/client.ts";
+import { isConflict } from "../kube/errors.ts";
+import { describeObject } from "../release/identity.ts";
+import type { ObjectOwner } from "../release/labels.ts";
+import { keepBackup } from "./backup.ts";
+import { backupText } from "./objectBackup.ts";
+import type { ConvertedObject } from "./objectConversion.ts";
+import { labelledObjects, patchLive, readOrNone } from "./olmV0Cluster.ts";
+import { type MarkedBy, type RemovedMarks, conversionPatch, isDetached, isGiven, isOfCsv, markingPatch, marksOn } from "./ownershipMarks.ts";
+import type { Conversion } from "./planConversion.ts";
+import { WaitTimeoutError, waitFor } from "./poll.ts";
+import { subscriptionFrom } from "./subscription.ts";
+
+/** What a ClusterServiceVersion's objects carry of OLM classic, as they are now; those that are still to be made are left out. */
+async function marksToRemove(
+  client: Client,
+  objects: readonly ConvertedObject[],
+  csv: MarkedBy,
+  signal: AbortSignal,
+): Promise<RemovedMarks[]> {
+  const marks: RemovedMarks[] = [];
+  for (const { ref, action } of objects) {
+    signal.throwIfAborted();
+    if (action === "create") continue;
+    const live = await readOrNone(client, ref);
+    if (live && isOfCsv(live, csv)) marks.push(marksOn(live, csv, action !== "leave"));
+  }
+  return marks;
+}
+
+/** Takes the marks off and gives each object to the extension, or marks it as left over; what is so already stays. */
+async function handOver(
+  client: Client,
+  marks: readonly RemovedMarks[],
+  { csv, owner, signal }: { csv: MarkedBy; owner: ObjectOwner; signal: AbortSignal },
+): Promise<void> {
+  for (const one of marks) {
+    signal.throwIfAborted();
+    await patchLive(client, one.ref, (live) => {
+      if (live.metadata.uid !== one.uid && !isOfCsv(live, csv)) return undefined;
+      return isGiven(live, owner) && isDetached(live, csv) ? undefined : markingPatch(live, one, csv, owner);
+    });
+  }
+}
+
+/** Switches conversions of versions on again that OLM classic has switched off: meanwhile the API server gives out versions as if they were one. */
+async function keepConverting(client: Client, marks: readonly RemovedMarks[]): Promise<void> {
+  for (const one of marks) if (one.conversion) await patchLive(client, one.ref, (live) => conversionPatch(live, one));
+}
+
+/** For OLM classic and the garbage collector to let an object go. */
+const DELETION_MS = 60_000;
+
+/**
+ * Deletes an object of OLM classic without what belongs to it, and waits until it is gone.
+ * @throws DidNotCome that names the finalizers which hold it.
+ */
+async function deleteOrphaning(client: Client, ref: ObjectRef, signal: AbortSignal): Promise<void> {
+  const live = await readOrNone(client, ref);
+  if (!live) return;
+  const { uid } = live.metadata;
+  await client.delete(ref, { propagationPolicy: "Orphan", ...(uid === undefined ? {} : { uid }) }).catch((err: unknown) => {
+    if (!isConflict(err)) throw err;
+  });
+  await waitFor({ timeoutMs: DELETION_MS, signal, what: `${describeObject(ref)} to be gone` }, async () => {
+    const found = await readOrNone(client, ref);
+    if (!found) return { done: true };
+    const finalizers = found.metadata.finalizers ?? [];
+    return {
+      because:
+        finalizers.length > 0
+          ? `it is held by ${finalizers.join(", ")}, which OLM classic or the garbage collector takes off`
+          : "it is there",
+    };
+  });
+}
+
+/** How operator-controller is waited for. */
+export interface TakeOverOptions {
+  readonly timeoutMs: number;
+  readonly signal: AbortSignal;
+  readonly tell: (what: string) => void;
+}
+
+/** Nobody but a person can go on from these. */
+const STUCK: ReadonlySet<string> = new Set([Reason.Blocked, Reason.InvalidConfiguration, Reason.UnsatisfiedDependencies]);
+const WEBHOOKS = /^(Validating|Mutating)WebhookConfiguration$/;
+
+/**
+ * Lets operator-controller go on with an extension that is suspended, and waits until its version is installed and ready; then the webhooks of OLM
+ * classic go.
+ * @throws DidNotCome with what operator-controller says.
+ */
+async function takeOver(client: Client, extension: ClusterExtension, ref: ObjectRef, options: TakeOverOptions): Promise<void> {
+  const { timeoutMs, signal, tell } = options;
+  const wanted = extension.spec.source.catalog?.version ?? "";
+  await client.patch(ref, { spec: { suspend: null } }, { type: "merge", fieldManager: MIGRATION_FIELD_MANAGER });
+  await waitFor({ timeoutMs, signal, what: `${CLUSTER_EXTENSION} "${ref.name}" to be installed and ready` }, async () => {
+    const { status, metadata } = (await client.get<ClusterExtension>(ref)) ?? extension;
+    const progressing = findCondition(status?.conditions, ConditionType.Progressing);
+    const ready = findCondition(status?.conditions, ConditionType.Ready);
+    const isCurrent = progressing?.observedGeneration === metadata.generation;
+    if (isCurrent && progressing?.status === "False" && STUCK.has(progressing.reason))
+      throw new WaitTimeoutError(`${CLUSTER_EXTENSION} "${ref.name}": ${progressing.message}`);
+    if (isCurrent && ready?.status === "True" && status?.install?.bundle.version === wanted) return { done: true };
+    const because =
+      (progressing?.reason === Reason.Succeeded ? ready?.message : progressing?.message) ?? "operator-controller has not looked at it";
+    tell(`waiting for operator-controller: ${because.split("\n")[0] ?? ""}`);
+    return { because };
+  });
+  await removeWebhooks(client, ref.name, signal);
+}
+
+/** Those that are left over ask the same Service with a certificate authority that it does not have any more. */
+async function removeWebhooks(client: Client, extension: string, signal: AbortSignal): Promise<void> {
+  for (const { apiVersion, kind, metadata } of await labelledObjects(client, `${LABEL_LEFTOVER}=${extension}`, [], signal))
+    if (WEBHOOKS.test(kind))
+      await client.delete({ apiVersion, kind, name: metadata.name }, metadata.uid === undefined ? {} : { uid: metadata.uid });
+}
+
+/** How a conversion is carried out. */
+export interface ConvertOptions {
+  readonly client: Client;
+  /** Lets an extension whose Subscription had approval Automatic go on to newer versions once it is done. */
+  readonly unpin: boolean;
+  /** For operator-controller to take everything over. */
+  readonly timeoutMs: number;
+  readonly signal: AbortSignal;
+  readonly tell: (what: string) => void;
+  /** Called with each step once it is done. */
+  readonly done: (step: ConversionStep) => void;
+}
+
+/**
+ * Carries out a conversion in steps, each of which can be done again; the extension's annotation says which is done, so that one that was
+ * interrupted goes on where it was. Nothing of the workload is written but the marks of its owner.
+ *
+ * | step         | afterwards                                                                                              |
+ * | Prepared     | the ServiceAccount may install the bundle; the extension exists, suspended, with the backups of Subscription and OperatorGroup |
+ * | BackedUp     | a Secret holds the ClusterServiceVersion, and what is going to be taken off each object                  |
+ * | Unsubscribed | the Subscription is gone, so that nothing is upgraded meanwhile                                         |
+ * | Marked       | no object names the ClusterServiceVersion; those of the bundle name the extension with its uid         |
+ * | Detached     | the ClusterServiceVersion is gone                                                                       |
+ * | Installed    | operator-controller has taken everything over, and it is ready                                          |
+ *
+ * @throws Error that says which step did not come right, and how to go on or back.
+ */
+export async function convert(conversion: Conversion, options: ConvertOptions): Promise<ClusterExtension> {
+  const run = new ConversionRun(conversion, options);
+  const { name } = conversion.source.extension.metadata;
+  try {
+    return await run.carryOut();
+  } catch (err) {
+    if (options.signal.aborted || !(err instanceof Error)) throw err;
+    err.message += `; go on: run convert again; take it back: olmv1 migrate rollback ${name} --yes`;
+    throw err;
+  }
+}
+
+class ConversionRun {
+  readonly #conversion: Conversion;
+  readonly #options: ConvertOptions;
+  #extension: ClusterExtension;
+  #marks: readonly RemovedMarks[];
+
+  constructor(conversion: Conversion, options: ConvertOptions) {
+    this.#conversion = conversion;
+    this.#options = options;
+    this.#marks = conversion.marks ?? [];
+    this.#extension = conversion.source.extension;
+  }
+
+  async carryOut(): Promise<ClusterExtension> {
+    const { tell, done, signal } = this.#options;
+    const steps: Readonly<Record<ConversionStep, { what: string; run: () => Promise<void> }>> = {
+      Prepared: { what: "preparing the extension", run: () => this.#prepare() },
+      BackedUp: { what: "backing up the ClusterServiceVersion", run: () => this.#backUp() },
+      Unsubscribed: { what: "deleting the Subscription", run: () => this.#unsubscribe() },
+      Marked: { what: "marking the objects", run: () => this.#mark() },
+      Detached: { what: "deleting the ClusterServiceVersion", run: () => this.#detach() },
+      Installed: { what: "waiting for operator-controller to take it over", run: () => this.#install() },
+    };
+    const existing = await this.#read();
+    if (existing) this.#extension = existing;
+    const last = conversionStep(existing?.metadata.annotations?.[ANNOTATION_STEP]);
+    const first = last === undefined ? 0 : CONVERSION_STEPS.indexOf(last) + 1;
+    for (const step of CONVERSION_STEPS.slice(first)) {
+      signal.throwIfAborted();
+      tell(steps[step].what);
+      await steps[step].run();
+      await this.#annotate({ [ANNOTATION_STEP]: step });
+      done(step);
+    }
+    if (this.#options.unpin) await this.#unpin();
+    return this.#extension;
+  }
+
+  /** The extension comes first, since what is marked names its uid. It is suspended, so that nothing is done for it meanwhile. */
+  async #prepare(): Promise<void> {
+    const { source, rights } = this.#conversion;
+    const { client } = this.#options;
+    for (const object of rights) await client.apply(object, { fieldManager: MIGRATION_FIELD_MANAGER, force: true });
+    if (this.#extension.metadata.uid !== undefined) return;
+    const annotations = {
+      ...source.extension.metadata.annotations,
+      [ANNOTATION_SUBSCRIPTION_BACKUP]: backupText(source.subscription),
+      ...(source.group ? { [ANNOTATION_OPERATOR_GROUP_BACKUP]: backupText(source.group) } : {}),
+    };
+    const { metadata, spec } = source.extension;
+    this.#extension = await client.create<ClusterExtension>(
+      { ...source.extension, metadata: { ...metadata, annotations }, spec: { ...spec, suspend: true } },
+      { fieldManager: MIGRATION_FIELD_MANAGER },
+    );
+  }
+
+  async #backUp(): Promise<void> {
+    const { source, csv, objects } = this.#conversion;
+    const { client, signal } = this.#options;
+    const marks = await marksToRemove(client, objects, csv, signal);
+    this.#marks = marks;
+    await this.#annotate({ [ANNOTATION_BACKUP_DIGEST]: await keepBackup(client, this.#name, this.#namespace, { csv: source.csv, marks }) });
+  }
+
+  async #unsubscribe(): Promise<void> {
+    const { client, signal } = this.#options;
+    await deleteOrphaning(client, refOf(this.#conversion.source.subscription), signal);
+  }
+
+  async #mark(): Promise<void> {
+    const { client, signal } = this.#options;
+    await handOver(client, this.#marks, { csv: this.#conversion.csv, owner: this.#owner, signal });
+  }
+
+  /** OLM classic may have marked an object again until it saw that the ClusterServiceVersion goes: once that is gone, it does not. */
+  async #detach(): Promise<void> {
+    const { client, signal } = this.#options;
+    await deleteOrphaning(client, refOf(this.#conversion.source.csv), signal);
+    await keepConverting(client, this.#marks);
+    await this.#mark();
+  }
+
+  async #install(): Promise<void> {
+    const { client, timeoutMs, signal, tell } = this.#options;
+    await takeOver(client, this.#extension, this.#ref, { timeoutMs, signal, tell });
+  }
+
+  async #unpin(): Promise<void> {
+    const { client } = this.#options;
+    if (subscriptionFrom(this.#conversion.source.subscription).approval === "Manual") return;
+    const body = { spec: { source: { catalog: { version: null } } } };
+    this.#extension = await client.patch(this.#ref, body, { type: "merge", fieldManager: MIGRATION_FIELD_MANAGER });
+  }
+
+  async #annotate(annotations: Record<string, string>): Promise<void> {
+    const body = { metadata: { annotations } };
+    this.#extension = await this.#options.client.patch(this.#ref, body, { type: "merge", fieldManager: MIGRATION_FIELD_MANAGER });
+  }
+
+  #read(): Promise<ClusterExtension | undefined> {
+    return this.#options.client.get<ClusterExtension>(this.#ref);
+  }
+
+  get #name(): string {
+    return this.#conversion.source.extension.metadata.name;
+  }
+
+  get #namespace(): string {
+    return this.#conversion.source.extension.spec.namespace;
+  }
+
+  get #ref(): ObjectRef {
+    return { apiVersion: API_VERSION, kind: CLUSTER_EXTENSION, name: this.#name };
+  }
+
+  get #owner(): ObjectOwner {
+    const { uid } = this.#extension.metadata;
+    if (uid === undefined) throw new Error(`${CLUSTER_EXTENSION} "${this.#name}" has no uid`);
+    return { apiVersion: API_VERSION, kind: CLUSTER_EXTENSION, name: this.#name, uid };
+  }
+}

@@ -1,0 +1,188 @@
+import type { ClusterExtension } from "../api/clusterExtension.ts";
+import type { JsonObject, KubeObject } from "../api/k8s.ts";
+import type { Csv } from "../bundle/types.ts";
+import { TerminalError, messageOf } from "../errors/errors.ts";
+import type { Client } from "../kube/client.ts";
+import { bundleConfig } from "../render/config.ts";
+import type { BundleReader } from "../sources/bundleReader.ts";
+import { compareText } from "../text/compare.ts";
+import { CatalogOffers } from "./catalogOffers.ts";
+import { type InstalledCsv, installedCsvFrom } from "./clusterServiceVersion.ts";
+import { type Verdict, judge, judgeMigrated, unreadable } from "./eligibility.ts";
+import type { BundleOffer } from "./eligibilityInput.ts";
+import { configurationOf, extensionFor } from "./extensionManifest.ts";
+import { objectAt, objectsAt, textAt } from "./objectFields.ts";
+import { type ClassicCluster, knownExtension, planPhase, readClassicCluster, reportsConditions } from "./olmV0Cluster.ts";
+import { operatorGroupFrom } from "./operatorGroup.ts";
+import { type Subscription, keyOf, subscriptionFrom } from "./subscription.ts";
+
+const PREFIX = /^(invalid ClusterExtension configuration: )?(invalid configuration: )?/;
+
+/**
+ * Why an extension with the install modes of a ClusterServiceVersion cannot have a configuration, in one line; undefined where it can. OLM classic
+ * takes members of `spec.config` that it does not know without a word.
+ */
+function configFault(csv: KubeObject, inline: JsonObject, installNamespace: string): string | undefined {
+  if (Object.keys(inline).length === 0) return undefined;
+  const read = { spec: { installModes: objectsAt(objectAt(csv, "spec"), "installModes") } } as unknown as Csv;
+  try {
+    bundleConfig(read, inline, { deploymentConfig: true, extended: true, installNamespace });
+    return undefined;
+  } catch (err) {
+    if (!(err instanceof TerminalError)) throw err;
+    return messageOf(err).replace(PREFIX, "").replaceAll(/\s+/g, " ").trim();
+  }
+}
+
+/** Which Subscriptions are looked at, and with what. */
+export interface SurveyRequest {
+  readonly client: Client;
+  readonly reader: Pick<BundleReader, "catalogFolder">;
+  /** Names; none for all. */
+  readonly names: readonly string[];
+  /** Undefined for all namespaces. */
+  readonly namespace?: string | undefined;
+  /** Folders or files as [name=]path in place of the cluster's ClusterCatalogs. */
+  readonly catalogDir: readonly string[];
+  /** What catalogs were found to say before; they are not read again. */
+  readonly offers?: CatalogOffers | undefined;
+  /** Name of the extension; default: that of the Subscription. */
+  readonly extensionName?: string | undefined;
+  /** Default: the extension's name with -installer. */
+  readonly serviceAccount?: string | undefined;
+  readonly signal: AbortSignal;
+  readonly tell: (what: string) => void;
+}
+
+/** A Subscription, or an extension that one has become, and the verdict on it. */
+export interface Surveyed {
+  readonly namespace: string;
+  readonly name: string;
+  readonly packageName: string;
+  /** The installed version; empty where none is. */
+  readonly version: string;
+  readonly approval: Subscription["approval"] | undefined;
+  readonly verdict: Verdict;
+  /** What it would be; only where it is eligible. */
+  readonly eligible?: Eligible;
+}
+
+/** All that a conversion needs to know. */
+export interface Eligible {
+  readonly subscription: KubeObject;
+  readonly csv: KubeObject;
+  readonly group: KubeObject | undefined;
+  readonly offer: BundleOffer;
+  readonly extension: ClusterExtension;
+}
+
+/** What a survey found, in the order of namespaces and names, and the catalogs that it looked at. */
+export interface Survey {
+  readonly found: readonly Surveyed[];
+  readonly cluster: ClassicCluster;
+  readonly offers: CatalogOffers;
+}
+
+/**
+ * Judges Subscriptions; reads only.
+ * @throws Error where one that is named does not exist, or the cluster has no OLM classic.
+ */
+export async function survey(request: SurveyRequest): Promise<Survey> {
+  const { client, reader, names, namespace, catalogDir, signal, tell } = request;
+  tell("reading Subscriptions");
+  const cluster = await readClassicCluster(client, signal);
+  const isMeant = (one: { namespace?: string; name: string }): boolean =>
+    (namespace === undefined || one.namespace === namespace) && (names.length === 0 || names.includes(one.name));
+  const readings = cluster.subscriptions.map(readingOf);
+  const known = readings.flatMap(({ subscription }) => subscription ?? []);
+  const meant = readings.filter(({ object }) => isMeant(object.metadata));
+  const migrated = migratedOf(cluster, known).filter(isMeant);
+  requireAll(names, namespace, [...meant.map(({ object }) => object.metadata), ...migrated]);
+  const packages = new Set(meant.flatMap(({ subscription }) => subscription?.packageName ?? []));
+  const offers = request.offers ?? (await CatalogOffers.read(client, { given: catalogDir, packages, reader, signal, tell }));
+  const csvs = cluster.csvs.map(installedCsvFrom);
+  const judged: Surveyed[] = [];
+  for (const { object, subscription, fault = "" } of meant) {
+    const { name, namespace: where = "" } = object.metadata;
+    if (subscription) judged.push(await surveyed(request, { object, subscription, known, csvs, cluster, offers }));
+    else judged.push({ namespace: where, name, packageName: "", version: "", approval: undefined, verdict: unreadable(fault) });
+  }
+  return { found: [...judged, ...migrated].sort((a, b) => compareText(keyOf(a), keyOf(b))), cluster, offers };
+}
+
+/** A Subscription, or why it is none that could be read. */
+interface Reading {
+  readonly object: KubeObject;
+  readonly subscription?: Subscription;
+  readonly fault?: string;
+}
+
+function readingOf(object: KubeObject): Reading {
+  try {
+    return { object, subscription: subscriptionFrom(object) };
+  } catch (err) {
+    return { object, fault: messageOf(err) };
+  }
+}
+
+/** Extensions that Subscriptions became which are there no more. */
+function migratedOf({ extensions }: ClassicCluster, known: readonly Subscription[]): Surveyed[] {
+  return extensions.flatMap((object): Surveyed[] => {
+    const extension = knownExtension(object);
+    const verdict = judgeMigrated(extension, known);
+    const [namespace = "", name = ""] = extension.migratedFrom?.split("/") ?? [];
+    const version = object.status?.install?.bundle.version ?? "";
+    return verdict ? [{ namespace, name, packageName: extension.packageName, version, approval: undefined, verdict }] : [];
+  });
+}
+
+interface Judged {
+  readonly object: KubeObject;
+  readonly subscription: Subscription;
+  readonly known: readonly Subscription[];
+  readonly csvs: readonly InstalledCsv[];
+  readonly cluster: ClassicCluster;
+  readonly offers: CatalogOffers;
+}
+
+async function surveyed(request: SurveyRequest, { object, subscription, known, csvs, cluster, offers }: Judged): Promise<Surveyed> {
+  const { namespace, name, packageName, approval, installedCsv, source, sourceNamespace } = subscription;
+  const at = csvs.findIndex((csv) => csv.namespace === namespace && csv.name === installedCsv);
+  const [csv, csvObject] = [csvs[at], cluster.csvs[at]];
+  const groups = cluster.groups.filter(({ metadata }) => metadata.namespace === namespace);
+  const read = groups.map(operatorGroupFrom);
+  const extensionName = request.extensionName ?? name;
+  const from = cluster.sources.find(({ metadata }) => metadata.name === source && metadata.namespace === sourceNamespace);
+  const verdict = judge(subscription, {
+    csv,
+    groups: read,
+    subscriptions: known,
+    csvs,
+    extensions: cluster.extensions.map(knownExtension),
+    offers: offers.of(packageName, installedCsv),
+    reportsConditions: csv ? await reportsConditions(request.client, csv) : false,
+    extensionName,
+    planPhase: await planPhase(request.client, subscription),
+    configFault: csvObject && configFault(csvObject, configurationOf(subscription, read[0]), namespace),
+    sourceImage: from && textAt(from["spec"], "image"),
+  });
+  const found = { namespace, name, packageName, version: csv?.version ?? "", approval, verdict };
+  if (!csvObject || !verdict.offer) return found;
+  const parts = { subscription: object, csv: csvObject, group: groups[0], offer: verdict.offer };
+  return { ...found, eligible: eligibleOf(parts, extensionName, request.serviceAccount) };
+}
+
+function eligibleOf(parts: Omit<Eligible, "extension">, name: string, serviceAccount = `${name}-installer`): Eligible {
+  const subscription = subscriptionFrom(parts.subscription);
+  const group = parts.group && operatorGroupFrom(parts.group);
+  return { ...parts, extension: extensionFor({ name, subscription, group, offer: parts.offer, serviceAccount }) };
+}
+
+function requireAll(names: readonly string[], namespace: string | undefined, found: readonly { name: string }[]): void {
+  const missing = names.filter((name) => !found.some((one) => one.name === name));
+  if (missing.length === 0) return;
+  const where = namespace === undefined ? "this cluster" : `namespace "${namespace}"`;
+  throw new Error(
+    `there is no Subscription ${missing.map((name) => `"${name}"`).join(", ")} in ${where}: olmv1 migrate check -A lists all`,
+  );
+}

@@ -1,0 +1,144 @@
+import type { ClusterCatalog } from "../api/clusterCatalog.ts";
+import { compareText } from "../text/compare.ts";
+import { catalogNameProblems } from "../api/catalogName.ts";
+import { type CatalogSource, catalogSourceFrom, clusterCatalogFor, sourceFault } from "./catalogSource.ts";
+import { installedCsvFrom } from "./clusterServiceVersion.ts";
+import { type Subscription, subscriptionFrom } from "./subscription.ts";
+import type { Client } from "../kube/client.ts";
+import { parseDuration } from "../api/duration.ts";
+import { catalogsOfCluster } from "../sources/clusterCatalogs.ts";
+import type { BundleReader } from "../sources/bundleReader.ts";
+import { CatalogOffers } from "./catalogOffers.ts";
+import { type ClassicCluster, readClassicCluster } from "./olmV0Cluster.ts";
+
+/** Which CatalogSources are looked at, and with what. */
+export interface SourcesRequest {
+  readonly client: Client;
+  readonly reader: Pick<BundleReader, "catalogFolder">;
+  /** Names; none for all. */
+  readonly names: readonly string[];
+  /** Undefined for all namespaces. */
+  readonly namespace: string | undefined;
+  /** Name of the ClusterCatalog; default: that of the CatalogSource. */
+  readonly catalogName: string | undefined;
+  readonly signal: AbortSignal;
+  readonly tell: (what: string) => void;
+}
+
+/** A CatalogSource, and what becomes of it. */
+export interface SurveyedSource {
+  readonly source: CatalogSource;
+  /** Convertible: it becomes `catalog`; Present: a ClusterCatalog has its image; Conflict: another ClusterCatalog has its name; Refused: it cannot. */
+  readonly state: "Convertible" | "Present" | "Conflict" | "Refused";
+  /** Why it is Present, in Conflict or Refused. */
+  readonly text: string;
+  /** What to do about that; empty for nothing. */
+  readonly next: string;
+  readonly catalog?: ClusterCatalog;
+  /** What of it has no place in the ClusterCatalog, and what Subscriptions installed that its image does not hold. */
+  readonly notes: readonly string[];
+}
+
+/**
+ * Tells what becomes of CatalogSources; reads only. Images of those that can become ClusterCatalogs are pulled, to see whether they hold what
+ * Subscriptions have installed from them.
+ * @throws Error where one that is named does not exist, or the cluster has no OLM classic.
+ */
+export async function surveySources(request: SourcesRequest): Promise<SurveyedSource[]> {
+  const { client, names, namespace, signal, tell } = request;
+  tell("reading CatalogSources");
+  const cluster = await readClassicCluster(client, signal);
+  const catalogs = await catalogsOfCluster(client, signal);
+  const sources = cluster.sources
+    .map(catalogSourceFrom)
+    .filter((one) => (namespace === undefined || one.namespace === namespace) && (names.length === 0 || names.includes(one.name)));
+  const missing = names.filter((name) => !sources.some((one) => one.name === name));
+  if (missing.length > 0)
+    throw new Error(`there is no CatalogSource ${missing.map((name) => `"${name}"`).join(", ")}: olmv1 migrate catalogs lists all`);
+  if (request.catalogName !== undefined && sources.length > 1)
+    throw new Error("--name is for one CatalogSource: name it, and its namespace with -n");
+  const found: SurveyedSource[] = [];
+  const sorted = sources.toSorted((a, b) => compareText(`${a.namespace}/${a.name}`, `${b.namespace}/${b.name}`));
+  for (const source of sorted) {
+    const taken = [...catalogs, ...found.flatMap(({ catalog }) => catalog ?? [])];
+    found.push(await surveyedSource(request, { source, catalogs: taken, cluster }));
+  }
+  return found;
+}
+
+interface Looked {
+  readonly source: CatalogSource;
+  /** Those that there are, and those that others become. */
+  readonly catalogs: readonly ClusterCatalog[];
+  readonly cluster: ClassicCluster;
+}
+
+async function surveyedSource(request: SourcesRequest, { source, catalogs, cluster }: Looked): Promise<SurveyedSource> {
+  const { image, name: own, pollInterval } = source;
+  const name = request.catalogName ?? own;
+  const fault = sourceFault(source);
+  if (fault || image === undefined) return { source, state: "Refused", text: fault?.text ?? "", next: fault?.next ?? "", notes: [] };
+  const same = catalogs.find(({ spec }) => spec.source.image?.ref === image);
+  if (same) return { source, state: "Present", text: `ClusterCatalog "${same.metadata.name}" has its image`, next: "", notes: [] };
+  const problems = catalogNameProblems(name);
+  if (problems.length > 0)
+    return {
+      source,
+      state: "Conflict",
+      text: `"${name}" cannot be the name of a ClusterCatalog: ${problems.join("; ")}`,
+      next: "give it another one with --name",
+      notes: [],
+    };
+  const other = catalogs.find(({ metadata }) => metadata.name === name);
+  if (other)
+    return {
+      source,
+      state: "Conflict",
+      text: `there is a ClusterCatalog "${name}" of image ${other.spec.source.image?.ref ?? "(none)"}`,
+      next: "give this one another name with --name",
+      notes: [],
+    };
+  const intervalMs = pollInterval === undefined ? undefined : parseDuration(pollInterval);
+  const { catalog, notes } = clusterCatalogFor(source, { name, image, intervalMs });
+  return {
+    source,
+    state: "Convertible",
+    text: "",
+    next: "",
+    catalog,
+    notes: [...notes, ...(await absences(request, source, image, cluster))],
+  };
+}
+
+/** What Subscriptions have installed from a CatalogSource and its image does not hold any more, a sentence each; or why that cannot be told. */
+async function absences(request: SourcesRequest, source: CatalogSource, image: string, cluster: ClassicCluster): Promise<string[]> {
+  const { client, reader, signal, tell } = request;
+  const from = cluster.subscriptions
+    .flatMap(readable)
+    .filter((one) => one.source === source.name && one.sourceNamespace === source.namespace);
+  if (from.length === 0) return ["no Subscription uses it"];
+  const packages = new Set(from.map(({ packageName }) => packageName));
+  const offers = await CatalogOffers.read(client, { given: [`${source.name}=${image}`], packages, reader, signal, tell });
+  const versions = new Map(
+    cluster.csvs.map((csv) => [`${csv.metadata.namespace ?? ""}/${csv.metadata.name}`, installedCsvFrom(csv).version]),
+  );
+  const unread = offers.of("", undefined).unread.map((text) => `whether it holds what is installed cannot be told: ${text}`);
+  if (unread.length > 0) return unread;
+  return from.flatMap(({ namespace, name, packageName, installedCsv }) => {
+    if (installedCsv === undefined) return [];
+    const { catalogs, bundles } = offers.of(packageName, installedCsv);
+    if (bundles.length > 0) return [];
+    const version = versions.get(`${namespace}/${installedCsv}`);
+    const what =
+      catalogs.length === 0 ? `package "${packageName}"` : `"${installedCsv}"${version === undefined ? "" : `, version ${version}`}`;
+    return [`its image does not hold ${what}, which Subscription ${namespace}/${name} has installed: that cannot be converted with it`];
+  });
+}
+
+function readable(object: ClassicCluster["subscriptions"][number]): Subscription[] {
+  try {
+    return [subscriptionFrom(object)];
+  } catch {
+    return []; // `migrate check` tells of it
+  }
+}

@@ -1,0 +1,42 @@
+import { expect, test } from "vitest";
+import { recordOf } from "../resolve/resolutionRecord.ts";
+import { consider } from "../resolve/resolve.ts";
+import { resolutionPage } from "./resolutionPage.ts";
+
+const considered = consider({ source: { packageName: "p", version: "nonsense" }, catalogs: [] });
+const record = "kind" in considered ? recordOf("p", considered) : undefined;
+const signal = new AbortController().signal;
+
+test.for<[why: string, leads: boolean, ready: boolean, answer: () => Promise<typeof record>, want: unknown]>([
+  ["the record of an extension", true, true, () => Promise.resolve(record), { json: record }],
+  [
+    "404 where there is none",
+    true,
+    true,
+    () => Promise.resolve(undefined),
+    { status: 404, text: expect.stringContaining('no ClusterExtension "x"') },
+  ],
+  [
+    "503 where another replica leads",
+    false,
+    true,
+    () => Promise.resolve(record),
+    { status: 503, text: expect.stringContaining("does not lead") },
+  ],
+  [
+    "503 before the cluster has been read",
+    true,
+    false,
+    () => Promise.resolve(record),
+    { status: 503, text: expect.stringContaining("does not lead") },
+  ],
+  [
+    "503 while it cannot be found out",
+    true,
+    true,
+    () => Promise.reject(new Error("the releases of 3 extensions are being read")),
+    { status: 503, text: "not known right now: the releases of 3 extensions are being read" },
+  ],
+])("the page answers %s", async ([, leads, ready, resolutionOf, want]) => {
+  expect(await resolutionPage({ ready, resolutionOf }, () => leads).answer("x", signal)).toEqual(want);
+});

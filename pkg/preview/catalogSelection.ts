@@ -1,0 +1,74 @@
+import type { ResolutionOptions } from "../../cmd/olmv1/cli/catalogOptions.ts";
+import type { ClusterCatalog } from "../api/clusterCatalog.ts";
+import type { CatalogSource } from "../api/clusterExtension.ts";
+import { wrapError } from "../errors/errors.ts";
+import { goQuote } from "../golang/quote.ts";
+import type { Client } from "../kube/client.ts";
+import { layoutNamed } from "../oci/imagePlace.ts";
+import { matchingCatalogs } from "../operatorcontroller/steps/resolveBundle.ts";
+import type { CatalogContent } from "../resolve/resolution.ts";
+import type { BundleReader } from "../sources/bundleReader.ts";
+import { packageIn } from "../sources/catalogContent.ts";
+import { givenName, isOrAre } from "../sources/catalogNames.ts";
+import { catalogGiven, catalogsOfCluster, contentsFrom } from "../sources/clusterCatalogs.ts";
+
+/** Catalogs in folders, and the cluster, as far as each is asked. */
+export interface Sources {
+  readonly client: Client | undefined;
+  readonly reader: BundleReader;
+  readonly signal: AbortSignal;
+}
+
+interface CatalogFolder {
+  readonly name: string;
+  readonly path: string;
+}
+
+/** The label that catalogd gives each catalog. */
+const NAME_LABEL = "olm.operatorframework.io/metadata.name";
+
+/**
+ * The catalogs that are asked, and what they say about the package of `source`.
+ * @throws Error where a folder or file cannot be read, or `--catalog` names none of them.
+ */
+export async function catalogsAsked(
+  source: CatalogSource,
+  options: ResolutionOptions,
+  { client, reader, signal }: Sources,
+): Promise<{ catalogs: readonly ClusterCatalog[]; contents: readonly CatalogContent[] }> {
+  if (!client || options.catalogDir.length > 0) {
+    const given = await Promise.all(options.catalogDir.map((one) => folderContent(folderFrom(one), source.packageName, reader)));
+    const contents = named(given, ({ name }) => name, options.catalog);
+    const folders = options.catalogDir.map(folderFrom).filter((folder) => contents.some(({ name }) => name === folder.name));
+    return { catalogs: folders.map(({ name, path }) => catalogGiven(name, path)), contents };
+  }
+  const all = named(await catalogsOfCluster(client, signal), ({ metadata }) => metadata.name, options.catalog);
+  const catalogs = matchingCatalogs({ list: () => all }, source);
+  return { catalogs, contents: await contentsFrom(reader).of(catalogs, source.packageName, signal) };
+}
+
+/** Those of `catalogs` that `names` name, or all. @throws Error for a name that is none's. */
+function named<C>(catalogs: readonly C[], nameOf: (catalog: C) => string, names: readonly string[]): readonly C[] {
+  const unknown = names.find((name) => !catalogs.some((catalog) => nameOf(catalog) === name));
+  if (unknown !== undefined) throw new Error(`--catalog: there is no catalog ${goQuote(unknown)}; there ${isOrAre(catalogs.map(nameOf))}`);
+  return names.length === 0 ? catalogs : catalogs.filter((catalog) => names.includes(nameOf(catalog)));
+}
+
+function folderFrom(given: string): CatalogFolder {
+  const at = given.indexOf("=");
+  const path = given.slice(at + 1);
+  return { name: at > 0 ? given.slice(0, at) : givenName(path), path };
+}
+
+async function folderContent({ name, path }: CatalogFolder, packageName: string, reader: BundleReader): Promise<CatalogContent> {
+  try {
+    return {
+      name,
+      priority: 0,
+      labels: { [NAME_LABEL]: name },
+      content: await packageIn((await layoutNamed(path)) ? await reader.catalogFolder(path) : path, packageName),
+    };
+  } catch (err) {
+    throw wrapError(`read the catalog in ${path}: `, err);
+  }
+}

@@ -1,0 +1,107 @@
+import type { ClusterExtension } from "../api/clusterExtension.ts";
+import { API_VERSION, CLUSTER_EXTENSION } from "../api/constants.ts";
+import { ReconcileError, messageOf, wrapError } from "../errors/errors.ts";
+import { goQuote } from "../golang/quote.ts";
+import type { Client } from "../kube/client.ts";
+import { KindNotServed, KubeError } from "../kube/errors.ts";
+import type { ExtensionReleases, UpgradeTarget } from "../openshift/upgradeCheck.ts";
+import { type ActiveRelease, noReleaseText } from "../openshift/upgradeable.ts";
+import { remedyInCondition } from "../operatorcontroller/clusterupgrade/clusterUpgradeRemedy.ts";
+import { CLUSTER_VERSION, clusterVersionFrom } from "../operatorcontroller/clusterupgrade/clusterVersionSource.ts";
+import { type ReleaseFacts, releaseFacts } from "../operatorcontroller/installed/releaseFacts.ts";
+import { type ReleaseHistory, ReleaseStore } from "../operatorcontroller/releases/releaseStore.ts";
+import { type ReleaseRecord, activeReleases } from "../release/record.ts";
+import { unreadableText } from "../release/storage/decode.ts";
+import { type ClusterVersion, minorText, nextMinor } from "../version/clusterVersion.ts";
+
+/** Releases of another operator-controller, or those of another namespace, must not pass for "nothing installed". */
+const OTHER_NAMESPACE = "give --system-namespace the namespace of its operator-controller";
+/** Extensions whose releases are read at the same time. */
+const AT_ONCE = 8;
+
+/**
+ * The version of the cluster as its ClusterVersion says it.
+ * @throws Error when it may not be read, or nobody answers.
+ */
+export async function readClusterVersion(client: Client): Promise<ClusterVersion> {
+  try {
+    const object = await client.get(CLUSTER_VERSION);
+    return clusterVersionFrom(object ? { kind: "present", object } : { kind: "absent" }, undefined);
+  } catch (err) {
+    if (err instanceof KindNotServed) return { kind: "none" };
+    throw wrapError('read ClusterVersion "version": ', err);
+  }
+}
+
+/**
+ * Every ClusterExtension with its active releases, in the order of the server.
+ * @throws Error when the API server does not answer, or refuses; a release that is there and cannot be decoded is part of the answer.
+ */
+export async function readExtensions(
+  client: Client,
+  { systemNamespace, cluster, target }: { systemNamespace: string; cluster: ClusterVersion; target: UpgradeTarget },
+): Promise<ExtensionReleases[]> {
+  const store = new ReleaseStore(client, systemNamespace);
+  let extensions: ClusterExtension[];
+  try {
+    extensions = (await client.list<ClusterExtension>({ apiVersion: API_VERSION, kind: CLUSTER_EXTENSION })).items;
+  } catch (err) {
+    throw wrapError("list ClusterExtensions: ", err);
+  }
+  const asked = {
+    text: minorText(target.minor),
+    isNext: cluster.kind === "known" && minorText(nextMinor(cluster.minor)) === minorText(target.minor),
+  };
+  const read: ExtensionReleases[] = [];
+  for (let from = 0; from < extensions.length; from += AT_ONCE) {
+    const group = extensions.slice(from, from + AT_ONCE);
+    const releases = await Promise.all(group.map((extension) => readReleases(store, extension, systemNamespace)));
+    read.push(...releases.map((one, i) => ({ ...one, remedy: remedyInCondition(group[i]?.status?.conditions, asked) })));
+  }
+  return read;
+}
+
+async function readReleases(store: ReleaseStore, extension: ClusterExtension, systemNamespace: string): Promise<ExtensionReleases> {
+  const { name, uid = "" } = extension.metadata;
+  const installed = extension.status?.install?.bundle;
+  let history: ReleaseHistory;
+  try {
+    history = await store.history({ name, uid });
+  } catch (err) {
+    if (isAboutContent(err)) return { extension: name, releases: [], unreadable: [messageOf(err)] };
+    throw wrapError(`read the releases of ClusterExtension ${goQuote(name)}: `, err);
+  }
+  const { current, older, foreign, unreadable } = history;
+  const because = unreadable.map(unreadableText);
+  const releases: ActiveRelease[] = [];
+  const count = (record: ReleaseRecord, counts: (facts: ReleaseFacts) => boolean): void => {
+    try {
+      const facts = releaseFacts(record);
+      if (counts(facts)) releases.push({ extension: name, ...facts });
+    } catch (err) {
+      because.push(messageOf(err));
+    }
+  };
+  for (const record of activeReleases(current)) count(record, () => true);
+  for (const { version } of activeReleases(foreign)) {
+    const release = await store.read(name, version);
+    if (release?.kind === "unreadable") because.push(unreadableText(release));
+    if (release?.kind === "readable") count(release.record, ({ bundle, version: of }) => isInstalled(installed, bundle, of));
+  }
+  if (installed && extension.metadata.deletionTimestamp === undefined && [...current, ...older, ...releases, ...because].length === 0)
+    because.push(`${noReleaseText(installed.name, systemNamespace)}; ${OTHER_NAMESPACE}`);
+  return { extension: name, releases, unreadable: because };
+}
+
+/** Whether the status does not name another bundle: a release of an earlier extension of the name counts as long as it does not. */
+function isInstalled(installed: { name: string; version: string } | undefined, bundle: string, version: string): boolean {
+  return installed === undefined || (installed.name === bundle && installed.version === version);
+}
+
+/** True when the API server gave what it was asked for, and that makes no sense. */
+function isAboutContent(err: unknown): boolean {
+  if (!(err instanceof ReconcileError)) return false;
+  for (let cause: unknown = err; cause instanceof Error; cause = cause.cause)
+    if (cause instanceof KubeError || cause instanceof KindNotServed) return false;
+  return true;
+}

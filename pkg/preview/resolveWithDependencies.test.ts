@@ -1,0 +1,156 @@
+import { afterAll, expect, test } from "vitest";
+import type { ClusterExtension } from "../api/clusterExtension.ts";
+import { Client } from "../kube/client.ts";
+import { whyNot } from "../resolve/whyNot.ts";
+import { TempFolder } from "../../test/support/contentFixture.ts";
+import { propertiesFrom } from "../../test/support/dependencyFixture.ts";
+import { extensionNamed } from "../../test/support/extensions.ts";
+import { type Answer, LoopbackApi, statusAnswer } from "../../test/support/loopbackApi.ts";
+import { catalogGiven } from "../sources/clusterCatalogs.ts";
+import { packageIn } from "../sources/catalogContent.ts";
+import { resolveJudged } from "./resolveWithDependencies.ts";
+import { readInstallContext } from "./installContext.ts";
+import { WholeCatalogs } from "../sources/wholeCatalogs.ts";
+
+const folder = new TempFolder();
+afterAll(() => folder[Symbol.dispose]());
+
+const bundle = (name: string, says: Parameters<typeof propertiesFrom>[0] = {}): object => {
+  const [packageName = "", version = ""] = name.split(".v");
+  const identity = { type: "olm.package", value: { packageName, version } };
+  return { schema: "olm.bundle", package: packageName, name, image: "i", properties: [identity, ...propertiesFrom(says)] };
+};
+const METAS = [
+  { schema: "olm.package", name: "p" },
+  { schema: "olm.package", name: "q" },
+  bundle("p.v1.0.0", { provides: ["Shelf"] }),
+  bundle("p.v2.0.0", { requires: ["API Board"] }),
+  bundle("q.v1.0.0", { requires: ["API Shelf"] }),
+];
+const DIR = folder.write("c", { "catalog.json": METAS.map((meta) => JSON.stringify(meta)).join("\n") });
+
+/** An extension of a package with what its status says. */
+function having(name: string, packageName: string, version: string, more: Partial<NonNullable<ClusterExtension["status"]>> = {}) {
+  const status = { install: { bundle: { name: `${packageName}.v${version}`, version } }, ...more };
+  return { ...extensionNamed(name, { packageName, upgradeConstraintPolicy: "SelfCertified" }), status } as ClusterExtension;
+}
+
+interface World {
+  extension: ClusterExtension;
+  others?: ClusterExtension[];
+  /** Kinds of group example.com that are served. */
+  served?: string[];
+  forbidden?: "clusterextensions" | "discovery";
+}
+
+const resource = (name: string, kind: string): object => ({ name, kind, namespaced: false, verbs: ["list", "watch"] });
+const forbids = (what: string): Answer => statusAnswer(403, "Forbidden", `${what} is forbidden: User "u" may not`);
+
+/** What a user learns who may list ClusterExtensions unless `forbidden`, but no definitions. */
+async function judged({ extension, others = [], served = [], forbidden }: World, version?: string) {
+  const resources = served.map((kind) => ({ resource: kind.toLowerCase(), responseKind: { kind }, scope: "Cluster", verbs: ["list"] }));
+  const groups = [{ metadata: { name: "example.com" }, versions: [{ version: "v1", resources }] }];
+  await using api = await LoopbackApi.start(({ url }) => {
+    const path = url.split("?")[0];
+    if (path === "/api") return { json: { kind: "APIGroupDiscoveryList", items: [] } };
+    if (path === "/apis")
+      return forbidden === "discovery" ? forbids("discovery") : { json: { kind: "APIGroupDiscoveryList", items: groups } };
+    if (path === "/apis/olm.operatorframework.io/v1") return { json: { resources: [resource("clusterextensions", "ClusterExtension")] } };
+    if (path === "/apis/apiextensions.k8s.io/v1")
+      return { json: { resources: [resource("customresourcedefinitions", "CustomResourceDefinition")] } };
+    if (path?.endsWith("/clusterextensions") && forbidden !== "clusterextensions")
+      return { json: { metadata: {}, items: [extension, ...others] } };
+    return forbids(path ?? "");
+  });
+  const client = Client.of(api.credentials());
+  const signal = AbortSignal.timeout(20_000);
+  const catalogs = [catalogGiven("c", DIR)];
+  const whole = new WholeCatalogs({ catalogFolder: (ref) => Promise.resolve(ref) });
+  const source = extension.spec.source.catalog!;
+  const installed = extension.status?.install?.bundle;
+  const request = {
+    source,
+    installed,
+    catalogs: [{ name: "c", priority: 0, labels: {}, content: await packageIn(DIR, source.packageName) }],
+  };
+  const options = { installedPackage: [] };
+  try {
+    const answer = await resolveJudged(
+      {
+        request,
+        subject: "",
+        extension,
+        catalogs,
+        whole,
+        surroundings: (constraints) => readInstallContext({ extension, installed, catalogs, whole, constraints, client, options, signal }),
+        signal,
+      },
+      version,
+    );
+    const { resolution, ...rest } = answer;
+    const obstacles = version === undefined ? [] : whyNot(source.packageName, version, resolution).bundles.flatMap((one) => one.obstacles);
+    return { bundle: resolution.kind === "resolved" ? resolution.bundle.name : undefined, ...rest, obstacles };
+  } finally {
+    await client.close();
+  }
+}
+
+const BREAKS = 'ClusterExtension "y" (bundle "q.v1.0.0") would lose what it requires: API example.com/v1 Shelf';
+
+/** Source: S2-01, S2-02, S2-42; user-demands.md B7: the same answer as operator-controller's. */
+test.for<[why: string, world: World, want: Partial<Awaited<ReturnType<typeof judged>>>]>([
+  [
+    "what the cluster serves is there",
+    { extension: having("x", "p", "1.0.0"), served: ["Shelf", "Board"] },
+    { bundle: "p.v2.0.0", notes: [], unjudged: [] },
+  ],
+  [
+    "what another extension provides by its status is there, and that nobody knows what that one requires is told",
+    {
+      extension: having("x", "p", "1.0.0"),
+      others: [having("y", "z", "1.0.0", { providedAPIs: [{ group: "example.com", kind: "Board", versions: ["v1"] }] })],
+    },
+    {
+      bundle: "p.v2.0.0",
+      notes: [],
+      unjudged: ['what ClusterExtensions depend on whose bundle none of the catalogs that were asked has: "y" (bundle "z.v1.0.0")'],
+    },
+  ],
+  [
+    "nothing is taken away from what others have installed",
+    { extension: having("x", "p", "1.0.0"), others: [having("y", "q", "1.0.0")], served: ["Shelf", "Board"] },
+    { bundle: "p.v1.0.0", notes: [`bundle "p.v2.0.0" is not chosen: ${BREAKS}`], unjudged: [] },
+  ],
+  [
+    "without the right to list extensions nothing is judged",
+    { extension: having("x", "p", "1.0.0"), forbidden: "clusterextensions" },
+    {
+      bundle: "p.v2.0.0",
+      unjudged: [
+        expect.stringMatching(/^what other extensions have installed, and so no dependencies: .*forbidden/) as string,
+        expect.stringMatching(
+          /^whether there is what bundle "p.v2.0.0" depends on \(API example.com\/v1 Board\): what is installed and served cannot be read; /,
+        ) as string,
+      ],
+    },
+  ],
+  [
+    "without discovery nothing is judged",
+    { extension: having("x", "p", "1.0.0"), others: [having("y", "q", "1.0.0")], forbidden: "discovery" },
+    {
+      bundle: "p.v2.0.0",
+      unjudged: [
+        expect.stringMatching(/^what the cluster serves, and so no dependencies: .*forbidden/) as string,
+        expect.any(String) as string,
+      ],
+    },
+  ],
+])("on a cluster %s", async ([, world, want]) => {
+  expect(await judged(world)).toMatchObject(want);
+});
+
+test("on a cluster why-not names who would lose what", async () => {
+  const world = { extension: having("x", "p", "1.0.0"), others: [having("y", "q", "1.0.0")], served: ["Shelf", "Board"] };
+  const { obstacles } = await judged(world, "2.0.0");
+  expect(obstacles.map(({ rule, text }) => ({ rule, text }))).toEqual([{ rule: "dependencies", text: BREAKS }]);
+});

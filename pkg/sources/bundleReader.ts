@@ -1,0 +1,176 @@
+import { loadBundle } from "../bundle/load.ts";
+import type { BundleFiles, RegistryV1Bundle } from "../bundle/types.ts";
+import { goQuote } from "../golang/quote.ts";
+import { type LayoutPlace, layoutNamed } from "../oci/imagePlace.ts";
+import { BUNDLE_LIMITS, CATALOG_LIMITS, type Limits } from "../oci/limits.ts";
+import { SignaturePolicy, defaultPolicyPlace } from "../oci/policy/signaturePolicy.ts";
+import { bundleRoot } from "../oci/pull/bundleRoot.ts";
+import { catalogRoot } from "../oci/pull/imageFilter.ts";
+import { type ImageFilter, type PulledImage, Puller } from "../oci/pull/puller.ts";
+import { loginsOf } from "../oci/registry/authFile.ts";
+import { LayoutImages } from "../oci/store/layoutImages.ts";
+import { readBundleFiles } from "../operatorcontroller/bundleFiles.ts";
+import { createLogger } from "../telemetry/log.ts";
+import { mkdtemp, rm, stat } from "node:fs/promises";
+import { homedir, tmpdir } from "node:os";
+import { join } from "node:path";
+
+/** How registries are reached. */
+export interface ReaderOptions {
+  registriesConf?: string | undefined;
+  signaturePolicy?: string | undefined;
+  authFile?: string | undefined;
+}
+
+/** No image begins so. */
+const A_PATH = /^\.{0,2}\//;
+
+/** Reads bundles and catalogs from folders and images, which are in registries or in OCI layouts; images are unpacked below a temporary folder until `close`. */
+export class BundleReader {
+  readonly #options: ReaderOptions;
+  readonly #signal: AbortSignal | undefined;
+  readonly #open: (() => Promise<void>)[] = [];
+  readonly #catalogs = new Map<string, Promise<string>>();
+  #shared: Promise<Puller> | undefined;
+  #layouts: Promise<LayoutImages> | undefined;
+  #images = 0;
+
+  /** @param signal ends pulls before their time. */
+  constructor(options: ReaderOptions, signal?: AbortSignal) {
+    this.#options = options;
+    this.#signal = signal;
+  }
+
+  /** @throws Error that says why the folder or image holds no bundle. */
+  async bundle(source: string): Promise<RegistryV1Bundle> {
+    return loadBundle(await this.files(source));
+  }
+
+  /** The files of a bundle, whether they make one or not. @throws Error for an image that cannot be pulled, and for too many or too large files. */
+  async files(source: string): Promise<BundleFiles> {
+    const layout = await layoutNamed(source);
+    if (layout) {
+      const layouts = await this.#layoutImages();
+      return layouts.withImage(layout, bundleRoot, this.#cost(BUNDLE_LIMITS), ({ dir }) => readBundleFiles(dir));
+    }
+    if (await isDirectory(source)) return readBundleFiles(source);
+    if (A_PATH.test(source)) throw new Error("there is no such folder");
+    const puller = await this.#puller(BUNDLE_LIMITS);
+    const image = await puller.pull("bundle", source, { signal: this.#within(BUNDLE_LIMITS.timeoutMs), filter: bundleRoot });
+    return readBundleFiles(image.dir);
+  }
+
+  /** Where the files of a catalog lie: `source` itself where that is a folder with them, or a file, else the folder in the image of that name, pulled once. */
+  catalogFolder(source: string): Promise<string> {
+    const known = this.#catalogs.get(source) ?? this.#catalogFolder(source);
+    this.#catalogs.set(source, known);
+    return known;
+  }
+
+  /** What `use` makes of an image of any kind, which is unpacked as `filter` says, and gone afterwards. @throws what pulling and `filter` throw. */
+  async withImage<T>(ref: string | LayoutPlace, filter: ImageFilter, use: (image: PulledImage) => Promise<T>): Promise<T> {
+    if (typeof ref !== "string") return (await this.#layoutImages()).withImage(ref, filter, this.#cost(CATALOG_LIMITS), use);
+    this.#shared ??= this.#puller(CATALOG_LIMITS);
+    const puller = await this.#shared;
+    const owner = `image-${++this.#images}`;
+    try {
+      return await use(await puller.pull(owner, ref, { signal: this.#within(CATALOG_LIMITS.timeoutMs), filter }));
+    } finally {
+      await puller.remove(owner);
+    }
+  }
+
+  /** The image that a reference stands for now, by digest. A reference by digest needs no network. @throws Error where nobody can say. */
+  async resolved(ref: string): Promise<{ canonical: string; digest: string }> {
+    const layout = await layoutNamed(ref);
+    if (layout) return (await this.#layoutImages()).resolve(layout, this.#within(CATALOG_LIMITS.timeoutMs));
+    const puller = await this.#puller(CATALOG_LIMITS);
+    return puller.resolve(ref, this.#within(CATALOG_LIMITS.timeoutMs));
+  }
+
+  /** Removes what was unpacked. */
+  async close(): Promise<void> {
+    for (const close of this.#open.splice(0)) await close();
+  }
+
+  async #catalogFolder(source: string): Promise<string> {
+    const layout = await layoutNamed(source);
+    if (layout) {
+      const { dir, root } = await (await this.#layoutImages()).unpack(layout, catalogRoot, this.#cost(CATALOG_LIMITS));
+      return join(dir, root);
+    }
+    if (await stat(source).catch(() => undefined)) return source;
+    const puller = await this.#puller(CATALOG_LIMITS);
+    const image = await puller.pull("catalog", source, { signal: this.#within(CATALOG_LIMITS.timeoutMs), filter: catalogRoot });
+    return join(image.dir, image.root);
+  }
+
+  #layoutImages(): Promise<LayoutImages> {
+    this.#layouts ??= this.#openLayouts();
+    return this.#layouts;
+  }
+
+  async #openLayouts(): Promise<LayoutImages> {
+    const { signaturePolicy: file } = this.#options;
+    const place = file === undefined ? defaultPolicyPlace(homedir()) : { file, required: true };
+    const log = createLogger({ component: "olmv1", level: "error", destination: process.stderr });
+    const layouts = await LayoutImages.open(new SignaturePolicy(() => place, log));
+    this.#open.push(() => layouts.close());
+    return layouts;
+  }
+
+  #cost(limits: Limits): { limits: Limits; signal: AbortSignal } {
+    return { limits, signal: this.#within(limits.timeoutMs) };
+  }
+
+  #within(ms: number): AbortSignal {
+    const timeout = AbortSignal.timeout(ms);
+    return this.#signal === undefined ? timeout : AbortSignal.any([this.#signal, timeout]);
+  }
+
+  async #puller(limits: typeof BUNDLE_LIMITS): Promise<Puller> {
+    const { registriesConf, signaturePolicy, authFile } = this.#options;
+    const cacheDir = await mkdtemp(join(tmpdir(), "olmv1-"));
+    const log = createLogger({ component: "olmv1", level: "error", destination: process.stderr });
+    const credentials = loginsOf(authFile, process.env, homedir());
+    const puller = new Puller({ cacheDir, limits, registriesConf, signaturePolicy, credentials, log });
+    this.#open.push(async () => {
+      await puller.remove("bundle");
+      await puller.remove("catalog");
+      await puller.close();
+      await rm(cacheDir, { recursive: true, force: true });
+    });
+    return puller;
+  }
+}
+
+/** Whether there is a folder of that name. */
+export async function isDirectory(path: string): Promise<boolean> {
+  return (await stat(path).catch(() => undefined))?.isDirectory() ?? false;
+}
+
+/** What `work` makes of bundles and catalogs; what was unpacked for it is removed afterwards. @param signal ends pulls, as Ctrl-C does. */
+export async function withReader<T>(options: ReaderOptions, work: (reader: BundleReader) => Promise<T>, signal?: AbortSignal): Promise<T> {
+  const reader = new BundleReader(options, signal);
+  try {
+    return await work(reader);
+  } finally {
+    await reader.close();
+  }
+}
+
+/** A reference that says in which registry it is. */
+const IMAGE = /^(?:localhost|[^/\s]*[.:][^/\s]*)\/\S+$/;
+
+/**
+ * The folder with the files of a catalog: `source` itself, or where the image of that name was unpacked.
+ * @throws Error for what is neither.
+ */
+export async function catalogFolder(source: string, reader: Pick<BundleReader, "catalogFolder">): Promise<string> {
+  if (await layoutNamed(source)) return reader.catalogFolder(source);
+  if (await isDirectory(source)) return source;
+  if (A_PATH.test(source)) throw new Error(`${goQuote(source)} is not a directory`);
+  if (!IMAGE.test(source))
+    throw new Error(`${goQuote(source)} is not a directory, nor an image with its registry, such as quay.io/example/catalog:latest`);
+  return reader.catalogFolder(source);
+}

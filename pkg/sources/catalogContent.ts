@@ -1,0 +1,113 @@
+import { catalogFiles } from "../catalogd/load/catalogFiles.ts";
+import { CONTENT_LIMITS } from "../catalogd/load/loader.ts";
+import { wrapError } from "../errors/errors.ts";
+import { compareNewestFirst } from "../fbc/bundleOrder.ts";
+import { packageContent, packageOf } from "../fbc/content.ts";
+import { decodeMetas } from "../fbc/decode.ts";
+import { ContentError, type FbcBundle, type Meta, type PackageContent } from "../fbc/types.ts";
+import { bundleVersion, candidatesFrom, entryNames } from "../resolve/candidates.ts";
+import { resolve } from "../resolve/resolve.ts";
+import { type Constraint, parseConstraint } from "../version/masterminds.ts";
+import { formatVersionRelease } from "../version/version.ts";
+import { createHash } from "node:crypto";
+import { createReadStream } from "node:fs";
+import { stat } from "node:fs/promises";
+import { basename } from "node:path";
+
+/** Which versions of a package. */
+export interface VersionChoice {
+  packageName: string;
+  /** A range; absent: the version that a new installation gets. */
+  version?: string | undefined;
+  channels: readonly string[];
+}
+
+/** Bundles of one union at most: more say that the range is not meant. */
+const MAX_VERSIONS = 100;
+
+/** What the catalog in a folder or file says about one package; the rest is read and dropped. */
+export async function packageIn(source: string, packageName: string): Promise<PackageContent> {
+  const metas: Meta[] = [];
+  for (const { path, location } of await filesOf(source)) {
+    const bytes = createReadStream(location) as AsyncIterable<Uint8Array>;
+    for await (const meta of decodeMetas(bytes, path)) if (packageOf(meta) === packageName) metas.push(meta);
+  }
+  return packageContent(metas, packageName);
+}
+
+/** The files of the catalog in a folder, or the one that `source` is; `path` is what messages name. */
+export async function filesOf(source: string): Promise<Iterable<{ readonly path: string; readonly location: string }>> {
+  const isFile = (await stat(source)).isFile();
+  return isFile ? [{ path: basename(source), location: source }] : catalogFiles(source, CONTENT_LIMITS);
+}
+
+/**
+ * The bundles that are asked for, highest version first.
+ * @throws Error where there is none, saying what there is instead, or where there are too many.
+ */
+export function bundlesOf(content: PackageContent, choice: VersionChoice): FbcBundle[] {
+  const { packageName, version, channels } = choice;
+  if (version === undefined) {
+    const source = { packageName, channels: [...channels] };
+    const resolution = resolve({ source, catalogs: [{ name: "catalog", priority: 0, labels: {}, content }] });
+    if (resolution.kind === "unresolved") throw new Error(resolution.message);
+    return [resolution.bundle];
+  }
+  const range = rangeFrom(version);
+  const names = entryNames(content.channels.filter(({ name }) => channels.includes(name)));
+  const found = candidatesFrom(content, new Set())
+    .filter(({ bundle }) => channels.length === 0 || names.has(bundle.name))
+    .filter((candidate) => candidate.version !== undefined && range.contains(candidate.version.version))
+    .sort(compareNewestFirst)
+    .map(({ bundle }) => bundle);
+  if (found.length > MAX_VERSIONS)
+    throw new Error(
+      `${found.length} versions of package "${packageName}" are in range "${version}", at most ${MAX_VERSIONS} are put together`,
+    );
+  if (found.length === 0) throw new Error(nothingFound(content, choice));
+  return found;
+}
+
+function rangeFrom(version: string): Constraint {
+  try {
+    return parseConstraint(version);
+  } catch (err) {
+    throw wrapError(`desired version range "${version}" is invalid: `, err);
+  }
+}
+
+function nothingFound(content: PackageContent, { packageName, version, channels }: VersionChoice): string {
+  const where = channels.length > 0 ? ` in channels [${channels.join(" ")}]` : "";
+  const candidates = candidatesFrom(content, new Set()).sort(compareNewestFirst);
+  const highest = candidates[0]?.version
+    ? `; the highest version there is ${formatVersionRelease(bundleVersion(candidates[0].bundle))}`
+    : "";
+  const there = content.bundles.length === 0 ? "; the catalog does not have the package" : highest;
+  return `no bundles found for package "${packageName}" matching version "${version}"${where}${there}`;
+}
+
+const PIECE = 1024 * 1024;
+
+/** The metas of the catalog in a folder or file, one after another. @throws ContentError where a file cannot be read as one. */
+export async function* catalogMetas(source: string): AsyncGenerator<Meta> {
+  let metas = 0;
+  for (const { path, location } of await filesOf(source)) {
+    const bytes = createReadStream(location, { highWaterMark: PIECE }) as AsyncIterable<Uint8Array>;
+    for await (const meta of decodeMetas(bytes, path)) {
+      metas++;
+      yield meta;
+    }
+  }
+  if (metas === 0) throw new ContentError({ file: source }, "no object of a file-based catalog");
+}
+
+/** SHA-256, as hex, of names and contents of the files of the catalog in a folder or file. */
+export async function filesDigest(source: string): Promise<string> {
+  const hash = createHash("sha256");
+  for (const { path, location } of await filesOf(source)) {
+    const own = createHash("sha256");
+    for await (const piece of createReadStream(location, { highWaterMark: PIECE }) as AsyncIterable<Uint8Array>) own.update(piece);
+    hash.update(`${JSON.stringify(path)} ${own.digest("hex")}\n`);
+  }
+  return hash.digest("hex");
+}

@@ -1,0 +1,46 @@
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { bundlesOf, packageIn, type VersionChoice } from "./catalogContent.ts";
+
+const CATALOG = join(import.meta.dirname, "../devcluster/sample/catalog");
+
+test.for<[why: string, choice: Partial<VersionChoice>, bundles: string[]]>([
+  ["without a range the version that a new installation gets", {}, ["hello-operator.v1.2.0"]],
+  ["without a range in a channel", { channels: ["candidate"] }, ["hello-operator.v1.2.0"]],
+  ["a range, highest first", { version: ">=1.1.0" }, ["hello-operator.v1.2.0", "hello-operator.v1.1.0"]],
+  ["a deprecated version, as it may be installed", { version: "1.0.0" }, ["hello-operator.v1.0.0"]],
+])("bundles of a package: %s", async ([, choice, bundles]) => {
+  const content = await packageIn(CATALOG, "hello-operator");
+  expect(bundlesOf(content, { packageName: "hello-operator", channels: [], ...choice }).map(({ name }) => name)).toEqual(bundles);
+});
+
+test.for<[why: string, packageName: string, choice: Partial<VersionChoice>, message: RegExp]>([
+  [
+    "no such package",
+    "nope",
+    { version: "1.x" },
+    /^no bundles found for package "nope" matching version "1\.x"; the catalog does not have the package$/,
+  ],
+  ["no such package for a new installation", "nope", {}, /^no bundles found for package "nope"; /],
+  [
+    "no such version",
+    "hello-operator",
+    { version: ">=7" },
+    /^no bundles found for package "hello-operator" matching version ">=7"; the highest version there is 1\.2\.0$/,
+  ],
+  [
+    "no such channel",
+    "hello-operator",
+    { version: "1.x", channels: ["beta"] },
+    /matching version "1\.x" in channels \[beta\]; the highest/,
+  ],
+  ["no range", "hello-operator", { version: "|" }, /^desired version range "\|" is invalid: constraint parser error$/],
+])("why there is no bundle: %s", async ([, packageName, choice, message]) => {
+  const content = await packageIn(CATALOG, packageName);
+  expect(() => bundlesOf(content, { packageName, channels: [], ...choice })).toThrow(message);
+});
+
+test("a catalog of one file is read as well as a folder", async () => {
+  const content = await packageIn(join(CATALOG, "hello-operator/catalog.yaml"), "hello-operator");
+  expect(content.bundles.length).toBe(3);
+});

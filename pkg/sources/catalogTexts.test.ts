@@ -1,0 +1,60 @@
+import { chmodSync, existsSync, readdirSync, readFileSync, statSync, symlinkSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { TempFolder } from "../../test/support/contentFixture.ts";
+import { CatalogTexts } from "./catalogTexts.ts";
+
+const PACKAGE = "schema: olm.package\nname: foo\n";
+
+test("files are written through links and keep their mode, others are created and removed, and nothing else is left", async () => {
+  using folder = new TempFolder();
+  const root = folder.write("catalog", { "a.yaml": PACKAGE, "real/b.yaml": PACKAGE.replace("foo", "bar"), ".indexignore": "real/\n" });
+  chmodSync(join(root, "real/b.yaml"), 0o640);
+  symlinkSync("real/b.yaml", join(root, "link.yaml"));
+  const texts = await CatalogTexts.read(root);
+  expect([...texts.files.keys()]).toEqual(["a.yaml", "link.yaml"]);
+  texts.write(
+    new Map([
+      ["a.yaml", undefined],
+      ["link.yaml", "schema: x\n"],
+      ["new/c.yaml", "schema: y\n"],
+    ]),
+  );
+  expect(readdirSync(root, { recursive: true, encoding: "utf8" }).sort()).toEqual([
+    ".indexignore",
+    "link.yaml",
+    "new",
+    "new/c.yaml",
+    "real",
+    "real/b.yaml",
+  ]);
+  expect([readFileSync(join(root, "real/b.yaml"), "utf8"), statSync(join(root, "real/b.yaml")).mode & 0o777]).toEqual([
+    "schema: x\n",
+    0o640,
+  ]);
+});
+
+test("where one file cannot be written, none is", async () => {
+  using folder = new TempFolder();
+  const root = folder.write("catalog", { "a.yaml": PACKAGE });
+  const texts = await CatalogTexts.read(root);
+  expect(() =>
+    texts.write(
+      new Map([
+        ["a.yaml", "schema: x\n"],
+        ["a.yaml/b.yaml", "schema: y\n"],
+      ]),
+    ),
+  ).toThrow();
+  expect(readdirSync(root)).toEqual(["a.yaml"]);
+  expect(readFileSync(join(root, "a.yaml"), "utf8")).toBe(PACKAGE);
+});
+
+test("a catalog that cannot be read is not edited", async () => {
+  using folder = new TempFolder();
+  await expect(CatalogTexts.read(folder.write("catalog", { "a.yaml": "[" }))).rejects.toThrow(
+    /^the catalog cannot be read, nothing was changed: a.yaml: document 1, line/,
+  );
+  await expect(CatalogTexts.read(join(folder.path, "gone"))).rejects.toThrow(/is not a directory$/);
+  expect(existsSync(join(folder.path, "gone"))).toBe(false);
+});

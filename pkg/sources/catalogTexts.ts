@@ -1,0 +1,74 @@
+import { catalogFiles } from "../catalogd/load/catalogFiles.ts";
+import { type CatalogSource, checkCatalogFolder } from "../catalogd/load/checkCatalog.ts";
+import { CONTENT_LIMITS } from "../catalogd/load/loader.ts";
+import { goQuote } from "../golang/quote.ts";
+import { randomUUID } from "node:crypto";
+import { mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+
+/** The texts of a catalog's files, and where each is on disk. */
+export class CatalogTexts {
+  readonly root: string;
+  readonly files = new Map<string, string>();
+  readonly #locations = new Map<string, string>();
+
+  private constructor(root: string) {
+    this.root = root;
+  }
+
+  /** @throws Error for what is no folder; with the place where a file of it cannot be read. */
+  static async read(root: string): Promise<CatalogTexts> {
+    if (!statSync(root, { throwIfNoEntry: false })?.isDirectory()) throw new Error(`${goQuote(root)} is not a directory`);
+    const { faults } = await checkCatalogFolder(root);
+    const [fault] = faults;
+    if (fault) throw new Error(`the catalog cannot be read, nothing was changed: ${fault.message}`);
+    const texts = new CatalogTexts(root);
+    for (const { path, location } of catalogFiles(root, CONTENT_LIMITS)) {
+      texts.files.set(path, readFileSync(location, "utf8"));
+      texts.#locations.set(path, location);
+    }
+    return texts;
+  }
+
+  /**
+   * Writes files, and removes those whose text is undefined. Each is there as before or whole, and none takes its place before all are written.
+   * @throws Error of the file system; what was there stays.
+   */
+  write(files: ReadonlyMap<string, string | undefined>): void {
+    const drafts: { draft: string; target: string }[] = [];
+    try {
+      for (const [path, text] of files) {
+        if (text === undefined) continue;
+        const target = this.#locationOf(path);
+        mkdirSync(dirname(target), { recursive: true });
+        const draft = join(dirname(target), `.${randomUUID()}.olmv1`);
+        drafts.push({ draft, target });
+        const mode = statSync(target, { throwIfNoEntry: false })?.mode;
+        writeFileSync(draft, text, { flush: true, ...(mode === undefined ? {} : { mode }) });
+      }
+      for (const { draft, target } of drafts) renameSync(draft, target);
+    } catch (err) {
+      for (const { draft } of drafts) rmSync(draft, { force: true });
+      throw err;
+    }
+    for (const [path, text] of files) if (text === undefined) rmSync(this.#locationOf(path), { force: true });
+  }
+
+  /** Writes files of the same form into another folder. */
+  copyTo(target: string, files: ReadonlyMap<string, string>): void {
+    new CatalogTexts(target).write(files);
+  }
+
+  #locationOf(path: string): string {
+    return this.#locations.get(path) ?? join(this.root, ...path.split("/"));
+  }
+}
+
+/** Texts by path as files of a catalog that is checked before it is written. */
+export async function* textSources(files: ReadonlyMap<string, string>): AsyncGenerator<CatalogSource> {
+  for (const [path, text] of files) yield await Promise.resolve({ path, bytes: bytesOf(text) });
+}
+
+async function* bytesOf(text: string): AsyncGenerator<Uint8Array> {
+  yield await Promise.resolve(Buffer.from(text));
+}

@@ -1,0 +1,51 @@
+import { createReadStream } from "node:fs";
+import { packageContent, packageOf, Schema } from "../fbc/content.ts";
+import { decodeMetas } from "../fbc/decode.ts";
+import type { Meta, PackageContent } from "../fbc/types.ts";
+import { type OfferIndex, OfferIndexBuilder } from "../resolve/dependencies/offerIndex.ts";
+import type { BundleReader } from "./bundleReader.ts";
+import { filesOf } from "./catalogContent.ts";
+
+/** All that a catalog says about dependencies, and about the packages it may supply. */
+export interface WholeCatalog {
+  readonly index: OfferIndex;
+  /** A package without manifests and images. @throws Error where a meta of it cannot be read. */
+  packageContent(packageName: string): PackageContent;
+}
+
+/** Catalogs in folders, files and images, each read once for all packages, when somebody asks. */
+export class WholeCatalogs {
+  readonly #reader: Pick<BundleReader, "catalogFolder">;
+  readonly #known = new Map<string, Promise<WholeCatalog>>();
+
+  constructor(reader: Pick<BundleReader, "catalogFolder">) {
+    this.#reader = reader;
+  }
+
+  /** @param ref a folder, file or image. @throws Error that says why it cannot be read. */
+  of(ref: string): Promise<WholeCatalog> {
+    const known = this.#known.get(ref) ?? this.#read(ref);
+    this.#known.set(ref, known);
+    return known;
+  }
+
+  async #read(ref: string): Promise<WholeCatalog> {
+    const builder = new OfferIndexBuilder();
+    const others = new Map<string, Meta[]>();
+    for (const { path, location } of await filesOf(await this.#reader.catalogFolder(ref))) {
+      const bytes = createReadStream(location) as AsyncIterable<Uint8Array>;
+      for await (const meta of decodeMetas(bytes, path)) {
+        if (meta.schema === Schema.bundle) builder.add(meta);
+        else if (!others.get(packageOf(meta))?.push(meta)) others.set(packageOf(meta), [meta]);
+      }
+    }
+    const index = builder.build();
+    return {
+      index,
+      packageContent: (name) => ({
+        ...packageContent(others.get(name) ?? [], name),
+        bundles: index.bundlesOf(name).map((bundle) => ({ ...bundle, properties: [...bundle.properties], image: "" })),
+      }),
+    };
+  }
+}
